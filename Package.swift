@@ -1,0 +1,62 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every Swift target is held to.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+/// A target of this package: its module name, its folder and what it may call.
+func module(_ name: String, _ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: strict)
+}
+
+func tool(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: strict)
+}
+
+let package = Package(
+  name: "varve",
+  products: [
+    .executable(name: "varve", targets: ["varve"]),
+    .executable(name: "varved", targets: ["varved"]),
+  ],
+  targets: [
+    // Engines: pure rules. They import each other and the standard library, nothing else.
+    module("AccessControl", "Engines/AccessControl"),
+    module("FlagRules", "Engines/FileFlags", ["AccessControl"]),
+    module("DirectoryModes", "Engines/DirectoryModes", ["AccessControl"]),
+    module("Decisions", "Engines/Decisions", ["AccessControl", "FlagRules", "DirectoryModes"]),
+    module("RecordFormat", "Engines/MetadataRecord", ["AccessControl", "FlagRules"]),
+
+    // System: the only safe face of Linux. `unsafe` lives here and at the door's wire.
+    .target(name: "CLinux", path: "Sources/System/CLinux"),
+    .systemLibrary(
+      name: "CFUSE", path: "Sources/System/CFUSE", pkgConfig: "fuse3",
+      providers: [.apt(["libfuse3-dev"])]),
+    module("LinuxFiles", "System/LinuxFiles", ["CLinux"]),
+
+    // Volume: where the product happens.
+    module(
+      "LayeredVolume", "Volume",
+      ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "LinuxFiles"]),
+
+    // Doors: translate, one call, one reply.
+    module("FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume"]),
+
+    // Tools.
+    module("Arguments", "Tools/CommandLine"),
+    tool("varve", "Tools/AdministrationTool", ["Arguments", "AccessControl", "FlagRules", "LinuxFiles", "CLinux"]),
+    tool("varved", "Tools/Daemon", ["Arguments", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CLinux"]),
+  ]
+)

@@ -1,0 +1,48 @@
+// What a new object gets from the directory it is made in, and how a changed list travels down.
+
+/// The list would hold more than ``AccessList/entryLimit`` entries.
+package struct TooManyEntries: Error, Hashable, Sendable {
+  package init() {}
+}
+
+extension AccessList {
+  /// The list of a new object.
+  ///
+  /// - Parameters:
+  ///   - parent: the list of the directory it is made in.
+  ///   - isDirectory: whether the new object is a directory.
+  ///   - initial: a list given by the creator; its entries stand in front of what is inherited.
+  package static func inherited(
+    from parent: AccessList?, forDirectory isDirectory: Bool, initial: AccessList? = nil
+  ) throws(TooManyEntries) -> AccessList? {
+    let wanted: AccessEntry.Inheritance = isDirectory ? .directoryInherit : .fileInherit
+    let blocked = initial?.flags.contains(.noInherit) ?? false
+    let source = blocked ? [] : (parent?.entries ?? []).filter { $0.inheritance.contains(wanted) }
+    guard let initial else {
+      guard !source.isEmpty else { return nil }
+      return AccessList(source.map { $0.handedDown(toDirectory: isDirectory) })
+    }
+    // Counted before the creator's own inherited entries are dropped, as the kernel of macOS counts.
+    guard source.count + initial.entries.count <= entryLimit else { throw TooManyEntries() }
+    let explicit = initial.entries.filter { !$0.inheritance.contains(.inherited) }
+    return AccessList(explicit + source.map { $0.handedDown(toDirectory: isDirectory) })
+  }
+
+  /// Whether anything made below could inherit from this list.
+  package var hasInheritableEntries: Bool {
+    entries.contains { !$0.inheritance.isDisjoint(with: [.fileInherit, .directoryInherit]) }
+  }
+}
+
+extension AccessEntry {
+  /// The entry as a child receives it.
+  package func handedDown(toDirectory isDirectory: Bool) -> AccessEntry {
+    var copy = self
+    copy.inheritance.insert(.inherited)
+    copy.inheritance.remove(.onlyInherit)
+    if inheritance.contains(.limitInherit) || !isDirectory {
+      copy.inheritance.subtract(.propagation)
+    }
+    return copy
+  }
+}

@@ -1,0 +1,68 @@
+// What a decision knows about an object and about the volume it is on.
+
+package import AccessControl
+package import DirectoryModes
+package import FlagRules
+
+/// What kind of object it is, as far as rules care.
+package enum ItemKind: Hashable, Sendable {
+  case file
+  case directory
+  case symbolicLink
+  /// A FIFO, socket or device: writing into it changes nothing on disk.
+  case special
+}
+
+/// The facts about one object that decisions are made of.
+package struct Item: Hashable, Sendable {
+  /// How far the stored record can be believed.
+  package enum Record: Hashable, Sendable {
+    case sound
+    /// The access list is there but cannot be read: whatever would ask it is refused to all but root.
+    case damagedList
+    /// Not even the flags are known: nothing is changed or opened until it is repaired.
+    case damaged
+  }
+
+  package var kind: ItemKind
+  package var user: UInt32
+  package var group: UInt32
+  package var mode: Mode
+  package var flags: FileFlags
+  package var list: AccessList?
+  /// The group that owns the object in place of a user.
+  package var ownerGroup: UInt32?
+  package var record: Record
+
+  package init(
+    kind: ItemKind, user: UInt32, group: UInt32, mode: Mode, flags: FileFlags = [],
+    list: AccessList? = nil, ownerGroup: UInt32? = nil, record: Record = .sound
+  ) {
+    self.kind = kind
+    self.user = user
+    self.group = group
+    self.mode = mode
+    self.flags = flags
+    self.list = list
+    self.ownerGroup = ownerGroup
+    self.record = record
+  }
+
+  package var isDirectory: Bool { kind == .directory }
+}
+
+/// The rules a volume was mounted with.
+package struct VolumeRules: Hashable, Sendable {
+  package var isReadOnly = false
+  package var forbidsExecution = false
+  /// Every caller is treated as the owner (`noowners`).
+  package var ignoresOwnership = false
+  /// Access lists are evaluated and inherited; otherwise only shown.
+  package var usesLists = true
+  package var secureLevel = 0
+  package var handsOverOwnership = false
+  /// Members count as root, except towards items that carry a flag of the system domain.
+  package var adminGroup: UInt32?
+
+  package init() {}
+}

@@ -1,0 +1,104 @@
+// Changing what is true of an object: mode, owner, times, flags, list.
+
+package import AccessControl
+package import DirectoryModes
+package import FlagRules
+
+/// A chown: `nil` leaves a side alone.
+package struct OwnerChange: Hashable, Sendable {
+  package var user: UInt32?
+  package var group: UInt32?
+
+  package init(user: UInt32?, group: UInt32?) {
+    self.user = user
+    self.group = group
+  }
+}
+
+extension Judge {
+  /// Whether the mode may be set; the mode that is then set is ``Mode/granted(to:memberOfGroup:)``.
+  package func changeMode(of item: Item, to mode: Mode) -> Verdict {
+    let permitted = check(item, .writeSecurity).reportedAsNotPermitted
+    guard permitted.isAllowed else { return permitted }
+    if mode.hasSetUser, !isSuperuser(towards: item) {
+      let owner = standing(towards: item).isOwner
+      guard owner == .member else {
+        return .refused(.notPermitted, .notOwner, hingesOnGroups: owner == .unknown || adminIsUnknown)
+      }
+    }
+    return permitted
+  }
+
+  package func changeOwner(of item: Item, _ change: OwnerChange) -> Verdict {
+    guard change.user != nil || change.group != nil else { return .allowed(.nothingAsked) }
+    // Nothing is stored on such a volume; the call succeeds without effect.
+    if rules.ignoresOwnership, !subject.isRoot { return check(item, .checkImmutable).reportedAsNotPermitted }
+    if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
+
+    let takesOwnership = change.user.map { $0 != item.user || item.ownerGroup != nil } ?? false
+    if !isSuperuser(towards: item) {
+      if let user = change.user, takesOwnership, user != subject.user {
+        return .refused(.notPermitted, .giveAway, hingesOnGroups: adminIsUnknown)
+      }
+      if let group = change.group, group != item.group {
+        let membership = subject.membership(of: group)
+        guard membership == .member else {
+          return .refused(
+            .notPermitted, .notMemberOfGroup(group),
+            hingesOnGroups: membership == .unknown || adminIsUnknown)
+        }
+      }
+    }
+    return check(item, takesOwnership ? .takeOwnership : .writeSecurity).reportedAsNotPermitted
+  }
+
+  /// Both times set to now: whoever may write may do this.
+  package func touch(_ item: Item) -> Verdict {
+    check(item, [.writeAttributes, .checkImmutable])
+  }
+
+  /// Times of the caller's choice: the owner's affair, and an entry can take it away.
+  package func changeTimes(of item: Item) -> Verdict {
+    if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
+    if item.record == .damaged { return .refused(.damaged, .damagedRecord) }
+    if let flag = item.flags.forbidding(.writeAttributes, onDirectory: item.isDirectory) {
+      return .refused(.notPermitted, .flag(flag))
+    }
+    let owner = standing(towards: item).isOwner
+    guard owner == .member || isSuperuser(towards: item) else {
+      return .refused(.notPermitted, .notOwner, hingesOnGroups: owner == .unknown || adminIsUnknown)
+    }
+    return touch(item).reportedAsNotPermitted
+  }
+
+  package func changeFlags(of item: Item, _ change: FlagChange) -> Verdict {
+    guard !change.isNothing else {
+      return rules.isReadOnly ? .refused(.readOnly, .readOnlyVolume) : .allowed(.nothingAsked)
+    }
+    if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
+    if item.record == .damaged { return .refused(.damaged, .damagedRecord) }
+    let superuser = isSuperuser(towards: item) && (subject.isRoot || change.staysOutOfSystemDomain)
+    switch change.obstacle(isSuperuser: superuser, secureLevel: rules.secureLevel) {
+    case .needsRoot(let flags):
+      return .refused(.notPermitted, .needsRoot(flags), hingesOnGroups: adminIsUnknown)
+    case .secureLevel(let flags): return .refused(.notPermitted, .secureLevel(flags))
+    case nil: return check(item, [.writeSecurity, .ignoringFlags]).reportedAsNotPermitted
+    }
+  }
+
+  /// Storing, replacing or removing a list; one that stays as it is asks for nothing.
+  package func changeList(of item: Item, to list: AccessList?) -> Verdict {
+    if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
+    if item.record == .sound, item.list == list { return .allowed(.nothingAsked) }
+    // Root can always remove a list that nobody can read.
+    if item.record == .damagedList, list == nil, subject.isRoot {
+      return check(item, .checkImmutable)
+    }
+    return check(item, .writeSecurity).reportedAsNotPermitted
+  }
+}
+
+extension FlagChange {
+  /// An administrator by group has no say about the system domain.
+  fileprivate var staysOutOfSystemDomain: Bool { changed.isDisjoint(with: .systemDomain) }
+}

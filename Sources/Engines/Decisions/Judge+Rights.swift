@@ -1,0 +1,113 @@
+// Rights on one object, for callers who are not superuser: the list first, then exactly one mode class.
+
+import AccessControl
+import DirectoryModes
+
+extension Judge {
+  /// - Parameter granted: rights the caller has by other means.
+  func rights(_ asked: Rights, on item: Item, granted: Rights = []) -> Verdict {
+    let standing = standing(towards: item)
+    var asked = asked
+    // The one right nobody can take from an owner. With the right to take ownership it need not be asked.
+    if standing.isOwner == .member || asked.contains(.takeOwnership) { asked.remove(.writeSecurity) }
+    guard !asked.isEmpty else { return .allowed(.ownership) }
+    if rules.usesLists, item.record != .sound { return .refused(.damaged, .damagedList) }
+
+    var left = asked
+    // An owner by group whose membership is unknown might own it; so might an administrator.
+    var hinges = standing.isOwner == .unknown || adminIsUnknown
+    if let list = usableList(of: item) {
+      let scan = list.scan(for: asked, by: standing)
+      hinges = hinges || scan.hingesOnGroups
+      switch scan.outcome {
+      case .denied(let index):
+        return .refused(.accessDenied, .entry(index: index), hingesOnGroups: hinges)
+      case .allowed(let index):
+        return .allowed(.entry(index: index))
+      case .deferred:
+        left = scan.left
+      }
+    }
+    left.subtract(granted)
+    if standing.isOwner == .member { left.remove(.writeAttributes) }
+    guard !left.isEmpty else { return .allowed(.ownership) }
+    let unbacked = left.intersection([.takeOwnership, .writeSecurity])
+    guard unbacked.isEmpty else {
+      return .refused(.accessDenied, .noEntryGrants(unbacked), hingesOnGroups: hinges)
+    }
+    return modeBits(left, of: item, standing, hinges: hinges)
+  }
+
+  /// Exactly one class decides: owner, else group, else other.
+  ///
+  /// A standing that is not known is answered to the caller's disadvantage: being the owner or in the group
+  /// then counts only where that class refuses.
+  private func modeBits(_ left: Rights, of item: Item, _ standing: Standing, hinges: Bool) -> Verdict {
+    let need = Judge.modeNeed(of: left)
+    guard need != 0 else { return .allowed(.freeToAll) }
+    let bits = item.mode.bits
+    func verdict(_ name: ModeClass, _ shift: UInt16, hinges: Bool) -> Verdict {
+      if (bits >> shift) & need == need { return .allowed(.modeBits(name, asked: left)) }
+      return .refused(.accessDenied, .modeBits(name, asked: left), hingesOnGroups: hinges)
+    }
+    let asOwner = verdict(.owner, 6, hinges: hinges)
+    if standing.isOwner == .member || (standing.isOwner == .unknown && !asOwner.isAllowed) {
+      return asOwner
+    }
+    let groupIsUnknown = standing.isInOwningGroup == .unknown
+    let asGroup = verdict(.group, 3, hinges: hinges || groupIsUnknown)
+    if standing.isInOwningGroup == .member || (groupIsUnknown && !asGroup.isAllowed) {
+      return asGroup
+    }
+    return verdict(.other, 0, hinges: hinges || groupIsUnknown)
+  }
+
+  /// The mode bits that stand for rights; rights without any are everybody's.
+  private static func modeNeed(of rights: Rights) -> UInt16 {
+    var need: UInt16 = 0
+    if !rights.isDisjoint(with: [.read, .readExtended]) { need |= 4 }
+    if !rights.isDisjoint(with: [.write, .append, .deleteChild, .writeAttributes, .writeExtended]) {
+      need |= 2
+    }
+    if rights.contains(.execute) { need |= 1 }
+    return need
+  }
+
+  /// Removing or renaming `item`: its own list, then the parent's, then the parent's mode, then sticky.
+  func removal(of item: Item, from parent: Item) -> Verdict {
+    if rules.usesLists, item.record != .sound { return .refused(.damaged, .damagedList) }
+    let own = standing(towards: item)
+    var hinges = own.isOwner == .unknown || adminIsUnknown
+    if let list = usableList(of: item) {
+      let scan = list.scan(for: .delete, by: own)
+      hinges = hinges || scan.hingesOnGroups
+      switch scan.outcome {
+      case .denied(let index):
+        return .refused(.accessDenied, .entry(index: index), hingesOnGroups: hinges)
+      case .allowed(let index): return .allowed(.entry(index: index))
+      case .deferred: break
+      }
+    }
+    if rules.usesLists, parent.record != .sound {
+      return .refused(.damaged, .damagedList, on: .parent, hingesOnGroups: hinges)
+    }
+    let above = standing(towards: parent)
+    hinges = hinges || above.isOwner == .unknown
+    if let list = usableList(of: parent) {
+      let scan = list.scan(for: .deleteChild, by: above)
+      hinges = hinges || scan.hingesOnGroups
+      switch scan.outcome {
+      case .denied(let index):
+        return .refused(.accessDenied, .entry(index: index), on: .parent, hingesOnGroups: hinges)
+      case .allowed(let index): return .allowed(.entry(index: index), on: .parent)
+      case .deferred: break
+      }
+    }
+    let writable = modeBits(.deleteChild, of: parent, above, hinges: hinges).on(.parent)
+    guard writable.isAllowed else { return writable }
+    if parent.mode.isSticky, own.isOwner != .member, above.isOwner != .member {
+      return .refused(.accessDenied, .sticky, on: .parent, hingesOnGroups: hinges)
+    }
+    return writable
+  }
+}

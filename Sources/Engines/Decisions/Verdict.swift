@@ -1,0 +1,105 @@
+// An answer and its reason. `why`, the audit log and the tests read the reason; the gate reads the number.
+
+package import AccessControl
+package import FlagRules
+
+/// Which of the objects of an operation a reason speaks about.
+package enum Place: Hashable, Sendable {
+  case item
+  case parent
+  case newParent
+  /// The object a rename would replace, or the other one of a swap.
+  case victim
+}
+
+/// The class of mode bits that decided.
+package enum ModeClass: Hashable, Sendable {
+  case owner
+  case group
+  case other
+}
+
+/// The rule that decided.
+package enum Reason: Hashable, Sendable {
+  // What allows.
+  /// The operation asks for no right.
+  case nothingAsked
+  case superuser
+  /// What was asked belongs to the owner.
+  case ownership
+  /// The right belongs to everybody unless an entry denies it.
+  case freeToAll
+
+  // What allows or refuses.
+  /// Entry `index` of the list of the object at hand.
+  case entry(index: Int)
+  case modeBits(ModeClass, asked: Rights)
+
+  // What refuses.
+  case readOnlyVolume
+  case executionForbidden
+  case flag(FileFlags)
+  case noExecuteBit
+  case sticky
+  /// No mode bit stands for the right; only an entry could grant it.
+  case noEntryGrants(Rights)
+  case damagedRecord
+  case damagedList
+  case notOwner
+  case giveAway
+  case notMemberOfGroup(UInt32)
+  case needsRoot(FileFlags)
+  case deviceNeedsRoot
+  case secureLevel(FileFlags)
+  case linkToDirectory
+}
+
+/// Yes or no, and which rule said so.
+package struct Verdict: Hashable, Sendable {
+  /// What a refusal becomes. One word per error number, so that EPERM and EACCES stay apart as on macOS.
+  package enum Refusal: Hashable, Sendable {
+    case readOnly
+    case notPermitted
+    case accessDenied
+    case damaged
+  }
+
+  /// `nil` means allowed.
+  package var refusal: Refusal?
+  package var reason: Reason
+  package var place: Place
+  /// The refusal rests on a group membership that is not known; with the groups read, ask again.
+  package var hingesOnGroups: Bool
+
+  package var isAllowed: Bool { refusal == nil }
+
+  package static func allowed(_ reason: Reason, on place: Place = .item) -> Verdict {
+    Verdict(refusal: nil, reason: reason, place: place, hingesOnGroups: false)
+  }
+
+  package static func refused(
+    _ refusal: Refusal, _ reason: Reason, on place: Place = .item, hingesOnGroups: Bool = false
+  ) -> Verdict {
+    Verdict(refusal: refusal, reason: reason, place: place, hingesOnGroups: hingesOnGroups)
+  }
+
+  /// The same verdict about another object of the operation.
+  package func on(_ place: Place) -> Verdict {
+    var moved = self
+    moved.place = place
+    return moved
+  }
+
+  /// Some calls report a missing right as EPERM: chmod, chown, chflags, access lists, explicit times.
+  package var reportedAsNotPermitted: Verdict {
+    guard refusal == .accessDenied else { return self }
+    var translated = self
+    translated.refusal = .notPermitted
+    return translated
+  }
+
+  /// This verdict, or the next one if this allows.
+  package func then(_ next: () -> Verdict) -> Verdict {
+    isAllowed ? next() : self
+  }
+}

@@ -1,0 +1,24 @@
+// What later operations do to the set-id bits.
+
+package import AccessControl
+
+extension Mode {
+  /// After a chown that names a user or a group: no set-id bit survives, on any kind of object, for anyone.
+  package var afterChangeOfOwner: Mode { without(Mode.setUser | Mode.setGroup) }
+
+  /// After somebody without privilege wrote to the object or cut it.
+  ///
+  /// The setgid bit of a file its group cannot execute means something else on Linux and stays.
+  package var afterForeignWrite: Mode {
+    var mode = without(Mode.setUser)
+    if mode.isGroupExecutable { mode = mode.without(Mode.setGroup) }
+    return mode
+  }
+
+  /// The mode a chmod really sets: the setgid bit is dropped, not refused, when a caller without privilege is
+  /// not in the object's group.
+  package func granted(to subject: Subject, memberOfGroup membership: Membership) -> Mode {
+    guard hasSetGroup, !subject.isRoot, membership != .member else { return self }
+    return without(Mode.setGroup)
+  }
+}

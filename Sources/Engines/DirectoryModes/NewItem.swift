@@ -1,0 +1,79 @@
+// Who owns a new object, and with which mode it is born.
+
+package import AccessControl
+
+/// Mode bits by the names this module uses.
+package struct Mode: Hashable, Sendable {
+  /// The twelve bits: set-id, sticky and three classes.
+  package var bits: UInt16
+
+  package init(_ bits: UInt16) {
+    self.bits = bits & 0o7777
+  }
+
+  package static let setUser: UInt16 = 0o4000
+  package static let setGroup: UInt16 = 0o2000
+  package static let sticky: UInt16 = 0o1000
+
+  package var hasSetUser: Bool { bits & Mode.setUser != 0 }
+  package var hasSetGroup: Bool { bits & Mode.setGroup != 0 }
+  package var isSticky: Bool { bits & Mode.sticky != 0 }
+  package var isGroupExecutable: Bool { bits & 0o010 != 0 }
+  package var hasAnyExecute: Bool { bits & 0o111 != 0 }
+
+  package func without(_ mask: UInt16) -> Mode { Mode(bits & ~mask) }
+}
+
+/// What decides about a new object besides the request.
+package struct Birthplace: Hashable, Sendable {
+  package var parentUser: UInt32
+  package var parentGroup: UInt32
+  package var parentMode: Mode
+  /// The mount option `suiddir`.
+  package var handsOverOwnership: Bool
+
+  package init(parentUser: UInt32, parentGroup: UInt32, parentMode: Mode, handsOverOwnership: Bool) {
+    self.parentUser = parentUser
+    self.parentGroup = parentGroup
+    self.parentMode = parentMode
+    self.handsOverOwnership = handsOverOwnership
+  }
+}
+
+/// Owner, group and mode of an object about to be made.
+package struct NewItem: Hashable, Sendable {
+  package var user: UInt32
+  package var group: UInt32
+  package var mode: Mode
+
+  /// Applies the BSD rules: the group is the parent's, always; the parent's setgid bit plays no role.
+  ///
+  /// - Parameters:
+  ///   - requested: the mode with the umask already taken off.
+  ///   - keepsCallerGroup: "ignore ownership" volumes give the caller's ids.
+  package init(
+    requested: Mode, isDirectory: Bool, by subject: Subject, in place: Birthplace,
+    keepsCallerGroup: Bool = false
+  ) {
+    user = subject.user
+    group = keepsCallerGroup ? subject.group : place.parentGroup
+    mode = requested
+    if mode.hasSetGroup, !subject.isRoot, subject.membership(of: group) != .member {
+      mode = mode.without(Mode.setGroup)
+    }
+    if place.handsOverOwnership, place.parentMode.hasSetUser, place.parentUser != 0,
+      place.parentUser != subject.user
+    {
+      user = place.parentUser
+      // A new directory hands on in its turn; a program cannot be planted in another's name.
+      mode = isDirectory ? Mode(mode.bits | Mode.setUser) : mode.without(0o6111)
+    } else if mode.hasSetUser, user != subject.user {
+      mode = mode.without(Mode.setUser)
+    }
+  }
+
+  /// Whether the outcome needs the caller's supplementary groups.
+  package static func dependsOnGroups(requested: Mode, by subject: Subject, in place: Birthplace) -> Bool {
+    requested.hasSetGroup && !subject.isRoot && subject.membership(of: place.parentGroup) == .unknown
+  }
+}

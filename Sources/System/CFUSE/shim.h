@@ -1,0 +1,8 @@
+// libfuse's low-level session API and the kernel's request formats, for Swift.
+#ifndef VARVE_CFUSE_SHIM_H
+#define VARVE_CFUSE_SHIM_H
+#define FUSE_USE_VERSION 312
+#define _FILE_OFFSET_BITS 64
+#include <fuse_lowlevel.h>
+#include <linux/fuse.h>
+#endif
