@@ -32,15 +32,15 @@ package struct Judge: Sendable {
     if item.record == .damaged, !asked.isSubset(of: Judge.harmlessOnDamaged(item)) {
       return .refused(.damaged, .damagedRecord)
     }
-    var asked = asked
-    if item.kind == .special { asked.remove(.write) }
-    if let flag = item.flags.forbidding(asked, onDirectory: item.isDirectory) {
+    // Writing into a FIFO or device changes nothing on disk: its flags do not stand against that.
+    let guarded = item.kind == .special ? asked.subtracting(.write) : asked
+    if let flag = item.flags.forbidding(guarded, onDirectory: item.isDirectory) {
       return .refused(.notPermitted, .flag(flag))
     }
     if let parent, let flag = parent.flags.forbidding(.deleteChild, onDirectory: true) {
       return .refused(.notPermitted, .flag(flag), on: .parent)
     }
-    asked.subtract([.linkTarget, .checkImmutable, .ignoringFlags])
+    let asked = asked.subtracting([.linkTarget, .checkImmutable, .ignoringFlags])
     guard !asked.isEmpty else { return .allowed(.nothingAsked) }
     if isSuperuser(towards: item), parent.map(isSuperuser) ?? true {
       if asked.contains(.execute), item.kind == .file, !item.mode.hasAnyExecute {
