@@ -61,5 +61,6 @@ let package = Package(
 
     // Tests: one target per engine, milliseconds each.
     tests("AccessListFormTests", ["AccessControl"]),
+    tests("RecordFormatTests", ["RecordFormat", "AccessControl", "FlagRules"]),
   ]
 )
