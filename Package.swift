@@ -58,5 +58,9 @@ let package = Package(
     module("Arguments", "Tools/CommandLine"),
     tool("varve", "Tools/AdministrationTool", ["Arguments", "AccessControl", "FlagRules", "LinuxFiles", "CLinux"]),
     tool("varved", "Tools/Daemon", ["Arguments", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CLinux"]),
+
+    // Tests: one target per engine, milliseconds each.
+    tests("AccessListFormTests", ["AccessControl"]),
+    tests("RecordFormatTests", ["RecordFormat", "AccessControl", "FlagRules"]),
   ]
 )
