@@ -3,7 +3,8 @@
 // A request asks, in this order: where is it (Backing), what is true of it (Metadata), may it happen (Gate),
 // what are its bytes (Handles). Each question has its folder.
 
-package import LinuxFiles
+import AccessControl
+import LinuxFiles
 import Synchronization
 
 /// A mounted volume.
@@ -36,7 +37,7 @@ package final class Volume: Sendable {
     guard magic != FileSystemStatus.nfsMagic else {
       throw VolumeFailure("'\(upper)' is on NFS, which cannot hold an upper directory")
     }
-    directory = try VolumeDirectory.open(root: rootDescriptor.descriptor, readOnly: options.isReadOnly)
+    directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
     let directory = directory
     store = MetadataStore(
       namespace: directory.namespace,

@@ -53,6 +53,13 @@ import Glibc
     }
   }
 
+  /// Lends `prefix` and `rest` set together; no heap is touched.
+  package static func with<R: ~Copyable>(
+    prefix: StaticString, _ rest: [UInt8], _ body: (borrowing AttributeName) throws(Errno) -> R
+  ) throws(Errno) -> R {
+    try with(prefix: prefix, rest.span, body)
+  }
+
   package borrowing func hasPrefix(_ prefix: StaticString) -> Bool {
     guard prefix.hasPointerRepresentation, prefix.utf8CodeUnitCount <= count else { return false }
     return unsafe memcmp(pointer, prefix.utf8Start, prefix.utf8CodeUnitCount) == 0

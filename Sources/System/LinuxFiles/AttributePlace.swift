@@ -61,7 +61,7 @@ import CLinux
       }
     } else {
       do throws(Errno) { return try retrying(direct) } catch .badDescriptor {
-        // An `O_PATH` descriptor. The failed attempt costs a fifth of the way through /proc.
+        // An `O_PATH` descriptor. The failed attempt costs little next to the way through /proc.
       }
     }
     return try retrying(byProc)

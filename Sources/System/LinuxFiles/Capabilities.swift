@@ -7,19 +7,25 @@ import Synchronization
 /// The switches turn themselves off when a call is missing. Tests turn them off to walk the older ways,
 /// which must give the same answers; nothing else sets them.
 package enum Capabilities {
-  /// `openat2`, Linux 5.6. Without it: `openat`, and a look at the result to refuse mount points.
+  /// Whether there is `openat2` (Linux 5.6).
+  ///
+  /// Without it: `openat`, and a look at the result to refuse mount points.
   package static var hasOpenat2: Bool {
     get { openat2.load(ordering: .relaxed) }
     set { openat2.store(newValue, ordering: .relaxed) }
   }
 
-  /// `getxattrat` and its three siblings, Linux 6.13. Without them: paths in /proc, 3 to 10 times slower.
+  /// Whether there are `getxattrat` and its three siblings (Linux 6.13).
+  ///
+  /// Without them: paths in /proc, 3 to 10 times slower.
   package static var hasAttributeAt: Bool {
     get { attributeAt.load(ordering: .relaxed) }
     set { attributeAt.store(newValue, ordering: .relaxed) }
   }
 
-  /// `fchmodat2`, Linux 6.6. Without it: `chmod` of a path in /proc.
+  /// Whether there is `fchmodat2` (Linux 6.6).
+  ///
+  /// Without it: `chmod` of a path in /proc.
   package static var hasChangeModeAt2: Bool {
     get { changeModeAt2.load(ordering: .relaxed) }
     set { changeModeAt2.store(newValue, ordering: .relaxed) }

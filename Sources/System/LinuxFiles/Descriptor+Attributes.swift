@@ -111,6 +111,19 @@ extension Descriptor {
     }
   }
 
+  package borrowing func setAttribute(
+    _ attribute: borrowing AttributeName, to value: [UInt8], _ change: AttributeSetting = .createOrReplace
+  ) throws(Errno) {
+    try setAttribute(attribute, to: value.span, change)
+  }
+
+  package borrowing func setAttribute(
+    _ attribute: borrowing AttributeName, of name: borrowing FileName, to value: [UInt8],
+    _ change: AttributeSetting = .createOrReplace
+  ) throws(Errno) {
+    try setAttribute(attribute, of: name, to: value.span, change)
+  }
+
   /// Removes an attribute; ENODATA when it is not there.
   package borrowing func removeAttribute(_ attribute: borrowing AttributeName) throws(Errno) {
     try unsafe place.remove(attribute.pointer)

@@ -49,13 +49,13 @@ extension Descriptor {
   package borrowing func changeTimes(
     access: TimeChange, modification: TimeChange
   ) throws(Errno) {
-    let (access, modification) = (access.forKernel, modification.forKernel)
+    let (access, modification) = try (access.forKernel(), modification.forKernel())
     if Capabilities.hasEmptyPath {
       do throws(Errno) {
         try retrying { lv_change_times(rawValue, nil, access, modification) }
         return
       } catch .invalid {
-        // Kernels before 5.13 do not know the empty path here. A time that is no time fails again below.
+        // Kernels before 5.13 do not know the empty path here.
       }
     }
     try retrying { lv_change_times_by_proc(rawValue, access, modification) }
@@ -64,9 +64,8 @@ extension Descriptor {
   package borrowing func changeTimes(
     of name: borrowing FileName, access: TimeChange, modification: TimeChange
   ) throws(Errno) {
-    try retrying {
-      unsafe lv_change_times(rawValue, name.pointer, access.forKernel, modification.forKernel)
-    }
+    let (access, modification) = try (access.forKernel(), modification.forKernel())
+    try retrying { unsafe lv_change_times(rawValue, name.pointer, access, modification) }
   }
 }
 

@@ -15,7 +15,7 @@ package struct RenameFlags: OptionSet, Sendable, Hashable {
   package static let noReplace = RenameFlags(rawValue: LV_RENAME_NOREPLACE)
   /// Both names must exist and change places.
   package static let exchange = RenameFlags(rawValue: LV_RENAME_EXCHANGE)
-  /// Leaves a character device 0:0 under the old name. Needs CAP_MKNOD.
+  /// Leaves a character device 0:0 under the old name; needs CAP_MKNOD.
   package static let whiteout = RenameFlags(rawValue: LV_RENAME_WHITEOUT)
 }
 

@@ -28,6 +28,22 @@ extension Descriptor {
     }
   }
 
+  /// Reads until the span is full or the file ends.
+  package borrowing func readFully(
+    into span: inout MutableSpan<UInt8>, at offset: Int64
+  ) throws(Errno) -> Int {
+    var done = 0
+    while done < span.count {
+      let place = try moved(offset, by: done)
+      let count = try unsafe span.withUnsafeMutableBytes { bytes throws(Errno) in
+        try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[done...]), at: place)
+      }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
   /// Reads until `count` bytes are there or the file ends.
   ///
   /// Allocates `count` bytes first: the caller bounds it.

@@ -45,7 +45,9 @@ package struct Descriptor: ~Copyable, Sendable {
   }
 }
 
-/// A descriptor with many users, closed when the last one lets go of it. For caches.
+/// A descriptor with many users, closed when the last one lets go of it.
+///
+/// For caches.
 package final class SharedDescriptor: Sendable {
   package let descriptor: Descriptor
 

@@ -32,7 +32,9 @@ package struct DirectoryEntry: Sendable {
   var nameStart: Int { start + Record.name }
 }
 
-/// One page of a directory listing, with a place to go on from. Reused from page to page.
+/// One page of a directory listing, with a place to go on from.
+///
+/// Reused from page to page.
 @safe package struct EntryBuffer: ~Copyable, @unchecked Sendable {
   // Sendable: the memory has this one owner, which cannot be copied and changes it only as `inout`.
   private let memory: UnsafeMutableRawBufferPointer
@@ -59,7 +61,9 @@ package struct DirectoryEntry: Sendable {
     return filled
   }
 
-  /// The next entry of this page; nil at its end. EIO when the page is not what getdents64 promises.
+  /// The next entry of this page; nil at its end.
+  ///
+  /// EIO when the page is not what getdents64 promises.
   package mutating func next() throws(Errno) -> DirectoryEntry? {
     guard position < filled else { return nil }
     let start = position

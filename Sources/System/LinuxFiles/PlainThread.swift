@@ -3,7 +3,9 @@ import Glibc
 
 // Threads without a runtime: they may block in system calls as long as they like.
 
-/// A running POSIX thread. Join it; one that is dropped runs on by itself.
+/// A running POSIX thread.
+///
+/// Join it; one that is dropped runs on by itself.
 package struct PlainThread: ~Copyable, Sendable {
   private let handle: pthread_t
 
@@ -48,7 +50,9 @@ private final class ThreadWork: Sendable {
   }
 }
 
-/// The first function of every thread. It stands outside any type and closure, so it belongs to no actor.
+/// The first function of every thread.
+///
+/// It stands outside any type and closure, so it belongs to no actor.
 private func runThreadWork(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let argument = unsafe argument else { return nil }
   let work = unsafe Unmanaged<ThreadWork>.fromOpaque(argument).takeRetainedValue()

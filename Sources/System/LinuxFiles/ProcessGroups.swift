@@ -7,6 +7,12 @@ package struct ThreadCredentials: Sendable, Equatable {
   package let fsUser: UInt32
   package let fsGroup: UInt32
   package let groups: [UInt32]
+
+  package init(fsUser: UInt32, fsGroup: UInt32, groups: [UInt32]) {
+    self.fsUser = fsUser
+    self.fsGroup = fsGroup
+    self.groups = groups
+  }
 }
 
 /// The supplementary groups of other threads.

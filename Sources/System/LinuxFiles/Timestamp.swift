@@ -24,30 +24,14 @@ package enum TimeChange: Sendable, Hashable {
   case now
   case omit
 
-  var forKernel: lv_time {
+  /// EINVAL for nanoseconds beyond a second, two values of which mean "now" and "omit" to the kernel.
+  func forKernel() throws(Errno) -> lv_time {
     switch self {
-    case .set(let time): lv_time(seconds: time.seconds, nanoseconds: Int64(time.nanoseconds))
-    case .now: lv_time(seconds: 0, nanoseconds: Int64(LV_TIME_NOW))
-    case .omit: lv_time(seconds: 0, nanoseconds: Int64(LV_TIME_OMIT))
+    case .set(let time):
+      guard time.nanoseconds < 1_000_000_000 else { throw .invalid }
+      return lv_time(seconds: time.seconds, nanoseconds: Int64(time.nanoseconds))
+    case .now: return lv_time(seconds: 0, nanoseconds: Int64(LV_TIME_NOW))
+    case .omit: return lv_time(seconds: 0, nanoseconds: Int64(LV_TIME_OMIT))
     }
-  }
-}
-
-/// The clocks of the machine.
-package enum Clock {
-  /// Nanoseconds since an arbitrary start; never goes back.
-  package static var monotonicNanoseconds: UInt64 {
-    let now = read(realtime: false)
-    return UInt64(clamping: now.seconds) &* 1_000_000_000 &+ UInt64(now.nanoseconds)
-  }
-
-  /// The time of day. May jump when somebody sets the clock.
-  package static var realtime: Timestamp { read(realtime: true) }
-
-  private static func read(realtime: Bool) -> Timestamp {
-    var now = lv_time(seconds: 0, nanoseconds: 0)
-    // These two clocks exist on every Linux; there is no error to report.
-    _ = unsafe lv_clock(realtime ? 1 : 0, &now)
-    return Timestamp(seconds: now.seconds, nanoseconds: UInt32(truncatingIfNeeded: now.nanoseconds))
   }
 }

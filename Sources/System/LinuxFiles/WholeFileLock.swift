@@ -40,7 +40,9 @@ extension Descriptor {
     try writeAll(text, at: 0)
   }
 
-  /// The process id in the file's text; nil for any other text. It may be out of date.
+  /// The process id in the file's text; nil for any other text.
+  ///
+  /// It may be out of date.
   package borrowing func recordedHolder() -> Int32? {
     // The reason of a failed read does not matter: the caller reports a lock, not a file.
     guard let text = try? read(upTo: 16) else { return nil }

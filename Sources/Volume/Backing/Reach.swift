@@ -1,6 +1,7 @@
 // From a node to its object: by directory and name, or by a descriptor that is held.
 
 import LinuxFiles
+import Synchronization
 
 /// How an object is reached for one request.
 ///
@@ -111,7 +112,7 @@ struct Resolver: Sendable {
   }
 
   /// Opens the object's content; the object that was opened is compared with the node.
-  func open(_ node: Node, by reach: Reach, flags: CInt) throws(Errno) -> SharedDescriptor {
+  func open(_ node: Node, by reach: Reach, flags: OpenFlags) throws(Errno) -> SharedDescriptor {
     let opened: SharedDescriptor
     switch reach {
     case .held(let descriptor):

@@ -1,8 +1,8 @@
 // The one place where a verdict becomes an error number, and where groups are read.
 
-package import AccessControl
-package import Decisions
-package import LinuxFiles
+import AccessControl
+import Decisions
+import LinuxFiles
 import Synchronization
 
 /// Asks the engines, with as little knowledge of the caller as the answer needs.

@@ -1,6 +1,6 @@
 // The supplementary groups of a caller. Not knowing them is an answer too, and never a generous one.
 
-package import AccessControl
+import AccessControl
 import LinuxFiles
 
 /// Reads groups from the calling thread, or from the user database.

@@ -105,7 +105,7 @@ struct MetadataStore: Sendable {
       do { bytes = try AccessListBytes.encode(list) } catch { throw .invalid }
       record.marks.insert(.accessList)
       try AttributeName.with(listName) { attribute throws(Errno) in
-        try object.setAttribute(attribute, to: bytes.span)
+        try object.setAttribute(attribute, to: bytes)
       }
       try writeCore(record, to: object)
     case .remove:
@@ -119,7 +119,7 @@ struct MetadataStore: Sendable {
     guard !record.isVoid else { return try remove(coreName, from: object) }
     let bytes = record.encoded()
     try AttributeName.with(coreName) { attribute throws(Errno) in
-      try object.setAttribute(attribute, to: bytes.span)
+      try object.setAttribute(attribute, to: bytes)
     }
   }
 

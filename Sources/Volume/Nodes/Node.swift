@@ -7,7 +7,7 @@
 //   3. `Node.place`, then `Attachment.state`, never across a system call.
 // No lock is held while an answer is sent.
 
-package import LinuxFiles
+import LinuxFiles
 import Synchronization
 
 /// What makes an object the same object: a name that leads to another identity leads to something else.
@@ -66,7 +66,7 @@ final class Node: Sendable {
   var stripe: Int { Node.stripe(of: identity) }
 
   static func stripe(of identity: ObjectIdentity) -> Int {
-    Int(truncatingIfNeeded: identity.mixed & UInt64(StripedLocks.stripeCount - 1))
+    Int(truncatingIfNeeded: identity.mixed & UInt64(StripedLocks.count - 1))
   }
 
   /// What is kept for objects that are open, are directories in use, or have lost their name.

@@ -36,7 +36,9 @@ extension Volume {
       case .list:
         guard facts.item.record == .sound else { throw .inputOutput }
         guard let list = facts.item.list else { throw .noData }
-        let text = AccessListText.print(list, isDirectory: node.isDirectory, names: .numbers)
+        // Complete, so that a list which is read, edited and written back loses nothing.
+        let text = AccessListText.print(
+          list, for: node.isDirectory ? .directory : .file, names: .system, detail: .complete)
         return Array(text.utf8)
       }
     }
@@ -57,7 +59,7 @@ extension Volume {
       guard !text.isEmpty else { return try clear(door, of: node, for: caller) }
       let list: AccessList
       do {
-        list = try AccessListText.read(text, names: .system)
+        list = try AccessListText.readList(text, names: .system)
       } catch {
         throw .invalid
       }

@@ -5,6 +5,8 @@ import Decisions
 import DirectoryModes
 import FlagRules
 package import LinuxFiles
+import RecordFormat
+import Synchronization
 
 extension Volume {
   package func attributes(
@@ -184,7 +186,12 @@ extension Volume {
   private func apply(
     _ plan: Plan, to node: Node, _ facts: Facts, by reach: Reach, through file: OpenFile?
   ) throws(Errno) {
-    let anchor = try file?.descriptor ?? resolver.anchor(node, by: reach)
+    let anchor: SharedDescriptor
+    if let open = file?.descriptor {
+      anchor = open
+    } else {
+      anchor = try resolver.anchor(node, by: reach)
+    }
     if let owner = plan.owner {
       if facts.item.ownerGroup != nil, owner.user != nil {
         var record = facts.record

@@ -1,6 +1,7 @@
 // open(O_CREAT) and O_TMPFILE: a new file and a handle on it in one request.
 
 import Decisions
+import DirectoryModes
 package import LinuxFiles
 
 extension Volume {

@@ -1,6 +1,8 @@
 // Extended attributes: ours are hidden, the doors of this volume answer by name, the rest is the file's.
 
+import Decisions
 package import LinuxFiles
+import Synchronization
 
 /// What an attribute name means on the mount.
 private enum AttributeRoom {

@@ -2,6 +2,7 @@
 
 import Decisions
 import LinuxFiles
+import Synchronization
 
 extension Volume {
   /// The facts about a node, read now.

@@ -1,7 +1,8 @@
 // lsattr and chattr.
 
+import Decisions
 import FlagRules
-import LinuxFiles
+package import LinuxFiles
 
 extension Volume {
   package func inodeFlags(of nodeID: NodeID, for caller: Caller) throws(Errno) -> UInt32 {

@@ -2,6 +2,7 @@
 
 import Decisions
 package import LinuxFiles
+import Synchronization
 
 extension Volume {
   package func openDirectory(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> OpenAnswer {
@@ -88,9 +89,9 @@ extension Volume {
     for caller: Caller
   ) throws(Errno) -> Entry? {
     try page.withName(of: listed) { name throws(Errno) in
-      let descriptor = directory.descriptor.descriptor
-      guard let status = try? descriptor.status(of: name),
-        let facts = try? store.facts(status, of: name, in: descriptor),
+      let backing = directory.descriptor
+      guard let status = try? backing.descriptor.status(of: name),
+        let facts = try? store.facts(status, of: name, in: backing.descriptor),
         // Refused at lookup to some; never handed out in passing.
         facts.item.kind != .special
       else { return nil }

@@ -1,7 +1,9 @@
 // From a name to a node, and back to nothing.
 
+import AccessControl
 import Decisions
-import LinuxFiles
+package import LinuxFiles
+import Synchronization
 
 extension Volume {
   package func lookup(

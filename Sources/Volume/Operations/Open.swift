@@ -1,8 +1,10 @@
 // Opening and closing files.
 
 import Decisions
-import LinuxFiles
+import FlagRules
+package import LinuxFiles
 import RecordFormat
+import Synchronization
 
 extension Volume {
   package func open(_ nodeID: NodeID, _ mode: OpenMode, for caller: Caller) throws(Errno) -> OpenAnswer {
@@ -25,16 +27,16 @@ extension Volume {
       }
       let file = try resolver.open(node, by: reach, flags: backingFlags(mode))
       if truncates {
-        try emptied(file, node, facts, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
+        try emptied(file, facts, mode, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
       }
       return register(file, node, facts, mode)
     }
   }
 
   private func emptied(
-    _ file: SharedDescriptor, _ node: Node, _ facts: Facts, clearsSetID: Bool
+    _ file: SharedDescriptor, _ facts: Facts, _ mode: OpenMode, clearsSetID: Bool
   ) throws(Errno) {
-    if file.descriptor.isWritable {
+    if mode.contains(.write) {
       try file.descriptor.truncate(to: 0)
     } else {
       // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.

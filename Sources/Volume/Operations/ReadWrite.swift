@@ -2,6 +2,7 @@
 
 import DirectoryModes
 package import LinuxFiles
+import Synchronization
 
 extension Volume {
   package func read(
@@ -13,14 +14,7 @@ extension Volume {
     switch file.content {
     case .plain(let descriptor):
       // The kernel takes a short answer for the end of the file.
-      var done = 0
-      while done < bytes.count {
-        var rest = bytes.extracting(done..<bytes.count)
-        let count = try descriptor.descriptor.read(into: &rest, at: start + Int64(done))
-        if count == 0 { break }
-        done += count
-      }
-      return done
+      return try descriptor.descriptor.readFully(into: &bytes, at: start)
     case .text(let text):
       guard start < Int64(text.count) else { return 0 }
       let count = min(bytes.count, text.count - Int(start))
@@ -32,7 +26,7 @@ extension Volume {
   package func write(
     _ handle: HandleID, at offset: UInt64, _ bytes: Span<UInt8>, clearsSetID: Bool, for caller: Caller
   ) throws(Errno) -> Int {
-    let (file, node, descriptor) = try writable(handle)
+    let (node, descriptor) = try writable(handle)
     let start = try Int64(checking: offset)
     let isAppendOnly = node.attachment.isAppendOnly.load(ordering: .acquiring)
     // Shared: a flag that is being set waits for us, or we see it. Exclusive: nobody else moves the end.
@@ -40,14 +34,14 @@ extension Volume {
     return try locks.holding(lock) { () throws(Errno) in
       if node.attachment.isAppendOnly.load(ordering: .acquiring) {
         guard isAppendOnly else { throw .again }
-        guard try descriptor.status().size == offset else { throw .notPermitted }
+        guard try descriptor.descriptor.status().size == offset else { throw .notPermitted }
       }
       if clearsSetID { try stripBeforeWriting(node, descriptor) }
       var done = 0
       while done < bytes.count {
         let count: Int
         do throws(Errno) {
-          count = try descriptor.write(bytes.extracting(done..<bytes.count), at: start + Int64(done))
+          count = try descriptor.descriptor.write(bytes.extracting(done..<bytes.count), at: start + Int64(done))
         } catch {
           // What was written is reported; the error comes back with the next write.
           guard done > 0 else { throw error }
@@ -56,18 +50,17 @@ extension Volume {
         guard count > 0 else { break }
         done += count
       }
-      _ = file
       return done
     }
   }
 
   /// A handle to write through, with its node and descriptor.
-  private func writable(_ handle: HandleID) throws(Errno) -> (OpenFile, Node, SharedDescriptor) {
+  private func writable(_ handle: HandleID) throws(Errno) -> (Node, SharedDescriptor) {
     let file = try handles.file(handle)
     guard file.canWrite, let node = file.node, let descriptor = file.descriptor else {
       throw .badDescriptor
     }
-    return (file, node, descriptor)
+    return (node, descriptor)
   }
 
   /// The set-id bits and the capability go before the first foreign byte arrives.
@@ -96,7 +89,7 @@ extension Volume {
   package func allocate(
     _ handle: HandleID, _ mode: AllocationMode, offset: UInt64, length: UInt64, for caller: Caller
   ) throws(Errno) {
-    let (_, node, descriptor) = try writable(handle)
+    let (node, descriptor) = try writable(handle)
     let start = try Int64(checking: offset)
     let count = try Int64(checking: length)
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
@@ -121,7 +114,7 @@ extension Volume {
     from source: HandleID, at sourceOffset: UInt64, to target: HandleID, at targetOffset: UInt64,
     length: UInt64, for caller: Caller
   ) throws(Errno) -> UInt64 {
-    let (_, node, descriptor) = try writable(target)
+    let (node, descriptor) = try writable(target)
     let file = try handles.file(source)
     guard file.canRead, let origin = file.descriptor else { throw .badDescriptor }
     let from = try Int64(checking: sourceOffset)

@@ -1,7 +1,8 @@
 // unlink and rmdir.
 
 import Decisions
-import LinuxFiles
+package import LinuxFiles
+import Synchronization
 
 extension Volume {
   package func remove(

@@ -2,7 +2,8 @@
 
 import Decisions
 import FlagRules
-import LinuxFiles
+package import LinuxFiles
+import RecordFormat
 
 extension Volume {
   package func rename(

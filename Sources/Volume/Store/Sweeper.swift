@@ -4,30 +4,51 @@ import LinuxFiles
 
 enum Sweeper {
   /// Removes everything in `directory`, going down into directories; follows no link.
-  static func empty(_ directory: borrowing Descriptor, depth: Int = 0) throws(Errno) {
-    guard depth < 64 else { throw .tooManySymbolicLinks }
+  ///
+  /// Goes by a stack of its own, not by calling itself: the depth is what a crash left, not ours to choose.
+  static func empty(_ directory: SharedDescriptor) throws(Errno) {
+    var path: [(directory: SharedDescriptor, name: [UInt8], left: [[UInt8]])] = [
+      (directory, [], try names(in: directory))
+    ]
+    while var level = path.popLast() {
+      guard let name = level.left.popLast() else {
+        guard let above = path.last else { return }
+        try FileName.with(level.name) { name throws(Errno) in
+          try above.directory.descriptor.removeDirectory(name)
+        }
+        continue
+      }
+      path.append(level)
+      if let inner = try remove(name, from: level.directory) {
+        path.append((inner, name, try names(in: inner)))
+      }
+    }
+  }
+
+  private static func names(in directory: SharedDescriptor) throws(Errno) -> [[UInt8]] {
     var page = EntryBuffer()
-    try directory.seekDirectory(to: 0)
     var names: [[UInt8]] = []
-    while try directory.readEntries(into: &page) > 0 {
+    try directory.descriptor.seekDirectory(to: 0)
+    while try directory.descriptor.readEntries(into: &page) > 0 {
       while let entry = try page.next() {
         guard entry.role == .child else { continue }
         names.append(try page.withName(of: entry) { name throws(Errno) in name.copy() })
       }
     }
-    for name in names {
-      try FileName.with(name) { name throws(Errno) in try remove(name, from: directory, depth: depth) }
-    }
+    return names
   }
 
+  /// Removes one name, or opens it if it is a directory that must be emptied first.
   private static func remove(
-    _ name: borrowing FileName, from directory: borrowing Descriptor, depth: Int
-  ) throws(Errno) {
-    do throws(Errno) {
-      try directory.removeFile(name)
-    } catch .isDirectory {
-      try empty(try directory.open(name, [.readOnly, .directory]), depth: depth + 1)
-      try directory.removeDirectory(name)
+    _ name: [UInt8], from directory: SharedDescriptor
+  ) throws(Errno) -> SharedDescriptor? {
+    try FileName.with(name) { name throws(Errno) in
+      do throws(Errno) {
+        try directory.descriptor.removeFile(name)
+        return nil
+      } catch .isDirectory {
+        return SharedDescriptor(try directory.descriptor.open(name, [.readOnly, .directory]))
+      }
     }
   }
 }

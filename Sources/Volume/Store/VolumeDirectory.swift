@@ -40,54 +40,58 @@ final class VolumeDirectory: Sendable {
   /// Writes down that records exist, and waits until the disk has it.
   func announceRecords() throws(Errno) {
     guard let directory else { throw .readOnly }
-    var next = header.withLock { $0 }
-    guard !next.recordsExist else { return }
-    next.recordsExist = true
-    try VolumeDirectory.store(next, in: directory.descriptor)
+    let next = header.withLock { $0.withRecords }
+    try VolumeDirectory.store(next, in: directory)
     header.withLock { $0 = next }
   }
 
   /// Opens the volume of an upper directory, making it one if it is none.
-  static func open(root: borrowing Descriptor, readOnly: Bool) throws -> VolumeDirectory {
-    let rootStatus = try root.status()
-    do throws(Errno) {
-      let status = try FileName.with(name) { name throws(Errno) in try root.status(of: name) }
-      guard status.kind == .directory else { throw Errno.notDirectory }
-      guard status.device == rootStatus.device else { throw Errno.crossDevice }
-    } catch .noSuchFile {
-      guard !readOnly else { return try implicit(root) }
-      try FileName.with(name) { name throws(Errno) in try root.makeDirectory(name, mode: 0o700) }
-    } catch .notDirectory {
-      throw VolumeFailure("'.varve' in the upper directory is not a directory")
-    } catch .crossDevice {
-      throw VolumeFailure("'.varve' in the upper directory is a mount point")
+  static func open(root: SharedDescriptor, readOnly: Bool) throws -> VolumeDirectory {
+    let name = try FileName(".varve")
+    switch try standing(in: root) {
+    case .ours: break
+    case .absent where readOnly: return try implicit(root)
+    case .absent: try root.descriptor.makeDirectory(name, mode: 0o700)
+    case .otherKind: throw VolumeFailure("'.varve' in the upper directory is not a directory")
+    case .mountPoint: throw VolumeFailure("'.varve' in the upper directory is a mount point")
     }
-    let directory = SharedDescriptor(
-      try FileName.with(name) { name throws(Errno) in try root.open(name, [.readOnly, .directory]) })
-    let lock = readOnly ? nil : try takeLock(in: directory.descriptor)
-    let header = try readHeader(in: directory.descriptor, readOnly: readOnly)
-    let workshop = readOnly ? nil : try openWorkshop(in: directory.descriptor)
+    let directory = SharedDescriptor(try root.descriptor.open(name, [.readOnly, .directory]))
+    let lock = readOnly ? nil : try takeLock(in: directory)
+    let header = try readHeader(in: directory, readOnly: readOnly)
+    let workshop = readOnly ? nil : try openWorkshop(in: directory)
     return VolumeDirectory(directory: directory, lock: lock, workshop: workshop, header: header)
   }
 
+  /// What stands under the bookkeeping's name.
+  private enum Standing {
+    case absent
+    case ours
+    case otherKind
+    case mountPoint
+  }
+
+  private static func standing(in root: SharedDescriptor) throws(Errno) -> Standing {
+    let rootDevice = try root.descriptor.status().device
+    let name = try FileName(".varve")
+    let status: FileStatus
+    do throws(Errno) {
+      status = try root.descriptor.status(of: name)
+    } catch .noSuchFile {
+      return .absent
+    }
+    guard status.kind == .directory else { return .otherKind }
+    return status.device == rootDevice ? .ours : .mountPoint
+  }
+
   /// A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
-  private static func implicit(_ root: borrowing Descriptor) throws -> VolumeDirectory {
+  private static func implicit(_ root: SharedDescriptor) throws -> VolumeDirectory {
     var header = VolumeHeader.fresh()
     header.recordsExist = true
     return VolumeDirectory(directory: nil, lock: nil, workshop: nil, header: header)
   }
 
-  private static func takeLock(in directory: borrowing Descriptor) throws -> SharedDescriptor {
-    let file: SharedDescriptor
-    do throws(Errno) {
-      file = SharedDescriptor(
-        try FileName.with(Array("lock".utf8)) { name throws(Errno) in
-          try directory.createFile(name, mode: 0o600)
-        })
-    } catch .exists {
-      file = SharedDescriptor(
-        try FileName.with(Array("lock".utf8)) { name throws(Errno) in try directory.open(name, .readWrite) })
-    }
+  private static func takeLock(in directory: SharedDescriptor) throws -> SharedDescriptor {
+    let file = try openOrCreateLock(in: directory)
     switch try file.descriptor.tryLockWhole(exclusive: true) {
     case .locked:
       try file.descriptor.recordHolder(process: CurrentProcess.identifier)
@@ -98,14 +102,17 @@ final class VolumeDirectory: Sendable {
     }
   }
 
-  private static func readHeader(in directory: borrowing Descriptor, readOnly: Bool) throws -> VolumeHeader {
-    let text: [UInt8]
+  private static func openOrCreateLock(in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+    let name = try FileName("lock")
     do throws(Errno) {
-      let file = try FileName.with(Array("volume".utf8)) { name throws(Errno) in
-        try directory.open(name, .readOnly)
-      }
-      text = try file.read(upTo: VolumeHeader.longest)
-    } catch .noSuchFile {
+      return SharedDescriptor(try directory.descriptor.createFile(name, mode: 0o600))
+    } catch .exists {
+      return SharedDescriptor(try directory.descriptor.open(name, .readWrite))
+    }
+  }
+
+  private static func readHeader(in directory: SharedDescriptor, readOnly: Bool) throws -> VolumeHeader {
+    guard let text = try storedHeader(in: directory) else {
       let header = VolumeHeader.fresh()
       if !readOnly { try store(header, in: directory) }
       return header
@@ -115,34 +122,41 @@ final class VolumeDirectory: Sendable {
     return header
   }
 
-  /// Replaces the volume file so that a crash leaves the old one or the new one.
-  private static func store(_ header: VolumeHeader, in directory: borrowing Descriptor) throws(Errno) {
-    let temporary = Array("volume.new".utf8)
+  private static func storedHeader(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
+    let name = try FileName("volume")
     do throws(Errno) {
-      try FileName.with(temporary) { name throws(Errno) in try directory.removeFile(name) }
-    } catch .noSuchFile {}
-    let file = try FileName.with(temporary) { name throws(Errno) in
-      try directory.createFile(name, mode: 0o600)
+      return try directory.descriptor.open(name, .readOnly).read(upTo: VolumeHeader.longest)
+    } catch .noSuchFile {
+      return nil
     }
+  }
+
+  /// Replaces the volume file so that a crash leaves the old one or the new one.
+  private static func store(_ header: VolumeHeader, in directory: SharedDescriptor) throws(Errno) {
+    let temporary = try FileName("volume.new")
+    let final = try FileName("volume")
+    do throws(Errno) {
+      try directory.descriptor.removeFile(temporary)
+    } catch .noSuchFile {
+      // What a crash would have left is not there.
+    }
+    let file = try directory.descriptor.createFile(temporary, mode: 0o600)
     try file.writeAll(header.text, at: 0)
     try file.sync()
-    try FileName.with(temporary) { old throws(Errno) in
-      try FileName.with(Array("volume".utf8)) { new throws(Errno) in
-        try directory.rename(old, to: directory, as: new)
-      }
-    }
-    try directory.sync()
+    try directory.descriptor.rename(temporary, to: directory.descriptor, as: final)
+    try directory.descriptor.sync()
   }
 
   /// The workshop, empty: whatever a crash left there never got a name and is nobody's.
-  private static func openWorkshop(in directory: borrowing Descriptor) throws -> SharedDescriptor {
-    let name = Array("work".utf8)
+  private static func openWorkshop(in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+    let name = try FileName("work")
     do throws(Errno) {
-      try FileName.with(name) { name throws(Errno) in try directory.makeDirectory(name, mode: 0o700) }
-    } catch .exists {}
-    let workshop = SharedDescriptor(
-      try FileName.with(name) { name throws(Errno) in try directory.open(name, [.readOnly, .directory]) })
-    try Sweeper.empty(workshop.descriptor)
+      try directory.descriptor.makeDirectory(name, mode: 0o700)
+    } catch .exists {
+      // It was made by an earlier mount.
+    }
+    let workshop = SharedDescriptor(try directory.descriptor.open(name, [.readOnly, .directory]))
+    try Sweeper.empty(workshop)
     return workshop
   }
 }

@@ -26,6 +26,13 @@ struct VolumeHeader: Sendable, Equatable {
     }
   }
 
+  /// The same header, saying that records exist.
+  var withRecords: VolumeHeader {
+    var copy = self
+    copy.recordsExist = true
+    return copy
+  }
+
   private init(uuid: String, created: String, namespace: MetadataStore.Namespace) {
     self.uuid = uuid
     self.created = created

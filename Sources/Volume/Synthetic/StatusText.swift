@@ -1,5 +1,6 @@
 // `.varve/status`: one JSON object about the volume as it is mounted now.
 
+import Decisions
 import LinuxFiles
 
 extension Volume {
