@@ -66,7 +66,9 @@ let package = Package(
 
     // Tools.
     module("Arguments", "Tools/CommandLine"),
-    tool("varve", "Tools/AdministrationTool", ["Arguments", "AccessControl", "FlagRules", "LinuxFiles", "CLinux"]),
+    tool(
+      "varve", "Tools/AdministrationTool",
+      ["Arguments", "AccessControl", "FlagRules", "LinuxFiles", "CLinux"]),
     tool("varved", "Tools/Daemon", ["Arguments", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CLinux"]),
 
     // Tests.
