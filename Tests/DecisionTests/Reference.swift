@@ -6,7 +6,9 @@ import Decisions
 import DirectoryModes
 import FlagRules
 
-/// The rights by the words of section 1.1. On directories `read` is list, `write` add_file, `append`
+/// The rights by the words of section 1.1.
+///
+/// On directories `read` is list, `write` add_file, `append`
 /// add_subdirectory, `execute` search.
 enum Power: String, CaseIterable {
   case read, write, execute, delete, append, deleteChild, readattr, writeattr, readextattr, writeextattr
@@ -162,6 +164,11 @@ struct Reference {
     return !thing.flags.contains("system domain") && thing.record != "damaged"
   }
 
+  func mayBeSuperuser(_ thing: Thing) -> Bool {
+    guard let group = rules.adminGroup, isMember(group) == nil else { return false }
+    return !thing.flags.contains("system domain")
+  }
+
   func applies(_ line: ReferenceLine, to thing: Thing) -> Bool? {
     switch line.who {
     case "user": line.number == uid
@@ -194,16 +201,10 @@ struct Reference {
 
   /// The mode classes the caller may turn out to be judged by; all of them have to grant.
   func classes(_ thing: Thing) -> [Int] {
-    switch owns(thing) {
-    case true: return [6]
-    case false: break
-    default: return [6, 3, 0]
-    }
-    switch isInGroup(of: thing) {
-    case true: return [3]
-    case false: return [0]
-    default: return [3, 0]
-    }
+    let isOwner = owns(thing)
+    if isOwner == true { return [6] }
+    let isInGroup = isInGroup(of: thing)
+    return (isOwner == nil ? [6] : []) + (isInGroup == false ? [] : [3]) + (isInGroup == true ? [] : [0])
   }
 
   func modeGrants(_ thing: Thing, _ need: Int) -> Bool {
@@ -288,10 +289,10 @@ struct Reference {
     let rest = asked.filter { ![.linkTarget, .checkImmutable, .ignoringFlags].contains($0) }
     if rest.isEmpty { return .ok }
     // 7. and 8. The error is the one exec(2) and access(2) report (5.6, C12).
-    if isSuper {
-      let isHopeless = rest.contains(.execute) && thing.kind == "file" && thing.mode & 0o111 == 0
-      return isHopeless ? .EACCES : .ok
-    }
+    let isHopeless = rest.contains(.execute) && thing.kind == "file" && thing.mode & 0o111 == 0
+    if isSuper { return isHopeless ? .EACCES : .ok }
+    // Denied where it cannot be found out (product.md 7): an administrator could not run it.
+    if isHopeless, mayBeSuperuser(thing) { return .EACCES }
     // 9. and 10.
     guard let parent else { return simple(thing, rest) }
     let removal = deleteRule(thing, parent)

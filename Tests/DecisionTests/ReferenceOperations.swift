@@ -15,7 +15,7 @@ extension Reference {
     rules.isReadOnly ? .EROFS : rest()
   }
 
-  // 5.1
+  // Section 5.1.
 
   func open(
     _ thing: Thing, reads: Bool = false, writes: Bool = false, appends: Bool = false, truncates: Bool = false
@@ -27,14 +27,14 @@ extension Reference {
     return check(thing, asked)
   }
 
-  /// 5.6
+  /// Section 5.6.
   func exec(_ thing: Thing) -> Outcome {
     if thing.kind != "file" { return .EACCES }
     if thing.mode & 0o111 == 0 { return .EACCES }
     return check(thing, [.execute])
   }
 
-  /// 5.4
+  /// Section 5.4.
   func access(_ thing: Thing, _ letters: String) -> Outcome {
     var asked: [Power] = []
     if letters.contains("r") { asked.append(.read) }
@@ -43,7 +43,7 @@ extension Reference {
     return asked.isEmpty ? .ok : check(thing, asked)
   }
 
-  // 5.2
+  // Section 5.2.
 
   func make(_ isDirectory: Bool, _ parent: Thing) -> Outcome {
     check(parent, [isDirectory ? .append : .write])
@@ -63,8 +63,10 @@ extension Reference {
     return target == .ok ? make(false, parent) : target
   }
 
-  /// 4.3 with C6 and C7.
-  func rename(_ thing: Thing, _ parent: Thing, _ newParent: Thing, moves: Bool, over victim: Thing?) -> Outcome {
+  /// Section 4.3 with C6 and C7.
+  func rename(
+    _ thing: Thing, _ parent: Thing, _ newParent: Thing, moves: Bool, over victim: Thing?
+  ) -> Outcome {
     let leaving = leave(thing, parent, moves)
     if leaving != .ok { return leaving }
     let arriving = make(thing.kind == "directory", newParent)
@@ -86,7 +88,7 @@ extension Reference {
     check(thing, thing.kind == "directory" && moves ? [.delete, .append] : [.delete], parent: parent)
   }
 
-  // 5.3
+  // Section 5.3.
 
   func stat(_ thing: Thing) -> Outcome { check(thing, [.readattr, .readsecurity]) }
 
@@ -123,14 +125,12 @@ extension Reference {
     }
   }
 
-  /// 6.3, with product.md 4 for the administrators and for sunlnk.
+  /// Section 6.3, with product.md 4 for the administrators and for sunlnk.
   func chflags(_ thing: Thing, from old: UInt32, to new: UInt32) -> Outcome {
     readOnlyFirst {
       var changed = (old ^ new) & ~0xC000_0000
       // Setting or clearing `compressed` is dropped (6.1).
       changed &= ~0x20
-      // What root may not store is dropped, but only root gets that far.
-      if uid == 0 { changed &= 0x009F_FFFF }
       if changed == 0 { return .ok }
       if thing.record == "damaged" { return .EIO }
       if changed & ~0xFFFF != 0 && uid != 0 { return .EPERM }

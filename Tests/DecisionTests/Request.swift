@@ -107,7 +107,7 @@ extension Reference {
     reference.answer(request, request.items.map(Thing.init))
   }
 
-  /// - Parameter things: the objects of the question, told in words beforehand to save time.
+  /// Takes the objects told in words beforehand, to save time.
   func answer(_ request: Request, _ things: [Thing]) -> Outcome {
     let thing = things[0]
     switch request {
