@@ -14,8 +14,8 @@ extension Judge {
     var left = asked
     // Who is not known to own it might; who is not known to be an administrator might be one.
     var hinges = standing.isOwner == .unknown || mayBeSuperuser(towards: item)
-    if rules.usesLists, item.record != .sound {
-      return .refused(.damaged, .damagedList, hingesOnGroups: hinges)
+    if let damage = damageToList(of: item) {
+      return .refused(.damaged, damage, hingesOnGroups: hinges)
     }
     if let list = usableList(of: item) {
       let scan = list.scan(for: asked, by: standing)
@@ -81,8 +81,8 @@ extension Judge {
   func removal(of item: Item, from parent: Item) -> Verdict {
     let own = standing(towards: item)
     var hinges = own.isOwner == .unknown || superuser(towards: item, and: parent) == .unknown
-    if rules.usesLists, item.record != .sound {
-      return .refused(.damaged, .damagedList, hingesOnGroups: hinges)
+    if let damage = damageToList(of: item) {
+      return .refused(.damaged, damage, hingesOnGroups: hinges)
     }
     if let list = usableList(of: item) {
       let scan = list.scan(for: .delete, by: own)
@@ -94,8 +94,8 @@ extension Judge {
       case .deferred: break
       }
     }
-    if rules.usesLists, parent.record != .sound {
-      return .refused(.damaged, .damagedList, on: .parent, hingesOnGroups: hinges)
+    if let damage = damageToList(of: parent) {
+      return .refused(.damaged, damage, on: .parent, hingesOnGroups: hinges)
     }
     let above = standing(towards: parent)
     hinges = hinges || above.isOwner == .unknown

@@ -99,6 +99,16 @@ package struct Judge: Sendable {
   func usableList(of item: Item) -> AccessList? {
     rules.usesLists ? item.list : nil
   }
+
+  /// Why the list that would be asked cannot be read.
+  func damageToList(of item: Item) -> Reason? {
+    guard rules.usesLists else { return nil }
+    return switch item.record {
+    case .sound: nil
+    case .damagedList: .damagedList
+    case .damaged: .damagedRecord
+    }
+  }
 }
 
 extension Item {
