@@ -108,4 +108,11 @@ import Testing
     #expect(item.group == World.elsewhere)
     #expect(item.mode == Mode(0o755))
   }
+
+  /// Looking at an item whose whole record is unreadable blamed its list.
+  @Test func damagedRecordsAreCalledSo() {
+    var item = World.file()
+    item.record = .damaged
+    #expect(judge(stranger).readAttributes(item) == .refused(.damaged, .damagedRecord))
+  }
 }
