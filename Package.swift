@@ -25,6 +25,16 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: strict)
 }
 
+/// What several test targets share; Foundation is welcome here.
+func support(_ name: String, _ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Tests/Support/\(path)", swiftSettings: strict)
+}
+
+func benchmark(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Benchmarks/\(name)", swiftSettings: strict)
+}
+
 let package = Package(
   name: "varve",
   products: [
@@ -56,12 +66,20 @@ let package = Package(
 
     // Tools.
     module("Arguments", "Tools/CommandLine"),
-    tool("varve", "Tools/AdministrationTool", ["Arguments", "AccessControl", "FlagRules", "LinuxFiles", "CLinux"]),
+    tool(
+      "varve", "Tools/AdministrationTool",
+      ["Arguments", "AccessControl", "FlagRules", "LinuxFiles", "CLinux"]),
     tool("varved", "Tools/Daemon", ["Arguments", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CLinux"]),
 
     // Tests: one target per engine, milliseconds each.
     tests("AccessListFormTests", ["AccessControl"]),
     tests("FlagRulesTests", ["FlagRules", "AccessControl"]),
     tests("RecordFormatTests", ["RecordFormat", "AccessControl", "FlagRules"]),
+    support("VectorFixture", "Vectors"),
+    tests(
+      "DecisionTests", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
+
+    // Benchmarks.
+    benchmark("EngineBenchmark", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions"]),
   ]
 )
