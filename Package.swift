@@ -45,6 +45,7 @@ let package = Package(
       name: "CFUSE", path: "Sources/System/CFUSE", pkgConfig: "fuse3",
       providers: [.apt(["libfuse3-dev"])]),
     module("LinuxFiles", "System/LinuxFiles", ["CLinux"]),
+    module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles"]),
 
     // Volume: where the product happens.
     module(
@@ -56,7 +57,14 @@ let package = Package(
 
     // Tools.
     module("Arguments", "Tools/CommandLine"),
-    tool("varve", "Tools/AdministrationTool", ["Arguments", "AccessControl", "FlagRules", "LinuxFiles", "CLinux"]),
+    module("TextForms", "Tools/TextForms"),
+    tool(
+      "varve", "Tools/AdministrationTool",
+      ["Arguments", "TextForms", "AccessControl", "FlagRules", "LinuxFiles", "LinuxPrograms"]),
     tool("varved", "Tools/Daemon", ["Arguments", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CLinux"]),
+
+    // Tests.
+    tests("ArgumentsTests", ["Arguments"]),
+    tests("ToolTests", ["TextForms"]),
   ]
 )
