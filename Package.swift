@@ -45,7 +45,8 @@ let package = Package(
       name: "CFUSE", path: "Sources/System/CFUSE", pkgConfig: "fuse3",
       providers: [.apt(["libfuse3-dev"])]),
     module("LinuxFiles", "System/LinuxFiles", ["CLinux"]),
-    module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles"]),
+    .target(name: "CPrograms", path: "Sources/System/CPrograms"),
+    module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms"]),
 
     // Volume: where the product happens.
     module(
@@ -57,14 +58,19 @@ let package = Package(
 
     // Tools.
     module("Arguments", "Tools/CommandLine"),
+    module("Verbs", "Tools/Verbs", ["Arguments"]),
     module("TextForms", "Tools/TextForms"),
     tool(
       "varve", "Tools/AdministrationTool",
-      ["Arguments", "TextForms", "AccessControl", "FlagRules", "LinuxFiles", "LinuxPrograms"]),
+      ["Arguments", "Verbs", "TextForms", "AccessControl", "FlagRules", "LinuxFiles", "LinuxPrograms"]),
     tool("varved", "Tools/Daemon", ["Arguments", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CLinux"]),
 
-    // Tests.
-    tests("ArgumentsTests", ["Arguments"]),
-    tests("ToolTests", ["TextForms"]),
+    // Tests: one target per engine, milliseconds each.
+    tests("AccessListFormTests", ["AccessControl"]),
+    tests("RecordFormatTests", ["RecordFormat", "AccessControl", "FlagRules"]),
+
+    // Tests of the tools.
+    tests("ArgumentsTests", ["Arguments", "Verbs"]),
+    tests("ToolTests", ["TextForms", "Verbs", "Arguments"]),
   ]
 )

@@ -14,7 +14,7 @@ package struct FlagChange: Hashable, Sendable {
   /// What will be stored.
   package let after: FileFlags
 
-  /// - Parameter wanted: the complete set asked for.
+  /// Works out what a wish for the complete set `wanted` comes to.
   ///
   /// Synthetic flags are ignored. A differing `compressed` is ignored too: it says how the bytes are
   /// stored, which `chflags` does not change.

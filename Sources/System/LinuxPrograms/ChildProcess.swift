@@ -1,5 +1,5 @@
 import CPrograms
-import LinuxFiles
+package import LinuxFiles
 
 // Starting other programs.
 

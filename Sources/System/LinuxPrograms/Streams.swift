@@ -1,5 +1,5 @@
 import CPrograms
-import LinuxFiles
+package import LinuxFiles
 
 // Bytes in and out of descriptors that are read and written from front to back.
 
@@ -53,7 +53,7 @@ package enum StandardStream: CInt, Sendable {
   package func write(_ bytes: [UInt8]) throws(Errno) {
     var done = 0
     while done < bytes.count {
-      done += try unsafe bytes.withUnsafeBytes { buffer throws(Errno) in
+      done += try unsafe bytes.span.withUnsafeBytes { buffer throws(Errno) in
         let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
         guard let start = rest.baseAddress else { return 0 }
         return try retrying { unsafe lv_write(rawValue, start, rest.count) }

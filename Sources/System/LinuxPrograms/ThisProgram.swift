@@ -1,5 +1,5 @@
 import CPrograms
-import LinuxFiles
+package import LinuxFiles
 
 // What a program knows about itself, and how it ends.
 
@@ -9,7 +9,7 @@ package enum ThisProgram {
   ///
   /// `CommandLine.arguments` would repair what is not UTF-8, and then name another file.
   package static var words: [[UInt8]] {
-    unsafe (0..<Int(CommandLine.argc)).compactMap { index in
+    (0..<Int(CommandLine.argc)).compactMap { index in
       guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
       return unsafe Array(UnsafeRawBufferPointer(start: word, count: length(of: word)))
     }

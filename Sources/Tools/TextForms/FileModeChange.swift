@@ -81,9 +81,9 @@ package struct FileModeChange: Equatable, Sendable {
     }
     var steps: [Step] = []
     while let letter = rest.popFirst() {
-      guard let `operator` = `operator`(letter) else { return nil }
+      guard let `operator` = operation(letter) else { return nil }
       var permissions = Permissions()
-      while let letter = rest.first, `operator`(letter) == nil {
+      while let letter = rest.first, operation(letter) == nil {
         guard add(letter, to: &permissions) else { return nil }
         rest.removeFirst()
       }
@@ -102,7 +102,7 @@ package struct FileModeChange: Equatable, Sendable {
     }
   }
 
-  private static func `operator`(_ letter: UInt8) -> Operator? {
+  private static func operation(_ letter: UInt8) -> Operator? {
     switch letter {
     case UInt8(ascii: "+"): .add
     case UInt8(ascii: "-"): .remove
