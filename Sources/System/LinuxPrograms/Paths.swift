@@ -36,6 +36,11 @@ extension Descriptor {
     try openAny(AT_FDCWD, path, O_RDONLY)
   }
 
+  /// Opens a file in this directory for reading.
+  package borrowing func reading(_ name: [UInt8]) throws(Errno) -> Descriptor {
+    try Descriptor.openAny(rawValue, name, O_RDONLY)
+  }
+
   private static func openAny(_ directory: CInt, _ path: [UInt8], _ flags: CInt) throws(Errno) -> Descriptor {
     let opened = try unsafe withTerminated(path) { path throws(Errno) in
       try retrying { unsafe lv_open_any(directory, path, flags) }

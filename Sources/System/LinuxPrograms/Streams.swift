@@ -31,6 +31,22 @@ extension Descriptor {
     return Descriptor(adopting: CInt(truncatingIfNeeded: made))
   }
 
+  /// Reads up to the end of a line, or up to the end.
+  package borrowing func readLine(limit: Int) throws(Errno) -> [UInt8] {
+    var line: [UInt8] = []
+    while line.count < limit, line.last != UInt8(ascii: "\n") {
+      let byte = try readAll(from: rawValue, limit: 1)
+      if byte.isEmpty { break }
+      line += byte
+    }
+    return line
+  }
+
+  /// What a file in this directory holds.
+  package borrowing func contents(of name: [UInt8]) throws(Errno) -> [UInt8] {
+    try reading(name).readToEnd()
+  }
+
   /// Reads up to the end, or up to `limit` bytes.
   package borrowing func readToEnd(limit: Int = 1 << 24) throws(Errno) -> [UInt8] {
     try readAll(from: rawValue, limit: limit)

@@ -5,13 +5,23 @@ package typealias Word = [UInt8]
 
 /// A command line that cannot be understood, with the sentence for its author.
 package struct UsageError: Error, Equatable, Sendable {
+  /// What kind of mistake it is; help is worth mentioning for one of them only.
+  package enum Kind: Equatable, Sendable {
+    /// A verb, an option or the number of operands.
+    case form
+    /// An operand in its place that makes no sense: a flag or an account nobody knows.
+    case value
+  }
+
   package let message: String
   /// The verb whose help would explain it.
   package let verb: String?
+  package let kind: Kind
 
-  package init(_ message: String, verb: String?) {
+  package init(_ message: String, verb: String?, _ kind: Kind = .form) {
     self.message = message
     self.verb = verb
+    self.kind = kind
   }
 }
 
