@@ -169,10 +169,10 @@ import Testing
         == AccessList([AccessEntry(.allow, .user(1), .read)]))
   }
 
-  @Test("Random lists survive print and read", arguments: [1, 2, 3] as [UInt64])
+  @Test("Random lists survive print and read", arguments: [1, 2] as [UInt64])
   func roundTrips(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
-    for round in 0..<400 {
+    for round in 0..<100 {
       let list = AccessList(
         (0..<Int.random(in: 0...8, using: &generator)).map { _ in
           .random(
@@ -201,7 +201,7 @@ import Testing
   @Test("A listing on a directory keeps all that a list of macOS can hold", arguments: [7] as [UInt64])
   func listingKeepsRights(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
-    for round in 0..<400 {
+    for round in 0..<100 {
       let list = AccessList([
         .random(
           rights: Rights(rawValue: 0x3FFE),
@@ -214,7 +214,7 @@ import Testing
     }
   }
 
-  @Test("No text stops the reader", arguments: [11, 12] as [UInt64]) func fuzz(seed: UInt64) {
+  @Test("No text stops the reader", arguments: [11] as [UInt64]) func fuzz(seed: UInt64) {
     let sound = Array(
       "!#acl 1 no_inherit,0x3\n 0: user:ann smith:inherited allow read,list\n# x\ngroup:12 deny full\n".utf8)
     var generator = SeededGenerator(seed: seed)
