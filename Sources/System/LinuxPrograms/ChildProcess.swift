@@ -43,7 +43,8 @@ package struct ChildProcess: Sendable {
     let id = try unsafe withTerminated(program) { program throws(Errno) in
       try unsafe withTerminated(words) { joined throws(Errno) in
         try retrying {
-          unsafe lv_spawn(program, joined, words.count, numbers, inNewSession ? 1 : 0, keepingDescriptors ? 1 : 0)
+          unsafe lv_spawn(
+            program, joined, words.count, numbers, inNewSession ? 1 : 0, keepingDescriptors ? 1 : 0)
         }
       }
     }

@@ -66,7 +66,10 @@ private struct ChangeOfItem {
     do throws(EditFailure) {
       after = try edit.applied(to: before)
     } catch {
-      throw Refusal("\(error)")
+      // As chmod of macOS has it: a position that exists nowhere is a mistake in the command, not in a file.
+      guard case .insert = edit, case .noSuchPosition = error else { throw Refusal("\(error)") }
+      console.complain(item.path, "\(error)")
+      ThisProgram.exit(console.finish())
     }
     guard after != before else { return }
     try item.place.descriptor.setAccessList(after, of: item.status.kind, names)

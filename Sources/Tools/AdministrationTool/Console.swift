@@ -27,7 +27,7 @@ final class Console {
 
   /// Writes what is waiting.
   ///
-  /// A reader that has gone away ends the program without a word: `varve ls | head` is no failure to talk about.
+  /// A reader that has gone away ends the program without a word: `varve ls | head` is no failure.
   func flush() {
     guard !waiting.isEmpty else { return }
     let bytes = waiting

@@ -71,10 +71,12 @@ struct ItemReader {
     _ name: [UInt8], in directory: SharedDescriptor, followingLinks: Bool
   ) throws(Errno) -> ReadItem {
     guard followingLinks else {
-      return try read(SharedDescriptor(try directory.descriptor.place(of: name, .held)), name: name, linkTarget: true)
+      return try read(
+        SharedDescriptor(try directory.descriptor.place(of: name, .held)), name: name, linkTarget: true)
     }
     do throws(Errno) {
-      return try read(SharedDescriptor(try directory.descriptor.place(of: name, .followed)), name: name, linkTarget: false)
+      return try read(
+        SharedDescriptor(try directory.descriptor.place(of: name, .followed)), name: name, linkTarget: false)
     } catch .noSuchFile {
       return try read(name, in: directory, followingLinks: false)
     }
@@ -158,7 +160,8 @@ struct ItemReader {
       return []
     }
     var attributes: [ListedItem.Attribute] = []
-    for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) where !name.starts(with: "system.".utf8) {
+    for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) })
+    where !name.starts(with: "system.".utf8) {
       let size = try AttributeName.with(name) { name throws(Errno) in
         // Gone in the meantime is gone.
         try place.descriptor.attribute(name)?.count

@@ -224,7 +224,8 @@ private final class Running {
   private func reopen(_ level: Level, from below: SharedDescriptor?) {
     do throws(Errno) {
       var place = try below.map { below throws(Errno) in SharedDescriptor(try below.descriptor.parent()) }
-      if try place.map({ place throws(Errno) in isSame(try place.descriptor.status(), level.status) }) != true {
+      if try place.map({ place throws(Errno) in isSame(try place.descriptor.status(), level.status) }) != true
+      {
         place = SharedDescriptor(try Descriptor.place(level.path, .followed))
       }
       guard let place, isSame(try place.descriptor.status(), level.status) else {

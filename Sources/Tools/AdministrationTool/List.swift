@@ -65,9 +65,13 @@ private struct Lister {
 
   /// A link named on the command line is followed, unless the long form is about the link itself.
   private func open(_ path: Word) throws(Errno) -> Descriptor {
-    let isHeld = (isLong || options.has(.directory)) && options.last(of: [.followNamed, .followAll, .followNone]) == nil
-    let isHeldByWish = options.last(of: [.followNamed, .followAll, .followNone]) == .followNone
-    guard !isHeld, !isHeldByWish else { return try Descriptor.place(path, .held) }
+    let isHeld =
+      switch options.last(of: [.followNamed, .followAll, .followNone]) {
+      case nil: isLong || options.has(.directory)
+      case .some(.followNone): true
+      default: false
+      }
+    if isHeld { return try Descriptor.place(path, .held) }
     do throws(Errno) {
       return try Descriptor.place(path, .followed)
     } catch .noSuchFile {

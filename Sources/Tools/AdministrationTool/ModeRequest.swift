@@ -75,7 +75,9 @@ struct ModeRequest {
     }
   }
 
-  private static func entry(_ rest: inout ArraySlice<Word>, _ names: NameBook) throws(UsageError) -> AccessEntry {
+  private static func entry(
+    _ rest: inout ArraySlice<Word>, _ names: NameBook
+  ) throws(UsageError) -> AccessEntry {
     guard let word = rest.popFirst() else { throw UsageError("ENTRY is missing", verb: "chmod") }
     do throws(ParseFailure) {
       return try AccessListText.readEntry(text(word), names: names)
@@ -96,7 +98,9 @@ struct ModeRequest {
 
   /// A number in the notation of C, from 0 to 128.
   private static func position(_ rest: inout ArraySlice<Word>) throws(UsageError) -> Int {
-    guard let word = rest.popFirst() else { throw UsageError("the number of an entry is missing", verb: "chmod") }
+    guard let word = rest.popFirst() else {
+      throw UsageError("the number of an entry is missing", verb: "chmod")
+    }
     let digits = text(word).lowercased()
     let number =
       if digits.hasPrefix("0x") {
@@ -106,7 +110,8 @@ struct ModeRequest {
       }
     guard let number, (0...AccessList.entryLimit).contains(number) else {
       throw UsageError(
-        "'\(text(word))' is not the number of an entry (0 to \(AccessList.entryLimit))", verb: "chmod", .value)
+        "'\(text(word))' is not the number of an entry (0 to \(AccessList.entryLimit))", verb: "chmod", .value
+      )
     }
     return number
   }

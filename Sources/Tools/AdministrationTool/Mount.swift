@@ -61,11 +61,13 @@ private struct MountPlan {
   init(_ invocation: Invocation) throws(MountRefusal) {
     var options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     if invocation.has(.sloppy) { options.removeAll { !MountOptionTable.isKnown($0.name) } }
-    if invocation.has(.checkOnly), let unknown = options.first(where: { !MountOptionTable.isKnown($0.name) }) {
+    if invocation.has(.checkOnly), let unknown = options.first(where: { !MountOptionTable.isKnown($0.name) })
+    {
       throw MountRefusal(.usage, MountOptionTable.complaint(unknown.name))
     }
     if options.contains(where: { $0.name == "remount" }) {
-      throw MountRefusal(.failed, "remount: options of a mounted volume cannot be changed; unmount and mount again")
+      throw MountRefusal(
+        .failed, "remount: options of a mounted volume cannot be changed; unmount and mount again")
     }
     isForeground = invocation.has(.foreground) || options.contains { $0.name == "foreground" }
     if isForeground, !options.contains(where: { $0.name == "foreground" }) {
@@ -76,6 +78,12 @@ private struct MountPlan {
     // With `upperdir=` the source is a mere word.
     let isPath = !options.contains { $0.name == "upperdir" }
     source = isPath ? try MountPlan.directory(invocation.operands[0]) : invocation.operands[0]
+    do throws(Errno) {
+      _ = try Descriptor.place(Array("/dev/fuse".utf8), .followed)
+    } catch {
+      throw MountRefusal(
+        .failed, "/dev/fuse: \(error); the module fuse is not there, or not in this container")
+    }
     guard let daemon = daemonProgram() else {
       throw MountRefusal(.system, "varved: not found beside this program, in /usr/sbin or in PATH")
     }

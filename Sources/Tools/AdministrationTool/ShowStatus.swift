@@ -44,7 +44,8 @@ private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Co
   }
   if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
   for volume in volumes {
-    console.print(volume.source + Array(" on ".utf8) + volume.mountPoint + Array(" (\(volume.options))\n".utf8))
+    console.print(
+      volume.source + Array(" on ".utf8) + volume.mountPoint + Array(" (\(volume.options))\n".utf8))
   }
 }
 

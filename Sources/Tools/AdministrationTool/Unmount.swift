@@ -32,7 +32,9 @@ func ownMountPoint(_ path: Word) throws(Refusal) -> Word {
   } catch {
     throw Refusal(error)
   }
-  guard let mount = table.last(where: { $0.mountPoint == absolute }) else { throw Refusal("not a mount point") }
+  guard let mount = table.last(where: { $0.mountPoint == absolute }) else {
+    throw Refusal("not a mount point")
+  }
   guard mount.isOurs else { throw Refusal("a mount of type \(mount.type), not of Varve") }
   return absolute
 }
@@ -98,7 +100,9 @@ private func waitForEnd(of daemon: SharedDescriptor) throws(Refusal) {
   throw Refusal("unmounted, but the daemon is still at work; the volume cannot be mounted again yet")
 }
 
-/// Whether a process is there and has not ended. One that has may wait for a parent that does not look.
+/// Whether a process is there and has not ended.
+///
+/// One that has ended may wait for a parent that does not look.
 private func isRunning(_ process: SharedDescriptor) -> Bool {
   guard let state = try? process.descriptor.contents(of: Array("stat".utf8)) else { return false }
   // "1234 (name) S ...": the name may hold anything, so the last parenthesis counts.

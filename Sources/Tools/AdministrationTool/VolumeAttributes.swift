@@ -15,7 +15,8 @@ struct Refusal: Error {
 
   /// Other file systems know neither attribute.
   init(_ error: Errno) {
-    self.init(error == .unsupported ? "not on a Varve volume, or the volume keeps none (ENOTSUP)" : "\(error)")
+    self.init(
+      error == .unsupported ? "not on a Varve volume, or the volume keeps none (ENOTSUP)" : "\(error)")
   }
 }
 

@@ -3,7 +3,7 @@
 /// A moment in local time.
 package struct LocalTime: Equatable, Sendable {
   package var year: Int
-  /// 1...12
+  /// From 1 to 12.
   package var month: Int
   package var day: Int
   package var hour: Int
@@ -28,14 +28,9 @@ package struct LocalTime: Equatable, Sendable {
     monthAndDay + " " + (isRecent ? clock : " \(year)")
   }
 
-  /// `Jan  2 03:04:05 2023`
+  /// All of it: `Jan  2 03:04:05 2023`.
   package var complete: String {
     "\(monthAndDay) \(clock):\(twoDigits(second)) \(year)"
-  }
-
-  /// `2023-01-02T03:04:05`
-  package var sortable: String {
-    "\(year)-\(twoDigits(month))-\(twoDigits(day))T\(clock):\(twoDigits(second))"
   }
 
   private var monthAndDay: String {

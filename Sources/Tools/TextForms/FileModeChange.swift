@@ -48,10 +48,9 @@ package struct FileModeChange: Equatable, Sendable {
     steps = all
   }
 
-  /// The mode of a file that had `mode`.
+  /// The twelve mode bits of a file that had `mode`.
   ///
-  /// - Parameter umask: masks a clause that names no class: `+w` under 022 is `u+w`.
-  /// - Returns: The twelve mode bits.
+  /// The umask counts for a clause that names no class: `+w` under 022 is `u+w`.
   package func applied(to mode: UInt32, isDirectory: Bool, umask: UInt32) -> UInt32 {
     if let absolute { return absolute }
     var result = mode & 0o7777

@@ -6,7 +6,7 @@ package struct MountedVolume: Equatable, Sendable {
   /// `fuse.varve` for ours.
   package let type: String
   package let source: [UInt8]
-  /// `rw,nosuid,nodev,relatime`
+  /// As the kernel shows them: `rw,nosuid,nodev,relatime`.
   package let options: String
 
   /// The type under which our mounts are shown.
@@ -20,7 +20,7 @@ package struct MountedVolume: Equatable, Sendable {
   package init?(line: some Collection<UInt8>) {
     let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     // Any number of optional fields stands before the dash.
-    guard words.count > 6, let dash = words.indices.dropFirst(6).first(where: { words[$0].elementsEqual([0x2D]) }),
+    guard words.count > 6, let dash = words[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }),
       dash + 2 < words.count
     else { return nil }
     mountPoint = MountedVolume.unescaped(words[4])

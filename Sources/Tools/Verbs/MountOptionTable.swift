@@ -13,7 +13,7 @@ package struct MountOptionEntry: Equatable, Sendable {
     self.value = value
   }
 
-  /// `ro` or `securelevel=N`
+  /// As help shows it: `ro` or `securelevel=N`.
   package var synopsis: String {
     value.map { "\(name)=\($0)" } ?? name
   }
@@ -22,12 +22,13 @@ package struct MountOptionEntry: Equatable, Sendable {
 /// What may follow `-o`.
 package enum MountOptionTable {
   /// The words of mount(8) that are taken from everybody.
-  package static let common: [MountOptionEntry] = [
-    "ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "atime", "noatime", "relatime",
-    "norelatime", "strictatime", "nostrictatime", "lazytime", "nolazytime", "diratime", "nodiratime",
-    "sync", "async", "dirsync", "defaults", "auto", "noauto", "nouser", "users", "owner", "group", "nofail",
-    "_netdev", "remount", "silent", "loud", "iversion", "noiversion", "mand", "nomand",
-  ].map { MountOptionEntry($0) } + [MountOptionEntry("user", "NAME"), MountOptionEntry("comment", "TEXT")]
+  package static let common: [MountOptionEntry] =
+    [
+      "ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "atime", "noatime", "relatime",
+      "norelatime", "strictatime", "nostrictatime", "lazytime", "nolazytime", "diratime", "nodiratime",
+      "sync", "async", "dirsync", "defaults", "auto", "noauto", "nouser", "users", "owner", "group", "nofail",
+      "_netdev", "remount", "silent", "loud", "iversion", "noiversion", "mand", "nomand",
+    ].map { MountOptionEntry($0) } + [MountOptionEntry("user", "NAME"), MountOptionEntry("comment", "TEXT")]
 
   /// The words of ours.
   package static let own: [MountOptionEntry] = [

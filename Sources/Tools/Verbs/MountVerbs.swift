@@ -24,7 +24,9 @@ extension Verb {
     "umount", "unmount a volume, and wait until its daemon is done",
     options: [.lazy, .verbose],
     operands: [Operand("DIR", .one, .directory, "the mount point")],
-    examples: [Example("varve umount /mnt/team", "When it returns, the directory is safe to copy or mount again.")])
+    examples: [
+      Example("varve umount /mnt/team", "When it returns, the directory is safe to copy or mount again.")
+    ])
 
   package static let status = Verb(
     "status", "show mounted volumes, or what is in force on one",

@@ -26,7 +26,7 @@ extension Option {
   package static let flags = Option("O", "long form with file flags")
   package static let attributes = Option("@", "long form with extended attributes and their sizes")
   package static let all = Option("a", "list names that begin with a dot, too")
-  package static let almostAll = Option("A", "like -a, without . and ..")
+  package static let almostAll = Option("A", "like -a, but not . and .. themselves")
   package static let directory = Option("d", "list directories themselves, not what they hold")
   package static let oneColumn = Option("1", "one name a line (the default)")
   package static let numeric = Option("n", "long form with numbers for owners and groups")
