@@ -67,6 +67,7 @@ let package = Package(
 
     // Tests: one target per engine, milliseconds each.
     tests("AccessListFormTests", ["AccessControl"]),
+    tests("FlagRulesTests", ["FlagRules", "AccessControl"]),
     tests("RecordFormatTests", ["RecordFormat", "AccessControl", "FlagRules"]),
 
     // Tests of the tools.

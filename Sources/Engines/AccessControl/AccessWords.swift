@@ -5,6 +5,10 @@ package enum ObjectKind: Hashable, Sendable {
   /// Everything that is not a directory.
   case file
   case directory
+
+  package init(isDirectory: Bool) {
+    self = isDirectory ? .directory : .file
+  }
 }
 
 /// Keywords of rights and of inheritance, in the order in which they are printed.

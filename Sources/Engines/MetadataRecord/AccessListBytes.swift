@@ -47,17 +47,13 @@ package enum AccessListBytes {
   /// Anything out of order is damage: half a list is worse than none.
   package static func decode(_ bytes: Span<UInt8>) throws(Damage) -> AccessList {
     var cursor = ByteCursor()
-    func take<Number: FixedWidthInteger>(_ type: Number.Type) throws(Damage) -> Number {
-      guard let number = cursor.take(type, from: bytes) else { throw .tooShort }
-      return number
-    }
-    let foundMagic = try take(UInt8.self)
+    let foundMagic = try cursor.next(UInt8.self, of: bytes)
     guard foundMagic == magic else { throw .foreignMagic(foundMagic) }
-    let foundVersion = try take(UInt8.self)
+    let foundVersion = try cursor.next(UInt8.self, of: bytes)
     guard foundVersion == version else { throw .unknownVersion(foundVersion) }
-    let count = Int(try take(UInt16.self))
-    let flags = AccessList.Flags(rawValue: try take(UInt32.self))
-    let sum = try take(UInt32.self)
+    let count = Int(try cursor.next(UInt16.self, of: bytes))
+    let flags = AccessList.Flags(rawValue: try cursor.next(UInt32.self, of: bytes))
+    let sum = try cursor.next(UInt32.self, of: bytes)
     let computed = CRC32C.of(bytes, withoutField: checksumOffset)
     guard sum == computed else { throw .checksum(stored: sum, computed: computed) }
     // Before anything is allocated: a size comes from outside.
@@ -68,14 +64,14 @@ package enum AccessListBytes {
     var list = AccessList(flags: flags)
     list.entries.reserveCapacity(count)
     for index in 0..<count {
-      let identityClass = try take(UInt8.self)
-      guard let kind = AccessEntry.Kind(rawValue: try take(UInt8.self)) else {
+      let identityClass = try cursor.next(UInt8.self, of: bytes)
+      guard let kind = AccessEntry.Kind(rawValue: try cursor.next(UInt8.self, of: bytes)) else {
         throw .badField(.kind(entry: index))
       }
-      let inheritance = AccessEntry.Inheritance(rawValue: try take(UInt16.self))
+      let inheritance = AccessEntry.Inheritance(rawValue: try cursor.next(UInt16.self, of: bytes))
       guard inheritance.isSubset(of: .all) else { throw .badField(.inheritance(entry: index)) }
-      let identity = try identity(identityClass, try take(UInt32.self), entry: index)
-      let rights = Rights(rawValue: try take(UInt32.self)).intersection(.storable)
+      let identity = try identity(identityClass, try cursor.next(UInt32.self, of: bytes), entry: index)
+      let rights = Rights(rawValue: try cursor.next(UInt32.self, of: bytes)).intersection(.storable)
       list.entries.append(AccessEntry(kind, identity, rights, inheritance))
     }
     return list

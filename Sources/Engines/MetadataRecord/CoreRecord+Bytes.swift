@@ -48,49 +48,55 @@ extension CoreRecord {
   /// and not damaged. Bytes after the last section are damage: a new section would have a new presence bit.
   package init(decoding bytes: Span<UInt8>) throws(Damage) {
     var cursor = ByteCursor()
-    func take<Number: FixedWidthInteger>(_ type: Number.Type) throws(Damage) -> Number {
-      guard let number = cursor.take(type, from: bytes) else { throw .tooShort }
-      return number
-    }
-    let magic = try take(UInt8.self)
+    let magic = try cursor.next(UInt8.self, of: bytes)
     guard magic == CoreRecord.magic else { throw .foreignMagic(magic) }
-    let version = try take(UInt8.self)
+    let version = try cursor.next(UInt8.self, of: bytes)
     guard version == CoreRecord.version else { throw .unknownVersion(version) }
     guard bytes.count >= CoreRecord.headerSize else { throw .tooShort }
-    let bits = Presence(rawValue: try take(UInt16.self))
-    flags = FileFlags(rawValue: try take(UInt32.self))
-    let stored = try take(UInt32.self)
+    let bits = Presence(rawValue: try cursor.next(UInt16.self, of: bytes))
+    flags = FileFlags(rawValue: try cursor.next(UInt32.self, of: bytes))
+    let stored = try cursor.next(UInt32.self, of: bytes)
     let computed = CRC32C.of(bytes, withoutField: CoreRecord.checksumOffset)
     guard stored == computed else { throw .checksum(stored: stored, computed: computed) }
     let unknown = bits.subtracting(.known)
     guard unknown.isEmpty else { throw .unknownPresence(unknown.rawValue) }
-    guard let protection = ProtectionClass(rawValue: try take(UInt8.self)) else {
+    guard let protection = ProtectionClass(rawValue: try cursor.next(UInt8.self, of: bytes)) else {
       throw .badField(.protectionClass)
     }
     protectionClass = protection
-    compressionPolicy = try take(UInt8.self)
-    guard try take(UInt16.self) == 0 else { throw .badField(.reserved) }
+    compressionPolicy = try cursor.next(UInt8.self, of: bytes)
+    guard try cursor.next(UInt16.self, of: bytes) == 0 else { throw .badField(.reserved) }
     marks = bits.intersection(.marks)
+    try readSections(bits, from: bytes, at: &cursor)
+    guard cursor.offset == bytes.count else { throw .trailingBytes }
+  }
 
-    if bits.contains(.compressed) { logicalSize = try take(UInt64.self) }
+  /// The sections `bits` announce, in the order of their bits.
+  private mutating func readSections(
+    _ bits: Presence, from bytes: Span<UInt8>, at cursor: inout ByteCursor
+  ) throws(Damage) {
+    if bits.contains(.compressed) { logicalSize = try cursor.next(UInt64.self, of: bytes) }
     if bits.contains(.origin) {
       origin = Origin(
-        fileSystemTag: try take(UInt32.self), inode: try take(UInt64.self),
-        generation: try take(UInt32.self), ownInode: try take(UInt64.self),
-        ownGeneration: try take(UInt32.self))
+        fileSystemTag: try cursor.next(UInt32.self, of: bytes),
+        inode: try cursor.next(UInt64.self, of: bytes),
+        generation: try cursor.next(UInt32.self, of: bytes),
+        ownInode: try cursor.next(UInt64.self, of: bytes),
+        ownGeneration: try cursor.next(UInt32.self, of: bytes))
     }
     let isRelativeToUpper = bits.contains(.linksRelativeToUpper)
     if bits.contains(.links) {
-      links = LinkCount(try take(Int32.self), relativeTo: isRelativeToUpper ? .upper : .lower)
+      let difference = try cursor.next(Int32.self, of: bytes)
+      links = LinkCount(difference, relativeTo: isRelativeToUpper ? .upper : .lower)
     } else if isRelativeToUpper {
       throw .badField(.linkBase)
     }
     if bits.contains(.birthTime) {
-      let time = BirthTime(seconds: try take(Int64.self), nanoseconds: try take(UInt32.self))
+      let time = BirthTime(
+        seconds: try cursor.next(Int64.self, of: bytes), nanoseconds: try cursor.next(UInt32.self, of: bytes))
       guard time.nanoseconds < 1_000_000_000 else { throw .badField(.nanoseconds) }
       birthTime = time
     }
-    if bits.contains(.ownerGroup) { ownerGroup = try take(UInt32.self) }
-    guard cursor.offset == bytes.count else { throw .trailingBytes }
+    if bits.contains(.ownerGroup) { ownerGroup = try cursor.next(UInt32.self, of: bytes) }
   }
 }

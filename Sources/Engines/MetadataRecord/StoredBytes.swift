@@ -4,10 +4,12 @@
 struct ByteCursor {
   var offset = 0
 
-  /// The next number of the type wanted, or `nil` at the end.
-  mutating func take<Number: FixedWidthInteger>(_ type: Number.Type, from bytes: Span<UInt8>) -> Number? {
+  /// The next number of the type wanted.
+  mutating func next<Number: FixedWidthInteger>(
+    _ type: Number.Type, of bytes: Span<UInt8>
+  ) throws(Damage) -> Number {
     let size = Number.bitWidth / 8
-    guard bytes.count - offset >= size else { return nil }
+    guard bytes.count - offset >= size else { throw .tooShort }
     var bits: UInt64 = 0
     for index in 0..<size {
       bits |= UInt64(bytes[offset + index]) << (8 * UInt64(index))
