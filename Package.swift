@@ -55,6 +55,8 @@ let package = Package(
       name: "CFUSE", path: "Sources/System/CFUSE", pkgConfig: "fuse3",
       providers: [.apt(["libfuse3-dev"])]),
     module("LinuxFiles", "System/LinuxFiles", ["CLinux"]),
+    .target(name: "CPrograms", path: "Sources/System/CPrograms"),
+    module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms"]),
 
     // Volume: where the product happens.
     module(
@@ -66,9 +68,11 @@ let package = Package(
 
     // Tools.
     module("Arguments", "Tools/CommandLine"),
+    module("Verbs", "Tools/Verbs", ["Arguments"]),
+    module("TextForms", "Tools/TextForms"),
     tool(
       "varve", "Tools/AdministrationTool",
-      ["Arguments", "AccessControl", "FlagRules", "LinuxFiles", "CLinux"]),
+      ["Arguments", "Verbs", "TextForms", "AccessControl", "FlagRules", "LinuxFiles", "LinuxPrograms"]),
     tool("varved", "Tools/Daemon", ["Arguments", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CLinux"]),
 
     // Tests: one target per engine, milliseconds each.
@@ -81,5 +85,9 @@ let package = Package(
 
     // Benchmarks.
     benchmark("EngineBenchmark", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions"]),
+
+    // Tests of the tools.
+    tests("ArgumentsTests", ["Arguments", "Verbs"]),
+    tests("ToolTests", ["TextForms", "Verbs", "Arguments"]),
   ]
 )
