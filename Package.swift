@@ -56,7 +56,7 @@ let package = Package(
       providers: [.apt(["libfuse3-dev"])]),
     module("LinuxFiles", "System/LinuxFiles", ["CLinux"]),
     .target(name: "CPrograms", path: "Sources/System/CPrograms"),
-    module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms"]),
+    module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms", "CLinux"]),
 
     // Volume: where the product happens.
     module(
@@ -73,7 +73,9 @@ let package = Package(
     tool(
       "varve", "Tools/AdministrationTool",
       ["Arguments", "Verbs", "TextForms", "AccessControl", "FlagRules", "LinuxFiles", "LinuxPrograms"]),
-    tool("varved", "Tools/Daemon", ["Arguments", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CLinux"]),
+    tool(
+      "varved", "Tools/Daemon",
+      ["TextForms", "Verbs", "Decisions", "FUSEDoor", "LayeredVolume", "LinuxFiles", "LinuxPrograms"]),
 
     // Tests: one target per engine, milliseconds each.
     tests("AccessListFormTests", ["AccessControl"]),

@@ -46,8 +46,6 @@ long lv_memory_file(const char *name) {
 
 long lv_read(int fd, void *into, size_t count) { return answer(read(fd, into, count)); }
 
-long lv_write(int fd, const void *from, size_t count) { return answer(write(fd, from, count)); }
-
 long lv_open_any(int directory, const char *path, int flags) {
   return answer(openat(directory, path, flags | O_CLOEXEC | O_NOCTTY));
 }

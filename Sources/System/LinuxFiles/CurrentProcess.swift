@@ -36,3 +36,34 @@ package enum RandomIdentifier {
       .joined(separator: "-")
   }
 }
+
+/// The system's log.
+package enum SystemLog {
+  /// - Parameter priority: as in syslog(3), 3 is an error, 5 a notice.
+  package static func write(priority: CInt, _ text: String) {
+    unsafe text.withCString { unsafe lv_system_log(priority, $0) }
+  }
+}
+
+/// The signals that ask a daemon to end.
+package enum StopSignals {
+  /// Keeps them from interrupting this thread and every thread it starts.
+  package static func block() { lv_block_stop_signals() }
+
+  /// Waits for the next one.
+  package static func wait() { lv_wait_stop_signal() }
+}
+
+extension Descriptor {
+  /// Writes to a pipe or terminal, where there are no offsets.
+  package borrowing func writeToStream(_ bytes: [UInt8]) throws(Errno) {
+    var done = 0
+    while done < bytes.count {
+      let rest = bytes[done...]
+      let number = rawValue
+      done += try retrying {
+        unsafe rest.withUnsafeBytes { unsafe lv_write(number, $0.baseAddress, $0.count) }
+      }
+    }
+  }
+}

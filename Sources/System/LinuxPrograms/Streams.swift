@@ -1,3 +1,4 @@
+import CLinux
 import CPrograms
 package import LinuxFiles
 

@@ -28,7 +28,6 @@ long lv_wait(int process);
 
 long lv_pipe(int *reading, int *writing);
 long lv_read(int fd, void *into, size_t count);
-long lv_write(int fd, const void *from, size_t count);
 long lv_open_any(int directory, const char *path, int flags);
 long lv_memory_file(const char *name);
 long lv_real_path(const char *path, void *into, size_t count);
