@@ -25,6 +25,16 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: strict)
 }
 
+/// What several test targets share; Foundation is welcome here.
+func support(_ name: String, _ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Tests/Support/\(path)", swiftSettings: strict)
+}
+
+func benchmark(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Benchmarks/\(name)", swiftSettings: strict)
+}
+
 let package = Package(
   name: "varve",
   products: [
@@ -69,6 +79,12 @@ let package = Package(
     tests("AccessListFormTests", ["AccessControl"]),
     tests("FlagRulesTests", ["FlagRules", "AccessControl"]),
     tests("RecordFormatTests", ["RecordFormat", "AccessControl", "FlagRules"]),
+    support("VectorFixture", "Vectors"),
+    tests(
+      "DecisionTests", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
+
+    // Benchmarks.
+    benchmark("EngineBenchmark", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions"]),
 
     // Tests of the tools.
     tests("ArgumentsTests", ["Arguments", "Verbs"]),

@@ -6,14 +6,9 @@ package struct TooManyEntries: Error, Hashable, Sendable {
 }
 
 extension AccessList {
-  /// The list of a new object.
+  /// The list of a new object, made in a directory that carries the list `parent`.
   ///
-  /// - Parameters:
-  ///   - parent: the list of the directory it is made in.
-  ///   - isDirectory: whether the new object is a directory.
-  ///   - initial: a list given by the creator; its entries stand in front of what is inherited.
-  /// - Returns: no list if nothing is inherited and the creator gave none.
-  /// - Throws: ``TooManyEntries`` if what is inherited does not fit beside the creator's entries.
+  /// The entries of `initial`, a list given by the creator, stand in front of what is inherited.
   package static func inherited(
     from parent: AccessList?, forDirectory isDirectory: Bool, initial: AccessList? = nil
   ) throws(TooManyEntries) -> AccessList? {

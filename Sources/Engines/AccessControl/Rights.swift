@@ -48,7 +48,7 @@ package struct Rights: OptionSet, Hashable, Sendable {
   // Bits that exist only in a request.
   /// "May this object receive another hard link": only flags and a read-only volume are looked at.
   package static let linkTarget = Rights(rawValue: 1 << 25)
-  /// Nothing is asked of the list, but flags that forbid a change still refuse.
+  /// Nothing is asked of the list, but flags that forbid a change refuse.
   package static let checkImmutable = Rights(rawValue: 1 << 26)
   /// The request changes the flags themselves, which do not protect against that.
   package static let ignoringFlags = Rights(rawValue: 1 << 30)

@@ -23,7 +23,8 @@ extension Judge {
     if mode.hasSetUser, !isSuperuser(towards: item) {
       let owner = standing(towards: item).isOwner
       guard owner == .member else {
-        return .refused(.notPermitted, .notOwner, hingesOnGroups: owner == .unknown || adminIsUnknown)
+        return .refused(
+          .notPermitted, .notOwner, hingesOnGroups: owner == .unknown || mayBeSuperuser(towards: item))
       }
     }
     return permitted
@@ -38,14 +39,14 @@ extension Judge {
     let takesOwnership = change.user.map { $0 != item.user || item.ownerGroup != nil } ?? false
     if !isSuperuser(towards: item) {
       if let user = change.user, takesOwnership, user != subject.user {
-        return .refused(.notPermitted, .giveAway, hingesOnGroups: adminIsUnknown)
+        return .refused(.notPermitted, .giveAway, hingesOnGroups: mayBeSuperuser(towards: item))
       }
       if let group = change.group, group != item.group {
         let membership = subject.membership(of: group)
         guard membership == .member else {
           return .refused(
             .notPermitted, .notMemberOfGroup(group),
-            hingesOnGroups: membership == .unknown || adminIsUnknown)
+            hingesOnGroups: membership == .unknown || mayBeSuperuser(towards: item))
         }
       }
     }
@@ -66,7 +67,8 @@ extension Judge {
     }
     let owner = standing(towards: item).isOwner
     guard owner == .member || isSuperuser(towards: item) else {
-      return .refused(.notPermitted, .notOwner, hingesOnGroups: owner == .unknown || adminIsUnknown)
+      return .refused(
+        .notPermitted, .notOwner, hingesOnGroups: owner == .unknown || mayBeSuperuser(towards: item))
     }
     return touch(item).reportedAsNotPermitted
   }
@@ -77,10 +79,9 @@ extension Judge {
     }
     if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
     if item.record == .damaged { return .refused(.damaged, .damagedRecord) }
-    let superuser = isSuperuser(towards: item) && (subject.isRoot || change.staysOutOfSystemDomain)
-    switch change.obstacle(isSuperuser: superuser, secureLevel: rules.secureLevel) {
-    case .needsRoot(let flags):
-      return .refused(.notPermitted, .needsRoot(flags), hingesOnGroups: adminIsUnknown)
+    // An administrator by group has no say about the system domain: here only root is root.
+    switch change.obstacle(isRoot: subject.isRoot, secureLevel: rules.secureLevel) {
+    case .needsRoot(let flags): return .refused(.notPermitted, .needsRoot(flags))
     case .secureLevel(let flags): return .refused(.notPermitted, .secureLevel(flags))
     case nil: return check(item, [.writeSecurity, .ignoringFlags]).reportedAsNotPermitted
     }
@@ -96,9 +97,4 @@ extension Judge {
     }
     return check(item, .writeSecurity).reportedAsNotPermitted
   }
-}
-
-extension FlagChange {
-  /// An administrator by group has no say about the system domain.
-  fileprivate var staysOutOfSystemDomain: Bool { changed.isDisjoint(with: .systemDomain) }
 }

@@ -39,17 +39,15 @@ extension Judge {
 
   /// Moves `source` into `newParent`, over `victim` if there is one.
   ///
-  /// - Parameter changesParent: a directory that gets another parent has its `..` rewritten, which asks
-  ///   `add_subdirectory` of the directory itself.
+  /// A directory that changes its parent has its `..` rewritten, which asks `add_subdirectory` of the
+  /// directory itself.
   package func rename(
     _ source: RenameSide, into newParent: Item, changesParent: Bool, over victim: Item?
   ) -> Verdict {
-    leaving(source, changesParent: changesParent)
+    let moved = leaving(source, changesParent: changesParent)
       .then { create(directory: source.item.isDirectory, in: newParent).on(.newParent) }
-      .then {
-        guard let victim else { return .allowed(.nothingAsked) }
-        return remove(victim, from: newParent).aboutVictim
-      }
+    guard let victim else { return moved }
+    return moved.then { remove(victim, from: newParent).aboutVictim }
   }
 
   /// Swaps two names.

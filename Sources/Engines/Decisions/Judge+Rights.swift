@@ -4,18 +4,19 @@ import AccessControl
 import DirectoryModes
 
 extension Judge {
-  /// - Parameter granted: rights the caller has by other means.
-  func rights(_ asked: Rights, on item: Item, granted: Rights = []) -> Verdict {
+  /// Decides about rights on one object; `removal` is the verdict that already granted `delete`, if one did.
+  func rights(_ asked: Rights, on item: Item, after removal: Verdict? = nil) -> Verdict {
     let standing = standing(towards: item)
     var asked = asked
     // The one right nobody can take from an owner. With the right to take ownership it need not be asked.
     if standing.isOwner == .member || asked.contains(.takeOwnership) { asked.remove(.writeSecurity) }
     guard !asked.isEmpty else { return .allowed(.ownership) }
-    if rules.usesLists, item.record != .sound { return .refused(.damaged, .damagedList) }
-
     var left = asked
-    // An owner by group whose membership is unknown might own it; so might an administrator.
-    var hinges = standing.isOwner == .unknown || adminIsUnknown
+    // Who is not known to own it might; who is not known to be an administrator might be one.
+    var hinges = standing.isOwner == .unknown || mayBeSuperuser(towards: item)
+    if let damage = damageToList(of: item) {
+      return .refused(.damaged, damage, hingesOnGroups: hinges)
+    }
     if let list = usableList(of: item) {
       let scan = list.scan(for: asked, by: standing)
       hinges = hinges || scan.hingesOnGroups
@@ -28,7 +29,10 @@ extension Judge {
         left = scan.left
       }
     }
-    left.subtract(granted)
+    if let removal {
+      left.remove(.delete)
+      guard !left.isEmpty else { return removal }
+    }
     if standing.isOwner == .member { left.remove(.writeAttributes) }
     guard !left.isEmpty else { return .allowed(.ownership) }
     let unbacked = left.intersection([.takeOwnership, .writeSecurity])
@@ -75,9 +79,11 @@ extension Judge {
 
   /// Removing or renaming `item`: its own list, then the parent's, then the parent's mode, then sticky.
   func removal(of item: Item, from parent: Item) -> Verdict {
-    if rules.usesLists, item.record != .sound { return .refused(.damaged, .damagedList) }
     let own = standing(towards: item)
-    var hinges = own.isOwner == .unknown || adminIsUnknown
+    var hinges = own.isOwner == .unknown || superuser(towards: item, and: parent) == .unknown
+    if let damage = damageToList(of: item) {
+      return .refused(.damaged, damage, hingesOnGroups: hinges)
+    }
     if let list = usableList(of: item) {
       let scan = list.scan(for: .delete, by: own)
       hinges = hinges || scan.hingesOnGroups
@@ -88,8 +94,8 @@ extension Judge {
       case .deferred: break
       }
     }
-    if rules.usesLists, parent.record != .sound {
-      return .refused(.damaged, .damagedList, on: .parent, hingesOnGroups: hinges)
+    if let damage = damageToList(of: parent) {
+      return .refused(.damaged, damage, on: .parent, hingesOnGroups: hinges)
     }
     let above = standing(towards: parent)
     hinges = hinges || above.isOwner == .unknown

@@ -20,7 +20,7 @@ package struct Judge: Sendable {
   /// Decides about `asked` on `item`; with `parent`, `asked` contains `delete`.
   package func check(_ item: Item, _ asked: Rights, removingFrom parent: Item? = nil) -> Verdict {
     let changes = asked.intersection(.modifying)
-    if !changes.isEmpty, rules.isReadOnly, item.kind != .special || changes.contains(.delete) {
+    if rules.isReadOnly, !changes.isEmpty, !item.takesWithoutKeeping(changes) {
       return .refused(.readOnly, .readOnlyVolume)
     }
     if asked.contains(.execute), item.kind == .file, rules.forbidsExecution {
@@ -32,29 +32,27 @@ package struct Judge: Sendable {
     if item.record == .damaged, !asked.isSubset(of: Judge.harmlessOnDamaged(item)) {
       return .refused(.damaged, .damagedRecord)
     }
-    var asked = asked
-    if item.kind == .special { asked.remove(.write) }
-    if let flag = item.flags.forbidding(asked, onDirectory: item.isDirectory) {
+    // Flags have no say about writing into a FIFO. The right to do so is still asked for below.
+    let flagged = item.kind == .special ? asked.subtracting(.write) : asked
+    if let flag = item.flags.forbidding(flagged, onDirectory: item.isDirectory) {
       return .refused(.notPermitted, .flag(flag))
     }
     if let parent, let flag = parent.flags.forbidding(.deleteChild, onDirectory: true) {
       return .refused(.notPermitted, .flag(flag), on: .parent)
     }
-    asked.subtract([.linkTarget, .checkImmutable, .ignoringFlags])
-    guard !asked.isEmpty else { return .allowed(.nothingAsked) }
-    if isSuperuser(towards: item), parent.map(isSuperuser) ?? true {
-      if asked.contains(.execute), item.kind == .file, !item.mode.hasAnyExecute {
-        return .refused(.accessDenied, .noExecuteBit)
-      }
-      return .allowed(.superuser)
+    let rest = asked.subtracting([.linkTarget, .checkImmutable, .ignoringFlags])
+    guard !rest.isEmpty else { return .allowed(.nothingAsked) }
+    let privilege = superuser(towards: item, and: parent)
+    // A file without any x bit is nothing root runs, though an entry may let others. Whoever might turn out
+    // to be an administrator is held to both.
+    if privilege != .notMember, rest.contains(.execute), item.kind == .file, !item.mode.hasAnyExecute {
+      return .refused(.accessDenied, .noExecuteBit, hingesOnGroups: privilege == .unknown)
     }
-    var granted: Rights = []
-    if let parent {
-      let removal = removal(of: item, from: parent)
-      guard removal.isAllowed, asked != .delete else { return removal }
-      granted = .delete
-    }
-    return rights(asked, on: item, granted: granted)
+    if privilege == .member { return .allowed(.superuser) }
+    guard let parent else { return rights(rest, on: item) }
+    let removal = removal(of: item, from: parent)
+    guard removal.isAllowed, rest != .delete else { return removal }
+    return rights(rest, on: item, after: removal)
   }
 
   /// What may still be asked of an object whose record is unreadable: being listed and looked at.
@@ -64,10 +62,19 @@ package struct Judge: Sendable {
   }
 
   /// Whether the caller is bound by flags only.
-  package func isSuperuser(towards item: Item) -> Bool {
-    if subject.isRoot { return true }
-    guard let group = rules.adminGroup else { return false }
-    return subject.membership(of: group) == .member && item.flags.isDisjoint(with: .systemDomain)
+  package func isSuperuser(towards item: Item) -> Bool { superuser(towards: item) == .member }
+
+  /// Whether only reading the caller's groups can tell if flags are all that binds.
+  func mayBeSuperuser(towards item: Item) -> Bool { superuser(towards: item) == .unknown }
+
+  /// Root, and towards items outside the system domain whoever is in the administrators' group.
+  ///
+  /// A removal takes that standing towards both the item and its parent.
+  func superuser(towards item: Item, and parent: Item? = nil) -> Membership {
+    if subject.isRoot { return .member }
+    guard let group = rules.adminGroup, item.isOutsideSystemDomain, parent?.isOutsideSystemDomain ?? true
+    else { return .notMember }
+    return subject.membership(of: group)
   }
 
   /// How the caller stands to `item`, with "ignore ownership" and the unknown user 99 applied.
@@ -89,13 +96,29 @@ package struct Judge: Sendable {
   /// The id macOS keeps for "unknown": whoever looks is its owner.
   private static let unknownID: UInt32 = 99
 
-  /// Whether reading the caller's groups could turn a refusal about this item.
-  var adminIsUnknown: Bool {
-    guard let group = rules.adminGroup, !subject.isRoot else { return false }
-    return subject.membership(of: group) == .unknown
-  }
-
   func usableList(of item: Item) -> AccessList? {
     rules.usesLists ? item.list : nil
+  }
+
+  /// Why the list that would be asked cannot be read.
+  func damageToList(of item: Item) -> Reason? {
+    guard rules.usesLists else { return nil }
+    return switch item.record {
+    case .sound: nil
+    case .damagedList: .damagedList
+    case .damaged: .damagedRecord
+    }
+  }
+}
+
+extension Item {
+  /// Whether `changes` are no more than data handed to whoever reads at the other end.
+  fileprivate func takesWithoutKeeping(_ changes: Rights) -> Bool {
+    kind == .special && changes.isSubset(of: [.write, .append])
+  }
+
+  /// Flags that cannot be read may be flags of the system domain.
+  fileprivate var isOutsideSystemDomain: Bool {
+    record != .damaged && flags.isDisjoint(with: .systemDomain)
   }
 }

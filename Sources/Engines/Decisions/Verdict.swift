@@ -56,7 +56,9 @@ package enum Reason: Hashable, Sendable {
 
 /// Yes or no, and which rule said so.
 package struct Verdict: Hashable, Sendable {
-  /// What a refusal becomes. One word per error number, so that EPERM and EACCES stay apart as on macOS.
+  /// What a refusal becomes.
+  ///
+  /// One word per error number, so that EPERM and EACCES stay apart as on macOS.
   package enum Refusal: Hashable, Sendable {
     case readOnly
     case notPermitted

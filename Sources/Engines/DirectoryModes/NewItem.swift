@@ -48,9 +48,8 @@ package struct NewItem: Hashable, Sendable {
 
   /// Applies the BSD rules: the group is the parent's, always; the parent's setgid bit plays no role.
   ///
-  /// - Parameters:
-  ///   - requested: the mode with the umask already taken off.
-  ///   - keepsCallerGroup: "ignore ownership" volumes give the caller's ids.
+  /// `requested` is the mode with the umask already taken off. `keepsCallerGroup` is for volumes that ignore
+  /// ownership: they give the caller's ids.
   package init(
     requested: Mode, isDirectory: Bool, by subject: Subject, in place: Birthplace,
     keepsCallerGroup: Bool = false
@@ -61,14 +60,13 @@ package struct NewItem: Hashable, Sendable {
     if mode.hasSetGroup, !subject.isRoot, subject.membership(of: group) != .member {
       mode = mode.without(Mode.setGroup)
     }
-    if place.handsOverOwnership, place.parentMode.hasSetUser, place.parentUser != 0,
+    // Without a hand-over the object is the caller's own, so its setuid bit may stay.
+    if place.handsOverOwnership, !keepsCallerGroup, place.parentMode.hasSetUser, place.parentUser != 0,
       place.parentUser != subject.user
     {
       user = place.parentUser
       // A new directory hands on in its turn; a program cannot be planted in another's name.
       mode = isDirectory ? Mode(mode.bits | Mode.setUser) : mode.without(0o6111)
-    } else if mode.hasSetUser, user != subject.user {
-      mode = mode.without(Mode.setUser)
     }
   }
 

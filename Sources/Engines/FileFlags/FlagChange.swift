@@ -13,8 +13,10 @@ package struct FlagChange: Hashable, Sendable {
   package let before: FileFlags
   /// What will be stored.
   package let after: FileFlags
+  /// What the caller wants to differ, even where nothing of it would be stored.
+  private let asked: FileFlags
 
-  /// Works out what a wish for the complete set `wanted` comes to.
+  /// Works out the change from `before` to the complete set `wanted`.
   ///
   /// Synthetic flags are ignored. A differing `compressed` is ignored too: it says how the bytes are
   /// stored, which `chflags` does not change.
@@ -23,17 +25,19 @@ package struct FlagChange: Hashable, Sendable {
     let stored = FileFlags.ownerSettable.union(.storedSystem)
     self.before = before
     after = wanted.subtracting(kept).intersection(stored).union(before.intersection(kept))
+    asked = before.symmetricDifference(wanted).subtracting(kept)
   }
 
   package var changed: FileFlags { before.symmetricDifference(after) }
 
-  package var isNothing: Bool { changed.isEmpty }
+  /// Whether nothing is asked for; dropping a flag only root may name still takes root.
+  package var isNothing: Bool { asked.isEmpty }
 
   /// What stands in the way before the right `writesecurity` is even asked for.
-  package func obstacle(isSuperuser: Bool, secureLevel: Int) -> Obstacle? {
+  package func obstacle(isRoot: Bool, secureLevel: Int) -> Obstacle? {
     guard !isNothing else { return nil }
-    let foreign = changed.subtracting(.ownerSettable)
-    if !isSuperuser, !foreign.isEmpty { return .needsRoot(foreign) }
+    let foreign = asked.subtracting(.ownerSettable)
+    if !isRoot, !foreign.isEmpty { return .needsRoot(foreign) }
     let pinned = before.intersection([.systemImmutable, .systemAppendOnly])
     if secureLevel > 0, !pinned.isEmpty { return .secureLevel(pinned) }
     // Above level 0 nobody clears sunlnk either.

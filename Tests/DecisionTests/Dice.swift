@@ -1,0 +1,134 @@
+// Random cases that can be had again: a small generator and what it makes of the world.
+
+import AccessControl
+import Decisions
+import DirectoryModes
+import FlagRules
+import Foundation
+
+/// SplitMix64: the same numbers for the same seed, on every machine.
+struct Dice: RandomNumberGenerator {
+  /// `VARVE_SEED`, or always the same number.
+  static let seed: UInt64 =
+    ProcessInfo.processInfo.environment["VARVE_SEED"].flatMap { UInt64($0) } ?? 20_260_101
+
+  private var state: UInt64
+
+  /// A stream of its own for each test, so that they do not depend on each other.
+  init(for test: String) {
+    state = test.utf8.reduce(Dice.seed) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    print("\(test): VARVE_SEED=\(Dice.seed)")
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// True once in `sides` throws.
+  mutating func once(in sides: Int) -> Bool { Int.random(in: 0..<sides, using: &self) == 0 }
+
+  mutating func pick<T>(_ choices: [T]) -> T { choices[Int.random(in: 0..<choices.count, using: &self)] }
+}
+
+extension Dice {
+  mutating func rights() -> Rights {
+    var rights: Rights = []
+    repeat { rights.formUnion(pick(World.singleRights.dropLast(2))) } while once(in: 2)
+    if once(in: 6) { rights.formUnion(pick([.genericAll, .genericRead, .genericWrite, .genericExecute])) }
+    return rights
+  }
+
+  mutating func entry() -> AccessEntry {
+    let kind: AccessEntry.Kind = pick([.allow, .allow, .allow, .deny, .deny, once(in: 2) ? .audit : .alarm])
+    var flags: AccessEntry.Inheritance = []
+    for flag: AccessEntry.Inheritance in [.inherited, .fileInherit, .directoryInherit, .limitInherit]
+    where once(in: 4) {
+      flags.insert(flag)
+    }
+    if once(in: 8) { flags.insert(.onlyInherit) }
+    let identity = pick(World.identities + [.group(World.staff), .group(World.admins)])
+    return AccessEntry(kind, identity, rights(), flags)
+  }
+
+  mutating func list() -> AccessList? {
+    guard !once(in: 3) else { return nil }
+    return AccessList((0..<Int.random(in: 0...5, using: &self)).map { _ in entry() })
+  }
+
+  mutating func item(_ kind: ItemKind) -> Item {
+    let people = [World.alice, World.bob, 0, World.unknown]
+    var mode = Mode(UInt16.random(in: 0...0o777, using: &self))
+    if once(in: 2) { mode = Mode(pick([0o755, 0o777, 0o775, 0o644, 0o700])) }
+    if once(in: 4) { mode = Mode(mode.bits | 0o1000) }
+    var item = Item(
+      kind: kind, user: pick(people), group: pick([World.staff, World.team, World.elsewhere, World.unknown]),
+      mode: mode, flags: once(in: 4) ? pick(World.flags) : [], list: list(),
+      ownerGroup: once(in: 6) ? World.team : nil)
+    if once(in: 20) { item.record = pick([.damaged, .damagedList]) }
+    return item
+  }
+
+  mutating func rules() -> VolumeRules {
+    once(in: 2) ? VolumeRules() : pick(World.volumes)
+  }
+
+  mutating func groups() -> [UInt32] {
+    [World.staff, World.team, World.admins, World.elsewhere].filter { _ in once(in: 3) }
+  }
+
+  mutating func subject(_ users: [UInt32] = [World.alice, World.bob, World.bob, 0]) -> Subject {
+    Subject(user: pick(users), group: pick([World.staff, World.elsewhere, 7]), groups: .listed(groups()))
+  }
+
+  mutating func request() -> Request {
+    let item = item(pick(World.kinds))
+    let (parent, other) = (self.item(.directory), self.item(.directory))
+    switch Int.random(in: 0..<10, using: &self) {
+    case 0: return .check(item, rights().intersection(.specific))
+    case 1: return .remove(item, parent)
+    case 2: return .link(item, parent)
+    case 3: return .create(once(in: 2), parent)
+    case 4:
+      let moves = once(in: 2)
+      let victim = once(in: 2) ? self.item(pick(World.kinds)) : nil
+      return .rename(item, parent, moves ? other : parent, moves: moves, over: victim)
+    case 5:
+      let moves = once(in: 2)
+      return .exchange(item, parent, self.item(pick(World.kinds)), moves ? other : parent, moves: moves)
+    default: return pick(Operations.onOne(item))
+    }
+  }
+}
+
+extension Request {
+  /// Which place of the operation each of ``items`` stands at.
+  var places: [Place] {
+    switch self {
+    case .create, .createDevice: [.parent]
+    case .remove: [.item, .parent]
+    case .link: [.item, .newParent]
+    case .rename: [.item, .parent, .newParent, .victim]
+    case .exchange: [.item, .parent, .victim, .newParent]
+    default: [.item]
+    }
+  }
+
+  var setsList: Bool {
+    if case .changeList = self { true } else { false }
+  }
+
+  var setsFlags: Bool {
+    if case .changeFlags = self { true } else { false }
+  }
+
+  /// The same question with one of its objects changed.
+  func changing(_ index: Int, _ change: (inout Item) -> Void) -> Request {
+    var items = items
+    change(&items[index])
+    return replacing(items)
+  }
+}

@@ -1,0 +1,160 @@
+// Sections 5, 6.3 and 4.3 to 4.4 retold: what each operation asks, and what its errors become.
+
+import AccessControl
+import Decisions
+import FlagRules
+
+extension Reference {
+  /// A chmod, chown, chflags, set ACL or explicit utimes says EPERM where the check says EACCES (3.4, C10).
+  private func asPolicy(_ outcome: Outcome) -> Outcome {
+    outcome == .EACCES ? .EPERM : outcome
+  }
+
+  /// EROFS comes first for everything that modifies (10.3, last paragraph).
+  private func readOnlyFirst(_ rest: () -> Outcome) -> Outcome {
+    rules.isReadOnly ? .EROFS : rest()
+  }
+
+  // Section 5.1.
+
+  func open(
+    _ thing: Thing, reads: Bool = false, writes: Bool = false, appends: Bool = false, truncates: Bool = false
+  ) -> Outcome {
+    var asked: [Power] = []
+    if reads { asked.append(.read) }
+    if writes && appends && !truncates { asked.append(.append) }
+    if (writes && !appends) || truncates { asked.append(.write) }
+    return check(thing, asked)
+  }
+
+  /// Section 5.6.
+  func exec(_ thing: Thing) -> Outcome {
+    if thing.kind != "file" { return .EACCES }
+    if thing.mode & 0o111 == 0 { return .EACCES }
+    return check(thing, [.execute])
+  }
+
+  /// Section 5.4.
+  func access(_ thing: Thing, _ letters: String) -> Outcome {
+    var asked: [Power] = []
+    if letters.contains("r") { asked.append(.read) }
+    if letters.contains("w") { asked += thing.kind == "directory" ? [.write, .append] : [.write] }
+    if letters.contains("x") { asked.append(.execute) }
+    return asked.isEmpty ? .ok : check(thing, asked)
+  }
+
+  // Section 5.2.
+
+  func make(_ isDirectory: Bool, _ parent: Thing) -> Outcome {
+    check(parent, [isDirectory ? .append : .write])
+  }
+
+  func makeDevice(_ parent: Thing) -> Outcome {
+    uid == 0 ? make(false, parent) : .EPERM
+  }
+
+  func remove(_ thing: Thing, _ parent: Thing) -> Outcome {
+    check(thing, [.delete], parent: parent)
+  }
+
+  func link(_ thing: Thing, _ parent: Thing) -> Outcome {
+    if thing.kind == "directory" { return .EPERM }
+    let target = check(thing, [.linkTarget])
+    return target == .ok ? make(false, parent) : target
+  }
+
+  /// Section 4.3 with C6 and C7.
+  func rename(
+    _ thing: Thing, _ parent: Thing, _ newParent: Thing, moves: Bool, over victim: Thing?
+  ) -> Outcome {
+    let leaving = leave(thing, parent, moves)
+    if leaving != .ok { return leaving }
+    let arriving = make(thing.kind == "directory", newParent)
+    if arriving != .ok { return arriving }
+    return victim.map { remove($0, newParent) } ?? .ok
+  }
+
+  func swap(_ one: Thing, _ parent: Thing, _ other: Thing, _ otherParent: Thing, moves: Bool) -> Outcome {
+    for outcome in [
+      leave(one, parent, moves), leave(other, otherParent, moves),
+      make(one.kind == "directory", otherParent), make(other.kind == "directory", parent),
+    ] where outcome != .ok {
+      return outcome
+    }
+    return .ok
+  }
+
+  private func leave(_ thing: Thing, _ parent: Thing, _ moves: Bool) -> Outcome {
+    check(thing, thing.kind == "directory" && moves ? [.delete, .append] : [.delete], parent: parent)
+  }
+
+  // Section 5.3.
+
+  func stat(_ thing: Thing) -> Outcome { check(thing, [.readattr, .readsecurity]) }
+
+  func utimesNow(_ thing: Thing) -> Outcome { check(thing, [.writeattr, .checkImmutable]) }
+
+  func utimesSet(_ thing: Thing) -> Outcome {
+    readOnlyFirst {
+      if thing.record == "damaged" { return .EIO }
+      if owns(thing) != true && !isSuperuser(thing) { return .EPERM }
+      return asPolicy(utimesNow(thing))
+    }
+  }
+
+  func chmod(_ thing: Thing, _ mode: Int) -> Outcome {
+    readOnlyFirst {
+      let allowed = asPolicy(check(thing, [.writesecurity]))
+      if allowed != .ok { return allowed }
+      return mode & 0o4000 != 0 && owns(thing) != true && !isSuperuser(thing) ? .EPERM : .ok
+    }
+  }
+
+  func chown(_ thing: Thing, _ newUID: UInt32?, _ newGID: UInt32?) -> Outcome {
+    if newUID == nil && newGID == nil { return .ok }
+    return readOnlyFirst {
+      // 7.5: without effect, but the flags stay in force.
+      if rules.ignoresOwnership && uid != 0 { return check(thing, [.checkImmutable]) }
+      // An owning group stands where the uid stood, so naming any uid is a change.
+      let takes = newUID != nil && (newUID != thing.uid || thing.ownerGroup != nil)
+      if !isSuperuser(thing) {
+        if takes && newUID != uid { return .EPERM }
+        if let newGID, newGID != thing.gid, isMember(newGID) != true { return .EPERM }
+      }
+      return asPolicy(check(thing, takes ? [.chown] : [.writesecurity]))
+    }
+  }
+
+  /// Section 6.3, with product.md 4 for the administrators and for sunlnk.
+  func chflags(_ thing: Thing, from old: UInt32, to new: UInt32) -> Outcome {
+    readOnlyFirst {
+      var changed = (old ^ new) & ~0xC000_0000
+      // Setting or clearing `compressed` is dropped (6.1).
+      changed &= ~0x20
+      if changed == 0 { return .ok }
+      if thing.record == "damaged" { return .EIO }
+      if changed & ~0xFFFF != 0 && uid != 0 { return .EPERM }
+      if rules.secureLevel > 0 {
+        if old & 0x6_0000 != 0 { return .EPERM }
+        if old & 0x10_0000 != 0 && new & 0x10_0000 == 0 { return .EPERM }
+      }
+      return asPolicy(check(thing, [.writesecurity, .ignoringFlags]))
+    }
+  }
+
+  func setACL(_ thing: Thing, changes: Bool) -> Outcome {
+    readOnlyFirst {
+      // A damaged list is always changed, and whoever holds writesecurity without asking it may do so (C2).
+      changes || thing.record != "sound" ? asPolicy(check(thing, [.writesecurity])) : .ok
+    }
+  }
+
+  /// Not in the specification: with an unreadable record nothing is known, so nothing but looking is decided.
+  func isUnreadable(_ thing: Thing, _ parent: Thing?, _ asked: [Power]) -> Bool {
+    if parent?.record == "damaged" { return true }
+    guard thing.record == "damaged" else { return false }
+    var looking: [Power] = [.readattr, .readsecurity, .synchronize]
+    if thing.kind == "directory" { looking += [.read, .execute] }
+    return !asked.allSatisfy { looking.contains($0) }
+  }
+}
