@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -77,55 +75,6 @@ uint32_t lv_umask(void) {
   mode_t mask = umask(077);
   umask(mask);
   return mask;
-}
-
-static long copy(const char *_Nullable name, char *into, size_t count) {
-  if (!name) return -ENOENT;
-  if (strlen(name) >= count) return -ENAMETOOLONG;
-  strcpy(into, name);
-  return 0;
-}
-
-// Records of groups with thousands of members need more than any fixed buffer.
-#define LOOK_UP(type, call, ...)                         \
-  struct type record, *found = NULL;                     \
-  char *room = NULL;                                     \
-  size_t size = 4096;                                    \
-  int failure = ERANGE;                                  \
-  while (failure == ERANGE && size <= (1u << 24)) {      \
-    free(room);                                          \
-    size *= 4;                                           \
-    room = malloc(size);                                 \
-    if (!room) return -ENOMEM;                           \
-    failure = call(__VA_ARGS__, &record, room, size, &found); \
-  }
-
-long lv_user_name(uint32_t user, char *into, size_t count) {
-  LOOK_UP(passwd, getpwuid_r, user)
-  long result = copy(found ? record.pw_name : NULL, into, count);
-  free(room);
-  return result;
-}
-
-long lv_group_name(uint32_t group, char *into, size_t count) {
-  LOOK_UP(group, getgrgid_r, group)
-  long result = copy(found ? record.gr_name : NULL, into, count);
-  free(room);
-  return result;
-}
-
-long lv_user_id(const char *name, uint32_t *user) {
-  LOOK_UP(passwd, getpwnam_r, name)
-  if (found) *user = record.pw_uid;
-  free(room);
-  return found ? 0 : -ENOENT;
-}
-
-long lv_group_id(const char *name, uint32_t *group) {
-  LOOK_UP(group, getgrnam_r, name)
-  if (found) *group = record.gr_gid;
-  free(room);
-  return found ? 0 : -ENOENT;
 }
 
 long lv_local_time(int64_t seconds, struct lv_calendar *out) {

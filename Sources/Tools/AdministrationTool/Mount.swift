@@ -100,20 +100,27 @@ private struct MountPlan {
     }
   }
 
-  /// The mount point; what a daemon that died left there is taken away first.
+  /// The mount point; what daemons that died left there is taken away first.
   private static func mountPoint(_ path: Word) throws(MountRefusal) -> Word {
-    do throws(Errno) {
-      _ = try Descriptor.place(path, .followed).status()
-    } catch .notConnected {
-      try? removeDeadMount(path)
-    } catch {
-      // Said below, with the rest of what can be wrong.
+    // Several: who mounts again and again after a crash has a pile of them.
+    for _ in 0..<16 where isDead(path) {
+      do throws(Refusal) {
+        try takeAway(try ownMountPoint(path), isLazy: true)
+      } catch {
+        let name = String(decoding: path, as: UTF8.self)
+        throw MountRefusal(.failed, "\(name): a mount without a daemon is in the way: \(error.sentence)")
+      }
     }
     return try directory(path)
   }
 
-  private static func removeDeadMount(_ path: Word) throws(Refusal) {
-    try takeAway(try ownMountPoint(path), isLazy: true)
+  private static func isDead(_ path: Word) -> Bool {
+    do throws(Errno) {
+      _ = try Descriptor.place(path, .followed).status()
+      return false
+    } catch {
+      return error == .notConnected
+    }
   }
 
   private var words: [Word] {

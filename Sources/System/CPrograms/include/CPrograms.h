@@ -1,4 +1,4 @@
-// What command-line programs need from Linux beside files: processes, accounts, mounts, streams.
+// What command-line programs need from Linux beside files: processes, mounts, streams, local time.
 //
 // Every function answers a value >= 0, or the negated error number, and repeats no interrupted call.
 
@@ -39,12 +39,6 @@ uint32_t lv_umask(void);
 void lv_pause(uint32_t milliseconds);
 void lv_ignore_broken_pipes(void);
 void lv_exit(int status) __attribute__((noreturn));
-
-// Accounts. 0 and the answer; -ENOENT if there is none.
-long lv_user_name(uint32_t user, char *into, size_t count);
-long lv_group_name(uint32_t group, char *into, size_t count);
-long lv_user_id(const char *name, uint32_t *user);
-long lv_group_id(const char *name, uint32_t *group);
 
 long lv_local_time(int64_t seconds, struct lv_calendar *out);
 
