@@ -11,6 +11,15 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// Tests call the C library as programs do; what ships is held to more.
+let forTests: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
 /// A target of this package: its module name, its folder and what it may call.
 func module(_ name: String, _ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: strict)
@@ -22,12 +31,12 @@ func tool(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: strict)
+  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: forTests)
 }
 
 /// What several test targets share; Foundation is welcome here.
 func support(_ name: String, _ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Tests/Support/\(path)", swiftSettings: strict)
+  .target(name: name, dependencies: dependencies, path: "Tests/Support/\(path)", swiftSettings: forTests)
 }
 
 func benchmark(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -84,6 +93,10 @@ let package = Package(
     support("VectorFixture", "Vectors"),
     tests(
       "DecisionTests", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
+
+    .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
+    support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
+    tests("MountTests", ["MountSupport", "LinuxFiles", "VectorFixture"]),
 
     // Benchmarks.
     benchmark("EngineBenchmark", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions"]),

@@ -143,10 +143,10 @@ extension LinuxFilesTests {
     @Test("the groups of a thread that leads no process are told, any number of them")
     func groups() throws {
       let former = ProcessGroups.supplementaryGroups(ofThread: getpid()) ?? []
-      defer { _ = unsafe former.withUnsafeBufferPointer { unsafe setgroups($0.count, $0.baseAddress) } }
+      defer { _ = former.withUnsafeBufferPointer { setgroups($0.count, $0.baseAddress) } }
       for count in [0, 1, 3, 65_536] {
         let wanted = (0..<count).map { UInt32(truncatingIfNeeded: 4_000_000_000 - 7 * $0) }.sorted()
-        let failure = unsafe wanted.withUnsafeBufferPointer { unsafe setgroups($0.count, $0.baseAddress) }
+        let failure = wanted.withUnsafeBufferPointer { setgroups($0.count, $0.baseAddress) }
         #expect(failure == 0)
         let result = try onOwnThread { () throws(Errno) -> ThreadCredentials? in
           let me = PlainThread.currentIdentifier

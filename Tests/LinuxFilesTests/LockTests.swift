@@ -10,15 +10,15 @@ import Testing
   private let numbers: UnsafeMutablePointer<Int>
 
   init(count: Int) {
-    unsafe numbers = .allocate(capacity: count)
-    unsafe numbers.initialize(repeating: 0, count: count)
+    numbers = .allocate(capacity: count)
+    numbers.initialize(repeating: 0, count: count)
   }
 
-  deinit { unsafe numbers.deallocate() }
+  deinit { numbers.deallocate() }
 
   subscript(index: Int) -> Int {
-    get { unsafe numbers[index] }
-    set { unsafe numbers[index] = newValue }
+    get { numbers[index] }
+    set { numbers[index] = newValue }
   }
 }
 

@@ -43,10 +43,10 @@ extension LinuxFilesTests {
     @Test("a pointer without a terminator where it is promised is refused")
     func terminatorIsChecked() throws {
       let text: [CChar] = [97, 98, 99, 0]
-      unsafe text.withUnsafeBufferPointer { text in
+      text.withUnsafeBufferPointer { text in
         guard let start = text.baseAddress else { return }
-        expectFailure(.invalid) { () throws(Errno) in _ = try unsafe FileName(borrowing: start, count: 2) }
-        expectFailure(.invalid) { () throws(Errno) in _ = try unsafe FileName(borrowing: start + 1, count: 1)
+        expectFailure(.invalid) { () throws(Errno) in _ = try FileName(borrowing: start, count: 2) }
+        expectFailure(.invalid) { () throws(Errno) in _ = try FileName(borrowing: start + 1, count: 1)
         }
       }
     }
@@ -54,9 +54,9 @@ extension LinuxFilesTests {
     @Test("a C string becomes a name, and a name of 256 bytes or more does not")
     func cString() throws {
       let long = [CChar](repeating: 97, count: 300) + [0]
-      unsafe long.withUnsafeBufferPointer { text in
+      long.withUnsafeBufferPointer { text in
         guard let start = text.baseAddress else { return }
-        expectFailure(.nameTooLong) { () throws(Errno) in _ = try unsafe FileName(borrowing: start) }
+        expectFailure(.nameTooLong) { () throws(Errno) in _ = try FileName(borrowing: start) }
       }
       let name = try FileName("lock")
       let same = name.equals(bytes("lock"))

@@ -37,7 +37,7 @@ final class TemporaryDirectory: Sendable {
 
   init() throws {
     var template = [CChar]("/tmp/linux-files-XXXXXX".utf8CString)
-    guard unsafe mkdtemp(&template) != nil else { throw Errno.current }
+    guard mkdtemp(&template) != nil else { throw Errno.current }
     let bytes = template.dropLast().map { UInt8(bitPattern: $0) }
     path = String(decoding: bytes, as: UTF8.self)
     descriptor = try Descriptor.directory(atPath: path)
@@ -46,7 +46,7 @@ final class TemporaryDirectory: Sendable {
   deinit {
     // What cannot be removed stays in /tmp; the test itself has spoken already.
     try? emptyDirectory(descriptor)
-    _ = unsafe rmdir(path)
+    _ = rmdir(path)
   }
 }
 

@@ -1,0 +1,29 @@
+#define _GNU_SOURCE
+#include "CMountSupport.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RESULT(call) ({ long r_ = (call); r_ < 0 ? -(long)errno : r_; })
+
+long lt_become(uint32_t user, uint32_t group, const uint32_t *groups, size_t count) {
+  // The raw calls: glibc's own would change every thread of the process.
+  long result = RESULT(syscall(SYS_setgroups, count, groups));
+  if (result < 0) return result;
+  result = RESULT(syscall(SYS_setresgid, group, group, group));
+  if (result < 0) return result;
+  return RESULT(syscall(SYS_setresuid, user, user, user));
+}
+
+long lt_own_umask(uint32_t mask) {
+  long result = RESULT(unshare(CLONE_FS));
+  if (result < 0) return result;
+  return umask(mask);
+}
+
+long lt_renameat2(int from, const char *name, int to, const char *new_name, unsigned flags) {
+  return RESULT(syscall(SYS_renameat2, from, name, to, new_name, flags));
+}

@@ -1,0 +1,73 @@
+// A volume on a temporary directory, mounted for one test and gone after it.
+
+import Glibc
+import LinuxFiles
+
+/// Why a test cannot run here, or that it can.
+package enum Machine {
+  /// Real mounts need root and the kernel's device.
+  package static let canMount = geteuid() == 0 && access("/dev/fuse", R_OK | W_OK) == 0
+}
+
+/// A mounted volume. `upper` is the plain directory below, `path` the mount.
+package final class MountedVolume: Sendable {
+  package let base: String
+  package var upper: String { base + "/upper" }
+  package var path: String { base + "/mount" }
+  private let options: String
+
+  /// Mounts a fresh volume, or one on an upper directory that is there already.
+  ///
+  /// - Parameter base: an existing base from an earlier mount, to mount the same volume again.
+  package init(_ options: String = "", base existing: String? = nil) throws {
+    base = try existing ?? TemporaryDirectory.make()
+    self.options = options
+    _ = Glibc.mkdir(base + "/upper", 0o755)
+    _ = Glibc.mkdir(base + "/mount", 0o755)
+    // The mount and everything above it can be walked by every test user.
+    _ = chmod(base, 0o755)
+    try mount()
+  }
+
+  /// Mounts again after an unmount or a killed daemon.
+  package func mount() throws {
+    var words = ["varve", "mount"]
+    if !options.isEmpty { words += ["-o", options] }
+    let status = try Program.run(Program.built("varve"), words.dropFirst() + [upper, path])
+    guard status.exit == 0 else { throw TestFailure("mount failed: \(status.output)") }
+  }
+
+  /// The daemon's process, from the volume's own status.
+  package var daemon: Int32? {
+    guard let text = try? Text.read(path + "/.varve/status"), let start = text.firstRange(of: "\"pid\":") else {
+      return nil
+    }
+    return Int32(text[start.upperBound...].prefix { $0.isNumber })
+  }
+
+  package func unmount() throws {
+    let status = try Program.run(Program.built("varve"), ["umount", path])
+    guard status.exit == 0 else { throw TestFailure("umount failed: \(status.output)") }
+  }
+
+  /// Kills the daemon as a crash would, and takes the dead mount away.
+  package func kill() throws {
+    guard let daemon else { throw TestFailure("no daemon to kill") }
+    Glibc.kill(daemon, SIGKILL)
+    // The volume can be mounted again once the process, and with it the lock, is gone.
+    while Glibc.kill(daemon, 0) == 0 { usleep(2_000) }
+    umount2(path, CInt(MNT_DETACH))
+  }
+
+  /// Unmounts and removes everything; for `defer`.
+  package func remove() {
+    umount2(path, CInt(MNT_DETACH))
+    TemporaryDirectory.remove(base)
+  }
+}
+
+/// A test cannot go on.
+package struct TestFailure: Error, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
+}

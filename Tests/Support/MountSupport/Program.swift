@@ -1,0 +1,68 @@
+// Running programs, and small help with files.
+
+import Glibc
+import Foundation
+
+/// A program that ran to its end.
+package struct ProgramResult: Sendable {
+  package let exit: Int32
+  /// Standard output and standard error, in the order they came.
+  package let output: String
+}
+
+package enum Program {
+  /// A product of this package, beside the tests.
+  package static func built(_ name: String) -> String {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    return root.appendingPathComponent(".build/release/\(name)").path
+  }
+
+  /// Runs a program and waits for it.
+  @discardableResult
+  package static func run(
+    _ path: String, _ arguments: [String], in directory: String? = nil, environment: [String: String] = [:]
+  ) throws -> ProgramResult {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+    let pipe = Pipe()
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let bytes = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return ProgramResult(exit: process.terminationStatus, output: String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// Runs a shell script; for real programs in real pipelines.
+  @discardableResult
+  package static func shell(
+    _ script: String, in directory: String? = nil, environment: [String: String] = [:]
+  ) throws -> ProgramResult {
+    try run("/bin/bash", ["-euo", "pipefail", "-c", script], in: directory, environment: environment)
+  }
+}
+
+package enum Text {
+  package static func read(_ path: String) throws -> String {
+    try String(contentsOfFile: path, encoding: .utf8)
+  }
+}
+
+package enum TemporaryDirectory {
+  /// A new directory. On a real disk unless `VARVE_TEST_DIRECTORY` names another place.
+  package static func make() throws -> String {
+    let place = ProcessInfo.processInfo.environment["VARVE_TEST_DIRECTORY"] ?? "/var/tmp"
+    var template = Array("\(place)/varve-test-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw TestFailure("no temporary directory in \(place)") }
+    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  package static func remove(_ path: String) {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}
