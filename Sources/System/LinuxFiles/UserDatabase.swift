@@ -21,23 +21,35 @@ package enum UserDatabase {
   }
 
   package static func userName(_ uid: UInt32) -> String? {
-    unsafe lookUp { record, buffer, size, result in unsafe getpwuid_r(uid, record, buffer, size, result) }
-      name: { (record: passwd) in unsafe text(record.pw_name) }
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getpwuid_r(uid, record, buffer, size, result)
+    } name: { (record: passwd) in
+      unsafe text(record.pw_name)
+    }
   }
 
   package static func user(named name: String) -> UInt32? {
-    unsafe lookUp { record, buffer, size, result in unsafe getpwnam_r(name, record, buffer, size, result) }
-      name: { (record: passwd) in unsafe record.pw_uid }
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getpwnam_r(name, record, buffer, size, result)
+    } name: { (record: passwd) in
+      unsafe record.pw_uid
+    }
   }
 
   package static func groupName(_ gid: UInt32) -> String? {
-    unsafe lookUp { record, buffer, size, result in unsafe getgrgid_r(gid, record, buffer, size, result) }
-      name: { (record: group) in unsafe text(record.gr_name) }
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getgrgid_r(gid, record, buffer, size, result)
+    } name: { (record: group) in
+      unsafe text(record.gr_name)
+    }
   }
 
   package static func group(named name: String) -> UInt32? {
-    unsafe lookUp { record, buffer, size, result in unsafe getgrnam_r(name, record, buffer, size, result) }
-      name: { (record: group) in unsafe record.gr_gid }
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getgrnam_r(name, record, buffer, size, result)
+    } name: { (record: group) in
+      unsafe record.gr_gid
+    }
   }
 
   private static func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {

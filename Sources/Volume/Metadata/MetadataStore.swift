@@ -29,7 +29,9 @@ struct MetadataStore: Sendable {
   }
 
   /// The facts about an object whose status is known, found by directory and name.
-  func facts(_ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor)
+  func facts(
+    _ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor
+  )
     throws(Errno) -> Facts
   {
     guard records.exist, canCarryRecord(status.kind) else { return plain(status) }

@@ -41,7 +41,8 @@ extension Volume {
       while done < bytes.count {
         let count: Int
         do throws(Errno) {
-          count = try descriptor.descriptor.write(bytes.extracting(done..<bytes.count), at: start + Int64(done))
+          count = try descriptor.descriptor.write(
+            bytes.extracting(done..<bytes.count), at: start + Int64(done))
         } catch {
           // What was written is reported; the error comes back with the next write.
           guard done > 0 else { throw error }

@@ -54,7 +54,9 @@ extension Volume {
     var changesParent: Bool
   }
 
-  private func status(of name: borrowing FileName, in directory: SharedDescriptor)
+  private func status(
+    of name: borrowing FileName, in directory: SharedDescriptor
+  )
     throws(Errno) -> FileStatus?
   {
     do throws(Errno) {

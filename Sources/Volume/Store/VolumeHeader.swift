@@ -22,7 +22,11 @@ struct VolumeHeader: Sendable, Equatable {
   var recordsExist: Bool {
     get { compatible & VolumeHeader.recordsExistBit != 0 }
     set {
-      if newValue { compatible |= VolumeHeader.recordsExistBit } else { compatible &= ~VolumeHeader.recordsExistBit }
+      if newValue {
+        compatible |= VolumeHeader.recordsExistBit
+      } else {
+        compatible &= ~VolumeHeader.recordsExistBit
+      }
     }
   }
 
@@ -49,7 +53,8 @@ struct VolumeHeader: Sendable, Equatable {
     let lines =
       [
         VolumeHeader.firstLine, "uuid = \(uuid)", "created = \(created)", "xattr = \(namespace.rawValue)",
-        "incompat = \(String(incompatible, radix: 16))", "ro_compat = \(String(readOnlyCompatible, radix: 16))",
+        "incompat = \(String(incompatible, radix: 16))",
+        "ro_compat = \(String(readOnlyCompatible, radix: 16))",
         "compat = \(String(compatible, radix: 16))",
       ] + unknown
     return Array((lines.joined(separator: "\n") + "\n").utf8)

@@ -39,7 +39,8 @@ package final class MountedVolume: Sendable {
 
   /// The daemon's process, from the volume's own status.
   package var daemon: Int32? {
-    guard let text = try? Text.read(path + "/.varve/status"), let start = text.firstRange(of: "\"pid\":") else {
+    guard let text = try? Text.read(path + "/.varve/status"), let start = text.firstRange(of: "\"pid\":")
+    else {
       return nil
     }
     return Int32(text[start.upperBound...].prefix { $0.isNumber })

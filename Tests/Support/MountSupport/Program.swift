@@ -1,7 +1,7 @@
 // Running programs, and small help with files.
 
-import Glibc
 import Foundation
+import Glibc
 
 /// A program that ran to its end.
 package struct ProgramResult: Sendable {
