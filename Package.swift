@@ -77,6 +77,9 @@ let package = Package(
       "DecisionTests", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
 
     // Benchmarks.
-    benchmark("EngineBenchmark", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions"]),
+    .target(name: "CAllocationCounter", path: "Benchmarks/AllocationCounter"),
+    benchmark(
+      "EngineBenchmark",
+      ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "CAllocationCounter"]),
   ]
 )
