@@ -55,6 +55,8 @@ let package = Package(
       name: "CFUSE", path: "Sources/System/CFUSE", pkgConfig: "fuse3",
       providers: [.apt(["libfuse3-dev"])]),
     module("LinuxFiles", "System/LinuxFiles", ["CLinux"]),
+    .target(name: "CPrograms", path: "Sources/System/CPrograms"),
+    module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms", "CLinux"]),
 
     // Volume: where the product happens.
     module(
@@ -66,12 +68,19 @@ let package = Package(
 
     // Tools.
     module("Arguments", "Tools/CommandLine"),
+    module("Verbs", "Tools/Verbs", ["Arguments"]),
+    module("TextForms", "Tools/TextForms"),
     tool(
       "varve", "Tools/AdministrationTool",
-      ["Arguments", "AccessControl", "FlagRules", "LinuxFiles", "CLinux"]),
-    tool("varved", "Tools/Daemon", ["Arguments", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CLinux"]),
+      ["Arguments", "Verbs", "TextForms", "AccessControl", "FlagRules", "LinuxFiles", "LinuxPrograms"]),
+    tool(
+      "varved", "Tools/Daemon",
+      ["TextForms", "Verbs", "Decisions", "FUSEDoor", "LayeredVolume", "LinuxFiles", "LinuxPrograms"]),
 
-    // Tests.
+    // Tests: one target per engine, milliseconds each.
+    tests("AccessListFormTests", ["AccessControl"]),
+    tests("FlagRulesTests", ["FlagRules", "AccessControl"]),
+    tests("RecordFormatTests", ["RecordFormat", "AccessControl", "FlagRules"]),
     support("VectorFixture", "Vectors"),
     tests(
       "DecisionTests", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
@@ -81,5 +90,9 @@ let package = Package(
     benchmark(
       "EngineBenchmark",
       ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "CAllocationCounter"]),
+
+    // Tests of the tools.
+    tests("ArgumentsTests", ["Arguments", "Verbs"]),
+    tests("ToolTests", ["TextForms", "Verbs", "Arguments"]),
   ]
 )

@@ -50,6 +50,10 @@ extension FileFlags {
   /// A word that names no flag.
   package struct UnknownWord: Error, Hashable, Sendable {
     package let word: String
+
+    package init(word: String) {
+      self.word = word
+    }
   }
 
   /// Reads `uchg,nohidden`, `dump`, or an octal number such as `0100002`.
@@ -79,8 +83,11 @@ extension FileFlags {
   }
 
   private static func number(_ text: String) -> UInt32? {
-    if text.hasPrefix("0x") || text.hasPrefix("0X") { return UInt32(text.dropFirst(2), radix: 16) }
-    return UInt32(text, radix: 8)
+    let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
+    let digits = isHexadecimal ? text.dropFirst(2) : Substring(text)
+    // The standard library reads "+5" as a number; `0x+5` is none.
+    guard digits.first != "+" else { return nil }
+    return UInt32(digits, radix: isHexadecimal ? 16 : 8)
   }
 
   private static func flag(named name: String) -> FileFlags? {

@@ -2,7 +2,8 @@
 #ifndef VARVE_CFUSE_SHIM_H
 #define VARVE_CFUSE_SHIM_H
 #define FUSE_USE_VERSION 312
-#define _FILE_OFFSET_BITS 64
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
+#include "protocol.h"
+#include "calls.h"
 #endif

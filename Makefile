@@ -1,0 +1,75 @@
+# The one door for people and CI. `make help` lists what there is.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+# mount(8) looks for its helpers here and nowhere else.
+SBINDIR ?= /sbin
+SWIFT   := scripts/swift
+# Programs to install carry the Swift run time inside: no Debian package has it.
+STATIC  := .build/static
+
+.PHONY: help setup build try test check bench man install uninstall deb clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-16s %s\n", $$1, $$2 }'
+
+setup: ## Install missing Debian packages and check the Swift toolchain
+	@scripts/setup
+
+build: ## Build varve and varved into .build/release
+	@scripts/setup
+	$(SWIFT) build -c release --product varve
+	$(SWIFT) build -c release --product varved
+
+try: build ## Mount a small demo volume and show what to type next
+	@scripts/try
+
+test: ## Build and run every test
+	@scripts/setup
+	$(SWIFT) build -c release --build-tests
+	$(SWIFT) test -c release --skip-build
+
+check: ## Check the house rules: format, layers, shell, manual pages
+	@scripts/setup
+	@scripts/check
+
+bench: ## Measure the decision engines
+	@scripts/setup
+	$(SWIFT) run -c release EngineBenchmark
+
+man: ## Render the manual pages as text into .build/man
+	@mkdir -p .build/man
+	@for page in man/*.[1-9]; do mandoc -T utf8 "$$page" >".build/man/$${page##*/}.txt"; done
+	@ls .build/man/*.txt
+
+$(STATIC)/release/varve $(STATIC)/release/varved: FORCE
+	@scripts/setup
+	$(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product $(@F)
+
+.PHONY: FORCE
+FORCE:
+
+install: $(STATIC)/release/varve $(STATIC)/release/varved ## Install below PREFIX (DESTDIR honoured)
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/sbin" "$(DESTDIR)$(SBINDIR)"
+	install -m 755 $(STATIC)/release/varve "$(DESTDIR)$(PREFIX)/bin/varve"
+	install -m 755 $(STATIC)/release/varved "$(DESTDIR)$(PREFIX)/sbin/varved"
+	install -m 755 mount-helpers/mount.varve "$(DESTDIR)$(SBINDIR)/mount.varve"
+	ln -sf mount.varve "$(DESTDIR)$(SBINDIR)/mount.fuse.varve"
+	for page in man/*.[1-9]; do \
+	  section=$${page##*.}; \
+	  install -d "$(DESTDIR)$(PREFIX)/share/man/man$$section"; \
+	  install -m 644 "$$page" "$(DESTDIR)$(PREFIX)/share/man/man$$section/"; \
+	done
+
+uninstall: ## Remove what `make install` put there
+	rm -f "$(DESTDIR)$(PREFIX)/bin/varve" "$(DESTDIR)$(PREFIX)/sbin/varved"
+	rm -f "$(DESTDIR)$(SBINDIR)/mount.varve" "$(DESTDIR)$(SBINDIR)/mount.fuse.varve"
+	for page in man/*.[1-9]; do \
+	  rm -f "$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}"; \
+	done
+
+deb: ## Build a Debian package into .build
+	@scripts/deb
+
+clean: ## Remove everything that was built
+	rm -rf .build

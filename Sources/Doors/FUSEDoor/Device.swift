@@ -1,0 +1,47 @@
+// The FUSE device: one request per read, one reply per write.
+
+import CFUSE
+import LinuxFiles
+
+/// One open end of the connection to the kernel.
+struct Device: Sendable {
+  /// Borrowed: open as long as the session's workers run.
+  let number: CInt
+
+  enum Received: Equatable {
+    case request
+    /// Nothing this time: interrupted, or the request went away while it was being read.
+    case nothing
+    /// The volume is not mounted any more.
+    case unmounted
+    case failed(Errno)
+  }
+
+  /// Waits for the next request.
+  func receive(into buffer: inout RequestBuffer) -> Received {
+    let result = unsafe buffer.fill { start, count in unsafe lv_fuse_read(number, start, count) }
+    if result >= 0 { return .request }
+    switch Errno(rawValue: CInt(truncatingIfNeeded: -result)) {
+    case .noSuchDevice, .connectionAborted, .notConnected: return .unmounted
+    case .interrupted, .noSuchFile: return .nothing
+    case .again:
+      // Only when somebody made the descriptor non-blocking.
+      _ = lv_fuse_wait(number)
+      return .nothing
+    case let error: return .failed(error)
+    }
+  }
+
+  /// Hands a reply to the kernel in one piece; false when it did not take it.
+  ///
+  /// ENOENT: the caller is gone. ENODEV: all of it is; the worker notices at its next read.
+  func send(_ reply: Span<UInt8>) -> Bool {
+    unsafe reply.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return false }
+      while true {
+        let result = unsafe lv_fuse_write(number, start, bytes.count)
+        if result != -Int(Errno.interrupted.rawValue) { return result >= 0 }
+      }
+    }
+  }
+}

@@ -1,0 +1,111 @@
+// libfuse's part: mounting, INIT, unmounting. Nothing else of libfuse is used.
+
+import CFUSE
+import Glibc
+import Synchronization
+
+/// A session of libfuse, mounted.
+///
+/// Destroyed exactly once. libfuse 3.14 parses no request but INIT: its parser drops what newer kernels say (the
+/// kill-privilege bits, STATX, TMPFILE).
+@safe struct LibrarySession: ~Copyable, @unchecked Sendable {
+  // Sendable: the one owner uses it from one thread at a time, and libfuse has no thread of its own.
+  private let session: OpaquePointer
+  /// Kept alive for the hooks, which find it through libfuse.
+  private let handshake: Handshake
+
+  /// Mounts; the sentence of the failure is libfuse's last complaint.
+  static func mount(
+    on mountPoint: MountPoint, words: String, handshake: Handshake
+  ) throws(MountFailure) -> LibrarySession {
+    LibraryLog.take()
+    var arguments = unsafe fuse_args()
+    defer { unsafe fuse_opt_free_args(&arguments) }
+    for word in ["varved", "-o", words] {
+      guard unsafe fuse_opt_add_arg(&arguments, word) == 0 else {
+        throw MountFailure("cannot mount on '\(mountPoint.path)': out of memory")
+      }
+    }
+    // No operations: libfuse is asked to process INIT only.
+    var operations = fuse_lowlevel_ops()
+    let userdata = unsafe Unmanaged.passUnretained(handshake).toOpaque()
+    let made = unsafe fuse_session_new(
+      &arguments, &operations, MemoryLayout<fuse_lowlevel_ops>.size, userdata)
+    guard let made = unsafe made else { throw failure(mountPoint) }
+    let library = unsafe LibrarySession(session: made, handshake: handshake)
+    guard unsafe fuse_session_mount(made, mountPoint.path) == 0 else { throw failure(mountPoint) }
+    // After mounting: before, libfuse would take it for a connection that is mounted elsewhere.
+    var hooks = unsafe fuse_custom_io(
+      writev: writeHook, read: readHook, splice_receive: nil, splice_send: nil)
+    guard unsafe fuse_session_custom_io(made, &hooks, fuse_session_fd(made)) == 0 else {
+      throw failure(mountPoint)
+    }
+    return library
+  }
+
+  @unsafe private init(session: OpaquePointer, handshake: Handshake) {
+    unsafe self.session = session
+    self.handshake = handshake
+  }
+
+  /// The device, open until this is destroyed.
+  var device: CInt { unsafe fuse_session_fd(session) }
+
+  /// Receives and answers INIT; false when the volume was unmounted before.
+  borrowing func shakeHands() -> Bool {
+    var buffer = unsafe fuse_buf()
+    defer { unsafe free(buffer.mem) }
+    while handshake.agreement == nil {
+      guard unsafe fuse_session_receive_buf(session, &buffer) > 0 else { return false }
+      unsafe fuse_session_process_buf(session, &buffer)
+      // Refused by libfuse, or the reply could not be written.
+      if unsafe fuse_session_exited(session) != 0 { break }
+    }
+    return handshake.agreement != nil
+  }
+
+  private static func failure(_ mountPoint: MountPoint) -> MountFailure {
+    MountFailure("cannot mount on '\(mountPoint.path)': \(LibraryLog.take() ?? "no reason was given")")
+  }
+
+  deinit {
+    // Closes the device, and unmounts if the kernel has not done so already.
+    unsafe fuse_session_unmount(session)
+    unsafe fuse_session_destroy(session)
+  }
+}
+
+// MARK: The hooks of libfuse
+
+/// Reads a request for libfuse and shows it to the handshake.
+private func readHook(
+  _ device: CInt, _ memory: UnsafeMutableRawPointer?, _ count: Int, _ userdata: UnsafeMutableRawPointer?
+) -> Int {
+  guard let memory = unsafe memory, let userdata = unsafe userdata else { return fail(EINVAL) }
+  let result = unsafe lv_fuse_read(device, memory, count)
+  guard result >= 0 else { return fail(-result) }
+  let handshake = unsafe Unmanaged<Handshake>.fromOpaque(userdata).takeUnretainedValue()
+  unsafe handshake.sawRequest(UnsafeRawBufferPointer(start: memory, count: result))
+  return result
+}
+
+/// Writes a reply of libfuse, the one to INIT with what the handshake makes of it.
+private func writeHook(
+  _ device: CInt, _ pieces: UnsafeMutablePointer<iovec>?, _ count: CInt,
+  _ userdata: UnsafeMutableRawPointer?
+) -> Int {
+  guard let pieces = unsafe pieces, let userdata = unsafe userdata else { return fail(EINVAL) }
+  let handshake = unsafe Unmanaged<Handshake>.fromOpaque(userdata).takeUnretainedValue()
+  let all = unsafe UnsafeMutableBufferPointer(start: pieces, count: Int(count))
+  let answered = unsafe handshake.changeReply(all)
+  let result = unsafe lv_fuse_writev(device, pieces, count)
+  guard result >= 0 else { return fail(-result) }
+  if let answered { handshake.conclude(answered) }
+  return result
+}
+
+/// Sets `errno`, which libfuse looks at, and answers -1.
+private func fail<Number: BinaryInteger>(_ number: Number) -> Int {
+  lv_fuse_set_error(CInt(truncatingIfNeeded: number))
+  return -1
+}

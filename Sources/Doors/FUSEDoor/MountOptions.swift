@@ -1,0 +1,63 @@
+// How a volume is to be mounted, and why it could not be.
+
+/// A mount that did not come about.
+package struct MountFailure: Error, Equatable, Sendable, CustomStringConvertible {
+  /// For people: what, where, and what to do.
+  package let sentence: String
+  /// For mount(8): 32 is "mount failure".
+  package let exitCode: Int32
+
+  package init(_ sentence: String, exitCode: Int32 = 32) {
+    self.sentence = sentence
+    self.exitCode = exitCode
+  }
+
+  package var description: String { sentence }
+}
+
+/// What the kernel is told about a mount; everything is off unless it is asked for.
+package struct MountOptions: Equatable, Sendable {
+  /// What stands in the first column of /proc/mounts.
+  package var source: String
+  /// The part after "fuse." of the type.
+  package var subtype = "varve"
+  package var isReadOnly = false
+  /// Whether others than the mounter may enter.
+  package var allowsOthers = false
+  package var ignoresSetID = false
+  package var ignoresDevices = false
+  package var forbidsExecution = false
+  package var keepsAccessTimes = false
+  /// A queue of the device for each worker.
+  package var clonesDevice = false
+
+  package init(source: String) {
+    self.source = source
+  }
+
+  /// The words of libfuse's `-o`.
+  ///
+  /// `default_permissions` is never among them: the volume decides about rights, and the kernel's check
+  /// would refuse what an access list grants.
+  func words(isPrivileged: Bool) -> String {
+    var words = ["fsname=\(MountOptions.escape(source))", "subtype=\(MountOptions.escape(subtype))"]
+    words.append(isReadOnly ? "ro" : "rw")
+    if allowsOthers { words.append("allow_other") }
+    // Without a word libfuse takes nosuid and nodev; fusermount3 refuses their opposites to users.
+    if ignoresSetID { words.append("nosuid") } else if isPrivileged { words.append("suid") }
+    if ignoresDevices { words.append("nodev") } else if isPrivileged { words.append("dev") }
+    if forbidsExecution { words.append("noexec") }
+    if keepsAccessTimes { words.append("noatime") }
+    return words.joined(separator: ",")
+  }
+
+  /// Protects commas, which part options.
+  private static func escape(_ text: String) -> String {
+    var escaped = ""
+    for character in text {
+      if character == "," || character == "\\" { escaped.append("\\") }
+      escaped.append(character)
+    }
+    return escaped
+  }
+}

@@ -1,0 +1,63 @@
+// The directory a volume is mounted on.
+
+import CFUSE
+import Glibc
+import LinuxFiles
+
+/// A checked, absolute mount point.
+struct MountPoint: Equatable, Sendable {
+  let path: String
+
+  /// Resolves `path` and checks that something can be mounted there.
+  init(_ path: String) throws(MountFailure) {
+    let status: FileStatus
+    do throws(Errno) {
+      self.path = try MountPoint.resolve(path)
+      status = try Descriptor.open(path: self.path, .path).status()
+    } catch .notConnected {
+      throw MountFailure(
+        "cannot mount on '\(path)': the daemon of an earlier mount there is gone; unmount it first")
+    } catch {
+      throw MountFailure("cannot mount on '\(path)': \(error)")
+    }
+    // libfuse would mount on a file as well; the root of a volume is a directory.
+    guard status.kind == .directory else {
+      throw MountFailure("cannot mount on '\(path)': it is not a directory")
+    }
+  }
+
+  private static func resolve(_ path: String) throws(Errno) -> String {
+    guard let resolved = unsafe realpath(path, nil) else { throw .current }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved)
+  }
+
+  /// Unmounts; `lazily` takes the name away at once and lets open files go on until they are closed.
+  ///
+  /// EBUSY without `lazily` while files are open. Users go through fusermount3.
+  func unmount(lazily: Bool) throws(Errno) {
+    let result = unsafe lv_fuse_unmount(path, lazily ? 1 : 0)
+    if result >= 0 { return }
+    let error = Errno(rawValue: CInt(truncatingIfNeeded: -result))
+    guard error == .notPermitted else { throw error }
+    try unmountAsUser(lazily: lazily)
+  }
+
+  private func unmountAsUser(lazily: Bool) throws(Errno) {
+    var words = ["fusermount3", "-u", "-q"]
+    if lazily { words.append("-z") }
+    words += ["--", path]
+    var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
+    unsafe arguments.append(nil)
+    defer { unsafe arguments.forEach { unsafe free($0) } }
+
+    var child = pid_t()
+    let failure = unsafe posix_spawnp(&child, "fusermount3", nil, nil, &arguments, environ)
+    guard failure == 0 else { throw Errno(rawValue: failure) }
+    var status: CInt = 0
+    while unsafe waitpid(child, &status, 0) < 0 {
+      guard Errno.current == .interrupted else { throw .current }
+    }
+    guard status == 0 else { throw .busy }
+  }
+}

@@ -1,0 +1,84 @@
+// What the volume tells the kernel unasked: that names or attributes it remembers are stale.
+
+import CFUSE
+import CLinux
+import LayeredVolume
+import LinuxFiles
+import Synchronization
+
+/// The way back to the kernel.
+///
+/// May be used from any thread and from inside a request: neither notice needs a lock that the kernel holds
+/// for a request under way. (A notice about a *name* would: it takes the lock of the directory, which the
+/// kernel holds while it waits for the answer to an unlink. It is not offered for that reason.)
+final class Notices: Sendable {
+  /// A second descriptor of the session, so that a late notice cannot hit a number that somebody
+  /// else got in the meantime.
+  private let device: Descriptor
+  private let isOpen = Atomic(true)
+  let canExpireNames: Bool
+
+  init(session: CInt, agreement: Agreement) throws(Errno) {
+    device = Descriptor(adopting: CInt(try retrying { lv_duplicate(session) }))
+    let isKnown =
+      agreement.offer.minor >= UInt32(LV_FUSE_EPOCH_MINOR) && !agreement.disabled.contains("epoch")
+    // Tried once: a kernel that does not know the notice answers EINVAL.
+    canExpireNames = isKnown && Notices.sendEpoch(to: device.rawValue) >= 0
+  }
+
+  /// From now on nothing is sent.
+  func close() {
+    isOpen.store(false, ordering: .releasing)
+  }
+
+  /// Makes every name the kernel remembers stale; done when this returns.
+  func expireNames() {
+    guard canExpireNames, isOpen.load(ordering: .acquiring) else { return }
+    _ = Notices.sendEpoch(to: device.rawValue)
+  }
+
+  /// Makes the remembered attributes of a node stale; done when this returns.
+  ///
+  /// A node the kernel does not know (ENOENT) has none.
+  func expireAttributes(of node: NodeID) {
+    guard isOpen.load(ordering: .acquiring) else { return }
+    _ = Notices.send(
+      InvalidateInode(
+        header: Notices.header(UInt32(MemoryLayout<InvalidateInode>.size), FUSE_NOTIFY_INVAL_INODE.rawValue),
+        // A negative offset: the attributes only, no pages.
+        body: fuse_notify_inval_inode_out(ino: node, off: -1, len: 0)),
+      to: device.rawValue)
+  }
+
+  /// The volume's side of this.
+  func link(features: [(name: String, value: String)]) -> KernelLink {
+    KernelLink(
+      canExpireNames: canExpireNames, features: features,
+      expireNames: { self.expireNames() },
+      expireAttributes: { self.expireAttributes(of: $0) })
+  }
+
+  // MARK: Bytes
+
+  private struct InvalidateInode: BitwiseCopyable {
+    var header: fuse_out_header
+    var body: fuse_notify_inval_inode_out
+  }
+
+  /// A notice is a reply to request 0 whose error is the number of the notice.
+  private static func header(_ length: UInt32, _ notice: UInt32) -> fuse_out_header {
+    fuse_out_header(len: length, error: Int32(bitPattern: notice), unique: 0)
+  }
+
+  private static func sendEpoch(to device: CInt) -> Int {
+    send(
+      header(UInt32(MemoryLayout<fuse_out_header>.size), UInt32(LV_FUSE_NOTIFY_INC_EPOCH)), to: device)
+  }
+
+  private static func send<T: BitwiseCopyable>(_ notice: T, to device: CInt) -> Int {
+    unsafe withUnsafeBytes(of: notice) { bytes in
+      guard let start = bytes.baseAddress else { return -1 }
+      return unsafe lv_fuse_write(device, start, bytes.count)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// A mounted volume from mount to unmount: the face of this module.
+
+import CFUSE
+import Glibc
+package import LayeredVolume
+package import LinuxFiles
+import Synchronization
+
+/// One mount of a volume.
+package final class Session: Sendable {
+  private let volume: Volume
+  private let mountPoint: MountPoint
+  private let options: MountOptions
+  private let door: Door
+  private let handshake: Handshake
+  /// Taken out by `serve`.
+  private let library: Mutex<LibrarySession?>
+
+  /// Mounts `volume` on `mountPoint`.
+  ///
+  /// Callers of the mount wait until `serve` runs. Sets libfuse's one global, its log function.
+  package init(volume: Volume, mountPoint: String, options: MountOptions) throws(MountFailure) {
+    self.volume = volume
+    self.options = options
+    self.mountPoint = try MountPoint(mountPoint)
+    door = Door(volume)
+    handshake = Handshake(
+      disabled: volume.options.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))))
+    library = Mutex(
+      try LibrarySession.mount(
+        on: self.mountPoint, words: options.words(isPrivileged: geteuid() == 0), handshake: handshake))
+  }
+
+  /// Serves requests and returns when the volume is unmounted; once per session.
+  ///
+  /// `onReady` is called on this thread when INIT has been answered and the workers run. Blocks
+  /// no signal of this thread; those of the workers are all blocked.
+  package func serve(onReady: () -> Void) throws(MountFailure) {
+    guard let library = library.withLock({ $0.take() }) else {
+      throw MountFailure("'\(mountPoint.path)' is being served already")
+    }
+    guard library.shakeHands(), let agreement = handshake.agreement else { throw handshakeFailure }
+    let notices: Notices
+    let workers: Workers
+    let workplace = Workplace(door: door, maxWrite: agreement.maxWrite)
+    do throws(Errno) {
+      notices = try Notices(session: library.device, agreement: agreement)
+      volume.attach(notices.link(features: agreement.describe(canExpireNames: notices.canExpireNames)))
+      workers = try Workers.start(
+        volume.options.threads, at: workplace, session: library.device, clonesDevice: options.clonesDevice)
+    } catch {
+      throw MountFailure("cannot serve '\(mountPoint.path)': \(error)")
+    }
+    onReady()
+    workers.join()
+    notices.close()
+    if let failure = workplace.firstFailure {
+      throw MountFailure("lost the connection of '\(mountPoint.path)' to the kernel: \(failure)")
+    }
+  }
+
+  private var handshakeFailure: MountFailure {
+    let path = mountPoint.path
+    if let offer = handshake.offer, offer.minor < Offer.oldestMinor {
+      return MountFailure(
+        "cannot serve '\(path)': the kernel speaks FUSE \(offer.major).\(offer.minor), 7.23 is needed")
+    }
+    return MountFailure("cannot serve '\(path)': \(LibraryLog.take() ?? "it was unmounted at once")")
+  }
+
+  /// Unmounts, from any thread; `serve` then returns.
+  ///
+  /// EBUSY while files are open, unless `lazily`: then the name goes away at once, and `serve` returns when
+  /// the last file is closed.
+  package func requestUnmount(lazily: Bool = false) throws(Errno) {
+    try mountPoint.unmount(lazily: lazily)
+  }
+
+  /// How often each request came, and how many answers the kernel did not take, for `status`.
+  package var requestCounts: [(name: String, count: UInt64)] {
+    door.counters.snapshot.map { (name: "\($0.opcode)", count: $0.count) }
+      + [(name: "undelivered", count: door.counters.undeliveredReplies)]
+  }
+}

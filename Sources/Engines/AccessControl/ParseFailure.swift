@@ -1,0 +1,64 @@
+// What was wrong with a text, in a shape from which one clear line can be made.
+
+/// A text that is no access list.
+package struct ParseFailure: Error, Hashable, Sendable {
+  /// What was expected where the word stands.
+  package enum Problem: Hashable, Sendable {
+    /// Nothing but blanks where an entry was expected.
+    case emptyEntry
+    case missingName
+    case unknownUser
+    case unknownGroup
+    /// Neither a user nor a group.
+    case unknownName
+    case numberTooLarge
+    case missingVerb
+    case unknownVerb
+    /// An entry names no right and no inheritance.
+    case missingWords
+    case unknownWord
+    /// The first line of a list is not one that this format knows.
+    case unknownHeader
+    case tooManyEntries
+    /// Not UTF-8.
+    case notText
+  }
+
+  package var problem: Problem
+  /// The word at fault, as it was typed; empty where something is missing.
+  package var word: String
+  /// The line in a list, counted from 1.
+  package var line: Int?
+
+  package init(_ problem: Problem, _ word: String = "", line: Int? = nil) {
+    self.problem = problem
+    self.word = word
+    self.line = line
+  }
+}
+
+extension ParseFailure: CustomStringConvertible {
+  /// One line for a person: where, which word, what was expected.
+  package var description: String {
+    let place = line.map { "line \($0): " } ?? ""
+    return place + sentence
+  }
+
+  private var sentence: String {
+    switch problem {
+    case .emptyEntry: "an entry is empty; expected NAME allow|deny WORD,…"
+    case .missingName: "a name is missing in front of the verb"
+    case .unknownUser: "no user is called '\(word)'"
+    case .unknownGroup: "no group is called '\(word)'"
+    case .unknownName: "'\(word)' is neither a user nor a group"
+    case .numberTooLarge: "'\(word)' is too large for an id"
+    case .missingVerb: "'allow' or 'deny' is missing after the name"
+    case .unknownVerb: "'\(word)' stands where 'allow' or 'deny' was expected"
+    case .missingWords: "no right is named after the verb"
+    case .unknownWord: "'\(word)' is not a right and not an inheritance word"
+    case .unknownHeader: "'\(word)' is not a first line this version knows"
+    case .tooManyEntries: "more than \(AccessList.entryLimit) entries"
+    case .notText: "the list is not UTF-8 text"
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// Descriptors and what they hold.
+
+#include "internal.h"
+
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+
+_Static_assert(LV_O_PATH == O_PATH, "O_PATH");
+_Static_assert((LV_O_TMPFILE_BIT | O_DIRECTORY) == O_TMPFILE, "O_TMPFILE");
+_Static_assert(LV_AT_EMPTY_PATH == AT_EMPTY_PATH, "AT_EMPTY_PATH");
+_Static_assert(LV_AT_SYMLINK_NOFOLLOW == AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW");
+_Static_assert(LV_SEEK_DATA == SEEK_DATA && LV_SEEK_HOLE == SEEK_HOLE, "SEEK_DATA, SEEK_HOLE");
+_Static_assert(LV_FALLOC_KEEP_SIZE == FALLOC_FL_KEEP_SIZE, "FALLOC_FL_KEEP_SIZE");
+_Static_assert(LV_FALLOC_PUNCH_HOLE == FALLOC_FL_PUNCH_HOLE, "FALLOC_FL_PUNCH_HOLE");
+_Static_assert(LV_FALLOC_COLLAPSE_RANGE == FALLOC_FL_COLLAPSE_RANGE, "FALLOC_FL_COLLAPSE_RANGE");
+_Static_assert(LV_FALLOC_ZERO_RANGE == FALLOC_FL_ZERO_RANGE, "FALLOC_FL_ZERO_RANGE");
+_Static_assert(LV_FALLOC_INSERT_RANGE == FALLOC_FL_INSERT_RANGE, "FALLOC_FL_INSERT_RANGE");
+_Static_assert(LV_FALLOC_UNSHARE_RANGE == FALLOC_FL_UNSHARE_RANGE, "FALLOC_FL_UNSHARE_RANGE");
+
+long lv_close(int fd) { return LV_RESULT(close(fd)); }
+
+long lv_duplicate(int fd) { return LV_RESULT(fcntl(fd, F_DUPFD_CLOEXEC, 3)); }
+
+long lv_open(int directory, const char *name, int flags, uint32_t mode) {
+  return LV_RESULT(openat(directory, name, flags, (mode_t)mode));
+}
+
+long lv_open_beneath(int directory, const char *path, int flags) {
+  struct open_how how = {
+      .flags = (uint64_t)(unsigned)flags,
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+  };
+  return LV_RESULT(syscall(SYS_openat2, directory, path, &how, sizeof how));
+}
+
+long lv_reopen(int fd, int flags) {
+  char path[LV_PROC_PATH];
+  long failure = lv_proc_path(path, fd, NULL);
+  return failure ? failure : LV_RESULT(open(path, flags));
+}
+
+long lv_status(int fd, const char *name, struct lv_status *out) {
+  struct statx found;
+  int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_SYNC_AS_STAT;
+  long result = LV_RESULT(statx(fd, name ? name : "", flags, STATX_BASIC_STATS | STATX_BTIME, &found));
+  if (result < 0) return result;
+  *out = (struct lv_status){
+      .inode = found.stx_ino,
+      .size = found.stx_size,
+      .blocks = found.stx_blocks,
+      .device_major = found.stx_dev_major,
+      .device_minor = found.stx_dev_minor,
+      .special_major = found.stx_rdev_major,
+      .special_minor = found.stx_rdev_minor,
+      .mode = found.stx_mode,
+      .links = found.stx_nlink,
+      .user = found.stx_uid,
+      .group = found.stx_gid,
+      .block_size = found.stx_blksize,
+      .access_seconds = found.stx_atime.tv_sec,
+      .modification_seconds = found.stx_mtime.tv_sec,
+      .change_seconds = found.stx_ctime.tv_sec,
+      .birth_seconds = found.stx_btime.tv_sec,
+      .access_nanoseconds = found.stx_atime.tv_nsec,
+      .modification_nanoseconds = found.stx_mtime.tv_nsec,
+      .change_nanoseconds = found.stx_ctime.tv_nsec,
+      .birth_nanoseconds = found.stx_btime.tv_nsec,
+      .has_birth = (found.stx_mask & STATX_BTIME) != 0,
+      .is_mount_root = (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0,
+  };
+  return 0;
+}
+
+long lv_file_system(int fd, struct lv_file_system *out) {
+  struct statfs found;
+  long result = LV_RESULT(fstatfs(fd, &found));
+  if (result < 0) return result;
+  *out = (struct lv_file_system){
+      .block_size = (uint64_t)found.f_bsize,
+      .fragment_size = (uint64_t)(found.f_frsize ? found.f_frsize : found.f_bsize),
+      .blocks = found.f_blocks,
+      .free_blocks = found.f_bfree,
+      .available_blocks = found.f_bavail,
+      .files = found.f_files,
+      .free_files = found.f_ffree,
+      .name_max = (uint64_t)found.f_namelen,
+      // f_type is signed and 64 bits wide here; magics are 32-bit numbers (btrfs has the top bit set).
+      .magic = (uint32_t)found.f_type,
+      .is_read_only = (found.f_flags & ST_RDONLY) != 0,
+  };
+  return 0;
+}
+
+long lv_pread(int fd, void *into, size_t count, int64_t offset) {
+  return LV_RESULT(pread(fd, into, count, offset));
+}
+
+long lv_pwrite(int fd, const void *from, size_t count, int64_t offset) {
+  return LV_RESULT(pwrite(fd, from, count, offset));
+}
+
+long lv_seek(int fd, int64_t offset, int whence) { return LV_RESULT(lseek(fd, offset, whence)); }
+
+long lv_truncate(int fd, int64_t size) { return LV_RESULT(ftruncate(fd, size)); }
+
+long lv_allocate(int fd, int mode, int64_t offset, int64_t length) {
+  return LV_RESULT(fallocate(fd, mode, offset, length));
+}
+
+long lv_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count) {
+  off_t read_at = from_offset, write_at = to_offset;
+  return LV_RESULT(copy_file_range(from, &read_at, to, &write_at, count, 0));
+}
+
+long lv_clone(int to, int from) { return LV_RESULT(ioctl(to, FICLONE, from)); }
+
+long lv_sync(int fd, int data_only) { return LV_RESULT(data_only ? fdatasync(fd) : fsync(fd)); }
+
+long lv_sync_file_system(int fd) { return LV_RESULT(syncfs(fd)); }
+
+long lv_list(int directory, void *into, size_t count) {
+  return LV_RESULT(syscall(SYS_getdents64, directory, into, count));
+}
+
+static long lv_whole(int fd, short type) {
+  // l_len 0 reaches to the end of the file, wherever that will be; l_pid must be 0 for these locks.
+  struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
+  return LV_RESULT(fcntl(fd, F_OFD_SETLK, &lock));
+}
+
+long lv_lock_whole(int fd, int exclusive) { return lv_whole(fd, exclusive ? F_WRLCK : F_RDLCK); }
+
+long lv_unlock_whole(int fd) { return lv_whole(fd, F_UNLCK); }
+
+long lv_generation(int fd, uint32_t *out) {
+  // The call is declared with a long but file systems store 4 bytes; zero the rest ourselves.
+  union {
+    long declared;
+    uint32_t stored;
+  } version = {0};
+  long result = LV_RESULT(ioctl(fd, FS_IOC_GETVERSION, &version));
+  *out = version.stored;
+  return result;
+}

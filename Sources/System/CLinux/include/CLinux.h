@@ -1,0 +1,146 @@
+// The Linux calls that Swift cannot import: GNU extensions, variadic calls and system calls
+// younger than the C library.
+//
+// Every function answers a value >= 0, or the negated error number. Nothing here reads or keeps
+// `errno`: between a call and a look at `errno` Swift may release an object, and that may change it.
+// Nothing here repeats an interrupted call; `retrying` in LinuxFiles does that for all of them.
+
+#ifndef CLINUX_H
+#define CLINUX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+// GNU values that the Swift view of <fcntl.h> lacks. The .c files assert each against its header.
+#define LV_O_PATH 010000000
+#define LV_O_TMPFILE_BIT 020000000
+#define LV_AT_EMPTY_PATH 0x1000
+#define LV_AT_SYMLINK_NOFOLLOW 0x100
+#define LV_SEEK_DATA 3
+#define LV_SEEK_HOLE 4
+#define LV_RENAME_NOREPLACE 1u
+#define LV_RENAME_EXCHANGE 2u
+#define LV_RENAME_WHITEOUT 4u
+#define LV_FALLOC_KEEP_SIZE 0x01
+#define LV_FALLOC_PUNCH_HOLE 0x02
+#define LV_FALLOC_COLLAPSE_RANGE 0x08
+#define LV_FALLOC_ZERO_RANGE 0x10
+#define LV_FALLOC_INSERT_RANGE 0x20
+#define LV_FALLOC_UNSHARE_RANGE 0x40
+#define LV_XATTR_CREATE 1
+#define LV_XATTR_REPLACE 2
+
+// What statx answers, in one flat record.
+struct lv_status {
+  uint64_t inode, size, blocks;
+  uint32_t device_major, device_minor, special_major, special_minor;
+  uint32_t mode, links, user, group, block_size;
+  int64_t access_seconds, modification_seconds, change_seconds, birth_seconds;
+  uint32_t access_nanoseconds, modification_nanoseconds, change_nanoseconds, birth_nanoseconds;
+  int32_t has_birth, is_mount_root;
+};
+
+struct lv_file_system {
+  uint64_t block_size, fragment_size, blocks, free_blocks, available_blocks, files, free_files;
+  uint64_t name_max, magic;
+  int32_t is_read_only;
+};
+
+// `seconds` and `nanoseconds`, or one of the two special values of utimensat in `nanoseconds`.
+struct lv_time {
+  int64_t seconds, nanoseconds;
+};
+#define LV_TIME_NOW 0x3fffffff
+#define LV_TIME_OMIT 0x3ffffffe
+
+// files.c: descriptors and what they hold. A null `name` means the object of `fd` itself, also when
+// `fd` is O_PATH; here and in names.c.
+long lv_close(int fd);
+long lv_duplicate(int fd);
+long lv_open(int directory, const char *name, int flags, uint32_t mode);
+long lv_open_beneath(int directory, const char *path, int flags);
+long lv_reopen(int fd, int flags);
+long lv_status(int fd, const char *_Nullable name, struct lv_status *out);
+long lv_file_system(int fd, struct lv_file_system *out);
+long lv_pread(int fd, void *_Nullable into, size_t count, int64_t offset);
+long lv_pwrite(int fd, const void *_Nullable from, size_t count, int64_t offset);
+long lv_seek(int fd, int64_t offset, int whence);
+long lv_truncate(int fd, int64_t size);
+long lv_allocate(int fd, int mode, int64_t offset, int64_t length);
+long lv_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
+long lv_clone(int to, int from);
+long lv_sync(int fd, int data_only);
+long lv_sync_file_system(int fd);
+long lv_list(int directory, void *into, size_t count);
+long lv_lock_whole(int fd, int exclusive);
+long lv_unlock_whole(int fd);
+long lv_generation(int fd, uint32_t *out);
+
+// names.c: what directories hold.
+long lv_make_directory(int directory, const char *name, uint32_t mode);
+long lv_make_node(int directory, const char *name, uint32_t mode, uint32_t major, uint32_t minor);
+long lv_make_symbolic_link(int directory, const char *name, const char *target);
+long lv_remove(int directory, const char *name, int is_directory);
+long lv_rename(int from, const char *name, int to, const char *new_name, unsigned flags);
+long lv_link(int from, const char *name, int to, const char *new_name);
+long lv_link_object(int fd, int to, const char *new_name);
+long lv_link_object_by_proc(int fd, int to, const char *new_name);
+long lv_read_link(int fd, const char *_Nullable name, void *into, size_t count);
+long lv_change_owner(int fd, const char *_Nullable name, uint32_t user, uint32_t group);
+long lv_change_mode(int fd, const char *_Nullable name, uint32_t mode);
+long lv_change_mode_by_proc(int fd, uint32_t mode);
+long lv_change_times(int fd, const char *_Nullable name, struct lv_time access, struct lv_time modification);
+long lv_change_times_by_proc(int fd, struct lv_time access, struct lv_time modification);
+
+// attributes.c: extended attributes. Three ways to name the object: an ordinary descriptor, the
+// descriptor's path in /proc (`name` null: the object itself, also when the descriptor is O_PATH;
+// `name` given: the entry of that directory, links not followed), and the *xattrat calls.
+long lv_attribute_get(int fd, const char *attribute, void *_Nullable value, size_t size);
+long lv_attribute_set(int fd, const char *attribute, const void *_Nullable value, size_t size, int flags);
+long lv_attribute_list(int fd, void *_Nullable names, size_t size);
+long lv_attribute_remove(int fd, const char *attribute);
+long lv_attribute_get_by_proc(
+    int fd, const char *_Nullable name, const char *attribute, void *_Nullable value, size_t size);
+long lv_attribute_set_by_proc(
+    int fd, const char *_Nullable name, const char *attribute, const void *_Nullable value, size_t size,
+    int flags);
+long lv_attribute_list_by_proc(int fd, const char *_Nullable name, void *_Nullable names, size_t size);
+long lv_attribute_remove_by_proc(int fd, const char *_Nullable name, const char *attribute);
+long lv_attribute_get_at(
+    int directory, const char *name, const char *attribute, void *_Nullable value, size_t size);
+long lv_attribute_set_at(
+    int directory, const char *name, const char *attribute, const void *_Nullable value, size_t size,
+    int flags);
+long lv_attribute_list_at(int directory, const char *name, void *_Nullable names, size_t size);
+long lv_attribute_remove_at(int directory, const char *name, const char *attribute);
+
+// process.c: identity, limits, clocks and the words for error numbers.
+uint32_t lv_set_file_user(uint32_t user);
+uint32_t lv_set_file_group(uint32_t group);
+long lv_keep_capabilities(void);
+long lv_keeps_capabilities(void);
+long lv_raise_open_files(uint64_t wanted_hard, uint64_t *soft);
+long lv_clock(int is_realtime, struct lv_time *out);
+long lv_thread_id(void);
+long lv_write(int fd, const void *_Nullable from, size_t count);
+void lv_system_log(int priority, const char *text);
+void lv_block_stop_signals(void);
+void lv_wait_stop_signal(void);
+long lv_open_thread_status(int thread);
+long lv_name_thread(const char *name);
+int lv_error_number(void);
+const char *_Nullable lv_error_name(int number);
+const char *_Nullable lv_error_text(int number);
+
+// stripes.c: an array of read-write locks, each on its own cache line.
+struct lv_stripes;
+struct lv_stripes *_Nullable lv_stripes_create(size_t count);
+void lv_stripes_destroy(struct lv_stripes *stripes);
+long lv_stripes_lock(struct lv_stripes *stripes, size_t index, int exclusive);
+void lv_stripes_unlock(struct lv_stripes *stripes, size_t index);
+
+#pragma clang assume_nonnull end
+
+#endif

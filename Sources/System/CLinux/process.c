@@ -1,0 +1,67 @@
+// Identity of the calling thread, limits of the process, clocks, words for error numbers.
+
+#include "internal.h"
+
+#include <linux/securebits.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+
+// The raw calls: they change the calling thread only, which is the point.
+uint32_t lv_set_file_user(uint32_t user) { return (uint32_t)syscall(SYS_setfsuid, user); }
+
+uint32_t lv_set_file_group(uint32_t group) { return (uint32_t)syscall(SYS_setfsgid, group); }
+
+long lv_keep_capabilities(void) {
+  long bits = LV_RESULT(prctl(PR_GET_SECUREBITS));
+  if (bits < 0) return bits;
+  return LV_RESULT(prctl(PR_SET_SECUREBITS, (unsigned long)bits | SECBIT_NO_SETUID_FIXUP));
+}
+
+long lv_keeps_capabilities(void) {
+  long bits = LV_RESULT(prctl(PR_GET_SECUREBITS));
+  return bits < 0 ? bits : (bits & SECBIT_NO_SETUID_FIXUP) != 0;
+}
+
+long lv_raise_open_files(uint64_t wanted_hard, uint64_t *soft) {
+  struct rlimit limit;
+  long result = LV_RESULT(getrlimit(RLIMIT_NOFILE, &limit));
+  if (result < 0) return result;
+  if (wanted_hard > limit.rlim_max) {
+    // Needs CAP_SYS_RESOURCE, which containers take away; then the hard limit stays as it is.
+    struct rlimit higher = {.rlim_cur = wanted_hard, .rlim_max = wanted_hard};
+    if (setrlimit(RLIMIT_NOFILE, &higher) == 0) limit = higher;
+  }
+  limit.rlim_cur = limit.rlim_max;
+  result = LV_RESULT(setrlimit(RLIMIT_NOFILE, &limit));
+  if (result < 0) return result;
+  *soft = limit.rlim_cur;
+  return 0;
+}
+
+long lv_clock(int is_realtime, struct lv_time *out) {
+  struct timespec now = {0};
+  long result = LV_RESULT(clock_gettime(is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now));
+  *out = (struct lv_time){.seconds = now.tv_sec, .nanoseconds = now.tv_nsec};
+  return result;
+}
+
+long lv_thread_id(void) { return LV_RESULT(gettid()); }
+
+long lv_open_thread_status(int thread) {
+  char path[40];
+  // Directly, not through /proc/PROCESS/task: the kernel answers for any thread here, it only hides
+  // those that do not lead their process from listings.
+  snprintf(path, sizeof path, "/proc/%d/status", thread);
+  return LV_RESULT(open(path, O_RDONLY | O_CLOEXEC));
+}
+
+long lv_name_thread(const char *name) { return -(long)pthread_setname_np(pthread_self(), name); }
+
+int lv_error_number(void) { return errno; }
+
+const char *lv_error_name(int number) { return strerrorname_np(number); }
+
+const char *lv_error_text(int number) { return strerrordesc_np(number); }

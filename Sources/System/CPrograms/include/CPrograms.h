@@ -1,0 +1,47 @@
+// What command-line programs need from Linux beside files: processes, mounts, streams, local time.
+//
+// Every function answers a value >= 0, or the negated error number, and repeats no interrupted call.
+
+#ifndef CPROGRAMS_H
+#define CPROGRAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+// The descriptors of a new process; -1 is /dev/null. `extra` appears as number 3, or not at all if -1.
+struct lv_streams {
+  int input, output, error, extra;
+};
+
+struct lv_calendar {
+  int32_t year, month, day, hour, minute, second;
+};
+
+// `words` holds `count` C strings, one after the other; the first is the program's name for itself.
+long lv_spawn(const char *program, const char *words, size_t count, struct lv_streams streams,
+              int in_new_session, int keeps_descriptors);
+long lv_execute(const char *program, const char *words, size_t count);
+// The exit status, or 128 and the signal.
+long lv_wait(int process);
+
+long lv_pipe(int *reading, int *writing);
+long lv_read(int fd, void *into, size_t count);
+long lv_open_any(int directory, const char *path, int flags);
+long lv_memory_file(const char *name);
+long lv_real_path(const char *path, void *into, size_t count);
+long lv_unmount(const char *path, int is_lazy);
+long lv_is_executable(const char *path);
+long lv_is_terminal(int fd);
+long lv_user(void);
+uint32_t lv_umask(void);
+void lv_pause(uint32_t milliseconds);
+void lv_ignore_broken_pipes(void);
+void lv_exit(int status) __attribute__((noreturn));
+
+long lv_local_time(int64_t seconds, struct lv_calendar *out);
+
+#pragma clang assume_nonnull end
+
+#endif

@@ -1,0 +1,91 @@
+#define _GNU_SOURCE
+#include "CPrograms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static long answer(long result) { return result < 0 ? -errno : result; }
+
+// Pipes lie above the numbers a new process gets, so that none is overwritten on the way.
+static long lifted(int fd) {
+  int higher = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+  long result = answer(higher);
+  close(fd);
+  return result;
+}
+
+long lv_pipe(int *reading, int *writing) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
+  long first = lifted(ends[0]);
+  long second = lifted(ends[1]);
+  if (first >= 0 && second >= 0) {
+    *reading = (int)first;
+    *writing = (int)second;
+    return 0;
+  }
+  if (first >= 0) close((int)first);
+  if (second >= 0) close((int)second);
+  return first < 0 ? first : second;
+}
+
+long lv_memory_file(const char *name) {
+  int fd = memfd_create(name, MFD_CLOEXEC);
+  return fd < 0 ? -errno : lifted(fd);
+}
+
+long lv_read(int fd, void *into, size_t count) { return answer(read(fd, into, count)); }
+
+long lv_open_any(int directory, const char *path, int flags) {
+  return answer(openat(directory, path, flags | O_CLOEXEC | O_NOCTTY));
+}
+
+long lv_real_path(const char *path, void *into, size_t count) {
+  char *found = realpath(path, NULL);
+  if (!found) return -errno;
+  size_t length = strlen(found);
+  long result = length <= count ? (long)length : -ENAMETOOLONG;
+  if (result >= 0) memcpy(into, found, length);
+  free(found);
+  return result;
+}
+
+long lv_unmount(const char *path, int is_lazy) {
+  return answer(umount2(path, UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)));
+}
+
+long lv_is_executable(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+long lv_is_terminal(int fd) { return isatty(fd); }
+
+long lv_user(void) { return geteuid(); }
+
+uint32_t lv_umask(void) {
+  mode_t mask = umask(077);
+  umask(mask);
+  return mask;
+}
+
+long lv_local_time(int64_t seconds, struct lv_calendar *out) {
+  time_t moment = seconds;
+  struct tm parts;
+  if (!localtime_r(&moment, &parts)) return -errno;
+  out->year = parts.tm_year + 1900;
+  out->month = parts.tm_mon + 1;
+  out->day = parts.tm_mday;
+  out->hour = parts.tm_hour;
+  out->minute = parts.tm_min;
+  out->second = parts.tm_sec;
+  return 0;
+}

@@ -1,0 +1,96 @@
+import CLinux
+import Glibc
+
+// Sizes, holes and the way of bytes to the disk.
+
+/// What `fallocate` does to a range; the bits of the kernel.
+package struct AllocationMode: OptionSet, Sendable, Hashable {
+  package let rawValue: CInt
+
+  package init(rawValue: CInt) {
+    self.rawValue = rawValue
+  }
+
+  package static let keepSize = AllocationMode(rawValue: LV_FALLOC_KEEP_SIZE)
+  /// Only together with `keepSize`.
+  package static let punchHole = AllocationMode(rawValue: LV_FALLOC_PUNCH_HOLE)
+  package static let collapseRange = AllocationMode(rawValue: LV_FALLOC_COLLAPSE_RANGE)
+  package static let zeroRange = AllocationMode(rawValue: LV_FALLOC_ZERO_RANGE)
+  package static let insertRange = AllocationMode(rawValue: LV_FALLOC_INSERT_RANGE)
+  package static let unshareRange = AllocationMode(rawValue: LV_FALLOC_UNSHARE_RANGE)
+}
+
+/// From where `seek` counts, or what it looks for.
+package enum SeekOrigin: CInt, Sendable {
+  case start = 0
+  case current = 1
+  case end = 2
+  case data = 3
+  case hole = 4
+}
+
+extension Descriptor {
+  package borrowing func truncate(to size: UInt64) throws(Errno) {
+    guard let size = Int64(exactly: size) else { throw .fileTooBig }
+    try retrying { lv_truncate(rawValue, size) }
+  }
+
+  package borrowing func allocate(
+    mode: AllocationMode, offset: Int64, length: Int64
+  ) throws(Errno) {
+    try retrying { lv_allocate(rawValue, mode.rawValue, offset, length) }
+  }
+
+  /// Moves the file position and answers it; ENXIO when there is no data or hole after `offset`.
+  @discardableResult
+  package borrowing func seek(offset: Int64, whence: SeekOrigin) throws(Errno) -> Int64 {
+    Int64(try retrying { lv_seek(rawValue, offset, whence.rawValue) })
+  }
+
+  /// The next range that holds data at or after `offset`; nil when only a hole follows.
+  package borrowing func nextData(from offset: Int64) throws(Errno) -> Range<Int64>? {
+    do throws(Errno) {
+      let start = try seek(offset: offset, whence: .data)
+      let end = try seek(offset: start, whence: .hole)
+      // Somebody may punch between the two calls; then there is nothing to report here.
+      return start..<max(start, end)
+    } catch .noDevice {
+      return nil
+    }
+  }
+
+  /// Copies bytes inside the kernel and answers how many; 0 at the end of the source.
+  ///
+  /// One call over a whole sparse file fills its holes on some file systems: go from `nextData` to
+  /// `nextData`. EXDEV or EINVAL where the two file systems cannot do it.
+  package borrowing func copyRange(
+    from offset: Int64, to destination: borrowing Descriptor, at destinationOffset: Int64, length: Int
+  ) throws(Errno) -> Int {
+    guard length >= 0 else { throw .invalid }
+    return try retrying {
+      lv_copy_range(rawValue, offset, destination.rawValue, destinationOffset, length)
+    }
+  }
+
+  /// Makes this file share all of `source`'s blocks (`FICLONE`); EOPNOTSUPP, EXDEV or EINVAL where it cannot.
+  package borrowing func cloneContents(of source: borrowing Descriptor) throws(Errno) {
+    try retrying { lv_clone(rawValue, source.rawValue) }
+  }
+
+  /// Waits until the file is on the disk; with `dataOnly`, without times that are not needed to read it.
+  package borrowing func sync(dataOnly: Bool = false) throws(Errno) {
+    try retrying { lv_sync(rawValue, dataOnly ? 1 : 0) }
+  }
+
+  /// Waits until the whole file system is on the disk.
+  package borrowing func syncFileSystem() throws(Errno) {
+    try retrying { lv_sync_file_system(rawValue) }
+  }
+
+  /// The number that tells two owners of one inode number apart; ENOTTY where there is none (tmpfs).
+  package borrowing func generation() throws(Errno) -> UInt32 {
+    var generation: UInt32 = 0
+    try retrying { unsafe lv_generation(rawValue, &generation) }
+    return generation
+  }
+}

@@ -1,0 +1,57 @@
+import CLinux
+import Glibc
+
+// Who owns an open file, and the first way to get one: by a path an administrator wrote.
+
+/// An open descriptor that is closed exactly once.
+package struct Descriptor: ~Copyable, Sendable {
+  package let rawValue: CInt
+
+  /// Takes over `rawValue`, which nobody else may close from now on.
+  package init(adopting rawValue: CInt) {
+    self.rawValue = rawValue
+  }
+
+  /// Hands the number to somebody who will close it.
+  package consuming func release() -> CInt {
+    let number = rawValue
+    discard self
+    return number
+  }
+
+  deinit {
+    // Not repeated on EINTR: the number is free by then.
+    _ = lv_close(rawValue)
+  }
+
+  /// Opens a directory by a path from a configuration; follows symbolic links.
+  ///
+  /// The result can be listed and can stand as the base of every other call.
+  package static func directory(atPath path: String) throws(Errno) -> Descriptor {
+    try open(path: path, [.readOnly, .directory])
+  }
+
+  /// Opens a path from a configuration; follows symbolic links, crosses mounts, never creates.
+  package static func open(path: String, _ flags: OpenFlags) throws(Errno) -> Descriptor {
+    let opened = try retrying {
+      unsafe lv_open(AT_FDCWD, path, flags.withoutCreation | O_CLOEXEC | O_NOCTTY, 0)
+    }
+    return Descriptor(adopting: opened.asCInt)
+  }
+
+  /// A second descriptor of the same open file: offset and locks are shared.
+  package borrowing func duplicate() throws(Errno) -> Descriptor {
+    Descriptor(adopting: try retrying { lv_duplicate(rawValue) }.asCInt)
+  }
+}
+
+/// A descriptor with many users, closed when the last one lets go of it.
+///
+/// For caches.
+package final class SharedDescriptor: Sendable {
+  package let descriptor: Descriptor
+
+  package init(_ descriptor: consuming Descriptor) {
+    self.descriptor = descriptor
+  }
+}

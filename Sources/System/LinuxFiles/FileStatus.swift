@@ -1,0 +1,73 @@
+import CLinux
+
+// What Linux knows about an object, in one value.
+
+/// The answer of `statx`.
+package struct FileStatus: Sendable, Equatable {
+  /// The device the object lives on: major in the upper half, minor in the lower.
+  package var device: UInt64
+  package var inode: UInt64
+  package var kind: FileKind
+  /// The low 12 bits: permissions, sticky, set-group-id, set-user-id.
+  package var mode: UInt16
+  package var linkCount: UInt32
+  package var user: UInt32
+  package var group: UInt32
+  package var size: UInt64
+  /// In units of 512 bytes, whatever the file system's own blocks are.
+  package var blocks: UInt64
+  package var blockSize: UInt32
+  /// The device a character or block device stands for.
+  package var specialDevice: DeviceNumber
+  package var access: Timestamp
+  package var modification: Timestamp
+  package var change: Timestamp
+  /// Absent where the file system does not record it.
+  package var birth: Timestamp?
+  /// True for the root of any mount, also of a bind mount of the same device.
+  package var isMountRoot: Bool
+
+  /// Nil when the object is no file, such as the descriptor of `epoll`.
+  init?(_ found: lv_status) {
+    guard let kind = FileKind(modeBits: found.mode) else { return nil }
+    self.kind = kind
+    device = DeviceNumber(major: found.device_major, minor: found.device_minor).packed
+    inode = found.inode
+    mode = UInt16(truncatingIfNeeded: found.mode & 0o7777)
+    linkCount = found.links
+    user = found.user
+    group = found.group
+    size = found.size
+    blocks = found.blocks
+    blockSize = found.block_size
+    specialDevice = DeviceNumber(major: found.special_major, minor: found.special_minor)
+    access = Timestamp(seconds: found.access_seconds, nanoseconds: found.access_nanoseconds)
+    modification = Timestamp(
+      seconds: found.modification_seconds, nanoseconds: found.modification_nanoseconds)
+    change = Timestamp(seconds: found.change_seconds, nanoseconds: found.change_nanoseconds)
+    birth =
+      found.has_birth == 0
+      ? nil : Timestamp(seconds: found.birth_seconds, nanoseconds: found.birth_nanoseconds)
+    isMountRoot = found.is_mount_root != 0
+  }
+}
+
+extension Descriptor {
+  /// What this descriptor refers to; also for an `O_PATH` descriptor.
+  package borrowing func status() throws(Errno) -> FileStatus {
+    var found = lv_status()
+    try retrying { unsafe lv_status(rawValue, nil, &found) }
+    guard let status = FileStatus(found) else { throw .inputOutput }
+    return status
+  }
+
+  /// What `name` in this directory is; a symbolic link is not followed.
+  ///
+  /// Looks across a mount point: `isMountRoot` tells.
+  package borrowing func status(of name: borrowing FileName) throws(Errno) -> FileStatus {
+    var found = lv_status()
+    try retrying { unsafe lv_status(rawValue, name.pointer, &found) }
+    guard let status = FileStatus(found) else { throw .inputOutput }
+    return status
+  }
+}

@@ -1,0 +1,43 @@
+import CLinux
+
+// How full a file system is, and which one it is.
+
+/// The answer of `statfs`.
+package struct FileSystemStatus: Sendable, Equatable {
+  /// The size of a good transfer.
+  package var blockSize: UInt64
+  /// The unit of the three block counts.
+  package var fragmentSize: UInt64
+  package var blocks: UInt64
+  package var freeBlocks: UInt64
+  /// What is left to users without privilege.
+  package var availableBlocks: UInt64
+  package var files: UInt64
+  package var freeFiles: UInt64
+  /// The longest name, in bytes.
+  package var nameMax: UInt64
+  package var isReadOnly: Bool
+  /// The 32-bit number that tells the kind of file system.
+  package var magic: UInt32
+
+  package static let tmpfsMagic: UInt32 = 0x0102_1994
+  package static let ext4Magic: UInt32 = 0xEF53
+  package static let btrfsMagic: UInt32 = 0x9123_683E
+  package static let xfsMagic: UInt32 = 0x5846_5342
+  package static let nfsMagic: UInt32 = 0x6969
+  package static let fuseMagic: UInt32 = 0x6573_5546
+  package static let overlayMagic: UInt32 = 0x794C_7630
+}
+
+extension Descriptor {
+  /// The file system this descriptor's object lives on; also for an `O_PATH` descriptor.
+  package borrowing func fileSystemStatus() throws(Errno) -> FileSystemStatus {
+    var found = lv_file_system()
+    try retrying { unsafe lv_file_system(rawValue, &found) }
+    return FileSystemStatus(
+      blockSize: found.block_size, fragmentSize: found.fragment_size, blocks: found.blocks,
+      freeBlocks: found.free_blocks, availableBlocks: found.available_blocks, files: found.files,
+      freeFiles: found.free_files, nameMax: found.name_max, isReadOnly: found.is_read_only != 0,
+      magic: UInt32(truncatingIfNeeded: found.magic))
+  }
+}

@@ -1,0 +1,41 @@
+import CLinux
+import Glibc
+
+// What the process may use, and what it uses.
+
+/// Limits and use of the whole process.
+package enum ResourceLimits {
+  /// Raises the soft limit of open files to the hard one and answers it.
+  ///
+  /// Tries first to raise the hard limit to `wanted`; containers rarely allow that, and it is no error.
+  @discardableResult
+  package static func raiseOpenFiles(towards wanted: UInt64 = 0) throws(Errno) -> UInt64 {
+    var soft: UInt64 = 0
+    try retrying { unsafe lv_raise_open_files(wanted, &soft) }
+    return soft
+  }
+
+  /// The memory this process has in RAM, in bytes; nil when /proc does not tell.
+  package static func residentBytes() -> UInt64? {
+    // "size resident shared ...", in pages. Why it cannot be read does not matter to a measurement.
+    guard let file = try? Descriptor.open(path: "/proc/self/statm", .readOnly),
+      let text = try? file.read(upTo: 128)
+    else { return nil }
+    let fields = text.split(separator: UInt8(ascii: " "))
+    guard fields.count > 1 else { return nil }
+    var pages: UInt64 = 0
+    for byte in fields[1] {
+      guard let digit = decimalDigit(byte) else { return nil }
+      pages = pages &* 10 &+ UInt64(digit)
+    }
+    return pages &* UInt64(clamping: sysconf(CInt(_SC_PAGESIZE)))
+  }
+
+  /// Sets the bits that every creation of this process leaves out, and answers the former ones.
+  ///
+  /// A daemon that creates for others sets 0: the callers' own masks are already in the modes.
+  @discardableResult
+  package static func setCreationMask(_ mask: UInt16) -> UInt16 {
+    UInt16(truncatingIfNeeded: umask(mode_t(mask)))
+  }
+}

@@ -1,0 +1,73 @@
+import Glibc
+
+// Names and numbers of users and groups, as the system's own library finds them.
+
+/// The user database (NSS). Every call may take as long as a directory server does.
+package enum UserDatabase {
+  /// The groups of a user with `primary` as the first one; `nil` when the user is not known.
+  package static func groups(ofUser uid: UInt32, primary: UInt32) -> [UInt32]? {
+    guard let name = userName(uid) else { return nil }
+    var count: CInt = 64
+    while count <= 65_536 {
+      var groups = [gid_t](repeating: 0, count: Int(count))
+      let room = count
+      let found = unsafe groups.withUnsafeMutableBufferPointer { buffer in
+        unsafe getgrouplist(name, primary, buffer.baseAddress, &count)
+      }
+      if found >= 0 { return Array(groups.prefix(Int(count))) }
+      count = max(count, room * 2)
+    }
+    return nil
+  }
+
+  package static func userName(_ uid: UInt32) -> String? {
+    unsafe lookUp { record, buffer, size, result in unsafe getpwuid_r(uid, record, buffer, size, result) }
+      name: { (record: passwd) in unsafe text(record.pw_name) }
+  }
+
+  package static func user(named name: String) -> UInt32? {
+    unsafe lookUp { record, buffer, size, result in unsafe getpwnam_r(name, record, buffer, size, result) }
+      name: { (record: passwd) in unsafe record.pw_uid }
+  }
+
+  package static func groupName(_ gid: UInt32) -> String? {
+    unsafe lookUp { record, buffer, size, result in unsafe getgrgid_r(gid, record, buffer, size, result) }
+      name: { (record: group) in unsafe text(record.gr_name) }
+  }
+
+  package static func group(named name: String) -> UInt32? {
+    unsafe lookUp { record, buffer, size, result in unsafe getgrnam_r(name, record, buffer, size, result) }
+      name: { (record: group) in unsafe record.gr_gid }
+  }
+
+  private static func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {
+    guard let pointer = unsafe pointer else { return nil }
+    return unsafe String(cString: pointer)
+  }
+
+  /// Runs one of the re-entrant look-ups with a buffer that grows as it asks.
+  private static func lookUp<Record, Value>(
+    _ call: (
+      UnsafeMutablePointer<Record>, UnsafeMutablePointer<CChar>, Int,
+      UnsafeMutablePointer<UnsafeMutablePointer<Record>?>
+    ) -> CInt,
+    name value: (Record) -> Value?
+  ) -> Value? {
+    let record = UnsafeMutablePointer<Record>.allocate(capacity: 1)
+    defer { unsafe record.deallocate() }
+    var size = 1_024
+    while size <= 1 << 20 {
+      let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: size)
+      defer { unsafe buffer.deallocate() }
+      var result: UnsafeMutablePointer<Record>?
+      let outcome = unsafe call(record, buffer, size, &result)
+      if outcome == ERANGE {
+        size *= 4
+        continue
+      }
+      guard outcome == 0, let found = unsafe result else { return nil }
+      return unsafe value(found.pointee)
+    }
+    return nil
+  }
+}

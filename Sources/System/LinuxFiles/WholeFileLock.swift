@@ -1,0 +1,68 @@
+import CLinux
+
+// A lock on a whole file that says who has it.
+//
+// An open-file-description lock belongs to the open file, not to the process: it goes when the last
+// descriptor goes, and another descriptor of the same process conflicts with it like a stranger's.
+// The kernel answers -1 for its holder, so the holder writes its process id into the file.
+
+/// What an attempt to lock came to.
+package enum LockOutcome: Sendable, Equatable {
+  case locked
+  /// Somebody else has it; nil when the file does not say who.
+  case held(by: Int32?)
+}
+
+extension Descriptor {
+  /// Locks the whole file without waiting.
+  ///
+  /// Needs a descriptor open for writing when `exclusive`, for reading otherwise. The lock lives as long as the
+  /// open file.
+  package borrowing func tryLockWhole(exclusive: Bool) throws(Errno) -> LockOutcome {
+    do throws(Errno) {
+      try retrying { lv_lock_whole(rawValue, exclusive ? 1 : 0) }
+      return .locked
+    } catch .again {
+      return .held(by: recordedHolder())
+    } catch .accessDenied {
+      return .held(by: recordedHolder())
+    }
+  }
+
+  package borrowing func unlockWhole() throws(Errno) {
+    try retrying { lv_unlock_whole(rawValue) }
+  }
+
+  /// Writes `process` as the file's whole text; call it with the exclusive lock held.
+  package borrowing func recordHolder(process: Int32) throws(Errno) {
+    let text = [UInt8]("\(process)\n".utf8)
+    try truncate(to: 0)
+    try writeAll(text, at: 0)
+  }
+
+  /// The process id in the file's text; nil for any other text.
+  ///
+  /// It may be out of date.
+  package borrowing func recordedHolder() -> Int32? {
+    // The reason of a failed read does not matter: the caller reports a lock, not a file.
+    guard let text = try? read(upTo: 16) else { return nil }
+    var process: Int32 = 0
+    var digits = 0
+    for byte in text {
+      guard byte != UInt8(ascii: "\n") else { break }
+      guard let digit = decimalDigit(byte) else { return nil }
+      let (scaled, tooLarge) = process.multipliedReportingOverflow(by: 10)
+      let (sum, overflow) = scaled.addingReportingOverflow(Int32(digit))
+      guard !tooLarge, !overflow else { return nil }
+      process = sum
+      digits += 1
+    }
+    return digits > 0 && process > 0 ? process : nil
+  }
+}
+
+/// The value of an ASCII digit.
+func decimalDigit(_ byte: UInt8) -> UInt8? {
+  let value = byte &- UInt8(ascii: "0")
+  return value < 10 ? value : nil
+}

@@ -1,0 +1,86 @@
+import CPrograms
+import Glibc
+package import LinuxFiles
+
+// Paths as people name them: any bytes, relative, through links.
+
+extension Descriptor {
+  /// Whether a link in the last place of a path is followed.
+  package enum LastLink: Sendable {
+    case followed
+    case held
+  }
+
+  /// Holds on to what a path names, without opening it for reading or writing.
+  package static func place(_ path: [UInt8], _ link: LastLink) throws(Errno) -> Descriptor {
+    try openAny(AT_FDCWD, path, pathOnly | (link == .held ? O_NOFOLLOW : 0))
+  }
+
+  /// Holds on to a name in this directory, also across a mount point.
+  package borrowing func place(of name: [UInt8], _ link: LastLink) throws(Errno) -> Descriptor {
+    try Descriptor.openAny(rawValue, name, pathOnly | (link == .held ? O_NOFOLLOW : 0))
+  }
+
+  /// Opens the directory this descriptor holds on to, for listing.
+  package borrowing func listing() throws(Errno) -> Descriptor {
+    try Descriptor.openAny(rawValue, [UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)
+  }
+
+  /// Holds on to the directory above.
+  package borrowing func parent() throws(Errno) -> Descriptor {
+    try Descriptor.openAny(rawValue, Array("..".utf8), pathOnly | O_DIRECTORY)
+  }
+
+  /// Opens a file for reading.
+  package static func reading(_ path: [UInt8]) throws(Errno) -> Descriptor {
+    try openAny(AT_FDCWD, path, O_RDONLY)
+  }
+
+  /// Opens a file in this directory for reading.
+  package borrowing func reading(_ name: [UInt8]) throws(Errno) -> Descriptor {
+    try Descriptor.openAny(rawValue, name, O_RDONLY)
+  }
+
+  private static func openAny(_ directory: CInt, _ path: [UInt8], _ flags: CInt) throws(Errno) -> Descriptor {
+    let opened = try unsafe withTerminated(path) { path throws(Errno) in
+      try retrying { unsafe lv_open_any(directory, path, flags) }
+    }
+    return Descriptor(adopting: CInt(truncatingIfNeeded: opened))
+  }
+}
+
+private let pathOnly = OpenFlags.path.rawValue
+
+/// The path without links, `.` and `..`.
+package func realPath(_ path: [UInt8]) throws(Errno) -> [UInt8] {
+  try unsafe withTerminated(path) { path throws(Errno) in
+    try unsafe withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 8) {
+      room throws(Errno) -> [UInt8] in
+      guard let start = room.baseAddress else { throw .noMemory }
+      let count = try retrying { unsafe lv_real_path(path, start, room.count) }
+      return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+  }
+}
+
+/// Whether a path names a program this user may run.
+package func isExecutable(_ path: [UInt8]) -> Bool {
+  // What cannot be looked at cannot be run.
+  let answer = try? unsafe withTerminated(path) { path throws(Errno) in
+    try retrying { unsafe lv_is_executable(path) }
+  }
+  return answer == 1
+}
+
+/// Takes a mount away; lazily, if it may go on until nobody uses it.
+package func unmount(_ path: [UInt8], isLazy: Bool) throws(Errno) {
+  _ = try unsafe withTerminated(path) { path throws(Errno) in
+    try retrying { unsafe lv_unmount(path, isLazy ? 1 : 0) }
+  }
+}
+
+/// The value of an environment variable.
+package func environment(_ name: StaticString) -> [UInt8]? {
+  guard let value = unsafe getenv("\(name)") else { return nil }
+  return unsafe Array(UnsafeRawBufferPointer(start: value, count: strlen(value)))
+}

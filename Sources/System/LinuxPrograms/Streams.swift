@@ -1,0 +1,95 @@
+import CLinux
+import CPrograms
+package import LinuxFiles
+
+// Bytes in and out of descriptors that are read and written from front to back.
+
+/// The two ends of a pipe.
+package struct Pipe: ~Copyable {
+  package let reading: Descriptor
+  package let writing: Descriptor
+
+  package init() throws(Errno) {
+    var (first, second): (CInt, CInt) = (-1, -1)
+    try retrying { unsafe lv_pipe(&first, &second) }
+    reading = Descriptor(adopting: first)
+    writing = Descriptor(adopting: second)
+  }
+
+  /// Keeps the end for reading and closes the other, so that the end of the writer shows.
+  package consuming func intoReadingEnd() -> Descriptor {
+    reading
+  }
+}
+
+extension Descriptor {
+  /// A file without a name that goes away with its last descriptor.
+  package static func memoryFile(_ name: StaticString) throws(Errno) -> Descriptor {
+    let name = Array("\(name)".utf8)
+    let made = try unsafe withTerminated(name) { name throws(Errno) in
+      try retrying { unsafe lv_memory_file(name) }
+    }
+    return Descriptor(adopting: CInt(truncatingIfNeeded: made))
+  }
+
+  /// Reads up to the end of a line, or up to the end.
+  package borrowing func readLine(limit: Int) throws(Errno) -> [UInt8] {
+    var line: [UInt8] = []
+    while line.count < limit, line.last != UInt8(ascii: "\n") {
+      let byte = try readAll(from: rawValue, limit: 1)
+      if byte.isEmpty { break }
+      line += byte
+    }
+    return line
+  }
+
+  /// What a file in this directory holds.
+  package borrowing func contents(of name: [UInt8]) throws(Errno) -> [UInt8] {
+    try reading(name).readToEnd()
+  }
+
+  /// Reads up to the end, or up to `limit` bytes.
+  package borrowing func readToEnd(limit: Int = 1 << 24) throws(Errno) -> [UInt8] {
+    try readAll(from: rawValue, limit: limit)
+  }
+}
+
+/// The three streams of this program.
+package enum StandardStream: CInt, Sendable {
+  case input = 0
+  case output = 1
+  case error = 2
+
+  package var isTerminal: Bool { lv_is_terminal(rawValue) == 1 }
+
+  package func readToEnd(limit: Int) throws(Errno) -> [UInt8] {
+    try readAll(from: rawValue, limit: limit)
+  }
+
+  /// Writes everything.
+  package func write(_ bytes: [UInt8]) throws(Errno) {
+    var done = 0
+    while done < bytes.count {
+      done += try unsafe bytes.span.withUnsafeBytes { buffer throws(Errno) in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
+        guard let start = rest.baseAddress else { return 0 }
+        return try retrying { unsafe lv_write(rawValue, start, rest.count) }
+      }
+    }
+  }
+}
+
+private func readAll(from fd: CInt, limit: Int) throws(Errno) -> [UInt8] {
+  var all: [UInt8] = []
+  while all.count < limit {
+    let page = try unsafe withUnsafeTemporaryAllocation(byteCount: 16384, alignment: 8) {
+      room throws(Errno) -> [UInt8] in
+      guard let start = room.baseAddress else { throw .noMemory }
+      let count = try retrying { unsafe lv_read(fd, start, min(room.count, limit - all.count)) }
+      return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+    if page.isEmpty { break }
+    all += page
+  }
+  return all
+}

@@ -1,0 +1,45 @@
+import CPrograms
+package import LinuxFiles
+
+// What a program knows about itself, and how it ends.
+
+/// The running program.
+package enum ThisProgram {
+  /// The words of the command line as bytes, the program's name first.
+  ///
+  /// `CommandLine.arguments` would repair what is not UTF-8, and then name another file.
+  package static var words: [[UInt8]] {
+    (0..<Int(CommandLine.argc)).compactMap { index in
+      guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
+      return unsafe Array(UnsafeRawBufferPointer(start: word, count: length(of: word)))
+    }
+  }
+
+  private static func length(of word: UnsafePointer<CChar>) -> Int {
+    var count = 0
+    while unsafe word[count] != 0 { count += 1 }
+    return count
+  }
+
+  package static var isRoot: Bool { lv_user() == 0 }
+
+  /// The mask new files are made with.
+  package static var umask: UInt32 { lv_umask() }
+
+  package static func ignoreBrokenPipes() {
+    lv_ignore_broken_pipes()
+  }
+
+  package static func exit(_ status: Int32) -> Never {
+    lv_exit(status)
+  }
+
+  /// Becomes another program; returns only to throw.
+  package static func become(_ program: [UInt8], words: [[UInt8]]) throws(Errno) {
+    _ = try unsafe withTerminated(program) { program throws(Errno) in
+      try unsafe withTerminated(words) { joined throws(Errno) in
+        try retrying { unsafe lv_execute(program, joined, words.count) }
+      }
+    }
+  }
+}

@@ -1,0 +1,179 @@
+// Everything `varve ls` shows of one item.
+
+import AccessControl
+import Arguments
+import FlagRules
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+/// An item with what was read of it.
+struct ReadItem {
+  var listed: ListedItem
+  let status: FileStatus
+  /// What could not be read, and why; the item is listed without it.
+  var unreadable: [(what: String, error: Errno)] = []
+
+  /// `.` and `..`, which `-a` lists and nobody goes into.
+  var isDots: Bool {
+    listed.name == Array(".".utf8) || listed.name == Array("..".utf8)
+  }
+
+  /// The item for a script.
+  func json(in directory: [UInt8]?) -> JSON {
+    var members = JSON.nameMembers("name", listed.name)
+    if let directory { members += JSON.nameMembers("directory", directory) }
+    members += [
+      JSON.Member("kind", .string("\(status.kind)")),
+      JSON.Member("mode", .string("0" + String(UInt32(status.mode), radix: 8))),
+      JSON.Member("inode", .number(status.inode)),
+      JSON.Member("links", .number(status.linkCount)),
+      JSON.Member("user", .number(status.user)),
+      JSON.Member("group", .number(status.group)),
+      JSON.Member("size", .number(status.size)),
+      JSON.Member("blocks", .number(status.blocks)),
+      JSON.Member("modified", .string(time(status.modification))),
+      JSON.Member(
+        "flags", .array(listed.flags.split(separator: ",").map { .string(String($0)) })),
+      JSON.Member("acl", .array(listed.entries.map { .string($0) })),
+      JSON.Member("xattrs", .array(listed.attributes.map { .object(self.json(of: $0)) })),
+    ]
+    if let target = listed.linkTarget { members += JSON.nameMembers("target", target) }
+    return .object(members)
+  }
+
+  private func json(of attribute: ListedItem.Attribute) -> [JSON.Member] {
+    JSON.nameMembers("name", attribute.name) + [JSON.Member("size", .number(attribute.size))]
+  }
+
+  /// Seconds since 1970 with a fraction: no time zone to misread.
+  private func time(_ time: Timestamp) -> String {
+    let digits = String(time.nanoseconds)
+    return "\(time.seconds)." + String(repeating: "0", count: 9 - digits.count) + digits
+  }
+}
+
+/// Reads items as deeply as the options ask.
+struct ItemReader {
+  private let options: Invocation
+  private let isDetailed: Bool
+  private let accounts = Accounts()
+  private let now = Clock.realtime.seconds
+
+  init(_ options: Invocation, isLong: Bool) {
+    self.options = options
+    isDetailed = isLong || options.has(.json)
+  }
+
+  /// Reads a name in a directory.
+  func read(
+    _ name: [UInt8], in directory: SharedDescriptor, followingLinks: Bool
+  ) throws(Errno) -> ReadItem {
+    guard followingLinks else {
+      return try read(
+        SharedDescriptor(try directory.descriptor.place(of: name, .held)), name: name, linkTarget: true)
+    }
+    do throws(Errno) {
+      return try read(
+        SharedDescriptor(try directory.descriptor.place(of: name, .followed)), name: name, linkTarget: false)
+    } catch .noSuchFile {
+      return try read(name, in: directory, followingLinks: false)
+    }
+  }
+
+  /// Reads what a descriptor holds on to.
+  func read(_ place: SharedDescriptor, name: [UInt8], linkTarget: Bool) throws(Errno) -> ReadItem {
+    let status = try place.descriptor.status()
+    var item = ReadItem(listed: ListedItem(name: name), status: status)
+    if options.has(.displayNames) { item.listed.name = displayName(of: place) ?? name }
+    guard isDetailed else { return item }
+    item.listed.mode = status.kind.modeBits | UInt32(status.mode)
+    item.listed.inode = status.inode
+    item.listed.links = UInt64(status.linkCount)
+    item.listed.owner = account(status.user) { accounts.userName($0) }
+    item.listed.group = account(status.group) { accounts.groupName($0) }
+    item.listed.size = size(status)
+    item.listed.date = date(status.modification.seconds)
+    item.listed.blocks = status.blocks
+    reading("flags", into: &item) { item throws(Errno) in
+      item.listed.flags = try place.descriptor.fileFlags()?.text ?? ""
+    }
+    reading("access list", into: &item) { item throws(Errno) in
+      item.listed.entries = try entries(of: place, status.kind)
+    }
+    reading("extended attributes", into: &item) { item throws(Errno) in
+      item.listed.attributes = try attributes(of: place)
+    }
+    if linkTarget, status.kind == .symbolicLink { item.listed.linkTarget = try place.descriptor.readLink() }
+    return item
+  }
+
+  private func reading(
+    _ what: String, into item: inout ReadItem, _ read: (inout ReadItem) throws(Errno) -> Void
+  ) {
+    do throws(Errno) {
+      try read(&item)
+    } catch {
+      item.unreadable.append((what, error))
+    }
+  }
+
+  private func account(_ number: UInt32, _ name: (UInt32) -> String?) -> String {
+    options.has(.numeric) ? "\(number)" : name(number) ?? "\(number)"
+  }
+
+  private func size(_ status: FileStatus) -> String {
+    switch status.kind {
+    case .blockDevice, .characterDevice: "\(status.specialDevice.major), \(status.specialDevice.minor)"
+    default: options.has(.humanSizes) ? sizeText(status.size) : "\(status.size)"
+    }
+  }
+
+  private func date(_ seconds: Int64) -> String {
+    guard let moment = LocalMoment(seconds: seconds) else { return "\(seconds)" }
+    let time = LocalTime(
+      year: moment.year, month: moment.month, day: moment.day, hour: moment.hour, minute: moment.minute,
+      second: moment.second)
+    return options.has(.fullTime) ? time.complete : time.listed(isRecent: isRecent(seconds, now: now))
+  }
+
+  private func entries(of place: SharedDescriptor, _ kind: FileKind) throws(Errno) -> [String] {
+    guard let text = try place.descriptor.accessListText() else { return [] }
+    do throws(ParseFailure) {
+      let list = try AccessListText.readList(bytes: text, names: .machine(accounts))
+      return AccessListText.lines(
+        list, for: kind == .directory ? .directory : .file, names: .machine(accounts),
+        numeric: options.has(.numeric))
+    } catch {
+      // A word of a later version: what the volume says is better than nothing.
+      return text.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  /// The attributes that are data; access lists of other systems are shown by the doors, not here.
+  private func attributes(of place: SharedDescriptor) throws(Errno) -> [ListedItem.Attribute] {
+    let names: [[UInt8]]
+    do throws(Errno) {
+      names = try place.descriptor.attributeNames().copies
+    } catch .unsupported {
+      return []
+    }
+    var attributes: [ListedItem.Attribute] = []
+    for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) })
+    where !name.starts(with: "system.".utf8) {
+      let size = try AttributeName.with(name) { name throws(Errno) in
+        // Gone in the meantime is gone.
+        try place.descriptor.attribute(name)?.count
+      }
+      if let size { attributes.append(ListedItem.Attribute(name: name, size: size)) }
+    }
+    return attributes
+  }
+
+  /// The name a desktop would show; nil where the volume knows none.
+  private func displayName(of place: SharedDescriptor) -> [UInt8]? {
+    // A name is never a reason to fail: without an answer the real one is shown.
+    try? place.descriptor.attribute(AttributeName("user.varve.displayname"))
+  }
+}

@@ -1,0 +1,184 @@
+// `varve ls`: names, or the long form of macOS with flags, access lists and extended attributes.
+
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+func list(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console("varve ls")
+  let operands = invocation.operands.isEmpty ? [Array(".".utf8)] : invocation.operands
+  var lister = Lister(invocation, console)
+  lister.list(operands)
+  return console.finish()
+}
+
+/// One run of `varve ls`.
+private struct Lister {
+  private let options: Invocation
+  private let console: Console
+  private let reader: ItemReader
+  private var listing = LongListing()
+  private let isLong: Bool
+  private var objects: [JSON] = []
+  private var isFirstBlock = true
+
+  init(_ options: Invocation, _ console: Console) {
+    self.options = options
+    self.console = console
+    isLong = [.long, .entries, .flags, .attributes, .numeric].contains { options.has($0) }
+    reader = ItemReader(options, isLong: isLong)
+    listing.showsInodes = options.has(.inodes)
+    listing.showsFlags = options.has(.flags)
+    listing.showsAttributes = options.has(.attributes)
+    listing.showsEntries = options.has(.entries)
+    listing.isForTerminal = StandardStream.output.isTerminal
+  }
+
+  /// Items first, then what the directories hold.
+  mutating func list(_ operands: [Word]) {
+    var items: [ReadItem] = []
+    var directories: [(path: Word, place: SharedDescriptor)] = []
+    for path in operands {
+      do throws(Errno) {
+        let place = SharedDescriptor(try open(path))
+        let item = try reader.read(place, name: path, linkTarget: true)
+        reportUnreadable(item, path)
+        if item.status.kind == .directory, !options.has(.directory) {
+          directories.append((path, place))
+        } else {
+          items.append(item)
+        }
+      } catch {
+        console.complain(path, error)
+      }
+    }
+    if !items.isEmpty { show(items, in: nil) }
+    let showsPath = operands.count > 1 || options.has(.recursive)
+    directories.sort { $0.path.lexicographicallyPrecedes($1.path) }
+    for directory in directories {
+      list(directory.path, directory.place, showsPath: showsPath)
+    }
+    if options.has(.json) { console.print(JSON.array(objects).indentedText() + "\n") }
+  }
+
+  /// A link named on the command line is followed, unless the long form is about the link itself.
+  private func open(_ path: Word) throws(Errno) -> Descriptor {
+    let isHeld =
+      switch options.last(of: [.followNamed, .followAll, .followNone]) {
+      case nil: isLong || options.has(.directory)
+      case .some(.followNone): true
+      default: false
+      }
+    if isHeld { return try Descriptor.place(path, .held) }
+    do throws(Errno) {
+      return try Descriptor.place(path, .followed)
+    } catch .noSuchFile {
+      return try Descriptor.place(path, .held)
+    }
+  }
+
+  private mutating func list(_ path: Word, _ place: SharedDescriptor, showsPath: Bool) {
+    var waiting: [(path: Word, place: SharedDescriptor?)] = [(path, place)]
+    // Directories wait by their paths: only the one being listed is open.
+    while let next = waiting.popLast() {
+      do throws(Errno) {
+        let place = if let known = next.place { known } else { try reopened(next.path) }
+        let items = try contents(of: place, path: next.path)
+        if !options.has(.json), showsPath {
+          console.print(isFirstBlock ? [] : [0x0A])
+          console.print(listing.shown(next.path) + Array(":\n".utf8))
+        }
+        show(items, in: next.path)
+        guard options.has(.recursive) else { continue }
+        for item in items.reversed() where item.status.kind == .directory && !item.isDots {
+          waiting.append((joined(next.path, item.listed.name), nil))
+        }
+      } catch {
+        console.complain(next.path, error)
+      }
+    }
+  }
+
+  private func reopened(_ path: Word) throws(Errno) -> SharedDescriptor {
+    SharedDescriptor(try Descriptor.place(path, options.has(.followAll) ? .followed : .held))
+  }
+
+  /// What a directory holds, in the order asked for.
+  private func contents(of place: SharedDescriptor, path: Word) throws(Errno) -> [ReadItem] {
+    var items: [ReadItem] = []
+    for name in try names(in: place) {
+      do throws(Errno) {
+        let item = try reader.read(name, in: place, followingLinks: options.has(.followAll))
+        reportUnreadable(item, joined(path, name))
+        items.append(item)
+      } catch .noSuchFile {
+        // Somebody removed it in the meantime.
+      } catch {
+        console.complain(joined(path, name), error)
+      }
+    }
+    items.sort(by: isBefore)
+    if options.has(.reverse) { items.reverse() }
+    return items
+  }
+
+  private func names(in place: SharedDescriptor) throws(Errno) -> [Word] {
+    let directory = try place.descriptor.listing()
+    var buffer = EntryBuffer()
+    var names: [Word] = []
+    while try directory.readEntries(into: &buffer) > 0 {
+      while let entry = try buffer.next() {
+        var name: Word = []
+        try buffer.withNameBytes(of: entry) { span in
+          for index in span.indices { name.append(span[index]) }
+        }
+        if isShown(name, entry.role) { names.append(name) }
+      }
+    }
+    return names
+  }
+
+  private func isShown(_ name: Word, _ role: EntryRole) -> Bool {
+    if options.has(.all) { return true }
+    if role == .itself || role == .parent { return false }
+    return options.has(.almostAll) || name.first != UInt8(ascii: ".")
+  }
+
+  private func isBefore(_ first: ReadItem, _ second: ReadItem) -> Bool {
+    switch options.last(of: [.bySize, .byTime]) {
+    case .some(.bySize) where first.status.size != second.status.size:
+      return first.status.size > second.status.size
+    case .some(.byTime) where first.status.modification != second.status.modification:
+      return first.status.modification > second.status.modification
+    default: return first.listed.name.lexicographicallyPrecedes(second.listed.name)
+    }
+  }
+
+  private mutating func show(_ items: [ReadItem], in directory: Word?) {
+    isFirstBlock = false
+    if options.has(.json) {
+      objects += items.filter { !$0.isDots }.map { $0.json(in: directory) }
+    } else if isLong {
+      let listed = items.map(\.listed)
+      if directory != nil { console.print(listing.total(listed)) }
+      console.print(listing.lines(listed))
+    } else {
+      for item in items {
+        if options.has(.inodes) { console.print("\(item.status.inode) ") }
+        console.print(listing.shown(item.listed.name) + [0x0A])
+      }
+    }
+  }
+
+  private func reportUnreadable(_ item: ReadItem, _ path: Word) {
+    for (what, error) in item.unreadable { console.complain(path, "\(what): \(error)") }
+  }
+}
+
+/// A path and a name below it.
+func joined(_ path: [UInt8], _ name: [UInt8]) -> [UInt8] {
+  let slash = UInt8(ascii: "/")
+  return path.last == slash ? path + name : path + [slash] + name
+}

@@ -1,0 +1,140 @@
+// What the words after `varve chmod` ask for. Everything is understood before a file is touched.
+
+import AccessControl
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+/// One change, and the files it is for.
+struct ModeRequest {
+  enum Action {
+    case mode(FileModeChange)
+    case edit(AccessListEdit)
+    case checkOrder
+  }
+
+  let action: Action
+  let paths: [Word]
+
+  init(_ invocation: Invocation, _ names: NameBook) throws(UsageError) {
+    let forms: [Option] = [.removeList, .replaceList, .checkOrder, .dropInherited, .adoptInherited]
+    let given = forms.filter { invocation.has($0) }
+    guard given.count < 2 else {
+      throw UsageError("\(given[0].spelling) and \(given[1].spelling) exclude each other", verb: "chmod")
+    }
+    if let form = given.first {
+      action = try ModeRequest.action(form, names)
+      paths = invocation.operands
+      return
+    }
+    var rest = invocation.operands[...]
+    let first = rest.removeFirst()
+    action = try ModeRequest.action(first, &rest, names)
+    guard !rest.isEmpty else { throw UsageError("PATH is missing", verb: "chmod") }
+    paths = Array(rest)
+  }
+
+  private static func action(_ form: Option, _ names: NameBook) throws(UsageError) -> Action {
+    switch form {
+    case .removeList: .edit(.removeList)
+    case .checkOrder: .checkOrder
+    case .dropInherited: .edit(.dropInherited)
+    case .adoptInherited: .edit(.makeExplicit)
+    default: .edit(.replaceList(try listFromInput(names)))
+    }
+  }
+
+  private static func action(
+    _ first: Word, _ rest: inout ArraySlice<Word>, _ names: NameBook
+  ) throws(UsageError) -> Action {
+    switch text(first) {
+    case "+a": return .edit(.add(try entry(&rest, names)))
+    case "+ai": return .edit(.add(inherited(try entry(&rest, names))))
+    case "+a#":
+      let position = try position(&rest)
+      return .edit(.insert(try entry(&rest, names), at: position))
+    case "+ai#":
+      let position = try position(&rest)
+      return .edit(.insert(inherited(try entry(&rest, names)), at: position))
+    case "-a", "-ai": return .edit(.remove(try entry(&rest, names)))
+    case "-a#", "-ai#": return .edit(.removeEntry(at: try position(&rest)))
+    case "=a#":
+      let position = try position(&rest)
+      return .edit(.replaceEntry(at: position, with: try entry(&rest, names)))
+    case "=ai#":
+      let position = try position(&rest)
+      return .edit(.replaceEntry(at: position, with: inherited(try entry(&rest, names))))
+    case "=a", "=ai": throw UsageError("=a needs the number of an entry: =a# N ENTRY", verb: "chmod")
+    default:
+      guard let change = FileModeChange(first) else {
+        throw UsageError("'\(text(first))' is neither a mode nor a form such as +a", verb: "chmod", .value)
+      }
+      return .mode(change)
+    }
+  }
+
+  private static func entry(
+    _ rest: inout ArraySlice<Word>, _ names: NameBook
+  ) throws(UsageError) -> AccessEntry {
+    guard let word = rest.popFirst() else { throw UsageError("ENTRY is missing", verb: "chmod") }
+    do throws(ParseFailure) {
+      return try AccessListText.readEntry(text(word), names: names)
+    } catch {
+      // `+a user:ann allow read FILE`: the entry has to be one word.
+      let verbs = ["allow", "deny", "inherited"]
+      let isUnquoted = rest.first.map { verbs.contains(text($0)) } ?? false
+      throw UsageError(
+        "\(error)" + (isUnquoted ? "; put the entry in quotes, it is one word" : ""), verb: "chmod", .value)
+    }
+  }
+
+  private static func inherited(_ entry: AccessEntry) -> AccessEntry {
+    var entry = entry
+    entry.inheritance.insert(.inherited)
+    return entry
+  }
+
+  /// A number in the notation of C, from 0 to 128.
+  private static func position(_ rest: inout ArraySlice<Word>) throws(UsageError) -> Int {
+    guard let word = rest.popFirst() else {
+      throw UsageError("the number of an entry is missing", verb: "chmod")
+    }
+    let digits = text(word).lowercased()
+    let number =
+      if digits.hasPrefix("0x") {
+        Int(digits.dropFirst(2), radix: 16)
+      } else {
+        Int(digits, radix: digits.hasPrefix("0") ? 8 : 10)
+      }
+    guard let number, (0...AccessList.entryLimit).contains(number) else {
+      throw UsageError(
+        "'\(text(word))' is not the number of an entry (0 to \(AccessList.entryLimit))", verb: "chmod", .value
+      )
+    }
+    return number
+  }
+
+  /// Far more than 128 entries need.
+  private static let inputLimit = 65_536
+
+  private static func listFromInput(_ names: NameBook) throws(UsageError) -> AccessList {
+    let bytes: [UInt8]
+    do throws(Errno) {
+      bytes = try StandardStream.input.readToEnd(limit: inputLimit + 1)
+      guard bytes.count <= inputLimit else { throw .tooBig }
+    } catch {
+      throw UsageError("standard input: \(error)", verb: "chmod", .value)
+    }
+    do throws(ParseFailure) {
+      return try AccessListText.readList(bytes: bytes, names: names)
+    } catch {
+      throw UsageError("standard input: \(error)", verb: "chmod", .value)
+    }
+  }
+
+  private static func text(_ word: Word) -> String {
+    String(decoding: word, as: UTF8.self)
+  }
+}

@@ -1,0 +1,100 @@
+// `varve status`: which volumes are mounted, and what is in force on one.
+
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+func showStatus(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console("varve status")
+  do throws(Errno) {
+    let table = try mountTable()
+    if let path = invocation.operands.first {
+      showVolume(path, table, isJSON: invocation.has(.json), console)
+    } else {
+      listVolumes(table.filter(\.isOurs), isJSON: invocation.has(.json), console)
+    }
+  } catch {
+    console.complain("/proc/self/mountinfo: \(error)")
+  }
+  return console.finish()
+}
+
+/// What is mounted, as this process sees it.
+func mountTable() throws(Errno) -> [MountedVolume] {
+  MountedVolume.table(try Descriptor.reading(Array("/proc/self/mountinfo".utf8)).readToEnd())
+}
+
+/// What the daemon behind a mount tells about itself; nil if it tells nothing that can be understood.
+func volumeStatus(_ mountPoint: [UInt8]) throws(Errno) -> JSON? {
+  let path = joined(joined(mountPoint, Array(".varve".utf8)), Array("status".utf8))
+  return JSON(try Descriptor.reading(path).readToEnd())
+}
+
+private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Console) {
+  if isJSON {
+    let objects = volumes.map { volume in
+      JSON.object(
+        JSON.nameMembers("source", volume.source) + JSON.nameMembers("mountPoint", volume.mountPoint)
+          + [JSON.Member("options", .string(volume.options))])
+    }
+    console.print(JSON.array(objects).indentedText() + "\n")
+    return
+  }
+  if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
+  for volume in volumes {
+    console.print(
+      volume.source + Array(" on ".utf8) + volume.mountPoint + Array(" (\(volume.options))\n".utf8))
+  }
+}
+
+private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ console: Console) {
+  do throws(Errno) {
+    let place = try realPath(path)
+    guard let volume = MountedVolume.serving(place, in: table), volume.isOurs else {
+      console.complain(path, "not on a Varve volume")
+      return
+    }
+    guard let status = try volumeStatus(volume.mountPoint) else {
+      console.complain(path, "the daemon's answer is not JSON")
+      return
+    }
+    if isJSON {
+      console.print(status.indentedText() + "\n")
+    } else {
+      console.print(volume.source + Array(" on ".utf8) + volume.mountPoint + [0x0A])
+      console.print(described(status, indent: "  "))
+    }
+  } catch .notConnected {
+    console.complain(path, "the daemon of this mount is gone; 'varve umount' removes the mount")
+  } catch .noSuchFile {
+    console.complain(path, "no such file, or a volume mounted with nomagic, which hides its status")
+  } catch {
+    console.complain(path, error)
+  }
+}
+
+/// The members of an object, one a line, with objects below indented.
+private func described(_ value: JSON, indent: String) -> String {
+  guard case .object(let members) = value else { return "\(indent)\(words(value))\n" }
+  let width = members.map(\.name.count).max() ?? 0
+  return members.map { member in
+    if case .object(let inner) = member.value, !inner.isEmpty {
+      return "\(indent)\(member.name):\n" + described(member.value, indent: indent + "  ")
+    }
+    let fill = String(repeating: " ", count: width - member.name.count)
+    return "\(indent)\(member.name):\(fill) \(words(member.value))\n"
+  }.joined()
+}
+
+private func words(_ value: JSON) -> String {
+  switch value {
+  case .null: "unknown"
+  case .bool(let value): value ? "yes" : "no"
+  case .number(let digits): digits
+  case .string(let text): text
+  case .array(let values): values.isEmpty ? "none" : values.map(words).joined(separator: ", ")
+  case .object: value.text
+  }
+}

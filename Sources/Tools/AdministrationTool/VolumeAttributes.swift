@@ -1,0 +1,97 @@
+// Flags and access lists, through the doors every item of a volume has.
+
+import AccessControl
+import FlagRules
+import LinuxFiles
+import LinuxPrograms
+
+/// Why something cannot be read or changed, for a person.
+struct Refusal: Error {
+  let sentence: String
+
+  init(_ sentence: String) {
+    self.sentence = sentence
+  }
+
+  /// Other file systems know neither attribute.
+  init(_ error: Errno) {
+    self.init(
+      error == .unsupported ? "not on a Varve volume, or the volume keeps none (ENOTSUP)" : "\(error)")
+  }
+}
+
+extension Descriptor {
+  /// The flags; nil on a file system that has none.
+  borrowing func fileFlags() throws(Errno) -> FileFlags? {
+    let value: [UInt8]?
+    do throws(Errno) {
+      value = try attribute(AttributeName("system.varve.flags"))
+    } catch .unsupported {
+      return nil
+    }
+    guard let value else { return [] }
+    do throws(FileFlags.UnknownWord) {
+      return try FileFlags.instruction(String(decoding: value, as: UTF8.self)).applied(to: [])
+    } catch {
+      throw .badMessage
+    }
+  }
+
+  /// Sets all flags; as a number, because not every flag has a keyword.
+  borrowing func setFileFlags(_ flags: FileFlags) throws(Errno) {
+    try setAttribute(AttributeName("system.varve.flags"), to: Array(octal(flags).utf8).span)
+  }
+
+  /// The text of the access list; nil if there is none, also on a file system without any.
+  borrowing func accessListText() throws(Errno) -> [UInt8]? {
+    do throws(Errno) {
+      return try attribute(AttributeName("system.varve.acl"))
+    } catch .unsupported {
+      return nil
+    }
+  }
+
+  /// The access list, to be changed and written back.
+  borrowing func accessList(_ names: NameBook) throws(Refusal) -> AccessList? {
+    let text: [UInt8]?
+    do throws(Errno) {
+      text = try attribute(AttributeName("system.varve.acl"))
+    } catch {
+      throw Refusal(error)
+    }
+    guard let text, !text.isEmpty else { return nil }
+    do throws(ParseFailure) {
+      return try AccessListText.readList(bytes: text, names: names)
+    } catch {
+      throw Refusal("the access list cannot be read: \(error)")
+    }
+  }
+
+  /// Writes an access list, or removes it.
+  borrowing func setAccessList(_ list: AccessList?, of kind: FileKind, _ names: NameBook) throws(Refusal) {
+    let kind: ObjectKind = kind == .directory ? .directory : .file
+    // Numbers, so that an account without a unique name arrives as itself; complete, so that nothing is lost.
+    let text = list.map {
+      AccessListText.print($0, for: kind, names: names, numeric: true, detail: .complete)
+    }
+    do throws(Errno) {
+      try setAttribute(AttributeName("system.varve.acl"), to: Array((text ?? "").utf8).span)
+    } catch {
+      throw Refusal(error)
+    }
+  }
+}
+
+/// The number `chflags` prints and reads: `0100002`.
+func octal(_ flags: FileFlags) -> String {
+  "0" + String(flags.rawValue, radix: 8)
+}
+
+extension NameBook {
+  /// The accounts of this machine.
+  static func machine(_ accounts: Accounts) -> NameBook {
+    NameBook(
+      user: { accounts.user($0) }, group: { accounts.group($0) },
+      userName: { accounts.userName($0) }, groupName: { accounts.groupName($0) })
+  }
+}

@@ -1,0 +1,54 @@
+// `varve`: reads the command line and hands over to the verb.
+
+import Arguments
+import LinuxPrograms
+import Verbs
+
+ThisProgram.ignoreBrokenPipes()
+
+let words = Array(ThisProgram.words.dropFirst())
+do throws(UsageError) {
+  switch try Program.varve.parse(words) {
+  case .run(let invocation): ThisProgram.exit(try run(invocation))
+  case .help(let name):
+    let verb = name.flatMap { Program.varve.verb(named: $0) }
+    ThisProgram.exit(printed(verb.map { Program.varve.help($0) } ?? Program.varve.help()))
+  case .version:
+    ThisProgram.exit(printed("\(Program.varve.name) \(Program.varve.version)\n"))
+  }
+} catch {
+  ThisProgram.exit(explained(error))
+}
+
+/// Runs a verb and answers the exit status.
+func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  switch invocation.verb {
+  case "mount": try mount(invocation)
+  case "umount": try unmount(invocation)
+  case "status": try showStatus(invocation)
+  case "chflags": try changeFlags(invocation)
+  case "chmod": try changeMode(invocation)
+  case "ls": try list(invocation)
+  default: throw UsageError("the verb is not there yet", verb: invocation.verb)
+  }
+}
+
+func printed(_ text: String) -> Int32 {
+  let console = Console("varve")
+  console.print(text)
+  return console.finish()
+}
+
+/// Says what is wrong with a command line, and where help is.
+func explained(_ error: UsageError) -> Int32 {
+  let name = (["varve"] + [error.verb].compactMap { $0 }).joined(separator: " ")
+  let console = Console(name)
+  console.complain(error.message)
+  if error.kind == .value { return 1 }
+  if let verb = error.verb.flatMap({ Program.varve.verb(named: $0) }) {
+    console.explain(Program.varve.usage(verb).joined(separator: "\n"))
+  }
+  console.explain("'varve help\(error.verb.map { " \($0)" } ?? "")' tells more.")
+  // mount(8) has its own numbers: 1 is what others call 2.
+  return error.verb == "mount" ? 1 : 2
+}

@@ -1,0 +1,222 @@
+// From words to options and operands. Words are bytes: a file name need not be UTF-8.
+
+/// One word of a command line.
+package typealias Word = [UInt8]
+
+/// A command line that cannot be understood, with the sentence for its author.
+package struct UsageError: Error, Equatable, Sendable {
+  /// What kind of mistake it is; help is worth mentioning for one of them only.
+  package enum Kind: Equatable, Sendable {
+    /// A verb, an option or the number of operands.
+    case form
+    /// An operand in its place that makes no sense: a flag or an account nobody knows.
+    case value
+  }
+
+  package let message: String
+  /// The verb whose help would explain it.
+  package let verb: String?
+  package let kind: Kind
+
+  package init(_ message: String, verb: String?, _ kind: Kind = .form) {
+    self.message = message
+    self.verb = verb
+    self.kind = kind
+  }
+}
+
+/// The options and operands given to a verb.
+package struct Invocation: Equatable, Sendable {
+  /// An option as it was given.
+  package struct Given: Equatable, Sendable {
+    package let option: Option
+    package let value: Word?
+  }
+
+  package let verb: String
+  /// In the order given.
+  package private(set) var given: [Given] = []
+  package fileprivate(set) var operands: [Word] = []
+
+  init(verb: String) {
+    self.verb = verb
+  }
+
+  fileprivate mutating func add(_ option: Option, _ value: Word? = nil) {
+    given.append(Given(option: option, value: value))
+  }
+
+  package func has(_ option: Option) -> Bool {
+    given.contains { $0.option == option }
+  }
+
+  package func count(_ option: Option) -> Int {
+    given.count { $0.option == option }
+  }
+
+  package func values(_ option: Option) -> [Word] {
+    given.compactMap { $0.option == option ? $0.value : nil }
+  }
+
+  /// The one given last, of options that overrule each other.
+  package func last(of options: [Option]) -> Option? {
+    given.last { options.contains($0.option) }?.option
+  }
+}
+
+/// What a command line asks for.
+package enum Request: Equatable, Sendable {
+  case run(Invocation)
+  /// Help about a verb, or about the whole program.
+  case help(String?)
+  case version
+}
+
+extension Program {
+  /// Understands the words after the program's name.
+  package func parse(_ words: [Word]) throws(UsageError) -> Request {
+    guard let first = words.first else { throw UsageError("what should be done?", verb: nil) }
+    switch text(first) {
+    case "--help", "-h": return .help(nil)
+    case "--version": return .version
+    case "help":
+      guard words.count > 1 else { return .help(nil) }
+      return .help(try knownVerb(words[1]).name)
+    default: return try knownVerb(first).parse(Array(words.dropFirst()))
+    }
+  }
+
+  private func knownVerb(_ word: Word) throws(UsageError) -> Verb {
+    let name = text(word)
+    if let verb = verb(named: name) { return verb }
+    if name.hasPrefix("-") { throw UsageError("unknown option '\(name)'", verb: nil) }
+    let hint = suggestion(for: name, among: verbs.map(\.name) + ["help"])
+    throw UsageError("unknown verb '\(name)'" + hint, verb: nil)
+  }
+}
+
+extension Verb {
+  /// Understands the words after the verb.
+  package func parse(_ words: [Word]) throws(UsageError) -> Request {
+    var invocation = Invocation(verb: name)
+    var position = 0
+    while position < words.count {
+      let word = words[position]
+      position += 1
+      if word == Word("--".utf8) {
+        invocation.operands += words[position...]
+        break
+      }
+      if !isOption(word) {
+        invocation.operands.append(word)
+        guard order != .anywhere else { continue }
+        invocation.operands += words[position...]
+        break
+      }
+      if word == Word("--help".utf8) { return .help(name) }
+      let following = position < words.count ? words[position] : nil
+      let tookFollowing =
+        if word[1] == UInt8(ascii: "-") {
+          try parseLong(word, following, into: &invocation)
+        } else {
+          try parseCluster(word, following, into: &invocation)
+        }
+      if tookFollowing { position += 1 }
+    }
+    try checkOperands(invocation.operands)
+    return .run(invocation)
+  }
+
+  private func isOption(_ word: Word) -> Bool {
+    guard word.count > 1, word[0] == UInt8(ascii: "-") else { return false }
+    if case .beforeOperands(let dashed) = order, dashed.utf8.contains(word[1]) { return false }
+    return true
+  }
+
+  /// Reads `--word`, `--word=value` or `--word value`; answers whether the following word was the value.
+  private func parseLong(
+    _ word: Word, _ following: Word?, into invocation: inout Invocation
+  ) throws(UsageError) -> Bool {
+    let parts = word.dropFirst(2).split(
+      separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+    let name = text(Word(parts[0]))
+    guard let option = options.first(where: { $0.word == name }) else {
+      let hint = suggestion(for: name, among: options.compactMap(\.word) + ["help"], prefix: "--")
+      throw UsageError("unknown option '--\(name)'" + hint, verb: self.name)
+    }
+    guard let value = option.value else {
+      guard parts.count == 1 else {
+        throw UsageError("option '--\(name)' takes no value", verb: self.name)
+      }
+      invocation.add(option)
+      return false
+    }
+    if parts.count == 2 {
+      invocation.add(option, Word(parts[1]))
+      return false
+    }
+    guard let following else {
+      throw UsageError("option '--\(name)' needs a value: \(value.name)", verb: self.name)
+    }
+    invocation.add(option, following)
+    return true
+  }
+
+  /// Reads `-abc`, `-ovalue` or `-o value`; answers whether the following word was the value.
+  private func parseCluster(
+    _ word: Word, _ following: Word?, into invocation: inout Invocation
+  ) throws(UsageError) -> Bool {
+    for position in word.indices.dropFirst() {
+      let letter = Unicode.Scalar(word[position])
+      guard let option = options.first(where: { $0.letter == letter }) else {
+        throw UsageError(unknown(letter, in: word), verb: name)
+      }
+      guard let value = option.value else {
+        invocation.add(option)
+        continue
+      }
+      if position + 1 < word.count {
+        invocation.add(option, Word(word[(position + 1)...]))
+        return false
+      }
+      guard let following else {
+        throw UsageError("option '-\(letter)' needs a value: \(value.name)", verb: name)
+      }
+      invocation.add(option, following)
+      return true
+    }
+    return false
+  }
+
+  private func unknown(_ letter: Unicode.Scalar, in word: Word) -> String {
+    let whole = text(Word(word.dropFirst()))
+    if whole.count > 1, options.contains(where: { $0.word == whole }) {
+      return "unknown option '-\(whole)'; did you mean '--\(whole)'?"
+    }
+    // A byte above 127 is a piece of a character and means nothing alone.
+    return letter.isASCII ? "unknown option '-\(letter)'" : "unknown option '-\(whole)'"
+  }
+
+  private func checkOperands(_ words: [Word]) throws(UsageError) {
+    var available = words.count
+    var isOpen = false
+    for operand in operands {
+      switch operand.count {
+      case .one, .oneOrMore:
+        guard available > 0 else { throw UsageError("\(operand.name) is missing", verb: name) }
+        available -= 1
+        if operand.count == .oneOrMore { isOpen = true }
+      case .optional: available = max(0, available - 1)
+      case .any: isOpen = true
+      }
+    }
+    if available > 0, !isOpen {
+      throw UsageError("one word too many: '\(text(words[words.count - available]))'", verb: name)
+    }
+  }
+}
+
+/// The word for a message; bytes that are not UTF-8 show as U+FFFD.
+private func text(_ word: Word) -> String {
+  String(decoding: word, as: UTF8.self)
+}

@@ -1,0 +1,38 @@
+// "Did you mean": the known word nearest to an unknown one.
+
+/// Ends a message with the nearest known word, or with nothing.
+///
+/// Package code outside the parser uses it for keywords of its own.
+package func suggestion(for word: String, among known: [String], prefix: String = "") -> String {
+  guard let nearest = nearest(to: word, among: known) else { return "" }
+  return "; did you mean '\(prefix)\(nearest)'?"
+}
+
+/// The known word that fewest slips of the finger lead to; nil if none is near.
+package func nearest(to word: String, among known: [String]) -> String? {
+  let limit = max(1, min(word.count, 8) / 3)
+  let ranked = known.map { (word: $0, distance: slips(from: word, to: $0)) }
+  guard let best = ranked.min(by: { $0.distance < $1.distance }), best.distance <= limit else { return nil }
+  return best.word
+}
+
+/// How many letters must be added, left out, replaced or swapped with their neighbour.
+func slips(from first: String, to second: String) -> Int {
+  let first = Array(first.utf8.prefix(64))
+  let second = Array(second.utf8.prefix(64))
+  var beforeLast: [Int] = []
+  var last = Array(0...second.count)
+  for (row, letter) in first.enumerated() {
+    var current = [row + 1]
+    for (column, other) in second.enumerated() {
+      var best = min(current[column] + 1, last[column + 1] + 1, last[column] + (letter == other ? 0 : 1))
+      if row > 0, column > 0, letter == second[column - 1], first[row - 1] == other {
+        best = min(best, beforeLast[column - 1] + 1)
+      }
+      current.append(best)
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[second.count]
+}

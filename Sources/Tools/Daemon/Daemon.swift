@@ -1,0 +1,84 @@
+// varved: opens the volume, mounts it, says that it is ready, serves until it is unmounted.
+
+import FUSEDoor
+import LayeredVolume
+import LinuxFiles
+import LinuxPrograms
+
+@main
+enum Daemon {
+  static func main() {
+    let arguments: DaemonArguments
+    do throws(ArgumentFailure) {
+      arguments = try DaemonArguments(Array(CommandLine.arguments.dropFirst()))
+    } catch {
+      StandardError.write("varved: \(error.message)\n\(DaemonArguments.usage)")
+      ThisProgram.exit(1)
+    }
+    if arguments.wantsHelp { return answer(DaemonArguments.usage) }
+    if arguments.wantsVersion { return answer("varved \(Version.text)\n") }
+    let waiting = Waiting(arguments.readyDescriptor)
+    do {
+      try run(arguments, waiting)
+    } catch let failure as ArgumentFailure {
+      waiting.refuse(1, failure.message)
+    } catch let failure as MountFailure {
+      waiting.refuse(failure.exitCode, failure.sentence)
+    } catch let failure as VolumeFailure {
+      waiting.refuse(32, failure.message)
+    } catch {
+      waiting.refuse(32, "'\(arguments.source)' cannot be mounted: \(error)")
+    }
+  }
+
+  private static func answer(_ text: String) {
+    // Whoever asked may have gone.
+    try? StandardStream.output.write(Array(text.utf8))
+  }
+
+  private static func run(_ arguments: DaemonArguments, _ waiting: Waiting) throws {
+    let words = try MountWords(arguments.options, source: arguments.source)
+    let nesting = try NestedGroups.load()
+    // The callers' own masks are in the modes they send.
+    ResourceLimits.setCreationMask(0)
+    if CurrentProcess.isRoot { try ThreadIdentity.keepCapabilities() }
+    // Before any thread exists: threads inherit what is blocked, and only one waits for signals.
+    StopSignals.block()
+    let volume = try Volume(upper: words.upper, options: words.volume, groupNesting: nesting)
+    let session = try Session(volume: volume, mountPoint: arguments.mountPoint, options: words.kernel)
+    _ = try PlainThread(name: "signals") {
+      while true {
+        StopSignals.wait()
+        // Nothing is lost either way: what was acknowledged is in the backing files.
+        do throws(Errno) { try session.requestUnmount() } catch { try? session.requestUnmount(lazily: true) }
+      }
+    }
+    try session.serve { waiting.ready(logsToSystem: !words.isForeground) }
+  }
+}
+
+/// Whoever started the daemon and waits for the word that the mount is ready.
+private struct Waiting {
+  private let descriptor: SharedDescriptor?
+
+  init(_ number: Int32?) {
+    descriptor = number.map { SharedDescriptor(Descriptor(adopting: $0)) }
+  }
+
+  func ready(logsToSystem: Bool) {
+    say("ok\n")
+    if logsToSystem { Log.goToSystem() }
+  }
+
+  func refuse(_ status: Int32, _ message: String) -> Never {
+    if descriptor == nil { StandardError.write("varved: \(message)\n") }
+    say("error \(status) \(message)\n")
+    ThisProgram.exit(status)
+  }
+
+  /// Nobody may wait any more; that is no reason to stop serving.
+  private func say(_ line: String) {
+    guard let descriptor else { return }
+    try? descriptor.descriptor.writeToStream(Array(line.utf8))
+  }
+}

@@ -1,0 +1,149 @@
+// The modes people type: `644`, `u+rwX,g-w,o=`.
+
+/// A change of the mode bits, read once and applied to many files.
+package struct FileModeChange: Equatable, Sendable {
+  private enum Operator: Equatable {
+    case add
+    case remove
+    case assign
+  }
+
+  /// What stands right of an operator.
+  private struct Permissions: Equatable {
+    /// Bits in all three classes; `class` masks them.
+    var bits: UInt32 = 0
+    /// `X`: execute, if the file is a directory or somebody may execute it.
+    var conditionalExecute = false
+    /// `u`, `g`, `o`: the permissions that class has, as a shift of the mode.
+    var copiedFrom: [UInt32] = []
+  }
+
+  private struct Step: Equatable {
+    /// The bits of the classes named; nil if none was named, so that the umask counts.
+    let affected: UInt32?
+    let `operator`: Operator
+    let permissions: Permissions
+  }
+
+  private let absolute: UInt32?
+  private let steps: [Step]
+
+  /// Reads a mode; nil if it is none.
+  package init?(_ text: [UInt8]) {
+    guard let first = text.first else { return nil }
+    if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
+      guard let number = UInt32(String(decoding: text, as: UTF8.self), radix: 8), number <= 0o7777 else {
+        return nil
+      }
+      absolute = number
+      steps = []
+      return
+    }
+    var all: [Step] = []
+    for clause in text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+      guard let steps = FileModeChange.steps(clause) else { return nil }
+      all += steps
+    }
+    absolute = nil
+    steps = all
+  }
+
+  /// The twelve mode bits of a file that had `mode`.
+  ///
+  /// The umask counts for a clause that names no class: `+w` under 022 is `u+w`.
+  package func applied(to mode: UInt32, isDirectory: Bool, umask: UInt32) -> UInt32 {
+    if let absolute { return absolute }
+    var result = mode & 0o7777
+    for step in steps {
+      var bits = step.permissions.bits
+      if step.permissions.conditionalExecute, isDirectory || mode & 0o111 != 0 { bits |= 0o111 }
+      for shift in step.permissions.copiedFrom {
+        let copied = result >> shift & 0o7
+        bits |= copied << 6 | copied << 3 | copied
+      }
+      bits &= step.affected ?? ~umask
+      switch step.operator {
+      case .add: result |= bits
+      case .remove: result &= ~bits
+      case .assign: result = result & ~(step.affected ?? 0o7777) | bits
+      }
+    }
+    return result & 0o7777
+  }
+
+  private static func steps(_ clause: ArraySlice<UInt8>) -> [Step]? {
+    var rest = clause
+    var affected: UInt32?
+    while let letter = rest.first, let bits = classBits(letter) {
+      affected = (affected ?? 0) | bits
+      rest.removeFirst()
+    }
+    var steps: [Step] = []
+    while let letter = rest.popFirst() {
+      guard let `operator` = operation(letter) else { return nil }
+      var permissions = Permissions()
+      while let letter = rest.first, operation(letter) == nil {
+        guard add(letter, to: &permissions) else { return nil }
+        rest.removeFirst()
+      }
+      steps.append(Step(affected: affected, operator: `operator`, permissions: permissions))
+    }
+    return steps.isEmpty ? nil : steps
+  }
+
+  private static func classBits(_ letter: UInt8) -> UInt32? {
+    switch letter {
+    case UInt8(ascii: "u"): 0o4700
+    case UInt8(ascii: "g"): 0o2070
+    case UInt8(ascii: "o"): 0o1007
+    case UInt8(ascii: "a"): 0o7777
+    default: nil
+    }
+  }
+
+  private static func operation(_ letter: UInt8) -> Operator? {
+    switch letter {
+    case UInt8(ascii: "+"): .add
+    case UInt8(ascii: "-"): .remove
+    case UInt8(ascii: "="): .assign
+    default: nil
+    }
+  }
+
+  private static func add(_ letter: UInt8, to permissions: inout Permissions) -> Bool {
+    switch letter {
+    case UInt8(ascii: "r"): permissions.bits |= 0o444
+    case UInt8(ascii: "w"): permissions.bits |= 0o222
+    case UInt8(ascii: "x"): permissions.bits |= 0o111
+    case UInt8(ascii: "X"): permissions.conditionalExecute = true
+    case UInt8(ascii: "s"): permissions.bits |= 0o6000
+    case UInt8(ascii: "t"): permissions.bits |= 0o1000
+    case UInt8(ascii: "u"): permissions.copiedFrom.append(6)
+    case UInt8(ascii: "g"): permissions.copiedFrom.append(3)
+    case UInt8(ascii: "o"): permissions.copiedFrom.append(0)
+    default: return false
+    }
+    return true
+  }
+}
+
+/// The ten letters `ls -l` shows for a mode, type included: `drwxr-sr-t`.
+package func modeText(_ mode: UInt32) -> String {
+  let kind: Character =
+    switch mode & 0o170000 {
+    case 0o040000: "d"
+    case 0o120000: "l"
+    case 0o060000: "b"
+    case 0o020000: "c"
+    case 0o010000: "p"
+    case 0o140000: "s"
+    case 0o100000: "-"
+    default: "?"
+    }
+  let letters: [Character] = ["r", "w", "x"]
+  var text = [kind] + (0..<9).map { mode & (0o400 >> UInt32($0)) != 0 ? letters[$0 % 3] : "-" }
+  if mode & 0o4000 != 0 { text[3] = mode & 0o100 != 0 ? "s" : "S" }
+  if mode & 0o2000 != 0 { text[6] = mode & 0o010 != 0 ? "s" : "S" }
+  if mode & 0o1000 != 0 { text[9] = mode & 0o001 != 0 ? "t" : "T" }
+  return String(text)
+}

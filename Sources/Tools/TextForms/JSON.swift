@@ -1,0 +1,95 @@
+// JSON, small: what `--json` prints and what the daemon's status file holds.
+
+/// A JSON value; objects keep the order of their members.
+package indirect enum JSON: Equatable, Sendable {
+  package struct Member: Equatable, Sendable {
+    package let name: String
+    package let value: JSON
+
+    package init(_ name: String, _ value: JSON) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  case null
+  case bool(Bool)
+  /// A number, in the digits it was written with: no size is lost to rounding.
+  case number(String)
+  case string(String)
+  case array([JSON])
+  case object([Member])
+
+  package static func number(_ value: some BinaryInteger) -> JSON {
+    .number("\(value)")
+  }
+
+  /// The value of a member.
+  package subscript(_ name: String) -> JSON? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { $0.name == name }?.value
+  }
+
+  package var string: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  package var integer: Int? {
+    if case .number(let digits) = self { Int(digits) } else { nil }
+  }
+
+  /// The value on one line.
+  package var text: String {
+    switch self {
+    case .null: "null"
+    case .bool(let value): value ? "true" : "false"
+    case .number(let digits): digits
+    case .string(let text): JSON.quoted(text)
+    case .array(let values): "[" + values.map(\.text).joined(separator: ", ") + "]"
+    case .object(let members):
+      "{" + members.map { JSON.quoted($0.name) + ": " + $0.value.text }.joined(separator: ", ") + "}"
+    }
+  }
+
+  /// The value with one member or element a line.
+  package func indentedText(_ depth: Int = 0) -> String {
+    let outer = String(repeating: "  ", count: depth)
+    let inner = outer + "  "
+    switch self {
+    case .array(let values) where !values.isEmpty:
+      let lines = values.map { inner + $0.indentedText(depth + 1) }
+      return "[\n" + lines.joined(separator: ",\n") + "\n\(outer)]"
+    case .object(let members) where !members.isEmpty:
+      let lines = members.map { inner + JSON.quoted($0.name) + ": " + $0.value.indentedText(depth + 1) }
+      return "{\n" + lines.joined(separator: ",\n") + "\n\(outer)}"
+    default: return text
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\t": result += "\\t"
+      case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}":
+        let digits = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+}
+
+extension JSON {
+  /// The members that name a file: its name as text and, if that is not faithful, its bytes in hexadecimal.
+  package static func nameMembers(_ key: String, _ bytes: [UInt8]) -> [Member] {
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard !text.utf8.elementsEqual(bytes) else { return [Member(key, .string(text))] }
+    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return [Member(key, .string(text)), Member(key + "Bytes", .string(digits))]
+  }
+}

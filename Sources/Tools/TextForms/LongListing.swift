@@ -1,0 +1,118 @@
+// The long form of `ls`, as macOS prints it, from plain values.
+
+/// What the long form shows of one item.
+package struct ListedItem: Equatable, Sendable {
+  /// An extended attribute of the item.
+  package struct Attribute: Equatable, Sendable {
+    package let name: [UInt8]
+    package let size: Int
+
+    package init(name: [UInt8], size: Int) {
+      self.name = name
+      self.size = size
+    }
+  }
+
+  package var name: [UInt8]
+  package var mode: UInt32 = 0
+  package var inode: UInt64 = 0
+  package var links: UInt64 = 0
+  package var owner: String = ""
+  package var group: String = ""
+  /// The keywords of the flags, with commas; empty: none.
+  package var flags: String = ""
+  /// The size, or the numbers of a device.
+  package var size: String = ""
+  package var date: String = ""
+  package var linkTarget: [UInt8]?
+  /// The size on disk, in blocks of 512 bytes.
+  package var blocks: UInt64 = 0
+  package var attributes: [Attribute] = []
+  /// The entries of the access list, without their numbers.
+  package var entries: [String] = []
+
+  package init(name: [UInt8]) {
+    self.name = name
+  }
+
+  /// What follows the mode: attributes hide the mark of an access list, as on macOS.
+  var mark: String {
+    attributes.isEmpty ? entries.isEmpty ? " " : "+" : "@"
+  }
+}
+
+/// How the long form is printed.
+package struct LongListing: Sendable {
+  package var showsInodes = false
+  package var showsFlags = false
+  package var showsAttributes = false
+  package var showsEntries = false
+  /// Control characters in names become question marks, so that a name cannot steer the terminal.
+  package var isForTerminal = false
+
+  package init() {}
+
+  /// The lines for items that are listed together: their columns are of one width.
+  package func lines(_ items: [ListedItem]) -> [UInt8] {
+    let links = width(items) { String($0.links) }
+    let owners = width(items, \.owner)
+    let groups = width(items, \.group)
+    let flags = width(items) { flagText($0) }
+    let sizes = width(items, \.size)
+    let inodes = width(items) { String($0.inode) }
+    var text: [UInt8] = []
+    for item in items {
+      var line = showsInodes ? right(String(item.inode), inodes) + " " : ""
+      line += modeText(item.mode) + item.mark + " " + right(String(item.links), links)
+      line += " " + left(item.owner, owners) + "  " + left(item.group, groups) + "  "
+      if showsFlags { line += left(flagText(item), flags) + " " }
+      line += right(item.size, sizes) + " " + item.date + " "
+      text += line.utf8
+      text += shown(item.name)
+      if let target = item.linkTarget { text += Array(" -> ".utf8) + shown(target) }
+      text.append(UInt8(ascii: "\n"))
+      text += details(item)
+    }
+    return text
+  }
+
+  /// The line above a directory's items.
+  package func total(_ items: [ListedItem]) -> String {
+    "total \(items.reduce(0) { $0 &+ $1.blocks })\n"
+  }
+
+  /// A name as it may be printed.
+  package func shown(_ name: [UInt8]) -> [UInt8] {
+    guard isForTerminal else { return name }
+    return name.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
+  }
+
+  private func details(_ item: ListedItem) -> [UInt8] {
+    var text: [UInt8] = []
+    if showsAttributes {
+      for attribute in item.attributes {
+        text += Array("\t".utf8) + shown(attribute.name) + Array("\t\(attribute.size)\n".utf8)
+      }
+    }
+    if showsEntries {
+      for (number, entry) in item.entries.enumerated() { text += Array(" \(number): \(entry)\n".utf8) }
+    }
+    return text
+  }
+
+  private func flagText(_ item: ListedItem) -> String {
+    item.flags.isEmpty ? "-" : item.flags
+  }
+
+  private func width(_ items: [ListedItem], _ column: (ListedItem) -> String) -> Int {
+    items.reduce(0) { max($0, column($1).count) }
+  }
+}
+
+private func left(_ text: String, _ width: Int) -> String {
+  text + String(repeating: " ", count: max(0, width - text.count))
+}
+
+private func right(_ text: String, _ width: Int) -> String {
+  String(repeating: " ", count: max(0, width - text.count)) + text
+}

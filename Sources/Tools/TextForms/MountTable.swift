@@ -1,0 +1,77 @@
+// The lines of /proc/self/mountinfo.
+
+/// One mounted file system.
+package struct MountedVolume: Equatable, Sendable {
+  package let mountPoint: [UInt8]
+  /// `fuse.varve` for ours.
+  package let type: String
+  package let source: [UInt8]
+  /// As the kernel shows them: `rw,nosuid,nodev,relatime`.
+  package let options: String
+
+  /// The type under which our mounts are shown.
+  package static let ownType = "fuse.varve"
+
+  package var isOurs: Bool { type == MountedVolume.ownType }
+
+  /// Reads one line; nil if it is not a line of that file.
+  ///
+  ///     36 35 0:98 / /mnt/team rw,nosuid shared:1 - fuse.varve /srv/team rw,user_id=0
+  package init?(line: some Collection<UInt8>) {
+    let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    // Any number of optional fields stands before the dash.
+    guard words.count > 6, let dash = words[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }),
+      dash + 2 < words.count
+    else { return nil }
+    mountPoint = MountedVolume.unescaped(words[4])
+    options = String(decoding: words[5], as: UTF8.self)
+    type = String(decoding: MountedVolume.unescaped(words[dash + 1]), as: UTF8.self)
+    source = MountedVolume.unescaped(words[dash + 2])
+  }
+
+  /// Every mount of the table, in the order of mounting.
+  package static func table(_ text: [UInt8]) -> [MountedVolume] {
+    text.split(separator: UInt8(ascii: "\n")).compactMap { MountedVolume(line: $0) }
+  }
+
+  /// The mount that serves `path`, which is absolute and free of links: the longest mount point above it.
+  ///
+  /// Of mounts on the same point the last is on top.
+  package static func serving(_ path: [UInt8], in table: [MountedVolume]) -> MountedVolume? {
+    var best: MountedVolume?
+    for mount in table where mount.contains(path) {
+      if let best, best.mountPoint.count > mount.mountPoint.count { continue }
+      best = mount
+    }
+    return best
+  }
+
+  private func contains(_ path: [UInt8]) -> Bool {
+    guard mountPoint != [UInt8(ascii: "/")] else { return true }
+    guard path.starts(with: mountPoint) else { return false }
+    return path.count == mountPoint.count || path[mountPoint.count] == UInt8(ascii: "/")
+  }
+
+  /// The kernel writes blank, tab, newline and backslash as `\040` and so on.
+  private static func unescaped(_ word: some Collection<UInt8>) -> [UInt8] {
+    let word = Array(word)
+    var result: [UInt8] = []
+    var position = 0
+    while position < word.count {
+      if word[position] == UInt8(ascii: "\\"), position + 3 < word.count,
+        let byte = octal(word[(position + 1)...(position + 3)])
+      {
+        result.append(byte)
+        position += 4
+      } else {
+        result.append(word[position])
+        position += 1
+      }
+    }
+    return result
+  }
+
+  private static func octal(_ digits: ArraySlice<UInt8>) -> UInt8? {
+    UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
+  }
+}

@@ -1,0 +1,89 @@
+// The verbs that look at and change files: chflags, chmod, ls.
+
+package import Arguments
+
+private let walkSynopsis = "[-R [-H | -L | -P]]"
+
+extension Verb {
+  package static let chflags = Verb(
+    "chflags", "change file flags",
+    order: .beforeOperands(dashed: ""),
+    options: [
+      .force, .actOnLinks, .listChanges, .oneFileSystem, .recursive, .followNamed, .followAll, .followNone,
+    ],
+    operands: [
+      Operand(
+        "FLAGS", .one, .words(flagWords),
+        "keywords with commas between them, 'no' in front to clear one, or an octal number for all flags"),
+      Operand("PATH", .oneOrMore, .path, "files and directories on a Varve volume"),
+    ],
+    forms: ["[-fhvx] \(walkSynopsis) FLAGS PATH..."],
+    discussion: [
+      "Keywords: \(flagWords.joined(separator: ", ")). 'dump' clears nodump.",
+      "The flags of the system (arch, schg, sappnd, sunlnk) belong to root; the others to the owner, and to "
+        + "whoever holds the right writesecurity. With -R a directory is changed after what it holds.",
+    ],
+    examples: [
+      Example("varve chflags uchg contract.pdf", "Nobody can change it until the flag is cleared."),
+      Example("varve chflags -R nouchg,hidden drafts", "Unlock and hide a tree."),
+    ])
+
+  /// The keywords in the order in which they are printed.
+  package static let flagWords = [
+    "sappnd", "arch", "schg", "restricted", "sunlnk", "uappnd", "uchg", "nodump", "opaque", "hidden",
+    "compressed", "datavault", "dataless",
+  ]
+
+  package static let chmod = Verb(
+    "chmod", "change modes and access lists",
+    // Modes such as -w, and -a, begin with a dash without being options.
+    order: .beforeOperands(dashed: "arwxXstugo"),
+    options: [
+      .force, .actOnLinks, .listChanges, .recursive, .followNamed, .followAll, .followNone,
+      .removeList, .replaceList, .checkOrder, .dropInherited, .adoptInherited,
+    ],
+    operands: [
+      Operand("MODE", .any, .text, "octal, or symbolic as in u+rwX,go-w"),
+      Operand("ENTRY", .any, .text, "[user:|group:]NAME allow|deny RIGHT,... (in quotes: one word)"),
+      Operand("N", .any, .number, "the number of an entry, from 0, as 'varve ls -le' prints it"),
+      Operand("PATH", .oneOrMore, .path, "files and directories on a Varve volume"),
+    ],
+    forms: [
+      "[-fhv] \(walkSynopsis) MODE PATH...",
+      "[-fhv] \(walkSynopsis) +a | +ai | -a ENTRY PATH...",
+      "[-fhv] \(walkSynopsis) +a# | +ai# | =a# N ENTRY PATH...",
+      "[-fhv] \(walkSynopsis) -a# N PATH...",
+      "[-fhv] \(walkSynopsis) -N | -E | -C | -I | -i PATH...",
+    ],
+    discussion: [
+      "+a adds an entry at its canonical place, +a# as entry N, -a takes rights away, -a# removes entry N, "
+        + "=a# replaces it; +ai and +ai# mark the entry as inherited.",
+      "Rights: read, write, execute, append, delete, readattr, writeattr, readextattr, writeextattr, "
+        + "readsecurity, writesecurity, chown; of directories: list, add_file, search, add_subdirectory, "
+        + "delete_child. Inheritance: file_inherit, directory_inherit, limit_inherit, only_inherit.",
+    ],
+    examples: [
+      Example(
+        "varve chmod -R +a \"group:staff allow list,search,file_inherit,directory_inherit\" /srv/team",
+        "Let the group in, now and in what is made later."),
+      Example("varve chmod -a# 0 report.txt", "Remove the first entry."),
+      Example("varve chmod u=rw,go= diary.txt", "Set the mode."),
+    ])
+
+  package static let ls = Verb(
+    "ls", "list files with flags, access lists and extended attributes",
+    options: [
+      .long, .entries, .flags, .attributes, .all, .almostAll, .directory, .oneColumn, .recursive,
+      .numeric, .humanSizes, .inodes, .reverse, .bySize, .byTime, .fullTime, .followNamed, .followAll,
+      .followNone, .displayNames, .json,
+    ],
+    operands: [Operand("PATH", .any, .path, "what to list; the working directory if nothing is named")],
+    discussion: [
+      "After the mode stands @ if the item has extended attributes, else + if it has an access list. Names "
+        + "are sorted by their bytes; the size on disk is counted in blocks of 512 bytes."
+    ],
+    examples: [
+      Example("varve ls -le shared", "The long form, with the entries of access lists."),
+      Example("varve ls -lOd contract.pdf", "The flags of one file."),
+    ])
+}

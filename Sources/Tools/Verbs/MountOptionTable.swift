@@ -1,0 +1,78 @@
+// The options of a mount: for help, for `-s`, and for a check without mounting.
+
+import Arguments
+
+/// One option that a mount understands.
+package struct MountOptionEntry: Equatable, Sendable {
+  package let name: String
+  /// The name of its value; nil for a bare word.
+  package let value: String?
+
+  fileprivate init(_ name: String, _ value: String? = nil) {
+    self.name = name
+    self.value = value
+  }
+
+  /// As help shows it: `ro` or `securelevel=N`.
+  package var synopsis: String {
+    value.map { "\(name)=\($0)" } ?? name
+  }
+}
+
+/// What may follow `-o`.
+package enum MountOptionTable {
+  /// The words of mount(8) that are taken from everybody.
+  package static let common: [MountOptionEntry] =
+    [
+      "ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "atime", "noatime", "relatime",
+      "norelatime", "strictatime", "nostrictatime", "lazytime", "nolazytime", "diratime", "nodiratime",
+      "sync", "async", "dirsync", "defaults", "auto", "noauto", "nouser", "users", "owner", "group", "nofail",
+      "_netdev", "remount", "silent", "loud", "iversion", "noiversion", "mand", "nomand",
+    ].map { MountOptionEntry($0) } + [MountOptionEntry("user", "NAME"), MountOptionEntry("comment", "TEXT")]
+
+  /// The words of ours.
+  package static let own: [MountOptionEntry] = [
+    MountOptionEntry("allow_other"),
+    MountOptionEntry("lower", "A:B"),
+    MountOptionEntry("lowerdir", "A:B"),
+    MountOptionEntry("upperdir", "DIR"),
+    MountOptionEntry("workdir", "DIR"),
+    MountOptionEntry("acl"),
+    MountOptionEntry("noacl"),
+    MountOptionEntry("noowners"),
+    MountOptionEntry("securelevel", "N"),
+    MountOptionEntry("suiddir"),
+    MountOptionEntry("admin_group", "GROUP"),
+    MountOptionEntry("chattr", "system|user"),
+    MountOptionEntry("groups", "process|nss"),
+    MountOptionEntry("cache", "shared|exclusive|none"),
+    MountOptionEntry("view", "display"),
+    MountOptionEntry("lang", "LANGUAGE"),
+    MountOptionEntry("keyfile", "SOURCE"),
+    MountOptionEntry("interop", "overlay"),
+    MountOptionEntry("audit", "FILE|journal"),
+    MountOptionEntry("passthrough", "auto|off"),
+    MountOptionEntry("threads", "N"),
+    MountOptionEntry("fsname", "TEXT"),
+    MountOptionEntry("nomagic"),
+    MountOptionEntry("debug"),
+    MountOptionEntry("foreground"),
+  ]
+
+  package static var all: [MountOptionEntry] {
+    [MountOptionEntry("ro"), MountOptionEntry("noexec"), MountOptionEntry("noatime")] + own
+  }
+
+  /// Whether an option of this name is understood.
+  ///
+  /// `user` comes with and without a value; `x-` words are for others; `no_FEATURE` switches a kernel feature off.
+  package static func isKnown(_ name: String) -> Bool {
+    if name.hasPrefix("x-") || name.hasPrefix("X-") || name.hasPrefix("no_") { return true }
+    return (common + own).contains { $0.name == name }
+  }
+
+  /// The sentence about an option nobody knows.
+  package static func complaint(_ name: String) -> String {
+    "unknown mount option '\(name)'" + suggestion(for: name, among: (common + own).map(\.name))
+  }
+}

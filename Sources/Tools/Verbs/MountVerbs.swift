@@ -1,0 +1,39 @@
+// The verbs for the life of a mount: mount, umount, status.
+
+package import Arguments
+
+extension Verb {
+  package static let mount = Verb(
+    "mount", "mount a volume",
+    options: [.mountOptions, .checkOnly, .foreground, .sloppy, .noTable, .verbose],
+    operands: [
+      Operand("SOURCE", .one, .directory, "the directory that keeps the files (the upper directory)"),
+      Operand("DIR", .one, .directory, "where the volume appears"),
+    ],
+    discussion: [
+      "Returns when the volume can be used. Status: 0 mounted, 1 wrong usage, 2 system error, 32 the mount "
+        + "failed, as mount(8) has it.",
+      "Options: " + MountOptionTable.all.map(\.synopsis).joined(separator: ", ") + ".",
+    ],
+    examples: [
+      Example("varve mount /srv/team /mnt/team", "Mount a directory."),
+      Example("varve mount -o ro,lower=/srv/base /srv/mine /mnt/merged", "With a layer below, read-only."),
+    ])
+
+  package static let umount = Verb(
+    "umount", "unmount a volume, and wait until its daemon is done",
+    options: [.lazy, .verbose],
+    operands: [Operand("DIR", .one, .directory, "the mount point")],
+    examples: [
+      Example("varve umount /mnt/team", "When it returns, the directory is safe to copy or mount again.")
+    ])
+
+  package static let status = Verb(
+    "status", "show mounted volumes, or what is in force on one",
+    options: [.json],
+    operands: [Operand("DIR", .optional, .path, "anything on a volume; without it, all volumes are listed")],
+    examples: [
+      Example("varve status", "List the mounted volumes."),
+      Example("varve status --json /mnt/team", "Everything the daemon tells about one, for a script."),
+    ])
+}

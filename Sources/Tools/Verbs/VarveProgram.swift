@@ -1,0 +1,18 @@
+// The program as a whole.
+
+package import Arguments
+
+extension Program {
+  package static let varve = Program(
+    "varve", version: "0.1.0", "file system with macOS flags and access lists",
+    verbs: [.mount, .umount, .status, .chflags, .chmod, .ls],
+    discussion: [
+      "A Varve volume is a directory mounted again, with the file flags and access lists of macOS enforced "
+        + "for every program."
+    ],
+    examples: [
+      Example("varve mount /srv/team /mnt/team", "Mount a directory."),
+      Example("varve chmod +a \"everyone deny delete\" /mnt/team/plan.txt", "Nobody may delete it."),
+      Example("varve ls -le /mnt/team", "See who may do what."),
+    ])
+}

@@ -1,0 +1,128 @@
+// From a node to its object: by directory and name, or by a descriptor that is held.
+
+import LinuxFiles
+import Synchronization
+
+/// How an object is reached for one request.
+///
+/// Whatever is found there is compared with the node's identity before anything is believed or done.
+enum Reach {
+  case named(SharedDescriptor, [UInt8])
+  case held(SharedDescriptor)
+}
+
+/// Finds the way to objects. Never follows a link and never leaves the tree of the root.
+struct Resolver: Sendable {
+  let root: Node
+  let rootDescriptor: SharedDescriptor
+  let directories: DirectoryCache
+
+  /// The way to a node.
+  func reach(_ node: Node) throws(Errno) -> Reach {
+    if node.id == root.id { return .held(rootDescriptor) }
+    if let held = held(node) { return .held(held) }
+    let place = node.place.withLock { $0 }
+    guard let parent = place.parent else { throw .stale }
+    return .named(try directory(parent), place.name)
+  }
+
+  /// A descriptor that leads to an object which lost its name.
+  private func held(_ node: Node) -> SharedDescriptor? {
+    node.existingAttachment?.state.withLock { state in
+      guard state.pin != nil else { return nil }
+      return state.openFiles.first?.descriptor ?? state.pin
+    }
+  }
+
+  /// A directory to reach children by.
+  ///
+  /// A miss goes up to the nearest directory that is open and down again, one component at a time, each
+  /// compared with the node it should be.
+  func directory(_ node: Node) throws(Errno) -> SharedDescriptor {
+    if node.id == root.id { return rootDescriptor }
+    guard node.isDirectory else { throw .notDirectory }
+    var missing: [Node] = []
+    var current = node
+    var descriptor = openDirectory(current)
+    while descriptor == nil {
+      missing.append(current)
+      guard missing.count <= Resolver.deepest else { throw .tooManySymbolicLinks }
+      guard let parent = current.place.withLock({ $0.parent }) else { throw .stale }
+      current = parent
+      descriptor = current.id == root.id ? rootDescriptor : openDirectory(current)
+    }
+    guard var descriptor else { throw .stale }
+    for node in missing.reversed() {
+      descriptor = try descend(from: descriptor, to: node)
+    }
+    return descriptor
+  }
+
+  /// More levels than PATH_MAX has room for.
+  private static let deepest = 4096
+
+  private func openDirectory(_ node: Node) -> SharedDescriptor? {
+    guard let attachment = node.existingAttachment else { return nil }
+    let descriptor = attachment.state.withLock { $0.directory ?? $0.pin }
+    if descriptor != nil { attachment.wasUsed.store(true, ordering: .relaxed) }
+    return descriptor
+  }
+
+  private func descend(from parent: SharedDescriptor, to node: Node) throws(Errno) -> SharedDescriptor {
+    let name = node.place.withLock { $0.name }
+    let opened = try FileName.with(name) { name throws(Errno) in
+      SharedDescriptor(try parent.descriptor.openDirectoryPath(name))
+    }
+    guard ObjectIdentity(try opened.descriptor.status()) == node.identity else { throw .stale }
+    directories.keep(opened, for: node.attachment)
+    return opened
+  }
+
+  /// What the object is now; ESTALE if something else stands where it was.
+  func status(of node: Node, by reach: Reach) throws(Errno) -> FileStatus {
+    let status: FileStatus
+    switch reach {
+    case .held(let descriptor):
+      status = try descriptor.descriptor.status()
+    case .named(let directory, let name):
+      do throws(Errno) {
+        status = try FileName.with(name) { name throws(Errno) in
+          try directory.descriptor.status(of: name)
+        }
+      } catch {
+        throw error == .noSuchFile || error == .notDirectory ? .stale : error
+      }
+    }
+    guard ObjectIdentity(status) == node.identity else { throw .stale }
+    return status
+  }
+
+  /// A descriptor of the object itself, so that what is done next is done to it and nothing else.
+  func anchor(_ node: Node, by reach: Reach) throws(Errno) -> SharedDescriptor {
+    switch reach {
+    case .held(let descriptor):
+      return descriptor
+    case .named(let directory, let name):
+      let anchor = try FileName.with(name) { name throws(Errno) in
+        SharedDescriptor(try directory.descriptor.openPath(name))
+      }
+      guard ObjectIdentity(try anchor.descriptor.status()) == node.identity else { throw .stale }
+      return anchor
+    }
+  }
+
+  /// Opens the object's content; the object that was opened is compared with the node.
+  func open(_ node: Node, by reach: Reach, flags: OpenFlags) throws(Errno) -> SharedDescriptor {
+    let opened: SharedDescriptor
+    switch reach {
+    case .held(let descriptor):
+      opened = SharedDescriptor(try descriptor.descriptor.reopen(flags))
+    case .named(let directory, let name):
+      opened = try FileName.with(name) { name throws(Errno) in
+        SharedDescriptor(try directory.descriptor.open(name, flags))
+      }
+    }
+    guard ObjectIdentity(try opened.descriptor.status()) == node.identity else { throw .stale }
+    return opened
+  }
+}

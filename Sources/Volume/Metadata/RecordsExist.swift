@@ -1,0 +1,34 @@
+// Whether any object of the volume has a record: while none has, no lookup asks for one.
+
+import LinuxFiles
+import Synchronization
+
+/// The volume's promise that lookups may skip the attribute; withdrawn, durably, before the first record.
+final class RecordsExist: Sendable {
+  private let known: Atomic<Bool>
+  private let withdrawal: Mutex<@Sendable () throws -> Void>
+
+  /// - Parameter withdraw: makes the volume's own file say that records exist, and waits for the disk.
+  init(_ exist: Bool, withdraw: @escaping @Sendable () throws -> Void) {
+    known = Atomic(exist)
+    withdrawal = Mutex(withdraw)
+  }
+
+  var exist: Bool { known.load(ordering: .acquiring) }
+
+  /// Called before a record is written.
+  func announce() throws(Errno) {
+    guard !exist else { return }
+    do {
+      try withdrawal.withLock { withdraw in
+        guard !exist else { return }
+        try withdraw()
+        known.store(true, ordering: .releasing)
+      }
+    } catch let error as Errno {
+      throw error
+    } catch {
+      throw .inputOutput
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// One object the kernel knows: what it is, where it was last seen, and what we keep open for it.
+//
+// The order of locks, for the whole volume:
+//   1. `StripedLocks`: the objects a request is about, taken once per request, in stripe order.
+//      Shared by requests that rely on what is true of an object, exclusive for those that change it.
+//   2. a shard of the node table, never across a system call.
+//   3. `Node.place`, then `Attachment.state`, never across a system call.
+// No lock is held while an answer is sent.
+
+import LinuxFiles
+import Synchronization
+
+/// What makes an object the same object: a name that leads to another identity leads to something else.
+package struct ObjectIdentity: Hashable, Sendable {
+  let inode: UInt64
+  /// Nanoseconds since 1970, or 0 where the file system does not tell. Tells a reused inode number apart.
+  let birth: Int64
+  let device: UInt64
+
+  init(_ status: FileStatus) {
+    inode = status.inode
+    device = status.device
+    if let birth = status.birth {
+      self.birth = birth.seconds &* 1_000_000_000 &+ Int64(birth.nanoseconds)
+    } else {
+      birth = 0
+    }
+  }
+
+  /// Spread over all 64 bits; neighbours in a directory have neighbouring inode numbers.
+  var mixed: UInt64 {
+    var hash = inode &+ UInt64(bitPattern: birth) &* 0x9E37_79B9_7F4A_7C15
+    hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
+    return hash ^ (hash >> 31)
+  }
+}
+
+/// An object the kernel holds a reference to.
+final class Node: Sendable {
+  /// Where the object was last seen under a name.
+  struct Place {
+    /// `nil` for the root, and for an object that was made without a name.
+    var parent: Node?
+    var name: [UInt8]
+  }
+
+  let id: NodeID
+  let identity: ObjectIdentity
+  let kind: FileKind
+  /// Guards the hint only; the object itself is guarded by its stripe.
+  let place: Mutex<Place>
+  private let attached: Mutex<Attachment?>
+
+  init(id: NodeID, identity: ObjectIdentity, kind: FileKind, parent: Node?, name: [UInt8]) {
+    self.id = id
+    self.identity = identity
+    self.kind = kind
+    place = Mutex(Place(parent: parent, name: name))
+    attached = Mutex(nil)
+  }
+
+  var isDirectory: Bool { kind == .directory }
+
+  /// The lock every request about this object takes.
+  var stripe: Int { Node.stripe(of: identity) }
+
+  static func stripe(of identity: ObjectIdentity) -> Int {
+    Int(truncatingIfNeeded: identity.mixed & UInt64(StripedLocks.count - 1))
+  }
+
+  /// What is kept for objects that are open, are directories in use, or have lost their name.
+  var attachment: Attachment {
+    attached.withLock { kept in
+      if let kept { return kept }
+      let fresh = Attachment()
+      kept = fresh
+      return fresh
+    }
+  }
+
+  /// The attachment, if there is one already.
+  var existingAttachment: Attachment? { attached.withLock { $0 } }
+
+  /// The object was seen under this name.
+  func seen(as name: [UInt8], in parent: Node) {
+    place.withLock { place in
+      place.parent = parent
+      place.name = name
+    }
+    existingAttachment?.state.withLock { $0.pin = nil }
+  }
+
+  func isPlaced(at name: borrowing FileName, in parent: Node) -> Bool {
+    let known = place.withLock { $0 }
+    return known.parent?.identity == parent.identity && name.equals(known.name)
+  }
+}
+
+/// What only some nodes need; most are looked up, shown and forgotten without one.
+final class Attachment: Sendable {
+  struct State {
+    /// Directories: a descriptor to reach children by. Owned by the cache, which may take it away.
+    var directory: SharedDescriptor?
+    /// Directories: what decides about a search, and until when it is believed.
+    var facts: RememberedFacts?
+    /// The object has no name any more that we know of; this is the only way to it.
+    var pin: SharedDescriptor?
+    /// Open handles by which the object can be reached when it has no name, oldest first.
+    var openFiles: [OpenFile] = []
+    /// The change time at the last open: while it stays, the kernel's pages are right.
+    var seenAtOpen: Timestamp?
+  }
+
+  let state = Mutex(State())
+  /// Whether the file carries an append-only flag; asked at every write through a handle.
+  let isAppendOnly = Atomic<Bool>(false)
+  /// Whether set-id bits or a capability may be there to be stripped at the next unprivileged write.
+  let mayHavePrivilege = Atomic<Bool>(true)
+  /// Looked at by the directory cache's clock.
+  let wasUsed = Atomic<Bool>(false)
+}
+
+/// Facts with the moment they were read.
+struct RememberedFacts: Sendable {
+  let facts: Facts
+  let readAt: UInt64
+}

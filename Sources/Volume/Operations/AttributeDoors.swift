@@ -1,0 +1,111 @@
+// `system.varve.flags` and `system.varve.acl`: the record of an object, as text that people and scripts use.
+//
+// Both take the same lock, the same checks and the same stored record as every other way in.
+
+import AccessControl
+import Decisions
+import FlagRules
+import LinuxFiles
+import RecordFormat
+
+/// An attribute that is a door of the volume and not stored under its name.
+enum AttributeDoor {
+  case flags
+  case list
+
+  init?(_ name: borrowing AttributeName) {
+    if name.equals("system.varve.flags") {
+      self = .flags
+    } else if name.equals("system.varve.acl") {
+      self = .list
+    } else {
+      return nil
+    }
+  }
+}
+
+extension Volume {
+  func read(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let facts = try facts(of: node)
+      try gate.require(caller) { $0.readAttributes(facts.item) }
+      switch door {
+      case .flags:
+        guard facts.item.record != .damaged else { throw .inputOutput }
+        return Array(facts.item.flags.text.utf8)
+      case .list:
+        guard facts.item.record == .sound else { throw .inputOutput }
+        guard let list = facts.item.list else { throw .noData }
+        // Complete, so that a list which is read, edited and written back loses nothing.
+        let text = AccessListText.print(
+          list, for: node.isDirectory ? .directory : .file, names: .system, detail: .complete)
+        return Array(text.utf8)
+      }
+    }
+  }
+
+  func write(_ door: AttributeDoor, of node: Node, _ value: [UInt8], for caller: Caller) throws(Errno) {
+    guard let text = String(validating: value, as: UTF8.self) else { throw .invalid }
+    switch door {
+    case .flags:
+      let wanted: FileFlags
+      do {
+        wanted = try FileFlags.instruction(text).applied(to: [])
+      } catch {
+        throw .invalid
+      }
+      try changeFlags(of: node, for: caller) { _ in wanted }
+    case .list:
+      guard !text.isEmpty else { return try clear(door, of: node, for: caller) }
+      let list: AccessList
+      do {
+        list = try AccessListText.readList(text, names: .system)
+      } catch {
+        throw .invalid
+      }
+      try changeList(of: node, to: list.isEmpty ? nil : list, for: caller)
+    }
+  }
+
+  func clear(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) {
+    switch door {
+    case .flags: try changeFlags(of: node, for: caller) { _ in [] }
+    case .list: try changeList(of: node, to: nil, for: caller)
+    }
+  }
+
+  /// chflags by any door.
+  func changeFlags(
+    of node: Node, for caller: Caller, _ wanted: (FileFlags) -> FileFlags
+  ) throws(Errno) {
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      let reach = try resolver.reach(node)
+      let facts = try facts(of: node, by: reach)
+      let change = FlagChange(from: facts.item.flags, to: wanted(facts.item.flags))
+      try gate.require(caller) { $0.changeFlags(of: facts.item, change) }
+      guard !change.isNothing else { return }
+      guard store.canCarryRecord(node.kind) else { throw .unsupported }
+      var record = facts.record
+      record.flags = change.after
+      let object = try resolver.anchor(node, by: reach)
+      try store.write(record, list: .keep, to: object.descriptor)
+      try policyChanged(node, before: facts, by: reach)
+    }
+  }
+
+  /// Storing or removing a list by any door.
+  func changeList(of node: Node, to list: AccessList?, for caller: Caller) throws(Errno) {
+    if let list, list.entries.count > AccessList.entryLimit { throw .invalid }
+    if list != nil, !options.rules.usesLists { throw .unsupported }
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      let reach = try resolver.reach(node)
+      let facts = try facts(of: node, by: reach)
+      try gate.require(caller) { $0.changeList(of: facts.item, to: list) }
+      if facts.item.record == .sound, facts.item.list == list { return }
+      guard store.canCarryRecord(node.kind) else { throw .unsupported }
+      let object = try resolver.anchor(node, by: reach)
+      try store.write(facts.record, list: list.map { .store($0) } ?? .remove, to: object.descriptor)
+      try policyChanged(node, before: facts, by: reach)
+    }
+  }
+}

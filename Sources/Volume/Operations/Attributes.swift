@@ -1,0 +1,248 @@
+// stat, access, and the changes stat shows: chmod, chown, truncate, utimes.
+
+import AccessControl
+import Decisions
+import DirectoryModes
+import FlagRules
+package import LinuxFiles
+import RecordFormat
+import Synchronization
+
+extension Volume {
+  package func attributes(
+    of nodeID: NodeID, handle: HandleID?, for caller: Caller
+  ) throws(Errno) -> AttributeAnswer {
+    if let answer = try reservedAttributes(nodeID) { return answer }
+    let node = try node(nodeID)
+    return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let facts = try facts(of: node)
+      // A read through a handle refreshes attributes and must not fail; the handle is proof enough.
+      if handle == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
+      return answer(facts, for: caller)
+    }
+  }
+
+  /// access(2), chdir(2): `mask` holds the bits of `R_OK`, `W_OK` and `X_OK`.
+  package func access(_ nodeID: NodeID, mask: UInt32, for caller: Caller) throws(Errno) {
+    if try reservedAttributes(nodeID) != nil {
+      guard mask & 2 == 0 else { throw .accessDenied }
+      return
+    }
+    let node = try node(nodeID)
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let facts = node.isDirectory ? try directoryFacts(node) : try facts(of: node)
+      let mode = AccessMode(rawValue: UInt8(mask & 7))
+      try gate.require(caller) { $0.access(facts.item, mode) }
+    }
+  }
+
+  package func changeAttributes(
+    of nodeID: NodeID, _ change: AttributeChange, handle: HandleID?, for caller: Caller
+  ) throws(Errno) -> AttributeAnswer {
+    guard try reservedAttributes(nodeID) == nil else { throw .notPermitted }
+    let node = try node(nodeID)
+    let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
+    return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      let reach = try resolver.reach(node)
+      let facts = try facts(of: node, by: reach)
+      let plan = try plan(change, on: facts, of: node, through: file, for: caller)
+      try apply(plan, to: node, facts, by: reach, through: file)
+      return answer(try self.facts(of: node, by: reach), for: caller)
+    }
+  }
+
+  // MARK: Deciding
+
+  /// What will be done, once all of it is allowed.
+  private struct Plan {
+    var mode: UInt16?
+    var owner: OwnerChange?
+    var size: UInt64?
+    var access = TimeChange.omit
+    var modification = TimeChange.omit
+    /// A capability of the file goes with its set-id bits.
+    var dropsCapability = false
+  }
+
+  private func plan(
+    _ change: AttributeChange, on facts: Facts, of node: Node, through file: OpenFile?, for caller: Caller
+  ) throws(Errno) -> Plan {
+    var plan = Plan()
+    if change.namesNothing {
+      try planStrip(facts, of: node, for: caller, into: &plan)
+      return plan
+    }
+    if change.user != nil || change.group != nil {
+      try planOwner(change, on: facts, for: caller, into: &plan)
+    } else if let mode = change.mode {
+      try planMode(mode, on: facts, of: node, for: caller, into: &plan)
+    }
+    if let size = change.size {
+      try planSize(size, on: facts, through: file, for: caller)
+      plan.size = size
+      if change.clearsSetID || caller.user != 0 { stripPrivilege(facts, into: &plan) }
+    } else {
+      try planTimes(change, on: facts, for: caller, into: &plan)
+    }
+    return plan
+  }
+
+  private func stripPrivilege(_ facts: Facts, into plan: inout Plan) {
+    guard facts.status.kind == .regular else { return }
+    let stripped = facts.item.mode.afterForeignWrite
+    if stripped != facts.item.mode { plan.mode = stripped.bits }
+    plan.dropsCapability = true
+  }
+
+  /// The kernel's message that somebody without privilege writes to a file with set-id bits.
+  ///
+  /// It looks like a stranger's `chown(-1, -1)`, so it is believed only from a caller who may write, or while
+  /// somebody has the file open for writing.
+  private func planStrip(
+    _ facts: Facts, of node: Node, for caller: Caller, into plan: inout Plan
+  ) throws(Errno) {
+    guard facts.mayCarryPrivilege || facts.status.kind == .regular else { return }
+    guard mayStrip(facts, of: node, for: caller) else {
+      if facts.mayCarryPrivilege { throw .notPermitted }
+      return
+    }
+    stripPrivilege(facts, into: &plan)
+  }
+
+  private func mayStrip(_ facts: Facts, of node: Node, for caller: Caller) -> Bool {
+    let isOpenForWriting =
+      node.existingAttachment?.state.withLock { $0.openFiles.contains { $0.canWrite } } ?? false
+    return isOpenForWriting || gate.allows(caller) { $0.truncate(facts.item) }
+  }
+
+  private func planMode(
+    _ bits: UInt16, on facts: Facts, of node: Node, for caller: Caller, into plan: inout Plan
+  ) throws(Errno) {
+    guard facts.status.kind != .symbolicLink else { throw .unsupported }
+    let wanted = Mode(bits)
+    let subject: Subject
+    do throws(Errno) {
+      subject = try gate.require(caller) { $0.changeMode(of: facts.item, to: wanted) }
+    } catch {
+      // Kernels without KILLPRIV_V2 strip set-id bits by a chmod in the name of whoever writes.
+      guard error == .notPermitted, wanted != facts.item.mode,
+        wanted.bits | 0o6000 == facts.item.mode.bits | 0o6000,
+        wanted.bits & ~facts.item.mode.bits == 0, mayStrip(facts, of: node, for: caller)
+      else { throw error }
+      plan.mode = wanted.bits
+      return
+    }
+    var membership = subject.membership(of: facts.item.group)
+    if wanted.hasSetGroup, membership == .unknown {
+      membership = gate.informed(subject, caller).membership(of: facts.item.group)
+    }
+    plan.mode = wanted.granted(to: subject, memberOfGroup: membership).bits
+  }
+
+  private func planOwner(
+    _ change: AttributeChange, on facts: Facts, for caller: Caller, into plan: inout Plan
+  ) throws(Errno) {
+    let owner = OwnerChange(user: change.user, group: change.group)
+    try gate.require(caller) { $0.changeOwner(of: facts.item, owner) }
+    if options.rules.ignoresOwnership, caller.user != 0 { return }
+    plan.owner = owner
+    // The mode that comes along is the kernel's own idea of stripping; the rule here strips all kinds.
+    if facts.status.kind != .symbolicLink {
+      plan.mode = facts.item.mode.afterChangeOfOwner.bits
+      plan.dropsCapability = facts.status.kind == .regular
+    }
+  }
+
+  private func planSize(
+    _ size: UInt64, on facts: Facts, through file: OpenFile?, for caller: Caller
+  ) throws(Errno) {
+    guard facts.status.kind == .regular else {
+      throw facts.status.kind == .directory ? .isDirectory : .invalid
+    }
+    if options.isReadOnly { throw .readOnly }
+    guard let file else {
+      try gate.require(caller) { $0.truncate(facts.item) }
+      return
+    }
+    // Decided when the handle was opened; only an append-only flag is asked again.
+    guard file.canWrite else { throw .invalid }
+    guard !facts.item.flags.isAppendOnly else { throw .notPermitted }
+  }
+
+  private func planTimes(
+    _ change: AttributeChange, on facts: Facts, for caller: Caller, into plan: inout Plan
+  ) throws(Errno) {
+    switch (change.access, change.modification) {
+    case (.omit, .omit): return
+    case (.now, .now): try gate.require(caller) { $0.touch(facts.item) }
+    default: try gate.require(caller) { $0.changeTimes(of: facts.item) }
+    }
+    plan.access = change.access
+    plan.modification = change.modification
+  }
+
+  // MARK: Doing
+
+  private func apply(
+    _ plan: Plan, to node: Node, _ facts: Facts, by reach: Reach, through file: OpenFile?
+  ) throws(Errno) {
+    let anchor: SharedDescriptor
+    if let open = file?.descriptor {
+      anchor = open
+    } else {
+      anchor = try resolver.anchor(node, by: reach)
+    }
+    if let owner = plan.owner {
+      if facts.item.ownerGroup != nil, owner.user != nil {
+        var record = facts.record
+        record.ownerGroup = nil
+        try store.write(record, list: .keep, to: anchor.descriptor)
+      }
+      try anchor.descriptor.changeOwner(user: owner.user, group: owner.group)
+    }
+    // The kernel below has its own rule for set-id bits at chown; ours is the last word.
+    if let mode = plan.mode { try anchor.descriptor.changeMode(mode) }
+    if plan.dropsCapability { try dropCapability(of: anchor.descriptor) }
+    if let size = plan.size { try truncate(anchor, to: size, node, isOpen: file != nil) }
+    if plan.access != .omit || plan.modification != .omit {
+      try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
+    }
+    if plan.mode != nil || plan.owner != nil { try policyChanged(node, before: facts, by: reach) }
+  }
+
+  private func truncate(
+    _ anchor: SharedDescriptor, to size: UInt64, _ node: Node, isOpen: Bool
+  ) throws(Errno) {
+    if isOpen { return try anchor.descriptor.truncate(to: size) }
+    try anchor.descriptor.reopen(.writeOnly).truncate(to: size)
+  }
+
+  func dropCapability(of object: borrowing Descriptor) throws(Errno) {
+    let name = try AttributeName("security.capability")
+    do throws(Errno) {
+      try object.removeAttribute(name)
+    } catch .noData {
+      return
+    } catch .unsupported {
+      return
+    }
+  }
+
+  /// Called under the node's exclusive lock after mode, owner, flags or list have changed, and before that is
+  /// answered: from now on no remembered name or attribute may let anybody through who was let through before.
+  func policyChanged(_ node: Node, before: Facts, by reach: Reach) throws(Errno) {
+    forgetFacts(of: node)
+    let after = try facts(of: node, by: reach)
+    if let attachment = node.existingAttachment {
+      attachment.isAppendOnly.store(after.item.flags.isAppendOnly, ordering: .releasing)
+      if after.mayCarryPrivilege { attachment.mayHavePrivilege.store(true, ordering: .releasing) }
+    }
+    let rules = options.rules
+    if before.item.isSearchableByAnyone(rules), !after.item.isSearchableByAnyone(rules) {
+      link?.expireNames()
+    }
+    if before.item.isVisibleToAnyone(rules), !after.item.isVisibleToAnyone(rules) {
+      link?.expireAttributes(node.id)
+    }
+  }
+}

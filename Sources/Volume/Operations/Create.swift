@@ -1,0 +1,174 @@
+// New objects. Nobody ever sees one with the wrong owner, mode, flags or without its inherited list.
+
+import AccessControl
+import Decisions
+import DirectoryModes
+import FlagRules
+package import LinuxFiles
+import RecordFormat
+
+extension Volume {
+  /// What a new object will be, decided before anything is made.
+  struct Birth {
+    var kind: FileKind
+    var item: NewItem
+    var record: CoreRecord
+    var list: AccessList?
+    /// The backing file system would give it a group or a setgid bit of its own choice.
+    var needsCorrection: Bool
+
+    /// Whether it can be made under its name right away, because a plain creation gets everything right.
+    var isPlain: Bool { record.isVoid && list == nil && !needsCorrection }
+  }
+
+  /// Decides about a creation and works out what is born. Called with the parent's lock held.
+  func birth(
+    of kind: FileKind, mode: UInt16, in parent: Facts, for caller: Caller
+  ) throws(Errno) -> Birth {
+    let isDirectory = kind == .directory
+    let isDevice = kind == .characterDevice || kind == .blockDevice
+    var subject = try gate.require(caller) {
+      isDevice ? $0.createDevice(in: parent.item) : $0.create(directory: isDirectory, in: parent.item)
+    }
+    let place = Birthplace(
+      parentUser: parent.item.user, parentGroup: parent.item.group, parentMode: parent.item.mode,
+      handsOverOwnership: options.rules.handsOverOwnership)
+    let requested = Mode(mode)
+    if NewItem.dependsOnGroups(requested: requested, by: subject, in: place) {
+      subject = gate.informed(subject, caller)
+    }
+    let item = NewItem(
+      requested: requested, isDirectory: isDirectory, by: subject, in: place,
+      keepsCallerGroup: options.rules.ignoresOwnership)
+    var record = CoreRecord()
+    record.flags = parent.item.flags.intersection(.fromParent)
+    let list = try inheritedList(for: kind, from: parent)
+    let inheritsBelow = parent.status.mode & Mode.setGroup != 0
+    let needsCorrection =
+      inheritsBelow
+      && (item.group != parent.status.group || (isDirectory && !item.mode.hasSetGroup))
+    return Birth(kind: kind, item: item, record: record, list: list, needsCorrection: needsCorrection)
+  }
+
+  private func inheritedList(for kind: FileKind, from parent: Facts) throws(Errno) -> AccessList? {
+    // A symbolic link inherits nothing; a list that is not evaluated is not handed down either.
+    guard kind != .symbolicLink, options.rules.usesLists else { return nil }
+    guard parent.item.record == .sound else { throw .inputOutput }
+    guard store.canCarryRecord(kind) else { return nil }
+    do throws(TooManyEntries) {
+      return try AccessList.inherited(from: parent.item.list, forDirectory: kind == .directory)
+    } catch {
+      throw .noMemory
+    }
+  }
+
+  /// The name may be given to something new in this directory.
+  private func requireFreeToUse(_ name: borrowing FileName, in parent: Node) throws(Errno) {
+    guard !isReserved(name, in: parent) else { throw .notPermitted }
+  }
+
+  // MARK: Nodes, directories, links
+
+  package func makeNode(
+    _ name: borrowing FileName, in parentID: NodeID, kind: FileKind, mode: UInt16, deviceMajor: UInt32,
+    deviceMinor: UInt32, for caller: Caller
+  ) throws(Errno) -> Entry {
+    guard kind != .directory, kind != .symbolicLink else { throw .invalid }
+    // Character device 0:0 is a whiteout: a mark of ours that nobody may forge.
+    if kind == .characterDevice, deviceMajor == 0, deviceMinor == 0 { throw .notPermitted }
+    let device = DeviceNumber(major: deviceMajor, minor: deviceMinor)
+    return try make(name, in: parentID, kind: kind, mode: mode, for: caller) {
+      (directory, name) throws(Errno) in
+      try directory.makeNode(name, kind: kind, mode: mode & 0o7777, device: device)
+    }
+  }
+
+  package func makeDirectory(
+    _ name: borrowing FileName, in parentID: NodeID, mode: UInt16, for caller: Caller
+  ) throws(Errno) -> Entry {
+    try make(name, in: parentID, kind: .directory, mode: mode, for: caller) {
+      (directory, name) throws(Errno) in
+      try directory.makeDirectory(name, mode: mode & 0o7777)
+    }
+  }
+
+  package func makeSymbolicLink(
+    _ name: borrowing FileName, in parentID: NodeID, target: [UInt8], for caller: Caller
+  ) throws(Errno) -> Entry {
+    try make(name, in: parentID, kind: .symbolicLink, mode: 0o777, for: caller) {
+      (directory, name) throws(Errno) in
+      try directory.makeSymbolicLink(name, target: target)
+    }
+  }
+
+  /// The story all of them share: decide, make, show.
+  private func make(
+    _ name: borrowing FileName, in parentID: NodeID, kind: FileKind, mode: UInt16, for caller: Caller,
+    using create: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void
+  ) throws(Errno) -> Entry {
+    let parent = try node(parentID)
+    return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
+      let above = try directoryFacts(parent)
+      try requireFreeToUse(name, in: parent)
+      let birth = try birth(of: kind, mode: mode, in: above, for: caller)
+      let directory = try resolver.directory(parent)
+      let isExact = birth.item.mode.bits == mode & 0o7777 || kind == .symbolicLink
+      if birth.isPlain, isExact {
+        try actingAsOwner(birth) { () throws(Errno) in try create(directory.descriptor, name) }
+      } else {
+        try makeInWorkshop(birth, create: create) { (workshop, temporary) throws(Errno) in
+          try workshop.rename(temporary, to: directory.descriptor, as: name, .noReplace)
+        }
+      }
+      return try show(name, in: parent, above, directory, for: caller)
+    }
+  }
+
+  /// Makes an object under a name of our own, completes it, and only then publishes it.
+  private func makeInWorkshop(
+    _ birth: Birth, create: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void,
+    publish: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void
+  ) throws(Errno) {
+    guard let workshop = directory.workshop else { throw .readOnly }
+    let temporary = Workshop.nextName()
+    try FileName.with(temporary) { temporary throws(Errno) in
+      try actingAsOwner(birth) { () throws(Errno) in try create(workshop.descriptor, temporary) }
+      do throws(Errno) {
+        let object = try workshop.descriptor.openPath(temporary)
+        try complete(object, as: birth)
+        try publish(workshop.descriptor, temporary)
+      } catch {
+        Workshop.discard(temporary, isDirectory: birth.kind == .directory, in: workshop.descriptor)
+        throw error
+      }
+    }
+  }
+
+  /// Gives an object that nobody can see yet everything it is born with.
+  func complete(_ object: borrowing Descriptor, as birth: Birth) throws(Errno) {
+    if isPrivileged {
+      try object.changeOwner(user: birth.item.user, group: birth.item.group)
+    }
+    if birth.kind != .symbolicLink { try object.changeMode(birth.item.mode.bits) }
+    if birth.list != nil || !birth.record.isVoid {
+      try store.write(birth.record, list: birth.list.map { .store($0) } ?? .keep, to: object)
+    }
+  }
+
+  /// Runs a creation so that the backing file system makes the caller the owner at once.
+  func actingAsOwner<R: ~Copyable>(_ birth: Birth, _ body: () throws(Errno) -> R) throws(Errno) -> R {
+    guard isPrivileged else { return try body() }
+    return try ThreadIdentity.acting(user: birth.item.user, group: birth.item.group, body)
+  }
+
+  /// Shows the kernel what now stands under a name.
+  func show(
+    _ name: borrowing FileName, in parent: Node, _ above: Facts, _ directory: SharedDescriptor,
+    for caller: Caller
+  ) throws(Errno) -> Entry {
+    let status = try directory.descriptor.status(of: name)
+    let facts = try store.facts(status, of: name, in: directory.descriptor)
+    let node = nodes.refer(to: ObjectIdentity(status), kind: status.kind, name: name, in: parent)
+    return entry(node, facts, in: above, for: caller)
+  }
+}

@@ -1,0 +1,88 @@
+// open(O_CREAT) and O_TMPFILE: a new file and a handle on it in one request.
+
+import Decisions
+import DirectoryModes
+package import LinuxFiles
+
+extension Volume {
+  package func create(
+    _ name: borrowing FileName, in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
+  ) throws(Errno) -> (Entry, OpenAnswer) {
+    let parent = try node(parentID)
+    do throws(Errno) {
+      return try createNew(name, in: parent, mode: mode, flags: flags, for: caller)
+    } catch .exists {
+      guard !flags.contains(.exclusive) else { throw .exists }
+    }
+    // It appeared behind the kernel's back, or behind the mount: then this is an ordinary open.
+    guard case .found(let entry) = try lookup(name, in: parentID, for: caller) else { throw .noSuchFile }
+    do throws(Errno) {
+      guard entry.attributes.kind == .regular else { throw .exists }
+      return (entry, try open(entry.node, flags, for: caller))
+    } catch {
+      forget(entry.node, references: 1)
+      throw error
+    }
+  }
+
+  private func createNew(
+    _ name: borrowing FileName, in parent: Node, mode: UInt16, flags: OpenMode, for caller: Caller
+  ) throws(Errno) -> (Entry, OpenAnswer) {
+    try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
+      let above = try directoryFacts(parent)
+      guard !isReserved(name, in: parent) else { throw .notPermitted }
+      let directory = try resolver.directory(parent)
+      let birth: Birth
+      do throws(Errno) {
+        birth = try self.birth(of: .regular, mode: mode, in: above, for: caller)
+      } catch {
+        // Whoever may not add here may still open what is there.
+        guard error == .accessDenied || error == .notPermitted,
+          (try? directory.descriptor.status(of: name)) != nil
+        else { throw error }
+        throw .exists
+      }
+      let file = try newFile(name, in: directory, birth)
+      let status = try file.descriptor.status()
+      let facts = try store.facts(status, of: file.descriptor)
+      let node = nodes.refer(to: ObjectIdentity(status), kind: .regular, name: name, in: parent)
+      let answer = register(file, node, facts, flags)
+      return (entry(node, facts, in: above, for: caller), answer)
+    }
+  }
+
+  /// A new file under `name`, complete from the first moment it can be seen; EEXIST if the name is taken.
+  private func newFile(
+    _ name: borrowing FileName, in directory: SharedDescriptor, _ birth: Birth
+  ) throws(Errno) -> SharedDescriptor {
+    if birth.isPlain {
+      return SharedDescriptor(
+        try actingAsOwner(birth) { () throws(Errno) in
+          try directory.descriptor.createFile(name, mode: birth.item.mode.bits)
+        })
+    }
+    let file = SharedDescriptor(try directory.descriptor.createUnnamed(mode: 0o600))
+    try complete(file.descriptor, as: birth)
+    try directory.descriptor.linkUnnamed(file.descriptor, as: name)
+    return file
+  }
+
+  /// O_TMPFILE. The right asked is that of making a file in the directory, where it may get a name later.
+  package func createUnnamed(
+    in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
+  ) throws(Errno) -> (Entry, OpenAnswer) {
+    let parent = try node(parentID)
+    return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
+      let above = try directoryFacts(parent)
+      let birth = try birth(of: .regular, mode: mode, in: above, for: caller)
+      let directory = try resolver.directory(parent)
+      let file = SharedDescriptor(try directory.descriptor.createUnnamed(mode: 0o600))
+      try complete(file.descriptor, as: birth)
+      let status = try file.descriptor.status()
+      let facts = try store.facts(status, of: file.descriptor)
+      let node = nodes.referToUnnamed(ObjectIdentity(status), kind: .regular)
+      let answer = register(file, node, facts, flags)
+      return (entry(node, facts, in: above, for: caller), answer)
+    }
+  }
+}

@@ -1,0 +1,166 @@
+// Extended attributes: ours are hidden, the doors of this volume answer by name, the rest is the file's.
+
+import Decisions
+package import LinuxFiles
+import Synchronization
+
+/// What an attribute name means on the mount.
+private enum AttributeRoom {
+  /// A door of this volume: flags, list.
+  case door(AttributeDoor)
+  /// Our stored records: not there for anybody.
+  case hidden
+  /// No such thing here, and never will be.
+  case unsupported
+  /// The backing object's own, under this name.
+  case stored([UInt8])
+  /// Stored, and readable without a right: the kernel asks for it in the name of whoever runs a program.
+  case system([UInt8])
+
+  init(_ name: borrowing AttributeName) {
+    if let door = AttributeDoor(name) {
+      self = .door(door)
+    } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
+      self = .hidden
+    } else if name.hasPrefix("system.") {
+      self = .unsupported
+    } else if name.hasPrefix("com.apple.") {
+      // One attribute under two spellings: what macOS programs say, and what Linux can store.
+      self = .stored(Array("user.".utf8) + name.copy())
+    } else if name.hasPrefix("security.") {
+      self = .system(name.copy())
+    } else {
+      self = .stored(name.copy())
+    }
+  }
+}
+
+extension Volume {
+  package func extendedAttribute(
+    _ name: borrowing AttributeName, of nodeID: NodeID, for caller: Caller
+  ) throws(Errno) -> [UInt8] {
+    guard !Reserved.contains(nodeID) else { throw .noData }
+    let node = try node(nodeID)
+    switch AttributeRoom(name) {
+    case .door(let door): return try read(door, of: node, for: caller)
+    case .hidden: throw .noData
+    case .unsupported: throw .unsupported
+    case .system(let stored): return try value(stored, of: node, for: caller, needsRight: false)
+    case .stored(let stored): return try value(stored, of: node, for: caller, needsRight: true)
+    }
+  }
+
+  private func value(
+    _ stored: [UInt8], of node: Node, for caller: Caller, needsRight: Bool
+  ) throws(Errno) -> [UInt8] {
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let reach = try resolver.reach(node)
+      if needsRight {
+        let facts = try facts(of: node, by: reach)
+        try gate.require(caller) { $0.readExtended(facts.item) }
+      } else {
+        _ = try resolver.status(of: node, by: reach)
+      }
+      let value = try AttributeName.with(stored) { attribute throws(Errno) -> [UInt8]? in
+        switch reach {
+        case .held(let descriptor):
+          return try descriptor.descriptor.attribute(attribute)
+        case .named(let directory, let name):
+          return try FileName.with(name) { name throws(Errno) in
+            try directory.descriptor.attribute(attribute, of: name)
+          }
+        }
+      }
+      guard let value else { throw .noData }
+      return value
+    }
+  }
+
+  package func setExtendedAttribute(
+    _ name: borrowing AttributeName, of nodeID: NodeID, to value: Span<UInt8>, _ setting: AttributeSetting,
+    for caller: Caller
+  ) throws(Errno) {
+    guard !Reserved.contains(nodeID) else { throw .notPermitted }
+    let node = try node(nodeID)
+    switch AttributeRoom(name) {
+    case .door(let door):
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(value.count)
+      for index in value.indices { bytes.append(value[index]) }
+      try write(door, of: node, bytes, for: caller)
+    case .hidden: throw .notPermitted
+    case .unsupported: throw .unsupported
+    case .system(let stored), .stored(let stored):
+      try changeStored(of: node, for: caller) { object throws(Errno) in
+        try AttributeName.with(stored) { attribute throws(Errno) in
+          try object.setAttribute(attribute, to: value, setting)
+        }
+      }
+      // A capability that arrives must be stripped by the next unprivileged write.
+      node.existingAttachment?.mayHavePrivilege.store(true, ordering: .releasing)
+    }
+  }
+
+  package func removeExtendedAttribute(
+    _ name: borrowing AttributeName, of nodeID: NodeID, for caller: Caller
+  ) throws(Errno) {
+    guard !Reserved.contains(nodeID) else { throw .notPermitted }
+    let node = try node(nodeID)
+    switch AttributeRoom(name) {
+    case .door(let door): try clear(door, of: node, for: caller)
+    case .hidden: throw .notPermitted
+    case .unsupported: throw .unsupported
+    case .system(let stored), .stored(let stored):
+      try changeStored(of: node, for: caller) { object throws(Errno) in
+        try AttributeName.with(stored) { attribute throws(Errno) in
+          try object.removeAttribute(attribute)
+        }
+      }
+    }
+  }
+
+  private func changeStored(
+    of node: Node, for caller: Caller, _ change: (borrowing Descriptor) throws(Errno) -> Void
+  ) throws(Errno) {
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      let reach = try resolver.reach(node)
+      let facts = try facts(of: node, by: reach)
+      try gate.require(caller) { $0.writeExtended(facts.item) }
+      let object = try resolver.anchor(node, by: reach)
+      try change(object.descriptor)
+    }
+  }
+
+  /// The names, each with a NUL behind it. Doors are not listed: whoever copies what is listed must not trip
+  /// over them.
+  package func listExtendedAttributes(of nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {
+    guard !Reserved.contains(nodeID) else { return [] }
+    let node = try node(nodeID)
+    return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let reach = try resolver.reach(node)
+      let facts = try facts(of: node, by: reach)
+      try gate.require(caller) { $0.readExtended(facts.item) }
+      let names: AttributeNames
+      switch reach {
+      case .held(let descriptor):
+        names = try descriptor.descriptor.attributeNames()
+      case .named(let directory, let name):
+        names = try FileName.with(name) { name throws(Errno) in
+          try directory.descriptor.attributeNames(of: name)
+        }
+      }
+      var shown: [UInt8] = []
+      try names.forEach { name throws(Errno) in
+        switch AttributeRoom(name) {
+        case .door, .hidden, .unsupported: return
+        case .stored, .system: break
+        }
+        // Root's own attributes are for root to see.
+        guard !name.hasPrefix("trusted.") || caller.user == 0 else { return }
+        shown += name.copy()
+        shown.append(0)
+      }
+      return shown
+    }
+  }
+}

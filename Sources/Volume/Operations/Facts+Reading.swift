@@ -1,0 +1,101 @@
+// Reading what is true of an object, fresh or, where that is allowed, remembered.
+
+import Decisions
+import LinuxFiles
+import Synchronization
+
+extension Volume {
+  /// The facts about a node, read now.
+  ///
+  /// The caller holds the node's lock, so the name it was seen under does not change meanwhile.
+  func facts(of node: Node) throws(Errno) -> Facts {
+    try facts(of: node, by: try resolver.reach(node))
+  }
+
+  func facts(of node: Node, by reach: Reach) throws(Errno) -> Facts {
+    let status = try resolver.status(of: node, by: reach)
+    switch reach {
+    case .held(let descriptor):
+      return try store.facts(status, of: descriptor.descriptor)
+    case .named(let directory, let name):
+      return try FileName.with(name) { name throws(Errno) in
+        try store.facts(status, of: name, in: directory.descriptor)
+      }
+    }
+  }
+
+  /// The facts that decide about searching a directory or adding to it; remembered for a while.
+  ///
+  /// Every change through the volume forgets them under the node's exclusive lock. A change behind the mount
+  /// is seen when they have grown old: after a second, or never where the volume changes through us alone.
+  func directoryFacts(_ node: Node) throws(Errno) -> Facts {
+    let attachment = node.attachment
+    let now = Clock.monotonicNanoseconds
+    if let remembered = attachment.state.withLock({ $0.facts }), isFresh(remembered, at: now) {
+      return remembered.facts
+    }
+    let facts = try facts(of: node)
+    if options.cache != .none {
+      attachment.state.withLock { $0.facts = RememberedFacts(facts: facts, readAt: now) }
+    }
+    return facts
+  }
+
+  private func isFresh(_ remembered: RememberedFacts, at now: UInt64) -> Bool {
+    switch options.cache {
+    case .exclusive: true
+    case .shared: now &- remembered.readAt < 1_000_000_000
+    case .none: false
+    }
+  }
+
+  /// Called under the node's exclusive lock, after something that decides about it has changed.
+  func forgetFacts(of node: Node) {
+    node.existingAttachment?.state.withLock { $0.facts = nil }
+  }
+
+  /// How long the kernel may remember the names in a directory.
+  ///
+  /// Only where the answer is the same for everybody: a walk by a remembered name never asks us again. And
+  /// only if there is a way to make the kernel forget before a tightening change is answered.
+  func nameValidity(in parent: Facts) -> Validity {
+    guard parent.item.isSearchableByAnyone(options.rules), link?.canExpireNames ?? false else {
+      return .none
+    }
+    return validity
+  }
+
+  /// How long the kernel may remember the attributes of an object.
+  func attributeValidity(of facts: Facts) -> Validity {
+    guard facts.item.isVisibleToAnyone(options.rules), !options.rules.ignoresOwnership else {
+      return .none
+    }
+    return validity
+  }
+
+  private var validity: Validity {
+    switch options.cache {
+    case .exclusive: .unlimited
+    case .shared: .seconds(1)
+    case .none: .none
+    }
+  }
+
+  func attributes(_ facts: Facts, for caller: Caller) -> Attributes {
+    Attributes(facts, ignoringOwnershipFor: options.rules.ignoresOwnership ? caller : nil)
+  }
+
+  func answer(_ facts: Facts, for caller: Caller) -> AttributeAnswer {
+    AttributeAnswer(attributes: attributes(facts, for: caller), validity: attributeValidity(of: facts))
+  }
+
+  /// The answer that shows an object under a name. The node's reference is the kernel's already.
+  func entry(_ node: Node, _ facts: Facts, in parent: Facts, for caller: Caller) -> Entry {
+    // FIFOs and sockets are opened without us being asked: the lookup is the only place to refuse.
+    let isSpecial = facts.item.kind == .special
+    return Entry(
+      node: node.id, attributes: attributes(facts, for: caller),
+      nameValidity: isSpecial ? .none : nameValidity(in: parent),
+      attributeValidity: attributeValidity(of: facts))
+  }
+}

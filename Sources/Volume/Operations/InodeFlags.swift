@@ -1,0 +1,60 @@
+// lsattr and chattr.
+
+import Decisions
+import FlagRules
+package import LinuxFiles
+
+extension Volume {
+  package func inodeFlags(of nodeID: NodeID, for caller: Caller) throws(Errno) -> UInt32 {
+    InodeFlags.word(try shownFlags(of: nodeID, for: caller))
+  }
+
+  package func extendedInodeFlags(of nodeID: NodeID, for caller: Caller) throws(Errno) -> UInt32 {
+    InodeFlags.extendedWord(try shownFlags(of: nodeID, for: caller))
+  }
+
+  private func shownFlags(of nodeID: NodeID, for caller: Caller) throws(Errno) -> FileFlags {
+    guard !Reserved.contains(nodeID) else { return [] }
+    let node = try node(nodeID)
+    return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let facts = try facts(of: node)
+      try gate.require(caller) { $0.readAttributes(facts.item) }
+      return facts.item.flags
+    }
+  }
+
+  package func changeInodeFlags(
+    of nodeID: NodeID, to word: UInt32, for caller: Caller
+  ) throws(Errno) {
+    try change(nodeID, for: caller) { InodeFlags.flags($0, afterWord: word, setsSystem: $1) }
+  }
+
+  package func changeExtendedInodeFlags(
+    of nodeID: NodeID, to word: UInt32, for caller: Caller
+  ) throws(Errno) {
+    try change(nodeID, for: caller) { InodeFlags.flags($0, afterExtendedWord: word, setsSystem: $1) }
+  }
+
+  private func change(
+    _ nodeID: NodeID, for caller: Caller, _ merge: (FileFlags, Bool) -> FileFlags?
+  ) throws(Errno) {
+    guard !Reserved.contains(nodeID) else { throw .notPermitted }
+    let node = try node(nodeID)
+    // Only root sets what only root may clear.
+    let setsSystem = options.chattr == .system && caller.user == 0
+    var isKnown = true
+    try changeFlags(of: node, for: caller) { flags in
+      guard let merged = merge(flags, setsSystem) else {
+        isKnown = false
+        return flags
+      }
+      return merged
+    }
+    guard isKnown else { throw .unsupported }
+  }
+
+  package func inodeGeneration(of nodeID: NodeID) throws(Errno) -> UInt32 {
+    guard !Reserved.contains(nodeID) else { return 0 }
+    return UInt32(truncatingIfNeeded: try node(nodeID).identity.mixed)
+  }
+}

@@ -1,0 +1,107 @@
+// Listing directories: a stream from the backing directory, nothing kept, its own offsets as cookies.
+
+import Decisions
+package import LinuxFiles
+import Synchronization
+
+extension Volume {
+  package func openDirectory(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> OpenAnswer {
+    if nodeID == Reserved.directoryNode { throw .accessDenied }
+    let node = try node(nodeID)
+    guard node.isDirectory else { throw .notDirectory }
+    return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let facts = try directoryFacts(node)
+      try gate.require(caller) { $0.list(facts.item) }
+      let descriptor = SharedDescriptor(
+        try resolver.directory(node).descriptor.reopen([.readOnly, .directory]))
+      return OpenAnswer(handle: handles.add(OpenDirectory(node: node, descriptor: descriptor)), pages: .drop)
+    }
+  }
+
+  /// Calls `emit` for each name from `offset` on until it says that the answer is full; the name it refused
+  /// is the first of the next answer.
+  package func readDirectory(
+    _ handle: HandleID, from offset: Int64, withAttributes: Bool, for caller: Caller,
+    emit: (Span<UInt8>, ListedName) -> Bool
+  ) throws(Errno) {
+    let directory = try handles.directory(handle)
+    let node = directory.node
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let above = try directoryFacts(node)
+      // Attributes of children are handed out only where nobody could be refused the walk to them.
+      let showsEntries = withAttributes && above.item.isSearchableByAnyone(options.rules)
+      let failure: Errno? = directory.stream.withLock { stream in
+        do throws(Errno) {
+          if stream.position != offset || offset == 0 {
+            try directory.descriptor.descriptor.seekDirectory(to: offset)
+            stream.page = EntryBuffer()
+            stream.position = offset
+          }
+          try copy(&stream, directory, above, showsEntries: showsEntries, for: caller, emit: emit)
+          return nil
+        } catch {
+          return error
+        }
+      }
+      if let failure { throw failure }
+    }
+  }
+
+  private func copy(
+    _ stream: inout OpenDirectory.Stream, _ directory: OpenDirectory, _ above: Facts, showsEntries: Bool,
+    for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+  ) throws(Errno) {
+    while true {
+      guard let next = try stream.page.next() else {
+        guard try directory.descriptor.descriptor.readEntries(into: &stream.page) > 0 else { return }
+        continue
+      }
+      if next.role == .child, try isHidden(next, stream.page, in: directory.node) {
+        stream.position = next.nextOffset
+        continue
+      }
+      var listed = ListedName(
+        inode: next.inode, kind: next.kind, nextOffset: next.nextOffset, entry: nil)
+      if showsEntries, next.role == .child {
+        listed.entry = try child(next, stream.page, of: directory, above, for: caller)
+      }
+      let isTaken = try stream.page.withNameBytes(of: next) { name throws(Errno) in emit(name, listed) }
+      guard isTaken else {
+        if let entry = listed.entry { forget(entry.node, references: 1) }
+        stream.page.goBack(to: next)
+        return
+      }
+      stream.position = next.nextOffset
+    }
+  }
+
+  private func isHidden(
+    _ entry: DirectoryEntry, _ page: borrowing EntryBuffer, in node: Node
+  ) throws(Errno) -> Bool {
+    guard node.id == root.id else { return false }
+    return try page.withName(of: entry) { name throws(Errno) in name.equals(VolumeDirectory.name) }
+  }
+
+  /// What a lookup of a listed name would answer; `nil`, and so a plain name, where that fails. A name that
+  /// vanished meanwhile or cannot be read right now must not be missing from the listing.
+  private func child(
+    _ listed: DirectoryEntry, _ page: borrowing EntryBuffer, of directory: OpenDirectory, _ above: Facts,
+    for caller: Caller
+  ) throws(Errno) -> Entry? {
+    try page.withName(of: listed) { name throws(Errno) in
+      let backing = directory.descriptor
+      guard let status = try? backing.descriptor.status(of: name),
+        let facts = try? store.facts(status, of: name, in: backing.descriptor),
+        // Refused at lookup to some; never handed out in passing.
+        facts.item.kind != .special
+      else { return nil }
+      let node = nodes.refer(
+        to: ObjectIdentity(status), kind: status.kind, name: name, in: directory.node)
+      return entry(node, facts, in: above, for: caller)
+    }
+  }
+
+  package func synchronizeDirectory(_ handle: HandleID, dataOnly: Bool) throws(Errno) {
+    try handles.directory(handle).descriptor.descriptor.sync(dataOnly: dataOnly)
+  }
+}

@@ -1,0 +1,65 @@
+// From a name to a node, and back to nothing.
+
+import AccessControl
+import Decisions
+package import LinuxFiles
+import Synchronization
+
+extension Volume {
+  package func lookup(
+    _ name: borrowing FileName, in parentID: NodeID, for caller: Caller
+  ) throws(Errno) -> LookupAnswer {
+    if let answer = try reservedLookup(name, in: parentID, for: caller) { return answer }
+    let parent = try node(parentID)
+    return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
+      let above = try directoryFacts(parent)
+      try gate.require(caller) { $0.search(above.item) }
+      let directory = try resolver.directory(parent)
+      let status: FileStatus
+      do throws(Errno) {
+        status = try directory.descriptor.status(of: name)
+      } catch .noSuchFile {
+        return .missing(nameValidity(in: above))
+      }
+      let facts = try store.facts(status, of: name, in: directory.descriptor)
+      if facts.item.kind == .special {
+        try requireUseOfSpecial(facts, in: above, for: caller)
+      }
+      let node = nodes.refer(to: ObjectIdentity(status), kind: status.kind, name: name, in: parent)
+      return .found(entry(node, facts, in: above, for: caller))
+    }
+  }
+
+  /// A FIFO or socket shows itself only to those who may use it or could remove it.
+  ///
+  /// The kernel opens and connects to them without asking. Whoever holds one of read and write gets both.
+  private func requireUseOfSpecial(_ facts: Facts, in parent: Facts, for caller: Caller) throws(Errno) {
+    let mayUse =
+      gate.allows(caller) { $0.check(facts.item, .read) }
+      || gate.allows(caller) { $0.check(facts.item, .write) }
+      || gate.allows(caller) { $0.remove(facts.item, from: parent.item) }
+    guard mayUse else { throw .accessDenied }
+  }
+
+  package func forget(_ node: NodeID, references: UInt64) {
+    guard let forgotten = nodes.forget(node, references: references),
+      let attachment = forgotten.existingAttachment
+    else { return }
+    if forgotten.isDirectory { resolver.directories.drop(attachment) }
+    attachment.state.withLock { $0.pin = nil }
+  }
+
+  package func readLink(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {
+    let node = try node(nodeID)
+    return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let reach = try resolver.reach(node)
+      _ = try resolver.status(of: node, by: reach)
+      switch reach {
+      case .held(let descriptor):
+        return try descriptor.descriptor.readLink()
+      case .named(let directory, let name):
+        return try FileName.with(name) { name throws(Errno) in try directory.descriptor.readLink(name) }
+      }
+    }
+  }
+}

@@ -1,0 +1,144 @@
+// Bytes in and out of open files.
+
+import DirectoryModes
+package import LinuxFiles
+import Synchronization
+
+extension Volume {
+  package func read(
+    _ handle: HandleID, at offset: UInt64, into bytes: inout MutableSpan<UInt8>
+  ) throws(Errno) -> Int {
+    let file = try handles.file(handle)
+    guard file.canRead else { throw .badDescriptor }
+    let start = try Int64(checking: offset)
+    switch file.content {
+    case .plain(let descriptor):
+      // The kernel takes a short answer for the end of the file.
+      return try descriptor.descriptor.readFully(into: &bytes, at: start)
+    case .text(let text):
+      guard start < Int64(text.count) else { return 0 }
+      let count = min(bytes.count, text.count - Int(start))
+      for index in 0..<count { bytes[index] = text[Int(start) + index] }
+      return count
+    }
+  }
+
+  package func write(
+    _ handle: HandleID, at offset: UInt64, _ bytes: Span<UInt8>, clearsSetID: Bool, for caller: Caller
+  ) throws(Errno) -> Int {
+    let (node, descriptor) = try writable(handle)
+    let start = try Int64(checking: offset)
+    let isAppendOnly = node.attachment.isAppendOnly.load(ordering: .acquiring)
+    // Shared: a flag that is being set waits for us, or we see it. Exclusive: nobody else moves the end.
+    let lock: LockRequest = isAppendOnly ? .exclusive(node.stripe) : .shared(node.stripe)
+    return try locks.holding(lock) { () throws(Errno) in
+      if node.attachment.isAppendOnly.load(ordering: .acquiring) {
+        guard isAppendOnly else { throw .again }
+        guard try descriptor.descriptor.status().size == offset else { throw .notPermitted }
+      }
+      if clearsSetID { try stripBeforeWriting(node, descriptor) }
+      var done = 0
+      while done < bytes.count {
+        let count: Int
+        do throws(Errno) {
+          count = try descriptor.descriptor.write(bytes.extracting(done..<bytes.count), at: start + Int64(done))
+        } catch {
+          // What was written is reported; the error comes back with the next write.
+          guard done > 0 else { throw error }
+          return done
+        }
+        guard count > 0 else { break }
+        done += count
+      }
+      return done
+    }
+  }
+
+  /// A handle to write through, with its node and descriptor.
+  private func writable(_ handle: HandleID) throws(Errno) -> (Node, SharedDescriptor) {
+    let file = try handles.file(handle)
+    guard file.canWrite, let node = file.node, let descriptor = file.descriptor else {
+      throw .badDescriptor
+    }
+    return (node, descriptor)
+  }
+
+  /// The set-id bits and the capability go before the first foreign byte arrives.
+  ///
+  /// Every unprivileged write asks for this; once done it need not be done again until somebody sets a bit.
+  private func stripBeforeWriting(_ node: Node, _ descriptor: SharedDescriptor) throws(Errno) {
+    guard node.attachment.mayHavePrivilege.load(ordering: .acquiring) else { return }
+    let mode = Mode(try descriptor.descriptor.status().mode)
+    try stripPrivilege(of: descriptor.descriptor, mode)
+    node.attachment.mayHavePrivilege.store(false, ordering: .releasing)
+  }
+
+  func stripPrivilege(of object: borrowing Descriptor, _ mode: Mode) throws(Errno) {
+    let stripped = mode.afterForeignWrite
+    if stripped != mode { try object.changeMode(stripped.bits) }
+    try dropCapability(of: object)
+  }
+
+  package func synchronize(_ handle: HandleID, dataOnly: Bool) throws(Errno) {
+    let file = try handles.file(handle)
+    try file.descriptor?.descriptor.sync(dataOnly: dataOnly)
+  }
+
+  // MARK: Space
+
+  package func allocate(
+    _ handle: HandleID, _ mode: AllocationMode, offset: UInt64, length: UInt64, for caller: Caller
+  ) throws(Errno) {
+    let (node, descriptor) = try writable(handle)
+    let start = try Int64(checking: offset)
+    let count = try Int64(checking: length)
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      if node.attachment.isAppendOnly.load(ordering: .acquiring), mode != .keepSize {
+        throw .notPermitted
+      }
+      if caller.user != 0 { try stripBeforeWriting(node, descriptor) }
+      try descriptor.descriptor.allocate(mode: mode, offset: start, length: count)
+    }
+  }
+
+  /// Where data or a hole begins; `whence` is `SEEK_DATA` or `SEEK_HOLE`.
+  package func seek(_ handle: HandleID, offset: UInt64, whence: UInt32) throws(Errno) -> UInt64 {
+    let file = try handles.file(handle)
+    guard let origin = SeekOrigin(rawValue: CInt(truncatingIfNeeded: whence)) else { throw .invalid }
+    guard let descriptor = file.descriptor else { throw .invalid }
+    let found = try descriptor.descriptor.seek(offset: try Int64(checking: offset), whence: origin)
+    return UInt64(found)
+  }
+
+  package func copyRange(
+    from source: HandleID, at sourceOffset: UInt64, to target: HandleID, at targetOffset: UInt64,
+    length: UInt64, for caller: Caller
+  ) throws(Errno) -> UInt64 {
+    let (node, descriptor) = try writable(target)
+    let file = try handles.file(source)
+    guard file.canRead, let origin = file.descriptor else { throw .badDescriptor }
+    let from = try Int64(checking: sourceOffset)
+    let to = try Int64(checking: targetOffset)
+    // Bounded, so that one request does not keep a worker for minutes; the caller asks again.
+    let count = Int(min(length, 64 << 20))
+    return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      if node.attachment.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
+      if caller.user != 0 { try stripBeforeWriting(node, descriptor) }
+      let copied = try origin.descriptor.copyRange(
+        from: from, to: descriptor.descriptor, at: to, length: count)
+      return UInt64(copied)
+    }
+  }
+
+  package func fileSystemStatus() throws(Errno) -> FileSystemStatus {
+    try resolver.rootDescriptor.descriptor.fileSystemStatus()
+  }
+}
+
+extension Int64 {
+  /// An offset from the kernel; EINVAL beyond what the system calls below can take.
+  init(checking offset: UInt64) throws(Errno) {
+    guard let offset = Int64(exactly: offset) else { throw .invalid }
+    self = offset
+  }
+}

@@ -1,0 +1,81 @@
+// unlink and rmdir.
+
+import Decisions
+package import LinuxFiles
+import Synchronization
+
+extension Volume {
+  package func remove(
+    _ name: borrowing FileName, from parent: NodeID, for caller: Caller
+  ) throws(Errno) {
+    try remove(name, from: parent, directory: false, for: caller)
+  }
+
+  package func removeDirectory(
+    _ name: borrowing FileName, from parent: NodeID, for caller: Caller
+  ) throws(Errno) {
+    try remove(name, from: parent, directory: true, for: caller)
+  }
+
+  private func remove(
+    _ name: borrowing FileName, from parentID: NodeID, directory isDirectory: Bool, for caller: Caller
+  ) throws(Errno) {
+    let parent = try node(parentID)
+    guard !isReserved(name, in: parent) else { throw .notPermitted }
+    let directory = try resolver.directory(parent)
+    // The lock of what will be removed is known only by looking; looking again under it tells whether that
+    // was still true.
+    while true {
+      let expected = ObjectIdentity(try directory.descriptor.status(of: name))
+      let locks = LockRequests(
+        .exclusive(parent.stripe), .exclusive(Node.stripe(of: expected)))
+      let isDone = try self.locks.holding(locks) { () throws(Errno) in
+        let status = try directory.descriptor.status(of: name)
+        guard ObjectIdentity(status) == expected else { return false }
+        let facts = try store.facts(status, of: name, in: directory.descriptor)
+        let above = try self.facts(of: parent)
+        try gate.require(caller) { $0.remove(facts.item, from: above.item) }
+        guard isDirectory == (status.kind == .directory) else {
+          throw isDirectory ? .notDirectory : .isDirectory
+        }
+        try loseName(expected, name, in: directory) { () throws(Errno) in
+          if isDirectory {
+            try directory.descriptor.removeDirectory(name)
+          } else {
+            try directory.descriptor.removeFile(name)
+          }
+        }
+        return true
+      }
+      if isDone { return }
+    }
+  }
+
+  /// Takes a name away from an object in a way that keeps it reachable for whoever still uses it.
+  func loseName(
+    _ identity: ObjectIdentity, _ name: borrowing FileName, in directory: SharedDescriptor,
+    by removal: () throws(Errno) -> Void
+  ) throws(Errno) {
+    guard let node = nodes.node(of: identity) else { return try removal() }
+    let way = try wayWithoutName(to: node, name, in: directory)
+    try removal()
+    forgetFacts(of: node)
+    if let way { pins.pin(node.attachment, with: way) }
+  }
+
+  /// A descriptor for a node that is about to lose a name: an open handle, or one opened for this.
+  private func wayWithoutName(
+    to node: Node, _ name: borrowing FileName, in directory: SharedDescriptor
+  ) throws(Errno) -> SharedDescriptor? {
+    let open = node.existingAttachment?.state.withLock { state in
+      state.pin ?? state.openFiles.first?.descriptor ?? state.directory
+    }
+    if let open { return open }
+    do throws(Errno) {
+      return SharedDescriptor(try directory.descriptor.openPath(name))
+    } catch .tooManyOpenFiles {
+      // Whoever still uses the object without having it open gets ESTALE; the removal itself goes on.
+      return nil
+    }
+  }
+}

@@ -1,0 +1,144 @@
+// Moving, replacing and swapping names.
+
+import Decisions
+import FlagRules
+package import LinuxFiles
+import RecordFormat
+
+extension Volume {
+  package func rename(
+    _ name: borrowing FileName, in parentID: NodeID, to newName: borrowing FileName,
+    in newParentID: NodeID, _ style: RenameStyle, for caller: Caller
+  ) throws(Errno) {
+    let parent = try node(parentID)
+    let newParent = try node(newParentID)
+    guard !isReserved(name, in: parent), !isReserved(newName, in: newParent) else { throw .notPermitted }
+    let from = try resolver.directory(parent)
+    let to = try resolver.directory(newParent)
+    // As with a removal: the locks follow from a look, and a second look under them must agree.
+    while true {
+      let expected = ObjectIdentity(try from.descriptor.status(of: name))
+      let victim = try status(of: newName, in: to).map(ObjectIdentity.init)
+      let locks = LockRequests(
+        .exclusive(parent.stripe), .exclusive(newParent.stripe),
+        .exclusive(Node.stripe(of: expected)), victim.map { .exclusive(Node.stripe(of: $0)) })
+      let isDone = try self.locks.holding(locks) { () throws(Errno) in
+        let status = try from.descriptor.status(of: name)
+        let target = try self.status(of: newName, in: to)
+        guard ObjectIdentity(status) == expected, target.map(ObjectIdentity.init) == victim else {
+          return false
+        }
+        let move = Move(
+          source: try store.facts(status, of: name, in: from.descriptor),
+          target: try target.map { target throws(Errno) in
+            try store.facts(target, of: newName, in: to.descriptor)
+          },
+          above: try facts(of: parent), below: try facts(of: newParent),
+          changesParent: parent.identity != newParent.identity)
+        try require(move, style, for: caller)
+        try perform(move, name, in: parent, from, newName, in: newParent, to, style)
+        return true
+      }
+      if isDone { return }
+    }
+  }
+
+  /// What a rename is about.
+  private struct Move {
+    var source: Facts
+    var target: Facts?
+    /// The directory the source is in.
+    var above: Facts
+    /// The directory it goes to.
+    var below: Facts
+    var changesParent: Bool
+  }
+
+  private func status(of name: borrowing FileName, in directory: SharedDescriptor)
+    throws(Errno) -> FileStatus?
+  {
+    do throws(Errno) {
+      return try directory.descriptor.status(of: name)
+    } catch .noSuchFile {
+      return nil
+    }
+  }
+
+  private func require(_ move: Move, _ style: RenameStyle, for caller: Caller) throws(Errno) {
+    if let target = move.target {
+      if style == .noReplace { throw .exists }
+      if style == .replace {
+        switch (move.source.item.isDirectory, target.item.isDirectory) {
+        case (true, false): throw .notDirectory
+        case (false, true): throw .isDirectory
+        default: break
+        }
+      }
+    } else if style == .exchange {
+      throw .noSuchFile
+    }
+    let source = RenameSide(item: move.source.item, parent: move.above.item)
+    try gate.require(caller) { judge in
+      if style == .exchange, let target = move.target {
+        return judge.exchange(
+          source, RenameSide(item: target.item, parent: move.below.item),
+          changesParent: move.changesParent)
+      }
+      return judge.rename(
+        source, into: move.below.item, changesParent: move.changesParent, over: move.target?.item)
+    }
+  }
+
+  private func perform(
+    _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: SharedDescriptor,
+    _ newName: borrowing FileName, in newParent: Node, _ to: SharedDescriptor, _ style: RenameStyle
+  ) throws(Errno) {
+    let flags: RenameFlags =
+      switch style {
+      case .replace: []
+      case .noReplace: .noReplace
+      case .exchange: .exchange
+      }
+    if style == .replace, let target = move.target {
+      // Two names of one file: nothing happens, as POSIX wants it.
+      if ObjectIdentity(target.status) == ObjectIdentity(move.source.status) { return }
+      try loseName(ObjectIdentity(target.status), newName, in: to) { () throws(Errno) in
+        try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
+      }
+    } else {
+      try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
+    }
+    try arrived(move.source, as: newName, in: newParent, move.below)
+    if style == .exchange, let target = move.target {
+      try arrived(target, as: name, in: parent, move.above)
+    }
+    try expireNames(move, style)
+  }
+
+  /// The moved object is known under its new name, and takes over what its new directory passes on.
+  private func arrived(
+    _ facts: Facts, as name: borrowing FileName, in parent: Node, _ above: Facts
+  ) throws(Errno) {
+    if let node = nodes.node(of: ObjectIdentity(facts.status)) {
+      node.seen(as: name.copy(), in: parent)
+      forgetFacts(of: node)
+    }
+    let passedOn = above.item.flags.intersection(.fromParent)
+    guard !passedOn.isSubset(of: facts.item.flags), store.canCarryRecord(facts.status.kind) else { return }
+    var record = facts.record
+    record.flags.formUnion(passedOn)
+    let directory = try resolver.directory(parent)
+    try store.write(record, list: .keep, to: try directory.descriptor.openPath(name))
+  }
+
+  /// A name that everybody could walk must not stay remembered where not everybody may.
+  private func expireNames(_ move: Move, _ style: RenameStyle) throws(Errno) {
+    let rules = options.rules
+    let leavesPublic =
+      move.above.item.isSearchableByAnyone(rules) && !move.below.item.isSearchableByAnyone(rules)
+    let swapsIntoPrivate =
+      style == .exchange && move.below.item.isSearchableByAnyone(rules)
+      && !move.above.item.isSearchableByAnyone(rules)
+    if leavesPublic || swapsIntoPrivate { link?.expireNames() }
+  }
+}

@@ -1,0 +1,174 @@
+// The values a door and the volume exchange: requests as words, answers as plain data.
+
+package import LinuxFiles
+
+/// The name of a node between kernel and volume; 1 is the root. Valid from an ``Entry`` until forgotten.
+package typealias NodeID = UInt64
+
+/// The name of an open file or directory, valid from open to release.
+package typealias HandleID = UInt64
+
+/// Who sent a request.
+///
+/// The supplementary groups are not part of it: reading them costs more than most requests, so the gate
+/// fetches them only when a decision turns on them.
+package struct Caller: Hashable, Sendable {
+  package var user: UInt32
+  package var group: UInt32
+  /// The *thread* that waits for the answer; 0 when the kernel acts by itself or the caller is outside our
+  /// process namespace.
+  package var thread: Int32
+
+  package init(user: UInt32, group: UInt32, thread: Int32) {
+    self.user = user
+    self.group = group
+    self.thread = thread
+  }
+}
+
+/// What stat shows.
+package struct Attributes: Hashable, Sendable {
+  package var inode: UInt64
+  package var size: UInt64
+  package var blocks: UInt64
+  package var blockSize: UInt32
+  package var access: Timestamp
+  package var modification: Timestamp
+  package var change: Timestamp
+  package var birth: Timestamp?
+  package var kind: FileKind
+  /// The twelve permission bits.
+  package var mode: UInt16
+  package var linkCount: UInt32
+  package var user: UInt32
+  package var group: UInt32
+  package var deviceMajor: UInt32
+  package var deviceMinor: UInt32
+}
+
+/// How long the kernel may keep an answer.
+package enum Validity: Hashable, Sendable {
+  case none
+  case seconds(UInt32)
+  case unlimited
+}
+
+/// A name the kernel now knows, with the node it leads to.
+package struct Entry: Hashable, Sendable {
+  package var node: NodeID
+  package var attributes: Attributes
+  package var nameValidity: Validity
+  package var attributeValidity: Validity
+}
+
+/// The answer to a lookup.
+package enum LookupAnswer: Hashable, Sendable {
+  /// One more reference is held by the kernel.
+  case found(Entry)
+  /// Nothing there, and the kernel may remember that.
+  case missing(Validity)
+}
+
+/// Attributes with their validity.
+package struct AttributeAnswer: Hashable, Sendable {
+  package var attributes: Attributes
+  package var validity: Validity
+}
+
+/// An open file or directory.
+package struct OpenAnswer: Hashable, Sendable {
+  /// What the kernel may do with the pages it has.
+  package enum Pages: Hashable, Sendable {
+    /// The content is what it was at the last open.
+    case keep
+    /// Read again.
+    case drop
+    /// Keep none: every read and write comes here, and writable shared mappings are refused.
+    case bypass
+  }
+
+  package var handle: HandleID
+  package var pages: Pages
+}
+
+/// How a file is to be opened, in the words of open(2).
+package struct OpenMode: OptionSet, Hashable, Sendable {
+  package let rawValue: UInt16
+
+  package init(rawValue: UInt16) {
+    self.rawValue = rawValue
+  }
+
+  package static let read = OpenMode(rawValue: 1 << 0)
+  package static let write = OpenMode(rawValue: 1 << 1)
+  package static let append = OpenMode(rawValue: 1 << 2)
+  package static let truncate = OpenMode(rawValue: 1 << 3)
+  /// Opened to be run.
+  package static let execute = OpenMode(rawValue: 1 << 4)
+  package static let exclusive = OpenMode(rawValue: 1 << 5)
+  package static let synchronous = OpenMode(rawValue: 1 << 6)
+  package static let dataSynchronous = OpenMode(rawValue: 1 << 7)
+  package static let direct = OpenMode(rawValue: 1 << 8)
+  package static let noAccessTime = OpenMode(rawValue: 1 << 9)
+  /// With `truncate`: the kernel asks for the set-id bits to be cleared.
+  package static let clearsSetID = OpenMode(rawValue: 1 << 10)
+}
+
+/// A change of attributes; absent parts stay. All parts together are decided before any is applied.
+package struct AttributeChange: Sendable {
+  package var mode: UInt16?
+  package var user: UInt32?
+  package var group: UInt32?
+  package var size: UInt64?
+  package var access: TimeChange = .omit
+  package var modification: TimeChange = .omit
+  /// The kernel asks for the set-id bits to be cleared because somebody without privilege wrote.
+  package var clearsSetID = false
+  /// Nothing is named at all: the kernel's form of "strip the set-id bits", or a stranger's `chown(-1, -1)`.
+  package var namesNothing = false
+
+  package init() {}
+}
+
+/// What a rename does about an existing target.
+package enum RenameStyle: Hashable, Sendable {
+  case replace
+  case noReplace
+  case exchange
+}
+
+/// One name of a directory on its way to the kernel.
+package struct ListedName: Sendable {
+  package var inode: UInt64
+  package var kind: FileKind?
+  /// Where the listing goes on after this name.
+  package var nextOffset: Int64
+  /// With attributes: what a lookup of the name would have answered; absent where that is not for everyone.
+  package var entry: Entry?
+}
+
+/// The way back to the kernel, given by the door once the connection stands.
+///
+/// Both calls are made before the answer to the change that needs them, from inside a request and with the
+/// volume's locks held, so they must not wait for another request.
+package struct KernelLink: Sendable {
+  /// Whether `expireNames` works. Without it no name may be remembered at all.
+  package var canExpireNames: Bool
+  /// Makes every name the kernel remembers stale, so that the next walk asks again.
+  package var expireNames: @Sendable () -> Void
+  /// Makes the remembered attributes of a node stale.
+  package var expireAttributes: @Sendable (NodeID) -> Void
+  /// Facts about the connection for `status`: pairs of name and value.
+  package var features: [(name: String, value: String)]
+
+  package init(
+    canExpireNames: Bool, features: [(name: String, value: String)],
+    expireNames: @escaping @Sendable () -> Void,
+    expireAttributes: @escaping @Sendable (NodeID) -> Void
+  ) {
+    self.canExpireNames = canExpireNames
+    self.features = features
+    self.expireNames = expireNames
+    self.expireAttributes = expireAttributes
+  }
+}

@@ -1,0 +1,54 @@
+// Emptying a directory of ours, whatever a crash left in it.
+
+import LinuxFiles
+
+enum Sweeper {
+  /// Removes everything in `directory`, going down into directories; follows no link.
+  ///
+  /// Goes by a stack of its own, not by calling itself: the depth is what a crash left, not ours to choose.
+  static func empty(_ directory: SharedDescriptor) throws(Errno) {
+    var path: [(directory: SharedDescriptor, name: [UInt8], left: [[UInt8]])] = [
+      (directory, [], try names(in: directory))
+    ]
+    while var level = path.popLast() {
+      guard let name = level.left.popLast() else {
+        guard let above = path.last else { return }
+        try FileName.with(level.name) { name throws(Errno) in
+          try above.directory.descriptor.removeDirectory(name)
+        }
+        continue
+      }
+      path.append(level)
+      if let inner = try remove(name, from: level.directory) {
+        path.append((inner, name, try names(in: inner)))
+      }
+    }
+  }
+
+  private static func names(in directory: SharedDescriptor) throws(Errno) -> [[UInt8]] {
+    var page = EntryBuffer()
+    var names: [[UInt8]] = []
+    try directory.descriptor.seekDirectory(to: 0)
+    while try directory.descriptor.readEntries(into: &page) > 0 {
+      while let entry = try page.next() {
+        guard entry.role == .child else { continue }
+        names.append(try page.withName(of: entry) { name throws(Errno) in name.copy() })
+      }
+    }
+    return names
+  }
+
+  /// Removes one name, or opens it if it is a directory that must be emptied first.
+  private static func remove(
+    _ name: [UInt8], from directory: SharedDescriptor
+  ) throws(Errno) -> SharedDescriptor? {
+    try FileName.with(name) { name throws(Errno) in
+      do throws(Errno) {
+        try directory.descriptor.removeFile(name)
+        return nil
+      } catch .isDirectory {
+        return SharedDescriptor(try directory.descriptor.open(name, [.readOnly, .directory]))
+      }
+    }
+  }
+}

@@ -1,0 +1,162 @@
+// The hidden directory `.varve` in the upper directory: the lock, the volume file, the workshop.
+
+import LinuxFiles
+import Synchronization
+
+/// A volume cannot be opened, said in words for whoever mounts it.
+package struct VolumeFailure: Error, Sendable {
+  package let message: String
+
+  init(_ message: String) {
+    self.message = message
+  }
+}
+
+/// The bookkeeping of a volume. Holds the lock for as long as it lives.
+final class VolumeDirectory: Sendable {
+  static let name = Array(".varve".utf8)
+
+  /// Where objects are finished before they get their name. Emptied at every mount.
+  let workshop: SharedDescriptor?
+  let namespace: MetadataStore.Namespace
+  let uuid: String
+  private let directory: SharedDescriptor?
+  private let lock: SharedDescriptor?
+  private let header: Mutex<VolumeHeader>
+
+  private init(
+    directory: SharedDescriptor?, lock: SharedDescriptor?, workshop: SharedDescriptor?, header: VolumeHeader
+  ) {
+    self.directory = directory
+    self.lock = lock
+    self.workshop = workshop
+    namespace = header.namespace
+    uuid = header.uuid
+    self.header = Mutex(header)
+  }
+
+  var recordsExist: Bool { header.withLock { $0.recordsExist } }
+
+  /// Writes down that records exist, and waits until the disk has it.
+  func announceRecords() throws(Errno) {
+    guard let directory else { throw .readOnly }
+    let next = header.withLock { $0.withRecords }
+    try VolumeDirectory.store(next, in: directory)
+    header.withLock { $0 = next }
+  }
+
+  /// Opens the volume of an upper directory, making it one if it is none.
+  static func open(root: SharedDescriptor, readOnly: Bool) throws -> VolumeDirectory {
+    let name = try FileName(".varve")
+    switch try standing(in: root) {
+    case .ours: break
+    case .absent where readOnly: return try implicit(root)
+    case .absent: try root.descriptor.makeDirectory(name, mode: 0o700)
+    case .otherKind: throw VolumeFailure("'.varve' in the upper directory is not a directory")
+    case .mountPoint: throw VolumeFailure("'.varve' in the upper directory is a mount point")
+    }
+    let directory = SharedDescriptor(try root.descriptor.open(name, [.readOnly, .directory]))
+    let lock = readOnly ? nil : try takeLock(in: directory)
+    let header = try readHeader(in: directory, readOnly: readOnly)
+    let workshop = readOnly ? nil : try openWorkshop(in: directory)
+    return VolumeDirectory(directory: directory, lock: lock, workshop: workshop, header: header)
+  }
+
+  /// What stands under the bookkeeping's name.
+  private enum Standing {
+    case absent
+    case ours
+    case otherKind
+    case mountPoint
+  }
+
+  private static func standing(in root: SharedDescriptor) throws(Errno) -> Standing {
+    let rootDevice = try root.descriptor.status().device
+    let name = try FileName(".varve")
+    let status: FileStatus
+    do throws(Errno) {
+      status = try root.descriptor.status(of: name)
+    } catch .noSuchFile {
+      return .absent
+    }
+    guard status.kind == .directory else { return .otherKind }
+    return status.device == rootDevice ? .ours : .mountPoint
+  }
+
+  /// A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
+  private static func implicit(_ root: SharedDescriptor) throws -> VolumeDirectory {
+    var header = VolumeHeader.fresh()
+    header.recordsExist = true
+    return VolumeDirectory(directory: nil, lock: nil, workshop: nil, header: header)
+  }
+
+  private static func takeLock(in directory: SharedDescriptor) throws -> SharedDescriptor {
+    let file = try openOrCreateLock(in: directory)
+    switch try file.descriptor.tryLockWhole(exclusive: true) {
+    case .locked:
+      try file.descriptor.recordHolder(process: CurrentProcess.identifier)
+      return file
+    case .held(let holder):
+      let who = holder.map { "process \($0)" } ?? "another process"
+      throw VolumeFailure("the volume is mounted already, by \(who)")
+    }
+  }
+
+  private static func openOrCreateLock(in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+    let name = try FileName("lock")
+    do throws(Errno) {
+      return SharedDescriptor(try directory.descriptor.createFile(name, mode: 0o600))
+    } catch .exists {
+      return SharedDescriptor(try directory.descriptor.open(name, .readWrite))
+    }
+  }
+
+  private static func readHeader(in directory: SharedDescriptor, readOnly: Bool) throws -> VolumeHeader {
+    guard let text = try storedHeader(in: directory) else {
+      let header = VolumeHeader.fresh()
+      if !readOnly { try store(header, in: directory) }
+      return header
+    }
+    let header = try VolumeHeader(parsing: text)
+    try header.checkFeatures(readOnly: readOnly)
+    return header
+  }
+
+  private static func storedHeader(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
+    let name = try FileName("volume")
+    do throws(Errno) {
+      return try directory.descriptor.open(name, .readOnly).read(upTo: VolumeHeader.longest)
+    } catch .noSuchFile {
+      return nil
+    }
+  }
+
+  /// Replaces the volume file so that a crash leaves the old one or the new one.
+  private static func store(_ header: VolumeHeader, in directory: SharedDescriptor) throws(Errno) {
+    let temporary = try FileName("volume.new")
+    let final = try FileName("volume")
+    do throws(Errno) {
+      try directory.descriptor.removeFile(temporary)
+    } catch .noSuchFile {
+      // What a crash would have left is not there.
+    }
+    let file = try directory.descriptor.createFile(temporary, mode: 0o600)
+    try file.writeAll(header.text, at: 0)
+    try file.sync()
+    try directory.descriptor.rename(temporary, to: directory.descriptor, as: final)
+    try directory.descriptor.sync()
+  }
+
+  /// The workshop, empty: whatever a crash left there never got a name and is nobody's.
+  private static func openWorkshop(in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+    let name = try FileName("work")
+    do throws(Errno) {
+      try directory.descriptor.makeDirectory(name, mode: 0o700)
+    } catch .exists {
+      // It was made by an earlier mount.
+    }
+    let workshop = SharedDescriptor(try directory.descriptor.open(name, [.readOnly, .directory]))
+    try Sweeper.empty(workshop)
+    return workshop
+  }
+}

@@ -1,0 +1,62 @@
+// The reserved name `.varve` at the root of the mount: not listed, not ours to give away, and a place where
+// the volume tells about itself.
+
+import LinuxFiles
+
+/// The nodes behind the reserved name. Their numbers are never given to anything else.
+enum Reserved {
+  static let directoryNode: NodeID = 2
+  static let statusNode: NodeID = 3
+
+  static func contains(_ node: NodeID) -> Bool { node == directoryNode || node == statusNode }
+}
+
+extension Volume {
+  /// Whether a name belongs to the volume's bookkeeping.
+  func isReserved(_ name: borrowing FileName, in parent: Node) -> Bool {
+    parent.id == root.id && name.equals(VolumeDirectory.name)
+  }
+
+  func reservedLookup(
+    _ name: borrowing FileName, in parent: NodeID, for caller: Caller
+  ) throws(Errno) -> LookupAnswer? {
+    switch parent {
+    case Volume.rootNode where name.equals(VolumeDirectory.name):
+      guard options.showsReservedDirectory else { return .missing(.none) }
+      return .found(reservedEntry(Reserved.directoryNode))
+    case Reserved.directoryNode:
+      guard name.equals(Array("status".utf8)) else { return .missing(.none) }
+      return .found(reservedEntry(Reserved.statusNode))
+    default:
+      return nil
+    }
+  }
+
+  private func reservedEntry(_ node: NodeID) -> Entry {
+    Entry(
+      node: node, attributes: reservedAttributesValue(node), nameValidity: .none, attributeValidity: .none)
+  }
+
+  func reservedAttributes(_ node: NodeID) throws(Errno) -> AttributeAnswer? {
+    guard Reserved.contains(node) else { return nil }
+    return AttributeAnswer(attributes: reservedAttributesValue(node), validity: .none)
+  }
+
+  private func reservedAttributesValue(_ node: NodeID) -> Attributes {
+    let isDirectory = node == Reserved.directoryNode
+    return Attributes(
+      inode: UInt64.max - node, size: 0, blocks: 0, blockSize: 4096, access: startedAt,
+      modification: startedAt, change: startedAt, birth: startedAt,
+      kind: isDirectory ? .directory : .regular, mode: isDirectory ? 0o555 : 0o444, linkCount: 1, user: 0,
+      group: 0, deviceMajor: 0, deviceMinor: 0)
+  }
+
+  /// Opening the status makes its text; the handle keeps it.
+  func reservedOpen(_ node: NodeID, _ mode: OpenMode) throws(Errno) -> OpenAnswer? {
+    guard node == Reserved.statusNode else { return nil }
+    guard !mode.contains(.write), !mode.contains(.truncate) else { throw .accessDenied }
+    let file = OpenFile(node: nil, content: .text(Array(statusText().utf8)), mode: mode)
+    // The size is not known beforehand, so reads must not be cut at it.
+    return OpenAnswer(handle: handles.add(file), pages: .bypass)
+  }
+}

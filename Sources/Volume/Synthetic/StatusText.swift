@@ -1,0 +1,67 @@
+// `.varve/status`: one JSON object about the volume as it is mounted now.
+
+import Decisions
+import LinuxFiles
+
+extension Volume {
+  func statusText() -> String {
+    var object = JSONObject()
+    object.add("version", Version.text)
+    object.add("pid", Int(CurrentProcess.identifier))
+    object.add("uuid", directory.uuid)
+    object.add("records", directory.namespace.rawValue)
+    object.add("recordsExist", directory.recordsExist)
+    object.add("readOnly", options.isReadOnly)
+    object.add("acl", options.rules.usesLists)
+    object.add("noowners", options.rules.ignoresOwnership)
+    object.add("securelevel", options.rules.secureLevel)
+    object.add("suiddir", options.rules.handsOverOwnership)
+    object.add("cache", options.cache.rawValue)
+    object.add("groups", options.groups.rawValue)
+    object.add("chattr", options.chattr.rawValue)
+    object.add("threads", options.threads)
+    object.add("options", options.words)
+    object.add("nodes", nodeCount)
+    object.add("handles", handleCount)
+    object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))
+    var kernel = JSONObject()
+    for feature in link?.features ?? [] { kernel.add(feature.name, feature.value) }
+    object.add("kernel", kernel)
+    return object.text + "\n"
+  }
+}
+
+/// The version of this program.
+package enum Version {
+  package static let text = "0.1.0"
+}
+
+/// JSON, written by hand: a few flat values, and no library in the daemon.
+struct JSONObject {
+  private var members: [String] = []
+
+  var text: String { "{" + members.joined(separator: ",") + "}" }
+
+  mutating func add(_ name: String, _ value: String) { members.append("\(quoted(name)):\(quoted(value))") }
+  mutating func add(_ name: String, _ value: Int) { members.append("\(quoted(name)):\(value)") }
+  mutating func add(_ name: String, _ value: Bool) { members.append("\(quoted(name)):\(value)") }
+  mutating func add(_ name: String, _ value: JSONObject) { members.append("\(quoted(name)):\(value.text)") }
+  mutating func add(_ name: String, _ value: [String]) {
+    members.append("\(quoted(name)):[\(value.map(quoted).joined(separator: ","))]")
+  }
+
+  private func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case _ where scalar.value < 0x20:
+        let hex = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+}

@@ -1,0 +1,88 @@
+// The facade: one method per operation, in the folder `Operations`. Doors call nothing else.
+//
+// A request asks, in this order: where is it (Backing), what is true of it (Metadata), may it happen (Gate),
+// what are its bytes (Handles). Each question has its folder.
+
+import AccessControl
+import LinuxFiles
+import Synchronization
+
+/// A mounted volume.
+package final class Volume: Sendable {
+  package static let rootNode: NodeID = 1
+
+  package let options: VolumeOptions
+  let root: Node
+  let nodes = NodeTable()
+  let handles = HandleTable()
+  let locks: StripedLocks
+  let resolver: Resolver
+  let pins: Pins
+  let store: MetadataStore
+  let gate: Gatekeeper
+  let directory: VolumeDirectory
+  /// Set once by the door, before the first request that could need it.
+  private let connection: Mutex<KernelLink?> = Mutex(nil)
+  /// Whether new objects can be made in other people's names.
+  let isPrivileged: Bool
+  let startedAt = Clock.realtime
+
+  /// Opens the upper directory as a volume.
+  package init(upper: String, options: VolumeOptions, groupNesting: [UInt32: [UInt32]] = [:]) throws {
+    self.options = options
+    isPrivileged = CurrentProcess.isRoot
+    let rootDescriptor = SharedDescriptor(try Volume.openUpper(upper))
+    let status = try rootDescriptor.descriptor.status()
+    let magic = try rootDescriptor.descriptor.fileSystemStatus().magic
+    guard magic != FileSystemStatus.nfsMagic else {
+      throw VolumeFailure("'\(upper)' is on NFS, which cannot hold an upper directory")
+    }
+    directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
+    let directory = directory
+    store = MetadataStore(
+      namespace: directory.namespace,
+      records: RecordsExist(directory.recordsExist) { try directory.announceRecords() })
+    gate = Gatekeeper(
+      rules: options.rules,
+      groups: GroupReader(source: options.groups, nesting: GroupNesting(members: groupNesting)))
+    locks = try StripedLocks()
+    root = Node(
+      id: Volume.rootNode, identity: ObjectIdentity(status), kind: .directory, parent: nil, name: [])
+    let budget = Int(try ResourceLimits.raiseOpenFiles())
+    resolver = Resolver(
+      root: root, rootDescriptor: rootDescriptor,
+      directories: DirectoryCache(capacity: min(4096, budget / 4)))
+    pins = Pins(capacity: min(1024, budget / 8))
+  }
+
+  private static func openUpper(_ path: String) throws(VolumeFailure) -> Descriptor {
+    do throws(Errno) {
+      return try Descriptor.directory(atPath: path)
+    } catch {
+      throw VolumeFailure("cannot open the upper directory '\(path)': \(error)")
+    }
+  }
+
+  // MARK: The way back to the kernel
+
+  package func attach(_ link: KernelLink) {
+    connection.withLock { $0 = link }
+  }
+
+  var link: KernelLink? { connection.withLock { $0 } }
+
+  // MARK: Finding nodes
+
+  /// The node of a number the kernel sent.
+  func node(_ id: NodeID) throws(Errno) -> Node {
+    if id == Volume.rootNode { return root }
+    guard let node = nodes.node(id) else { throw .stale }
+    return node
+  }
+
+  /// The number of nodes the kernel holds, for `status` and tests.
+  package var nodeCount: Int { nodes.count }
+
+  /// The number of open files and directories.
+  package var handleCount: Int { handles.count }
+}

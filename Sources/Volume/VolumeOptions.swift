@@ -1,0 +1,46 @@
+// How a volume is mounted: the mount options that the volume itself obeys.
+
+package import Decisions
+
+/// How far changes behind the mount are reckoned with.
+package enum CacheUse: String, Hashable, Sendable {
+  /// Others may change the tree behind the mount: what is remembered is believed for a second.
+  case shared
+  /// The tree changes through the mount alone.
+  case exclusive
+  /// Nothing is remembered.
+  case none
+}
+
+/// Where supplementary groups come from.
+package enum GroupSource: String, Hashable, Sendable {
+  /// The calling thread's own list.
+  case process
+  /// The user database, by uid.
+  case nss
+}
+
+/// Which flags root's `chattr +i` and `+a` set.
+package enum ChattrDomain: String, Hashable, Sendable {
+  case system
+  case user
+}
+
+package struct VolumeOptions: Sendable {
+  package var rules = VolumeRules()
+  package var cache = CacheUse.shared
+  package var groups = GroupSource.process
+  package var chattr = ChattrDomain.system
+  /// Whether the reserved directory at the root answers at all.
+  package var showsReservedDirectory = true
+  package var threads = 2
+  package var debug = false
+  /// Features switched off by `no_FEATURE`, so that their fallbacks can be tested.
+  package var disabledFeatures: Set<String> = []
+  /// The words of `-o` as they were given, for `status`.
+  package var words: [String] = []
+
+  package init() {}
+
+  package var isReadOnly: Bool { rules.isReadOnly }
+}

@@ -1,0 +1,164 @@
+import Glibc
+import LinuxFiles
+import Synchronization
+import Testing
+
+/// What a thread found out, for the test that started it.
+private final class Findings<Value: Sendable>: Sendable {
+  private let stored: Mutex<Value?> = Mutex(nil)
+  var value: Value? { stored.withLock { $0 } }
+  func set(_ value: Value) { stored.withLock { $0 = value } }
+}
+
+/// Runs `body` on a thread of its own, whose identity ends with it.
+private func onOwnThread<Value: Sendable>(
+  _ body: @escaping @Sendable () throws(Errno) -> Value
+) throws -> Result<Value, Errno>? {
+  let findings = Findings<Result<Value, Errno>>()
+  let thread = try PlainThread { findings.set(Result { () throws(Errno) in try body() }) }
+  thread.join()
+  return findings.value
+}
+
+/// Holds a thread until another opens it.
+private final class Gate: Sendable {
+  private let isOpen = Atomic(false)
+  func open() { isOpen.store(true, ordering: .releasing) }
+  func wait() { while !isOpen.load(ordering: .acquiring) { sched_yield() } }
+}
+
+extension LinuxFilesTests {
+  @Suite("Identity of threads", .enabled(if: Machine.isRoot, "changing identity needs root"))
+  struct IdentityTests {
+    @Test("what a thread creates as somebody else is theirs, in a directory closed to them")
+    func createsForOthers() throws {
+      let world = try TemporaryDirectory()
+      try world.descriptor.changeMode(0o700)
+      let result = try onOwnThread { () throws(Errno) -> [UInt32] in
+        try ThreadIdentity.keepCapabilities()
+        let file = try FileName("file")
+        let folder = try FileName("folder")
+        let other = try FileName("other")
+        _ = try world.descriptor.createFile(other, mode: 0o600)
+        try ThreadIdentity.acting(user: 1_001, group: 2_002) { () throws(Errno) in
+          _ = try world.descriptor.createFile(file, mode: 0o600)
+          try world.descriptor.makeDirectory(folder, mode: 0o700)
+          // CAP_FOWNER, CAP_CHOWN and CAP_DAC_OVERRIDE are still there.
+          try world.descriptor.changeMode(of: other, 0o000)
+          try world.descriptor.changeOwner(of: other, user: 3, group: 4)
+          _ = try world.descriptor.open(other, .readWrite)
+        }
+        let (first, second, third) = try (
+          world.descriptor.status(of: file), world.descriptor.status(of: folder),
+          world.descriptor.status(of: other)
+        )
+        let after = try world.descriptor.createFile(try FileName("after"), mode: 0o600).status()
+        return [
+          first.user, first.group, second.user, second.group, third.user, third.group, after.user,
+          after.group,
+        ]
+      }
+      #expect(try result?.get() == [1_001, 2_002, 1_001, 2_002, 3, 4, 0, 0])
+    }
+
+    @Test("without keeping capabilities the other user is held off, and the thread comes back whole")
+    func losesCapabilities() throws {
+      let world = try TemporaryDirectory()
+      try world.descriptor.changeMode(0o700)
+      let result = try onOwnThread { () throws(Errno) -> Bool in
+        let name = try FileName("file")
+        var refused = false
+        do throws(Errno) {
+          _ = try ThreadIdentity.acting(user: 1_001, group: 1_001) { () throws(Errno) in
+            try world.descriptor.createFile(name, mode: 0o600)
+          }
+        } catch .accessDenied {
+          refused = true
+        }
+        let status = try world.descriptor.createFile(name, mode: 0o600).status()
+        return refused && status.user == 0 && status.group == 0
+      }
+      #expect(try result?.get() == true)
+    }
+
+    @Test("the identity is restored when the work fails, and nests")
+    func restores() throws {
+      let result = try onOwnThread { () throws(Errno) -> [UInt32?] in
+        try ThreadIdentity.keepCapabilities()
+        let me = PlainThread.currentIdentifier
+        do throws(Errno) {
+          try ThreadIdentity.acting(user: 7, group: 8) { () throws(Errno) in throw .noSpace }
+        } catch .noSpace {}
+        let before = ProcessGroups.credentials(ofThread: me)
+        let (inner, outer) = try ThreadIdentity.acting(user: 7, group: 8) { () throws(Errno) in
+          let inner = try ThreadIdentity.acting(user: 9, group: 10) { () throws(Errno) in
+            ProcessGroups.credentials(ofThread: me)
+          }
+          return (inner, ProcessGroups.credentials(ofThread: me))
+        }
+        return [
+          before?.fsUser, before?.fsGroup, inner?.fsUser, inner?.fsGroup, outer?.fsUser, outer?.fsGroup,
+        ]
+      }
+      #expect(try result?.get() == [0, 0, 9, 10, 7, 8])
+      expectFailure(.notPermitted) { () throws(Errno) in
+        try ThreadIdentity.acting(user: .max, group: 0) { () throws(Errno) in }
+      }
+    }
+
+    @Test("the bit belongs to the thread: those it starts later have it, those before and others do not")
+    func bitIsPerThread() throws {
+      let (early, late) = (Findings<Bool>(), Findings<Bool>())
+      let result = try onOwnThread { () throws(Errno) -> [Bool] in
+        let before = ThreadIdentity.keepsCapabilities
+        let gate = Gate()
+        let earlier = try PlainThread {
+          gate.wait()
+          early.set(ThreadIdentity.keepsCapabilities)
+        }
+        try ThreadIdentity.keepCapabilities()
+        gate.open()
+        let later = try PlainThread { late.set(ThreadIdentity.keepsCapabilities) }
+        earlier.join()
+        later.join()
+        return [before, ThreadIdentity.keepsCapabilities]
+      }
+      #expect(try result?.get() == [false, true])
+      #expect(early.value == false && late.value == true)
+      let other = try onOwnThread { () throws(Errno) in ThreadIdentity.keepsCapabilities }
+      #expect(try other?.get() == false)
+    }
+
+    @Test("a thread cannot put groups into its name")
+    func hostileName() throws {
+      let findings = Findings<[UInt32]?>()
+      let thread = try PlainThread(name: "\nGroups:\t7\n") {
+        findings.set(ProcessGroups.supplementaryGroups(ofThread: PlainThread.currentIdentifier))
+      }
+      thread.join()
+      #expect(findings.value == .some(ProcessGroups.supplementaryGroups(ofThread: getpid())))
+      #expect(findings.value != .some([7]))
+    }
+
+    @Test("the groups of a thread that leads no process are told, any number of them")
+    func groups() throws {
+      let former = ProcessGroups.supplementaryGroups(ofThread: getpid()) ?? []
+      defer { _ = unsafe former.withUnsafeBufferPointer { unsafe setgroups($0.count, $0.baseAddress) } }
+      for count in [0, 1, 3, 65_536] {
+        let wanted = (0..<count).map { UInt32(truncatingIfNeeded: 4_000_000_000 - 7 * $0) }.sorted()
+        let failure = unsafe wanted.withUnsafeBufferPointer { unsafe setgroups($0.count, $0.baseAddress) }
+        #expect(failure == 0)
+        let result = try onOwnThread { () throws(Errno) -> ThreadCredentials? in
+          let me = PlainThread.currentIdentifier
+          return me == getpid() ? nil : ProcessGroups.credentials(ofThread: me)
+        }
+        #expect(try result?.get() == ThreadCredentials(fsUser: 0, fsGroup: 0, groups: wanted))
+      }
+    }
+
+    @Test("a thread that does not exist has no groups", arguments: [0, -1, Int32.max, 4_194_305])
+    func noThread(_ tid: Int32) {
+      #expect(ProcessGroups.supplementaryGroups(ofThread: tid) == nil)
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import Arguments
+import Foundation
+import Testing
+import TextForms
+import Verbs
+
+@Suite("Options of a mount") struct MountOptionTests {
+  static let rows: [(String, [String])] = [
+    ("", []), ("ro", ["ro"]), ("ro,lower=/a:/b", ["ro", "lower=/a:/b"]), (",ro,,nofail,", ["ro", "nofail"]),
+    (#"lower=/a\,b,ro"#, [#"lower=/a\,b"#, "ro"]), (#"a\\,b"#, [#"a\\"#, "b"]), (#"a\"#, [#"a\"#]),
+  ]
+
+  @Test(arguments: rows) func splits(_ text: String, _ pieces: [String]) {
+    let options = MountOption.list(Array(text.utf8))
+    #expect(options.map { String(decoding: $0.written, as: UTF8.self) } == pieces)
+    let again = MountOption.list(MountOption.text(options))
+    #expect(again == options)
+  }
+
+  @Test func nameAndValueAreToldApart() {
+    let option = MountOption(Array("lower=/a=b".utf8))
+    #expect(option.name == "lower")
+    #expect(option.value == Array("/a=b".utf8))
+    #expect(MountOption(Array("ro".utf8)).value == nil)
+    #expect(MountOption(Array("view=".utf8)).value == [])
+  }
+
+  static let escapes = [
+    (#"/a\,b"#, "/a,b"), (#"/a\:b"#, "/a:b"), (#"a\\b"#, #"a\b"#), (#"a\"#, #"a\"#), ("", ""),
+  ]
+
+  @Test(arguments: escapes) func unescapes(_ written: String, _ meant: String) {
+    #expect(MountOption.unescaped(Array(written.utf8)) == Array(meant.utf8))
+  }
+
+  @Test func unknownWordsGetAHint() {
+    #expect(MountOptionTable.isKnown("securelevel"))
+    #expect(MountOptionTable.isKnown("x-systemd.automount"))
+    #expect(MountOptionTable.isKnown("no_passthrough"))
+    #expect(!MountOptionTable.isKnown("secrelevel"))
+    #expect(
+      MountOptionTable.complaint("secrelevel")
+        == "unknown mount option 'secrelevel'; did you mean 'securelevel'?")
+  }
+
+  @Test func theManualExplainsEveryOption() throws {
+    let words = try manual("mount.varve.8").split(whereSeparator: { $0 == " " || $0 == "\n" })
+    for option in MountOptionTable.own {
+      #expect(words.contains(Substring(option.name)), "\(option.name) is not in the manual")
+    }
+  }
+}
+
+@Suite("The manual of varve") struct ManualTests {
+  @Test(arguments: ["mount", "umount", "status", "chflags", "chmod", "ls"]) func namesEveryOption(
+    _ name: String
+  ) throws {
+    let page = try manual("varve.1")
+    let verb = try #require(Program.varve.verb(named: name))
+    let items = page.split(separator: "\n").filter { $0.hasPrefix(".It Fl") }
+      .map { $0.split(separator: " ").map(String.init) }
+    for option in verb.options {
+      let letter = option.letter.map { "\($0)" }
+      let word = option.word.map { "-\($0)" }
+      let isThere = items.contains { item in
+        (letter.map { item.contains($0) } ?? true) && (word.map { item.contains($0) } ?? true)
+      }
+      #expect(isThere, "\(name): \(option.spelling) is not in the manual")
+    }
+  }
+}
+
+private func manual(_ name: String) throws -> String {
+  let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+  return try String(contentsOf: root.appendingPathComponent("man/\(name)"), encoding: .utf8)
+}
+
+@Suite("The table of mounts") struct MountTableTests {
+  static let lines = """
+    22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+    36 22 0:98 / /mnt/team rw,nosuid,nodev shared:3 master:7 - fuse.varve /srv/team rw,user_id=0,group_id=0
+    37 22 0:99 / /mnt/a\\040b\\134c\\011 rw - fuse.varve up\\012per rw
+    38 36 0:50 / /mnt/team/inner rw - tmpfs tmpfs rw
+    39 22 0:51 / /mnt/teamwork rw - tmpfs tmpfs rw
+    garbage
+    40 22 0:52 / /mnt/x rw - fuse
+    """
+  static let table = MountedVolume.table(Array(lines.utf8))
+
+  @Test func readsLinesWithAnyNumberOfOptionalFields() {
+    #expect(MountTableTests.table.count == 5)
+    let team = MountTableTests.table[1]
+    #expect(team.mountPoint == Array("/mnt/team".utf8))
+    #expect(team.type == "fuse.varve")
+    #expect(team.isOurs)
+    #expect(team.source == Array("/srv/team".utf8))
+    #expect(team.options == "rw,nosuid,nodev")
+    #expect(!MountTableTests.table[0].isOurs)
+  }
+
+  @Test func undoesTheKernelsEscapes() {
+    #expect(MountTableTests.table[2].mountPoint == Array("/mnt/a b\\c\t".utf8))
+    #expect(MountTableTests.table[2].source == Array("up\nper".utf8))
+  }
+
+  static let places: [(String, String)] = [
+    ("/mnt/team", "/mnt/team"), ("/mnt/team/x/y", "/mnt/team"), ("/mnt/team/inner/z", "/mnt/team/inner"),
+    ("/mnt/teamwork/a", "/mnt/teamwork"), ("/mnt/teams", "/"), ("/", "/"), ("/srv", "/"),
+  ]
+
+  @Test(arguments: places) func findsWhoServesAPath(_ path: String, _ mountPoint: String) {
+    let found = MountedVolume.serving(Array(path.utf8), in: MountTableTests.table)
+    #expect(found?.mountPoint == Array(mountPoint.utf8))
+  }
+
+  @Test func ofTwoMountsOnOnePointTheLastServes() {
+    let lines = "1 0 0:1 / /m rw - tmpfs below rw\n2 1 0:2 / /m rw - tmpfs above rw\n"
+    let found = MountedVolume.serving(Array("/m/x".utf8), in: MountedVolume.table(Array(lines.utf8)))
+    #expect(found?.source == Array("above".utf8))
+  }
+}
+
+@Suite("The daemon's answer") struct DaemonAnswerTests {
+  static let rows: [(String, DaemonAnswer)] = [
+    ("ok\n", .ready),
+    ("error 32 /srv/x: in use\n", .refused(status: 32, message: "/srv/x: in use")),
+    ("error 1 unknown option 'fooo'\n", .refused(status: 1, message: "unknown option 'fooo'")),
+    ("error 2 \n", .refused(status: 2, message: "")),
+    ("", .silent), ("ok", .silent), ("error 32 cut off", .silent), ("okay\n", .silent),
+    ("error x y\n", .silent),
+    ("error 0 fine\n", .silent), ("error 999 y\n", .silent), ("error 32\n", .silent), ("\n", .silent),
+  ]
+
+  @Test(arguments: rows) func isRead(_ text: String, _ answer: DaemonAnswer) {
+    #expect(DaemonAnswer(Array(text.utf8)) == answer)
+  }
+}
