@@ -99,7 +99,10 @@ let package = Package(
     tests("MountTests", ["MountSupport", "LinuxFiles", "VectorFixture"]),
 
     // Benchmarks.
-    benchmark("EngineBenchmark", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions"]),
+    .target(name: "CAllocationCounter", path: "Benchmarks/AllocationCounter"),
+    benchmark(
+      "EngineBenchmark",
+      ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "CAllocationCounter"]),
 
     // Tests of the tools.
     tests("ArgumentsTests", ["Arguments", "Verbs"]),

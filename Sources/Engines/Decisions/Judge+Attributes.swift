@@ -80,7 +80,7 @@ extension Judge {
     if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
     if item.record == .damaged { return .refused(.damaged, .damagedRecord) }
     // An administrator by group has no say about the system domain: here only root is root.
-    switch change.obstacle(isRoot: subject.isRoot, secureLevel: rules.secureLevel) {
+    switch change.obstacle(isSuperuser: subject.isRoot, secureLevel: rules.secureLevel) {
     case .needsRoot(let flags): return .refused(.notPermitted, .needsRoot(flags))
     case .secureLevel(let flags): return .refused(.notPermitted, .secureLevel(flags))
     case nil: return check(item, [.writeSecurity, .ignoringFlags]).reportedAsNotPermitted
