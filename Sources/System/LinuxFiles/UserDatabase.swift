@@ -2,7 +2,9 @@ import Glibc
 
 // Names and numbers of users and groups, as the system's own library finds them.
 
-/// The user database (NSS). Every call may take as long as a directory server does.
+/// The user database (NSS).
+///
+/// Every call may take as long as a directory server does.
 package enum UserDatabase {
   /// The groups of a user with `primary` as the first one; `nil` when the user is not known.
   package static func groups(ofUser uid: UInt32, primary: UInt32) -> [UInt32]? {

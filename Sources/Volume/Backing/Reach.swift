@@ -11,7 +11,9 @@ enum Reach {
   case held(SharedDescriptor)
 }
 
-/// Finds the way to objects. Never follows a link and never leaves the tree of the root.
+/// Finds the way to objects.
+///
+/// Never follows a link and never leaves the tree of the root.
 struct Resolver: Sendable {
   let root: Node
   let rootDescriptor: SharedDescriptor

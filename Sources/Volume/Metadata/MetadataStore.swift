@@ -7,7 +7,9 @@ import LinuxFiles
 import RecordFormat
 import Synchronization
 
-/// Reads and writes records. Stateless but for one fact: whether the volume has any.
+/// Reads and writes records.
+///
+/// Stateless but for one fact: whether the volume has any.
 struct MetadataStore: Sendable {
   /// Where a volume keeps its records; fixed when the volume is made.
   enum Namespace: String, Sendable {

@@ -13,7 +13,9 @@ import Synchronization
 /// What makes an object the same object: a name that leads to another identity leads to something else.
 package struct ObjectIdentity: Hashable, Sendable {
   let inode: UInt64
-  /// Nanoseconds since 1970, or 0 where the file system does not tell. Tells a reused inode number apart.
+  /// Nanoseconds since 1970, or 0 where the file system does not tell.
+  ///
+  /// Tells a reused inode number apart.
   let birth: Int64
   let device: UInt64
 
@@ -100,7 +102,9 @@ final class Node: Sendable {
 /// What only some nodes need; most are looked up, shown and forgotten without one.
 final class Attachment: Sendable {
   struct State {
-    /// Directories: a descriptor to reach children by. Owned by the cache, which may take it away.
+    /// Directories: a descriptor to reach children by.
+    ///
+    /// Owned by the cache, which may take it away.
     var directory: SharedDescriptor?
     /// Directories: what decides about a search, and until when it is believed.
     var facts: RememberedFacts?

@@ -67,7 +67,9 @@ extension Volume {
     return file
   }
 
-  /// O_TMPFILE. The right asked is that of making a file in the directory, where it may get a name later.
+  /// O_TMPFILE.
+  ///
+  /// The right asked is that of making a file in the directory, where it may get a name later.
   package func createUnnamed(
     in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {

@@ -2,7 +2,9 @@
 
 import LinuxFiles
 
-/// Text of the form `key = value`, with a first line that names the format. Unknown keys are kept.
+/// Text of the form `key = value`, with a first line that names the format.
+///
+/// Unknown keys are kept.
 struct VolumeHeader: Sendable, Equatable {
   static let longest = 65_536
   private static let firstLine = "varve-volume 1"
@@ -18,7 +20,9 @@ struct VolumeHeader: Sendable, Equatable {
 
   private static let recordsExistBit: UInt64 = 1
 
-  /// Compatible feature 0: objects may carry records. While it is clear, nobody looks for them.
+  /// Compatible feature 0: objects may carry records.
+  ///
+  /// While it is clear, nobody looks for them.
   var recordsExist: Bool {
     get { compatible & VolumeHeader.recordsExistBit != 0 }
     set {
