@@ -100,7 +100,7 @@ import Testing
 
   @Test(arguments: obstacles) func meets(_ row: Obstacle) {
     let change = FlagChange(from: row.before, to: row.wanted)
-    #expect(change.obstacle(isRoot: row.isSuperuser, secureLevel: row.secureLevel) == row.obstacle)
+    #expect(change.obstacle(isSuperuser: row.isSuperuser, secureLevel: row.secureLevel) == row.obstacle)
   }
 
   @Test("Every pair of sets: what is stored is settable, and a second change is none") func exhaustive() {
@@ -120,10 +120,10 @@ import Testing
         if change.after != expected { Issue.record("\(before.text) to \(wanted.text): \(change.after.text)") }
         if !FlagChange(from: change.after, to: wanted).isNothing { Issue.record("twice: \(wanted.text)") }
         let needsRoot = !before.symmetricDifference(expected).isDisjoint(with: .systemDomain)
-        if (change.obstacle(isRoot: false, secureLevel: 0) != nil) != needsRoot {
+        if (change.obstacle(isSuperuser: false, secureLevel: 0) != nil) != needsRoot {
           Issue.record("\(before.text) to \(wanted.text) by a user")
         }
-        if change.obstacle(isRoot: true, secureLevel: 0) != nil {
+        if change.obstacle(isSuperuser: true, secureLevel: 0) != nil {
           Issue.record("\(before.text) to \(wanted.text) by root")
         }
       }
