@@ -93,6 +93,7 @@ let package = Package(
     support("VectorFixture", "Vectors"),
     tests(
       "DecisionTests", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
+    tests("DoorTests", ["FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE"]),
 
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
