@@ -31,7 +31,7 @@ struct GroupReader: Sendable {
         let credentials = ProcessGroups.credentials(ofThread: caller.thread)
       else { return nil }
       // The number may belong to another thread by now, if ours was killed while it waited.
-      guard credentials.fsUser == caller.user, credentials.fsGroup == caller.group else { return nil }
+      guard credentials.canHaveAsked(user: caller.user, group: caller.group) else { return nil }
       return credentials.groups
     }
   }
