@@ -105,7 +105,12 @@ let package = Package(
 
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
-    tests("MountTests", ["MountSupport", "LinuxFiles", "VectorFixture"]),
+    tests(
+      "MountTests",
+      [
+        "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
+        "RecordFormat",
+      ]),
 
     // Benchmarks.
     .target(name: "CAllocationCounter", path: "Benchmarks/AllocationCounter"),

@@ -10,4 +10,17 @@ long lt_become(uint32_t user, uint32_t group, const uint32_t *groups, size_t cou
 /// Gives the calling thread a umask and a working directory of its own.
 long lt_own_umask(uint32_t mask);
 long lt_renameat2(int from, const char *name, int to, const char *new_name, unsigned flags);
+
+/// Extended attributes of `path` itself, links not followed.
+long lt_set_attribute(const char *path, const char *name, const void *value, size_t size, int flags);
+long lt_attribute(const char *path, const char *name, void *value, size_t size);
+long lt_remove_attribute(const char *path, const char *name);
+long lt_attribute_names(const char *path, char *names, size_t size);
+
+/// What lsattr and chattr ask.
+long lt_inode_flags(int fd, unsigned *word);
+long lt_set_inode_flags(int fd, unsigned word);
+
+/// How many files a process may have open.
+long lt_limit_open_files(int pid, unsigned long soft, unsigned long hard);
 #endif
