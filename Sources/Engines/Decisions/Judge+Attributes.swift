@@ -53,6 +53,22 @@ extension Judge {
     return check(item, takesOwnership ? .takeOwnership : .writeSecurity).reportedAsNotPermitted
   }
 
+  /// Makes a group the owner in place of a user.
+  ///
+  /// It is a change of owner: whoever is not root takes ownership, and takes it for a group he is in.
+  package func changeOwnerGroup(of item: Item, to group: UInt32) -> Verdict {
+    if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
+    if !isSuperuser(towards: item) {
+      let membership = subject.membership(of: group)
+      guard membership == .member else {
+        return .refused(
+          .notPermitted, .notMemberOfGroup(group),
+          hingesOnGroups: membership == .unknown || mayBeSuperuser(towards: item))
+      }
+    }
+    return check(item, .takeOwnership).reportedAsNotPermitted
+  }
+
   /// Both times set to now: whoever may write may do this.
   package func touch(_ item: Item) -> Verdict {
     check(item, [.writeAttributes, .checkImmutable])
