@@ -103,6 +103,7 @@ let package = Package(
       "DecisionTests", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
     tests("DoorTests", ["FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE"]),
 
+    tests("LinuxFilesTests", ["LinuxFiles"]),
     tests("LayeredVolumeTests", ["LayeredVolume", "LinuxFiles", "AccessControl"]),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),

@@ -6,9 +6,9 @@ import Glibc
 ///
 /// Every call may take as long as a directory server does.
 package enum UserDatabase {
-  /// The groups of a user with `primary` as the first one; `nil` when the user is not known.
-  package static func groups(ofUser uid: UInt32, primary: UInt32) -> [UInt32]? {
-    guard let name = userName(uid) else { return nil }
+  /// The groups of a user, the primary one of his account among them; `nil` when the user is not known.
+  package static func groups(ofUser uid: UInt32) -> [UInt32]? {
+    guard let name = userName(uid), let primary = primaryGroup(uid) else { return nil }
     var count: CInt = 64
     while count <= 65_536 {
       var groups = [gid_t](repeating: 0, count: Int(count))
@@ -20,6 +20,14 @@ package enum UserDatabase {
       count = max(count, room * 2)
     }
     return nil
+  }
+
+  private static func primaryGroup(_ uid: UInt32) -> UInt32? {
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getpwuid_r(uid, record, buffer, size, result)
+    } name: { (record: passwd) in
+      unsafe record.pw_gid
+    }
   }
 
   package static func userName(_ uid: UInt32) -> String? {
