@@ -18,7 +18,7 @@ struct Shown: Equatable, CustomStringConvertible {
     self.list = list
   }
 
-  /// - Parameter plain: on a directory that is not a mount, where there are no flags and lists.
+  /// On a `plain` directory, which is no mount, there are no flags and lists.
   init(of path: String, plain: Bool = false) throws {
     let status = try Calls.status(path).get()
     owner = "\(status.st_uid):\(status.st_gid)"

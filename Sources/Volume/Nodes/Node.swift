@@ -109,7 +109,9 @@ final class Attachment: Sendable {
     var facts: RememberedFacts?
     /// The object has no name that we know of: an open handle leads to it, or the pin.
     var hasNoName = false
-    /// The way to an object without a name while nobody has it open. Owned by the queue of pins.
+    /// The way to an object without a name while nobody has it open.
+    ///
+    /// Owned by the queue of pins.
     var pin: SharedDescriptor?
     /// Open handles by which the object can be reached when it has no name, oldest first.
     var openFiles: [OpenFile] = []
