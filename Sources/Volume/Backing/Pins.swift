@@ -21,7 +21,10 @@ final class Pins: Sendable {
   }
 
   func pin(_ attachment: Attachment, with descriptor: SharedDescriptor) {
-    attachment.state.withLock { $0.pin = descriptor }
+    attachment.state.withLock { state in
+      state.hasNoName = true
+      state.pin = descriptor
+    }
     let displaced: Attachment? = queue.withLock { queue in
       guard queue.held.count >= capacity else {
         queue.held.append(attachment)

@@ -31,7 +31,7 @@ struct Resolver: Sendable {
   /// A descriptor that leads to an object which lost its name.
   private func held(_ node: Node) -> SharedDescriptor? {
     node.existingAttachment?.state.withLock { state in
-      guard state.pin != nil else { return nil }
+      guard state.hasNoName else { return nil }
       return state.openFiles.first?.descriptor ?? state.pin
     }
   }

@@ -90,7 +90,10 @@ final class Node: Sendable {
       place.parent = parent
       place.name = name
     }
-    existingAttachment?.state.withLock { $0.pin = nil }
+    existingAttachment?.state.withLock { state in
+      state.hasNoName = false
+      state.pin = nil
+    }
   }
 
   func isPlaced(at name: borrowing FileName, in parent: Node) -> Bool {
@@ -108,7 +111,11 @@ final class Attachment: Sendable {
     var directory: SharedDescriptor?
     /// Directories: what decides about a search, and until when it is believed.
     var facts: RememberedFacts?
-    /// The object has no name any more that we know of; this is the only way to it.
+    /// The object has no name that we know of: an open handle leads to it, or the pin.
+    var hasNoName = false
+    /// The way to an object without a name while nobody has it open.
+    ///
+    /// Owned by the queue of pins.
     var pin: SharedDescriptor?
     /// Open handles by which the object can be reached when it has no name, oldest first.
     var openFiles: [OpenFile] = []

@@ -1,0 +1,113 @@
+// What is taken away is gone when the call that takes it returns, whatever the kernel remembers.
+
+import Glibc
+import LinuxFiles
+import MountSupport
+import Synchronization
+import Testing
+
+extension MountTests {
+  @Suite("Taking rights away on a mount", .timeLimit(.minutes(4))) struct RevocationTests {
+    @Test("After a revocation has returned nobody gets through by remembered names")
+    func byDefault() throws {
+      try stress("", rounds: 1_700)
+    }
+
+    @Test(
+      "The same without the notice that makes names stale, and with other caches",
+      arguments: ["no_epoch", "cache=none", "cache=exclusive", "cache=exclusive,no_epoch"])
+    func elsewhere(options: String) throws {
+      try stress(options, rounds: 150)
+    }
+
+    @Test("Whoever is inside already goes on by relative names, as on any file system")
+    func inside() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let gate = try volume.directory("gate", 0, 0, 0o755)
+      let inner = try volume.directory("gate/inner", 0, 0, 0o755)
+      _ = try volume.file("gate/inner/file", 0, 0, 0o644)
+      let seen: [Errno?] = TestUser.bob.run {
+        let handle = open(inner, O_RDONLY | O_DIRECTORY)
+        let file = open(inner + "/file", O_RDONLY)
+        guard handle >= 0, file >= 0, chdir(inner) == 0 else { return [.current] }
+        defer {
+          close(handle)
+          close(file)
+        }
+        // Root shuts both, while bob stands in the inner one: his thread has a directory of its own.
+        TestUser.root.run { _ = chmod(gate, 0o700) }
+        var letter: UInt8 = 0
+        let afterGate = [
+          Calls.open("file", O_RDONLY), Calls.answer(openat(handle, "file", O_RDONLY)),
+          Calls.answer(read(file, &letter, 1)), Calls.open(inner + "/file", O_RDONLY),
+        ]
+        TestUser.root.run { _ = chmod(inner, 0o700) }
+        return afterGate + [
+          Calls.open("file", O_RDONLY), Calls.answer(openat(handle, "file", O_RDONLY)),
+          Calls.answer(read(file, &letter, 1)), Calls.answer(chdir(".")),
+        ]
+      }
+      #expect(
+        seen == [nil, nil, nil, .accessDenied, .accessDenied, .accessDenied, nil, .accessDenied])
+    }
+
+    @Test("After a deny of readattr nobody reads remembered attributes", arguments: ["", "cache=exclusive"])
+    func attributes(options: String) throws {
+      let volume = try MountedVolume(options)
+      defer { volume.remove() }
+      let path = try volume.file("file", 1001, 2001, 0o644)
+      for _ in 0..<300 {
+        #expect(TestUser.bob.run { Calls.status(path).refusal } == nil)
+        try #require(Attribute.set(path, Attribute.list, "user:1002 deny readattr") == nil)
+        #expect(TestUser.bob.run { Calls.status(path).refusal } == .accessDenied)
+        try #require(Attribute.remove(path, Attribute.list) == nil)
+      }
+    }
+
+    /// Opens and shuts every kind of gate `rounds` times.
+    private func stress(_ options: String, rounds: Int) throws {
+      let volume = try MountedVolume(options)
+      defer { volume.remove() }
+      let seed = UInt64.random(in: 0...(.max))
+      for gate in Gate.allCases {
+        let area = "\(volume.path)/\(gate)"
+        try gate.build(in: area)
+        let passage = Passage(gate, area: area)
+        try pass(passage, gate, area: area, rounds: rounds, seed: seed)
+        let failures = passage.failures.withLock { $0 }
+        #expect(failures == [], "-o '\(options)', seed \(seed)")
+        // Both answers were really seen, again and again.
+        #expect(passage.passed.load(ordering: .relaxed) > rounds / 2, "\(gate)")
+        #expect(passage.refused.load(ordering: .relaxed) > rounds / 2, "\(gate)")
+      }
+    }
+
+    private func pass(_ passage: Passage, _ gate: Gate, area: String, rounds: Int, seed: UInt64) throws {
+      let bob = TestUser.bob
+      var crowd = Crowd()
+      defer {
+        passage.isOver.store(true, ordering: .releasing)
+        crowd.join()
+      }
+      for number in 0..<3 {
+        try crowd.add {
+          bob.become(umask: 0)
+          passage.walk(from: number * 2)
+        }
+      }
+      try crowd.add { passage.warm() }
+      var dice = SeededDice(seed: seed)
+      for _ in 0..<rounds {
+        for isOpen in [false, true] {
+          passage.phase.add(1, ordering: .sequentiallyConsistent)
+          if let error = gate.turn(open: isOpen, in: area) { throw TestFailure("\(gate): \(error)") }
+          passage.phase.add(1, ordering: .sequentiallyConsistent)
+          // Sometimes at once, so that changes follow each other closely, sometimes after somebody has tried.
+          if dice.next() % 2 == 0 { try passage.awaitTry() }
+          if passage.isOver.load(ordering: .acquiring) { return }
+        }
+      }
+    }
+  }
+}
