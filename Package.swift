@@ -114,6 +114,14 @@ let package = Package(
         "RecordFormat",
       ]),
 
+    .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),
+    tests(
+      "ModelTests",
+      [
+        "MountSupport", "CMountSupport", "CModelSupport", "LinuxFiles", "AccessControl", "FlagRules",
+        "DirectoryModes", "Decisions",
+      ]),
+
     // Benchmarks.
     .target(name: "CAllocationCounter", path: "Benchmarks/AllocationCounter"),
     benchmark(
