@@ -42,7 +42,7 @@ package struct ObjectIdentity: Hashable, Sendable {
 final class Node: Sendable {
   /// Where the object was last seen under a name.
   struct Place {
-    /// `nil` for the root, and for an object that was made without a name.
+    /// `nil` for the root, and for an object that lost its name or was made without one.
     var parent: Node?
     var name: [UInt8]
   }
@@ -91,6 +91,14 @@ final class Node: Sendable {
       place.name = name
     }
     existingAttachment?.state.withLock { $0.pin = nil }
+  }
+
+  /// The name it was seen under is gone.
+  func lostName() {
+    place.withLock { place in
+      place.parent = nil
+      place.name = []
+    }
   }
 
   func isPlaced(at name: borrowing FileName, in parent: Node) -> Bool {

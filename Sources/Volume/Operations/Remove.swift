@@ -60,6 +60,7 @@ extension Volume {
     let way = try wayWithoutName(to: node, name, in: directory)
     try removal()
     forgetFacts(of: node)
+    node.lostName()
     if let way { pins.pin(node.attachment, with: way) }
   }
 
