@@ -44,5 +44,33 @@ extension ModelTests {
       }
       #expect(status.links == 0)
     }
+
+    @Test("Whoever may add to a directory may not take its setuid bit away") func setIDOfDirectory() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let path = volume.path + "/directory"
+      #expect(mkdir(path, 0o777) == 0)
+      #expect(chmod(path, 0o4777) == 0)
+      #expect(TestUser.bob.run { chmod(path, 0o777) == 0 ? 0 : errno } == EPERM)
+    }
+
+    @Test("Where ownership is ignored, everybody is in the group of every file") func setGIDWithoutOwners() throws {
+      let volume = try MountedVolume("noowners")
+      defer { volume.remove() }
+      let path = volume.path + "/file"
+      #expect(close(open(path, O_CREAT | O_WRONLY, 0o644)) == 0)
+      #expect(TestUser.bob.run { chmod(path, 0o2755) } == 0)
+      #expect(try Descriptor.open(path: path, .readOnly).status().mode == 0o2755)
+    }
+
+    @Test("An administrator by group gives a file any set-id bit") func setGIDByAdministrator() throws {
+      let volume = try MountedVolume("admin_group=2002")
+      defer { volume.remove() }
+      let path = volume.path + "/file"
+      #expect(close(open(path, O_CREAT | O_WRONLY, 0o644)) == 0)
+      let administrator = TestUser(1003, group: 2001, groups: [2002])
+      #expect(administrator.run { chmod(path, 0o6755) } == 0)
+      #expect(try Descriptor.open(path: path, .readOnly).status().mode == 0o6755)
+    }
   }
 }
