@@ -71,10 +71,10 @@ struct Generator {
     switch dice.below(24) {
     case 0...3: .makeDirectory(freePath(), mode: mode())
     case 4...6: .open(slot: dice.below(Generator.slotCount), freePath(), creatingWish(), mode: mode())
-    case 7, 8: .removeDirectory(anyPath())
-    case 9...11: .unlink(anyPath())
-    case 12...17: .rename(anyPath(), anyPath(), dice.pick(Generator.styles))
-    case 18, 19: .link(anyPath(), freePath())
+    case 7, 8: .removeDirectory(anyName())
+    case 9...11: .unlink(anyName())
+    case 12...17: .rename(anyName(), anyName(), dice.pick(Generator.styles))
+    case 18, 19: .link(anyName(), freePath())
     case 20, 21: .makeLink(freePath(), target: target())
     default: .makeFIFO(freePath(), mode: mode())
     }
@@ -130,6 +130,12 @@ struct Generator {
 
   private mutating func anyPath() -> String {
     dice.once(in: 5) ? freePath() : existing()
+  }
+
+  /// The same, but not the root, whose name is in another file system.
+  private mutating func anyName() -> String {
+    let path = anyPath()
+    return path.isEmpty ? Generator.names[0] : path
   }
 
   /// Something that exists; rarely the root itself.

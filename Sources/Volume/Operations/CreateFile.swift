@@ -3,7 +3,6 @@
 import Decisions
 import DirectoryModes
 package import LinuxFiles
-import Synchronization
 
 extension Volume {
   package func create(
@@ -85,8 +84,6 @@ extension Volume {
       let facts = try store.facts(status, of: file.descriptor)
       let node = nodes.referToUnnamed(ObjectIdentity(status), kind: .regular)
       let answer = register(file, node, facts, flags)
-      // Until it gets a name the handle is the way to it.
-      node.attachment.state.withLock { $0.hasNoName = true }
       return (entry(node, facts, in: above, for: caller), answer)
     }
   }

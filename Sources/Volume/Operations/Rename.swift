@@ -104,7 +104,7 @@ extension Volume {
     if style == .replace, let target = move.target {
       // Two names of one file: nothing happens, as POSIX wants it.
       if ObjectIdentity(target.status) == ObjectIdentity(move.source.status) { return }
-      try loseName(ObjectIdentity(target.status), newName, in: to) { () throws(Errno) in
+      try loseName(target.status, newName, in: newParent, to) { () throws(Errno) in
         try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
       }
     } else {
