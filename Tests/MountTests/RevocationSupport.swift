@@ -90,7 +90,9 @@ final class Passage: Sendable {
     }
   }
 
-  /// Walks until it is over. Whoever starts after the gate was shut must not get through.
+  /// Walks until it is over.
+  ///
+  /// Whoever starts after the gate was shut must not get through.
   func walk(from start: Int) {
     var turn = start
     while !isOver.load(ordering: .acquiring) {

@@ -125,6 +125,8 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let reach = try resolver.reach(node)
       let facts = try facts(of: node, by: reach)
+      // Not even "no change" can be said of flags that nobody can read.
+      guard facts.item.record != .damaged else { throw .inputOutput }
       let change = FlagChange(from: facts.item.flags, to: wanted(facts.item.flags))
       try gate.require(caller) { $0.changeFlags(of: facts.item, change) }
       guard !change.isNothing else { return }

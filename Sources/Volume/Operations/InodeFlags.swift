@@ -19,6 +19,7 @@ extension Volume {
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node)
       try gate.require(caller) { $0.readAttributes(facts.item) }
+      guard facts.item.record != .damaged else { throw .inputOutput }
       return facts.item.flags
     }
   }

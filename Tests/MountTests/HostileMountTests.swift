@@ -1,0 +1,92 @@
+// Mounts that must be refused, with a sentence that helps.
+
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+extension MountTests {
+  @Suite("Mounts that are refused", .timeLimit(.minutes(1))) struct HostileMountTests {
+    private func mount(_ source: String, _ place: String, _ options: String = "rw") throws -> ProgramResult {
+      try Program.run(Program.built("varve"), ["mount", "-o", options, source, place])
+    }
+
+    @Test("A source or a mount point that is none is named, and nothing is left behind")
+    func badPlaces() throws {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      try Program.shell("mkdir upper mount && echo x > file && ln -s nowhere dangling", in: base)
+      let rows: [(source: String, place: String, words: String)] = [
+        ("missing", "mount", "missing"), ("file", "mount", "file"), ("dangling", "mount", "dangling"),
+        ("upper", "absent", "absent"), ("upper", "file", "Not a directory"), ("", "mount", ""),
+      ]
+      for row in rows {
+        let result = try mount(row.source.isEmpty ? "" : "\(base)/\(row.source)", "\(base)/\(row.place)")
+        #expect(result.exit != 0, "\(row)")
+        #expect(result.output.contains(row.words), "\(row): \(result.output)")
+        #expect(!result.output.contains("Fatal error"), "\(row): \(result.output)")
+      }
+      let mounts = try Text.read("/proc/self/mounts")
+      #expect(!mounts.contains(base))
+    }
+
+    @Test("A volume is mounted once, and the second attempt is told by which process")
+    func twice() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let other = volume.base + "/other"
+      try #require(mkdir(other, 0o755) == 0)
+      let daemon = try #require(volume.daemon)
+      let result = try mount(volume.upper, other)
+      #expect(result.exit == 32, "\(result.output)")
+      #expect(result.output.contains("process \(daemon)"), "\(result.output)")
+      // The first one goes on.
+      #expect(Calls.write(volume.path + "/file", "x") == nil)
+      try volume.unmount()
+      let second = try mount(volume.upper, other)
+      defer { umount2(other, CInt(MNT_DETACH)) }
+      #expect(second.exit == 0, "\(second.output)")
+      #expect(try Calls.read(other + "/file").get() == "x")
+    }
+
+    @Test("Bookkeeping that is damaged or of a later version is not mounted, or only for reading")
+    func headers() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.unmount()
+      let header = volume.upper + "/.varve/volume"
+      let text = try Text.read(header)
+      let rows: [(text: String, writing: Bool, reading: Bool)] = [
+        (text.replacing("incompat = 0", with: "incompat = 1"), false, false),
+        (text.replacing("ro_compat = 0", with: "ro_compat = 4"), false, true),
+        (text + "later = something\n", true, true),
+        (text.replacing("varve-volume 1", with: "varve-volume 2"), false, false),
+        (text.replacing("xattr = trusted", with: "xattr = system"), false, false),
+        (String(text.prefix(20)), false, false), ("", false, false),
+        (String(repeating: "x = y\n", count: 20_000), false, false), (text, true, true),
+      ]
+      for row in rows {
+        try #require(Calls.write(header, row.text) == nil)
+        for (options, expected) in [("rw", row.writing), ("ro", row.reading)] {
+          let result = try mount(volume.upper, volume.path, options)
+          #expect((result.exit == 0) == expected, "\(options), \(row.text.prefix(80)): \(result.output)")
+          if result.exit == 0 { try volume.unmount() }
+        }
+        // What is not understood stays as it was.
+        if !row.writing { #expect(try Text.read(header) == row.text) }
+      }
+    }
+
+    @Test("Bookkeeping that is a link or a file is not followed")
+    func strangeBookkeeping() throws {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      try Program.shell("mkdir upper mount outside && ln -s ../outside upper/.varve", in: base)
+      #expect(try mount(base + "/upper", base + "/mount").exit == 32)
+      #expect(try Calls.list(base + "/outside").get() == [])
+      try Program.shell("rm upper/.varve && echo x > upper/.varve", in: base)
+      #expect(try mount(base + "/upper", base + "/mount").exit == 32)
+      #expect(try Calls.read(base + "/upper/.varve").get() == "x\n")
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// Too little of everything: blocks, open files.
+
+import CMountSupport
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+extension MountTests {
+  @Suite("Shortage under a mount", .timeLimit(.minutes(2))) struct HostileSpaceTests {
+    private static let longList = (0..<120).map { "user:\(5000 + $0) allow read,write,file_inherit" }
+
+    @Test("A list that finds no room is refused with ENOSPC, and the old one stays in force")
+    func noSpace() throws {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      try Program.shell(
+        """
+        truncate -s 8M \(base).image
+        mkfs.ext4 -q -b 4096 -I 256 -m 0 -O ^has_journal \(base).image
+        mount -o loop \(base).image \(base)
+        """)
+      defer {
+        umount2(base, CInt(MNT_DETACH))
+        unlink(base + ".image")
+      }
+      let volume = try MountedVolume(base: base)
+      defer { umount2(volume.path, CInt(MNT_DETACH)) }
+      let bare = try volume.file("bare", 1001, 2001, 0o644)
+      let short = try volume.file("short", 1001, 2001, 0o644, list: ["user:1002 deny read"], flags: "hidden")
+      let parent = try volume.directory("parent", 0, 0, 0o777, list: HostileSpaceTests.longList)
+      // Fill the disk to the last block.
+      let filler = open(volume.path + "/filler", O_CREAT | O_WRONLY, 0o600)
+      try #require(filler >= 0)
+      let block = [UInt8](repeating: 1, count: 4096)
+      var offset = 0
+      while pwrite(filler, block, block.count, off_t(offset)) > 0 { offset += block.count }
+      close(filler)
+
+      let before = try [bare, short].map { try Shown(of: $0) }
+      let list = HostileSpaceTests.longList.joined(separator: "\n")
+      for path in [bare, short] {
+        #expect(Attribute.set(path, Attribute.list, list) == .noSpace, "\(path)")
+        #expect(Attribute.set(path, "user.large", [UInt8](repeating: 1, count: 900)) == .noSpace, "\(path)")
+      }
+      #expect(try [bare, short].map { try Shown(of: $0) } == before)
+      #expect(TestUser.bob.run { Calls.open(short, O_RDONLY) } == .accessDenied)
+      #expect(TestUser.bob.run { Calls.open(bare, O_RDONLY) } == nil)
+      // What does not get its list does not come into being.
+      #expect(TestUser.bob.run { Calls.create(parent + "/new") } == .noSpace)
+      #expect(TestUser.bob.run { Calls.answer(mkfifo(parent + "/pipe", 0o644)) } == .noSpace)
+      #expect(try Calls.list(parent).get() == [])
+      #expect(try Calls.list(volume.upper + "/.varve/work").get() == [])
+      // A record of flags needs no block; and with room everything goes on.
+      #expect(Attribute.set(bare, Attribute.flags, "uchg") == nil)
+      #expect(unlink(volume.path + "/filler") == 0)
+      #expect(Attribute.set(short, Attribute.list, list) == nil)
+      #expect(try Shown(of: short).list.count == 120)
+      #expect(TestUser.bob.run { Calls.create(parent + "/new") } == nil)
+    }
+
+    @Test("A daemon that may open 1,024 files serves 5,000 directories")
+    func fewDescriptors() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.unmount()
+      let mount = "\(Program.built("varve")) mount -o cache=exclusive \(volume.upper) \(volume.path)"
+      try Program.shell("ulimit -n 1024; exec \(mount)")
+      let daemon = try #require(volume.daemon)
+      for outer in 0..<50 {
+        try #require(mkdir("\(volume.path)/\(outer)", 0o755) == 0)
+        for inner in 0..<100 {
+          let path = "\(volume.path)/\(outer)/\(inner)"
+          try #require(mkdir(path, 0o755) == 0)
+          try #require(Calls.write(path + "/file", "\(outer) \(inner)") == nil)
+        }
+      }
+      for outer in (0..<50).reversed() {
+        for inner in 0..<100 {
+          let path = "\(volume.path)/\(outer)/\(inner)"
+          #expect(try Calls.read(path + "/file").get() == "\(outer) \(inner)")
+          #expect(try Calls.list(path).get() == ["file"])
+        }
+      }
+      let held = try Calls.list("/proc/\(daemon)/fd").get().count
+      #expect(held < 1024, "\(held) descriptors")
+      // Directories that were let go of are found again for everything else.
+      for number in [0, 17, 49] {
+        let path = "\(volume.path)/\(number)/3"
+        #expect(Attribute.set(path + "/file", Attribute.list, "user:1002 deny read") == nil)
+        #expect(rename(path + "/file", path + "/moved") == 0)
+        #expect(TestUser.bob.run { Calls.open(path + "/moved", O_RDONLY) } == .accessDenied)
+      }
+    }
+
+    @Test("More open files than the daemon may have are refused, and those that are open go on")
+    func manyOpenFiles() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.unmount()
+      try Program.shell("ulimit -n 300; exec \(Program.built("varve")) mount \(volume.upper) \(volume.path)")
+      let path = try volume.file("f", 0, 0, 0o644)
+      var files: [CInt] = []
+      defer { for file in files { close(file) } }
+      var refusal: Errno?
+      while refusal == nil, files.count < 400 {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        if file >= 0 { files.append(file) } else { refusal = .current }
+      }
+      #expect(refusal == .tooManyOpenFiles || refusal == Errno(rawValue: ENFILE), "\(files.count)")
+      #expect(files.count > 100)
+      var letter: UInt8 = 0
+      for file in files { #expect(pread(file, &letter, 1, 0) == 1) }
+      #expect(Calls.status(path).refusal == nil)
+      for file in files { close(file) }
+      files = []
+      #expect(Calls.write(path, "again") == nil)
+      #expect(try Calls.read(path).get() == "again")
+    }
+
+    @Test("Files that are open and have no name any more are as good as others, however many")
+    func unnamedFiles() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try #require(lt_limit_open_files(0, 4096, 4096) == 0)
+      var files: [CInt] = []
+      defer { for file in files { close(file) } }
+      for number in 0..<1_500 {
+        let path = "\(volume.path)/\(number)"
+        let file = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        try #require(file >= 0, "\(number): \(Errno.current)")
+        files.append(file)
+        try #require(unlink(path) == 0)
+      }
+      var failures: [String] = []
+      for (number, file) in files.enumerated() {
+        var status = stat()
+        if fchmod(file, 0o640) != 0 { failures.append("\(number) fchmod: \(Errno.current)") }
+        if fstat(file, &status) != 0 { failures.append("\(number) fstat: \(Errno.current)") }
+        if pwrite(file, "x", 1, 0) != 1 { failures.append("\(number) pwrite: \(Errno.current)") }
+        if status.st_mode & 0o777 != 0o640 || status.st_nlink != 0 {
+          failures.append("\(number) is another file")
+        }
+      }
+      #expect(failures.prefix(5) == [])
+    }
+  }
+}
