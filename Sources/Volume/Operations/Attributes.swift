@@ -14,10 +14,11 @@ extension Volume {
   ) throws(Errno) -> AttributeAnswer {
     if let answer = try reservedAttributes(nodeID) { return answer }
     let node = try node(nodeID)
+    let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let facts = try facts(of: node)
+      let facts = try facts(of: node, by: try reach(node, through: file))
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough.
-      if handle == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
+      if file == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
       return answer(facts, for: caller)
     }
   }
@@ -43,12 +44,19 @@ extension Volume {
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let reach = try resolver.reach(node)
+      let reach = try reach(node, through: file)
       let facts = try facts(of: node, by: reach)
       let plan = try plan(change, on: facts, of: node, through: file, for: caller)
       try apply(plan, to: node, facts, by: reach, through: file)
       return answer(try self.facts(of: node, by: reach), for: caller)
     }
+  }
+
+  /// The way to a node for a request that brought one of its handles: the handle still leads to it when its
+  /// name was given to something else behind the mount.
+  private func reach(_ node: Node, through file: OpenFile?) throws(Errno) -> Reach {
+    if let descriptor = file?.descriptor { return .held(descriptor) }
+    return try resolver.reach(node)
   }
 
   // MARK: Deciding
