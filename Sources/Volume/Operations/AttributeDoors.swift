@@ -110,6 +110,7 @@ extension Volume {
       var record = facts.record
       record.ownerGroup = group
       let object = try resolver.anchor(node, by: reach)
+      try confirm(facts, by: reach, of: object)
       // As with chown: nobody's set-id program becomes somebody else's.
       if facts.mayCarryPrivilege { try object.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits) }
       try store.write(record, list: .keep, to: object.descriptor)
@@ -132,6 +133,7 @@ extension Volume {
       var record = facts.record
       record.flags = change.after
       let object = try resolver.anchor(node, by: reach)
+      try confirm(facts, by: reach, of: object)
       try store.write(record, list: .keep, to: object.descriptor)
       try policyChanged(node, before: facts, by: reach)
     }
@@ -148,6 +150,7 @@ extension Volume {
       if facts.item.record == .sound, facts.item.list == list { return }
       guard store.canCarryRecord(node.kind) else { throw .unsupported }
       let object = try resolver.anchor(node, by: reach)
+      try confirm(facts, by: reach, of: object)
       try store.write(facts.record, list: list.map { .store($0) } ?? .remove, to: object.descriptor)
       try policyChanged(node, before: facts, by: reach)
     }

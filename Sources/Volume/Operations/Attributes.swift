@@ -199,6 +199,7 @@ extension Volume {
       anchor = open
     } else {
       anchor = try resolver.anchor(node, by: reach)
+      try confirm(facts, by: reach, of: anchor)
     }
     if let owner = plan.owner {
       if facts.item.ownerGroup != nil, owner.user != nil {

@@ -26,6 +26,7 @@ extension Volume {
         throw .unsupported
       }
       let file = try resolver.open(node, by: reach, flags: backingFlags(mode))
+      try confirm(facts, by: reach, of: file)
       if truncates {
         try emptied(file, facts, mode, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
       }
