@@ -111,10 +111,13 @@ extension Volume {
       record.ownerGroup = group
       let object = try resolver.anchor(node, by: reach)
       try confirm(facts, by: reach, of: object)
-      // As with chown: nobody's set-id program becomes somebody else's.
-      if facts.mayCarryPrivilege { try object.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits) }
-      try store.write(record, list: .keep, to: object.descriptor)
-      try policyChanged(node, before: facts, by: reach)
+      try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
+        // As with chown: nobody's set-id program becomes somebody else's.
+        if facts.mayCarryPrivilege {
+          try object.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
+        }
+        try store.write(record, list: .keep, to: object.descriptor)
+      }
       link?.expireAttributes(node.id)
     }
   }
@@ -134,8 +137,9 @@ extension Volume {
       record.flags = change.after
       let object = try resolver.anchor(node, by: reach)
       try confirm(facts, by: reach, of: object)
-      try store.write(record, list: .keep, to: object.descriptor)
-      try policyChanged(node, before: facts, by: reach)
+      try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
+        try store.write(record, list: .keep, to: object.descriptor)
+      }
     }
   }
 
@@ -151,8 +155,9 @@ extension Volume {
       guard store.canCarryRecord(node.kind) else { throw .unsupported }
       let object = try resolver.anchor(node, by: reach)
       try confirm(facts, by: reach, of: object)
-      try store.write(facts.record, list: list.map { .store($0) } ?? .remove, to: object.descriptor)
-      try policyChanged(node, before: facts, by: reach)
+      try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
+        try store.write(facts.record, list: list.map { .store($0) } ?? .remove, to: object.descriptor)
+      }
     }
   }
 }

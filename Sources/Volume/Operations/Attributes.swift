@@ -201,6 +201,17 @@ extension Volume {
       anchor = try resolver.anchor(node, by: reach)
       try confirm(facts, by: reach, of: anchor)
     }
+    guard plan.mode != nil || plan.owner != nil else {
+      return try carryOut(plan, on: anchor, facts, isOpen: file != nil)
+    }
+    try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
+      try carryOut(plan, on: anchor, facts, isOpen: file != nil)
+    }
+  }
+
+  private func carryOut(
+    _ plan: Plan, on anchor: SharedDescriptor, _ facts: Facts, isOpen: Bool
+  ) throws(Errno) {
     if let owner = plan.owner {
       if facts.item.ownerGroup != nil, owner.user != nil {
         var record = facts.record
@@ -212,16 +223,13 @@ extension Volume {
     // The kernel below has its own rule for set-id bits at chown; ours is the last word.
     if let mode = plan.mode { try anchor.descriptor.changeMode(mode) }
     if plan.dropsCapability { try dropCapability(of: anchor.descriptor) }
-    if let size = plan.size { try truncate(anchor, to: size, node, isOpen: file != nil) }
+    if let size = plan.size { try truncate(anchor, to: size, isOpen: isOpen) }
     if plan.access != .omit || plan.modification != .omit {
       try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
     }
-    if plan.mode != nil || plan.owner != nil { try policyChanged(node, before: facts, by: reach) }
   }
 
-  private func truncate(
-    _ anchor: SharedDescriptor, to size: UInt64, _ node: Node, isOpen: Bool
-  ) throws(Errno) {
+  private func truncate(_ anchor: SharedDescriptor, to size: UInt64, isOpen: Bool) throws(Errno) {
     if isOpen { return try anchor.descriptor.truncate(to: size) }
     try anchor.descriptor.reopen(.writeOnly).truncate(to: size)
   }
@@ -237,10 +245,26 @@ extension Volume {
     }
   }
 
-  /// Called under the node's exclusive lock after mode, owner, flags or list have changed, and before that is
-  /// answered: from now on no remembered name or attribute may let anybody through who was let through before.
-  func policyChanged(_ node: Node, before: Facts, by reach: Reach) throws(Errno) {
+  /// Runs a change of mode, owner, flags or list under the node's exclusive lock.
+  ///
+  /// Once it is answered, no remembered name or attribute may let anybody through who was let through before;
+  /// after a change that failed half-way neither.
+  func changingPolicy(
+    of node: Node, before: Facts, by reach: Reach, _ change: () throws(Errno) -> Void
+  ) throws(Errno) {
+    // Nobody can remember them anew before the lock is released.
     forgetFacts(of: node)
+    do throws(Errno) {
+      try change()
+      try policyChanged(node, before: before, by: reach)
+    } catch {
+      link?.expireNames()
+      link?.expireAttributes(node.id)
+      throw error
+    }
+  }
+
+  private func policyChanged(_ node: Node, before: Facts, by reach: Reach) throws(Errno) {
     let after = try facts(of: node, by: reach)
     if let attachment = node.existingAttachment {
       attachment.isAppendOnly.store(after.item.flags.isAppendOnly, ordering: .releasing)

@@ -97,9 +97,9 @@ extension Volume {
         try AttributeName.with(stored) { attribute throws(Errno) in
           try object.setAttribute(attribute, to: value, setting)
         }
+        // Still under the lock: a capability that arrives must be stripped by the next unprivileged write.
+        node.existingAttachment?.mayHavePrivilege.store(true, ordering: .releasing)
       }
-      // A capability that arrives must be stripped by the next unprivileged write.
-      node.existingAttachment?.mayHavePrivilege.store(true, ordering: .releasing)
     }
   }
 
