@@ -72,8 +72,14 @@ struct Resolver: Sendable {
 
   private func descend(from parent: SharedDescriptor, to node: Node) throws(Errno) -> SharedDescriptor {
     let name = node.place.withLock { $0.name }
-    let opened = try FileName.with(name) { name throws(Errno) in
-      SharedDescriptor(try parent.descriptor.openDirectoryPath(name))
+    let opened: SharedDescriptor
+    do throws(Errno) {
+      opened = try FileName.with(name) { name throws(Errno) in
+        SharedDescriptor(try parent.descriptor.openDirectoryPath(name))
+      }
+    } catch {
+      // It was renamed meanwhile: that is no word about the name the request is about.
+      throw error == .noSuchFile || error == .notDirectory ? .stale : error
     }
     guard ObjectIdentity(try opened.descriptor.status()) == node.identity else { throw .stale }
     directories.keep(opened, for: node.attachment)
