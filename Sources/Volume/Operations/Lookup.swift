@@ -46,7 +46,7 @@ extension Volume {
       let attachment = forgotten.existingAttachment
     else { return }
     if forgotten.isDirectory { resolver.directories.drop(attachment) }
-    attachment.state.withLock { $0.pin = nil }
+    pins.unpin(attachment)
   }
 
   package func readLink(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {
