@@ -16,7 +16,7 @@ extension Volume {
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let facts = try facts(of: node, by: try reach(node, through: file))
+      let (_, facts) = try find(node, through: file)
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough.
       if file == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
       return answer(facts, for: caller)
@@ -44,19 +44,30 @@ extension Volume {
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let reach = try reach(node, through: file)
-      let facts = try facts(of: node, by: reach)
+      let (reach, facts) = try find(node, through: file)
       let plan = try plan(change, on: facts, of: node, through: file, for: caller)
       try apply(plan, to: node, facts, by: reach, through: file)
       return answer(try self.facts(of: node, by: reach), for: caller)
     }
   }
 
-  /// The way to a node for a request that brought one of its handles: the handle still leads to it when its
-  /// name was given to something else behind the mount.
-  private func reach(_ node: Node, through file: OpenFile?) throws(Errno) -> Reach {
-    if let descriptor = file?.descriptor { return .held(descriptor) }
-    return try resolver.reach(node)
+  /// The way to a node and what is true of it, for requests that may come from a handle.
+  ///
+  /// A handle leads to its file also when the name was given to something else behind the mount. The kernel does
+  /// not always say which handle it asks for: fstat(2) names none, so any will do where the name fails.
+  private func find(_ node: Node, through file: OpenFile?) throws(Errno) -> (Reach, Facts) {
+    if let descriptor = file?.descriptor { return try find(node, by: .held(descriptor)) }
+    do throws(Errno) {
+      return try find(node, by: try resolver.reach(node))
+    } catch {
+      let open = node.existingAttachment?.state.withLock { $0.openFiles.first?.descriptor }
+      guard error == .stale, let open else { throw error }
+      return try find(node, by: .held(open))
+    }
+  }
+
+  private func find(_ node: Node, by reach: Reach) throws(Errno) -> (Reach, Facts) {
+    (reach, try facts(of: node, by: reach))
   }
 
   // MARK: Deciding
