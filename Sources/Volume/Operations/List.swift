@@ -94,8 +94,8 @@ extension Volume {
       let backing = directory.descriptor
       guard let status = try? backing.descriptor.status(of: name),
         let facts = try? store.facts(status, of: name, in: backing.descriptor),
-        // Refused at lookup to some; never handed out in passing.
-        facts.item.kind != .special
+        // Refused at lookup, to some or to all; never handed out in passing.
+        facts.item.kind != .special, !status.isMountRoot
       else { return nil }
       let node = nodes.refer(
         to: ObjectIdentity(status), kind: status.kind, name: name, in: directory.node)
