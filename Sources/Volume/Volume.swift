@@ -89,6 +89,8 @@ package final class Volume: Sendable {
   /// The node of a number the kernel sent.
   func node(_ id: NodeID) throws(Errno) -> Node {
     if id == Volume.rootNode { return root }
+    // Nothing can be made, linked, renamed or removed in the synthetic directory.
+    guard !Reserved.contains(id) else { throw .notPermitted }
     guard let node = nodes.node(id) else { throw .stale }
     return node
   }

@@ -50,6 +50,9 @@ struct MountWords {
         try apply(option, value)
       }
     }
+    // Everybody sees himself as the owner there, and the kernel keeps what the last one saw: a set-user-id program
+    // would run as whoever looked at it last.
+    if volume.rules.ignoresOwnership { kernel.ignoresSetID = true }
     kernel.source = name ?? upper
     kernel.isReadOnly = volume.rules.isReadOnly
     kernel.forbidsExecution = volume.rules.forbidsExecution

@@ -5,11 +5,12 @@ import Synchronization
 
 /// A bounded queue of pins.
 ///
-/// The kernel forgets a removed object right away unless somebody still uses it. When too many are in use
-/// without being open, the oldest pin gives way and its object answers ESTALE.
+/// The kernel forgets a removed object right away unless somebody still uses it; its place is free again then.
+/// When too many are in use without being open, the oldest pin gives way and its object answers ESTALE.
 final class Pins: Sendable {
   private struct Queue {
     var held: [Attachment?] = []
+    var free: [Int] = []
     var next = 0
   }
 
@@ -21,18 +22,55 @@ final class Pins: Sendable {
   }
 
   func pin(_ attachment: Attachment, with descriptor: SharedDescriptor) {
-    attachment.state.withLock { $0.pin = descriptor }
-    let displaced: Attachment? = queue.withLock { queue in
-      guard queue.held.count >= capacity else {
-        queue.held.append(attachment)
-        return nil
+    // The descriptor that gives way is closed after the lock: that may take as long as emptying its file.
+    let former: SharedDescriptor? = queue.withLock { queue in
+      let (former, hasPlace) = attachment.state.withLock { state in
+        defer { state.pin = descriptor }
+        return (state.pin, state.pinPlace != nil)
       }
-      let displaced = queue.held[queue.next]
-      queue.held[queue.next] = attachment
-      queue.next = (queue.next + 1) % capacity
-      return displaced
+      return hasPlace ? former : take(&queue, for: attachment)
     }
-    guard let displaced, displaced !== attachment else { return }
-    displaced.state.withLock { $0.pin = nil }
+    _ = former
+  }
+
+  /// Gives `attachment` a place; the pin that had to give way for it.
+  private func take(_ queue: inout Queue, for attachment: Attachment) -> SharedDescriptor? {
+    let place: Int
+    if let free = queue.free.popLast() {
+      place = free
+    } else if queue.held.count < capacity {
+      place = queue.held.count
+      queue.held.append(nil)
+    } else {
+      place = queue.next
+      queue.next = (queue.next + 1) % capacity
+    }
+    let displaced = queue.held[place]
+    queue.held[place] = attachment
+    attachment.state.withLock { $0.pinPlace = place }
+    return displaced?.state.withLock { state in state.loosePin() }
+  }
+
+  /// The kernel forgot the object, and nobody will ask for it again.
+  func unpin(_ attachment: Attachment) {
+    let former: SharedDescriptor? = queue.withLock { queue in
+      let (place, former) = attachment.state.withLock { state in (state.pinPlace, state.loosePin()) }
+      if let place {
+        queue.held[place] = nil
+        queue.free.append(place)
+      }
+      return former
+    }
+    _ = former
+  }
+}
+
+extension Attachment.State {
+  fileprivate mutating func loosePin() -> SharedDescriptor? {
+    defer {
+      pin = nil
+      pinPlace = nil
+    }
+    return pin
   }
 }

@@ -71,8 +71,14 @@ struct Resolver: Sendable {
 
   private func descend(from parent: SharedDescriptor, to node: Node) throws(Errno) -> SharedDescriptor {
     let name = node.place.withLock { $0.name }
-    let opened = try FileName.with(name) { name throws(Errno) in
-      SharedDescriptor(try parent.descriptor.openDirectoryPath(name))
+    let opened: SharedDescriptor
+    do throws(Errno) {
+      opened = try FileName.with(name) { name throws(Errno) in
+        SharedDescriptor(try parent.descriptor.openDirectoryPath(name))
+      }
+    } catch {
+      // It was renamed meanwhile: that is no word about the name the request is about.
+      throw error == .noSuchFile || error == .notDirectory ? .stale : error
     }
     guard ObjectIdentity(try opened.descriptor.status()) == node.identity else { throw .stale }
     directories.keep(opened, for: node.attachment)
@@ -113,6 +119,8 @@ struct Resolver: Sendable {
   }
 
   /// Opens the object's content; the object that was opened is compared with the node.
+  ///
+  /// Without waiting: a FIFO that was put under the name behind the mount would hold the worker and its locks.
   func open(_ node: Node, by reach: Reach, flags: OpenFlags) throws(Errno) -> SharedDescriptor {
     let opened: SharedDescriptor
     switch reach {
@@ -120,7 +128,13 @@ struct Resolver: Sendable {
       opened = SharedDescriptor(try descriptor.descriptor.reopen(flags))
     case .named(let directory, let name):
       opened = try FileName.with(name) { name throws(Errno) in
-        SharedDescriptor(try directory.descriptor.open(name, flags))
+        do throws(Errno) {
+          return SharedDescriptor(try directory.descriptor.open(name, flags.union(.nonBlocking)))
+        } catch .again {
+          // Somebody holds a lease on the file and is told to give it up: that is worth waiting for.
+          let anchor = try anchor(node, by: reach)
+          return SharedDescriptor(try anchor.descriptor.reopen(flags))
+        }
       }
     }
     guard ObjectIdentity(try opened.descriptor.status()) == node.identity else { throw .stale }

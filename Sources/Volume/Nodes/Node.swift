@@ -120,6 +120,8 @@ final class Attachment: Sendable {
     ///
     /// Owned by the queue of pins.
     var pin: SharedDescriptor?
+    /// Where in the queue, from the first pin until the object is forgotten or had to give way.
+    var pinPlace: Int?
     /// Open handles by which the object can be reached when it has no name, oldest first.
     var openFiles: [OpenFile] = []
     /// The change time at the last open: while it stays, the kernel's pages are right.

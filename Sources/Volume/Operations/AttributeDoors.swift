@@ -110,10 +110,14 @@ extension Volume {
       var record = facts.record
       record.ownerGroup = group
       let object = try resolver.anchor(node, by: reach)
-      // As with chown: nobody's set-id program becomes somebody else's.
-      if facts.mayCarryPrivilege { try object.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits) }
-      try store.write(record, list: .keep, to: object.descriptor)
-      try policyChanged(node, before: facts, by: reach)
+      try confirm(facts, by: reach, of: object)
+      try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
+        // As with chown: nobody's set-id program becomes somebody else's.
+        if facts.mayCarryPrivilege {
+          try object.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
+        }
+        try store.write(record, list: .keep, to: object.descriptor)
+      }
       link?.expireAttributes(node.id)
     }
   }
@@ -134,8 +138,10 @@ extension Volume {
       var record = facts.record
       record.flags = change.after
       let object = try resolver.anchor(node, by: reach)
-      try store.write(record, list: .keep, to: object.descriptor)
-      try policyChanged(node, before: facts, by: reach)
+      try confirm(facts, by: reach, of: object)
+      try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
+        try store.write(record, list: .keep, to: object.descriptor)
+      }
     }
   }
 
@@ -150,8 +156,10 @@ extension Volume {
       if facts.item.record == .sound, facts.item.list == list { return }
       guard store.canCarryRecord(node.kind) else { throw .unsupported }
       let object = try resolver.anchor(node, by: reach)
-      try store.write(facts.record, list: list.map { .store($0) } ?? .remove, to: object.descriptor)
-      try policyChanged(node, before: facts, by: reach)
+      try confirm(facts, by: reach, of: object)
+      try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
+        try store.write(facts.record, list: list.map { .store($0) } ?? .remove, to: object.descriptor)
+      }
     }
   }
 }

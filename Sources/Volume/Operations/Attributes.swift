@@ -14,10 +14,11 @@ extension Volume {
   ) throws(Errno) -> AttributeAnswer {
     if let answer = try reservedAttributes(nodeID) { return answer }
     let node = try node(nodeID)
+    let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let facts = try facts(of: node)
+      let (_, facts) = try find(node, through: file)
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough.
-      if handle == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
+      if file == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
       return answer(facts, for: caller)
     }
   }
@@ -43,12 +44,30 @@ extension Volume {
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let reach = try resolver.reach(node)
-      let facts = try facts(of: node, by: reach)
+      let (reach, facts) = try find(node, through: file)
       let plan = try plan(change, on: facts, of: node, through: file, for: caller)
       try apply(plan, to: node, facts, by: reach, through: file)
       return answer(try self.facts(of: node, by: reach), for: caller)
     }
+  }
+
+  /// The way to a node and what is true of it, for requests that may come from a handle.
+  ///
+  /// A handle leads to its file also when the name was given to something else behind the mount. The kernel does
+  /// not always say which handle it asks for: fstat(2) names none, so any will do where the name fails.
+  private func find(_ node: Node, through file: OpenFile?) throws(Errno) -> (Reach, Facts) {
+    if let descriptor = file?.descriptor { return try find(node, by: .held(descriptor)) }
+    do throws(Errno) {
+      return try find(node, by: try resolver.reach(node))
+    } catch {
+      let open = node.existingAttachment?.state.withLock { $0.openFiles.first?.descriptor }
+      guard error == .stale, let open else { throw error }
+      return try find(node, by: .held(open))
+    }
+  }
+
+  private func find(_ node: Node, by reach: Reach) throws(Errno) -> (Reach, Facts) {
+    (reach, try facts(of: node, by: reach))
   }
 
   // MARK: Deciding
@@ -174,7 +193,7 @@ extension Volume {
     }
     // Decided when the handle was opened; only an append-only flag is asked again.
     guard file.canWrite else { throw .invalid }
-    guard !facts.item.flags.isAppendOnly else { throw .notPermitted }
+    guard !facts.item.flags.isAppendOnly, !file.onlyAppends else { throw .notPermitted }
   }
 
   private func planTimes(
@@ -199,7 +218,19 @@ extension Volume {
       anchor = open
     } else {
       anchor = try resolver.anchor(node, by: reach)
+      try confirm(facts, by: reach, of: anchor)
     }
+    guard plan.mode != nil || plan.owner != nil else {
+      return try carryOut(plan, on: anchor, facts, isOpen: file != nil)
+    }
+    try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
+      try carryOut(plan, on: anchor, facts, isOpen: file != nil)
+    }
+  }
+
+  private func carryOut(
+    _ plan: Plan, on anchor: SharedDescriptor, _ facts: Facts, isOpen: Bool
+  ) throws(Errno) {
     if let owner = plan.owner {
       if facts.item.ownerGroup != nil, owner.user != nil {
         var record = facts.record
@@ -211,16 +242,13 @@ extension Volume {
     // The kernel below has its own rule for set-id bits at chown; ours is the last word.
     if let mode = plan.mode { try anchor.descriptor.changeMode(mode) }
     if plan.dropsCapability { try dropCapability(of: anchor.descriptor) }
-    if let size = plan.size { try truncate(anchor, to: size, node, isOpen: file != nil) }
+    if let size = plan.size { try truncate(anchor, to: size, isOpen: isOpen) }
     if plan.access != .omit || plan.modification != .omit {
       try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
     }
-    if plan.mode != nil || plan.owner != nil { try policyChanged(node, before: facts, by: reach) }
   }
 
-  private func truncate(
-    _ anchor: SharedDescriptor, to size: UInt64, _ node: Node, isOpen: Bool
-  ) throws(Errno) {
+  private func truncate(_ anchor: SharedDescriptor, to size: UInt64, isOpen: Bool) throws(Errno) {
     if isOpen { return try anchor.descriptor.truncate(to: size) }
     try anchor.descriptor.reopen(.writeOnly).truncate(to: size)
   }
@@ -236,10 +264,26 @@ extension Volume {
     }
   }
 
-  /// Called under the node's exclusive lock after mode, owner, flags or list have changed, and before that is
-  /// answered: from now on no remembered name or attribute may let anybody through who was let through before.
-  func policyChanged(_ node: Node, before: Facts, by reach: Reach) throws(Errno) {
+  /// Runs a change of mode, owner, flags or list under the node's exclusive lock.
+  ///
+  /// Once it is answered, no remembered name or attribute may let anybody through who was let through before;
+  /// after a change that failed half-way neither.
+  func changingPolicy(
+    of node: Node, before: Facts, by reach: Reach, _ change: () throws(Errno) -> Void
+  ) throws(Errno) {
+    // Nobody can remember them anew before the lock is released.
     forgetFacts(of: node)
+    do throws(Errno) {
+      try change()
+      try policyChanged(node, before: before, by: reach)
+    } catch {
+      link?.expireNames()
+      link?.expireAttributes(node.id)
+      throw error
+    }
+  }
+
+  private func policyChanged(_ node: Node, before: Facts, by reach: Reach) throws(Errno) {
     let after = try facts(of: node, by: reach)
     if let attachment = node.existingAttachment {
       attachment.isAppendOnly.store(after.item.flags.isAppendOnly, ordering: .releasing)

@@ -15,9 +15,10 @@ extension Volume {
       guard !flags.contains(.exclusive) else { throw .exists }
     }
     // It appeared behind the kernel's back, or behind the mount: then this is an ordinary open.
-    guard case .found(let entry) = try lookup(name, in: parentID, for: caller) else { throw .noSuchFile }
+    // ESTALE makes the kernel walk again: what is there is gone already, or nothing that CREATE can answer with.
+    guard case .found(let entry) = try lookup(name, in: parentID, for: caller) else { throw .stale }
     do throws(Errno) {
-      guard entry.attributes.kind == .regular else { throw .exists }
+      guard entry.attributes.kind == .regular else { throw .stale }
       return (entry, try open(entry.node, flags, for: caller))
     } catch {
       forget(entry.node, references: 1)

@@ -54,8 +54,10 @@ extension Volume {
     _ stored: [UInt8], of node: Node, for caller: Caller, needsRight: Bool
   ) throws(Errno) -> [UInt8] {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let reach = try resolver.reach(node)
+      var reach = try resolver.reach(node)
       if needsRight {
+        // The object itself: what is decided about and what is read must be one.
+        reach = .held(try resolver.anchor(node, by: reach))
         let facts = try facts(of: node, by: reach)
         try gate.require(caller) { $0.readExtended(facts.item) }
       } else {
@@ -95,9 +97,9 @@ extension Volume {
         try AttributeName.with(stored) { attribute throws(Errno) in
           try object.setAttribute(attribute, to: value, setting)
         }
+        // Still under the lock: a capability that arrives must be stripped by the next unprivileged write.
+        node.existingAttachment?.mayHavePrivilege.store(true, ordering: .releasing)
       }
-      // A capability that arrives must be stripped by the next unprivileged write.
-      node.existingAttachment?.mayHavePrivilege.store(true, ordering: .releasing)
     }
   }
 
@@ -127,6 +129,7 @@ extension Volume {
       let facts = try facts(of: node, by: reach)
       try gate.require(caller) { $0.writeExtended(facts.item) }
       let object = try resolver.anchor(node, by: reach)
+      try confirm(facts, by: reach, of: object)
       try change(object.descriptor)
     }
   }

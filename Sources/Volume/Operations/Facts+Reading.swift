@@ -24,6 +24,15 @@ extension Volume {
     }
   }
 
+  /// Reads the record once more from the object itself, before something is done to it or shown of it.
+  ///
+  /// By directory and name, the status and the record are read one after the other, and a name that was swapped
+  /// behind the mount in between joins one object's status to another's record. ESTALE then.
+  func confirm(_ facts: Facts, by reach: Reach, of object: SharedDescriptor) throws(Errno) {
+    guard case .named = reach else { return }
+    guard try store.facts(facts.status, of: object.descriptor).item == facts.item else { throw .stale }
+  }
+
   /// The facts that decide about searching a directory or adding to it; remembered for a while.
   ///
   /// Every change through the volume forgets them under the node's exclusive lock. A change behind the mount

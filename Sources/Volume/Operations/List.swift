@@ -94,12 +94,16 @@ extension Volume {
       let backing = directory.descriptor
       guard let status = try? backing.descriptor.status(of: name),
         let facts = try? store.facts(status, of: name, in: backing.descriptor),
-        // Refused at lookup to some; never handed out in passing.
-        facts.item.kind != .special
+        // Refused at lookup, to some or to all; never handed out in passing.
+        facts.item.kind != .special, !status.isMountRoot
       else { return nil }
       let node = nodes.refer(
         to: ObjectIdentity(status), kind: status.kind, name: name, in: directory.node)
-      return entry(node, facts, in: above, for: caller)
+      var entry = entry(node, facts, in: above, for: caller)
+      // The kernel dates listed names by the epoch in which it reads the answer, not by that of its question:
+      // names of an answer under way outlive an expiry. For a second at most.
+      if entry.nameValidity == .unlimited { entry.nameValidity = .seconds(1) }
+      return entry
     }
   }
 

@@ -21,6 +21,8 @@ extension Volume {
       } catch .noSuchFile {
         return .missing(nameValidity(in: above))
       }
+      // What is mounted inside the upper directory is not the volume's.
+      guard !status.isMountRoot else { throw .crossDevice }
       let facts = try store.facts(status, of: name, in: directory.descriptor)
       if facts.item.kind == .special {
         try requireUseOfSpecial(facts, in: above, for: caller)
@@ -46,7 +48,7 @@ extension Volume {
       let attachment = forgotten.existingAttachment
     else { return }
     if forgotten.isDirectory { resolver.directories.drop(attachment) }
-    attachment.state.withLock { $0.pin = nil }
+    pins.unpin(attachment)
   }
 
   package func readLink(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {

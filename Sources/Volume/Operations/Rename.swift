@@ -110,11 +110,12 @@ extension Volume {
     } else {
       try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
     }
+    // First: what comes now can fail, and the name has moved already.
+    expireNames(move, style)
     try arrived(move.source, as: newName, in: newParent, move.below)
     if style == .exchange, let target = move.target {
       try arrived(target, as: name, in: parent, move.above)
     }
-    try expireNames(move, style)
   }
 
   /// The moved object is known under its new name, and takes over what its new directory passes on.
@@ -130,11 +131,14 @@ extension Volume {
     var record = facts.record
     record.flags.formUnion(passedOn)
     let directory = try resolver.directory(parent)
-    try store.write(record, list: .keep, to: try directory.descriptor.openPath(name))
+    let object = try directory.descriptor.openPath(name)
+    // Whoever has the tree behind the mount may have put something else there.
+    guard ObjectIdentity(try object.status()) == ObjectIdentity(facts.status) else { return }
+    try store.write(record, list: .keep, to: object)
   }
 
   /// A name that everybody could walk must not stay remembered where not everybody may.
-  private func expireNames(_ move: Move, _ style: RenameStyle) throws(Errno) {
+  private func expireNames(_ move: Move, _ style: RenameStyle) {
     let rules = options.rules
     let leavesPublic =
       move.above.item.isSearchableByAnyone(rules) && !move.below.item.isSearchableByAnyone(rules)

@@ -58,6 +58,9 @@ final class VolumeDirectory: Sendable {
     case .absent: try root.descriptor.makeDirectory(name, mode: 0o700)
     case .otherKind: throw VolumeFailure("'.varve' in the upper directory is not a directory")
     case .mountPoint: throw VolumeFailure("'.varve' in the upper directory is a mount point")
+    case .strangers:
+      throw VolumeFailure(
+        "'.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700")
     }
     let directory = SharedDescriptor(try root.descriptor.open(name, [.readOnly, .directory]))
     let lock = readOnly ? nil : try takeLock(in: directory)
@@ -72,6 +75,8 @@ final class VolumeDirectory: Sendable {
     case ours
     case otherKind
     case mountPoint
+    /// Whoever can write there says where records are kept, and swaps objects that are being finished.
+    case strangers
   }
 
   private static func standing(in root: SharedDescriptor) throws(Errno) -> Standing {
@@ -84,7 +89,8 @@ final class VolumeDirectory: Sendable {
       return .absent
     }
     guard status.kind == .directory else { return .otherKind }
-    return status.device == rootDevice ? .ours : .mountPoint
+    guard status.device == rootDevice else { return .mountPoint }
+    return status.user == CurrentProcess.user && status.mode & 0o077 == 0 ? .ours : .strangers
   }
 
   /// A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
