@@ -14,8 +14,25 @@ struct Generator {
 
   var dice: Dice
   let model: Model
+  /// What the last operation was about.
+  private var last: Call = .status("", follows: false)
+
+  init(dice: Dice, model: Model) {
+    self.dice = dice
+    self.model = model
+  }
 
   mutating func next() -> Operation {
+    // A look right after it, while whoever remembers something wrong still does.
+    if dice.once(in: 6) { return Operation(user: dice.pick([0, 0, 1, 2, 3]), call: last) }
+    let operation = fresh()
+    last = operation.call.slot.map { .statusOfOpen(slot: $0) } ?? .status(lastPath, follows: true)
+    return operation
+  }
+
+  private var lastPath = ""
+
+  private mutating func fresh() -> Operation {
     if dice.once(in: 12) { return healing() }
     let user = dice.pick([0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
     while true {
@@ -37,6 +54,7 @@ struct Generator {
   private mutating func healing() -> Operation {
     if dice.once(in: 3), let operation = meddling() { return operation }
     let path = existing()
+    lastPath = path
     let isDirectory = (try? model.peek(path))?.isDirectory ?? false
     let call: Call =
       switch dice.below(8) {
@@ -147,9 +165,11 @@ struct Generator {
     if dice.once(in: 4), let open = model.slots.keys.sorted().randomElement(using: &dice),
       let thing = model.slots[open]?.thing, let path = model.path(of: thing)
     {
+      lastPath = path
       return path
     }
-    return dice.once(in: 5) ? freePath() : existing()
+    lastPath = dice.once(in: 5) ? freePath() : existing()
+    return lastPath
   }
 
   /// The same, but not the root, whose name is in another file system.
@@ -255,8 +275,9 @@ struct Generator {
 
   private mutating func flags() -> FileFlags {
     let single: [FileFlags] = [
-      [], [], .userImmutable, .userImmutable, .userAppendOnly, .userAppendOnly, .userAppendOnly, .systemImmutable,
-      .systemAppendOnly, .systemNoUnlink, .restricted, .dataVault, .hidden, .noDump, .archived, .opaque,
+      [], [], .userImmutable, .userImmutable, .userAppendOnly, .userAppendOnly, .userAppendOnly,
+      .systemImmutable, .systemAppendOnly, .systemNoUnlink, .restricted, .dataVault, .hidden, .noDump,
+      .archived, .opaque,
       .compressed,
     ]
     return dice.once(in: 3) ? dice.pick(single).union(dice.pick(single)) : dice.pick(single)
@@ -279,8 +300,9 @@ struct Generator {
       .owningGroup, .nobody,
     ]
     let rights: [Rights] = [
-      .read, .write, .execute, .delete, .append, .deleteChild, .readAttributes, .writeAttributes, .readExtended,
-      .writeExtended, .readSecurity, .writeSecurity, .takeOwnership, .genericAll, .genericRead, .genericWrite,
+      .read, .write, .execute, .delete, .append, .deleteChild, .readAttributes, .writeAttributes,
+      .readExtended, .writeExtended, .readSecurity, .writeSecurity, .takeOwnership, .genericAll, .genericRead,
+      .genericWrite,
       .search, .addFile, .addSubdirectory, .list,
     ]
     var wanted: Rights = []

@@ -19,11 +19,11 @@ struct ModelTests {
 
   @Test("A volume does what the specification says, whatever its users do")
   func plainMount() throws {
-    let tally = try act(Setting(""), operations: Wish.operations)
+    guard let tally = try act(Setting(""), operations: Wish.operations) else { return }
     print(tally)
     guard Wish.operations >= 20_000 else { return }
     // Users who could do nothing would prove nothing.
-    #expect(tally.rarelySuccessful(below: 20).isEmpty)
+    #expect(tally.rarelySuccessful(below: Wish.operations / 10_000).isEmpty)
     #expect(tally.count(of: "ok") > Wish.operations / 4)
     #expect(tally.count(of: "EACCES") > Wish.operations / 50)
     #expect(tally.count(of: "EPERM") > Wish.operations / 50)
@@ -31,10 +31,11 @@ struct ModelTests {
 
   @Test("It does so with every mount option", arguments: variants)
   func withOptions(_ setting: Setting) throws {
-    _ = try act(setting, operations: Wish.operations / 10)
+    _ = try act(setting, operations: Wish.operations / 5)
   }
 
-  private func act(_ setting: Setting, operations count: Int) throws -> Tally {
+  /// Answers what happened, or nothing after a difference, which is reported.
+  private func act(_ setting: Setting, operations count: Int) throws -> Tally? {
     var tally = Tally()
     let start = DispatchTime.now()
     var left = count
@@ -45,7 +46,7 @@ struct ModelTests {
       let (done, difference) = try run.random(seed: seed, operations: length, &tally)
       if let difference {
         report(difference, after: done, seed: seed, run)
-        return tally
+        return nil
       }
       left -= length
       seed &+= 1

@@ -68,7 +68,8 @@ struct Run {
   static let treeInterval = 400
 
   /// Does random operations; answers what was done and the first difference.
-  func random(seed: UInt64, operations count: Int, _ tally: inout Tally) throws -> ([Operation], Difference?) {
+  func random(seed: UInt64, operations count: Int, _ tally: inout Tally) throws -> ([Operation], Difference?)
+  {
     let model = Model(setting.rules, protectsHardLinks: Machine.protectsHardLinks)
     var generator = Generator(dice: Dice(seed: seed), model: model)
     var done: [Operation] = []

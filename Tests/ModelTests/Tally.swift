@@ -37,7 +37,8 @@ struct Tally: CustomStringConvertible {
 
   var description: String {
     let lines = counts.sorted { $0.key < $1.key }.map { call, results in
-      "  \(call): " + results.sorted { $0.value > $1.value }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+      let all = results.sorted { $0.value > $1.value }.map { "\($0.key) \($0.value)" }
+      return "  \(call): \(all.joined(separator: ", "))"
     }
     let mean = treeSizes.isEmpty ? 0 : treeSizes.reduce(0, +) / treeSizes.count
     return lines.joined(separator: "\n") + "\n  \(mean) objects in the tree on average"
