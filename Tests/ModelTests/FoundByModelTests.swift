@@ -54,7 +54,9 @@ extension ModelTests {
       #expect(TestUser.bob.run { chmod(path, 0o777) == 0 ? 0 : errno } == EPERM)
     }
 
-    @Test("Where ownership is ignored, everybody is in the group of every file") func setGIDWithoutOwners() throws {
+    @Test("Where ownership is ignored, everybody is in the group of every file") func setGIDWithoutOwners()
+      throws
+    {
       let volume = try MountedVolume("noowners")
       defer { volume.remove() }
       let path = volume.path + "/file"

@@ -8,14 +8,31 @@ import LinuxFiles
 import MountSupport
 
 struct Generator {
-  static let names = ["a", "b", "c", "d"]
+  static let names = ["a", "b", "c", "d", "e"]
   static let deepest = 4
   static let slotCount = 6
 
   var dice: Dice
   let model: Model
+  /// What the last operation was about.
+  private var last: Call = .status("", follows: false)
+
+  init(dice: Dice, model: Model) {
+    self.dice = dice
+    self.model = model
+  }
 
   mutating func next() -> Operation {
+    // A look right after it, while whoever remembers something wrong still does.
+    if dice.once(in: 6) { return Operation(user: dice.pick([0, 0, 1, 2, 3]), call: last) }
+    let operation = fresh()
+    last = operation.call.slot.map { .statusOfOpen(slot: $0) } ?? .status(lastPath, follows: true)
+    return operation
+  }
+
+  private var lastPath = ""
+
+  private mutating func fresh() -> Operation {
     if dice.once(in: 12) { return healing() }
     let user = dice.pick([0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
     while true {
@@ -26,25 +43,40 @@ struct Generator {
 
   private mutating func call(by user: Int) -> Call {
     switch dice.below(100) {
-    case 0..<18: callOnOpen()
-    case 18..<46: callOnName()
-    case 46..<66: callOnAttribute()
+    case 0..<24: callOnOpen()
+    case 24..<48: callOnName()
+    case 48..<68: callOnAttribute()
     default: callOnObject()
     }
   }
 
   /// Root puts something right again, or in the end nobody could do anything.
   private mutating func healing() -> Operation {
+    if dice.once(in: 3), let operation = meddling() { return operation }
     let path = existing()
+    lastPath = path
     let isDirectory = (try? model.peek(path))?.isDirectory ?? false
     let call: Call =
-      switch dice.below(6) {
+      switch dice.below(8) {
       case 0, 1: .setFlags(path, [])
-      case 2: .removeList(path)
-      case 3: .changeOwner(path, user: dice.pick([1001, 1002, 1003]), group: 2001, follows: false)
+      case 2, 3: .removeList(path)
+      case 4: isDirectory ? .removeDirectory(emptyDirectory()) : .unlink(path)
+      case 5: .changeOwner(path, user: dice.pick([1001, 1002, 1003]), group: 2001, follows: false)
       default: .changeMode(path, isDirectory ? dice.pick([0o777, 0o775, 0o755, 0o1777, 0o2775]) : 0o664)
       }
     return Operation(user: 0, call: call)
+  }
+
+  /// Root changes what an open file is, under the hands of whoever has it open.
+  private mutating func meddling() -> Operation? {
+    guard let slot = model.slots.keys.sorted().randomElement(using: &dice),
+      let thing = model.slots[slot]?.thing, let path = model.path(of: thing)
+    else { return nil }
+    let calls: [Call] = [
+      .setFlags(path, .userAppendOnly), .setFlags(path, .systemAppendOnly), .setFlags(path, .userImmutable),
+      .changeMode(path, 0o6777), .changeMode(path, 0o6766), .unlink(path),
+    ]
+    return Operation(user: 0, call: dice.pick(calls))
   }
 
   // MARK: Calls
@@ -57,7 +89,7 @@ struct Generator {
     case 0...3: return .open(slot: slot, anyPath(), wish(), mode: mode())
     case 4: return .openUnnamed(slot: slot, dice.once(in: 4) ? anyPath() : directory(), mode: mode())
     case 5: return .linkOpen(slot: open, freePath())
-    case 6: return .close(slot: open)
+    case 6: return dice.once(in: 2) ? .close(slot: open) : .write(slot: open, byte: letter(), count: length())
     case 7: return .read(slot: open, count: dice.pick([1, 10, 100, 8_192]))
     case 8: return .readAt(slot: open, offset: offset(), count: dice.pick([1, 10, 100, 8_192]))
     case 9...11: return .write(slot: open, byte: letter(), count: length())
@@ -69,9 +101,9 @@ struct Generator {
 
   private mutating func callOnName() -> Call {
     switch dice.below(24) {
-    case 0...3: .makeDirectory(freePath(), mode: mode())
-    case 4...6: .open(slot: dice.below(Generator.slotCount), freePath(), creatingWish(), mode: mode())
-    case 7, 8: .removeDirectory(anyName())
+    case 0, 1: .makeDirectory(freePath(), mode: mode())
+    case 2...6: .open(slot: dice.below(Generator.slotCount), freePath(), creatingWish(), mode: mode())
+    case 7, 8: .removeDirectory(dice.once(in: 4) ? anyName() : emptyDirectory())
     case 9...11: .unlink(anyName())
     case 12...17: .rename(anyName(), anyName(), dice.pick(Generator.styles))
     case 18, 19: .link(anyName(), freePath())
@@ -129,7 +161,15 @@ struct Generator {
   // MARK: Paths
 
   private mutating func anyPath() -> String {
-    dice.once(in: 5) ? freePath() : existing()
+    // Files that are open: what is done to them meets what is done through their handles.
+    if dice.once(in: 4), let open = model.slots.keys.sorted().randomElement(using: &dice),
+      let thing = model.slots[open]?.thing, let path = model.path(of: thing)
+    {
+      lastPath = path
+      return path
+    }
+    lastPath = dice.once(in: 5) ? freePath() : existing()
+    return lastPath
   }
 
   /// The same, but not the root, whose name is in another file system.
@@ -165,10 +205,27 @@ struct Generator {
     return path.joined(separator: "/")
   }
 
+  /// A directory with nothing in it, if there is one.
+  private mutating func emptyDirectory() -> String {
+    var all: [String] = []
+    func visit(_ directory: Thing, _ path: String) {
+      for (name, thing) in directory.entries.sorted(by: { $0.key < $1.key }) where thing.isDirectory {
+        if thing.entries.isEmpty { all.append(path + name) }
+        visit(thing, "\(path)\(name)/")
+      }
+    }
+    visit(model.root, "")
+    return all.randomElement(using: &dice) ?? anyName()
+  }
+
   /// A name in a directory that exists, taken or not.
   private mutating func freePath() -> String {
     let directory = directory()
-    let name = dice.pick(Generator.names)
+    var name = dice.pick(Generator.names)
+    // Mostly one that is not taken, if there is one.
+    if !dice.once(in: 3), let entries = try? model.peek(directory)?.entries {
+      name = Generator.names.filter { entries[$0] == nil }.randomElement(using: &dice) ?? name
+    }
     return directory.isEmpty ? name : turned("\(directory)/\(name)".split(separator: "/").map(String.init))
   }
 
@@ -193,7 +250,7 @@ struct Generator {
   private mutating func wish() -> OpenWish {
     var wish = OpenWish()
     wish.reads = dice.once(in: 2)
-    wish.writes = !wish.reads || dice.once(in: 2)
+    wish.writes = !wish.reads || !dice.once(in: 3)
     wish.creates = dice.once(in: 4)
     wish.excludes = wish.creates && dice.once(in: 4)
     wish.truncates = dice.once(in: 5)
@@ -218,8 +275,9 @@ struct Generator {
 
   private mutating func flags() -> FileFlags {
     let single: [FileFlags] = [
-      [], [], .userImmutable, .userImmutable, .userAppendOnly, .userAppendOnly, .userAppendOnly, .systemImmutable,
-      .systemAppendOnly, .systemNoUnlink, .restricted, .dataVault, .hidden, .noDump, .archived, .opaque,
+      [], [], .userImmutable, .userImmutable, .userAppendOnly, .userAppendOnly, .userAppendOnly,
+      .systemImmutable, .systemAppendOnly, .systemNoUnlink, .restricted, .dataVault, .hidden, .noDump,
+      .archived, .opaque,
       .compressed,
     ]
     return dice.once(in: 3) ? dice.pick(single).union(dice.pick(single)) : dice.pick(single)
@@ -242,8 +300,9 @@ struct Generator {
       .owningGroup, .nobody,
     ]
     let rights: [Rights] = [
-      .read, .write, .execute, .delete, .append, .deleteChild, .readAttributes, .writeAttributes, .readExtended,
-      .writeExtended, .readSecurity, .writeSecurity, .takeOwnership, .genericAll, .genericRead, .genericWrite,
+      .read, .write, .execute, .delete, .append, .deleteChild, .readAttributes, .writeAttributes,
+      .readExtended, .writeExtended, .readSecurity, .writeSecurity, .takeOwnership, .genericAll, .genericRead,
+      .genericWrite,
       .search, .addFile, .addSubdirectory, .list,
     ]
     var wanted: Rights = []
@@ -280,6 +339,19 @@ extension Model {
     default:
       return false
     }
+  }
+
+  /// A path to `wanted`, if it has one.
+  func path(of wanted: Thing) -> String? {
+    guard wanted.links > 0 else { return nil }
+    func search(_ directory: Thing, _ path: String) -> String? {
+      for (name, thing) in directory.entries.sorted(by: { $0.key < $1.key }) {
+        if thing === wanted { return path + name }
+        if let found = search(thing, "\(path)\(name)/") { return found }
+      }
+      return nil
+    }
+    return search(root, "")
   }
 
   /// What is at `path`, with nobody's rights asked.

@@ -138,6 +138,7 @@ extension Model {
     // The kernel strips first and writes then, so a refused write takes the bits as well.
     stripSetID(of: thing)
     let offset = file.appends ? thing.bytes.count : wanted
+    // S14, for old handles too: C17 spares only those that bypass the daemon, and none does.
     if thing.flags.isAppendOnly, offset != thing.bytes.count { throw .notPermitted }
     let end = offset + count
     if thing.bytes.count < end {

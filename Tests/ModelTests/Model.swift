@@ -28,7 +28,9 @@ final class Thing {
   var modified: Int64?
   /// Handles that can write.
   var writers = 0
-  /// A handle that could write was closed. The kernel tells the daemon about that when it likes.
+  /// A handle that could write was closed.
+  ///
+  /// The kernel tells the daemon about that when it likes.
   var lostWriter = false
   /// Made by O_TMPFILE and never given a name: the only nameless file that can get one.
   var mayGetFirstName = false

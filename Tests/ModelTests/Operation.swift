@@ -10,13 +10,15 @@ struct Operation: Sendable, CustomStringConvertible {
   var call: Call
 
   var description: String {
+    let who = Cast.names[user]
     switch call {
     case .setList(let path, let list):
-      "\(Cast.names[user]): setList(\"\(path)\", [\(AccessListText.lines(list, for: .file, names: .numeric, detail: .complete).joined(separator: "; "))])"
-    case .setFlags(let path, let flags): "\(Cast.names[user]): setFlags(\"\(path)\", \(flags.text))"
+      let lines = AccessListText.lines(list, for: .file, names: .numeric, detail: .complete)
+      return "\(who): setList(\"\(path)\", [\(lines.joined(separator: "; "))])"
+    case .setFlags(let path, let flags): return "\(who): setFlags(\"\(path)\", \(flags.text))"
     case .changeMode(let path, let mode):
-      "\(Cast.names[user]): changeMode(\"\(path)\", 0\(String(mode, radix: 8)))"
-    default: "\(Cast.names[user]): \(call)"
+      return "\(who): changeMode(\"\(path)\", 0\(String(mode, radix: 8)))"
+    default: return "\(who): \(call)"
     }
   }
 }

@@ -225,7 +225,9 @@ extension Status {
 }
 
 extension OpenWish {
-  /// The flags of open(2). Never waiting, because a FIFO would.
+  /// The flags of open(2).
+  ///
+  /// Never waiting, because a FIFO would.
   fileprivate var words: CInt {
     var words: CInt = (reads && writes ? O_RDWR : writes ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC
     if creates { words |= O_CREAT }

@@ -68,11 +68,12 @@ struct Run {
   static let treeInterval = 400
 
   /// Does random operations; answers what was done and the first difference.
-  func random(seed: UInt64, operations count: Int) throws -> ([Operation], Difference?) {
+  func random(seed: UInt64, operations count: Int, _ tally: inout Tally) throws -> ([Operation], Difference?)
+  {
     let model = Model(setting.rules, protectsHardLinks: Machine.protectsHardLinks)
     var generator = Generator(dice: Dice(seed: seed), model: model)
     var done: [Operation] = []
-    let difference = try perform(on: model) {
+    let difference = try perform(on: model, &tally) {
       guard done.count < count else { return nil }
       let operation = generator.next()
       done.append(operation)
@@ -84,12 +85,14 @@ struct Run {
   /// Does the same again.
   func repeated(_ operations: [Operation]) throws -> Difference? {
     var rest = operations[...]
-    return try perform(on: Model(setting.rules, protectsHardLinks: Machine.protectsHardLinks)) {
-      rest.popFirst()
-    }
+    var tally = Tally()
+    let model = Model(setting.rules, protectsHardLinks: Machine.protectsHardLinks)
+    return try perform(on: model, &tally) { rest.popFirst() }
   }
 
-  private func perform(on model: Model, _ next: () -> Operation?) throws -> Difference? {
+  private func perform(
+    on model: Model, _ tally: inout Tally, _ next: () -> Operation?
+  ) throws -> Difference? {
     let stage = try Stage(setting)
     defer { stage.clear() }
     var number = 0
@@ -101,7 +104,10 @@ struct Run {
       guard expected.isMet(by: real) else {
         return Difference(number: number, text: "\(operation)\n    model: \(expected)\n    real:  \(real)")
       }
-      if number % Run.treeInterval == 0, let text = compareTrees(model, stage) {
+      tally.note(operation.call, expected)
+      guard number % Run.treeInterval == 0 else { continue }
+      tally.note(treeSize: model.tree(isFull: false).count)
+      if let text = compareTrees(model, stage) {
         return Difference(number: number, text: text)
       }
     }

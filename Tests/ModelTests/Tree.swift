@@ -22,7 +22,8 @@ enum TreeText {
   static func full(
     _ plain: String, flags: [UInt8], list: [UInt8], attributes: [String: [UInt8]]
   ) -> String {
-    let named = attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\(String(decoding: $0.value, as: UTF8.self))" }
+    let named = attributes.sorted { $0.key < $1.key }
+      .map { "\($0.key)=\(String(decoding: $0.value, as: UTF8.self))" }
     return "\(plain) {\(String(decoding: flags, as: UTF8.self))} "
       + "[\(String(decoding: list, as: UTF8.self))] \(named)"
   }
