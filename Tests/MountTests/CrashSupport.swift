@@ -27,7 +27,7 @@ struct Chance {
 }
 
 /// An extended attribute of a path, not following links.
-enum Attribute {
+enum RawAttribute {
   static func get(_ path: String, _ name: String) -> Result<[UInt8], Errno> {
     var bytes = [UInt8](repeating: 0, count: 16_384)
     let count = path.withCString { p in
@@ -105,15 +105,15 @@ struct SharedBox: Sendable {
     let path = volume.path + "/box"
     try #require(Glibc.mkdir(path, 0o777) == 0)
     try #require(Glibc.chown(path, 0, SharedBox.group) == 0 && Glibc.chmod(path, 0o777) == 0)
-    try #require(Attribute.set(path, "system.varve.acl", SharedBox.list) == nil)
+    try #require(RawAttribute.set(path, "system.varve.acl", SharedBox.list) == nil)
     var stored: [String: [UInt8]] = [:]
     var shown: [String: String] = [:]
     for kind in SharedBox.kinds {
       let name = "\(path)/\(kind.word)-reference"
       try #require(SharedBox.make(name, kind.word, kind.mode) == nil)
       let below = "\(volume.upper)/box/\(kind.word)-reference"
-      stored[kind.word] = try Attribute.get(below, "trusted.varve.acl").get()
-      shown[kind.word] = Attribute.text(name, "system.varve.acl")
+      stored[kind.word] = try RawAttribute.get(below, "trusted.varve.acl").get()
+      shown[kind.word] = RawAttribute.text(name, "system.varve.acl")
       SharedBox.remove(name)
     }
     // The tests would prove nothing if nothing were inherited.
@@ -149,10 +149,10 @@ struct SharedBox: Sendable {
     guard lstat(path, &status) == 0 else { return errno == ENOENT ? nil : "\(name): lstat \(Errno.current)" }
     let list =
       throughMount
-      ? Attribute.get(path, "system.varve.acl").map {
+      ? RawAttribute.get(path, "system.varve.acl").map {
         String(decoding: $0, as: UTF8.self) == shown[String(words[0])]
       }
-      : Attribute.get(path, "trusted.varve.acl").map { $0 == stored[String(words[0])] }
+      : RawAttribute.get(path, "trusted.varve.acl").map { $0 == stored[String(words[0])] }
     switch list {
     case .success(true): break
     case .success(false): return "\(name): another list, \(throughMount)"

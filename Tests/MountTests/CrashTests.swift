@@ -33,7 +33,7 @@ extension MountTests {
       let result = try Program.shell("find '\(volume.path)' -mindepth 1 -print0", in: "/")
       for path in result.output.split(separator: "\0").map(String.init) {
         for name in ["system.varve.flags", "system.varve.acl"] {
-          guard case .failure(let error) = Attribute.get(path, name) else { continue }
+          guard case .failure(let error) = RawAttribute.get(path, name) else { continue }
           #expect(error == .noData, "\(name) of \(path)")
         }
       }
@@ -150,22 +150,22 @@ extension MountTests {
         let fd = Glibc.creat("\(volume.path)/\(item)", 0o644)
         try #require(fd >= 0)
         Glibc.close(fd)
-        try #require(Attribute.set("\(volume.path)/\(item)", "system.varve.flags", flags[0]) == nil)
-        try #require(Attribute.set("\(volume.path)/\(item)", "system.varve.acl", lists[0]) == nil)
+        try #require(RawAttribute.set("\(volume.path)/\(item)", "system.varve.flags", flags[0]) == nil)
+        try #require(RawAttribute.set("\(volume.path)/\(item)", "system.varve.acl", lists[0]) == nil)
       }
       func states(_ name: String, _ values: [String]) throws -> Set<String> {
         // What the doors print for each value, learnt beforehand.
         Set(
           try values.map { value in
-            try #require(Attribute.set("\(volume.path)/item0", "system.varve.flags", "") == nil)
-            try #require(Attribute.set("\(volume.path)/item0", name, value) == nil)
-            return Attribute.text("\(volume.path)/item0", name)
+            try #require(RawAttribute.set("\(volume.path)/item0", "system.varve.flags", "") == nil)
+            try #require(RawAttribute.set("\(volume.path)/item0", name, value) == nil)
+            return RawAttribute.text("\(volume.path)/item0", name)
           })
       }
       let allowedFlags = try states("system.varve.flags", flags)
       let allowedLists = try states("system.varve.acl", lists)
       try #require(allowedFlags.count == 2 && allowedLists.count == 2)
-      _ = Attribute.set("\(volume.path)/item0", "system.varve.flags", flags[0])
+      _ = RawAttribute.set("\(volume.path)/item0", "system.varve.flags", flags[0])
       for round in 0..<Self.rounds {
         let end = Signal()
         let root = volume.path
@@ -175,9 +175,9 @@ extension MountTests {
               var count = number
               while !end.isGiven {
                 let path = "\(root)/\(items[count % items.count])"
-                if Attribute.set(path, "system.varve.flags", "") == .notConnected { return }
-                _ = Attribute.set(path, "system.varve.acl", lists[count / 3 % 2])
-                _ = Attribute.set(path, "system.varve.flags", flags[count / 7 % 2])
+                if RawAttribute.set(path, "system.varve.flags", "") == .notConnected { return }
+                _ = RawAttribute.set(path, "system.varve.acl", lists[count / 3 % 2])
+                _ = RawAttribute.set(path, "system.varve.flags", flags[count / 7 % 2])
                 count += 1
                 end.countOne()
               }
@@ -186,8 +186,8 @@ extension MountTests {
         try crash(volume, &chance, after: end, atLeast: 20, threads)
         for item in items {
           let (shownFlags, shownList) = (
-            Attribute.text("\(root)/\(item)", "system.varve.flags"),
-            Attribute.text("\(root)/\(item)", "system.varve.acl")
+            RawAttribute.text("\(root)/\(item)", "system.varve.flags"),
+            RawAttribute.text("\(root)/\(item)", "system.varve.acl")
           )
           #expect(
             shownFlags == "" || allowedFlags.contains(shownFlags), "seed \(seed), round \(round), \(item)")
