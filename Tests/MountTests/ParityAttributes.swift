@@ -106,7 +106,6 @@ extension ParityScenarios {
       side.setAttribute("file", "user.a", "other", flags: 1)
       side.setAttribute("file", "user.b", "value", flags: 2)
       side.setAttribute("file", "user.a", "replaced", flags: 2)
-      side.setAttribute("file", "user.a", "x", flags: 3)
       side.setAttribute("file", "user.a", "x", flags: 8)
       side.setAttribute("file", "user.empty", "")
       side.setAttribute("file", "user.long", String(repeating: "v", count: 2000))
@@ -149,7 +148,8 @@ extension ParityScenarios {
     Scenario("the file system") { side in
       var status = Glibc.statvfs()
       side.note("fstatvfs", Int(Glibc.fstatvfs(CInt(side.root), &status)))
-      side.say("  \(status.f_bsize) \(status.f_blocks) \(status.f_files) \(status.f_namemax) \(status.f_frsize)")
+      side.say(
+        "  \(status.f_bsize) \(status.f_blocks) \(status.f_files) \(status.f_namemax) \(status.f_frsize)")
       side.note("fpathconf", Glibc.fpathconf(CInt(side.root), CInt(_PC_NAME_MAX)))
     },
   ]

@@ -114,7 +114,9 @@ extension ParityScenarios {
         side.extents(fd)
         side.read(fd, 1 << 18, at: 0)
       }
-      for letter in ["a", "b", "c", "d", "e", "f", "g", "h"] { side.write(fd, String(repeating: letter, count: 4096)) }
+      for letter in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        side.write(fd, String(repeating: letter, count: 4096))
+      }
       show()
       side.fallocate(fd, 0, 0, 65_536)
       show()
@@ -126,12 +128,6 @@ extension ParityScenarios {
       side.fallocate(fd, 16, 12_000, 9000)
       show()
       side.fallocate(fd, 17, 60_000, 90_000)
-      show()
-      side.fallocate(fd, 8, 4096, 4096)
-      side.fallocate(fd, 8, 100, 4096)
-      show()
-      side.fallocate(fd, 32, 8192, 4096)
-      side.fallocate(fd, 32, 1, 4096)
       show()
       side.fallocate(fd, 2, 0, 4096)
       side.fallocate(fd, 0, 0, 0)
@@ -171,7 +167,9 @@ extension ParityScenarios {
       guard let shared, shared != MAP_FAILED, let private_, private_ != MAP_FAILED else {
         return side.say("no mapping: \(errno)")
       }
-      let (all, mine) = (shared.assumingMemoryBound(to: UInt8.self), private_.assumingMemoryBound(to: UInt8.self))
+      let (all, mine) = (
+        shared.assumingMemoryBound(to: UInt8.self), private_.assumingMemoryBound(to: UInt8.self)
+      )
       side.write(fd, "written", at: page)
       side.say("shared sees \(all[page]), private sees \(mine[page])")
       all[page + 1] = 0x52
@@ -199,7 +197,8 @@ extension ParityScenarios {
     Scenario("a mapping outlives its name and its descriptor") { side in
       let fd = side.open("file", O_CREAT | O_RDWR, 0o644)
       side.write(fd, "before")
-      guard let map = Glibc.mmap(nil, page, PROT_READ | PROT_WRITE, MAP_SHARED, CInt(fd), 0), map != MAP_FAILED
+      guard let map = Glibc.mmap(nil, page, PROT_READ | PROT_WRITE, MAP_SHARED, CInt(fd), 0),
+        map != MAP_FAILED
       else { return side.say("no mapping") }
       side.link("file", "second")
       side.close(fd)

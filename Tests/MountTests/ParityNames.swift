@@ -290,38 +290,4 @@ extension ParityScenarios {
       side.chmod("unsearchable", 0o700)
     },
   ]
-
-  static let renames: [Scenario] = {
-    let kinds = ["absent", "file", "empty", "full", "link", "fifo"]
-    @Sendable func make(_ kind: String, _ path: Path, on side: Side) {
-      switch kind {
-      case "file": side.file(path, "file")
-      case "empty": side.mkdir(path)
-      case "full":
-        side.mkdir(path)
-        side.file("\(path)/inside", "inside")
-      case "link": side.symlink("nowhere", path)
-      case "fifo": side.mknod(path, 0o010644)
-      default: break
-      }
-    }
-    return [0, 1, 2, 3, 4, 8].flatMap { style in
-      kinds.map { from in
-        Scenario("rename of \(from), flags \(style)") { side in
-          side.mkdir("elsewhere")
-          for to in kinds {
-            make(from, "\(to)-from", on: side)
-            make(to, "\(to)-to", on: side)
-            side.rename("\(to)-from", "\(to)-to", flags: style)
-            make(from, "\(to)-away", on: side)
-            make(to, "elsewhere/\(to)-to", on: side)
-            side.rename("\(to)-away", "elsewhere/\(to)-to", flags: style)
-            side.stat("\(to)-from")
-            side.stat("\(to)-to")
-            side.stat("elsewhere/\(to)-to")
-          }
-        }
-      }
-    }
-  }()
 }

@@ -187,7 +187,10 @@ extension ParityScenarios {
         let fd = side.open("file", flags)
         side.say("  F_GETFL \(String(Side.call(SYS_fcntl, fd, 3) & 0o7777777, radix: 8))")
         side.note("dup", Side.call(SYS_dup, fd), isDescriptor: true)
-        side.note("FIONREAD", { var n: Int32 = 0; return withUnsafeMutablePointer(to: &n) { Side.call(SYS_ioctl, fd, 0x541B, Int(bitPattern: $0)) } }())
+        var waiting: Int32 = 0
+        withUnsafeMutablePointer(to: &waiting) {
+          _ = side.note("FIONREAD", Side.call(SYS_ioctl, fd, 0x541B, Int(bitPattern: $0)))
+        }
         side.note("TCGETS", Side.call(SYS_ioctl, fd, 0x5401, 0))
       }
     },

@@ -6,7 +6,7 @@ import MountSupport
 // One side of a comparison: a directory, and a transcript of everything that was asked of it. Every call is
 // a raw system call, so that nothing of the C library stands between, and answers a value or `-errno`.
 
-/// The bytes of a path. Not text: names need not be UTF-8.
+/// The bytes of a path, which need not be UTF-8.
 struct Path: ExpressibleByStringInterpolation, CustomStringConvertible, Sendable {
   let bytes: [UInt8]
   private let label: String?
@@ -18,7 +18,7 @@ struct Path: ExpressibleByStringInterpolation, CustomStringConvertible, Sendable
 
   init(stringLiteral text: String) { self.init(bytes: Array(text.utf8)) }
 
-  /// What a descriptor leads to. Its number is no part of a transcript.
+  /// What a descriptor leads to; its number is no part of a transcript.
   static func descriptor(_ number: Int) -> Path {
     Path(bytes: Array("/proc/self/fd/\(number)".utf8), label: "/proc/self/fd/N")
   }
@@ -26,7 +26,9 @@ struct Path: ExpressibleByStringInterpolation, CustomStringConvertible, Sendable
   /// Long runs are folded, so that a transcript stays readable.
   var description: String {
     if let label { return label }
-    let text = bytes.map { (0x21...0x7E).contains($0) ? String(UnicodeScalar($0)) : "\\\(String($0, radix: 16))" }
+    let text = bytes.map {
+      (0x21...0x7E).contains($0) ? String(UnicodeScalar($0)) : "\\\(String($0, radix: 16))"
+    }
     return text.count <= 80 ? text.joined() : "\(text.prefix(20).joined())...(\(text.count))"
   }
 
@@ -46,7 +48,9 @@ final class Side {
   private init(root: Int) { self.root = root }
 
   /// What a user's calls in a directory answered, followed by what is there in the end.
-  static func transcript(of body: @escaping @Sendable (Side) -> Void, as user: TestUser, in path: String) -> [String] {
+  static func transcript(
+    of body: @escaping @Sendable (Side) -> Void, as user: TestUser, in path: String
+  ) -> [String] {
     user.run(umask: 0o022) {
       let root = Glibc.open(path, O_RDONLY | O_DIRECTORY)
       guard root >= 0 else { return ["cannot open \(path): \(Errno.current)"] }
@@ -75,7 +79,9 @@ final class Side {
     note("close", Side.call(SYS_close, fd))
   }
 
-  static func call(_ number: CInt, _ a: Int = 0, _ b: Int = 0, _ c: Int = 0, _ d: Int = 0, _ e: Int = 0, _ f: Int = 0)
+  static func call(
+    _ number: CInt, _ a: Int = 0, _ b: Int = 0, _ c: Int = 0, _ d: Int = 0, _ e: Int = 0, _ f: Int = 0
+  )
     -> Int
   {
     lt_call(Int(number), a, b, c, d, e, f)
@@ -95,7 +101,9 @@ final class Side {
     let fd = path.withPointer { Side.call(SYS_openat, root, $0, Int(O_CREAT | O_WRONLY | O_TRUNC), mode) }
     guard fd >= 0 else { return say("no file \(path): \(Errno(rawValue: CInt(-fd)))") }
     let bytes = Array(text.utf8)
-    let written = bytes.withUnsafeBytes { Side.call(SYS_write, fd, Int(bitPattern: $0.baseAddress), $0.count) }
+    let written = bytes.withUnsafeBytes {
+      Side.call(SYS_write, fd, Int(bitPattern: $0.baseAddress), $0.count)
+    }
     if written != bytes.count { say("no content in \(path): \(written)") }
     _ = Side.call(SYS_close, fd)
   }
@@ -125,7 +133,8 @@ final class Side {
   func link(_ path: Path, _ new: Path, flags: Int = 0, from directory: Int? = nil) -> Int {
     note(
       "link \(path) \(new) \(flags)",
-      path.withPointer { p in new.withPointer { Side.call(SYS_linkat, directory ?? root, p, root, $0, flags) } })
+      path.withPointer { p in new.withPointer { Side.call(SYS_linkat, directory ?? root, p, root, $0, flags) }
+      })
   }
 
   @discardableResult
@@ -148,7 +157,9 @@ final class Side {
   func readlink(_ path: Path, room: Int = 4096) {
     var bytes = [UInt8](repeating: 0, count: room)
     let count = path.withPointer { p in
-      bytes.withUnsafeMutableBytes { Side.call(SYS_readlinkat, root, p, Int(bitPattern: $0.baseAddress), room) }
+      bytes.withUnsafeMutableBytes {
+        Side.call(SYS_readlinkat, root, p, Int(bitPattern: $0.baseAddress), room)
+      }
     }
     note("readlink \(path) into \(room)", count)
     if count > 0 { say("  \(Path(bytes: Array(bytes.prefix(count))))") }
@@ -158,7 +169,8 @@ final class Side {
 
   @discardableResult
   func chmod(_ path: Path, _ mode: Int) -> Int {
-    note("chmod \(path) \(String(mode, radix: 8))", path.withPointer { Side.call(SYS_fchmodat, root, $0, mode) })
+    note(
+      "chmod \(path) \(String(mode, radix: 8))", path.withPointer { Side.call(SYS_fchmodat, root, $0, mode) })
   }
 
   @discardableResult
@@ -184,7 +196,8 @@ final class Side {
 
   @discardableResult
   func utimens(_ path: Path?, _ times: [timespec]?, flags: Int = 0, at directory: Int? = nil) -> Int {
-    let what = "utimens \(path?.description ?? "fd") \(times?.map { "\($0.tv_sec).\($0.tv_nsec)" } ?? ["now"])"
+    let what =
+      "utimens \(path?.description ?? "fd") \(times?.map { "\($0.tv_sec).\($0.tv_nsec)" } ?? ["now"])"
     func act(_ pointer: Int) -> Int {
       guard let times else { return Side.call(SYS_utimensat, directory ?? root, pointer, 0, flags) }
       return times.withUnsafeBufferPointer {
@@ -194,12 +207,14 @@ final class Side {
     return note(what, path.map { $0.withPointer(act) } ?? act(0))
   }
 
-  /// lstat of a name, or fstat of a descriptor with an empty path. Times only where they were set.
+  /// lstat of a name, or fstat of a descriptor with an empty path; times only where they were set.
   func stat(_ path: Path, at directory: Int? = nil, withTimes: Bool = false) {
     var status = Glibc.stat()
     let result = path.withPointer { p in
       withUnsafeMutablePointer(to: &status) {
-        Side.call(SYS_newfstatat, directory ?? root, p, Int(bitPattern: $0), Side.noFollow | (path.bytes.isEmpty ? 0x1000 : 0))
+        Side.call(
+          SYS_newfstatat, directory ?? root, p, Int(bitPattern: $0),
+          Side.noFollow | (path.bytes.isEmpty ? 0x1000 : 0))
       }
     }
     note("stat \(path)", result)
@@ -212,7 +227,8 @@ final class Side {
     // The size of a directory is the business of the file system that keeps it.
     if !isDirectory { text += " \(status.st_size) rdev \(status.st_rdev) blksize \(status.st_blksize)" }
     if withTimes {
-      text += " a \(status.st_atim.tv_sec).\(status.st_atim.tv_nsec) m \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
+      text +=
+        " a \(status.st_atim.tv_sec).\(status.st_atim.tv_nsec) m \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
     }
     return text
   }

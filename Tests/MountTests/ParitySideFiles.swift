@@ -10,7 +10,8 @@ extension Side {
     let bytes = Array(text.utf8)
     let written = bytes.withUnsafeBytes { bytes in
       let base = Int(bitPattern: bytes.baseAddress)
-      return offset.map { Side.call(SYS_pwrite64, fd, base, bytes.count, $0) } ?? Side.call(SYS_write, fd, base, bytes.count)
+      return offset.map { Side.call(SYS_pwrite64, fd, base, bytes.count, $0) }
+        ?? Side.call(SYS_write, fd, base, bytes.count)
     }
     return note("write \(bytes.count) at \(offset.map(String.init) ?? "position")", written)
   }
@@ -19,7 +20,8 @@ extension Side {
     var bytes = [UInt8](repeating: 0, count: count)
     let done = bytes.withUnsafeMutableBytes { bytes in
       let base = Int(bitPattern: bytes.baseAddress)
-      return offset.map { Side.call(SYS_pread64, fd, base, count, $0) } ?? Side.call(SYS_read, fd, base, count)
+      return offset.map { Side.call(SYS_pread64, fd, base, count, $0) }
+        ?? Side.call(SYS_read, fd, base, count)
     }
     note("read \(count) at \(offset.map(String.init) ?? "position")", done)
     if done > 0 { say("  \(Side.digest(bytes.prefix(done)))") }
@@ -33,7 +35,9 @@ extension Side {
   }
 
   @discardableResult
-  func ftruncate(_ fd: Int, _ size: Int) -> Int { note("ftruncate \(size)", Side.call(SYS_ftruncate, fd, size)) }
+  func ftruncate(_ fd: Int, _ size: Int) -> Int {
+    note("ftruncate \(size)", Side.call(SYS_ftruncate, fd, size))
+  }
 
   @discardableResult
   func fchmod(_ fd: Int, _ mode: Int) -> Int {

@@ -6,10 +6,15 @@ import Testing
 /// A few calls that belong together, to be made on the mount and on a plain directory.
 struct Scenario: Sendable {
   let name: String
+  /// What root prepares; not compared by itself.
+  let setup: (@Sendable (Side) -> Void)?
   let body: @Sendable (Side) -> Void
 
-  init(_ name: String, _ body: @escaping @Sendable (Side) -> Void) {
+  init(
+    _ name: String, setup: (@Sendable (Side) -> Void)? = nil, _ body: @escaping @Sendable (Side) -> Void
+  ) {
     self.name = name
+    self.setup = setup
     self.body = body
   }
 }
@@ -26,8 +31,9 @@ func compare(_ scenarios: [Scenario], users: [TestUser] = [.root, .alice], optio
     for (number, scenario) in scenarios.enumerated() {
       var transcripts: [[String]] = []
       for side in [volume.path, plain] {
-        let area = "\(side)/\(user.user)-\(number)"
+        let area = "\(side)/\(user.user)-\(user.groups.count)-\(number)"
         try #require(Glibc.mkdir(area, 0o755) == 0 && Glibc.chown(area, user.user, user.group) == 0)
+        if let setup = scenario.setup { _ = Side.transcript(of: setup, as: .root, in: area) }
         transcripts.append(Side.transcript(of: scenario.body, as: user, in: area))
       }
       #expect(!transcripts[1].isEmpty, "\(scenario.name) says nothing")
@@ -66,6 +72,12 @@ extension MountTests {
 
     @Test("Attributes: modes, owners, times, extended attributes")
     func attributes() throws { try compare(ParityScenarios.attributes) }
+
+    @Test("What belongs to somebody else")
+    func strangers() throws {
+      let stranger = TestUser(1002, group: 2001)
+      try compare(ParityScenarios.strangers, users: [stranger, TestUser(1002, group: 2001, groups: [2077])])
+    }
 
     @Test("Attributes and open files where only the mount changes the tree")
     func exclusive() throws {

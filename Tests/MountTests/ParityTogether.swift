@@ -19,7 +19,9 @@ extension MountTests.ParityTests {
       defer { Glibc.close(fd) }
       for line in 0..<lines {
         let text = "writer \(number) line \(line) \(String(repeating: "x", count: line % 50))\n"
-        guard Glibc.write(fd, text, text.utf8.count) == text.utf8.count else { return "write: \(Errno.current)" }
+        guard Glibc.write(fd, text, text.utf8.count) == text.utf8.count else {
+          return "write: \(Errno.current)"
+        }
       }
       return nil
     }
@@ -64,7 +66,9 @@ extension MountTests.ParityTests {
       let entries = (round < 3 ? Side.entries(fd) : bySeeking(fd)) ?? []
       Glibc.close(CInt(fd))
       var seen: [[UInt8]: Int] = [:]
-      for entry in entries where entry.name.starts(with: Array("stays-".utf8)) { seen[entry.name, default: 0] += 1 }
+      for entry in entries where entry.name.starts(with: Array("stays-".utf8)) {
+        seen[entry.name, default: 0] += 1
+      }
       if seen.count != 20_000 { complaints.append("round \(round) shows \(seen.count)") }
       if let twice = seen.first(where: { $0.value != 1 }) {
         complaints.append("round \(round) shows \(Path(bytes: twice.key)) \(twice.value) times")
@@ -81,7 +85,9 @@ extension MountTests.ParityTests {
     var found: [(name: [UInt8], kind: UInt8, next: Int)] = []
     var place = 0
     while true {
-      guard Side.call(SYS_lseek, fd, place, 0) == place, let page = Side.entries(fd, onePage: true) else { return nil }
+      guard Side.call(SYS_lseek, fd, place, 0) == place, let page = Side.entries(fd, onePage: true) else {
+        return nil
+      }
       guard !page.isEmpty else { return found }
       // The second half of the page is read again from its cookie.
       let taken = page.prefix(max(1, page.count / 2))

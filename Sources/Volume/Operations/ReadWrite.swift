@@ -120,7 +120,9 @@ extension Volume {
     let file = try handles.file(handle)
     guard let origin = SeekOrigin(rawValue: CInt(truncatingIfNeeded: whence)) else { throw .invalid }
     guard let descriptor = file.descriptor else { throw .invalid }
-    let found = try descriptor.descriptor.seek(offset: try Int64(checking: offset), whence: origin)
+    // A negative offset is, as on other file systems, one behind the end.
+    guard let start = Int64(exactly: offset) else { throw .noDevice }
+    let found = try descriptor.descriptor.seek(offset: start, whence: origin)
     return UInt64(found)
   }
 

@@ -58,8 +58,16 @@ package final class MountedVolume: Sendable {
     guard let daemon else { throw TestFailure("no daemon to kill") }
     Glibc.kill(daemon, SIGKILL)
     // The volume can be mounted again once the process, and with it the lock, is gone.
-    while Glibc.kill(daemon, 0) == 0 { usleep(2_000) }
+    while MountedVolume.isRunning(daemon) { usleep(2_000) }
     umount2(path, CInt(MNT_DETACH))
+  }
+
+  /// Whether a process still holds anything: a dead one may wait for seconds until somebody reaps it.
+  private static func isRunning(_ process: Int32) -> Bool {
+    guard Glibc.kill(process, 0) == 0, let status = try? Text.read("/proc/\(process)/status") else {
+      return false
+    }
+    return !(status.contains("State:\tZ") && status.contains("Threads:\t1\n"))
   }
 
   /// Unmounts and removes everything; for `defer`.
