@@ -13,20 +13,60 @@ extension MountTests {
       (0..<120).map { "user:\(first + $0) allow read,write,file_inherit" }
     }
 
-    @Test("A list that finds no room is refused with ENOSPC, and the old one stays in force")
-    func noSpace() throws {
+    /// A base on an ext4 of 8 MiB, whose files have 4 KiB for all their attributes.
+    private func smallDisk() throws -> String {
       let base = try TemporaryDirectory.make()
-      defer { TemporaryDirectory.remove(base) }
       try Program.shell(
         """
         truncate -s 8M \(base).image
         mkfs.ext4 -q -b 4096 -I 256 -m 0 -O ^has_journal \(base).image
         mount -o loop \(base).image \(base)
         """)
-      defer {
-        umount2(base, CInt(MNT_DETACH))
-        unlink(base + ".image")
+      return base
+    }
+
+    private func removeDisk(_ base: String) {
+      umount2(base, CInt(MNT_DETACH))
+      unlink(base + ".image")
+      TemporaryDirectory.remove(base)
+    }
+
+    @Test("Whichever of the two attributes finds no room, nothing of the list is left")
+    func noRoom() throws {
+      let base = try smallDisk()
+      defer { removeDisk(base) }
+      let volume = try MountedVolume(base: base)
+      defer { umount2(volume.path, CInt(MNT_DETACH)) }
+      var refused = 0
+      for size in stride(from: 3_880, through: 4_040, by: 4) {
+        for inline in [0, 20, 40, 60] {
+          let name = "f\(size)-\(inline)"
+          let path = try volume.file(name, 1001, 2001, 0o644)
+          let below = volume.upper + "/" + name
+          // What fits into the inode, and the rest of the one block.
+          _ = Attribute.set(path, "user.i", [UInt8](repeating: 1, count: inline))
+          _ = Attribute.set(path, "user.filler", [UInt8](repeating: 7, count: size))
+          let before = try Attribute.names(below).get()
+          let list = (0..<4).map { "user:\(5000 + $0) deny read" }
+          let answer = Attribute.set(path, Attribute.list, list.joined(separator: "\n"))
+          if answer == nil {
+            #expect(try Shown(of: path).list == list, "\(name)")
+          } else {
+            refused += 1
+            #expect(answer == .noSpace, "\(name)")
+            #expect(try Shown(of: path).list == [], "\(name)")
+            #expect(try Attribute.names(below).get() == before, "\(name)")
+          }
+          unlink(path)
+        }
       }
+      #expect(refused > 10)
+    }
+
+    @Test("A list that finds no room is refused with ENOSPC, and the old one stays in force")
+    func noSpace() throws {
+      let base = try smallDisk()
+      defer { removeDisk(base) }
       let volume = try MountedVolume(base: base)
       defer { umount2(volume.path, CInt(MNT_DETACH)) }
       let bare = try volume.file("bare", 1001, 2001, 0o644)
