@@ -20,9 +20,14 @@ let forTests: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// Lets tests see what no other module may use, in the very build that ships.
+let opened: [SwiftSetting] = [.unsafeFlags(["-enable-testing"])]
+
 /// A target of this package: its module name, its folder and what it may call.
-func module(_ name: String, _ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: strict)
+func module(
+  _ name: String, _ path: String, _ dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = strict
+) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings)
 }
 
 func tool(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -63,17 +68,20 @@ let package = Package(
     .systemLibrary(
       name: "CFUSE", path: "Sources/System/CFUSE", pkgConfig: "fuse3",
       providers: [.apt(["libfuse3-dev"])]),
-    module("LinuxFiles", "System/LinuxFiles", ["CLinux"]),
+    module("LinuxFiles", "System/LinuxFiles", ["CLinux"], settings: strict + opened),
     .target(name: "CPrograms", path: "Sources/System/CPrograms"),
     module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms", "CLinux"]),
 
     // Volume: where the product happens.
     module(
       "LayeredVolume", "Volume",
-      ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "LinuxFiles"]),
+      ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "LinuxFiles"],
+      settings: strict + opened),
 
     // Doors: translate, one call, one reply.
-    module("FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume"]),
+    module(
+      "FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume"],
+      settings: strict + opened),
 
     // Tools.
     module("Arguments", "Tools/CommandLine"),
@@ -93,7 +101,10 @@ let package = Package(
     support("VectorFixture", "Vectors"),
     tests(
       "DecisionTests", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
+    tests("DoorTests", ["FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE"]),
 
+    tests("LinuxFilesTests", ["LinuxFiles"]),
+    tests("LayeredVolumeTests", ["LayeredVolume", "LinuxFiles", "AccessControl"]),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
     tests(
@@ -103,8 +114,19 @@ let package = Package(
         "RecordFormat",
       ]),
 
+    .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),
+    tests(
+      "ModelTests",
+      [
+        "MountSupport", "CMountSupport", "CModelSupport", "LinuxFiles", "AccessControl", "FlagRules",
+        "DirectoryModes", "Decisions",
+      ]),
+
     // Benchmarks.
-    benchmark("EngineBenchmark", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions"]),
+    .target(name: "CAllocationCounter", path: "Benchmarks/AllocationCounter"),
+    benchmark(
+      "EngineBenchmark",
+      ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "CAllocationCounter"]),
 
     // Tests of the tools.
     tests("ArgumentsTests", ["Arguments", "Verbs"]),

@@ -3,7 +3,9 @@
 import LinuxFiles
 import Synchronization
 
-/// Lines for the administrator. Never a file's content, never a key.
+/// Lines for the administrator.
+///
+/// Never a file's content, never a key.
 package enum Log {
   private static let speaksToSystem = Atomic<Bool>(false)
 

@@ -2,7 +2,9 @@
 
 package import LinuxFiles
 
-/// The name of a node between kernel and volume; 1 is the root. Valid from an ``Entry`` until forgotten.
+/// The name of a node between kernel and volume; 1 is the root.
+///
+/// Valid from an ``Entry`` until forgotten.
 package typealias NodeID = UInt64
 
 /// The name of an open file or directory, valid from open to release.
@@ -114,7 +116,9 @@ package struct OpenMode: OptionSet, Hashable, Sendable {
   package static let clearsSetID = OpenMode(rawValue: 1 << 10)
 }
 
-/// A change of attributes; absent parts stay. All parts together are decided before any is applied.
+/// A change of attributes; absent parts stay.
+///
+/// All parts together are decided before any is applied.
 package struct AttributeChange: Sendable {
   package var mode: UInt16?
   package var user: UInt32?
@@ -152,7 +156,9 @@ package struct ListedName: Sendable {
 /// Both calls are made before the answer to the change that needs them, from inside a request and with the
 /// volume's locks held, so they must not wait for another request.
 package struct KernelLink: Sendable {
-  /// Whether `expireNames` works. Without it no name may be remembered at all.
+  /// Whether `expireNames` works.
+  ///
+  /// Without it no name may be remembered at all.
   package var canExpireNames: Bool
   /// Makes every name the kernel remembers stale, so that the next walk asks again.
   package var expireNames: @Sendable () -> Void

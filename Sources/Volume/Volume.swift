@@ -37,6 +37,7 @@ package final class Volume: Sendable {
     guard magic != FileSystemStatus.nfsMagic else {
       throw VolumeFailure("'\(upper)' is on NFS, which cannot hold an upper directory")
     }
+    try Volume.requireForeign(rootDescriptor, path: upper)
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
     let directory = directory
     store = MetadataStore(
@@ -61,6 +62,18 @@ package final class Volume: Sendable {
     } catch {
       throw VolumeFailure("cannot open the upper directory '\(path)': \(error)")
     }
+  }
+
+  /// Refuses an upper directory that is itself on a volume of ours, where our records are hidden.
+  private static func requireForeign(_ root: SharedDescriptor, path: String) throws {
+    let door = try AttributeName("system.varve.flags")
+    let answers: Bool
+    do throws(Errno) {
+      answers = try root.descriptor.attribute(door) != nil
+    } catch {
+      answers = false
+    }
+    guard !answers else { throw VolumeFailure("'\(path)' is on a Varve volume already") }
   }
 
   // MARK: The way back to the kernel

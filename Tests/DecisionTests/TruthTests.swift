@@ -209,7 +209,11 @@ private struct Remedy {
     switch verdict.reason {
     case .readOnlyVolume: rules.isReadOnly = false
     case .executionForbidden: rules.forbidsExecution = false
-    case .entry(let index): change(verdict.place) { $0.list?.entries.remove(at: index) }
+    case .entry(let index):
+      change(verdict.place) { item in
+        // An entry that is not there is found out by the comparison with what was before.
+        if item.list?.entries.indices.contains(index) ?? false { item.list?.entries.remove(at: index) }
+      }
     case .flag(let flags): change(verdict.place) { $0.flags.subtract(flags) }
     case .sticky: change(verdict.place) { $0.mode = $0.mode.without(Mode.sticky) }
     case .damagedRecord, .damagedList: change(verdict.place) { $0.record = .sound }

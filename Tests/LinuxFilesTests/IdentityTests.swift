@@ -152,7 +152,10 @@ extension LinuxFilesTests {
           let me = PlainThread.currentIdentifier
           return me == getpid() ? nil : ProcessGroups.credentials(ofThread: me)
         }
-        #expect(try result?.get() == ThreadCredentials(fsUser: 0, fsGroup: 0, groups: wanted))
+        #expect(
+          try result?.get()
+            == ThreadCredentials(
+              realUser: 0, realGroup: 0, fsUser: 0, fsGroup: 0, groups: wanted))
       }
     }
 

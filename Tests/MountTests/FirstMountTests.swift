@@ -3,7 +3,9 @@ import LinuxFiles
 import MountSupport
 import Testing
 
-/// Everything that needs a real mount. One after another: they share the machine's patience.
+/// Everything that needs a real mount.
+///
+/// One after another: they share the machine's patience.
 @Suite(.serialized, .enabled(if: Machine.canMount, "needs root and /dev/fuse")) struct MountTests {}
 
 extension MountTests {

@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// Relaxed: the numbers are for people.
 final class Counters: Sendable {
+  /// As many as ``Opcode/tableSize``; the type takes a literal only.
   private let requests: InlineArray<54, Atomic<UInt64>>
   /// Answers the kernel did not take.
   private let undelivered = Atomic<UInt64>(0)

@@ -65,11 +65,15 @@ import Synchronization
   }
 
   private static func failure(_ mountPoint: MountPoint) -> MountFailure {
-    MountFailure("cannot mount on '\(mountPoint.path)': \(LibraryLog.take() ?? "no reason was given")")
+    // fusermount3, which mounts for users, complains to standard error by itself.
+    let reason = LibraryLog.take() ?? "fusermount3 refused"
+    return MountFailure("cannot mount on '\(mountPoint.path)': \(reason)")
   }
 
+  /// Closes the device, and unmounts if the kernel has not done so already.
+  consuming func close() {}
+
   deinit {
-    // Closes the device, and unmounts if the kernel has not done so already.
     unsafe fuse_session_unmount(session)
     unsafe fuse_session_destroy(session)
   }

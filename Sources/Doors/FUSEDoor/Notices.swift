@@ -39,7 +39,8 @@ final class Notices: Sendable {
 
   /// Makes the remembered attributes of a node stale; done when this returns.
   ///
-  /// A node the kernel does not know (ENOENT) has none.
+  /// A node the kernel does not know (ENOENT) has none. From inside a request only for a node that the kernel
+  /// holds on to: for one it is just dropping, the call waits until that is done.
   func expireAttributes(of node: NodeID) {
     guard isOpen.load(ordering: .acquiring) else { return }
     _ = Notices.send(

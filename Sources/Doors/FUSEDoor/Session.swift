@@ -54,6 +54,7 @@ package final class Session: Sendable {
     onReady()
     workers.join()
     notices.close()
+    library.close()
     if let failure = workplace.firstFailure {
       throw MountFailure("lost the connection of '\(mountPoint.path)' to the kernel: \(failure)")
     }

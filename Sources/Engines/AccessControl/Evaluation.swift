@@ -28,6 +28,7 @@ extension AccessList {
   ///
   /// A membership that is not known never grants and always refuses.
   package func scan(for asked: Rights, by standing: borrowing Standing) -> ScanResult {
+    let likelyGroups = standing.subject.groupBits
     var left = asked
     var hinges = false
     for index in entries.indices {
@@ -37,7 +38,7 @@ extension AccessList {
       let rights = entry.rights.expanded
       let weighed = entry.kind == .deny ? asked : left
       guard !rights.isDisjoint(with: weighed) else { continue }
-      let match = standing.matches(entry.identity)
+      let match = standing.matches(entry.identity, likelyGroups: likelyGroups)
       if match == .unknown { hinges = true }
       if entry.kind == .deny {
         guard match != .notMember else { continue }

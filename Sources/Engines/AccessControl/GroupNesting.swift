@@ -15,7 +15,9 @@ package struct GroupNesting: Hashable, Sendable {
 
   package var isEmpty: Bool { containers.isEmpty }
 
-  /// The groups and everything they are nested in. A circle is no harm.
+  /// The groups and everything they are nested in.
+  ///
+  /// A circle is no harm.
   package func expanded(_ groups: [UInt32]) -> [UInt32] {
     guard !isEmpty else { return groups }
     var all = groups

@@ -4,10 +4,16 @@
 ///
 /// The same bit has one name on files and another on directories (`read` and `list`); both are spelled
 /// here, so that a rule reads in the words of the object it is about.
-package struct Rights: OptionSet, Hashable, Sendable {
-  package let rawValue: UInt32
+///
+/// Public, like every set and enum here that other modules work with: for a `package` type they reach set
+/// operations and `==` through witness tables only, and allocate for each literal. Opening a file with plain
+/// mode bits took 1050 ns and 16 allocations instead of 60 ns and none (`EngineBenchmark`).
+public struct Rights: OptionSet, Hashable, Sendable {
+  /// The word as it is stored.
+  public let rawValue: UInt32
 
-  package init(rawValue: UInt32) {
+  /// Takes a word as it is stored.
+  public init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
 

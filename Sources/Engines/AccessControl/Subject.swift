@@ -31,10 +31,23 @@ package struct Subject: Hashable, Sendable {
     case .unread, .unreadable: .unknown
     }
   }
+
+  /// One bit for each group the caller may be in, by the last six bits of its number.
+  ///
+  /// Most group entries are about groups the caller is not in, and a missing bit says so without a search. A
+  /// walk over 16 entries by a caller with 5 groups takes half the time (`EngineBenchmark`).
+  var groupBits: UInt64 {
+    guard case .listed(let all) = groups else { return .max }
+    return all.reduce(Subject.bit(of: group)) { $0 | Subject.bit(of: $1) }
+  }
+
+  static func bit(of gid: UInt32) -> UInt64 { 1 << UInt64(gid & 63) }
 }
 
 /// The answer to "is the caller in this group".
-package enum Membership: Hashable, Sendable {
+///
+/// Public for the reason given at `Rights`.
+public enum Membership: Hashable, Sendable {
   case member
   case notMember
   case unknown
@@ -52,10 +65,11 @@ package struct Standing: Sendable {
     self.isInOwningGroup = isInOwningGroup
   }
 
-  /// Whether an entry about `identity` is about the caller.
-  package func matches(_ identity: Identity) -> Membership {
+  /// Whether an entry about `identity` is about the caller; `likelyGroups` are the subject's `groupBits`.
+  func matches(_ identity: Identity, likelyGroups: UInt64) -> Membership {
     switch identity {
     case .user(let uid): uid == subject.user ? .member : .notMember
+    case .group(let gid) where likelyGroups & Subject.bit(of: gid) == 0: .notMember
     case .group(let gid): subject.membership(of: gid)
     case .everyone: .member
     case .owner: isOwner

@@ -5,7 +5,9 @@ package import DirectoryModes
 package import FlagRules
 
 /// What kind of object it is, as far as rules care.
-package enum ItemKind: Hashable, Sendable {
+///
+/// Public for the reason given at `Rights`.
+public enum ItemKind: Hashable, Sendable {
   case file
   case directory
   case symbolicLink

@@ -53,6 +53,22 @@ extension Judge {
     return check(item, takesOwnership ? .takeOwnership : .writeSecurity).reportedAsNotPermitted
   }
 
+  /// Makes a group the owner in place of a user.
+  ///
+  /// It is a change of owner: whoever is not root takes ownership, and takes it for a group he is in.
+  package func changeOwnerGroup(of item: Item, to group: UInt32) -> Verdict {
+    if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
+    if !isSuperuser(towards: item) {
+      let membership = subject.membership(of: group)
+      guard membership == .member else {
+        return .refused(
+          .notPermitted, .notMemberOfGroup(group),
+          hingesOnGroups: membership == .unknown || mayBeSuperuser(towards: item))
+      }
+    }
+    return check(item, .takeOwnership).reportedAsNotPermitted
+  }
+
   /// Both times set to now: whoever may write may do this.
   package func touch(_ item: Item) -> Verdict {
     check(item, [.writeAttributes, .checkImmutable])
@@ -80,7 +96,7 @@ extension Judge {
     if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
     if item.record == .damaged { return .refused(.damaged, .damagedRecord) }
     // An administrator by group has no say about the system domain: here only root is root.
-    switch change.obstacle(isRoot: subject.isRoot, secureLevel: rules.secureLevel) {
+    switch change.obstacle(isSuperuser: subject.isRoot, secureLevel: rules.secureLevel) {
     case .needsRoot(let flags): return .refused(.notPermitted, .needsRoot(flags))
     case .secureLevel(let flags): return .refused(.notPermitted, .secureLevel(flags))
     case nil: return check(item, [.writeSecurity, .ignoringFlags]).reportedAsNotPermitted

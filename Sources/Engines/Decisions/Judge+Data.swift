@@ -35,10 +35,14 @@ package struct OpenRequest: Hashable, Sendable {
 }
 
 /// What access(2) can ask.
-package struct AccessMode: OptionSet, Hashable, Sendable {
-  package let rawValue: UInt8
+///
+/// Public for the reason given at `Rights`.
+public struct AccessMode: OptionSet, Hashable, Sendable {
+  /// The mask as access(2) takes it.
+  public let rawValue: UInt8
 
-  package init(rawValue: UInt8) {
+  /// Takes a mask as access(2) does.
+  public init(rawValue: UInt8) {
     self.rawValue = rawValue
   }
 

@@ -1,10 +1,14 @@
 // The BSD file flags, with the numbers and words macOS gives them.
 
 /// The flags of a file: `st_flags` of macOS and the BSDs.
-package struct FileFlags: OptionSet, Hashable, Sendable {
-  package let rawValue: UInt32
+///
+/// Public for the reason given at `Rights`.
+public struct FileFlags: OptionSet, Hashable, Sendable {
+  /// The word as it is stored.
+  public let rawValue: UInt32
 
-  package init(rawValue: UInt32) {
+  /// Takes a word as it is stored.
+  public init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
 

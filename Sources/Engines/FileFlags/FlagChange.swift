@@ -34,10 +34,10 @@ package struct FlagChange: Hashable, Sendable {
   package var isNothing: Bool { asked.isEmpty }
 
   /// What stands in the way before the right `writesecurity` is even asked for.
-  package func obstacle(isRoot: Bool, secureLevel: Int) -> Obstacle? {
+  package func obstacle(isSuperuser: Bool, secureLevel: Int) -> Obstacle? {
     guard !isNothing else { return nil }
     let foreign = asked.subtracting(.ownerSettable)
-    if !isRoot, !foreign.isEmpty { return .needsRoot(foreign) }
+    if !isSuperuser, !foreign.isEmpty { return .needsRoot(foreign) }
     let pinned = before.intersection([.systemImmutable, .systemAppendOnly])
     if secureLevel > 0, !pinned.isEmpty { return .secureLevel(pinned) }
     // Above level 0 nobody clears sunlnk either.

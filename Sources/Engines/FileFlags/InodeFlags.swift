@@ -39,7 +39,7 @@ package enum InodeFlags {
 
   /// What a chattr asks for: the flags after it, or `nil` if it names something we do not have.
   ///
-  /// - Parameter setsSystem: whether `i` and `a` mean `schg` and `sappnd` or `uchg` and `uappnd`. Clearing one
+  /// `setsSystem`: whether `i` and `a` mean `schg` and `sappnd` or `uchg` and `uappnd`. Clearing one
   ///   clears both of its kind; flags without a Linux twin stay.
   package static func flags(_ flags: FileFlags, afterWord word: UInt32, setsSystem: Bool) -> FileFlags? {
     guard word & ~(immutable | appendOnly | noDump | compressed | extents) == 0 else { return nil }

@@ -39,7 +39,7 @@ package enum RandomIdentifier {
 
 /// The system's log.
 package enum SystemLog {
-  /// - Parameter priority: as in syslog(3), 3 is an error, 5 a notice.
+  /// `priority`: as in syslog(3), 3 is an error, 5 a notice.
   package static func write(priority: CInt, _ text: String) {
     unsafe text.withCString { unsafe lv_system_log(priority, $0) }
   }

@@ -4,14 +4,27 @@ import CLinux
 
 /// What a thread may do to files, as far as ids tell.
 package struct ThreadCredentials: Sendable, Equatable {
+  package let realUser: UInt32
+  package let realGroup: UInt32
   package let fsUser: UInt32
   package let fsGroup: UInt32
   package let groups: [UInt32]
 
-  package init(fsUser: UInt32, fsGroup: UInt32, groups: [UInt32]) {
+  package init(
+    realUser: UInt32, realGroup: UInt32, fsUser: UInt32, fsGroup: UInt32, groups: [UInt32]
+  ) {
+    self.realUser = realUser
+    self.realGroup = realGroup
     self.fsUser = fsUser
     self.fsGroup = fsGroup
     self.groups = groups
+  }
+
+  /// Whether a request with these ids can have come from this thread.
+  ///
+  /// access(2) asks with the real ids, everything else with those for files.
+  package func canHaveAsked(user: UInt32, group: UInt32) -> Bool {
+    (user == fsUser && group == fsGroup) || (user == realUser && group == realGroup)
   }
 }
 
@@ -24,8 +37,8 @@ package enum ProcessGroups {
 
   /// The file-system ids and groups of the thread `tid`, which need not lead its process.
   ///
-  /// Nil when it is gone or cannot be read. The id may belong to another thread by now: compare `fsUser` and
-  /// `fsGroup` with those of the request. Linux writes the text in one piece, so the three fit together.
+  /// Nil when it is gone or cannot be read. The id may belong to another thread by now: ask
+  /// ``ThreadCredentials/canHaveAsked(user:group:)``. Linux writes the text in one piece, so the three fit together.
   package static func credentials(ofThread tid: Int32) -> ThreadCredentials? {
     guard tid > 0, let opened = try? retrying({ lv_open_thread_status(tid) }) else { return nil }
     let file = Descriptor(adopting: opened.asCInt)
@@ -57,13 +70,16 @@ struct StatusParser {
   private var number: UInt32?
   private var isDamaged = false
   private var columns = 0
+  private var realUser: UInt32?
+  private var realGroup: UInt32?
   private var fsUser: UInt32?
   private var fsGroup: UInt32?
   private var groups: [UInt32] = []
 
   var credentials: ThreadCredentials? {
-    guard isDone, !isDamaged, let fsUser, let fsGroup else { return nil }
-    return ThreadCredentials(fsUser: fsUser, fsGroup: fsGroup, groups: groups)
+    guard isDone, !isDamaged, let realUser, let realGroup, let fsUser, let fsGroup else { return nil }
+    return ThreadCredentials(
+      realUser: realUser, realGroup: realGroup, fsUser: fsUser, fsGroup: fsGroup, groups: groups)
   }
 
   mutating func take(_ byte: UInt8) {
@@ -103,6 +119,8 @@ struct StatusParser {
     columns += 1
     switch field {
     // Real, effective, saved, file system.
+    case .user where columns == 1: realUser = value
+    case .group where columns == 1: realGroup = value
     case .user where columns == 4: fsUser = value
     case .group where columns == 4: fsGroup = value
     case .groups: groups.append(value)

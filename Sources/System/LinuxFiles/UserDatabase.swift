@@ -2,11 +2,13 @@ import Glibc
 
 // Names and numbers of users and groups, as the system's own library finds them.
 
-/// The user database (NSS). Every call may take as long as a directory server does.
+/// The user database (NSS).
+///
+/// Every call may take as long as a directory server does.
 package enum UserDatabase {
-  /// The groups of a user with `primary` as the first one; `nil` when the user is not known.
-  package static func groups(ofUser uid: UInt32, primary: UInt32) -> [UInt32]? {
-    guard let name = userName(uid) else { return nil }
+  /// The groups of a user, the primary one of his account among them; `nil` when the user is not known.
+  package static func groups(ofUser uid: UInt32) -> [UInt32]? {
+    guard let name = userName(uid), let primary = primaryGroup(uid) else { return nil }
     var count: CInt = 64
     while count <= 65_536 {
       var groups = [gid_t](repeating: 0, count: Int(count))
@@ -20,24 +22,44 @@ package enum UserDatabase {
     return nil
   }
 
+  private static func primaryGroup(_ uid: UInt32) -> UInt32? {
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getpwuid_r(uid, record, buffer, size, result)
+    } name: { (record: passwd) in
+      unsafe record.pw_gid
+    }
+  }
+
   package static func userName(_ uid: UInt32) -> String? {
-    unsafe lookUp { record, buffer, size, result in unsafe getpwuid_r(uid, record, buffer, size, result) }
-      name: { (record: passwd) in unsafe text(record.pw_name) }
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getpwuid_r(uid, record, buffer, size, result)
+    } name: { (record: passwd) in
+      unsafe text(record.pw_name)
+    }
   }
 
   package static func user(named name: String) -> UInt32? {
-    unsafe lookUp { record, buffer, size, result in unsafe getpwnam_r(name, record, buffer, size, result) }
-      name: { (record: passwd) in unsafe record.pw_uid }
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getpwnam_r(name, record, buffer, size, result)
+    } name: { (record: passwd) in
+      unsafe record.pw_uid
+    }
   }
 
   package static func groupName(_ gid: UInt32) -> String? {
-    unsafe lookUp { record, buffer, size, result in unsafe getgrgid_r(gid, record, buffer, size, result) }
-      name: { (record: group) in unsafe text(record.gr_name) }
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getgrgid_r(gid, record, buffer, size, result)
+    } name: { (record: group) in
+      unsafe text(record.gr_name)
+    }
   }
 
   package static func group(named name: String) -> UInt32? {
-    unsafe lookUp { record, buffer, size, result in unsafe getgrnam_r(name, record, buffer, size, result) }
-      name: { (record: group) in unsafe record.gr_gid }
+    unsafe lookUp { record, buffer, size, result in
+      unsafe getgrnam_r(name, record, buffer, size, result)
+    } name: { (record: group) in
+      unsafe record.gr_gid
+    }
   }
 
   private static func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {

@@ -44,6 +44,7 @@ enum Daemon {
     if CurrentProcess.isRoot { try ThreadIdentity.keepCapabilities() }
     // Before any thread exists: threads inherit what is blocked, and only one waits for signals.
     StopSignals.block()
+    try Overlap.refuse(upper: words.upper, mountPoint: arguments.mountPoint)
     let volume = try Volume(upper: words.upper, options: words.volume, groupNesting: nesting)
     let session = try Session(volume: volume, mountPoint: arguments.mountPoint, options: words.kernel)
     _ = try PlainThread(name: "signals") {
@@ -54,6 +55,8 @@ enum Daemon {
       }
     }
     try session.serve { waiting.ready(logsToSystem: !words.isForeground) }
+    // At once: taking a table of a million nodes apart would be work for nothing.
+    ThisProgram.exit(0)
   }
 }
 

@@ -48,7 +48,9 @@ struct DaemonArguments {
       }
     }
     guard !wantsHelp, !wantsVersion else { return }
-    guard operands.count == 2 else { throw ArgumentFailure("a source directory and a mount point are needed") }
+    guard operands.count == 2 else {
+      throw ArgumentFailure("a source directory and a mount point are needed")
+    }
     source = operands[0]
     mountPoint = operands[1]
   }

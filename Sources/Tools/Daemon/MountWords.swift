@@ -22,7 +22,9 @@ struct MountWords {
     "sync", "dirsync", "acl", "workdir",
   ]
 
-  /// Options of the mount contract that this version cannot honour. Ignoring one could expose data or lose it,
+  /// Options of the mount contract that this version cannot honour.
+  ///
+  /// Ignoring one could expose data or lose it,
   /// so each is an error.
   private static let planned: Set<String> = [
     "lower", "lowerdir", "view", "lang", "keyfile", "interop", "audit",

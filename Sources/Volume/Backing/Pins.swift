@@ -21,10 +21,7 @@ final class Pins: Sendable {
   }
 
   func pin(_ attachment: Attachment, with descriptor: SharedDescriptor) {
-    attachment.state.withLock { state in
-      state.hasNoName = true
-      state.pin = descriptor
-    }
+    attachment.state.withLock { $0.pin = descriptor }
     let displaced: Attachment? = queue.withLock { queue in
       guard queue.held.count >= capacity else {
         queue.held.append(attachment)

@@ -11,7 +11,9 @@ enum Reach {
   case held(SharedDescriptor)
 }
 
-/// Finds the way to objects. Never follows a link and never leaves the tree of the root.
+/// Finds the way to objects.
+///
+/// Never follows a link and never leaves the tree of the root.
 struct Resolver: Sendable {
   let root: Node
   let rootDescriptor: SharedDescriptor
@@ -22,16 +24,15 @@ struct Resolver: Sendable {
     if node.id == root.id { return .held(rootDescriptor) }
     if let held = held(node) { return .held(held) }
     let place = node.place.withLock { $0 }
+    // Without a name and without anything that holds it open, nothing leads there any more.
     guard let parent = place.parent else { throw .stale }
     return .named(try directory(parent), place.name)
   }
 
-  /// A descriptor that leads to an object which lost its name.
+  /// A descriptor that leads to an object without a name: one that lost it, or never had one.
   private func held(_ node: Node) -> SharedDescriptor? {
-    node.existingAttachment?.state.withLock { state in
-      guard state.hasNoName else { return nil }
-      return state.openFiles.first?.descriptor ?? state.pin
-    }
+    guard node.place.withLock({ $0.parent == nil }) else { return nil }
+    return node.existingAttachment?.state.withLock { $0.openFiles.first?.descriptor ?? $0.pin }
   }
 
   /// A directory to reach children by.
@@ -58,8 +59,8 @@ struct Resolver: Sendable {
     return descriptor
   }
 
-  /// More levels than PATH_MAX has room for.
-  private static let deepest = 4096
+  /// More levels than anybody makes; a circle of hints, which cannot be, would end here.
+  private static let deepest = 1_000_000
 
   private func openDirectory(_ node: Node) -> SharedDescriptor? {
     guard let attachment = node.existingAttachment else { return nil }

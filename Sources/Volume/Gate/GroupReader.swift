@@ -24,14 +24,14 @@ struct GroupReader: Sendable {
   private func directGroups(of caller: Caller) -> [UInt32]? {
     switch source {
     case .nss:
-      return UserDatabase.groups(ofUser: caller.user, primary: caller.group)
+      return Accounts.groups[caller.user]
     case .process:
       // Thread 0: a caller outside our process namespace, or the kernel itself.
       guard caller.thread > 0,
         let credentials = ProcessGroups.credentials(ofThread: caller.thread)
       else { return nil }
       // The number may belong to another thread by now, if ours was killed while it waited.
-      guard credentials.fsUser == caller.user, credentials.fsGroup == caller.group else { return nil }
+      guard credentials.canHaveAsked(user: caller.user, group: caller.group) else { return nil }
       return credentials.groups
     }
   }

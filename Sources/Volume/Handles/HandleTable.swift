@@ -3,7 +3,9 @@
 import LinuxFiles
 import Synchronization
 
-/// Open files and directories. A number is a place and an epoch, so a stale one finds nothing.
+/// Open files and directories.
+///
+/// A number is a place and an epoch, so a stale one finds nothing.
 final class HandleTable: Sendable {
   private enum Opened {
     case file(OpenFile)

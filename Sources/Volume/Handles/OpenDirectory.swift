@@ -3,7 +3,9 @@
 import LinuxFiles
 import Synchronization
 
-/// One open directory. Two requests on one handle take turns: the position belongs to the descriptor.
+/// One open directory.
+///
+/// Two requests on one handle take turns: the position belongs to the descriptor.
 final class OpenDirectory: Sendable {
   struct Stream: ~Copyable {
     var page = EntryBuffer()

@@ -7,7 +7,9 @@ import LinuxFiles
 import RecordFormat
 import Synchronization
 
-/// Reads and writes records. Stateless but for one fact: whether the volume has any.
+/// Reads and writes records.
+///
+/// Stateless but for one fact: whether the volume has any.
 struct MetadataStore: Sendable {
   /// Where a volume keeps its records; fixed when the volume is made.
   enum Namespace: String, Sendable {
@@ -29,7 +31,9 @@ struct MetadataStore: Sendable {
   }
 
   /// The facts about an object whose status is known, found by directory and name.
-  func facts(_ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor)
+  func facts(
+    _ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor
+  )
     throws(Errno) -> Facts
   {
     guard records.exist, canCarryRecord(status.kind) else { return plain(status) }

@@ -8,7 +8,7 @@ final class RecordsExist: Sendable {
   private let known: Atomic<Bool>
   private let withdrawal: Mutex<@Sendable () throws -> Void>
 
-  /// - Parameter withdraw: makes the volume's own file say that records exist, and waits for the disk.
+  /// `withdraw`: makes the volume's own file say that records exist, and waits for the disk.
   init(_ exist: Bool, withdraw: @escaping @Sendable () throws -> Void) {
     known = Atomic(exist)
     withdrawal = Mutex(withdraw)

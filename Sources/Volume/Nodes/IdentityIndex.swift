@@ -23,7 +23,7 @@ struct IdentityIndex {
     return nil
   }
 
-  /// - Parameter hashOf: the hash of a slot that is in the table, for when it grows.
+  /// `hashOf`: the hash of a slot that is in the table, for when it grows.
   mutating func insert(_ slot: UInt32, hash: UInt64, hashOf: (UInt32) -> UInt64) {
     if (count + 1) * 2 > places.count { grow(hashOf) }
     put(slot, hash)

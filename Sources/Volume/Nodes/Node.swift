@@ -13,7 +13,9 @@ import Synchronization
 /// What makes an object the same object: a name that leads to another identity leads to something else.
 package struct ObjectIdentity: Hashable, Sendable {
   let inode: UInt64
-  /// Nanoseconds since 1970, or 0 where the file system does not tell. Tells a reused inode number apart.
+  /// Nanoseconds since 1970, or 0 where the file system does not tell.
+  ///
+  /// Tells a reused inode number apart.
   let birth: Int64
   let device: UInt64
 
@@ -40,7 +42,7 @@ package struct ObjectIdentity: Hashable, Sendable {
 final class Node: Sendable {
   /// Where the object was last seen under a name.
   struct Place {
-    /// `nil` for the root, and for an object that was made without a name.
+    /// `nil` for the root, and for an object that lost its name or was made without one.
     var parent: Node?
     var name: [UInt8]
   }
@@ -88,9 +90,14 @@ final class Node: Sendable {
       place.parent = parent
       place.name = name
     }
-    existingAttachment?.state.withLock { state in
-      state.hasNoName = false
-      state.pin = nil
+    existingAttachment?.state.withLock { $0.pin = nil }
+  }
+
+  /// The name it was seen under is gone.
+  func lostName() {
+    place.withLock { place in
+      place.parent = nil
+      place.name = []
     }
   }
 
@@ -103,12 +110,12 @@ final class Node: Sendable {
 /// What only some nodes need; most are looked up, shown and forgotten without one.
 final class Attachment: Sendable {
   struct State {
-    /// Directories: a descriptor to reach children by. Owned by the cache, which may take it away.
+    /// Directories: a descriptor to reach children by.
+    ///
+    /// Owned by the cache, which may take it away.
     var directory: SharedDescriptor?
     /// Directories: what decides about a search, and until when it is believed.
     var facts: RememberedFacts?
-    /// The object has no name that we know of: an open handle leads to it, or the pin.
-    var hasNoName = false
     /// The way to an object without a name while nobody has it open.
     ///
     /// Owned by the queue of pins.

@@ -1,9 +1,11 @@
-// `system.varve.flags` and `system.varve.acl`: the record of an object, as text that people and scripts use.
+// `system.varve.flags`, `system.varve.acl` and `system.varve.owner`: the record of an object, as text that
+// people and scripts use.
 //
-// Both take the same lock, the same checks and the same stored record as every other way in.
+// All take the same lock, the same checks and the same stored record as every other way in.
 
 import AccessControl
 import Decisions
+import DirectoryModes
 import FlagRules
 import LinuxFiles
 import RecordFormat
@@ -12,12 +14,16 @@ import RecordFormat
 enum AttributeDoor {
   case flags
   case list
+  /// The owner as an identity: a user, or the group that owns the object in place of one.
+  case owner
 
   init?(_ name: borrowing AttributeName) {
     if name.equals("system.varve.flags") {
       self = .flags
     } else if name.equals("system.varve.acl") {
       self = .list
+    } else if name.equals("system.varve.owner") {
+      self = .owner
     } else {
       return nil
     }
@@ -30,6 +36,10 @@ extension Volume {
       let facts = try facts(of: node)
       try gate.require(caller) { $0.readAttributes(facts.item) }
       switch door {
+      case .owner:
+        guard facts.item.record != .damaged else { throw .inputOutput }
+        let owner = facts.item.ownerGroup.map(Identity.group) ?? .user(facts.item.user)
+        return Array(AccessListText.print(owner, names: .system).utf8)
       case .flags:
         guard facts.item.record != .damaged else { throw .inputOutput }
         return Array(facts.item.flags.text.utf8)
@@ -47,6 +57,7 @@ extension Volume {
   func write(_ door: AttributeDoor, of node: Node, _ value: [UInt8], for caller: Caller) throws(Errno) {
     guard let text = String(validating: value, as: UTF8.self) else { throw .invalid }
     switch door {
+    case .owner: try changeOwner(of: node, text, for: caller)
     case .flags:
       let wanted: FileFlags
       do {
@@ -69,8 +80,41 @@ extension Volume {
 
   func clear(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) {
     switch door {
+    // There is no object without an owner.
+    case .owner: throw .notPermitted
     case .flags: try changeFlags(of: node, for: caller) { _ in [] }
     case .list: try changeList(of: node, to: nil, for: caller)
+    }
+  }
+
+  /// Hands an object to a user, which is chown, or to a group.
+  private func changeOwner(of node: Node, _ text: String, for caller: Caller) throws(Errno) {
+    let owner: Identity
+    do { owner = try AccessListText.readIdentity(text, names: .system) } catch { throw .invalid }
+    switch owner {
+    case .user(let user):
+      var change = AttributeChange()
+      change.user = user
+      _ = try changeAttributes(of: node.id, change, handle: nil, for: caller)
+    case .group(let group): try changeOwnerGroup(of: node, to: group, for: caller)
+    case .everyone, .owner, .owningGroup, .nobody: throw .invalid
+    }
+  }
+
+  private func changeOwnerGroup(of node: Node, to group: UInt32, for caller: Caller) throws(Errno) {
+    guard store.canCarryRecord(node.kind) else { throw .unsupported }
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      let reach = try resolver.reach(node)
+      let facts = try facts(of: node, by: reach)
+      try gate.require(caller) { $0.changeOwnerGroup(of: facts.item, to: group) }
+      var record = facts.record
+      record.ownerGroup = group
+      let object = try resolver.anchor(node, by: reach)
+      // As with chown: nobody's set-id program becomes somebody else's.
+      if facts.mayCarryPrivilege { try object.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits) }
+      try store.write(record, list: .keep, to: object.descriptor)
+      try policyChanged(node, before: facts, by: reach)
+      link?.expireAttributes(node.id)
     }
   }
 

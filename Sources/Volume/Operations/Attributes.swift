@@ -125,18 +125,26 @@ extension Volume {
       subject = try gate.require(caller) { $0.changeMode(of: facts.item, to: wanted) }
     } catch {
       // Kernels without KILLPRIV_V2 strip set-id bits by a chmod in the name of whoever writes.
-      guard error == .notPermitted, wanted != facts.item.mode,
+      // They do so for files alone.
+      guard error == .notPermitted, facts.status.kind == .regular, wanted != facts.item.mode,
         wanted.bits | 0o6000 == facts.item.mode.bits | 0o6000,
         wanted.bits & ~facts.item.mode.bits == 0, mayStrip(facts, of: node, for: caller)
       else { throw error }
       plan.mode = wanted.bits
       return
     }
-    var membership = subject.membership(of: facts.item.group)
-    if wanted.hasSetGroup, membership == .unknown {
-      membership = gate.informed(subject, caller).membership(of: facts.item.group)
-    }
-    plan.mode = wanted.granted(to: subject, memberOfGroup: membership).bits
+    plan.mode = granted(wanted, to: subject, on: facts.item, for: caller).bits
+  }
+
+  /// The mode that is really set: the setgid bit is for members of the object's group.
+  private func granted(
+    _ wanted: Mode, to subject: Subject, on item: Item, for caller: Caller
+  ) -> Mode {
+    guard wanted.hasSetGroup, !subject.isRoot else { return wanted }
+    let judge = Judge(rules: options.rules, subject: gate.informed(subject, caller))
+    if judge.isSuperuser(towards: item) { return wanted }
+    return wanted.granted(
+      to: judge.subject, memberOfGroup: judge.standing(towards: item).isInOwningGroup)
   }
 
   private func planOwner(
@@ -219,11 +227,11 @@ extension Volume {
 
   func dropCapability(of object: borrowing Descriptor) throws(Errno) {
     let name = try AttributeName("security.capability")
+    // Asked first: without privilege even the removal of what is not there is refused.
+    guard try object.attribute(name) != nil else { return }
     do throws(Errno) {
       try object.removeAttribute(name)
     } catch .noData {
-      return
-    } catch .unsupported {
       return
     }
   }

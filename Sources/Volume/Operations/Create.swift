@@ -21,7 +21,9 @@ extension Volume {
     var isPlain: Bool { record.isVoid && list == nil && !needsCorrection }
   }
 
-  /// Decides about a creation and works out what is born. Called with the parent's lock held.
+  /// Decides about a creation and works out what is born.
+  ///
+  /// Called with the parent's lock held.
   func birth(
     of kind: FileKind, mode: UInt16, in parent: Facts, for caller: Caller
   ) throws(Errno) -> Birth {

@@ -3,7 +3,6 @@
 import Decisions
 import DirectoryModes
 package import LinuxFiles
-import Synchronization
 
 extension Volume {
   package func create(
@@ -68,7 +67,9 @@ extension Volume {
     return file
   }
 
-  /// O_TMPFILE. The right asked is that of making a file in the directory, where it may get a name later.
+  /// O_TMPFILE.
+  ///
+  /// The right asked is that of making a file in the directory, where it may get a name later.
   package func createUnnamed(
     in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
@@ -83,8 +84,6 @@ extension Volume {
       let facts = try store.facts(status, of: file.descriptor)
       let node = nodes.referToUnnamed(ObjectIdentity(status), kind: .regular)
       let answer = register(file, node, facts, flags)
-      // Until it gets a name the handle is the way to it.
-      node.attachment.state.withLock { $0.hasNoName = true }
       return (entry(node, facts, in: above, for: caller), answer)
     }
   }

@@ -89,7 +89,9 @@ extension Volume {
     AttributeAnswer(attributes: attributes(facts, for: caller), validity: attributeValidity(of: facts))
   }
 
-  /// The answer that shows an object under a name. The node's reference is the kernel's already.
+  /// The answer that shows an object under a name.
+  ///
+  /// The node's reference is the kernel's already.
   func entry(_ node: Node, _ facts: Facts, in parent: Facts, for caller: Caller) -> Entry {
     // FIFOs and sockets are opened without us being asked: the lookup is the only place to refuse.
     let isSpecial = facts.item.kind == .special

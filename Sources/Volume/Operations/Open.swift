@@ -46,16 +46,21 @@ extension Volume {
     try stripPrivilege(of: file.descriptor, facts.item.mode)
   }
 
-  /// The flags of the backing descriptor. Never O_APPEND: write-back of a shared mapping would append its
+  /// The flags of the backing descriptor.
+  ///
+  /// Never O_APPEND: write-back of a shared mapping would append its
   /// pages at the end of the file.
   private func backingFlags(_ mode: OpenMode) -> OpenFlags {
-    var flags: OpenFlags = mode.contains(.write) ? (mode.contains(.read) ? .readWrite : .writeOnly) : .readOnly
+    var flags: OpenFlags =
+      mode.contains(.write) ? (mode.contains(.read) ? .readWrite : .writeOnly) : .readOnly
     if mode.contains(.synchronous) { flags.insert(.synchronous) }
     if mode.contains(.dataSynchronous) { flags.insert(.dataSynchronous) }
     return flags
   }
 
-  /// Makes a handle of an opened file. Called with the node's lock held, or before anybody knows the node.
+  /// Makes a handle of an opened file.
+  ///
+  /// Called with the node's lock held, or before anybody knows the node.
   func register(
     _ descriptor: SharedDescriptor, _ node: Node, _ facts: Facts, _ mode: OpenMode
   ) -> OpenAnswer {

@@ -28,30 +28,44 @@ extension Volume {
   ) throws(Errno) -> Int {
     let (node, descriptor) = try writable(handle)
     let start = try Int64(checking: offset)
-    let isAppendOnly = node.attachment.isAppendOnly.load(ordering: .acquiring)
-    // Shared: a flag that is being set waits for us, or we see it. Exclusive: nobody else moves the end.
-    let lock: LockRequest = isAppendOnly ? .exclusive(node.stripe) : .shared(node.stripe)
-    return try locks.holding(lock) { () throws(Errno) in
-      if node.attachment.isAppendOnly.load(ordering: .acquiring) {
-        guard isAppendOnly else { throw .again }
+    let attachment = node.attachment
+    // Shared: a flag that is being set waits for us, or we see it and come back exclusively, so that nobody
+    // else moves the end of a file that may only grow.
+    if !attachment.isAppendOnly.load(ordering: .acquiring) {
+      let written = try locks.holding(.shared(node.stripe)) { () throws(Errno) -> Int? in
+        guard !attachment.isAppendOnly.load(ordering: .acquiring) else { return nil }
+        return try put(bytes, at: start, into: descriptor, of: node, clearsSetID: clearsSetID)
+      }
+      if let written { return written }
+    }
+    return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      if attachment.isAppendOnly.load(ordering: .acquiring) {
         guard try descriptor.descriptor.status().size == offset else { throw .notPermitted }
       }
-      if clearsSetID { try stripBeforeWriting(node, descriptor) }
-      var done = 0
-      while done < bytes.count {
-        let count: Int
-        do throws(Errno) {
-          count = try descriptor.descriptor.write(bytes.extracting(done..<bytes.count), at: start + Int64(done))
-        } catch {
-          // What was written is reported; the error comes back with the next write.
-          guard done > 0 else { throw error }
-          return done
-        }
-        guard count > 0 else { break }
-        done += count
-      }
-      return done
+      return try put(bytes, at: start, into: descriptor, of: node, clearsSetID: clearsSetID)
     }
+  }
+
+  private func put(
+    _ bytes: Span<UInt8>, at start: Int64, into descriptor: SharedDescriptor, of node: Node,
+    clearsSetID: Bool
+  ) throws(Errno) -> Int {
+    if clearsSetID { try stripBeforeWriting(node, descriptor) }
+    var done = 0
+    while done < bytes.count {
+      let count: Int
+      do throws(Errno) {
+        count = try descriptor.descriptor.write(
+          bytes.extracting(done..<bytes.count), at: start + Int64(done))
+      } catch {
+        // What was written is reported; the error comes back with the next write.
+        guard done > 0 else { throw error }
+        return done
+      }
+      guard count > 0 else { break }
+      done += count
+    }
+    return done
   }
 
   /// A handle to write through, with its node and descriptor.

@@ -38,7 +38,7 @@ extension Volume {
         guard isDirectory == (status.kind == .directory) else {
           throw isDirectory ? .notDirectory : .isDirectory
         }
-        try loseName(expected, name, in: directory) { () throws(Errno) in
+        try loseName(status, name, in: parent, directory) { () throws(Errno) in
           if isDirectory {
             try directory.descriptor.removeDirectory(name)
           } else {
@@ -52,14 +52,20 @@ extension Volume {
   }
 
   /// Takes a name away from an object in a way that keeps it reachable for whoever still uses it.
+  ///
+  /// A file that was last seen under another of its names is reached by that one.
   func loseName(
-    _ identity: ObjectIdentity, _ name: borrowing FileName, in directory: SharedDescriptor,
+    _ status: FileStatus, _ name: borrowing FileName, in parent: Node, _ directory: SharedDescriptor,
     by removal: () throws(Errno) -> Void
   ) throws(Errno) {
-    guard let node = nodes.node(of: identity) else { return try removal() }
+    guard let node = nodes.node(of: ObjectIdentity(status)) else { return try removal() }
+    guard status.kind == .directory || status.linkCount <= 1 || node.isPlaced(at: name, in: parent) else {
+      return try removal()
+    }
     let way = try wayWithoutName(to: node, name, in: directory)
     try removal()
     forgetFacts(of: node)
+    node.lostName()
     if let way { pins.pin(node.attachment, with: way) }
   }
 

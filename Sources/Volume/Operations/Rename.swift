@@ -54,7 +54,9 @@ extension Volume {
     var changesParent: Bool
   }
 
-  private func status(of name: borrowing FileName, in directory: SharedDescriptor)
+  private func status(
+    of name: borrowing FileName, in directory: SharedDescriptor
+  )
     throws(Errno) -> FileStatus?
   {
     do throws(Errno) {
@@ -102,7 +104,7 @@ extension Volume {
     if style == .replace, let target = move.target {
       // Two names of one file: nothing happens, as POSIX wants it.
       if ObjectIdentity(target.status) == ObjectIdentity(move.source.status) { return }
-      try loseName(ObjectIdentity(target.status), newName, in: to) { () throws(Errno) in
+      try loseName(target.status, newName, in: newParent, to) { () throws(Errno) in
         try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
       }
     } else {

@@ -12,11 +12,15 @@ package struct VolumeFailure: Error, Sendable {
   }
 }
 
-/// The bookkeeping of a volume. Holds the lock for as long as it lives.
+/// The bookkeeping of a volume.
+///
+/// Holds the lock for as long as it lives.
 final class VolumeDirectory: Sendable {
   static let name = Array(".varve".utf8)
 
-  /// Where objects are finished before they get their name. Emptied at every mount.
+  /// Where objects are finished before they get their name.
+  ///
+  /// Emptied at every mount.
   let workshop: SharedDescriptor?
   let namespace: MetadataStore.Namespace
   let uuid: String

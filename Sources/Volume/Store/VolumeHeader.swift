@@ -2,7 +2,9 @@
 
 import LinuxFiles
 
-/// Text of the form `key = value`, with a first line that names the format. Unknown keys are kept.
+/// Text of the form `key = value`, with a first line that names the format.
+///
+/// Unknown keys are kept.
 struct VolumeHeader: Sendable, Equatable {
   static let longest = 65_536
   private static let firstLine = "varve-volume 1"
@@ -18,11 +20,17 @@ struct VolumeHeader: Sendable, Equatable {
 
   private static let recordsExistBit: UInt64 = 1
 
-  /// Compatible feature 0: objects may carry records. While it is clear, nobody looks for them.
+  /// Compatible feature 0: objects may carry records.
+  ///
+  /// While it is clear, nobody looks for them.
   var recordsExist: Bool {
     get { compatible & VolumeHeader.recordsExistBit != 0 }
     set {
-      if newValue { compatible |= VolumeHeader.recordsExistBit } else { compatible &= ~VolumeHeader.recordsExistBit }
+      if newValue {
+        compatible |= VolumeHeader.recordsExistBit
+      } else {
+        compatible &= ~VolumeHeader.recordsExistBit
+      }
     }
   }
 
@@ -49,7 +57,8 @@ struct VolumeHeader: Sendable, Equatable {
     let lines =
       [
         VolumeHeader.firstLine, "uuid = \(uuid)", "created = \(created)", "xattr = \(namespace.rawValue)",
-        "incompat = \(String(incompatible, radix: 16))", "ro_compat = \(String(readOnlyCompatible, radix: 16))",
+        "incompat = \(String(incompatible, radix: 16))",
+        "ro_compat = \(String(readOnlyCompatible, radix: 16))",
         "compat = \(String(compatible, radix: 16))",
       ] + unknown
     return Array((lines.joined(separator: "\n") + "\n").utf8)

@@ -3,7 +3,9 @@
 
 import LinuxFiles
 
-/// The nodes behind the reserved name. Their numbers are never given to anything else.
+/// The nodes behind the reserved name.
+///
+/// Their numbers are never given to anything else.
 enum Reserved {
   static let directoryNode: NodeID = 2
   static let statusNode: NodeID = 3

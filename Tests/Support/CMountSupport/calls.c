@@ -2,6 +2,7 @@
 #include "CMountSupport.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,4 +27,19 @@ long lt_own_umask(uint32_t mask) {
 
 long lt_renameat2(int from, const char *name, int to, const char *new_name, unsigned flags) {
   return RESULT(syscall(SYS_renameat2, from, name, to, new_name, flags));
+}
+
+const int lt_o_path = O_PATH, lt_o_tmpfile = O_TMPFILE, lt_o_direct = O_DIRECT, lt_o_noatime = O_NOATIME;
+const int lt_o_directory = O_DIRECTORY, lt_o_nofollow = O_NOFOLLOW;
+
+long lt_call(long number, long a, long b, long c, long d, long e, long f) {
+  return RESULT(syscall(number, a, b, c, d, e, f));
+}
+
+long lt_birth(int directory, const char *name) {
+  struct statx status = {0};
+  long result = RESULT(statx(directory, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status));
+  if (result < 0) return result;
+  if (!(status.stx_mask & STATX_BTIME)) return 0;
+  return status.stx_btime.tv_sec * 1000000000L + status.stx_btime.tv_nsec;
 }

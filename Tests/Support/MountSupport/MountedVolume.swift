@@ -9,7 +9,9 @@ package enum Machine {
   package static let canMount = geteuid() == 0 && access("/dev/fuse", R_OK | W_OK) == 0
 }
 
-/// A mounted volume. `upper` is the plain directory below, `path` the mount.
+/// A mounted volume.
+///
+/// `upper` is the plain directory below, `path` the mount.
 package final class MountedVolume: Sendable {
   package let base: String
   package var upper: String { base + "/upper" }
@@ -18,7 +20,7 @@ package final class MountedVolume: Sendable {
 
   /// Mounts a fresh volume, or one on an upper directory that is there already.
   ///
-  /// - Parameter base: an existing base from an earlier mount, to mount the same volume again.
+  /// `base`: an existing base from an earlier mount, to mount the same volume again.
   package init(_ options: String = "", base existing: String? = nil) throws {
     base = try existing ?? TemporaryDirectory.make()
     self.options = options
@@ -39,7 +41,8 @@ package final class MountedVolume: Sendable {
 
   /// The daemon's process, from the volume's own status.
   package var daemon: Int32? {
-    guard let text = try? Text.read(path + "/.varve/status"), let start = text.firstRange(of: "\"pid\":") else {
+    guard let text = try? Text.read(path + "/.varve/status"), let start = text.firstRange(of: "\"pid\":")
+    else {
       return nil
     }
     return Int32(text[start.upperBound...].prefix { $0.isNumber })

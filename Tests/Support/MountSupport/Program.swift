@@ -1,7 +1,7 @@
 // Running programs, and small help with files.
 
-import Glibc
 import Foundation
+import Glibc
 
 /// A program that ran to its end.
 package struct ProgramResult: Sendable {
@@ -54,7 +54,9 @@ package enum Text {
 }
 
 package enum TemporaryDirectory {
-  /// A new directory. On a real disk unless `VARVE_TEST_DIRECTORY` names another place.
+  /// A new directory.
+  ///
+  /// On a real disk unless `VARVE_TEST_DIRECTORY` names another place.
   package static func make() throws -> String {
     let place = ProcessInfo.processInfo.environment["VARVE_TEST_DIRECTORY"] ?? "/var/tmp"
     var template = Array("\(place)/varve-test-XXXXXX".utf8CString)

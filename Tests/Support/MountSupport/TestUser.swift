@@ -4,7 +4,9 @@ import CMountSupport
 import LinuxFiles
 import Synchronization
 
-/// A user as the kernel sees one. Needs no account.
+/// A user as the kernel sees one.
+///
+/// Needs no account.
 package struct TestUser: Hashable, Sendable, CustomStringConvertible {
   package let user: UInt32
   package let group: UInt32

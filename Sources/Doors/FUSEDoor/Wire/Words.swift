@@ -22,12 +22,15 @@ func decodeDevice(_ word: UInt32) -> DeviceNumber {
 extension OpenMode {
   /// From the flags of open(2) and the door's own flags of OPEN and CREATE.
   init(flags: UInt32, openFlags: UInt32) {
-    self = []
+    // Inserted one by one: a set literal of another module's members takes an array from the heap.
+    self.init(rawValue: 0)
     switch flags & UInt32(O_ACCMODE) {
     case UInt32(O_RDONLY): insert(.read)
     case UInt32(O_WRONLY): insert(.write)
     // O_RDWR; and 3, with which Linux demands both rights and then allows neither.
-    default: formUnion([.read, .write])
+    default:
+      insert(.read)
+      insert(.write)
     }
     insert(.append, if: flags, has: UInt32(O_APPEND))
     insert(.truncate, if: flags, has: UInt32(O_TRUNC))

@@ -3,6 +3,7 @@
 #define VARVE_CMOUNTSUPPORT_H
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 
 /// Makes the calling thread, and no other, this user for good.
@@ -23,4 +24,9 @@ long lt_set_inode_flags(int fd, unsigned word);
 
 /// How many files a process may have open.
 long lt_limit_open_files(int pid, unsigned long soft, unsigned long hard);
+/// Any system call, by the number of it in <sys/syscall.h>.
+long lt_call(long number, long a, long b, long c, long d, long e, long f);
+/// The time of birth that statx tells, in nanoseconds, or 0 where it tells none.
+long lt_birth(int directory, const char *name);
+extern const int lt_o_path, lt_o_tmpfile, lt_o_direct, lt_o_noatime, lt_o_directory, lt_o_nofollow;
 #endif

@@ -1,0 +1,28 @@
+// A mount inside its own upper directory would make the daemon wait for itself.
+
+import LinuxFiles
+import LinuxPrograms
+
+enum Overlap {
+  /// Refuses a mount point inside the upper directory, and an upper directory inside the mount point.
+  ///
+  /// A mount on the upper directory itself is allowed: the daemon holds the directory below.
+  static func refuse(upper: String, mountPoint: String) throws(ArgumentFailure) {
+    guard let upper = real(upper), let mountPoint = real(mountPoint), upper != mountPoint else { return }
+    if isBelow(mountPoint, upper) {
+      throw ArgumentFailure("the mount point is inside the upper directory")
+    }
+    if isBelow(upper, mountPoint) {
+      throw ArgumentFailure("the upper directory is inside the mount point")
+    }
+  }
+
+  /// A path that cannot be resolved is somebody else's error to report.
+  private static func real(_ path: String) -> [UInt8]? {
+    do throws(Errno) { return try realPath(Array(path.utf8)) } catch { return nil }
+  }
+
+  private static func isBelow(_ path: [UInt8], _ directory: [UInt8]) -> Bool {
+    path.starts(with: directory == [UInt8(ascii: "/")] ? directory : directory + [UInt8(ascii: "/")])
+  }
+}

@@ -1,0 +1,72 @@
+import LinuxFiles
+import Testing
+
+@testable import LayeredVolume
+
+@Suite("The volume file") struct VolumeFileTests {
+  private func text(_ lines: String...) -> [UInt8] { Array((lines.joined(separator: "\n") + "\n").utf8) }
+
+  private func header(_ bytes: [UInt8]) -> Result<VolumeHeader, VolumeFailure> {
+    do { return .success(try VolumeHeader(parsing: bytes)) } catch { return .failure(error) }
+  }
+
+  private func refusal(_ bytes: [UInt8]) -> String? {
+    if case .failure(let failure) = header(bytes) { failure.message } else { nil }
+  }
+
+  @Test("What is written can be read, and unknown keys are kept") func roundTrip() throws {
+    let bytes = text(
+      "varve-volume 1", "uuid = 1f", "created = 12", "xattr = user", "incompat = 0", "ro_compat = 0",
+      "compat = 1", "policy.names = french")
+    let parsed = try header(bytes).get()
+    #expect(parsed.recordsExist)
+    #expect(parsed.namespace == .user)
+    #expect(parsed.text == bytes)
+  }
+
+  @Test("Saying that records exist changes that bit and nothing else") func announces() throws {
+    let parsed = try header(
+      text("varve-volume 1", "uuid = 1f", "created = 12", "xattr = trusted", "compat = 8000000000000000")
+    ).get()
+    #expect(!parsed.recordsExist)
+    #expect(parsed.withRecords.recordsExist)
+    #expect(parsed.withRecords.compatible == 0x8000_0000_0000_0001)
+  }
+
+  @Test("A file that is not ours is refused with a sentence")
+  func foreign() {
+    #expect(refusal([0xFF, 0xFE]) != nil)
+    #expect(refusal([]) != nil)
+    #expect(refusal(text("varve-volume 2", "uuid = 1", "xattr = user"))?.contains("varve-volume 2") == true)
+    #expect(refusal(text("varve-volume 1", "uuid = 1", "xattr = moon"))?.contains("moon") == true)
+    #expect(refusal(text("varve-volume 1", "uuid = 1")) != nil)
+    #expect(refusal(text("varve-volume 1", "xattr = user")) != nil)
+    #expect(refusal(text("varve-volume 1", "uuid = 1", "xattr = user", "nonsense")) != nil)
+    #expect(refusal(text("varve-volume 1", "uuid = 1", "xattr = user", "incompat = xyz")) != nil)
+  }
+
+  @Test("Unknown features are refused as far as they reach") func features() throws {
+    let fresh = VolumeHeader.fresh()
+    #expect(throws: Never.self) { try fresh.checkFeatures(readOnly: false) }
+    var incompatible = fresh
+    incompatible.incompatible = 4
+    #expect(throws: VolumeFailure.self) { try incompatible.checkFeatures(readOnly: true) }
+    var readOnly = fresh
+    readOnly.readOnlyCompatible = 4
+    #expect(throws: VolumeFailure.self) { try readOnly.checkFeatures(readOnly: false) }
+    #expect(throws: Never.self) { try readOnly.checkFeatures(readOnly: true) }
+  }
+
+  @Test("No bytes make the reader trap") func noise() {
+    var dice = Dice(seed: 7)
+    let good = text("varve-volume 1", "uuid = 1f", "created = 12", "xattr = user", "compat = 1")
+    for index in good.indices {
+      _ = header(Array(good[..<index]))
+      for _ in 0..<8 {
+        var damaged = good
+        damaged[index] = UInt8.random(in: .min ... .max, using: &dice)
+        _ = header(damaged)
+      }
+    }
+  }
+}

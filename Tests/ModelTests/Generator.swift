@@ -1,0 +1,294 @@
+// Chooses the next operation with an eye on the model: mostly names that exist, few names altogether, so that
+// users meet each other's objects all the time.
+
+import AccessControl
+import Decisions
+import FlagRules
+import LinuxFiles
+import MountSupport
+
+struct Generator {
+  static let names = ["a", "b", "c", "d"]
+  static let deepest = 4
+  static let slotCount = 6
+
+  var dice: Dice
+  let model: Model
+
+  mutating func next() -> Operation {
+    if dice.once(in: 12) { return healing() }
+    let user = dice.pick([0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
+    while true {
+      let operation = Operation(user: user, call: call(by: user))
+      if !model.leavesOpen(operation) { return operation }
+    }
+  }
+
+  private mutating func call(by user: Int) -> Call {
+    switch dice.below(100) {
+    case 0..<18: callOnOpen()
+    case 18..<46: callOnName()
+    case 46..<66: callOnAttribute()
+    default: callOnObject()
+    }
+  }
+
+  /// Root puts something right again, or in the end nobody could do anything.
+  private mutating func healing() -> Operation {
+    let path = existing()
+    let isDirectory = (try? model.peek(path))?.isDirectory ?? false
+    let call: Call =
+      switch dice.below(6) {
+      case 0, 1: .setFlags(path, [])
+      case 2: .removeList(path)
+      case 3: .changeOwner(path, user: dice.pick([1001, 1002, 1003]), group: 2001, follows: false)
+      default: .changeMode(path, isDirectory ? dice.pick([0o777, 0o775, 0o755, 0o1777, 0o2775]) : 0o664)
+      }
+    return Operation(user: 0, call: call)
+  }
+
+  // MARK: Calls
+
+  private mutating func callOnOpen() -> Call {
+    let slot = dice.below(Generator.slotCount)
+    let used = model.slots.keys.sorted()
+    let open = used.isEmpty ? slot : dice.pick(used)
+    switch dice.below(16) {
+    case 0...3: return .open(slot: slot, anyPath(), wish(), mode: mode())
+    case 4: return .openUnnamed(slot: slot, dice.once(in: 4) ? anyPath() : directory(), mode: mode())
+    case 5: return .linkOpen(slot: open, freePath())
+    case 6: return .close(slot: open)
+    case 7: return .read(slot: open, count: dice.pick([1, 10, 100, 8_192]))
+    case 8: return .readAt(slot: open, offset: offset(), count: dice.pick([1, 10, 100, 8_192]))
+    case 9...11: return .write(slot: open, byte: letter(), count: length())
+    case 12, 13: return .writeAt(slot: open, offset: offset(), byte: letter(), count: length())
+    case 14: return .cutOpen(slot: open, size: offset())
+    default: return .statusOfOpen(slot: open)
+    }
+  }
+
+  private mutating func callOnName() -> Call {
+    switch dice.below(24) {
+    case 0...3: .makeDirectory(freePath(), mode: mode())
+    case 4...6: .open(slot: dice.below(Generator.slotCount), freePath(), creatingWish(), mode: mode())
+    case 7, 8: .removeDirectory(anyName())
+    case 9...11: .unlink(anyName())
+    case 12...17: .rename(anyName(), anyName(), dice.pick(Generator.styles))
+    case 18, 19: .link(anyName(), freePath())
+    case 20, 21: .makeLink(freePath(), target: target())
+    default: .makeFIFO(freePath(), mode: mode())
+    }
+  }
+
+  private static let styles: [Replacing] = [
+    .replace, .replace, .replace, .replace, .noReplace, .noReplace, .exchange, .exchange, .exchange, .both,
+  ]
+
+  private mutating func callOnAttribute() -> Call {
+    let path = anyPath()
+    switch dice.below(32) {
+    case 0...3: return .setFlags(path, flags())
+    case 4: return dice.once(in: 8) ? .setFlagsText(path, "uchg,nosuch") : .removeFlags(path)
+    case 5, 6: return .getFlags(path)
+    case 7...14: return .setList(path, list())
+    case 15: return dice.once(in: 4) ? .setListText(path, "user:1001 allow fly") : .removeList(path)
+    case 16, 17: return .getList(path)
+    case 18...22:
+      return .setAttribute(path, attributeName(), value: letter(), mode: dice.pick([0, 0, 0, 1, 2]))
+    case 23...26: return .getAttribute(path, attributeName())
+    case 27, 28: return .removeAttribute(path, attributeName())
+    default: return .listAttributes(path)
+    }
+  }
+
+  private mutating func callOnObject() -> Call {
+    let path = anyPath()
+    switch dice.below(34) {
+    case 0...6: return .status(path, follows: dice.once(in: 2))
+    case 7...10: return .list(dice.once(in: 4) ? path : directory())
+    case 11: return .readLink(path)
+    case 12...15: return .access(path, mode: UInt8(dice.below(8)))
+    case 16, 17: return .truncate(path, size: offset())
+    case 18...23: return .changeMode(path, mode())
+    case 24...28:
+      let users: [UInt32?] = [nil, nil, 0, 1001, 1002, 1003]
+      let groups = [nil, nil] + Cast.groups.map(Optional.init)
+      return .changeOwner(
+        path, user: dice.pick(users), group: dice.pick(groups), follows: dice.once(in: 2))
+    case 29...31:
+      let times: [(TimeWish, TimeWish)] = [
+        (.now, .now), (.now, .now), (.seconds(1_000), .seconds(2_000)), (.seconds(3_000), .omit),
+        (.omit, .seconds(4_000)), (.now, .omit), (.omit, .now), (.now, .seconds(5_000)),
+      ]
+      let (access, modification) = dice.pick(times)
+      return .changeTimes(path, access: access, modification: modification)
+    default: return .open(slot: dice.below(Generator.slotCount), path, wish(), mode: mode())
+    }
+  }
+
+  // MARK: Paths
+
+  private mutating func anyPath() -> String {
+    dice.once(in: 5) ? freePath() : existing()
+  }
+
+  /// The same, but not the root, whose name is in another file system.
+  private mutating func anyName() -> String {
+    let path = anyPath()
+    return path.isEmpty ? Generator.names[0] : path
+  }
+
+  /// Something that exists; rarely the root itself.
+  private mutating func existing() -> String {
+    var path: [String] = []
+    var current = model.root
+    while path.count < Generator.deepest, let name = current.entries.keys.sorted().randomElement(using: &dice)
+    {
+      path.append(name)
+      guard let next = current.entries[name], next.isDirectory, !dice.once(in: 3) else { break }
+      current = next
+    }
+    if path.isEmpty || dice.once(in: 60) { return dice.once(in: 3) ? "" : Generator.names[0] }
+    return turned(path)
+  }
+
+  /// A directory that exists.
+  private mutating func directory() -> String {
+    var path: [String] = []
+    var current = model.root
+    while path.count < Generator.deepest - 1, !dice.once(in: 4) {
+      let below = current.entries.filter(\.value.isDirectory).keys.sorted()
+      guard let name = below.randomElement(using: &dice), let next = current.entries[name] else { break }
+      path.append(name)
+      current = next
+    }
+    return path.joined(separator: "/")
+  }
+
+  /// A name in a directory that exists, taken or not.
+  private mutating func freePath() -> String {
+    let directory = directory()
+    let name = dice.pick(Generator.names)
+    return directory.isEmpty ? name : turned("\(directory)/\(name)".split(separator: "/").map(String.init))
+  }
+
+  /// The same path, now and then with a step down and up again in it.
+  private mutating func turned(_ path: [String]) -> String {
+    guard path.count > 1, dice.once(in: 25) else { return path.joined(separator: "/") }
+    return ([path[0], ".."] + path).joined(separator: "/")
+  }
+
+  /// Where a symbolic link leads: always down, so that no link leaves the volume.
+  private mutating func target() -> String {
+    dice.once(in: 2)
+      ? dice.pick(Generator.names) : "\(dice.pick(Generator.names))/\(dice.pick(Generator.names))"
+  }
+
+  // MARK: Values
+
+  private mutating func offset() -> Int { dice.pick([0, 0, 1, 5, 50, 4_095, 4_096, 9_000]) }
+  private mutating func length() -> Int { dice.pick([1, 1, 7, 7, 64, 5_000]) }
+  private mutating func letter() -> UInt8 { UInt8(ascii: "a") + UInt8(dice.below(26)) }
+
+  private mutating func wish() -> OpenWish {
+    var wish = OpenWish()
+    wish.reads = dice.once(in: 2)
+    wish.writes = !wish.reads || dice.once(in: 2)
+    wish.creates = dice.once(in: 4)
+    wish.excludes = wish.creates && dice.once(in: 4)
+    wish.truncates = dice.once(in: 5)
+    wish.appends = dice.once(in: 3)
+    wish.stopsAtLink = dice.once(in: 6)
+    return wish
+  }
+
+  private mutating func creatingWish() -> OpenWish {
+    var wish = wish()
+    wish.creates = true
+    return wish
+  }
+
+  private mutating func mode() -> UInt16 {
+    let plain: [UInt16] = [
+      0o755, 0o755, 0o777, 0o777, 0o700, 0o750, 0o775, 0o1777, 0o2775, 0o644, 0o664, 0o666, 0o600, 0o000,
+      0o111, 0o444, 0o1755, 0o4755, 0o6755, 0o2755, 0o2644, 0o4777, 0o3777,
+    ]
+    return dice.once(in: 6) ? UInt16(dice.below(0o10000)) : dice.pick(plain)
+  }
+
+  private mutating func flags() -> FileFlags {
+    let single: [FileFlags] = [
+      [], [], .userImmutable, .userImmutable, .userAppendOnly, .userAppendOnly, .userAppendOnly, .systemImmutable,
+      .systemAppendOnly, .systemNoUnlink, .restricted, .dataVault, .hidden, .noDump, .archived, .opaque,
+      .compressed,
+    ]
+    return dice.once(in: 3) ? dice.pick(single).union(dice.pick(single)) : dice.pick(single)
+  }
+
+  private mutating func attributeName() -> String {
+    let names = [
+      "user.one", "user.one", "user.one", "user.two", "user.two", "com.apple.mark", "user.com.apple.mark",
+    ]
+    return dice.once(in: 15) ? dice.pick(["trusted.varve.m", "user.varve.kind"]) : dice.pick(names)
+  }
+
+  private mutating func list() -> AccessList {
+    AccessList((0...dice.below(4)).map { _ in entry() })
+  }
+
+  private mutating func entry() -> AccessEntry {
+    let identities: [Identity] = [
+      .user(1001), .user(1002), .user(1003), .group(2001), .group(2002), .group(2009), .everyone, .owner,
+      .owningGroup, .nobody,
+    ]
+    let rights: [Rights] = [
+      .read, .write, .execute, .delete, .append, .deleteChild, .readAttributes, .writeAttributes, .readExtended,
+      .writeExtended, .readSecurity, .writeSecurity, .takeOwnership, .genericAll, .genericRead, .genericWrite,
+      .search, .addFile, .addSubdirectory, .list,
+    ]
+    var wanted: Rights = []
+    repeat { wanted.formUnion(dice.pick(rights)) } while !dice.once(in: 3)
+    var inheritance: AccessEntry.Inheritance = []
+    if dice.once(in: 3) { inheritance.insert(.fileInherit) }
+    if dice.once(in: 3) { inheritance.insert(.directoryInherit) }
+    if dice.once(in: 8) { inheritance.insert(.limitInherit) }
+    if dice.once(in: 8) { inheritance.insert(.onlyInherit) }
+    if dice.once(in: 10) { inheritance.insert(.inherited) }
+    return AccessEntry(dice.once(in: 4) ? .deny : .allow, dice.pick(identities), wanted, inheritance)
+  }
+}
+
+extension Model {
+  /// Whether the outcome turns on something nobody specifies, so that nothing can be compared.
+  func leavesOpen(_ operation: Operation) -> Bool {
+    let member = rules.adminGroup.map { Cast.users[operation.user].groups.contains($0) } ?? false
+    switch operation.call {
+    case .changeMode(let path, _), .changeOwner(let path, nil, nil, _):
+      // Whether a closed handle still counts as open for writing depends on when the kernel tells.
+      return (try? peek(path))?.lostWriter ?? false
+    case .link(let path, _):
+      // The kernel protects other people's files, and whose they are differs from caller to caller.
+      guard rules.ignoresOwnership, operation.user != 0, let thing = try? peek(path) else { return false }
+      return thing.kind != .file || thing.mode & 0o6000 != 0
+    case .linkOpen(let slot, _):
+      guard rules.ignoresOwnership, operation.user != 0, let thing = slots[slot]?.thing else { return false }
+      return thing.mode & 0o6000 != 0
+    case .open(_, _, _, let mode), .openUnnamed(_, _, let mode), .makeDirectory(_, let mode),
+      .makeFIFO(_, let mode):
+      // The kernel drops setgid by what it believes the directory's group to be.
+      return mode & 0o2000 != 0 && (rules.ignoresOwnership || member)
+    default:
+      return false
+    }
+  }
+
+  /// What is at `path`, with nobody's rights asked.
+  func peek(_ path: String) throws(Errno) -> Thing? {
+    var current = root
+    for name in path.split(separator: "/").map(String.init) {
+      guard let next = name == ".." ? current.parent : current.entries[name] else { return nil }
+      current = next
+    }
+    return current
+  }
+}

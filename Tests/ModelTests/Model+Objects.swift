@@ -1,0 +1,141 @@
+// stat, access, listing, and the changes stat shows.
+
+import AccessControl
+import Decisions
+import DirectoryModes
+import FlagRules
+import LinuxFiles
+
+extension Model {
+  func answerOnObject(_ call: Call) throws(Errno) -> Outcome {
+    switch call {
+    case .status(let path, let follows):
+      let thing = try find(path, follows: follows)
+      try require(judge.readAttributes(thing.item))
+      return .status(status(of: thing))
+    case .access(let path, let mode): try access(try find(path), AccessMode(rawValue: mode))
+    case .list(let path): return try list(path)
+    case .readLink(let path):
+      let thing = try find(path, follows: false)
+      guard thing.kind == .link else { throw .invalid }
+      thing.accessed = nil
+      return .bytes(Array(thing.target.utf8))
+    case .truncate(let path, let size):
+      let thing = try find(path)
+      guard thing.kind == .file else { throw thing.isDirectory ? .isDirectory : .invalid }
+      try require(judge.truncate(thing.item))
+      cut(thing, to: size)
+    case .changeMode(let path, let mode): try changeMode(of: try find(path), to: mode)
+    case .changeOwner(let path, let user, let group, let follows):
+      let thing = try find(path, follows: follows)
+      try changeOwner(of: thing, OwnerChange(user: user, group: group))
+    case .changeTimes(let path, let access, let modification):
+      try changeTimes(of: try find(path), access, modification)
+    default: return .skipped
+    }
+    return .done
+  }
+
+  /// What stat shows to the present user.
+  func status(of thing: Thing) -> Status {
+    // Where ownership is ignored everybody but root sees himself as the owner.
+    let isMine = rules.ignoresOwnership && !isRoot
+    let size: Int? =
+      switch thing.kind {
+      case .file: thing.bytes.count
+      case .link: thing.target.utf8.count
+      default: nil
+      }
+    return Status(
+      kind: thing.kind, mode: thing.mode, user: isMine ? subject.user : thing.user,
+      group: isMine ? subject.group : thing.group,
+      // The root has the bookkeeping below it, which nobody sees.
+      links: thing === root ? nil : thing.links, size: size, accessed: thing.accessed,
+      modified: thing.modified)
+  }
+
+  private func access(_ thing: Thing, _ mode: AccessMode) throws(Errno) {
+    // C21: for X_OK on a file the kernel looks at the mode first, in the name of whoever asks.
+    if mode.contains(.execute), thing.kind == .file { try require(judge.readAttributes(thing.item)) }
+    try require(judge.access(thing.item, mode))
+  }
+
+  private func list(_ path: String) throws(Errno) -> Outcome {
+    let thing = try find(path)
+    guard thing.isDirectory else { throw .notDirectory }
+    try require(judge.list(thing.item))
+    // C21: opendir(3) asks fstat.
+    try require(judge.readAttributes(thing.item))
+    thing.accessed = nil
+    return .names(thing.entries.keys.sorted())
+  }
+
+  private func changeMode(of thing: Thing, to wanted: UInt16) throws(Errno) {
+    let verdict = judge.changeMode(of: thing.item, to: Mode(wanted))
+    if !verdict.isAllowed, isStrip(of: thing, to: wanted) {
+      thing.mode = wanted
+      return
+    }
+    try require(verdict)
+    thing.mode = wanted
+    // C8: dropped for whoever is not in the group. Where ownership is ignored, everybody is.
+    if !rules.ignoresOwnership, !judge.isSuperuser(towards: thing.item),
+      subject.membership(of: thing.group) != .member
+    {
+      thing.mode &= ~0o2000
+    }
+  }
+
+  /// C20: the present mode less set-id bits, wanted by somebody who may write the file or while somebody
+  /// has it open for writing, is how older kernels strip.
+  private func isStrip(of thing: Thing, to wanted: UInt16) -> Bool {
+    guard thing.kind == .file, wanted != thing.mode, wanted | 0o6000 == thing.mode | 0o6000,
+      wanted & ~thing.mode == 0
+    else { return false }
+    // Flags and the volume's being read-only are no part of C19: they refuse a strip like any writer.
+    return mayStrip(thing)
+  }
+
+  /// C19.
+  func mayStrip(_ thing: Thing) -> Bool {
+    thing.writers > 0 || judge.truncate(thing.item).isAllowed
+  }
+
+  private func changeOwner(of thing: Thing, _ change: OwnerChange) throws(Errno) {
+    if change.user == nil, change.group == nil {
+      // C19: it may be a stranger's call or the kernel's own, and only a writer may strip.
+      guard thing.mode & 0o6000 != 0 else { return }
+      guard mayStrip(thing) else { throw .notPermitted }
+      if thing.kind == .file { thing.mode = withoutSetID(thing.mode) }
+      return
+    }
+    try require(judge.changeOwner(of: thing.item, change))
+    if rules.ignoresOwnership, !isRoot { return }
+    thing.user = change.user ?? thing.user
+    thing.group = change.group ?? thing.group
+    // 7.2: on any kind of object, also for root and when nothing changes.
+    if thing.kind != .link { thing.mode &= ~0o6000 }
+  }
+
+  private func changeTimes(
+    of thing: Thing, _ access: TimeWish, _ modification: TimeWish
+  ) throws(Errno) {
+    switch (access, modification) {
+    case (.now, .now): try require(judge.touch(thing.item))
+    default: try require(judge.changeTimes(of: thing.item))
+    }
+    thing.accessed = access.applied(to: thing.accessed)
+    thing.modified = modification.applied(to: thing.modified)
+  }
+}
+
+extension TimeWish {
+  /// The time as far as it is known afterwards.
+  fileprivate func applied(to known: Int64?) -> Int64? {
+    switch self {
+    case .now: nil
+    case .omit: known
+    case .seconds(let seconds): seconds
+    }
+  }
+}

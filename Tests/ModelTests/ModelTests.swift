@@ -1,0 +1,66 @@
+import Decisions
+import Dispatch
+import MountSupport
+import Testing
+
+/// Users at work on a real mount and in a model of the specification.
+///
+/// `VARVE_SEED` chooses what they do, `VARVE_MODEL_OPERATIONS` how much.
+@Suite(.serialized, .enabled(if: Machine.canMount, "needs root and /dev/fuse"))
+struct ModelTests {
+  static let variants: [Setting] = [
+    Setting("no_epoch"), Setting("cache=none"), Setting("cache=exclusive"), Setting("threads=1"),
+    Setting("suiddir") { $0.handsOverOwnership = true },
+    Setting("noowners") { $0.ignoresOwnership = true },
+    Setting("admin_group=2002") { $0.adminGroup = 2002 },
+  ]
+  /// A run has one mount; many of middling length find more than one that has grown old.
+  static let runLength = 10_000
+
+  @Test("A volume does what the specification says, whatever its users do")
+  func plainMount() throws {
+    try act(Setting(""), operations: Wish.operations)
+  }
+
+  @Test("It does so with every mount option", arguments: variants)
+  func withOptions(_ setting: Setting) throws {
+    try act(setting, operations: Wish.operations / 10)
+  }
+
+  private func act(_ setting: Setting, operations count: Int) throws {
+    let start = DispatchTime.now()
+    var left = count
+    var seed = Wish.seed
+    while left > 0 {
+      let run = Run(setting: setting)
+      let length = min(left, ModelTests.runLength)
+      let (done, difference) = try run.random(seed: seed, operations: length)
+      if let difference {
+        report(difference, after: done, seed: seed, run)
+        return
+      }
+      left -= length
+      seed &+= 1
+    }
+    let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
+    print("model, \(setting): VARVE_SEED=\(Wish.seed), \(count) operations in \(seconds) s")
+  }
+
+  private func report(_ difference: Difference, after done: [Operation], seed: UInt64, _ run: Run) {
+    let last = done.suffix(30).map { "  \($0)" }.joined(separator: "\n")
+    let short = run.shrunk(done, within: 60)
+    let again = (try? run.repeated(short))?.text ?? "the short run did not fail again"
+    let listed = short.map { "  \($0)" }.joined(separator: "\n")
+    Issue.record(
+      """
+      \(run.setting): VARVE_SEED=\(seed), operation \(difference.number)
+      \(difference.text)
+      the last operations:
+      \(last)
+      a short run that fails:
+      \(listed)
+      which ends in
+      \(again)
+      """)
+  }
+}

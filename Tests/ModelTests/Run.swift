@@ -1,0 +1,123 @@
+// One run: a fresh volume and a fresh model do the same, until one of them does something else.
+
+import Decisions
+import Glibc
+import LinuxFiles
+import MountSupport
+
+/// How a volume is mounted and which rules follow from that.
+struct Setting: Sendable, CustomStringConvertible {
+  var options: String
+  var rules = VolumeRules()
+
+  init(_ options: String, _ change: (inout VolumeRules) -> Void = { _ in }) {
+    self.options = options
+    change(&rules)
+  }
+
+  var description: String { options.isEmpty ? "default options" : "-o \(options)" }
+}
+
+/// Where the model and the real world parted.
+struct Difference: Sendable {
+  var number: Int
+  var text: String
+}
+
+/// The real side of a run.
+final class Stage {
+  let volume: MountedVolume
+  let world: RealWorld
+  let actors: [Actor]
+
+  init(_ setting: Setting) throws {
+    let volume = try MountedVolume(setting.options)
+    self.volume = volume
+    _ = chmod(volume.path, 0o777)
+    world = RealWorld(volume.path)
+    do {
+      actors = try Actor.all()
+    } catch {
+      volume.remove()
+      throw error
+    }
+  }
+
+  func perform(_ operation: Operation) -> Outcome {
+    let box = OutcomeBox()
+    let world = world
+    actors[operation.user].run { box.outcome = world.perform(operation.call) }
+    return box.outcome
+  }
+
+  func clear() {
+    for actor in actors { actor.stop() }
+    world.closeAll()
+    volume.remove()
+  }
+}
+
+/// `@unchecked`: written by the actor before it signals, read after that.
+private final class OutcomeBox: @unchecked Sendable {
+  var outcome = Outcome.skipped
+}
+
+struct Run {
+  let setting: Setting
+  /// After so many operations the whole trees are compared.
+  static let treeInterval = 400
+
+  /// Does random operations; answers what was done and the first difference.
+  func random(seed: UInt64, operations count: Int) throws -> ([Operation], Difference?) {
+    let model = Model(setting.rules, protectsHardLinks: Machine.protectsHardLinks)
+    var generator = Generator(dice: Dice(seed: seed), model: model)
+    var done: [Operation] = []
+    let difference = try perform(on: model) {
+      guard done.count < count else { return nil }
+      let operation = generator.next()
+      done.append(operation)
+      return operation
+    }
+    return (done, difference)
+  }
+
+  /// Does the same again.
+  func repeated(_ operations: [Operation]) throws -> Difference? {
+    var rest = operations[...]
+    return try perform(on: Model(setting.rules, protectsHardLinks: Machine.protectsHardLinks)) {
+      rest.popFirst()
+    }
+  }
+
+  private func perform(on model: Model, _ next: () -> Operation?) throws -> Difference? {
+    let stage = try Stage(setting)
+    defer { stage.clear() }
+    var number = 0
+    while let operation = next() {
+      number += 1
+      if model.leavesOpen(operation) { continue }
+      let expected = model.perform(operation)
+      let real = stage.perform(operation)
+      guard expected.isMet(by: real) else {
+        return Difference(number: number, text: "\(operation)\n    model: \(expected)\n    real:  \(real)")
+      }
+      if number % Run.treeInterval == 0, let text = compareTrees(model, stage) {
+        return Difference(number: number, text: text)
+      }
+    }
+    return compareTrees(model, stage).map { Difference(number: number, text: $0) }
+  }
+
+  private func compareTrees(_ model: Model, _ stage: Stage) -> String? {
+    let differences =
+      TreeText.differences(
+        "mount", model.tree(isFull: true), RealWorld.tree(stage.volume.path, isFull: true))
+      + TreeText.differences(
+        "backing", model.tree(isFull: false), RealWorld.tree(stage.volume.upper, isFull: false))
+    return differences.isEmpty ? nil : differences.joined(separator: "\n")
+  }
+}
+
+extension Machine {
+  static let protectsHardLinks = (try? Text.read("/proc/sys/fs/protected_hardlinks")) != "0\n"
+}

@@ -1,0 +1,78 @@
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+/// A few calls that belong together, to be made on the mount and on a plain directory.
+struct Scenario: Sendable {
+  let name: String
+  let body: @Sendable (Side) -> Void
+
+  init(_ name: String, _ body: @escaping @Sendable (Side) -> Void) {
+    self.name = name
+    self.body = body
+  }
+}
+
+/// The same calls on both sides, by root and by an ordinary user.
+///
+/// The user's areas carry the user's own group, because on the mount a group comes from the parent.
+func compare(_ scenarios: [Scenario], users: [TestUser] = [.root, .alice], options: String = "") throws {
+  let volume = try MountedVolume(options)
+  defer { volume.remove() }
+  let plain = volume.base + "/plain"
+  try #require(Glibc.mkdir(plain, 0o755) == 0)
+  for user in users {
+    for (number, scenario) in scenarios.enumerated() {
+      var transcripts: [[String]] = []
+      for side in [volume.path, plain] {
+        let area = "\(side)/\(user.user)-\(number)"
+        try #require(Glibc.mkdir(area, 0o755) == 0 && Glibc.chown(area, user.user, user.group) == 0)
+        transcripts.append(Side.transcript(of: scenario.body, as: user, in: area))
+      }
+      #expect(!transcripts[1].isEmpty, "\(scenario.name) says nothing")
+      report(transcripts[0], transcripts[1], scenario.name, user)
+    }
+  }
+  try volume.unmount()
+}
+
+private func report(_ mount: [String], _ plain: [String], _ name: String, _ user: TestUser) {
+  guard mount != plain else { return }
+  let lines = zip(mount, plain).enumerated().filter { $0.element.0 != $0.element.1 }.prefix(6)
+  let text = lines.map { line in
+    "  line \(line.offset): mount \(line.element.0)\n        plain \(line.element.1)"
+  }
+  Issue.record(
+    "\(name), as \(user): \(mount.count) and \(plain.count) lines\n\(text.joined(separator: "\n"))")
+}
+
+extension MountTests {
+  @Suite("The same calls on the mount and on a plain directory") struct ParityTests {
+    @Test("Names: what can be made, found, moved and removed, and every refusal")
+    func names() throws { try compare(ParityScenarios.names) }
+
+    @Test("Names, with nothing remembered by the kernel")
+    func namesUncached() throws { try compare(ParityScenarios.names, options: "cache=none") }
+
+    @Test("Rename: every kind onto every kind, in all three styles")
+    func renames() throws { try compare(ParityScenarios.renames) }
+
+    @Test("Bytes: holes, space, ranges, big offsets, mappings")
+    func bytes() throws { try compare(ParityScenarios.bytes) }
+
+    @Test("Open files: removed, unnamed, by path, locked")
+    func openFiles() throws { try compare(ParityScenarios.openFiles) }
+
+    @Test("Attributes: modes, owners, times, extended attributes")
+    func attributes() throws { try compare(ParityScenarios.attributes) }
+
+    @Test("Attributes and open files where only the mount changes the tree")
+    func exclusive() throws {
+      try compare(ParityScenarios.attributes + ParityScenarios.openFiles, options: "cache=exclusive")
+    }
+  }
+}
+
+/// The scenarios, by subject; each file of this family adds its own.
+enum ParityScenarios {}

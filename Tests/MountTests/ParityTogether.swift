@@ -1,0 +1,149 @@
+import CMountSupport
+import Glibc
+import LinuxFiles
+import MountSupport
+import Synchronization
+import Testing
+
+// Several at once, on the mount alone: what no order of calls may break.
+
+extension MountTests.ParityTests {
+  @Test("Writers that append at once lose no byte") func appenders() throws {
+    let volume = try MountedVolume()
+    defer { volume.remove() }
+    _ = chmod(volume.path, 0o777)
+    let path = volume.path + "/log"
+    let (writers, lines) = (6, 400)
+    try atOnce(writers) { number in
+      let fd = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT, 0o666)
+      defer { Glibc.close(fd) }
+      for line in 0..<lines {
+        let text = "writer \(number) line \(line) \(String(repeating: "x", count: line % 50))\n"
+        guard Glibc.write(fd, text, text.utf8.count) == text.utf8.count else { return "write: \(Errno.current)" }
+      }
+      return nil
+    }
+    let all = try Text.read(path).split(separator: "\n")
+    #expect(all.count == writers * lines)
+    for number in 0..<writers {
+      let mine = all.filter { $0.hasPrefix("writer \(number) ") }
+      let wanted = (0..<lines).map { "writer \(number) line \($0) \(String(repeating: "x", count: $0 % 50))" }
+      #expect(mine.map(String.init) == wanted)
+    }
+  }
+
+  @Test("A listing of 20,000 names under change shows each name that stays exactly once")
+  func listing() throws {
+    let volume = try MountedVolume()
+    defer { volume.remove() }
+    let directory = volume.path + "/many"
+    try #require(Glibc.mkdir(directory, 0o755) == 0)
+    let below = volume.upper + "/many"
+    for number in 0..<20_000 {
+      let fd = Glibc.open("\(below)/stays-\(number)", O_CREAT | O_WRONLY, 0o644)
+      try #require(fd >= 0)
+      Glibc.close(fd)
+    }
+    let isOver = Atomic<Bool>(false)
+    let changes = Atomic<Int>(0)
+    let changer = try PlainThread {
+      var number = 0
+      while !isOver.load(ordering: .acquiring) {
+        let name = "\(directory)/comes-\(number % 500)"
+        let fd = Glibc.open(name, O_CREAT | O_WRONLY, 0o644)
+        if fd >= 0 { Glibc.close(fd) }
+        if number % 3 != 0 { Glibc.unlink(name) }
+        if number % 7 == 0 { Glibc.rename(name, "\(directory)/goes-\(number % 300)") }
+        number += 1
+        changes.store(number, ordering: .releasing)
+      }
+    }
+    var complaints: [String] = []
+    for round in 0..<6 {
+      let fd = Int(Glibc.open(directory, O_RDONLY | O_DIRECTORY))
+      let entries = (round < 3 ? Side.entries(fd) : bySeeking(fd)) ?? []
+      Glibc.close(CInt(fd))
+      var seen: [[UInt8]: Int] = [:]
+      for entry in entries where entry.name.starts(with: Array("stays-".utf8)) { seen[entry.name, default: 0] += 1 }
+      if seen.count != 20_000 { complaints.append("round \(round) shows \(seen.count)") }
+      if let twice = seen.first(where: { $0.value != 1 }) {
+        complaints.append("round \(round) shows \(Path(bytes: twice.key)) \(twice.value) times")
+      }
+    }
+    isOver.store(true, ordering: .releasing)
+    changer.join()
+    #expect(complaints == [])
+    #expect(changes.load(ordering: .acquiring) > 100)
+  }
+
+  /// A listing that goes back to each cookie with a seek, as telldir and seekdir do.
+  private func bySeeking(_ fd: Int) -> [(name: [UInt8], kind: UInt8, next: Int)]? {
+    var found: [(name: [UInt8], kind: UInt8, next: Int)] = []
+    var place = 0
+    while true {
+      guard Side.call(SYS_lseek, fd, place, 0) == place, let page = Side.entries(fd, onePage: true) else { return nil }
+      guard !page.isEmpty else { return found }
+      // The second half of the page is read again from its cookie.
+      let taken = page.prefix(max(1, page.count / 2))
+      found += taken
+      place = taken.last?.next ?? place
+    }
+  }
+
+  @Test("Creating and removing in one directory by several users at once leaves nothing behind")
+  func creators() throws {
+    let volume = try MountedVolume()
+    defer { volume.remove() }
+    let directory = volume.path + "/shared"
+    try #require(Glibc.mkdir(directory, 0o777) == 0 && Glibc.chmod(directory, 0o777) == 0)
+    try atOnce(4) { number in
+      TestUser(UInt32(1001 + number), group: 2001).run {
+        for round in 0..<150 {
+          // Two of them share each name.
+          let name = "\(directory)/name-\(number / 2)-\(round % 10)"
+          let fd = Glibc.open(name, O_CREAT | O_RDWR, 0o666)
+          if fd < 0 { return "open: \(Errno.current)" }
+          if Glibc.write(fd, "x", 1) != 1 { return "write: \(Errno.current)" }
+          Glibc.close(fd)
+          if Glibc.rename(name, name + "-moved") != 0, errno != ENOENT { return "rename: \(Errno.current)" }
+          if Glibc.unlink(name + "-moved") != 0, errno != ENOENT { return "unlink: \(Errno.current)" }
+          if Glibc.mkdir(name + "-dir", 0o777) != 0, errno != EEXIST { return "mkdir: \(Errno.current)" }
+          if Glibc.rmdir(name + "-dir") != 0, errno != ENOENT { return "rmdir: \(Errno.current)" }
+        }
+        return nil
+      }
+    }
+    let left = try Program.shell("ls -A '\(directory)'")
+    #expect(left.output.split(separator: "\n").filter { $0.contains("-dir") || $0.contains("-moved") } == [])
+    #expect(try Program.shell("ls -A '\(volume.upper)/.varve/work'").output == "")
+  }
+}
+
+/// Runs `body` on several threads at once; what it answers is a complaint.
+func atOnce(_ count: Int, _ body: @escaping @Sendable (Int) -> String?) throws {
+  let complaints = SharedList<String>()
+  var threads: [ThreadBox] = []
+  for number in 0..<count {
+    threads.append(
+      ThreadBox(
+        try PlainThread {
+          if let complaint = body(number) { complaints.add("thread \(number): \(complaint)") }
+        }))
+  }
+  for thread in threads { thread.join() }
+  #expect(complaints.all == [])
+}
+
+/// A list that several threads add to.
+final class SharedList<Element: Sendable>: Sendable {
+  private let elements: Mutex<[Element]> = Mutex([])
+  var all: [Element] { elements.withLock { $0 } }
+  func add(_ element: Element) { elements.withLock { $0.append(element) } }
+}
+
+/// A thread in an array.
+final class ThreadBox {
+  private var thread: PlainThread?
+  init(_ thread: consuming PlainThread) { self.thread = consume thread }
+  func join() { thread.take()?.join() }
+}

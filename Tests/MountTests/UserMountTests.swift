@@ -1,0 +1,71 @@
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+extension MountTests {
+  /// A volume that an ordinary user mounts through fusermount3: records in `user.` attributes, no privilege.
+  @Suite("A user's own mount") struct UserMountTests {
+    static let hasTools = access("/usr/bin/fusermount3", X_OK) == 0 && access("/usr/bin/setpriv", X_OK) == 0
+
+    /// Runs a script as root in mounts of its own, where everybody may open /dev/fuse, as is usual; `as_user` runs
+    /// a script as nobody: fusermount3 wants a user with an account.
+    private func inOwnWorld(_ script: String) throws -> ProgramResult {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      let prologue = """
+        set -e
+        export PATH=\(Program.built("")):/usr/sbin:/usr/bin:/sbin:/bin
+        mkdir upper mount && mknod fuse c 10 229 && chmod 0666 fuse && mount --bind fuse /dev/fuse
+        chown 65534:65534 upper mount && chmod 0755 .
+        as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups /bin/bash -ec "$1"; }
+
+        """
+      return try Program.run(
+        "/usr/bin/unshare", ["--mount", "--propagation", "private", "/bin/bash", "-c", prologue + script],
+        in: base)
+    }
+
+    @Test(
+      "Flags and lists work without root, and are enforced",
+      .enabled(if: hasTools, "needs fusermount3 and setpriv"))
+    func withoutPrivilege() throws {
+      let result = try inOwnWorld(
+        """
+        as_user '
+        varve mount upper mount
+        echo text > mount/file
+        varve chflags uchg mount/file
+        if echo more 2> /dev/null >> mount/file; then exit 10; fi
+        varve ls -lO mount/file | grep -q uchg
+        varve chflags nouchg mount/file
+        echo more >> mount/file
+        mkdir mount/inner
+        varve chmod +a "everyone allow read,file_inherit,directory_inherit" mount/inner
+        echo child > mount/inner/child
+        varve ls -le mount/inner/child | grep -q "inherited allow"
+        ln -s file mount/link && mkfifo mount/fifo && mv mount/file mount/inner/file
+        if varve chflags -h hidden mount/link 2> /dev/null; then exit 11; fi
+        varve status mount > /dev/null
+        varve umount mount
+        test -e upper/inner/file
+        ' 2>&1
+        """)
+      #expect(result.exit == 0, "\(result.output)")
+    }
+
+    @Test(
+      "Nobody but the mounter enters, root included",
+      .enabled(if: hasTools, "needs fusermount3 and setpriv"))
+    func closedToOthers() throws {
+      let result = try inOwnWorld(
+        """
+        as_user 'varve mount upper mount'
+        if ls mount 2> complaint; then exit 10; fi
+        grep -q 'Permission denied' complaint
+        as_user 'varve umount mount'
+        """)
+      #expect(result.exit == 0, "\(result.output)")
+    }
+  }
+}

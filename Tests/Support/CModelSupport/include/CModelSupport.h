@@ -1,0 +1,18 @@
+// Calls the model test makes and Swift's Glibc does not know: each prefixed `lm_`, each answering a value or a
+// negated errno.
+#ifndef VARVE_CMODELSUPPORT_H
+#define VARVE_CMODELSUPPORT_H
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/// Opens a file of `directory` that has no name.
+long lm_open_unnamed(const char *directory, int flags, uint32_t mode);
+/// Gives an open file a name.
+long lm_link_open(int descriptor, const char *path);
+
+#define LM_NOW -1
+#define LM_OMIT -2
+/// Sets times in seconds, or `LM_NOW` or `LM_OMIT`.
+long lm_set_times(const char *path, int64_t access, int64_t modification);
+#endif
