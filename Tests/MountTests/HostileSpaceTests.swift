@@ -8,27 +8,72 @@ import Testing
 
 extension MountTests {
   @Suite("Shortage under a mount", .timeLimit(.minutes(2))) struct HostileSpaceTests {
-    private static let longList = (0..<120).map { "user:\(5000 + $0) allow read,write,file_inherit" }
+    /// A list that needs a block of its own; ext4 shares blocks between files that have the same.
+    private static func longList(_ first: Int) -> [String] {
+      (0..<120).map { "user:\(first + $0) allow read,write,file_inherit" }
+    }
 
-    @Test("A list that finds no room is refused with ENOSPC, and the old one stays in force")
-    func noSpace() throws {
+    /// A base on an ext4 of 8 MiB, whose files have 4 KiB for all their attributes.
+    private func smallDisk() throws -> String {
       let base = try TemporaryDirectory.make()
-      defer { TemporaryDirectory.remove(base) }
       try Program.shell(
         """
         truncate -s 8M \(base).image
         mkfs.ext4 -q -b 4096 -I 256 -m 0 -O ^has_journal \(base).image
         mount -o loop \(base).image \(base)
         """)
-      defer {
-        umount2(base, CInt(MNT_DETACH))
-        unlink(base + ".image")
+      return base
+    }
+
+    private func removeDisk(_ base: String) {
+      umount2(base, CInt(MNT_DETACH))
+      unlink(base + ".image")
+      TemporaryDirectory.remove(base)
+    }
+
+    @Test("Whichever of the two attributes finds no room, nothing of the list is left")
+    func noRoom() throws {
+      let base = try smallDisk()
+      defer { removeDisk(base) }
+      let volume = try MountedVolume(base: base)
+      defer { umount2(volume.path, CInt(MNT_DETACH)) }
+      var refused = 0
+      for size in stride(from: 3_880, through: 4_040, by: 4) {
+        for inline in [0, 20, 40, 60] {
+          let name = "f\(size)-\(inline)"
+          let path = try volume.file(name, 1001, 2001, 0o644)
+          let below = volume.upper + "/" + name
+          // What fits into the inode, and the rest of the one block.
+          _ = Attribute.set(path, "user.i", [UInt8](repeating: 1, count: inline))
+          _ = Attribute.set(path, "user.filler", [UInt8](repeating: 7, count: size))
+          let before = try Attribute.names(below).get()
+          let list = (0..<4).map { "user:\(5000 + $0) deny read" }
+          let answer = Attribute.set(path, Attribute.list, list.joined(separator: "\n"))
+          if answer == nil {
+            #expect(try Shown(of: path).list == list, "\(name)")
+          } else {
+            refused += 1
+            #expect(answer == .noSpace, "\(name)")
+            #expect(try Shown(of: path).list == [], "\(name)")
+            #expect(try Attribute.names(below).get() == before, "\(name)")
+          }
+          unlink(path)
+        }
       }
+      #expect(refused > 10)
+    }
+
+    @Test("A list that finds no room is refused with ENOSPC, and the old one stays in force")
+    func noSpace() throws {
+      let base = try smallDisk()
+      defer { removeDisk(base) }
       let volume = try MountedVolume(base: base)
       defer { umount2(volume.path, CInt(MNT_DETACH)) }
       let bare = try volume.file("bare", 1001, 2001, 0o644)
       let short = try volume.file("short", 1001, 2001, 0o644, list: ["user:1002 deny read"], flags: "hidden")
-      let parent = try volume.directory("parent", 0, 0, 0o777, list: HostileSpaceTests.longList)
+      // All attributes of a file share one block here.
+      try #require(Attribute.set(short, "user.filler", [UInt8](repeating: 7, count: 3_500)) == nil)
+      let parent = try volume.directory("parent", 0, 0, 0o777, list: HostileSpaceTests.longList(5000))
       // Fill the disk to the last block.
       let filler = open(volume.path + "/filler", O_CREAT | O_WRONLY, 0o600)
       try #require(filler >= 0)
@@ -38,10 +83,11 @@ extension MountTests {
       close(filler)
 
       let before = try [bare, short].map { try Shown(of: $0) }
-      let list = HostileSpaceTests.longList.joined(separator: "\n")
+      let list = HostileSpaceTests.longList(6000).joined(separator: "\n")
+      let large = [UInt8](repeating: 1, count: 900)
       for path in [bare, short] {
         #expect(Attribute.set(path, Attribute.list, list) == .noSpace, "\(path)")
-        #expect(Attribute.set(path, "user.large", [UInt8](repeating: 1, count: 900)) == .noSpace, "\(path)")
+        #expect(Attribute.set(path, "user.large", large) == .noSpace, "\(path)")
       }
       #expect(try [bare, short].map { try Shown(of: $0) } == before)
       #expect(TestUser.bob.run { Calls.open(short, O_RDONLY) } == .accessDenied)
@@ -54,6 +100,7 @@ extension MountTests {
       // A record of flags needs no block; and with room everything goes on.
       #expect(Attribute.set(bare, Attribute.flags, "uchg") == nil)
       #expect(unlink(volume.path + "/filler") == 0)
+      #expect(Attribute.remove(short, "user.filler") == nil)
       #expect(Attribute.set(short, Attribute.list, list) == nil)
       #expect(try Shown(of: short).list.count == 120)
       #expect(TestUser.bob.run { Calls.create(parent + "/new") } == nil)

@@ -163,6 +163,22 @@ struct Crowd: ~Copyable {
   }
 }
 
+/// Two threads that take turns.
+final class Turns: Sendable {
+  private let done = Atomic<Int>(0)
+
+  func finish(_ turn: Int) { done.store(turn, ordering: .releasing) }
+
+  /// Nobody has to wait any longer.
+  func end() { finish(.max) }
+
+  /// Waits until a turn is finished, but not for ever.
+  func await(_ turn: Int) {
+    let deadline = time(nil) + 20
+    while done.load(ordering: .acquiring) < turn, time(nil) < deadline { usleep(1_000) }
+  }
+}
+
 /// Numbers that come again with the same seed.
 struct SeededDice: RandomNumberGenerator {
   private var state: UInt64

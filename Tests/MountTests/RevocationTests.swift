@@ -27,29 +27,43 @@ extension MountTests {
       let gate = try volume.directory("gate", 0, 0, 0o755)
       let inner = try volume.directory("gate/inner", 0, 0, 0o755)
       _ = try volume.file("gate/inner/file", 0, 0, 0o644)
-      let seen: [Errno?] = TestUser.bob.run {
+      let turns = Turns()
+      let seen: Mutex<[Errno?]> = Mutex([])
+      var crowd = Crowd()
+      try crowd.add {
+        defer { turns.end() }
+        TestUser.bob.become(umask: 0)
         let handle = open(inner, O_RDONLY | O_DIRECTORY)
         let file = open(inner + "/file", O_RDONLY)
-        guard handle >= 0, file >= 0, chdir(inner) == 0 else { return [.current] }
+        // A thread of a test user has a working directory of its own.
+        guard handle >= 0, file >= 0, chdir(inner) == 0 else { return }
         defer {
           close(handle)
           close(file)
         }
-        // Root shuts both, while bob stands in the inner one: his thread has a directory of its own.
-        TestUser.root.run { _ = chmod(gate, 0o700) }
-        var letter: UInt8 = 0
-        let afterGate = [
-          Calls.open("file", O_RDONLY), Calls.answer(openat(handle, "file", O_RDONLY)),
-          Calls.answer(read(file, &letter, 1)), Calls.open(inner + "/file", O_RDONLY),
-        ]
-        TestUser.root.run { _ = chmod(inner, 0o700) }
-        return afterGate + [
-          Calls.open("file", O_RDONLY), Calls.answer(openat(handle, "file", O_RDONLY)),
-          Calls.answer(read(file, &letter, 1)), Calls.answer(chdir(".")),
-        ]
+        for turn in 1...2 {
+          turns.finish(turn * 2 - 1)
+          turns.await(turn * 2)
+          var letter: UInt8 = 0
+          let answers = [
+            Calls.open("file", O_RDONLY), Calls.answer(openat(handle, "file", O_RDONLY)),
+            Calls.answer(read(file, &letter, 1)), Calls.open(inner + "/file", O_RDONLY),
+          ]
+          seen.withLock { $0 += answers }
+        }
       }
+      turns.await(1)
+      #expect(chmod(gate, 0o700) == 0)
+      turns.finish(2)
+      turns.await(3)
+      #expect(chmod(gate, 0o755) == 0)
+      #expect(chmod(inner, 0o700) == 0)
+      turns.finish(4)
+      crowd.join()
+      let answers = seen.withLock { $0 }
+      #expect(answers.prefix(4) == [nil, nil, nil, .accessDenied], "the gate is shut behind him")
       #expect(
-        seen == [nil, nil, nil, .accessDenied, .accessDenied, .accessDenied, nil, .accessDenied])
+        answers.dropFirst(4) == [.accessDenied, .accessDenied, nil, .accessDenied], "his own room is shut")
     }
 
     @Test("After a deny of readattr nobody reads remembered attributes", arguments: ["", "cache=exclusive"])
