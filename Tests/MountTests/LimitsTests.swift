@@ -69,7 +69,12 @@ extension MountTests {
       #expect(
         try Text.read("/proc/\(daemon)/limits").contains("1024                 1024                 files"))
       let began = ContinuousClock.now
-      try atOnce(2) { Self.lookUp(below: path, part: $0) }
+      var rounds = 0
+      // Somebody else on the machine may make the kernel drop what it remembers; then it is looked up again.
+      repeat {
+        try atOnce(2) { Self.lookUp(below: path, part: $0) }
+        rounds += 1
+      } while try status(path, "nodes") < 1_000_000 && rounds < 3
       let took = ContinuousClock.now - began
       let (nodes, memory) = (try status(path, "nodes"), try residentMegabytes(daemon))
       print("\(nodes) nodes looked up in \(took): \(memory) MB resident")

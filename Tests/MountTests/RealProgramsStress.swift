@@ -31,7 +31,7 @@ extension MountTests.RealProgramsTests {
       var words = [
         "--reuid=1001", "--regid=2001", "--clear-groups", "timeout", "60", "/usr/bin/stress-ng",
         "--temp-path",
-        volume.path, "--timeout", "6", "--verify", "--hdd-bytes", "16m", "--fallocate-bytes", "16m",
+        volume.path, "--timeout", "4", "--verify", "--hdd-bytes", "16m", "--fallocate-bytes", "16m",
         "--iomix-bytes", "16m", "--readahead-bytes", "16m", "--seek-size", "16m", "--mmap-bytes", "8m",
         "--mmap-file",
         "--revio-bytes", "16m", "--sync-file-bytes", "16m", "--fiemap-bytes", "16m", "--msync-bytes", "8m",
