@@ -107,11 +107,18 @@ struct MetadataStore: Sendable {
     case .store(let list):
       let bytes: [UInt8]
       do { bytes = try AccessListBytes.encode(list) } catch { throw .invalid }
-      record.marks.insert(.accessList)
+      let isFirst = record.marks.insert(.accessList).inserted
       try AttributeName.with(listName) { attribute throws(Errno) in
         try object.setAttribute(attribute, to: bytes)
       }
-      try writeCore(record, to: object)
+      do throws(Errno) {
+        try writeCore(record, to: object)
+      } catch {
+        // Nobody looks at a list that was not announced, but it would keep the room that was missing. If it
+        // cannot be taken away either, the first error is the one to tell.
+        if isFirst { try? remove(listName, from: object) }
+        throw error
+      }
     case .remove:
       record.marks.remove(.accessList)
       try writeCore(record, to: object)
