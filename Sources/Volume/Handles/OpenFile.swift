@@ -15,14 +15,11 @@ final class OpenFile: Sendable {
   let node: Node?
   let content: Content
   let mode: OpenMode
-  /// What was granted at open was the right to append, not to write.
-  let onlyAppends: Bool
 
-  init(node: Node?, content: Content, mode: OpenMode, onlyAppends: Bool = false) {
+  init(node: Node?, content: Content, mode: OpenMode) {
     self.node = node
     self.content = content
     self.mode = mode
-    self.onlyAppends = onlyAppends
   }
 
   /// The backing descriptor, if the content has one.

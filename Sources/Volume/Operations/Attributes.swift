@@ -193,7 +193,7 @@ extension Volume {
     }
     // Decided when the handle was opened; only an append-only flag is asked again.
     guard file.canWrite else { throw .invalid }
-    guard !facts.item.flags.isAppendOnly, !file.onlyAppends else { throw .notPermitted }
+    guard !facts.item.flags.isAppendOnly else { throw .notPermitted }
   }
 
   private func planTimes(

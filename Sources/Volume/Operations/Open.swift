@@ -30,13 +30,7 @@ extension Volume {
       if truncates {
         try emptied(file, facts, mode, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
       }
-      // The mode bits do not tell the two rights apart, only a list does.
-      var unflagged = facts.item
-      unflagged.flags = []
-      let onlyAppends =
-        mode.contains(.append) && mode.contains(.write) && !truncates && unflagged.list != nil
-        && !gate.allows(caller) { $0.truncate(unflagged) }
-      return register(file, node, facts, mode, onlyAppends: onlyAppends)
+      return register(file, node, facts, mode)
     }
   }
 
@@ -69,11 +63,9 @@ extension Volume {
   ///
   /// Called with the node's lock held, or before anybody knows the node.
   func register(
-    _ descriptor: SharedDescriptor, _ node: Node, _ facts: Facts, _ mode: OpenMode,
-    onlyAppends: Bool = false
+    _ descriptor: SharedDescriptor, _ node: Node, _ facts: Facts, _ mode: OpenMode
   ) -> OpenAnswer {
-    let file = OpenFile(
-      node: node, content: .plain(descriptor), mode: mode, onlyAppends: onlyAppends)
+    let file = OpenFile(node: node, content: .plain(descriptor), mode: mode)
     let attachment = node.attachment
     let isAppendOnly = facts.item.flags.isAppendOnly
     attachment.isAppendOnly.store(isAppendOnly, ordering: .releasing)
@@ -84,7 +76,7 @@ extension Volume {
       return state.seenAtOpen == change
     }
     // A writable mapping could overwrite what may only grow; bypassing the cache makes the kernel refuse it.
-    let bypasses = onlyAppends || isAppendOnly && mode.contains(.write)
+    let bypasses = isAppendOnly && mode.contains(.write)
     return OpenAnswer(
       handle: handles.add(file), pages: bypasses ? .bypass : isUnchanged ? .keep : .drop)
   }

@@ -26,12 +26,12 @@ extension Volume {
   package func write(
     _ handle: HandleID, at offset: UInt64, _ bytes: Span<UInt8>, clearsSetID: Bool, for caller: Caller
   ) throws(Errno) -> Int {
-    let (node, descriptor, onlyAppends) = try writable(handle)
+    let (node, descriptor) = try writable(handle)
     let start = try Int64(checking: offset)
     let attachment = node.attachment
     // Shared: a flag that is being set waits for us, or we see it and come back exclusively, so that nobody
     // else moves the end of a file that may only grow.
-    if !onlyAppends, !attachment.isAppendOnly.load(ordering: .acquiring) {
+    if !attachment.isAppendOnly.load(ordering: .acquiring) {
       let written = try locks.holding(.shared(node.stripe)) { () throws(Errno) -> Int? in
         guard !attachment.isAppendOnly.load(ordering: .acquiring) else { return nil }
         return try put(bytes, at: start, into: descriptor, of: node, clearsSetID: clearsSetID)
@@ -39,7 +39,7 @@ extension Volume {
       if let written { return written }
     }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      if onlyAppends || attachment.isAppendOnly.load(ordering: .acquiring) {
+      if attachment.isAppendOnly.load(ordering: .acquiring) {
         guard try descriptor.descriptor.status().size == offset else { throw .notPermitted }
       }
       return try put(bytes, at: start, into: descriptor, of: node, clearsSetID: clearsSetID)
@@ -68,13 +68,13 @@ extension Volume {
     return done
   }
 
-  /// A handle to write through: its node, its descriptor, and whether it may only append.
-  private func writable(_ handle: HandleID) throws(Errno) -> (Node, SharedDescriptor, Bool) {
+  /// A handle to write through, with its node and descriptor.
+  private func writable(_ handle: HandleID) throws(Errno) -> (Node, SharedDescriptor) {
     let file = try handles.file(handle)
     guard file.canWrite, let node = file.node, let descriptor = file.descriptor else {
       throw .badDescriptor
     }
-    return (node, descriptor, file.onlyAppends)
+    return (node, descriptor)
   }
 
   /// The set-id bits and the capability go before the first foreign byte arrives.
@@ -103,11 +103,11 @@ extension Volume {
   package func allocate(
     _ handle: HandleID, _ mode: AllocationMode, offset: UInt64, length: UInt64, for caller: Caller
   ) throws(Errno) {
-    let (node, descriptor, onlyAppends) = try writable(handle)
+    let (node, descriptor) = try writable(handle)
     let start = try Int64(checking: offset)
     let count = try Int64(checking: length)
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      if onlyAppends || node.attachment.isAppendOnly.load(ordering: .acquiring), mode != .keepSize {
+      if node.attachment.isAppendOnly.load(ordering: .acquiring), mode != .keepSize {
         throw .notPermitted
       }
       if caller.user != 0 { try stripBeforeWriting(node, descriptor) }
@@ -130,7 +130,7 @@ extension Volume {
     from source: HandleID, at sourceOffset: UInt64, to target: HandleID, at targetOffset: UInt64,
     length: UInt64, for caller: Caller
   ) throws(Errno) -> UInt64 {
-    let (node, descriptor, onlyAppends) = try writable(target)
+    let (node, descriptor) = try writable(target)
     let file = try handles.file(source)
     guard file.canRead, let origin = file.descriptor else { throw .badDescriptor }
     let from = try Int64(checking: sourceOffset)
@@ -138,7 +138,7 @@ extension Volume {
     // Bounded, so that one request does not keep a worker for minutes; the caller asks again.
     let count = Int(min(length, 64 << 20))
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      if onlyAppends || node.attachment.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
+      if node.attachment.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
       if caller.user != 0 { try stripBeforeWriting(node, descriptor) }
       let copied = try origin.descriptor.copyRange(
         from: from, to: descriptor.descriptor, at: to, length: count)
