@@ -14,10 +14,28 @@ package enum Log {
     speaksToSystem.store(true, ordering: .releasing)
   }
 
-  /// Damage found on disk; always said.
+  /// Damage found on disk.
+  ///
+  /// Anybody can make the daemon find it again and again, so only so many lines are said in a minute.
   static func damage(_ text: @autoclosure () -> String) {
-    write(priority: 3, text())
+    let now = Clock.monotonicNanoseconds
+    let mayBeSaid = spoken.withLock { spoken in
+      if now &- spoken.since > 60_000_000_000 { spoken = Spoken(since: now, lines: 0) }
+      spoken.lines += 1
+      return spoken.lines <= Spoken.most
+    }
+    if mayBeSaid { write(priority: 3, text()) }
   }
+
+  /// The lines about damage in the present minute.
+  private struct Spoken {
+    static let most = 20
+
+    var since: UInt64
+    var lines: Int
+  }
+
+  private static let spoken = Mutex(Spoken(since: 0, lines: 0))
 
   package static func error(_ text: @autoclosure () -> String) {
     write(priority: 3, text())

@@ -14,7 +14,7 @@ package final class Volume: Sendable {
   package let options: VolumeOptions
   let root: Node
   let nodes = NodeTable()
-  let handles = HandleTable()
+  let handles: HandleTable
   let locks: StripedLocks
   let resolver: Resolver
   let pins: Pins
@@ -49,7 +49,9 @@ package final class Volume: Sendable {
     locks = try StripedLocks()
     root = Node(
       id: Volume.rootNode, identity: ObjectIdentity(status), kind: .directory, parent: nil, name: [])
+    // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
+    handles = HandleTable(limit: budget * 11 / 20)
     resolver = Resolver(
       root: root, rootDescriptor: rootDescriptor,
       directories: DirectoryCache(capacity: min(4096, budget / 4)))

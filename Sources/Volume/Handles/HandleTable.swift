@@ -23,6 +23,16 @@ final class HandleTable: Sendable {
   }
 
   private let contents = Mutex(Contents())
+  private let limit: Int
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Refuses one more open file before it costs the descriptors that everybody else's requests need.
+  func requireRoom() throws(Errno) {
+    guard count < limit else { throw .fileTableFull }
+  }
 
   func add(_ file: OpenFile) -> HandleID { add(.file(file)) }
 

@@ -108,8 +108,10 @@ extension Volume {
 
   private func stripPrivilege(_ facts: Facts, into plan: inout Plan) {
     guard facts.status.kind == .regular else { return }
-    let stripped = facts.item.mode.afterForeignWrite
-    if stripped != facts.item.mode { plan.mode = stripped.bits }
+    // A mode that is set in the same request is stripped as well.
+    let mode = plan.mode.map { Mode($0) } ?? facts.item.mode
+    let stripped = mode.afterForeignWrite
+    if stripped != mode { plan.mode = stripped.bits }
     plan.dropsCapability = true
   }
 

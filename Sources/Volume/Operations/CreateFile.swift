@@ -9,6 +9,7 @@ extension Volume {
     _ name: borrowing FileName, in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
     let parent = try node(parentID)
+    try handles.requireRoom()
     do throws(Errno) {
       return try createNew(name, in: parent, mode: mode, flags: flags, for: caller)
     } catch .exists {
@@ -75,6 +76,7 @@ extension Volume {
     in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
     let parent = try node(parentID)
+    try handles.requireRoom()
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
       let birth = try birth(of: .regular, mode: mode, in: above, for: caller)

@@ -9,6 +9,7 @@ extension Volume {
     if nodeID == Reserved.directoryNode { throw .accessDenied }
     let node = try node(nodeID)
     guard node.isDirectory else { throw .notDirectory }
+    try handles.requireRoom()
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try directoryFacts(node)
       try gate.require(caller) { $0.list(facts.item) }

@@ -11,6 +11,7 @@ extension Volume {
     if let answer = try reservedOpen(nodeID, mode) { return answer }
     let node = try node(nodeID)
     guard node.kind == .regular else { throw node.isDirectory ? .isDirectory : .noDevice }
+    try handles.requireRoom()
     let truncates = mode.contains(.truncate)
     let lock: LockRequest = truncates ? .exclusive(node.stripe) : .shared(node.stripe)
     return try locks.holding(lock) { () throws(Errno) in
