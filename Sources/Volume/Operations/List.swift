@@ -100,11 +100,7 @@ extension Volume {
       else { return nil }
       let node = nodes.refer(
         to: ObjectIdentity(status), kind: status.kind, name: name, in: directory.node)
-      var entry = entry(node, facts, in: above, for: caller)
-      // The kernel dates listed names by the epoch in which it reads the answer, not by that of its question:
-      // names of an answer under way outlive an expiry. For a second at most.
-      if entry.nameValidity == .unlimited { entry.nameValidity = .seconds(1) }
-      return entry
+      return entry(node, facts, in: above, for: caller)
     }
   }
 
