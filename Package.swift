@@ -95,16 +95,18 @@ let package = Package(
       ["TextForms", "Verbs", "Decisions", "FUSEDoor", "LayeredVolume", "LinuxFiles", "LinuxPrograms"]),
 
     // Tests: one target per engine, milliseconds each.
-    tests("AccessListFormTests", ["AccessControl"]),
+    tests("AccessListFormTests", ["Randomness", "AccessControl"]),
     tests("FlagRulesTests", ["FlagRules", "AccessControl"]),
-    tests("RecordFormatTests", ["RecordFormat", "AccessControl", "FlagRules"]),
+    tests("RecordFormatTests", ["Randomness", "RecordFormat", "AccessControl", "FlagRules"]),
     support("VectorFixture", "Vectors"),
+    support("Randomness", "Randomness", ["AccessControl"]),
     tests(
-      "DecisionTests", ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
-    tests("DoorTests", ["FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE"]),
+      "DecisionTests",
+      ["Randomness", "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
+    tests("DoorTests", ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE"]),
 
     tests("LinuxFilesTests", ["LinuxFiles"]),
-    tests("LayeredVolumeTests", ["LayeredVolume", "LinuxFiles", "AccessControl"]),
+    tests("LayeredVolumeTests", ["Randomness", "LayeredVolume", "LinuxFiles", "AccessControl"]),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
     tests(
@@ -118,6 +120,7 @@ let package = Package(
     tests(
       "ModelTests",
       [
+        "Randomness",
         "MountSupport", "CMountSupport", "CModelSupport", "LinuxFiles", "AccessControl", "FlagRules",
         "DirectoryModes", "Decisions",
       ]),

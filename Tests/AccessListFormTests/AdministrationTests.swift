@@ -1,6 +1,7 @@
 // Propagation and its relatives, with the figures of the administrator's guide.
 
 import AccessControl
+import Randomness
 import Testing
 
 /// A small tree of lists that propagation walks.
@@ -199,7 +200,7 @@ struct Tree {
 
   @Test("Propagation is idempotent and leaves explicit entries alone", arguments: [61, 62] as [UInt64])
   func idempotent(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     func list() -> AccessList? {
       if Int.random(in: 0..<4, using: &generator) == 0 { return nil }
       return AccessList(
@@ -226,7 +227,7 @@ struct Tree {
 
   @Test("The second level gets what the first got, less what was limited", arguments: [63] as [UInt64])
   func secondLevel(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for round in 0..<500 {
       let parent = AccessList(
         (0..<Int.random(in: 0...6, using: &generator)).map { _ in

@@ -1,6 +1,7 @@
 // The forms of chmod that change a list.
 
 import AccessControl
+import Randomness
 import Testing
 
 @Suite("Editing a list") struct EditingTests {
@@ -162,7 +163,7 @@ import Testing
 
   @Test("Adding keeps a canonical list canonical, whatever is added", arguments: [41] as [UInt64])
   func addingKeepsOrder(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for round in 0..<200 {
       var list: AccessList?
       for _ in 0..<12 {
@@ -206,7 +207,7 @@ import Testing
 
   @Test("Sorting gives a canonical list of the same entries", arguments: [51] as [UInt64])
   func sortsAnything(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for _ in 0..<500 {
       let list = AccessList(
         (0..<Int.random(in: 0...10, using: &generator)).map { _ in

@@ -1,6 +1,7 @@
 // Whole lists, and the way from print to read and back.
 
 import AccessControl
+import Randomness
 import Testing
 
 @Suite("Printing and reading lists") struct ListTextTests {
@@ -171,7 +172,7 @@ import Testing
 
   @Test("Random lists survive print and read", arguments: [1, 2] as [UInt64])
   func roundTrips(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for round in 0..<100 {
       let list = AccessList(
         (0..<Int.random(in: 0...8, using: &generator)).map { _ in
@@ -200,7 +201,7 @@ import Testing
 
   @Test("A listing on a directory keeps all that a list of macOS can hold", arguments: [7] as [UInt64])
   func listingKeepsRights(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for round in 0..<100 {
       let list = AccessList([
         .random(
@@ -217,7 +218,7 @@ import Testing
   @Test("No text stops the reader", arguments: [11] as [UInt64]) func fuzz(seed: UInt64) {
     let sound = Array(
       "!#acl 1 no_inherit,0x3\n 0: user:ann smith:inherited allow read,list\n# x\ngroup:12 deny full\n".utf8)
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for length in 0...sound.count {
       _ = try? AccessListText.readList(bytes: Array(sound[..<length]), names: .testing)
     }

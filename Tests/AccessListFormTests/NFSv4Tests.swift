@@ -1,6 +1,7 @@
 // `system.nfs4_acl`: bytes as seen on the wire, names, modes, and everything that is refused.
 
 import AccessControl
+import Randomness
 import Testing
 
 /// Bytes of an NFSv4 list, built by hand.
@@ -269,7 +270,7 @@ enum Wire {
   @Test("Random lists survive both views", arguments: [71, 72] as [UInt64]) func roundTrips(
     seed: UInt64
   ) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for round in 0..<300 {
       let entries: [AccessEntry] = (0..<Int.random(in: 0...8, using: &generator)).map { _ in
         .random(

@@ -4,6 +4,7 @@ import AccessControl
 import Decisions
 import DirectoryModes
 import FlagRules
+import Randomness
 import Testing
 
 @Suite("Properties") struct PropertyTests {

@@ -4,6 +4,7 @@ import AccessControl
 import Decisions
 import DirectoryModes
 import FlagRules
+import Randomness
 import Testing
 
 @Suite("Reasons are true") struct TruthTests {

@@ -3,6 +3,7 @@
 import CFUSE
 import LayeredVolume
 import LinuxFiles
+import Randomness
 import Testing
 
 @testable import FUSEDoor
@@ -120,7 +121,7 @@ import Testing
 
   @Test("Random bytes, mostly with honest headers, never trap") func noise() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     let scratch = try Scratch()
     let kernel = Kernel(try scratch.volume())
     let uniqueNumber: UInt64 = 9

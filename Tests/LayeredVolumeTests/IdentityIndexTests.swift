@@ -1,23 +1,7 @@
+import Randomness
 import Testing
 
 @testable import LayeredVolume
-
-/// A small generator with a seed, so that a failure can be repeated.
-struct Dice: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
 
 @Suite("The index of identities") struct IdentityIndexTests {
   @Test("Whatever is put in and taken out, it finds what a dictionary finds", arguments: [1, 2, 3, 4])

@@ -1,4 +1,5 @@
 import LinuxFiles
+import Randomness
 import Testing
 
 @testable import LayeredVolume

@@ -6,6 +6,7 @@ import Decisions
 import FlagRules
 import LinuxFiles
 import MountSupport
+import Randomness
 
 struct Generator {
   static let names = ["a", "b", "c", "d", "e"]

@@ -4,6 +4,7 @@ import Decisions
 import Glibc
 import LinuxFiles
 import MountSupport
+import Randomness
 
 /// How a volume is mounted and which rules follow from that.
 struct Setting: Sendable, CustomStringConvertible {

@@ -1,6 +1,7 @@
 // The stored form of lists: golden bytes, round trips, and every way a list can be wrong.
 
 import AccessControl
+import Randomness
 import RecordFormat
 import Testing
 
@@ -116,7 +117,7 @@ import Testing
   }
 
   @Test("Random lists survive", arguments: [31, 32] as [UInt64]) func roundTrips(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for round in 0..<500 {
       let list = AccessList(
         (0..<Int.random(in: 0...20, using: &generator)).map { _ in

@@ -1,6 +1,7 @@
 // The core record: golden bytes, round trips, and every way a record can be wrong.
 
 import FlagRules
+import Randomness
 import RecordFormat
 import Testing
 
@@ -99,7 +100,7 @@ import Testing
   }
 
   @Test("Random records survive", arguments: [21, 22] as [UInt64]) func roundTrips(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for round in 0..<2_000 {
       let record = CoreRecord.random(using: &generator)
       let bytes = record.encoded()
@@ -178,7 +179,7 @@ import Testing
 
   @Test("Random bytes behind a good header do not stop the reader", arguments: [23] as [UInt64])
   func randomBytes(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Dice(seed: seed)
     for _ in 0..<5_000 {
       var noise = (0..<Int.random(in: 0...80, using: &generator)).map { _ in
         UInt8.random(in: 0...255, using: &generator)
@@ -194,7 +195,7 @@ import Testing
 }
 
 extension CoreRecord {
-  static func random(using generator: inout SeededGenerator) -> CoreRecord {
+  static func random(using generator: inout Dice) -> CoreRecord {
     func number<Number: FixedWidthInteger>(_ type: Number.Type) -> Number {
       Number.random(in: .min ... .max, using: &generator)
     }
