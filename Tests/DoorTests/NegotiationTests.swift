@@ -144,9 +144,11 @@ import Testing
     options.ignoresDevices = true
     options.forbidsExecution = true
     options.keepsAccessTimes = true
+    options.isSynchronous = true
+    options.isSynchronousForNames = true
     #expect(
       options.words(isPrivileged: true)
-        == "fsname=a\\,b\\\\c,subtype=varve,ro,allow_other,nosuid,nodev,noexec,noatime")
+        == "fsname=a\\,b\\\\c,subtype=varve,ro,allow_other,nosuid,nodev,noexec,noatime,sync,dirsync")
   }
 
   @Test("A mount point that is none is said in a sentence, with mount's exit code") func mountPoints() throws

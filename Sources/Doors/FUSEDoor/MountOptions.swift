@@ -28,6 +28,9 @@ package struct MountOptions: Equatable, Sendable {
   package var ignoresDevices = false
   package var forbidsExecution = false
   package var keepsAccessTimes = false
+  /// Every write waits for the disk (`sync`), or every change of names does (`dirsync`).
+  package var isSynchronous = false
+  package var isSynchronousForNames = false
   /// A queue of the device for each worker.
   package var clonesDevice = false
 
@@ -48,6 +51,8 @@ package struct MountOptions: Equatable, Sendable {
     if ignoresDevices { words.append("nodev") } else if isPrivileged { words.append("dev") }
     if forbidsExecution { words.append("noexec") }
     if keepsAccessTimes { words.append("noatime") }
+    if isSynchronous { words.append("sync") }
+    if isSynchronousForNames { words.append("dirsync") }
     return words.joined(separator: ",")
   }
 

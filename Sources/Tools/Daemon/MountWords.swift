@@ -16,16 +16,15 @@ struct MountWords {
 
   /// Words of mount(8) that say nothing to a daemon.
   private static let silent: Set<String> = [
-    "rw", "async", "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail",
+    "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail",
     "_netdev", "comment", "atime", "relatime", "norelatime", "strictatime", "nostrictatime", "lazytime",
     "nolazytime", "diratime", "nodiratime", "silent", "loud", "iversion", "noiversion", "mand", "nomand",
-    "sync", "dirsync", "acl", "workdir",
+    "acl", "workdir",
   ]
 
   /// Options of the mount contract that this version cannot honour.
   ///
-  /// Ignoring one could expose data or lose it,
-  /// so each is an error.
+  /// Ignoring one could expose data or lose it, so each is an error.
   private static let planned: Set<String> = [
     "lower", "lowerdir", "view", "lang", "keyfile", "interop", "audit",
   ]
@@ -69,6 +68,9 @@ struct MountWords {
     case "exec": volume.rules.forbidsExecution = false
     case "noexec": volume.rules.forbidsExecution = true
     case "noatime": kernel.keepsAccessTimes = true
+    case "async": (kernel.isSynchronous, kernel.isSynchronousForNames) = (false, false)
+    case "sync": kernel.isSynchronous = true
+    case "dirsync": kernel.isSynchronousForNames = true
     case "allow_other": kernel.allowsOthers = true
     case "noallow_other": kernel.allowsOthers = false
     case "foreground": isForeground = true

@@ -136,8 +136,7 @@ extension Volume {
 
   /// The names, each with a NUL behind it.
   ///
-  /// Doors are not listed: whoever copies what is listed must not trip
-  /// over them.
+  /// Doors are not listed: whoever copies what is listed must not trip over them.
   package func listExtendedAttributes(of nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {
     guard !Reserved.contains(nodeID) else { return [] }
     let node = try node(nodeID)

@@ -85,8 +85,7 @@ extension Volume {
 
   /// What a lookup of a listed name would answer; `nil`, and so a plain name, where that fails.
   ///
-  /// A name that
-  /// vanished meanwhile or cannot be read right now must not be missing from the listing.
+  /// A name that vanished meanwhile or cannot be read right now must not be missing from the listing.
   private func child(
     _ listed: DirectoryEntry, _ page: borrowing EntryBuffer, of directory: OpenDirectory, _ above: Facts,
     for caller: Caller

@@ -50,8 +50,7 @@ extension Volume {
 
   /// The flags of the backing descriptor.
   ///
-  /// Never O_APPEND: write-back of a shared mapping would append its
-  /// pages at the end of the file.
+  /// Never O_APPEND: write-back of a shared mapping would append its pages at the end of the file.
   private func backingFlags(_ mode: OpenMode) -> OpenFlags {
     var flags: OpenFlags =
       mode.contains(.write) ? (mode.contains(.read) ? .readWrite : .writeOnly) : .readOnly
