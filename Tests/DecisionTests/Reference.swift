@@ -138,7 +138,7 @@ struct Reference {
     .checkImmutable,
   ]
 
-  // Who is it (2.3, 7.5 and product.md 4 and 7). `nil` is "cannot be known".
+  // Who is it. `nil` is "cannot be known".
 
   func isMember(_ group: UInt32) -> Bool? {
     if group == gid { return true }
@@ -291,7 +291,7 @@ struct Reference {
     // 7. and 8. The error is the one exec(2) and access(2) report (5.6, C12).
     let isHopeless = rest.contains(.execute) && thing.kind == "file" && thing.mode & 0o111 == 0
     if isSuper { return isHopeless ? .EACCES : .ok }
-    // Denied where it cannot be found out (product.md 7): an administrator could not run it.
+    // Denied where it cannot be found out: an administrator could not run it.
     if isHopeless, mayBeSuperuser(thing) { return .EACCES }
     // 9. and 10.
     guard let parent else { return simple(thing, rest) }

@@ -125,7 +125,7 @@ extension Reference {
     }
   }
 
-  /// Section 6.3, with product.md 4 for the administrators and for sunlnk.
+  /// Section 6.3, with the rules for administrators and for sunlnk.
   func chflags(_ thing: Thing, from old: UInt32, to new: UInt32) -> Outcome {
     readOnlyFirst {
       var changed = (old ^ new) & ~0xC000_0000

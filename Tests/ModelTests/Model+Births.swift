@@ -1,4 +1,4 @@
-// What a new object is born with (authorization.md 7.1, 7.4, 7.5 and 8.1), and what a write takes away (7.2).
+// What a new object is born with, and what a write takes away.
 
 import AccessControl
 import Decisions

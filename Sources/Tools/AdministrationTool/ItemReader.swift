@@ -156,7 +156,11 @@ struct ItemReader {
     let names: [[UInt8]]
     do throws(Errno) {
       names = try place.descriptor.attributeNames().copies
-    } catch .unsupported {
+    } catch {
+      // Who may not read them is told so only where he asked for them; the mark `@` is no such question.
+      guard error == .unsupported || (error == .accessDenied && !options.has(.attributes)) else {
+        throw error
+      }
       return []
     }
     var attributes: [ListedItem.Attribute] = []

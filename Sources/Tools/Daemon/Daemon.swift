@@ -48,8 +48,12 @@ enum Daemon {
     let volume = try Volume(upper: words.upper, options: words.volume, groupNesting: nesting)
     let session = try Session(volume: volume, mountPoint: arguments.mountPoint, options: words.kernel)
     _ = try PlainThread(name: "signals") {
+      var isAskedAgain = false
       while true {
         StopSignals.wait()
+        // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
+        if isAskedAgain { ThisProgram.exit(0) }
+        isAskedAgain = true
         // Nothing is lost either way: what was acknowledged is in the backing files.
         do throws(Errno) { try session.requestUnmount() } catch { try? session.requestUnmount(lazily: true) }
       }

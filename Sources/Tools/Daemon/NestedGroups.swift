@@ -29,6 +29,9 @@ enum NestedGroups {
       let words = line.prefix { $0 != "#" }
         .split(whereSeparator: { $0 == ":" || $0 == "," || $0 == " " || $0 == "\t" }).map(String.init)
       guard let name = words.first else { continue }
+      guard line.contains(":") else {
+        throw ArgumentFailure("\(path), line \(index + 1): ':' is missing after '\(name)'")
+      }
       func resolved(_ name: String) throws(ArgumentFailure) -> UInt32 {
         guard let number = number(name) else {
           throw ArgumentFailure("\(path), line \(index + 1): there is no group '\(name)'")

@@ -100,6 +100,32 @@ struct MetadataStore: Sendable {
   /// anything has changed.
   func write(_ record: CoreRecord, list: ListUpdate, to object: borrowing Descriptor) throws(Errno) {
     try records.announce()
+    do throws(Errno) {
+      try writeParts(record, list: list, to: object)
+    } catch {
+      guard namespace == .user, error == .accessDenied else { throw error }
+      try writeMadeWritable(record, list: list, to: object)
+    }
+  }
+
+  /// Writes a record to an object that the daemon owns and may not write.
+  ///
+  /// Without privilege `user.` attributes can be set only by those who may write the object itself. The daemon
+  /// owns it, so it can let itself in; a crash in between leaves the owner a bit more.
+  private func writeMadeWritable(
+    _ record: CoreRecord, list: ListUpdate, to object: borrowing Descriptor
+  ) throws(Errno) {
+    let mode = try object.status().mode
+    try object.changeMode(mode | 0o600)
+    var failure: Errno?
+    do throws(Errno) { try writeParts(record, list: list, to: object) } catch { failure = error }
+    try object.changeMode(mode)
+    if let failure { throw failure }
+  }
+
+  private func writeParts(
+    _ record: CoreRecord, list: ListUpdate, to object: borrowing Descriptor
+  ) throws(Errno) {
     var record = record
     switch list {
     case .keep:

@@ -242,7 +242,9 @@ extension Volume {
       try anchor.descriptor.changeOwner(user: owner.user, group: owner.group)
     }
     // The kernel below has its own rule for set-id bits at chown; ours is the last word.
-    if let mode = plan.mode { try anchor.descriptor.changeMode(mode) }
+    if let mode = plan.mode {
+      try anchor.descriptor.changeMode(keepingRecordsReadable(Mode(mode), of: facts.status.kind).bits)
+    }
     if plan.dropsCapability { try dropCapability(of: anchor.descriptor) }
     if let size = plan.size { try truncate(anchor, to: size, isOpen: isOpen) }
     if plan.access != .omit || plan.modification != .omit {

@@ -39,9 +39,10 @@ extension Volume {
     if NewItem.dependsOnGroups(requested: requested, by: subject, in: place) {
       subject = gate.informed(subject, caller)
     }
-    let item = NewItem(
+    var item = NewItem(
       requested: requested, isDirectory: isDirectory, by: subject, in: place,
       keepsCallerGroup: options.rules.ignoresOwnership)
+    item.mode = keepingRecordsReadable(item.mode, of: kind)
     var record = CoreRecord()
     record.flags = parent.item.flags.intersection(.fromParent)
     let list = try inheritedList(for: kind, from: parent)
@@ -50,6 +51,13 @@ extension Volume {
       inheritsBelow
       && (item.group != parent.status.group || (isDirectory && !item.mode.hasSetGroup))
     return Birth(kind: kind, item: item, record: record, list: list, needsCorrection: needsCorrection)
+  }
+
+  /// A mode that leaves the records within the reach of a daemon without privilege: `user.` attributes can be
+  /// read only by those who may read the file itself.
+  func keepingRecordsReadable(_ mode: Mode, of kind: FileKind) -> Mode {
+    guard !isPrivileged, kind == .regular || kind == .directory else { return mode }
+    return Mode(mode.bits | (kind == .directory ? 0o500 : 0o400))
   }
 
   private func inheritedList(for kind: FileKind, from parent: Facts) throws(Errno) -> AccessList? {
@@ -138,7 +146,12 @@ extension Volume {
       do throws(Errno) {
         let object = try workshop.descriptor.openPath(temporary)
         try complete(object, as: birth)
+        // A directory that moves has its `..` rewritten, for which Linux wants it writable. So whoever has no
+        // privilege narrows it afterwards; until then nobody but its owner may do more.
+        let narrowsLater = !isPrivileged && birth.kind == .directory && birth.item.mode.bits & 0o200 == 0
+        if narrowsLater { try object.changeMode(birth.item.mode.bits | 0o200) }
         try publish(workshop.descriptor, temporary)
+        if narrowsLater { try object.changeMode(birth.item.mode.bits) }
       } catch {
         Workshop.discard(temporary, isDirectory: birth.kind == .directory, in: workshop.descriptor)
         throw error
@@ -151,10 +164,11 @@ extension Volume {
     if isPrivileged {
       try object.changeOwner(user: birth.item.user, group: birth.item.group)
     }
-    if birth.kind != .symbolicLink { try object.changeMode(birth.item.mode.bits) }
+    // The mode comes last: without privilege a record cannot be written to what its owner may not write.
     if birth.list != nil || !birth.record.isVoid {
       try store.write(birth.record, list: birth.list.map { .store($0) } ?? .keep, to: object)
     }
+    if birth.kind != .symbolicLink { try object.changeMode(birth.item.mode.bits) }
   }
 
   /// Runs a creation so that the backing file system makes the caller the owner at once.
