@@ -4,7 +4,7 @@
 // what are its bytes (Handles). Each question has its folder.
 
 import AccessControl
-import LinuxFiles
+package import LinuxFiles
 import Synchronization
 
 /// A mounted volume.
@@ -67,15 +67,20 @@ package final class Volume: Sendable {
   }
 
   /// Refuses an upper directory that is itself on a volume of ours, where our records are hidden.
-  private static func requireForeign(_ root: SharedDescriptor, path: String) throws {
-    let door = try AttributeName("system.varve.flags")
-    let answers: Bool
-    do throws(Errno) {
-      answers = try root.descriptor.attribute(door) != nil
-    } catch {
-      answers = false
+  private static func requireForeign(_ root: SharedDescriptor, path: String) throws(VolumeFailure) {
+    guard !isOnVolume(root.descriptor) else {
+      throw VolumeFailure("'\(path)' is on a Varve volume already")
     }
-    guard !answers else { throw VolumeFailure("'\(path)' is on a Varve volume already") }
+  }
+
+  /// Whether a directory is on a mounted volume of ours: nothing else answers at our doors.
+  package static func isOnVolume(_ directory: borrowing Descriptor) -> Bool {
+    do throws(Errno) {
+      let door = try AttributeName("system.varve.flags")
+      return try directory.attribute(door) != nil
+    } catch {
+      return false
+    }
   }
 
   // MARK: The way back to the kernel

@@ -35,6 +35,18 @@ extension MountTests {
       #expect(above.output.contains("inside the mount point"))
     }
 
+    @Test("A mount point that shows a volume already is refused, and that volume stays") func taken() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let other = volume.base + "/other"
+      #expect(Glibc.mkdir(other, 0o755) == 0)
+      let refused = try mount(other, volume.path)
+      #expect(refused.exit == 32)
+      #expect(refused.output.contains("unmount that one first"))
+      try Program.shell("echo text > file", in: volume.path)
+      #expect(try Text.read(volume.upper + "/file") == "text\n")
+    }
+
     @Test("A directory on a Varve volume cannot be an upper directory") func onItself() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

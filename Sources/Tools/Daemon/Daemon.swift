@@ -46,6 +46,7 @@ enum Daemon {
     StopSignals.block()
     try Overlap.refuse(upper: words.upper, mountPoint: arguments.mountPoint)
     let volume = try Volume(upper: words.upper, options: words.volume, groupNesting: nesting)
+    try Overlap.refuseTaken(mountPoint: arguments.mountPoint)
     let session = try Session(volume: volume, mountPoint: arguments.mountPoint, options: words.kernel)
     _ = try PlainThread(name: "signals") {
       var isAskedAgain = false

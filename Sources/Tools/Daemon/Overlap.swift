@@ -1,5 +1,7 @@
 // A mount inside its own upper directory would make the daemon wait for itself.
 
+import FUSEDoor
+import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 
@@ -14,6 +16,20 @@ enum Overlap {
     }
     if isBelow(upper, mountPoint) {
       throw ArgumentFailure("the upper directory is inside the mount point")
+    }
+  }
+
+  /// Refuses a mount point that shows a volume already, which would be hidden, or lies on one.
+  static func refuseTaken(mountPoint: String) throws(MountFailure) {
+    let isTaken: Bool
+    do throws(Errno) {
+      isTaken = Volume.isOnVolume(try Descriptor.open(path: mountPoint, [.readOnly, .directory]))
+    } catch {
+      // Whatever is wrong with it is said when it is mounted on.
+      return
+    }
+    guard !isTaken else {
+      throw MountFailure("'\(mountPoint)' is on a Varve volume already; unmount that one first")
     }
   }
 
