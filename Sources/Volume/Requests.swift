@@ -110,7 +110,6 @@ package struct OpenMode: OptionSet, Hashable, Sendable {
   package static let exclusive = OpenMode(rawValue: 1 << 5)
   package static let synchronous = OpenMode(rawValue: 1 << 6)
   package static let dataSynchronous = OpenMode(rawValue: 1 << 7)
-  package static let direct = OpenMode(rawValue: 1 << 8)
   package static let noAccessTime = OpenMode(rawValue: 1 << 9)
   /// With `truncate`: the kernel asks for the set-id bits to be cleared.
   package static let clearsSetID = OpenMode(rawValue: 1 << 10)

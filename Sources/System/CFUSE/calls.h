@@ -49,7 +49,6 @@ static inline void lv_fuse_set_error(int number) { errno = number; }
 
 // Bits of open(2) that differ between processors and stand behind _GNU_SOURCE; __FMODE_EXEC is the
 // kernel's own: the file is opened to be run.
-static const uint32_t lv_open_direct = __O_DIRECT;
 static const uint32_t lv_open_no_access_time = __O_NOATIME;
 static const uint32_t lv_open_execute = 0x20;
 

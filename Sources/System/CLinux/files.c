@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 
 _Static_assert(LV_O_PATH == O_PATH, "O_PATH");
+_Static_assert(LV_O_NOATIME == O_NOATIME, "O_NOATIME");
 _Static_assert((LV_O_TMPFILE_BIT | O_DIRECTORY) == O_TMPFILE, "O_TMPFILE");
 _Static_assert(LV_AT_EMPTY_PATH == AT_EMPTY_PATH, "AT_EMPTY_PATH");
 _Static_assert(LV_AT_SYMLINK_NOFOLLOW == AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW");

@@ -19,6 +19,8 @@ package struct OpenFlags: OptionSet, Sendable, Hashable {
   package static let nonBlocking = OpenFlags(rawValue: O_NONBLOCK)
   package static let directory = OpenFlags(rawValue: O_DIRECTORY)
   package static let synchronous = OpenFlags(rawValue: O_SYNC)
+  /// Reading leaves the access time alone; the owner's or root's to ask for.
+  package static let noAccessTime = OpenFlags(rawValue: LV_O_NOATIME)
   package static let dataSynchronous = OpenFlags(rawValue: O_DSYNC)
   /// Only a place in the tree: no reading or writing, no permission needed on the object itself.
   package static let path = OpenFlags(rawValue: LV_O_PATH)

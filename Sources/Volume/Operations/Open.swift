@@ -56,6 +56,8 @@ extension Volume {
       mode.contains(.write) ? (mode.contains(.read) ? .readWrite : .writeOnly) : .readOnly
     if mode.contains(.synchronous) { flags.insert(.synchronous) }
     if mode.contains(.dataSynchronous) { flags.insert(.dataSynchronous) }
+    // The kernel has asked whether the caller owns the file. Without privilege the daemon may not own it.
+    if mode.contains(.noAccessTime), isPrivileged { flags.insert(.noAccessTime) }
     return flags
   }
 

@@ -36,7 +36,6 @@ extension OpenMode {
     insert(.truncate, if: flags, has: UInt32(O_TRUNC))
     insert(.exclusive, if: flags, has: UInt32(O_EXCL))
     insert(.execute, if: flags, has: lv_open_execute)
-    insert(.direct, if: flags, has: lv_open_direct)
     insert(.noAccessTime, if: flags, has: lv_open_no_access_time)
     // O_SYNC contains the bit of O_DSYNC.
     insert(.synchronous, if: flags, has: UInt32(O_SYNC))

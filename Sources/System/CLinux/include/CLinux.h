@@ -15,6 +15,7 @@
 
 // GNU values that the Swift view of <fcntl.h> lacks. The .c files assert each against its header.
 #define LV_O_PATH 010000000
+#define LV_O_NOATIME 01000000
 #define LV_O_TMPFILE_BIT 020000000
 #define LV_AT_EMPTY_PATH 0x1000
 #define LV_AT_SYMLINK_NOFOLLOW 0x100
