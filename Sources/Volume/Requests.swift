@@ -77,20 +77,10 @@ package struct AttributeAnswer: Hashable, Sendable {
   package var validity: Validity
 }
 
-/// An open file or directory.
+/// An open file.
 package struct OpenAnswer: Hashable, Sendable {
-  /// What the kernel may do with the pages it has.
-  package enum Pages: Hashable, Sendable {
-    /// The content is what it was at the last open.
-    case keep
-    /// Read again.
-    case drop
-    /// Keep none: every read and write comes here, and writable shared mappings are refused.
-    case bypass
-  }
-
   package var handle: HandleID
-  package var pages: Pages
+  package var route: Route
 }
 
 /// How a file is to be opened, in the words of open(2).
@@ -113,6 +103,8 @@ package struct OpenMode: OptionSet, Hashable, Sendable {
   package static let noAccessTime = OpenMode(rawValue: 1 << 9)
   /// With `truncate`: the kernel asks for the set-id bits to be cleared.
   package static let clearsSetID = OpenMode(rawValue: 1 << 10)
+  /// O_DIRECT.
+  package static let unbuffered = OpenMode(rawValue: 1 << 11)
 }
 
 /// A change of attributes; absent parts stay.
@@ -152,8 +144,8 @@ package struct ListedName: Sendable {
 
 /// The way back to the kernel, given by the door once the connection stands.
 ///
-/// Both calls are made before the answer to the change that needs them, from inside a request and with the
-/// volume's locks held, so they must not wait for another request.
+/// All calls are made from inside a request and with the volume's locks held, the first two before the answer to
+/// the change that needs them, so they must not wait for another request.
 package struct KernelLink: Sendable {
   /// Whether `expireNames` works.
   ///
@@ -163,17 +155,29 @@ package struct KernelLink: Sendable {
   package var expireNames: @Sendable () -> Void
   /// Makes the remembered attributes of a node stale.
   package var expireAttributes: @Sendable (NodeID) -> Void
+  /// Hands a file to the kernel, which then reads and writes it without asking; `nil` if it will not.
+  package var openBacking: @Sendable (borrowing Descriptor) -> BackingID?
+  /// Takes a file back that nobody has open any more.
+  package var closeBacking: @Sendable (BackingID) -> Void
   /// Facts about the connection for `status`: pairs of name and value.
-  package var features: [(name: String, value: String)]
+  package var features: @Sendable () -> [(name: String, value: String)]
+  /// How often each kind of request came.
+  package var requests: @Sendable () -> [(name: String, count: UInt64)]
 
   package init(
-    canExpireNames: Bool, features: [(name: String, value: String)],
+    canExpireNames: Bool, features: @escaping @Sendable () -> [(name: String, value: String)],
+    requests: @escaping @Sendable () -> [(name: String, count: UInt64)],
     expireNames: @escaping @Sendable () -> Void,
-    expireAttributes: @escaping @Sendable (NodeID) -> Void
+    expireAttributes: @escaping @Sendable (NodeID) -> Void,
+    openBacking: @escaping @Sendable (borrowing Descriptor) -> BackingID?,
+    closeBacking: @escaping @Sendable (BackingID) -> Void
   ) {
     self.canExpireNames = canExpireNames
     self.features = features
+    self.requests = requests
     self.expireNames = expireNames
     self.expireAttributes = expireAttributes
+    self.openBacking = openBacking
+    self.closeBacking = closeBacking
   }
 }

@@ -25,6 +25,10 @@ package final class Volume: Sendable {
   private let connection: Mutex<KernelLink?> = Mutex(nil)
   /// Whether new objects can be made in other people's names.
   let isPrivileged: Bool
+  /// How high this volume stands in a stack of file systems, when the kernel is handed its backing files.
+  ///
+  /// 0: it cannot be. No higher than needed: overlayfs accepts no layer that stands on two others.
+  package let stackDepth: UInt32
   let startedAt = Clock.realtime
 
   /// Opens the upper directory as a volume.
@@ -38,6 +42,8 @@ package final class Volume: Sendable {
       throw VolumeFailure("'\(upper)' is on NFS, which cannot hold an upper directory")
     }
     try Volume.requireForeign(rootDescriptor, path: upper)
+    let isStacked = magic == FileSystemStatus.overlayMagic || magic == FileSystemStatus.fuseMagic
+    stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
     let directory = directory
     store = MetadataStore(

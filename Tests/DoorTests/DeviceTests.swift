@@ -93,18 +93,19 @@ struct Connection: ~Copyable {
 
 @Suite("Notices") struct NoticeTests {
   static func agreement(minor: UInt32, disabled: Set<String> = []) -> Agreement {
-    Agreement(to: Offer(major: 7, minor: minor, flags: 0), disabled: disabled, pageSize: 4096)
+    Agreement(
+      to: Offer(major: 7, minor: minor, flags: 0), disabled: disabled, pageSize: 4096, stackDepth: 0)
   }
 
   @Test("All names at once: a header and nothing else") func epoch() throws {
     let connection = try Connection()
-    let notices = try Notices(
-      session: connection.theirs.rawValue, agreement: Self.agreement(minor: 44))
+    let agreement = Self.agreement(minor: 44)
+    let notices = try Notices(session: connection.theirs.rawValue, agreement: agreement)
     #expect(notices.canExpireNames)
     // Length 16, the number of the notice in the place of the error, request 0.
     let expected = hex("10000000 08000000 0000000000000000")
     #expect(connection.receive() == expected, "tried once at the start")
-    let link = notices.link(features: [])
+    let link = notices.link(agreement, requests: { [] })
     #expect(link.canExpireNames)
     link.expireNames()
     #expect(connection.receive() == expected)
@@ -112,9 +113,9 @@ struct Connection: ~Copyable {
 
   @Test("The attributes of one node, no pages") func attributes() throws {
     let connection = try Connection()
-    let notices = try Notices(
-      session: connection.theirs.rawValue, agreement: Self.agreement(minor: 43))
-    notices.link(features: []).expireAttributes(0x0102)
+    let agreement = Self.agreement(minor: 43)
+    let notices = try Notices(session: connection.theirs.rawValue, agreement: agreement)
+    notices.link(agreement, requests: { [] }).expireAttributes(0x0102)
     #expect(
       connection.receive()
         == hex("28000000 02000000 0000000000000000 0201000000000000 ffffffffffffffff 0000000000000000"))

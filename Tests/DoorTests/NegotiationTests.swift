@@ -12,9 +12,10 @@ import Testing
   static let modern = Offer(major: 7, minor: 45, flags: 0x000_02FF_F3FF_FFFB)
 
   @Test("Of a modern kernel exactly the wanted features are taken") func modernKernel() {
-    let agreement = Agreement(to: Self.modern, disabled: [], pageSize: 4096)
+    let agreement = Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1)
     let wanted: UInt64 =
       1 << 0 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 15 | 1 << 18 | 1 << 22 | 1 << 28 | 1 << 30
+      | 1 << 37
     #expect(agreement.flags == wanted)
     #expect(agreement.maxWrite == 1 << 20)
     #expect(agreement.maxPages == 256)
@@ -23,25 +24,25 @@ import Testing
   @Test("Nothing is taken that is not offered or that is switched off") func subset() {
     for feature in Feature.allCases {
       let without = Offer(major: 7, minor: 45, flags: Self.modern.flags & ~feature.bit)
-      #expect(!Agreement(to: without, disabled: [], pageSize: 4096).includes(feature))
-      let disabled = Agreement(to: Self.modern, disabled: [feature.rawValue], pageSize: 4096)
+      #expect(!Agreement(to: without, disabled: [], pageSize: 4096, stackDepth: 1).includes(feature))
+      let disabled = Agreement(to: Self.modern, disabled: [feature.rawValue], pageSize: 4096, stackDepth: 1)
       #expect(!disabled.includes(feature))
-      #expect(disabled.flags | feature.bit == Agreement(to: Self.modern, disabled: [], pageSize: 4096).flags)
-      let reason = disabled.describe(canExpireNames: true).first { $0.name == feature.rawValue }?.value
+      #expect(disabled.flags | feature.bit == Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1).flags)
+      let reason = disabled.describe(canExpireNames: true, backingRefusal: nil).first { $0.name == feature.rawValue }?.value
       #expect(reason == "off: switched off")
     }
-    #expect(Agreement(to: Offer(major: 7, minor: 23, flags: 0), disabled: [], pageSize: 4096).flags == 0)
+    #expect(Agreement(to: Offer(major: 7, minor: 23, flags: 0), disabled: [], pageSize: 4096, stackDepth: 1).flags == 0)
   }
 
   @Test("Without MAX_PAGES transfers are as small as such a kernel's") func smallTransfers() {
-    let agreement = Agreement(to: Self.modern, disabled: ["max_pages"], pageSize: 4096)
+    let agreement = Agreement(to: Self.modern, disabled: ["max_pages"], pageSize: 4096, stackDepth: 1)
     #expect(agreement.maxWrite == 131_072)
     #expect(agreement.maxPages == 0)
   }
 
   @Test("Larger pages make fewer of them") func largePages() {
-    #expect(Agreement(to: Self.modern, disabled: [], pageSize: 65_536).maxPages == 16)
-    #expect(Agreement(to: Self.modern, disabled: [], pageSize: 0).maxPages > 0)
+    #expect(Agreement(to: Self.modern, disabled: [], pageSize: 65_536, stackDepth: 1).maxPages == 16)
+    #expect(Agreement(to: Self.modern, disabled: [], pageSize: 0, stackDepth: 1).maxPages > 0)
   }
 
   @Test("The second word counts only when the kernel says that it sends one") func secondWord() {
@@ -86,11 +87,11 @@ import Testing
   }
 
   @Test("The reply is changed where it must be and nowhere else") func changedReply() throws {
-    let handshake = Handshake(disabled: [], pageSize: 4096)
+    let handshake = Handshake(disabled: [], pageSize: 4096, stackDepth: 1)
     let (agreement, reply) = Self.exchange(handshake, request: Self.initRequest(), unique: 2)
-    #expect(agreement == Agreement(to: Self.modern, disabled: [], pageSize: 4096))
+    #expect(agreement == Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1))
     #expect(reply.flags == UInt32(truncatingIfNeeded: try #require(agreement).flags))
-    #expect(reply.flags2 == 0)
+    #expect(reply.flags2 == 1 << 5 && reply.unused.0 == 1)
     #expect(reply.max_write == 1 << 20 && reply.max_pages == 256)
     #expect(reply.max_background == 64 && reply.congestion_threshold == 48)
     #expect(reply.minor == 31 && reply.max_readahead == 131_072 && reply.time_gran == 1)
@@ -110,7 +111,7 @@ import Testing
       ("less than a header", [1, 2, 3], 2, 0),
     ]
     for row in rows {
-      let handshake = Handshake(disabled: [], pageSize: 4096)
+      let handshake = Handshake(disabled: [], pageSize: 4096, stackDepth: 1)
       let (agreement, reply) = Self.exchange(
         handshake, request: row.request, unique: row.unique, error: row.error)
       #expect(agreement == nil, "\(row.0)")
@@ -119,7 +120,7 @@ import Testing
   }
 
   @Test("A shorter INIT of an older kernel is read as far as it goes") func shortInit() {
-    let handshake = Handshake(disabled: [], pageSize: 4096)
+    let handshake = Handshake(disabled: [], pageSize: 4096, stackDepth: 1)
     let short = Array(Self.initRequest(minor: 31).prefix(40 + 16))
     let (agreement, _) = Self.exchange(handshake, request: short, unique: 2)
     #expect(agreement?.offer.minor == 31)

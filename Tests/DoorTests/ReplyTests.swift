@@ -114,17 +114,18 @@ func body(capacity: Int = 4096, _ make: (inout ReplyBuffer) throws -> Void) reth
   }
 
   @Test(
-    "Open flags: no FLUSH, and what becomes of pages",
+    "Open flags: no FLUSH, and the route to the bytes",
     arguments: [
-      (OpenAnswer.Pages.keep, UInt32(0x22)), (.drop, 0x20), (.bypass, 0x21),
+      (Route.cached(keepsPages: true), UInt32(0x22), "00000000"), (.cached(keepsPages: false), 0x20, "00000000"),
+      (.direct, 0x21, "00000000"), (.backing(7), 0xA0, "07000000"),
     ])
-  func open(_ pages: OpenAnswer.Pages, _ flags: UInt32) throws {
-    let sent = try body { try $0.appendOpenFile(OpenAnswer(handle: 0x0102, pages: pages)) }
-    #expect(sent == hex("0201000000000000") + bytes(of: flags) + hex("00000000"))
+  func open(_ route: Route, _ flags: UInt32, _ backing: String) throws {
+    let sent = try body { try $0.appendOpenFile(OpenAnswer(handle: 0x0102, route: route)) }
+    #expect(sent == hex("0201000000000000") + bytes(of: flags) + hex(backing))
   }
 
   @Test("An open directory has no flags") func openDirectory() throws {
-    let sent = try body { try $0.appendOpenDirectory(OpenAnswer(handle: 9, pages: .keep)) }
+    let sent = try body { try $0.appendOpenDirectory(9) }
     #expect(sent == hex("0900000000000000 00000000 00000000"))
   }
 

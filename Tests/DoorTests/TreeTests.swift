@@ -20,7 +20,9 @@ struct Conversation {
     kernel = Kernel(volume)
     // Names may be remembered as on a kernel that can be told to forget them.
     volume.attach(
-      KernelLink(canExpireNames: true, features: [], expireNames: {}, expireAttributes: { _ in }))
+      KernelLink(
+        canExpireNames: true, features: { [] }, requests: { [] }, expireNames: {}, expireAttributes: { _ in },
+        openBacking: { _ in nil }, closeBacking: { _ in }))
   }
 
   /// Makes a file by CREATE and answers its node and handle, both held.

@@ -40,8 +40,8 @@ import Testing
       mode: [.read, .synchronous, .dataSynchronous]),
     Opening(testDescription: "O_DSYNC alone", flags: O_DSYNC, mode: [.read, .dataSynchronous]),
     Opening(
-      testDescription: "O_NOATIME; O_DIRECT is the kernel's affair", flags: 0o1040000,
-      mode: [.read, .noAccessTime]),
+      testDescription: "O_NOATIME and O_DIRECT", flags: 0o1040000,
+      mode: [.read, .noAccessTime, .unbuffered]),
     Opening(
       testDescription: "clearing set-id", flags: O_WRONLY | O_TRUNC, openFlags: 1,
       mode: [.write, .truncate, .clearsSetID]),

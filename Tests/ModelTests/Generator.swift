@@ -333,13 +333,26 @@ extension Model {
     case .linkOpen(let slot, _):
       guard rules.ignoresOwnership, operation.user != 0, let thing = slots[slot]?.thing else { return false }
       return thing.mode & 0o6000 != 0
-    case .open(_, _, _, let mode), .openUnnamed(_, _, let mode), .makeDirectory(_, let mode),
-      .makeFIFO(_, let mode):
+    case .open(_, let path, let wish, let mode):
+      if let thing = try? peek(path), mayRefuseMapper(thing, wish) { return true }
+      return mode & 0o2000 != 0 && (rules.ignoresOwnership || member)
+    case .write(let slot, _, _), .writeAt(let slot, _, _, _):
+      // Whether such a handle meets a flag that was set later depends on the same.
+      return slots[slot].map { $0.route == .unclear && $0.thing.flags.isAppendOnly } ?? false
+    case .openUnnamed(_, _, let mode), .makeDirectory(_, let mode), .makeFIFO(_, let mode):
       // The kernel drops setgid by what it believes the directory's group to be.
       return mode & 0o2000 != 0 && (rules.ignoresOwnership || member)
     default:
       return false
     }
+  }
+
+  /// A link may lead to a file, so its target is looked at as well.
+  private func mayRefuseMapper(_ thing: Thing, _ wish: OpenWish) -> Bool {
+    guard passesThrough, wish.maps else { return false }
+    let file = thing.kind == .link ? (try? peek(thing.target)).flatMap { $0 } : thing
+    guard let file, file.kind == .file, file.flags.isAppendOnly else { return false }
+    return file.routes.refusesMapper == nil
   }
 
   /// A path to `wanted`, if it has one.

@@ -60,14 +60,21 @@ extension Model {
   }
 
   func close(_ slot: Int) {
-    guard let file = slots.removeValue(forKey: slot), file.canWrite else { return }
+    guard let file = slots.removeValue(forKey: slot) else { return }
+    file.thing.routes.remove(file.route)
+    guard file.canWrite else { return }
     file.thing.writers -= 1
     file.thing.lostWriter = true
   }
 
   private func keep(_ thing: Thing, _ wish: OpenWish, _ slot: Int) {
+    let route =
+      passesThrough
+      ? thing.routes.next(isAppendOnly: thing.flags.isAppendOnly, writes: wish.writes) : .cached
+    thing.routes.add(route)
     slots[slot] = OpenThing(
-      thing: thing, canRead: wish.reads || !wish.writes, canWrite: wish.writes, appends: wish.appends)
+      thing: thing, canRead: wish.reads || !wish.writes, canWrite: wish.writes, appends: wish.appends,
+      route: route)
     if wish.writes { thing.writers += 1 }
   }
 
@@ -97,6 +104,8 @@ extension Model {
         reads: wish.reads || !wish.writes, writes: wish.writes, appends: wish.appends,
         truncates: wish.truncates)
       try require(judge.open(thing.item, request))
+      // A mapping of the backing file could overwrite what may only grow.
+      if passesThrough, thing.flags.isAppendOnly, wish.maps, thing.routes.refusesMapper == true { throw .busy }
       if wish.truncates { cut(thing, to: 0) }
       keep(thing, wish, slot)
       return .done
@@ -138,8 +147,8 @@ extension Model {
     // The kernel strips first and writes then, so a refused write takes the bits as well.
     stripSetID(of: thing)
     let offset = file.appends ? thing.bytes.count : wanted
-    // S14, for old handles too: C17 spares only those that bypass the daemon, and none does.
-    if thing.flags.isAppendOnly, offset != thing.bytes.count { throw .notPermitted }
+    // S14, for old handles too, but for those that bypass the daemon (C17).
+    if file.route != .backing, thing.flags.isAppendOnly, offset != thing.bytes.count { throw .notPermitted }
     let end = offset + count
     if thing.bytes.count < end {
       thing.bytes += [UInt8](repeating: 0, count: end - thing.bytes.count)

@@ -32,6 +32,8 @@ final class Thing {
   ///
   /// The kernel tells the daemon about that when it likes.
   var lostWriter = false
+  /// How the handles on it reach the bytes.
+  var routes = HandleRoutes()
   /// Made by O_TMPFILE and never given a name: the only nameless file that can get one.
   var mayGetFirstName = false
 
@@ -72,6 +74,7 @@ struct OpenThing {
   var canRead: Bool
   var canWrite: Bool
   var appends: Bool
+  var route: HandleRoute
   var position = 0
 }
 
@@ -80,15 +83,18 @@ final class Model {
   let rules: VolumeRules
   /// The sysctl `fs.protected_hardlinks`.
   let protectsHardLinks: Bool
+  /// Whether the kernel reads and writes plain files by itself.
+  let passesThrough: Bool
   let root: Thing
   var slots: [Int: OpenThing] = [:]
   private let judges: [Judge]
   /// Who makes the present call.
   private(set) var userIndex = 0
 
-  init(_ rules: VolumeRules, protectsHardLinks: Bool) {
+  init(_ rules: VolumeRules, protectsHardLinks: Bool, passesThrough: Bool) {
     self.rules = rules
     self.protectsHardLinks = protectsHardLinks
+    self.passesThrough = passesThrough
     root = Thing(.directory, user: 0, group: 0, mode: 0o777)
     root.links = 2
     judges = Cast.users.map {

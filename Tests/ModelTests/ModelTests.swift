@@ -10,6 +10,7 @@ import Testing
 struct ModelTests {
   static let variants: [Setting] = [
     Setting("no_epoch"), Setting("cache=none"), Setting("cache=exclusive"), Setting("threads=1"),
+    Setting("passthrough=off"),
     Setting("suiddir") { $0.handsOverOwnership = true },
     Setting("noowners") { $0.ignoresOwnership = true },
     Setting("admin_group=2002") { $0.adminGroup = 2002 },

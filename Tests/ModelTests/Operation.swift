@@ -33,6 +33,9 @@ struct OpenWish: Sendable, CustomStringConvertible {
   var appends = false
   var stopsAtLink = false
 
+  /// Whether the handle could map the file for writing.
+  var maps: Bool { reads && writes }
+
   var description: String {
     let words: [(Bool, String)] = [
       (reads, "read"), (writes, "write"), (creates, "create"), (excludes, "exclusive"),

@@ -16,6 +16,12 @@ struct Setting: Sendable, CustomStringConvertible {
     change(&rules)
   }
 
+  var model: Model {
+    Model(
+      rules, protectsHardLinks: Machine.protectsHardLinks,
+      passesThrough: Machine.passesThrough && !options.contains("passthrough=off"))
+  }
+
   var description: String { options.isEmpty ? "default options" : "-o \(options)" }
 }
 
@@ -71,7 +77,7 @@ struct Run {
   /// Does random operations; answers what was done and the first difference.
   func random(seed: UInt64, operations count: Int, _ tally: inout Tally) throws -> ([Operation], Difference?)
   {
-    let model = Model(setting.rules, protectsHardLinks: Machine.protectsHardLinks)
+    let model = setting.model
     var generator = Generator(dice: Dice(seed: seed), model: model)
     var done: [Operation] = []
     let difference = try perform(on: model, &tally) {
@@ -87,7 +93,7 @@ struct Run {
   func repeated(_ operations: [Operation]) throws -> Difference? {
     var rest = operations[...]
     var tally = Tally()
-    let model = Model(setting.rules, protectsHardLinks: Machine.protectsHardLinks)
+    let model = setting.model
     return try perform(on: model, &tally) { rest.popFirst() }
   }
 
@@ -126,5 +132,11 @@ struct Run {
 }
 
 extension Machine {
+  /// Whether the kernel takes backing files; asked of a volume.
+  static let passesThrough: Bool = {
+    guard let volume = try? MountedVolume() else { return false }
+    defer { volume.remove() }
+    return (try? Text.read(volume.path + "/.varve/status").contains("\"passthrough\":\"on\"")) ?? false
+  }()
   static let protectsHardLinks = (try? Text.read("/proc/sys/fs/protected_hardlinks")) != "0\n"
 }

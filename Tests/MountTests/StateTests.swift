@@ -158,9 +158,11 @@ extension MountTests {
       #expect(try Calls.read(path).get() == "content++")
     }
 
-    @Test("S13, S14: a handle from before outlives uchg; new handles meet uchg and uappnd")
-    func s13And14() throws {
-      let volume = try MountedVolume()
+    @Test(
+      "S13, S14: a handle from before outlives uchg; new handles meet uchg and uappnd",
+      arguments: ["", "passthrough=off"])
+    func s13And14(_ options: String) throws {
+      let volume = try MountedVolume(options)
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o644)
       let file = open(path, O_RDWR)
@@ -175,7 +177,12 @@ extension MountTests {
         #expect(Calls.open(path, O_RDONLY | O_TRUNC) == .notPermitted)
         #expect(Calls.answer(truncate(path, 0)) == .notPermitted)
       }
-      #expect(Calls.open(path, O_RDWR | O_APPEND) == nil)
+      #expect(Calls.open(path, O_WRONLY | O_APPEND) == nil)
+      // C17: a handle that the kernel serves from the backing file keeps what it was given.
+      let passes = try PassthroughTests.isOn(volume)
+      #expect(Calls.answer(pwrite(file, "C", 1, 0)) == (passes ? nil : .notPermitted))
+      // Whoever could map the file for writing must wait until it is closed.
+      #expect(Calls.open(path, O_RDWR | O_APPEND) == (passes ? .busy : nil))
     }
 
     @Test("S15, S16, S17: with suiddir a setuid directory hands its owner on, unless that is root")

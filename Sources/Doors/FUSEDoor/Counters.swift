@@ -36,4 +36,9 @@ final class Counters: Sendable {
       return count == 0 ? nil : (opcode, count)
     }
   }
+
+  /// The same with names, and the answers the kernel did not take.
+  @Sendable func described() -> [(name: String, count: UInt64)] {
+    snapshot.map { (name: "\($0.opcode)", count: $0.count) } + [(name: "undelivered", count: undeliveredReplies)]
+  }
 }

@@ -7,9 +7,9 @@ import LinuxFiles
 extension Door {
   func openDirectory(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) -> Undo {
     // The flags of the caller's open(2) have nothing to say about a directory.
-    let opened = try volume.openDirectory(request.node, for: request.caller)
-    try buffer.appendOpenDirectory(opened)
-    return .release(opened.handle)
+    let handle = try volume.openDirectory(request.node, for: request.caller)
+    try buffer.appendOpenDirectory(handle)
+    return .release(handle)
   }
 
   func readDirectory(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) {

@@ -14,10 +14,13 @@ final class Handshake: Sendable {
   private let state = Mutex(State())
   private let disabled: Set<String>
   private let pageSize: Int
+  private let stackDepth: UInt32
 
-  init(disabled: Set<String>, pageSize: Int) {
+  /// As ``Agreement/init(to:disabled:pageSize:stackDepth:)``.
+  init(disabled: Set<String>, pageSize: Int, stackDepth: UInt32) {
     self.disabled = disabled
     self.pageSize = pageSize
+    self.stackDepth = stackDepth
   }
 
   /// What was agreed; nil until the reply is with the kernel.
@@ -61,7 +64,8 @@ final class Handshake: Sendable {
     // A kernel of another major version gets libfuse's answer and asks again.
     guard offer.major == UInt32(FUSE_KERNEL_VERSION), offer.minor >= Offer.oldestMinor else { return nil }
 
-    let agreement = Agreement(to: offer, disabled: disabled, pageSize: pageSize)
+    let agreement = Agreement(
+      to: offer, disabled: disabled, pageSize: pageSize, stackDepth: stackDepth)
     agreement.write(into: &reply)
     unsafe body.storeBytes(of: reply, as: fuse_init_out.self)
     return agreement

@@ -1,4 +1,5 @@
-// What the volume tells the kernel unasked: that names or attributes it remembers are stale.
+// What the volume tells the kernel unasked: that names or attributes it remembers are stale, and which
+// backing files it may read and write by itself.
 
 import CFUSE
 import CLinux
@@ -17,9 +18,13 @@ final class Notices: Sendable {
   private let device: Descriptor
   private let isOpen = Atomic(true)
   let canExpireNames: Bool
+  private let passesThrough: Bool
+  /// Why the kernel took no backing file, once it refused one; 0 before.
+  private let backingRefusal = Atomic<CInt>(0)
 
   init(session: CInt, agreement: Agreement) throws(Errno) {
     device = Descriptor(adopting: CInt(try retrying { lv_duplicate(session) }))
+    passesThrough = agreement.includes(.passthrough)
     let isKnown =
       agreement.offer.minor >= UInt32(LV_FUSE_EPOCH_MINOR) && !agreement.disabled.contains("epoch")
     // Tried once: a kernel that does not know the notice answers EINVAL.
@@ -51,12 +56,48 @@ final class Notices: Sendable {
       to: device.rawValue)
   }
 
+  // MARK: Backing files
+
+  /// Hands a file to the kernel; `nil` if it takes none.
+  ///
+  /// What it refuses for one file it refuses for all of the tree (EPERM: not privileged enough; ELOOP: too many
+  /// file systems on top of each other), so it is not asked again. Running out of room is another matter.
+  private func openBacking(_ file: borrowing Descriptor) -> BackingID? {
+    guard passesThrough, isOpen.load(ordering: .acquiring), backingRefusal.load(ordering: .relaxed) == 0
+    else { return nil }
+    let number = lv_fuse_open_backing(device.rawValue, file.rawValue)
+    if number > 0 { return BackingID(truncatingIfNeeded: number) }
+    let refusal = Errno(rawValue: CInt(truncatingIfNeeded: -number))
+    if refusal != .noMemory, refusal != .tooManyOpenFiles, refusal != .fileTableFull {
+      backingRefusal.store(refusal.rawValue, ordering: .relaxed)
+    }
+    return nil
+  }
+
+  private func closeBacking(_ number: BackingID) {
+    guard isOpen.load(ordering: .acquiring) else { return }
+    _ = lv_fuse_close_backing(device.rawValue, number)
+  }
+
+  // MARK: For the volume
+
   /// The volume's side of this.
-  func link(features: [(name: String, value: String)]) -> KernelLink {
+  func link(
+    _ agreement: Agreement, requests: @escaping @Sendable () -> [(name: String, count: UInt64)]
+  ) -> KernelLink {
     KernelLink(
-      canExpireNames: canExpireNames, features: features,
+      canExpireNames: canExpireNames,
+      features: {
+        let refusal = self.backingRefusal.load(ordering: .relaxed)
+        return agreement.describe(
+          canExpireNames: self.canExpireNames,
+          backingRefusal: refusal == 0 ? nil : Errno(rawValue: refusal))
+      },
+      requests: requests,
       expireNames: { self.expireNames() },
-      expireAttributes: { self.expireAttributes(of: $0) })
+      expireAttributes: { self.expireAttributes(of: $0) },
+      openBacking: { self.openBacking($0) },
+      closeBacking: { self.closeBacking($0) })
   }
 
   // MARK: Bytes

@@ -25,7 +25,8 @@ package final class Session: Sendable {
     self.mountPoint = try MountPoint(mountPoint)
     door = Door(volume)
     handshake = Handshake(
-      disabled: volume.options.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))))
+      disabled: volume.options.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))),
+      stackDepth: volume.stackDepth)
     library = Mutex(
       try LibrarySession.mount(
         on: self.mountPoint, words: options.words(isPrivileged: geteuid() == 0), handshake: handshake))
@@ -45,7 +46,7 @@ package final class Session: Sendable {
     let workplace = Workplace(door: door, maxWrite: agreement.maxWrite)
     do throws(Errno) {
       notices = try Notices(session: library.device, agreement: agreement)
-      volume.attach(notices.link(features: agreement.describe(canExpireNames: notices.canExpireNames)))
+      volume.attach(notices.link(agreement, requests: door.counters.described))
       workers = try Workers.start(
         volume.options.threads, at: workplace, session: library.device, clonesDevice: options.clonesDevice)
     } catch {
@@ -75,11 +76,5 @@ package final class Session: Sendable {
   /// the last file is closed.
   package func requestUnmount(lazily: Bool = false) throws(Errno) {
     try mountPoint.unmount(lazily: lazily)
-  }
-
-  /// How often each request came, and how many answers the kernel did not take, for `status`.
-  package var requestCounts: [(name: String, count: UInt64)] {
-    door.counters.snapshot.map { (name: "\($0.opcode)", count: $0.count) }
-      + [(name: "undelivered", count: door.counters.undeliveredReplies)]
   }
 }

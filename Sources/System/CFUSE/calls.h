@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include <linux/fuse.h>
+#include "protocol.h"
 
 static inline long lv_fuse_result(long result) { return result < 0 ? -(long)errno : result; }
 
@@ -40,6 +41,17 @@ static inline long lv_fuse_clone(int device, int session) {
   return lv_fuse_result(ioctl(device, FUSE_DEV_IOC_CLONE, &number));
 }
 
+// Hands a file to the kernel, which answers the number it will know it by.
+static inline long lv_fuse_open_backing(int device, int file) {
+  struct lv_fuse_backing_map map = {.fd = file, .flags = 0, .padding = 0};
+  return lv_fuse_result(ioctl(device, LV_FUSE_DEV_IOC_BACKING_OPEN, &map));
+}
+
+static inline long lv_fuse_close_backing(int device, int32_t number) {
+  uint32_t closed = (uint32_t)number;
+  return lv_fuse_result(ioctl(device, LV_FUSE_DEV_IOC_BACKING_CLOSE, &closed));
+}
+
 static inline long lv_fuse_unmount(const char *_Nonnull path, int lazily) {
   return lv_fuse_result(umount2(path, lazily ? MNT_DETACH : 0));
 }
@@ -51,5 +63,6 @@ static inline void lv_fuse_set_error(int number) { errno = number; }
 // kernel's own: the file is opened to be run.
 static const uint32_t lv_open_no_access_time = __O_NOATIME;
 static const uint32_t lv_open_execute = 0x20;
+static const uint32_t lv_open_unbuffered = __O_DIRECT;
 
 #endif

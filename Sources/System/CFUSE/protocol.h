@@ -60,9 +60,19 @@ struct lv_fuse_statx_out {
 #define LV_STATX_BASIC_STATS 0x7ffu
 #define LV_STATX_BTIME 0x800u
 
-// 7.40: passthrough. Bit 37 of INIT; `max_stack_depth` follows flags2 in the INIT reply; the last word
-// of fuse_open_out is the backing id. Not negotiated yet.
+// 7.40: passthrough. `max_stack_depth` follows flags2 in the INIT reply; the last word of fuse_open_out is
+// the number that BACKING_OPEN answered.
 #define LV_FUSE_PASSTHROUGH (1ull << 37)
+#define LV_FOPEN_PASSTHROUGH (1u << 7)
+
+struct lv_fuse_backing_map {
+  int32_t fd;
+  uint32_t flags;
+  uint64_t padding;
+};
+
+#define LV_FUSE_DEV_IOC_BACKING_OPEN 0x4010e501u
+#define LV_FUSE_DEV_IOC_BACKING_CLOSE 0x4004e502u
 
 // 7.42: FUSE over io_uring, bit 41 of INIT. Not negotiated yet.
 #define LV_FUSE_OVER_IO_URING (1ull << 41)
@@ -103,6 +113,7 @@ struct lv_fsxattr {
 _Static_assert(sizeof(struct lv_fuse_statx_in) == 24, "kernel layout");
 _Static_assert(sizeof(struct lv_fuse_statx) == 256, "kernel layout");
 _Static_assert(sizeof(struct lv_fuse_statx_out) == 288, "kernel layout");
+_Static_assert(sizeof(struct lv_fuse_backing_map) == 16, "kernel layout");
 _Static_assert(sizeof(struct lv_fsxattr) == 28, "kernel layout");
 
 #endif

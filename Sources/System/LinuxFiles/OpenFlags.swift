@@ -21,6 +21,8 @@ package struct OpenFlags: OptionSet, Sendable, Hashable {
   package static let synchronous = OpenFlags(rawValue: O_SYNC)
   /// Reading leaves the access time alone; the owner's or root's to ask for.
   package static let noAccessTime = OpenFlags(rawValue: LV_O_NOATIME)
+  /// Reading and writing goes past the page cache; EINVAL where a file system cannot.
+  package static let unbuffered = OpenFlags(rawValue: LV_O_DIRECT)
   package static let dataSynchronous = OpenFlags(rawValue: O_DSYNC)
   /// Only a place in the tree: no reading or writing, no permission needed on the object itself.
   package static let path = OpenFlags(rawValue: LV_O_PATH)

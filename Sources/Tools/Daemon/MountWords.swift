@@ -102,10 +102,10 @@ struct MountWords {
       }
       volume.threads = count
     case "passthrough":
-      // Reads and writes go through the daemon in this version, which is what `off` asks for.
       guard value == "auto" || value == "off" else {
         throw ArgumentFailure("'passthrough' is auto or off")
       }
+      if value == "off" { volume.disabledFeatures.insert("passthrough") }
     default: try applyOther(option)
     }
   }

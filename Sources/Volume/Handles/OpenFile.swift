@@ -15,11 +15,14 @@ final class OpenFile: Sendable {
   let node: Node?
   let content: Content
   let mode: OpenMode
+  /// How the kernel gets at the bytes.
+  let route: Route
 
-  init(node: Node?, content: Content, mode: OpenMode) {
+  init(node: Node?, content: Content, mode: OpenMode, route: Route) {
     self.node = node
     self.content = content
     self.mode = mode
+    self.route = route
   }
 
   /// The backing descriptor, if the content has one.
@@ -30,4 +33,6 @@ final class OpenFile: Sendable {
 
   var canRead: Bool { mode.contains(.read) || mode.contains(.execute) }
   var canWrite: Bool { mode.contains(.write) }
+  /// mmap(2) wants both rights for a mapping that writes.
+  var canMapForWriting: Bool { mode.contains(.read) && mode.contains(.write) }
 }

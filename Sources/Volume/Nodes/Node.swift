@@ -124,6 +124,8 @@ final class Attachment: Sendable {
     var pinPlace: Int?
     /// Open handles by which the object can be reached when it has no name, oldest first.
     var openFiles: [OpenFile] = []
+    /// The ways by which the kernel gets at the bytes for them.
+    var routes = OpenRoutes()
     /// The change time at the last open: while it stays, the kernel's pages are right.
     var seenAtOpen: Timestamp?
   }
@@ -131,6 +133,8 @@ final class Attachment: Sendable {
   let state = Mutex(State())
   /// Whether the file carries an append-only flag; asked at every write through a handle.
   let isAppendOnly = Atomic<Bool>(false)
+  /// Whether somebody can change the bytes without our seeing it: then nobody remembers the attributes.
+  let isWrittenUnseen = Atomic<Bool>(false)
   /// Whether set-id bits or a capability may be there to be stripped at the next unprivileged write.
   let mayHavePrivilege = Atomic<Bool>(true)
   /// Looked at by the directory cache's clock.

@@ -19,7 +19,7 @@ extension Volume {
       let (_, facts) = try find(node, through: file)
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough.
       if file == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
-      return answer(facts, for: caller)
+      return answer(node, facts, for: caller)
     }
   }
 
@@ -47,7 +47,7 @@ extension Volume {
       let (reach, facts) = try find(node, through: file)
       let plan = try plan(change, on: facts, of: node, through: file, for: caller)
       try apply(plan, to: node, facts, by: reach, through: file)
-      return answer(try self.facts(of: node, by: reach), for: caller)
+      return answer(node, try self.facts(of: node, by: reach), for: caller)
     }
   }
 

@@ -3,6 +3,7 @@
 import Decisions
 import DirectoryModes
 package import LinuxFiles
+import RecordFormat
 
 extension Volume {
   package func create(
@@ -45,11 +46,31 @@ extension Volume {
         throw .exists
       }
       let file = try newFile(name, in: directory, birth)
-      let status = try file.descriptor.status()
-      let facts = try store.facts(status, of: file.descriptor)
-      let node = nodes.refer(to: ObjectIdentity(status), kind: .regular, name: name, in: parent)
-      let answer = register(file, node, facts, flags)
+      let facts = try factsAtBirth(of: file, birth)
+      let node = nodes.refer(to: ObjectIdentity(facts.status), kind: .regular, name: name, in: parent)
+      return try handOut(node, file, facts, flags, in: above, for: caller)
+    }
+  }
+
+  /// What is true of a new file; one that was born without a record has none to be read.
+  private func factsAtBirth(of file: SharedDescriptor, _ birth: Birth) throws(Errno) -> Facts {
+    let status = try file.descriptor.status()
+    guard !birth.isPlain else { return Facts(status: status, record: CoreRecord(), list: nil, soundness: .sound) }
+    return try store.facts(status, of: file.descriptor)
+  }
+
+  /// Shows the kernel a new file and opens it; if that fails, the kernel knows nothing of it.
+  private func handOut(
+    _ node: Node, _ file: SharedDescriptor, _ facts: Facts, _ flags: OpenMode, in above: Facts,
+    for caller: Caller
+  ) throws(Errno) -> (Entry, OpenAnswer) {
+    do throws(Errno) {
+      try requireUnbuffered(file, flags)
+      let answer = try register(file, node, facts, flags)
       return (entry(node, facts, in: above, for: caller), answer)
+    } catch {
+      forget(node.id, references: 1)
+      throw error
     }
   }
 
@@ -83,11 +104,9 @@ extension Volume {
       let directory = try resolver.directory(parent)
       let file = SharedDescriptor(try directory.descriptor.createUnnamed(mode: 0o600))
       try complete(file.descriptor, as: birth)
-      let status = try file.descriptor.status()
-      let facts = try store.facts(status, of: file.descriptor)
-      let node = nodes.referToUnnamed(ObjectIdentity(status), kind: .regular)
-      let answer = register(file, node, facts, flags)
-      return (entry(node, facts, in: above, for: caller), answer)
+      let facts = try factsAtBirth(of: file, birth)
+      let node = nodes.referToUnnamed(ObjectIdentity(facts.status), kind: .regular)
+      return try handOut(node, file, facts, flags, in: above, for: caller)
     }
   }
 }

@@ -75,10 +75,10 @@ extension Volume {
   }
 
   /// How long the kernel may remember the attributes of an object.
-  func attributeValidity(of facts: Facts) -> Validity {
-    guard facts.item.isVisibleToAnyone(options.rules), !options.rules.ignoresOwnership else {
-      return .none
-    }
+  private func attributeValidity(of node: Node, _ facts: Facts) -> Validity {
+    guard facts.item.isVisibleToAnyone(options.rules), !options.rules.ignoresOwnership,
+      !(node.existingAttachment?.isWrittenUnseen.load(ordering: .acquiring) ?? false)
+    else { return .none }
     return validity
   }
 
@@ -94,8 +94,9 @@ extension Volume {
     Attributes(facts, ignoringOwnershipFor: options.rules.ignoresOwnership ? caller : nil)
   }
 
-  func answer(_ facts: Facts, for caller: Caller) -> AttributeAnswer {
-    AttributeAnswer(attributes: attributes(facts, for: caller), validity: attributeValidity(of: facts))
+  func answer(_ node: Node, _ facts: Facts, for caller: Caller) -> AttributeAnswer {
+    AttributeAnswer(
+      attributes: attributes(facts, for: caller), validity: attributeValidity(of: node, facts))
   }
 
   /// The answer that shows an object under a name.
@@ -107,6 +108,6 @@ extension Volume {
     return Entry(
       node: node.id, attributes: attributes(facts, for: caller),
       nameValidity: isSpecial ? .none : nameValidity(in: parent),
-      attributeValidity: attributeValidity(of: facts))
+      attributeValidity: attributeValidity(of: node, facts))
   }
 }

@@ -5,7 +5,7 @@ package import LinuxFiles
 import Synchronization
 
 extension Volume {
-  package func openDirectory(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> OpenAnswer {
+  package func openDirectory(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> HandleID {
     if nodeID == Reserved.directoryNode { throw .accessDenied }
     let node = try node(nodeID)
     guard node.isDirectory else { throw .notDirectory }
@@ -15,7 +15,7 @@ extension Volume {
       try gate.require(caller) { $0.list(facts.item) }
       let descriptor = SharedDescriptor(
         try resolver.directory(node).descriptor.reopen([.readOnly, .directory]))
-      return OpenAnswer(handle: handles.add(OpenDirectory(node: node, descriptor: descriptor)), pages: .drop)
+      return handles.add(OpenDirectory(node: node, descriptor: descriptor))
     }
   }
 

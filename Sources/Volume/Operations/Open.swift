@@ -28,10 +28,16 @@ extension Volume {
       }
       let file = try resolver.open(node, by: reach, flags: backingFlags(mode))
       try confirm(facts, by: reach, of: file)
+      try requireUnbuffered(file, mode)
       if truncates {
         try emptied(file, facts, mode, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
       }
-      return register(file, node, facts, mode)
+      let answer = try register(file, node, facts, mode)
+      // From now on a mapping can move the file's times without the kernel's taking note: what it remembers goes.
+      if node.attachment.isWrittenUnseen.load(ordering: .acquiring), mode.contains(.write) {
+        link?.expireAttributes(node.id)
+      }
+      return answer
     }
   }
 
@@ -63,32 +69,32 @@ extension Volume {
 
   /// Makes a handle of an opened file.
   ///
-  /// Called with the node's lock held, or before anybody knows the node.
+  /// Called with the node's lock held, or before anybody knows the node. EBUSY when the file is in use in a way
+  /// that the kernel does not let us join.
   func register(
     _ descriptor: SharedDescriptor, _ node: Node, _ facts: Facts, _ mode: OpenMode
-  ) -> OpenAnswer {
-    let file = OpenFile(node: node, content: .plain(descriptor), mode: mode)
+  ) throws(Errno) -> OpenAnswer {
     let attachment = node.attachment
-    let isAppendOnly = facts.item.flags.isAppendOnly
-    attachment.isAppendOnly.store(isAppendOnly, ordering: .releasing)
-    let change = facts.status.change
-    let isUnchanged = attachment.state.withLock { state in
-      defer { state.seenAtOpen = change }
-      state.openFiles.append(file)
-      return state.seenAtOpen == change
+    attachment.isAppendOnly.store(facts.item.flags.isAppendOnly, ordering: .releasing)
+    let route = try route(to: descriptor, of: attachment, facts, mode)
+    let file = OpenFile(node: node, content: .plain(descriptor), mode: mode, route: route)
+    attachment.state.withLock { $0.openFiles.append(file) }
+    if case .backing = route, file.canMapForWriting {
+      attachment.isWrittenUnseen.store(true, ordering: .releasing)
     }
-    // A writable mapping could overwrite what may only grow; bypassing the cache makes the kernel refuse it.
-    let bypasses = isAppendOnly && mode.contains(.write)
-    return OpenAnswer(
-      handle: handles.add(file), pages: bypasses ? .bypass : isUnchanged ? .keep : .drop)
+    return OpenAnswer(handle: handles.add(file), route: route)
   }
 
   package func release(_ handle: HandleID) {
-    guard let file = handles.remove(handle), let node = file.node else { return }
-    node.existingAttachment?.state.withLock { state in
-      guard let place = state.openFiles.firstIndex(where: { $0 === file }) else { return }
+    guard let file = handles.remove(handle), let attachment = file.node?.existingAttachment else { return }
+    let unused: BackingID? = attachment.state.withLock { state in
+      guard let place = state.openFiles.firstIndex(where: { $0 === file }) else { return nil }
       state.openFiles.remove(at: place)
+      defer { attachment.isWrittenUnseen.store(state.routes.isWrittenUnseen, ordering: .releasing) }
+      return state.routes.leave(file.route, maps: file.canMapForWriting)
     }
+    // The kernel lets go of the backing file before it sends RELEASE, so the next open may bring another number.
+    if let unused { link?.closeBacking(unused) }
   }
 
   /// Nothing is held back in the daemon: what was written is in the backing file.

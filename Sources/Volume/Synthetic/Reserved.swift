@@ -57,8 +57,8 @@ extension Volume {
   func reservedOpen(_ node: NodeID, _ mode: OpenMode) throws(Errno) -> OpenAnswer? {
     guard node == Reserved.statusNode else { return nil }
     guard !mode.contains(.write), !mode.contains(.truncate) else { throw .accessDenied }
-    let file = OpenFile(node: nil, content: .text(Array(statusText().utf8)), mode: mode)
-    // The size is not known beforehand, so reads must not be cut at it.
-    return OpenAnswer(handle: handles.add(file), pages: .bypass)
+    let file = OpenFile(node: nil, content: .text(Array(statusText().utf8)), mode: mode, route: .direct)
+    // Without a copy: the size is not known beforehand, so reads must not be cut at it.
+    return OpenAnswer(handle: handles.add(file), route: file.route)
   }
 }

@@ -25,8 +25,11 @@ extension Volume {
     object.add("handles", handleCount)
     object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))
     var kernel = JSONObject()
-    for feature in link?.features ?? [] { kernel.add(feature.name, feature.value) }
+    for feature in link?.features() ?? [] { kernel.add(feature.name, feature.value) }
     object.add("kernel", kernel)
+    var requests = JSONObject()
+    for request in link?.requests() ?? [] { requests.add(request.name, Int(clamping: request.count)) }
+    object.add("requests", requests)
     return object.text + "\n"
   }
 }

@@ -32,15 +32,19 @@ extension ReplyBuffer {
   }
 
   mutating func appendOpenFile(_ answer: OpenAnswer) throws(Errno) {
-    try append(fuse_open_out(fh: answer.handle, open_flags: answer.kernelFlags, padding: 0))
+    // What <linux/fuse.h> 7.38 calls padding is the number of the backing file since 7.40.
+    try append(
+      fuse_open_out(
+        fh: answer.handle, open_flags: answer.route.kernelFlags,
+        padding: UInt32(bitPattern: answer.route.backing ?? 0)))
   }
 
   /// Answers OPENDIR.
   ///
   /// No flags: the kernel's own cache of listings (CACHE_DIR) made the first listing slower and
   /// the next no faster (measured).
-  mutating func appendOpenDirectory(_ answer: OpenAnswer) throws(Errno) {
-    try append(fuse_open_out(fh: answer.handle, open_flags: 0, padding: 0))
+  mutating func appendOpenDirectory(_ handle: HandleID) throws(Errno) {
+    try append(fuse_open_out(fh: handle, open_flags: 0, padding: 0))
   }
 
   /// Answers how much was written; the kernel's field has 32 bits.
@@ -93,17 +97,24 @@ extension Validity {
   }
 }
 
-extension OpenAnswer {
+extension Route {
   var kernelFlags: UInt32 {
     // FLUSH, once per close, would have nothing to do: data goes to the backing file in WRITE, and
     // there are no locks here to give up. NOFLUSH spares the round trip (55 -> 45 us for open, read,
     // close); kernels before 5.16 ignore the bit and get an answer to FLUSH.
     let common = UInt32(FOPEN_NOFLUSH)
-    switch pages {
-    case .keep: return common | UInt32(FOPEN_KEEP_CACHE)
-    case .drop: return common
-    case .bypass: return common | UInt32(FOPEN_DIRECT_IO)
+    switch self {
+    case .cached(keepsPages: true): return common | UInt32(FOPEN_KEEP_CACHE)
+    case .cached(keepsPages: false): return common
+    case .direct: return common | UInt32(FOPEN_DIRECT_IO)
+    // Pages that were kept from an open by another route go: the backing file has its own.
+    case .backing: return common | LV_FOPEN_PASSTHROUGH
     }
+  }
+
+  var backing: BackingID? {
+    if case .backing(let id) = self { return id }
+    return nil
   }
 }
 

@@ -37,6 +37,7 @@ extension OpenMode {
     insert(.exclusive, if: flags, has: UInt32(O_EXCL))
     insert(.execute, if: flags, has: lv_open_execute)
     insert(.noAccessTime, if: flags, has: lv_open_no_access_time)
+    insert(.unbuffered, if: flags, has: lv_open_unbuffered)
     // O_SYNC contains the bit of O_DSYNC.
     insert(.synchronous, if: flags, has: UInt32(O_SYNC))
     insert(.dataSynchronous, if: flags, has: UInt32(O_DSYNC))

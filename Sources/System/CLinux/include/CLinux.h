@@ -8,6 +8,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,8 @@
 // GNU values that the Swift view of <fcntl.h> lacks. The .c files assert each against its header.
 #define LV_O_PATH 010000000
 #define LV_O_NOATIME 01000000
+// Differs between processors.
+static const int LV_O_DIRECT = __O_DIRECT;
 #define LV_O_TMPFILE_BIT 020000000
 #define LV_AT_EMPTY_PATH 0x1000
 #define LV_AT_SYMLINK_NOFOLLOW 0x100

@@ -1,0 +1,103 @@
+// Which way the kernel takes to the bytes of an open file, and which ways may stand open side by side.
+
+import LinuxFiles
+
+/// The number under which the kernel knows a file that was handed to it.
+package typealias BackingID = Int32
+
+/// How the kernel gets at the bytes of one open file.
+package enum Route: Hashable, Sendable {
+  /// By READ and WRITE, with a copy in its page cache; kept from the last open, or read again.
+  case cached(keepsPages: Bool)
+  /// By READ and WRITE at every call, with no copy: a writable shared mapping is refused.
+  case direct
+  /// From the backing file itself, without asking us.
+  case backing(BackingID)
+}
+
+/// The routes by which one file is open now.
+///
+/// The kernel refuses an open (EIO) that mixes: while somebody has the file through the backing file, everybody
+/// must, with the same number; while somebody has it through the page cache, nobody can have the backing file.
+/// Openers without a copy (`direct`) stand beside the page cache, and come before the backing file only.
+struct OpenRoutes {
+  private struct Backing {
+    let id: BackingID
+    var users: Int
+    /// Users who may map the file for writing.
+    var mappers: Int
+  }
+
+  private var backing: Backing?
+  private var cached = 0
+
+  /// What an open wants, before it is known what others have.
+  enum Wish {
+    case backing
+    case cached
+    case direct
+  }
+
+  /// What an open gets.
+  enum Offer: Equatable {
+    case granted(Route)
+    /// The backing file may be used, and nobody has handed it to the kernel yet.
+    case needsBacking
+    /// The file is in use by a route that this open must not take.
+    case conflict
+  }
+
+  /// Finds a route, and counts the opener if there is one.
+  ///
+  /// `maps`: whether the opener may map the file for writing. `mayShareBacking`: whether the opener may have the backing file at all. Whoever may not is turned away while
+  /// others have it, because the kernel offers no other route then.
+  mutating func enter(_ wish: Wish, maps: Bool, mayShareBacking: Bool, keepsPages: Bool) -> Offer {
+    if let id = backing?.id {
+      guard mayShareBacking else { return .conflict }
+      share(maps: maps)
+      return .granted(.backing(id))
+    }
+    switch wish {
+    case .backing where cached == 0:
+      return .needsBacking
+    case .backing, .cached:
+      cached += 1
+      return .granted(.cached(keepsPages: keepsPages))
+    case .direct:
+      return .granted(.direct)
+    }
+  }
+
+  /// Counts an opener who handed the file to the kernel as `id`; false when somebody was faster.
+  mutating func establish(_ id: BackingID, maps: Bool) -> Bool {
+    guard backing == nil, cached == 0 else { return false }
+    backing = Backing(id: id, users: 0, mappers: 0)
+    share(maps: maps)
+    return true
+  }
+
+  private mutating func share(maps: Bool) {
+    backing?.users += 1
+    if maps { backing?.mappers += 1 }
+  }
+
+  /// An opener is gone; the number to take back from the kernel, if it was the last to use it.
+  mutating func leave(_ route: Route, maps: Bool) -> BackingID? {
+    switch route {
+    case .cached:
+      cached -= 1
+      return nil
+    case .direct:
+      return nil
+    case .backing(let id):
+      backing?.users -= 1
+      if maps { backing?.mappers -= 1 }
+      guard backing?.users == 0 else { return nil }
+      backing = nil
+      return id
+    }
+  }
+
+  /// Whether the file may change without the kernel's taking note: by a mapping of the backing file.
+  var isWrittenUnseen: Bool { (backing?.mappers ?? 0) > 0 }
+}

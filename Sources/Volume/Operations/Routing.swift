@@ -1,0 +1,50 @@
+// Which route an open takes: straight to the backing file wherever nothing is lost by it.
+
+import Decisions
+import FlagRules
+import LinuxFiles
+import Synchronization
+
+extension Volume {
+  /// Finds the route of an open and counts the opener; EBUSY when there is none.
+  func route(
+    to descriptor: SharedDescriptor, of attachment: Attachment, _ facts: Facts, _ mode: OpenMode
+  ) throws(Errno) -> Route {
+    let writes = mode.contains(.write)
+    let maps = writes && mode.contains(.read)
+    let isAppendOnly = facts.item.flags.isAppendOnly
+    // A mapping of the backing file could overwrite what may only grow. To map for writing one must read as well;
+    // whoever only writes has the kernel put everything at the end.
+    let mayShare = !(isAppendOnly && maps)
+    let wish: OpenRoutes.Wish = isAppendOnly ? (writes ? .direct : .cached) : .backing
+    let change = facts.status.change
+
+    let offer = attachment.state.withLock { state in
+      defer { state.seenAtOpen = change }
+      return state.routes.enter(
+        wish, maps: maps, mayShareBacking: mayShare, keepsPages: state.seenAtOpen == change)
+    }
+    switch offer {
+    case .granted(let route): return route
+    case .conflict: throw .busy
+    case .needsBacking: break
+    }
+    // A call to the kernel, so not under the lock; somebody may be faster or may have gone another way meanwhile.
+    let id = link?.openBacking(descriptor.descriptor)
+    let second: OpenRoutes.Offer = attachment.state.withLock { state in
+      if let id, state.routes.establish(id, maps: maps) { return .granted(.backing(id)) }
+      return state.routes.enter(.cached, maps: maps, mayShareBacking: mayShare, keepsPages: false)
+    }
+    if let id, second != .granted(.backing(id)) { link?.closeBacking(id) }
+    guard case .granted(let route) = second else { throw .busy }
+    return route
+  }
+
+  /// Refuses O_DIRECT where the backing file cannot be read and written without buffers, as that file would.
+  ///
+  /// The kernel passes the wish on when it opens the backing file, and would answer EIO.
+  func requireUnbuffered(_ descriptor: SharedDescriptor, _ mode: OpenMode) throws(Errno) {
+    guard mode.contains(.unbuffered) else { return }
+    _ = try descriptor.descriptor.reopen([.readOnly, .unbuffered])
+  }
+}
