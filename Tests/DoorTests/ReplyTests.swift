@@ -118,6 +118,7 @@ func body(capacity: Int = 4096, _ make: (inout ReplyBuffer) throws -> Void) reth
     arguments: [
       (Route.cached(keepsPages: true), UInt32(0x22), "00000000"), (.cached(keepsPages: false), 0x20, "00000000"),
       (.direct, 0x21, "00000000"), (.backing(7), 0xA0, "07000000"),
+      (.mapped(8), 0xA1, "08000000"),
     ])
   func open(_ route: Route, _ flags: UInt32, _ backing: String) throws {
     let sent = try body { try $0.appendOpenFile(OpenAnswer(handle: 0x0102, route: route)) }

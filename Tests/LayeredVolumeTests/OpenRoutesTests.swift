@@ -20,7 +20,7 @@ private struct KernelInode {
       guard backing == nil else { return false }
       cached += 1
       return true
-    case .backing(let id):
+    case .backing(let id), .mapped(let id):
       guard cached == 0, backing == nil || backing == id else { return false }
       backing = id
       backingUsers += 1
@@ -32,7 +32,7 @@ private struct KernelInode {
     switch route {
     case .direct: break
     case .cached: cached -= 1
-    case .backing:
+    case .backing, .mapped:
       backingUsers -= 1
       if backingUsers == 0 { backing = nil }
     }
@@ -58,13 +58,13 @@ private struct KernelInode {
           #expect(isOut, "seed \(seed): \(unused) was taken back twice")
         }
       } else {
-        let (wish, maps) = (dice.pick([OpenRoutes.Wish.backing, .cached, .direct]), dice.once(in: 2))
+        let (wish, maps) = (dice.pick([OpenRoutes.Wish.backing, .mapped, .cached, .direct]), dice.once(in: 2))
         var offer = routes.enter(wish, maps: maps, mayShareBacking: !dice.once(in: 4), keepsPages: false)
         if offer == .needsBacking {
           handedOut.insert(next)
           let isFirst = routes.establish(next, maps: maps)
           #expect(isFirst, "seed \(seed): nobody was faster")
-          offer = .granted(.backing(next))
+          offer = .granted(wish.through(next))
           next += 1
         }
         guard case .granted(let route) = offer else { continue }
@@ -72,10 +72,7 @@ private struct KernelInode {
         #expect(isTaken, "seed \(seed): the kernel refuses \(route)")
         open.append((route, maps))
       }
-      let mappers = open.count { entry in
-        if case .backing = entry.route { return entry.maps }
-        return false
-      }
+      let mappers = open.count { $0.route.backingID != nil && $0.maps }
       #expect(routes.isWrittenUnseen == (mappers > 0))
     }
     for one in open { if let unused = routes.leave(one.route, maps: one.maps) { handedOut.remove(unused) } }

@@ -4,6 +4,8 @@
 enum HandleRoute: Equatable {
   /// The kernel does it alone.
   case backing
+  /// By requests, but for mappings.
+  case mapped
   /// By requests, with a copy in the page cache or without one.
   case cached
   case direct
@@ -24,9 +26,13 @@ struct HandleRoutes {
   private var mayBeCached: Bool { cached > 0 || lostCached || unclear > 0 }
 
   /// The route of one more handle.
-  func next(isAppendOnly: Bool, writes: Bool) -> HandleRoute {
-    if backing > 0 { return .backing }
-    if isAppendOnly { return mayBeBacking ? .unclear : writes ? .direct : .cached }
+  func next(isAppendOnly: Bool, _ wish: OpenWish) -> HandleRoute {
+    let appends = wish.appends && wish.writes
+    if backing > 0 { return appends ? .mapped : .backing }
+    if isAppendOnly || (appends && !wish.maps) {
+      return mayBeBacking ? .unclear : wish.writes ? .direct : .cached
+    }
+    if appends { return cached > 0 ? .cached : mayBeCached ? .unclear : .mapped }
     if cached > 0 { return .cached }
     return mayBeCached ? .unclear : .backing
   }
@@ -39,7 +45,7 @@ struct HandleRoutes {
 
   mutating func add(_ route: HandleRoute) {
     switch route {
-    case .backing: backing += 1
+    case .backing, .mapped: backing += 1
     case .cached: cached += 1
     case .unclear: unclear += 1
     case .direct: break
@@ -48,7 +54,7 @@ struct HandleRoutes {
 
   mutating func remove(_ route: HandleRoute) {
     switch route {
-    case .backing: (backing, lostBacking) = (backing - 1, true)
+    case .backing, .mapped: (backing, lostBacking) = (backing - 1, true)
     case .cached: (cached, lostCached) = (cached - 1, true)
     case .unclear: (unclear, lostBacking, lostCached) = (unclear - 1, true, true)
     case .direct: break

@@ -1,6 +1,7 @@
 // Requests about open files and their bytes.
 
 import CFUSE
+import Glibc
 import LayeredVolume
 import LinuxFiles
 
@@ -54,7 +55,7 @@ extension Door {
     let input = try request.read(fuse_write_in.self)
     let written = try request.withData(count: input.size) { (bytes) throws(Errno) in
       try volume.write(
-        input.fh, at: input.offset, bytes,
+        input.fh, at: input.offset, bytes, appends: input.appends,
         clearsSetID: input.write_flags & UInt32(FUSE_WRITE_KILL_SUIDGID) != 0, for: caller)
     }
     try buffer.appendWritten(written)
@@ -110,6 +111,13 @@ extension Door {
     return try volume.copyRange(
       from: input.fh_in, at: input.off_in, to: input.fh_out, at: input.off_out,
       length: min(input.len, longest), for: request.caller)
+  }
+}
+
+extension fuse_write_in {
+  /// Pages that come from the kernel's copy have their place, whatever the flags of the file they go through.
+  fileprivate var appends: Bool {
+    flags & UInt32(O_APPEND) != 0 && write_flags & UInt32(FUSE_WRITE_CACHE) == 0
   }
 }
 

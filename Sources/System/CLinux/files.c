@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 
 _Static_assert(LV_O_PATH == O_PATH, "O_PATH");
@@ -103,6 +104,11 @@ long lv_pread(int fd, void *into, size_t count, int64_t offset) {
 
 long lv_pwrite(int fd, const void *from, size_t count, int64_t offset) {
   return LV_RESULT(pwrite(fd, from, count, offset));
+}
+
+long lv_append(int fd, const void *from, size_t count) {
+  struct iovec piece = {(void *)from, count};
+  return LV_RESULT(pwritev2(fd, &piece, 1, 0, RWF_APPEND));
 }
 
 long lv_seek(int fd, int64_t offset, int whence) { return LV_RESULT(lseek(fd, offset, whence)); }

@@ -13,6 +13,21 @@ package enum Route: Hashable, Sendable {
   case direct
   /// From the backing file itself, without asking us.
   case backing(BackingID)
+  /// By READ and WRITE at every call; only mappings are those of the backing file.
+  case mapped(BackingID)
+
+  package var backingID: BackingID? {
+    switch self {
+    case .backing(let id), .mapped(let id): id
+    case .cached, .direct: nil
+    }
+  }
+
+  /// Whether the kernel keeps a copy of what it reads and writes.
+  var keepsCopy: Bool {
+    if case .cached = self { return true }
+    return false
+  }
 }
 
 /// The routes by which one file is open now.
@@ -34,8 +49,17 @@ struct OpenRoutes {
   /// What an open wants, before it is known what others have.
   enum Wish {
     case backing
+    case mapped
     case cached
     case direct
+
+    /// The route for it through a backing file.
+    func through(_ id: BackingID) -> Route {
+      switch self {
+      case .backing, .cached: .backing(id)
+      case .mapped, .direct: .mapped(id)
+      }
+    }
   }
 
   /// What an open gets.
@@ -55,12 +79,12 @@ struct OpenRoutes {
     if let id = backing?.id {
       guard mayShareBacking else { return .conflict }
       share(maps: maps)
-      return .granted(.backing(id))
+      return .granted(wish.through(id))
     }
     switch wish {
-    case .backing where cached == 0:
+    case .backing where cached == 0, .mapped where cached == 0:
       return .needsBacking
-    case .backing, .cached:
+    case .backing, .mapped, .cached:
       cached += 1
       return .granted(.cached(keepsPages: keepsPages))
     case .direct:
@@ -89,7 +113,7 @@ struct OpenRoutes {
       return nil
     case .direct:
       return nil
-    case .backing(let id):
+    case .backing(let id), .mapped(let id):
       backing?.users -= 1
       if maps { backing?.mappers -= 1 }
       guard backing?.users == 0 else { return nil }

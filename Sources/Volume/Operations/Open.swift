@@ -79,7 +79,7 @@ extension Volume {
     let route = try route(to: descriptor, of: attachment, facts, mode)
     let file = OpenFile(node: node, content: .plain(descriptor), mode: mode, route: route)
     attachment.state.withLock { $0.openFiles.append(file) }
-    if case .backing = route, file.canMapForWriting {
+    if route.backingID != nil, file.canMapForWriting {
       attachment.isWrittenUnseen.store(true, ordering: .releasing)
     }
     return OpenAnswer(handle: handles.add(file), route: route)

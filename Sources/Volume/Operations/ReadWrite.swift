@@ -23,18 +23,22 @@ extension Volume {
     }
   }
 
+  /// `appends`: the caller's open file carries O_APPEND now.
   package func write(
-    _ handle: HandleID, at offset: UInt64, _ bytes: Span<UInt8>, clearsSetID: Bool, for caller: Caller
+    _ handle: HandleID, at offset: UInt64, _ bytes: Span<UInt8>, appends: Bool, clearsSetID: Bool,
+    for caller: Caller
   ) throws(Errno) -> Int {
-    let (node, descriptor) = try writable(handle)
+    let (file, node, descriptor) = try writable(handle)
     let start = try Int64(checking: offset)
     let attachment = node.attachment
+    // The kernel's idea of the end may be old. Where it keeps a copy it has put the bytes there all the same.
+    let place: Descriptor.Place = appends && !file.route.keepsCopy ? .end : .offset(start)
     // Shared: a flag that is being set waits for us, or we see it and come back exclusively, so that nobody
     // else moves the end of a file that may only grow.
-    if !attachment.isAppendOnly.load(ordering: .acquiring) {
+    if place == .end || !attachment.isAppendOnly.load(ordering: .acquiring) {
       let written = try locks.holding(.shared(node.stripe)) { () throws(Errno) -> Int? in
-        guard !attachment.isAppendOnly.load(ordering: .acquiring) else { return nil }
-        return try put(bytes, at: start, into: descriptor, of: node, clearsSetID: clearsSetID)
+        guard place == .end || !attachment.isAppendOnly.load(ordering: .acquiring) else { return nil }
+        return try put(bytes, at: place, into: descriptor, of: node, clearsSetID: clearsSetID)
       }
       if let written { return written }
     }
@@ -42,12 +46,12 @@ extension Volume {
       if attachment.isAppendOnly.load(ordering: .acquiring) {
         guard try descriptor.descriptor.status().size == offset else { throw .notPermitted }
       }
-      return try put(bytes, at: start, into: descriptor, of: node, clearsSetID: clearsSetID)
+      return try put(bytes, at: place, into: descriptor, of: node, clearsSetID: clearsSetID)
     }
   }
 
   private func put(
-    _ bytes: Span<UInt8>, at start: Int64, into descriptor: SharedDescriptor, of node: Node,
+    _ bytes: Span<UInt8>, at place: Descriptor.Place, into descriptor: SharedDescriptor, of node: Node,
     clearsSetID: Bool
   ) throws(Errno) -> Int {
     if clearsSetID { try stripBeforeWriting(node, descriptor) }
@@ -55,8 +59,7 @@ extension Volume {
     while done < bytes.count {
       let count: Int
       do throws(Errno) {
-        count = try descriptor.descriptor.write(
-          bytes.extracting(done..<bytes.count), at: start + Int64(done))
+        count = try descriptor.descriptor.write(bytes.extracting(done..<bytes.count), at: place.moved(by: done))
       } catch {
         // What was written is reported; the error comes back with the next write.
         guard done > 0 else { throw error }
@@ -68,13 +71,13 @@ extension Volume {
     return done
   }
 
-  /// A handle to write through, with its node and descriptor.
-  private func writable(_ handle: HandleID) throws(Errno) -> (Node, SharedDescriptor) {
+  /// An open file to write through, with its node and descriptor.
+  private func writable(_ handle: HandleID) throws(Errno) -> (OpenFile, Node, SharedDescriptor) {
     let file = try handles.file(handle)
     guard file.canWrite, let node = file.node, let descriptor = file.descriptor else {
       throw .badDescriptor
     }
-    return (node, descriptor)
+    return (file, node, descriptor)
   }
 
   /// The set-id bits and the capability go before the first foreign byte arrives.
@@ -103,7 +106,7 @@ extension Volume {
   package func allocate(
     _ handle: HandleID, _ mode: AllocationMode, offset: UInt64, length: UInt64, for caller: Caller
   ) throws(Errno) {
-    let (node, descriptor) = try writable(handle)
+    let (_, node, descriptor) = try writable(handle)
     let start = try Int64(checking: offset)
     let count = try Int64(checking: length)
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
@@ -130,7 +133,7 @@ extension Volume {
     from source: HandleID, at sourceOffset: UInt64, to target: HandleID, at targetOffset: UInt64,
     length: UInt64, for caller: Caller
   ) throws(Errno) -> UInt64 {
-    let (node, descriptor) = try writable(target)
+    let (_, node, descriptor) = try writable(target)
     let file = try handles.file(source)
     guard file.canRead, let origin = file.descriptor else { throw .badDescriptor }
     let from = try Int64(checking: sourceOffset)

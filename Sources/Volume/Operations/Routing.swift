@@ -13,10 +13,18 @@ extension Volume {
     let writes = mode.contains(.write)
     let maps = writes && mode.contains(.read)
     let isAppendOnly = facts.item.flags.isAppendOnly
-    // A mapping of the backing file could overwrite what may only grow. To map for writing one must read as well;
-    // whoever only writes has the kernel put everything at the end.
+    // A mapping of the backing file could overwrite what may only grow. To map for writing one must read as well.
     let mayShare = !(isAppendOnly && maps)
-    let wish: OpenRoutes.Wish = isAppendOnly ? (writes ? .direct : .cached) : .backing
+    let wish: OpenRoutes.Wish
+    if isAppendOnly {
+      wish = writes ? .direct : .cached
+    } else if mode.contains(.append), writes {
+      // The kernel would open the backing file with O_APPEND for good, and a program may take that flag back
+      // (F_SETFL). We are told at each write whether it is there, and then the end is where the backing file ends.
+      wish = maps ? .mapped : .direct
+    } else {
+      wish = .backing
+    }
     let change = facts.status.change
 
     let offer = attachment.state.withLock { state in
@@ -32,10 +40,10 @@ extension Volume {
     // A call to the kernel, so not under the lock; somebody may be faster or may have gone another way meanwhile.
     let id = link?.openBacking(descriptor.descriptor)
     let second: OpenRoutes.Offer = attachment.state.withLock { state in
-      if let id, state.routes.establish(id, maps: maps) { return .granted(.backing(id)) }
+      if let id, state.routes.establish(id, maps: maps) { return .granted(wish.through(id)) }
       return state.routes.enter(.cached, maps: maps, mayShareBacking: mayShare, keepsPages: false)
     }
-    if let id, second != .granted(.backing(id)) { link?.closeBacking(id) }
+    if let id, second != .granted(wish.through(id)) { link?.closeBacking(id) }
     guard case .granted(let route) = second else { throw .busy }
     return route
   }

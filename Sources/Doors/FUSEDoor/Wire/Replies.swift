@@ -36,7 +36,7 @@ extension ReplyBuffer {
     try append(
       fuse_open_out(
         fh: answer.handle, open_flags: answer.route.kernelFlags,
-        padding: UInt32(bitPattern: answer.route.backing ?? 0)))
+        padding: UInt32(bitPattern: answer.route.backingID ?? 0)))
   }
 
   /// Answers OPENDIR.
@@ -109,12 +109,8 @@ extension Route {
     case .direct: return common | UInt32(FOPEN_DIRECT_IO)
     // Pages that were kept from an open by another route go: the backing file has its own.
     case .backing: return common | LV_FOPEN_PASSTHROUGH
+    case .mapped: return common | LV_FOPEN_PASSTHROUGH | UInt32(FOPEN_DIRECT_IO)
     }
-  }
-
-  var backing: BackingID? {
-    if case .backing(let id) = self { return id }
-    return nil
   }
 }
 

@@ -69,6 +69,8 @@ long lv_reopen(int fd, int flags);
 long lv_status(int fd, const char *_Nullable name, struct lv_status *out);
 long lv_file_system(int fd, struct lv_file_system *out);
 long lv_pread(int fd, void *_Nullable into, size_t count, int64_t offset);
+// Writes behind the last byte, as one step (RWF_APPEND, Linux 4.16).
+long lv_append(int fd, const void *_Nullable from, size_t count);
 long lv_pwrite(int fd, const void *_Nullable from, size_t count, int64_t offset);
 long lv_seek(int fd, int64_t offset, int whence);
 long lv_truncate(int fd, int64_t size);
