@@ -48,7 +48,10 @@ package final class Volume: Sendable {
     let directory = directory
     store = MetadataStore(
       namespace: directory.namespace,
-      records: RecordsExist(directory.recordsExist) { try directory.announceRecords() })
+      records: RecordsExist(directory.recordsExist) {
+        if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
+        try directory.announceRecords()
+      })
     gate = Gatekeeper(
       rules: options.rules,
       groups: GroupReader(source: options.groups, nesting: GroupNesting(members: groupNesting)))

@@ -40,14 +40,14 @@ extension LinuxFilesTests {
         let folder = try FileName("folder")
         let other = try FileName("other")
         _ = try world.descriptor.createFile(other, mode: 0o600)
-        try ThreadIdentity.acting(user: 1_001, group: 2_002) { () throws(Errno) in
-          _ = try world.descriptor.createFile(file, mode: 0o600)
-          try world.descriptor.makeDirectory(folder, mode: 0o700)
-          // CAP_FOWNER, CAP_CHOWN and CAP_DAC_OVERRIDE are still there.
-          try world.descriptor.changeMode(of: other, 0o000)
-          try world.descriptor.changeOwner(of: other, user: 3, group: 4)
-          _ = try world.descriptor.open(other, .readWrite)
-        }
+        try ThreadIdentity.become(user: 1_001, group: 2_002)
+        _ = try world.descriptor.createFile(file, mode: 0o600)
+        try world.descriptor.makeDirectory(folder, mode: 0o700)
+        // CAP_FOWNER, CAP_CHOWN and CAP_DAC_OVERRIDE are still there.
+        try world.descriptor.changeMode(of: other, 0o000)
+        try world.descriptor.changeOwner(of: other, user: 3, group: 4)
+        _ = try world.descriptor.open(other, .readWrite)
+        try ThreadIdentity.become(user: 0, group: 0)
         let (first, second, third) = try (
           world.descriptor.status(of: file), world.descriptor.status(of: folder),
           world.descriptor.status(of: other)
@@ -68,42 +68,41 @@ extension LinuxFilesTests {
       let result = try onOwnThread { () throws(Errno) -> Bool in
         let name = try FileName("file")
         var refused = false
+        try ThreadIdentity.become(user: 1_001, group: 1_001)
         do throws(Errno) {
-          _ = try ThreadIdentity.acting(user: 1_001, group: 1_001) { () throws(Errno) in
-            try world.descriptor.createFile(name, mode: 0o600)
-          }
+          _ = try world.descriptor.createFile(name, mode: 0o600)
         } catch .accessDenied {
           refused = true
         }
+        try ThreadIdentity.become(user: 0, group: 0)
         let status = try world.descriptor.createFile(name, mode: 0o600).status()
         return refused && status.user == 0 && status.group == 0
       }
       #expect(try result?.get() == true)
     }
 
-    @Test("the identity is restored when the work fails, and nests")
-    func restores() throws {
+    @Test("an identity stays until the next one; one that cannot be had changes nothing") func stays() throws {
       let result = try onOwnThread { () throws(Errno) -> [UInt32?] in
         try ThreadIdentity.keepCapabilities()
         let me = PlainThread.currentIdentifier
-        do throws(Errno) {
-          try ThreadIdentity.acting(user: 7, group: 8) { () throws(Errno) in throw .noSpace }
-        } catch .noSpace {}
-        let before = ProcessGroups.credentials(ofThread: me)
-        let (inner, outer) = try ThreadIdentity.acting(user: 7, group: 8) { () throws(Errno) in
-          let inner = try ThreadIdentity.acting(user: 9, group: 10) { () throws(Errno) in
-            ProcessGroups.credentials(ofThread: me)
+        var seen: [UInt32?] = []
+        for (user, group) in [(UInt32(7), UInt32(8)), (7, 8), (7, 9), (0, 9), (.max, 0), (5, .max)] {
+          do throws(Errno) {
+            try ThreadIdentity.become(user: user, group: group)
+          } catch .notPermitted {
+            seen.append(nil)
           }
-          return (inner, ProcessGroups.credentials(ofThread: me))
+          let now = ProcessGroups.credentials(ofThread: me)
+          seen += [now?.fsUser, now?.fsGroup]
         }
-        return [
-          before?.fsUser, before?.fsGroup, inner?.fsUser, inner?.fsGroup, outer?.fsUser, outer?.fsGroup,
-        ]
+        return seen
       }
-      #expect(try result?.get() == [0, 0, 9, 10, 7, 8])
-      expectFailure(.notPermitted) { () throws(Errno) in
-        try ThreadIdentity.acting(user: .max, group: 0) { () throws(Errno) in }
+      #expect(try result?.get() == [7, 8, 7, 8, 7, 9, 0, 9, nil, 0, 9, nil, 0, 9])
+      // What one thread becomes is nothing to another.
+      let other = try onOwnThread { () throws(Errno) in
+        ProcessGroups.credentials(ofThread: PlainThread.currentIdentifier)?.fsUser
       }
+      #expect(try other?.get() == .some(0))
     }
 
     @Test("the bit belongs to the thread: those it starts later have it, those before and others do not")

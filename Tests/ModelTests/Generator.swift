@@ -328,11 +328,14 @@ extension Model {
       return (try? peek(path))?.lostWriter ?? false
     case .link(let path, _):
       // The kernel protects other people's files, and whose they are differs from caller to caller.
-      guard rules.ignoresOwnership, operation.user != 0, let thing = try? peek(path) else { return false }
+      guard operation.user != 0, let thing = try? peek(path) else { return false }
+      if thing.wasStrippedUnseen { return true }
+      guard rules.ignoresOwnership else { return false }
       return thing.kind != .file || thing.mode & 0o6000 != 0
     case .linkOpen(let slot, _):
-      guard rules.ignoresOwnership, operation.user != 0, let thing = slots[slot]?.thing else { return false }
-      return thing.mode & 0o6000 != 0
+      guard operation.user != 0, let thing = slots[slot]?.thing else { return false }
+      if thing.wasStrippedUnseen { return true }
+      return rules.ignoresOwnership && thing.mode & 0o6000 != 0
     case .open(_, let path, let wish, let mode):
       if let thing = try? peek(path), mayRefuseMapper(thing, wish) { return true }
       return mode & 0o2000 != 0 && (rules.ignoresOwnership || member)

@@ -144,7 +144,10 @@ extension Model {
     guard file.canWrite else { throw .badDescriptor }
     let thing = file.thing
     // The kernel strips first and writes then, so a refused write takes the bits as well.
+    let before = thing.mode
     stripSetID(of: thing)
+    // Where it keeps no copy of the bytes the kernel leaves the stripping to the daemon.
+    if thing.mode != before, file.route != .backing { thing.wasStrippedUnseen = true }
     let offset = file.appends ? thing.bytes.count : wanted
     // S14, for old handles too, but for those that bypass the daemon (C17).
     if file.route != .backing, thing.flags.isAppendOnly, offset != thing.bytes.count { throw .notPermitted }

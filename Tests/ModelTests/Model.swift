@@ -32,6 +32,8 @@ final class Thing {
   ///
   /// The kernel tells the daemon about that when it likes.
   var lostWriter = false
+  /// The kernel's own check of hard links may go by a mode that is gone.
+  var wasStrippedUnseen = false
   /// How the handles on it reach the bytes.
   var routes = HandleRoutes()
   /// Made by O_TMPFILE and never given a name: the only nameless file that can get one.

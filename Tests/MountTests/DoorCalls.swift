@@ -56,14 +56,25 @@ enum Calls {
 
   /// Runs a program as the calling thread and waits for it; answers why it did not start.
   static func execute(_ path: String) -> Errno? {
+    if case .failure(let failure) = spawned([path]) { return failure }
+    return nil
+  }
+
+  /// Runs a program as the calling thread, and answers how it ended; -1 if it did not start or was killed.
+  static func run(_ words: [String]) -> CInt {
+    guard case .success(let status) = spawned(words), status & 0x7F == 0 else { return -1 }
+    return status >> 8 & 0xFF
+  }
+
+  private static func spawned(_ words: [String]) -> Result<CInt, Errno> {
     var child = pid_t()
-    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(path), nil]
-    defer { free(arguments[0]) }
-    let failure = posix_spawn(&child, path, nil, nil, &arguments, nil)
-    guard failure == 0 else { return Errno(rawValue: failure) }
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    let failure = posix_spawn(&child, words[0], nil, nil, &arguments, nil)
+    guard failure == 0 else { return .failure(Errno(rawValue: failure)) }
     var status: CInt = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    return nil
+    return .success(status)
   }
 
   /// utimensat with nanoseconds that may be ``now`` or ``omit``.

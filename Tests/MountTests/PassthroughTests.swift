@@ -131,23 +131,29 @@ extension MountTests {
       #expect(try Calls.status(path).get().st_mtim.tv_sec > 1_000_000)
     }
 
-    @Test("A stranger's write takes set-id bits and a capability away before its first byte") func setID() throws {
-      guard let volume = try Self.volume("suid") else { return }
+    @Test(
+      "A stranger's write takes set-id bits and a capability away before its first byte, and from who runs it",
+      arguments: [O_RDWR, O_WRONLY | O_APPEND, O_RDWR | O_APPEND])
+    func setID(_ flags: CInt) throws {
+      guard let volume = try Self.volume("suid,cache=exclusive") else { return }
       defer { volume.remove() }
-      let path = try volume.file("f", 0, 0, 0o6777)
+      try Program.shell("cp /bin/cat program && touch secret && chmod 600 secret", in: volume.path)
+      let (path, secret) = (volume.path + "/program", volume.path + "/secret")
       // cap_net_raw+ep, as setcap writes it.
       let capability: [UInt8] = [1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
       try #require(lt_set_attribute(path, "security.capability", capability, 20, 0) == 0)
       try #require(chmod(path, 0o6777) == 0)
+      #expect(TestUser.carol.run { Calls.run([path, secret]) } == 0, "set-user-id root")
       let refusal: Errno? = TestUser.bob.run {
-        let file = open(path, O_RDWR)
+        let file = open(path, flags)
         guard file >= 0 else { return .current }
         defer { close(file) }
-        return Calls.answer(pwrite(file, "!", 1, 0))
+        return Calls.answer(pwrite(file, "\u{7F}", 1, 0))
       }
       #expect(refusal == nil)
+      #expect(TestUser.carol.run { Calls.run([path, secret]) } == 1)
       #expect(try Calls.status(path).get().st_mode & 0o7777 == 0o777)
-      #expect(lt_attribute(volume.upper + "/f", "security.capability", nil, 0) == -Int(ENODATA))
+      #expect(lt_attribute(volume.upper + "/program", "security.capability", nil, 0) == -Int(ENODATA))
     }
 
     @Test("copy_file_range, fallocate, SEEK_HOLE, a program that runs, a file without a name") func otherCalls()

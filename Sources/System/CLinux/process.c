@@ -9,10 +9,33 @@
 #include <sys/resource.h>
 #include <time.h>
 
-// The raw calls: they change the calling thread only, which is the point.
-uint32_t lv_set_file_user(uint32_t user) { return (uint32_t)syscall(SYS_setfsuid, user); }
+// The raw calls: they change the calling thread only, which is the point. They answer the former value and no
+// error; an id that nobody can have asks without changing.
+static uint32_t lv_file_user(uint32_t user) { return (uint32_t)syscall(SYS_setfsuid, user); }
 
-uint32_t lv_set_file_group(uint32_t group) { return (uint32_t)syscall(SYS_setfsgid, group); }
+static uint32_t lv_file_group(uint32_t group) { return (uint32_t)syscall(SYS_setfsgid, group); }
+
+// What the calling thread is, once it has become somebody.
+static __thread struct {
+  uint32_t user, group;
+  int is_known;
+} lv_identity;
+
+long lv_become(uint32_t user, uint32_t group) {
+  if (lv_identity.is_known && lv_identity.user == user && lv_identity.group == group) return 0;
+  uint32_t former_group = lv_file_group(group);
+  uint32_t former_user = lv_file_user(user);
+  if (user != UINT32_MAX && group != UINT32_MAX && lv_file_user(UINT32_MAX) == user &&
+      lv_file_group(UINT32_MAX) == group) {
+    lv_identity.user = user;
+    lv_identity.group = group;
+    lv_identity.is_known = 1;
+    return 0;
+  }
+  lv_file_user(former_user);
+  lv_file_group(former_group);
+  return -EPERM;
+}
 
 long lv_keep_capabilities(void) {
   long bits = LV_RESULT(prctl(PR_GET_SECUREBITS));

@@ -1,6 +1,6 @@
 import CLinux
 
-// Acting on files as somebody else, for the length of one call.
+// Creating files as somebody else.
 
 /// The identity with which the calling thread creates files.
 ///
@@ -19,23 +19,12 @@ package enum ThreadIdentity {
   /// Whether `keepCapabilities` is in force in the calling thread.
   package static var keepsCapabilities: Bool { lv_keeps_capabilities() > 0 }
 
-  /// Runs `body` with `user` and `group` as the owner of whatever it creates; EPERM if it may not.
+  /// Makes `user` and `group` the owner of whatever the calling thread creates from now on; EPERM if it may not.
   ///
-  /// The supplementary groups stay those of the thread. Going back cannot fail: the former values are the
-  /// thread's real or effective ids, or it has CAP_SETUID and CAP_SETGID, which a change of the
-  /// file-system ids never takes away. Each change of the user makes the process undumpable for
-  /// ptrace and core files, as any change of credentials does.
-  package static func acting<R: ~Copyable>(
-    user: UInt32, group: UInt32, _ body: () throws(Errno) -> R
-  ) throws(Errno) -> R {
-    let formerGroup = lv_set_file_group(group)
-    let formerUser = lv_set_file_user(user)
-    defer {
-      _ = lv_set_file_user(formerUser)
-      _ = lv_set_file_group(formerGroup)
-    }
-    // The calls answer the former value and no error. An id that nobody can have asks without changing.
-    guard lv_set_file_user(.max) == user, lv_set_file_group(.max) == group else { throw .notPermitted }
-    return try body()
+  /// It stays so until the next call: a thread that creates for one user all the time changes once. The
+  /// supplementary groups stay those of the thread. Each change of the user makes the process undumpable
+  /// for ptrace and core files, as any change of credentials does.
+  package static func become(user: UInt32, group: UInt32) throws(Errno) {
+    try retrying { lv_become(user, group) }
   }
 }

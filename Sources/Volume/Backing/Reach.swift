@@ -104,24 +104,33 @@ struct Resolver: Sendable {
     return status
   }
 
-  /// A descriptor of the object itself, so that what is done next is done to it and nothing else.
-  func anchor(_ node: Node, by reach: Reach) throws(Errno) -> SharedDescriptor {
+  /// A descriptor of the object itself, so that what is decided and done next is about it and nothing else; with
+  /// its status.
+  func hold(_ node: Node) throws(Errno) -> (SharedDescriptor, FileStatus) {
+    let reach = try reach(node)
+    let descriptor: SharedDescriptor
     switch reach {
-    case .held(let descriptor):
-      return descriptor
+    case .held(let held):
+      descriptor = held
     case .named(let directory, let name):
-      let anchor = try FileName.with(name) { name throws(Errno) in
-        SharedDescriptor(try directory.descriptor.openPath(name))
+      do throws(Errno) {
+        descriptor = try FileName.with(name) { name throws(Errno) in
+          SharedDescriptor(try directory.descriptor.openPath(name))
+        }
+      } catch {
+        // Something else stands there, or nothing: no word about the name the request is about.
+        throw error == .noSuchFile || error == .notDirectory ? .stale : error
       }
-      guard ObjectIdentity(try anchor.descriptor.status()) == node.identity else { throw .stale }
-      return anchor
     }
+    return (descriptor, try status(of: node, by: .held(descriptor)))
   }
 
   /// Opens the object's content; the object that was opened is compared with the node.
   ///
   /// Without waiting: a FIFO that was put under the name behind the mount would hold the worker and its locks.
-  func open(_ node: Node, by reach: Reach, flags: OpenFlags) throws(Errno) -> SharedDescriptor {
+  func open(
+    _ node: Node, by reach: Reach, flags: OpenFlags
+  ) throws(Errno) -> (SharedDescriptor, FileStatus) {
     let opened: SharedDescriptor
     switch reach {
     case .held(let descriptor):
@@ -132,12 +141,11 @@ struct Resolver: Sendable {
           return SharedDescriptor(try directory.descriptor.open(name, flags.union(.nonBlocking)))
         } catch .again {
           // Somebody holds a lease on the file and is told to give it up: that is worth waiting for.
-          let anchor = try anchor(node, by: reach)
-          return SharedDescriptor(try anchor.descriptor.reopen(flags))
+          let (object, _) = try hold(node)
+          return SharedDescriptor(try object.descriptor.reopen(flags))
         }
       }
     }
-    guard ObjectIdentity(try opened.descriptor.status()) == node.identity else { throw .stale }
-    return opened
+    return (opened, try status(of: node, by: .held(opened)))
   }
 }

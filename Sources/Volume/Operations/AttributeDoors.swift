@@ -104,19 +104,17 @@ extension Volume {
   private func changeOwnerGroup(of node: Node, to group: UInt32, for caller: Caller) throws(Errno) {
     guard store.canCarryRecord(node.kind) else { throw .unsupported }
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let reach = try resolver.reach(node)
-      let facts = try facts(of: node, by: reach)
+      let object = try hold(node)
+      let facts = object.facts
       try gate.require(caller) { $0.changeOwnerGroup(of: facts.item, to: group) }
       var record = facts.record
       record.ownerGroup = group
-      let object = try resolver.anchor(node, by: reach)
-      try confirm(facts, by: reach, of: object)
-      try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
+      try changingPolicy(of: node, object) { () throws(Errno) in
         // As with chown: nobody's set-id program becomes somebody else's.
         if facts.mayCarryPrivilege {
-          try object.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
+          try object.descriptor.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
         }
-        try store.write(record, list: .keep, to: object.descriptor)
+        try store.write(record, list: .keep, to: object.descriptor.descriptor)
       }
       link?.expireAttributes(node.id)
     }
@@ -127,8 +125,8 @@ extension Volume {
     of node: Node, for caller: Caller, _ wanted: (FileFlags) -> FileFlags
   ) throws(Errno) {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let reach = try resolver.reach(node)
-      let facts = try facts(of: node, by: reach)
+      let object = try hold(node)
+      let facts = object.facts
       // Not even "no change" can be said of flags that nobody can read.
       guard facts.item.record != .damaged else { throw .inputOutput }
       let change = FlagChange(from: facts.item.flags, to: wanted(facts.item.flags))
@@ -137,10 +135,8 @@ extension Volume {
       guard store.canCarryRecord(node.kind) else { throw .unsupported }
       var record = facts.record
       record.flags = change.after
-      let object = try resolver.anchor(node, by: reach)
-      try confirm(facts, by: reach, of: object)
-      try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
-        try store.write(record, list: .keep, to: object.descriptor)
+      try changingPolicy(of: node, object) { () throws(Errno) in
+        try store.write(record, list: .keep, to: object.descriptor.descriptor)
       }
     }
   }
@@ -150,15 +146,13 @@ extension Volume {
     if let list, list.entries.count > AccessList.entryLimit { throw .invalid }
     if list != nil, !options.rules.usesLists { throw .unsupported }
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let reach = try resolver.reach(node)
-      let facts = try facts(of: node, by: reach)
+      let object = try hold(node)
+      let facts = object.facts
       try gate.require(caller) { $0.changeList(of: facts.item, to: list) }
       if facts.item.record == .sound, facts.item.list == list { return }
       guard store.canCarryRecord(node.kind) else { throw .unsupported }
-      let object = try resolver.anchor(node, by: reach)
-      try confirm(facts, by: reach, of: object)
-      try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
-        try store.write(facts.record, list: list.map { .store($0) } ?? .remove, to: object.descriptor)
+      try changingPolicy(of: node, object) { () throws(Errno) in
+        try store.write(facts.record, list: list.map { .store($0) } ?? .remove, to: object.descriptor.descriptor)
       }
     }
   }

@@ -16,7 +16,7 @@ extension Volume {
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let (_, facts) = try find(node, through: file)
+      let facts = try facts(of: node, through: file)
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough.
       if file == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
       return answer(node, facts, for: caller)
@@ -44,30 +44,41 @@ extension Volume {
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let (reach, facts) = try find(node, through: file)
-      let plan = try plan(change, on: facts, of: node, through: file, for: caller)
-      try apply(plan, to: node, facts, by: reach, through: file)
-      return answer(node, try self.facts(of: node, by: reach), for: caller)
+      let object = try hold(node, through: file)
+      let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
+      return answer(node, try apply(plan, to: node, object, isOpen: file != nil), for: caller)
     }
   }
 
-  /// The way to a node and what is true of it, for requests that may come from a handle.
+  /// What is true of a node, for requests that may come from a handle.
   ///
   /// A handle leads to its file also when the name was given to something else behind the mount. The kernel does
   /// not always say which handle it asks for: fstat(2) names none, so any will do where the name fails.
-  private func find(_ node: Node, through file: OpenFile?) throws(Errno) -> (Reach, Facts) {
-    if let descriptor = file?.descriptor { return try find(node, by: .held(descriptor)) }
+  private func facts(of node: Node, through file: OpenFile?) throws(Errno) -> Facts {
+    if let descriptor = file?.descriptor { return try facts(of: node, by: .held(descriptor)) }
     do throws(Errno) {
-      return try find(node, by: try resolver.reach(node))
+      return try facts(of: node)
     } catch {
-      let open = node.existingAttachment?.state.withLock { $0.openFiles.first?.descriptor }
-      guard error == .stale, let open else { throw error }
-      return try find(node, by: .held(open))
+      guard error == .stale, let open = anyHandle(of: node) else { throw error }
+      return try facts(of: node, by: .held(open))
     }
   }
 
-  private func find(_ node: Node, by reach: Reach) throws(Errno) -> (Reach, Facts) {
-    (reach, try facts(of: node, by: reach))
+  /// The same, for a change.
+  private func hold(_ node: Node, through file: OpenFile?) throws(Errno) -> HeldObject {
+    var open = file?.descriptor
+    if open == nil {
+      do throws(Errno) { return try hold(node) } catch {
+        open = anyHandle(of: node)
+        guard error == .stale, open != nil else { throw error }
+      }
+    }
+    guard let open else { throw .stale }
+    return HeldObject(descriptor: open, facts: try facts(of: node, by: .held(open)))
+  }
+
+  private func anyHandle(of node: Node) -> SharedDescriptor? {
+    node.existingAttachment?.state.withLock { $0.openFiles.first?.descriptor }
   }
 
   // MARK: Deciding
@@ -212,21 +223,16 @@ extension Volume {
 
   // MARK: Doing
 
+  /// Does what was planned; what is true afterwards.
   private func apply(
-    _ plan: Plan, to node: Node, _ facts: Facts, by reach: Reach, through file: OpenFile?
-  ) throws(Errno) {
-    let anchor: SharedDescriptor
-    if let open = file?.descriptor {
-      anchor = open
-    } else {
-      anchor = try resolver.anchor(node, by: reach)
-      try confirm(facts, by: reach, of: anchor)
-    }
+    _ plan: Plan, to node: Node, _ object: HeldObject, isOpen: Bool
+  ) throws(Errno) -> Facts {
     guard plan.mode != nil || plan.owner != nil else {
-      return try carryOut(plan, on: anchor, facts, isOpen: file != nil)
+      try carryOut(plan, on: object.descriptor, object.facts, isOpen: isOpen)
+      return try facts(of: node, by: .held(object.descriptor))
     }
-    try changingPolicy(of: node, before: facts, by: reach) { () throws(Errno) in
-      try carryOut(plan, on: anchor, facts, isOpen: file != nil)
+    return try changingPolicy(of: node, object) { () throws(Errno) in
+      try carryOut(plan, on: object.descriptor, object.facts, isOpen: isOpen)
     }
   }
 
@@ -268,18 +274,21 @@ extension Volume {
     }
   }
 
-  /// Runs a change of mode, owner, flags or list under the node's exclusive lock.
+  /// Runs a change of mode, owner, flags or list under the node's exclusive lock; what is true afterwards.
   ///
   /// Once it is answered, no remembered name or attribute may let anybody through who was let through before;
   /// after a change that failed half-way neither.
+  @discardableResult
   func changingPolicy(
-    of node: Node, before: Facts, by reach: Reach, _ change: () throws(Errno) -> Void
-  ) throws(Errno) {
+    of node: Node, _ object: HeldObject, _ change: () throws(Errno) -> Void
+  ) throws(Errno) -> Facts {
     // Nobody can remember them anew before the lock is released.
     forgetFacts(of: node)
     do throws(Errno) {
       try change()
-      try policyChanged(node, before: before, by: reach)
+      let after = try facts(of: node, by: .held(object.descriptor))
+      policyChanged(node, from: object.facts, to: after)
+      return after
     } catch {
       link?.expireNames()
       link?.expireAttributes(node.id)
@@ -287,8 +296,7 @@ extension Volume {
     }
   }
 
-  private func policyChanged(_ node: Node, before: Facts, by reach: Reach) throws(Errno) {
-    let after = try facts(of: node, by: reach)
+  private func policyChanged(_ node: Node, from before: Facts, to after: Facts) {
     if let attachment = node.existingAttachment {
       attachment.isAppendOnly.store(after.item.flags.isAppendOnly, ordering: .releasing)
       if after.mayCarryPrivilege { attachment.mayHavePrivilege.store(true, ordering: .releasing) }

@@ -54,13 +54,14 @@ extension Volume {
     _ stored: [UInt8], of node: Node, for caller: Caller, needsRight: Bool
   ) throws(Errno) -> [UInt8] {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      var reach = try resolver.reach(node)
+      let reach: Reach
       if needsRight {
         // The object itself: what is decided about and what is read must be one.
-        reach = .held(try resolver.anchor(node, by: reach))
-        let facts = try facts(of: node, by: reach)
-        try gate.require(caller) { $0.readExtended(facts.item) }
+        let object = try hold(node)
+        try gate.require(caller) { $0.readExtended(object.facts.item) }
+        reach = .held(object.descriptor)
       } else {
+        reach = try resolver.reach(node)
         _ = try resolver.status(of: node, by: reach)
       }
       let value = try AttributeName.with(stored) { attribute throws(Errno) -> [UInt8]? in
@@ -125,12 +126,9 @@ extension Volume {
     of node: Node, for caller: Caller, _ change: (borrowing Descriptor) throws(Errno) -> Void
   ) throws(Errno) {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let reach = try resolver.reach(node)
-      let facts = try facts(of: node, by: reach)
-      try gate.require(caller) { $0.writeExtended(facts.item) }
-      let object = try resolver.anchor(node, by: reach)
-      try confirm(facts, by: reach, of: object)
-      try change(object.descriptor)
+      let object = try hold(node)
+      try gate.require(caller) { $0.writeExtended(object.facts.item) }
+      try change(object.descriptor.descriptor)
     }
   }
 
@@ -141,18 +139,9 @@ extension Volume {
     guard !Reserved.contains(nodeID) else { return [] }
     let node = try node(nodeID)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let reach = try resolver.reach(node)
-      let facts = try facts(of: node, by: reach)
-      try gate.require(caller) { $0.readExtended(facts.item) }
-      let names: AttributeNames
-      switch reach {
-      case .held(let descriptor):
-        names = try descriptor.descriptor.attributeNames()
-      case .named(let directory, let name):
-        names = try FileName.with(name) { name throws(Errno) in
-          try directory.descriptor.attributeNames(of: name)
-        }
-      }
+      let object = try hold(node)
+      try gate.require(caller) { $0.readExtended(object.facts.item) }
+      let names = try object.descriptor.descriptor.attributeNames()
       var shown: [UInt8] = []
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {

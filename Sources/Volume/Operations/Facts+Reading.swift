@@ -4,6 +4,12 @@ import Decisions
 import LinuxFiles
 import Synchronization
 
+/// An object with a descriptor of it, and what was true of it through that descriptor.
+struct HeldObject {
+  let descriptor: SharedDescriptor
+  let facts: Facts
+}
+
 extension Volume {
   /// The facts about a node, read now.
   ///
@@ -24,13 +30,11 @@ extension Volume {
     }
   }
 
-  /// Reads the record once more from the object itself, before something is done to it or shown of it.
-  ///
-  /// By directory and name, the status and the record are read one after the other, and a name that was swapped
-  /// behind the mount in between joins one object's status to another's record. ESTALE then.
-  func confirm(_ facts: Facts, by reach: Reach, of object: SharedDescriptor) throws(Errno) {
-    guard case .named = reach else { return }
-    guard try store.facts(facts.status, of: object.descriptor).item == facts.item else { throw .stale }
+  /// Holds on to the object and reads what is true of it, so that what is decided about it and what is done to it
+  /// next cannot be two different objects.
+  func hold(_ node: Node) throws(Errno) -> HeldObject {
+    let (descriptor, status) = try resolver.hold(node)
+    return HeldObject(descriptor: descriptor, facts: try store.facts(status, of: descriptor.descriptor))
   }
 
   /// The facts that decide about searching a directory or adding to it; remembered for a while.

@@ -13,12 +13,10 @@ extension Volume {
     let directory = try resolver.directory(parent)
     let locks = LockRequests(.shared(parent.stripe), .exclusive(node.stripe))
     return try self.locks.holding(locks) { () throws(Errno) in
-      let reach = try resolver.reach(node)
-      let facts = try self.facts(of: node, by: reach)
-      let above = try self.facts(of: parent)
-      try gate.require(caller) { $0.link(facts.item, into: above.item) }
-      let object = try resolver.anchor(node, by: reach)
-      try directory.descriptor.linkObject(object.descriptor, as: name)
+      let object = try hold(node)
+      let above = try directoryFacts(parent)
+      try gate.require(caller) { $0.link(object.facts.item, into: above.item) }
+      try directory.descriptor.linkObject(object.descriptor.descriptor, as: name)
       return try show(name, in: parent, above, directory, for: caller)
     }
   }

@@ -15,19 +15,17 @@ extension Volume {
     let truncates = mode.contains(.truncate)
     let lock: LockRequest = truncates ? .exclusive(node.stripe) : .shared(node.stripe)
     return try locks.holding(lock) { () throws(Errno) in
-      let reach = try resolver.reach(node)
-      let facts = try facts(of: node, by: reach)
       let request = OpenRequest(
         // Running a file asks for `execute` in place of `read`.
         reads: mode.contains(.read) && !mode.contains(.execute), writes: mode.contains(.write),
         appends: mode.contains(.append), truncates: truncates, executes: mode.contains(.execute))
-      try gate.require(caller) { $0.open(facts.item, request) }
-      // Bytes this version cannot turn back into content must not be shown or overwritten as they are.
-      guard facts.record.presence.isDisjoint(with: [.encrypted, .compressed, .replacing]) else {
-        throw .unsupported
+      let (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
+        try gate.require(caller) { $0.open(facts.item, request) }
+        // Bytes this version cannot turn back into content must not be shown or overwritten as they are.
+        guard facts.record.presence.isDisjoint(with: [.encrypted, .compressed, .replacing]) else {
+          throw .unsupported
+        }
       }
-      let file = try resolver.open(node, by: reach, flags: backingFlags(mode))
-      try confirm(facts, by: reach, of: file)
       try requireUnbuffered(file, mode)
       if truncates {
         try emptied(file, facts, mode, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
@@ -39,6 +37,23 @@ extension Volume {
       }
       return answer
     }
+  }
+
+  /// Opens the backing file, if `decide` has nothing against it.
+  ///
+  /// For reading it is opened first and decided about then: what is read from the open file is true of nothing else.
+  /// An open for writing would be felt by others (a program cannot be started while it lasts), so its caller
+  /// is looked at before, by name, and what was seen is compared with the open file.
+  private func opened(
+    _ node: Node, _ mode: OpenMode, _ decide: (Facts) throws(Errno) -> Void
+  ) throws(Errno) -> (SharedDescriptor, Facts) {
+    let reach = try resolver.reach(node)
+    let seen = mode.contains(.write) ? try facts(of: node, by: reach) : nil
+    if let seen { try decide(seen) }
+    let (file, status) = try resolver.open(node, by: reach, flags: backingFlags(mode))
+    let facts = try store.facts(status, of: file.descriptor)
+    if seen?.item != facts.item { try decide(facts) }
+    return (file, facts)
   }
 
   private func emptied(

@@ -88,6 +88,9 @@ extension Volume {
     let mode = Mode(try descriptor.descriptor.status().mode)
     try stripPrivilege(of: descriptor.descriptor, mode)
     node.attachment.mayHavePrivilege.store(false, ordering: .releasing)
+    // Where the kernel keeps no copy of the bytes it leaves the stripping to us, and would go on running the program
+    // with the mode it remembers.
+    if mode.afterForeignWrite != mode { link?.expireAttributes(node.id) }
   }
 
   func stripPrivilege(of object: borrowing Descriptor, _ mode: Mode) throws(Errno) {

@@ -33,7 +33,7 @@ extension Volume {
         let status = try directory.descriptor.status(of: name)
         guard ObjectIdentity(status) == expected else { return false }
         let facts = try store.facts(status, of: name, in: directory.descriptor)
-        let above = try self.facts(of: parent)
+        let above = try directoryFacts(parent)
         try gate.require(caller) { $0.remove(facts.item, from: above.item) }
         guard isDirectory == (status.kind == .directory) else {
           throw isDirectory ? .notDirectory : .isDirectory

@@ -123,8 +123,8 @@ long lv_attribute_list_at(int directory, const char *name, void *_Nullable names
 long lv_attribute_remove_at(int directory, const char *name, const char *attribute);
 
 // process.c: identity, limits, clocks and the words for error numbers.
-uint32_t lv_set_file_user(uint32_t user);
-uint32_t lv_set_file_group(uint32_t group);
+// Makes the calling thread create files as `user` and `group` from now on; -EPERM and no change if it may not.
+long lv_become(uint32_t user, uint32_t group);
 long lv_keep_capabilities(void);
 long lv_keeps_capabilities(void);
 long lv_raise_open_files(uint64_t wanted_hard, uint64_t *soft);
