@@ -57,7 +57,7 @@ package final class Volume: Sendable {
       groups: GroupReader(source: options.groups, nesting: GroupNesting(members: groupNesting)))
     locks = try StripedLocks()
     root = Node(
-      id: Volume.rootNode, identity: ObjectIdentity(status), kind: .directory, parent: nil, name: [])
+      id: Volume.rootNode, identity: ObjectIdentity(status), parent: nil, name: [])
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
     handles = HandleTable(limit: budget * 11 / 20)

@@ -1,3 +1,4 @@
+import CMountSupport
 import Glibc
 import LinuxFiles
 import MountSupport
@@ -40,6 +41,28 @@ extension MountTests {
       // The file system below may be mounted so that no time moves.
       let moves = try read("plain", 0, in: volume.upper) > 1000
       #expect(try (read("loud", 0, in: volume.path) > 1000) == moves)
+    }
+
+    @Test("What was just made is not taken for what was just gone, though it has its number") func usedAgain()
+      throws
+    {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let path = volume.path + "/d"
+      for round in 0..<2_000 {
+        let unnamed = open(volume.path, lt_o_tmpfile | O_RDWR, 0o600)
+        try #require(unnamed >= 0 && write(unnamed, "gone", 4) == 4)
+        close(unnamed)
+        if round % 2 == 0 {
+          try #require(Glibc.mkdir(path, 0o755) == 0)
+          try #require((try? Calls.list(path).get()) == [], "round \(round): \(Errno.current)")
+          try #require(rmdir(path) == 0)
+        } else {
+          try #require(Calls.create(path) == nil)
+          try #require((try? Calls.read(path).get()) == "", "round \(round)")
+          try #require(unlink(path) == 0)
+        }
+      }
     }
 
     @Test("A user is only a user") func users() throws {

@@ -18,9 +18,12 @@ package struct ObjectIdentity: Hashable, Sendable {
   /// Tells a reused inode number apart.
   let birth: Int64
   let device: UInt64
+  /// Objects are born faster than some clocks tick: a number may come back within one, as something else.
+  let kind: FileKind
 
   init(_ status: FileStatus) {
     inode = status.inode
+    kind = status.kind
     device = status.device
     if let birth = status.birth {
       self.birth = birth.seconds &* 1_000_000_000 &+ Int64(birth.nanoseconds)
@@ -49,19 +52,18 @@ final class Node: Sendable {
 
   let id: NodeID
   let identity: ObjectIdentity
-  let kind: FileKind
   /// Guards the hint only; the object itself is guarded by its stripe.
   let place: Mutex<Place>
   private let attached: Mutex<Attachment?>
 
-  init(id: NodeID, identity: ObjectIdentity, kind: FileKind, parent: Node?, name: [UInt8]) {
+  init(id: NodeID, identity: ObjectIdentity, parent: Node?, name: [UInt8]) {
     self.id = id
     self.identity = identity
-    self.kind = kind
     place = Mutex(Place(parent: parent, name: name))
     attached = Mutex(nil)
   }
 
+  var kind: FileKind { identity.kind }
   var isDirectory: Bool { kind == .directory }
 
   /// The lock every request about this object takes.

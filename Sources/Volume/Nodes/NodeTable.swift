@@ -28,19 +28,19 @@ final class NodeTable: Sendable {
 
   /// The node of an object that is about to be shown to the kernel under a name; one more reference is held.
   func refer(
-    to identity: ObjectIdentity, kind: FileKind, name: borrowing FileName, in parent: Node
+    to identity: ObjectIdentity, name: borrowing FileName, in parent: Node
   ) -> Node {
     let (node, isNew) = shard(of: identity).contents.withLock { contents in
-      contents.refer(to: identity, kind: kind, parent: parent) { name.copy() }
+      contents.refer(to: identity, parent: parent) { name.copy() }
     }
     if !isNew, !node.isPlaced(at: name, in: parent) { node.seen(as: name.copy(), in: parent) }
     return node
   }
 
   /// The same for an object that has no name (yet): it is reached through what holds it open.
-  func referToUnnamed(_ identity: ObjectIdentity, kind: FileKind) -> Node {
+  func referToUnnamed(_ identity: ObjectIdentity) -> Node {
     shard(of: identity).contents.withLock { contents in
-      contents.refer(to: identity, kind: kind, parent: nil) { [] }.0
+      contents.refer(to: identity, parent: nil) { [] }.0
     }
   }
 
@@ -110,7 +110,7 @@ final class NodeTable: Sendable {
     }
 
     mutating func refer(
-      to identity: ObjectIdentity, kind: FileKind, parent: Node?, name: () -> [UInt8]
+      to identity: ObjectIdentity, parent: Node?, name: () -> [UInt8]
     ) -> (Node, isNew: Bool) {
       let hash = identity.mixed
       if let slot = index.first(hash, where: { slots[Int($0)].node?.identity == identity }),
@@ -121,7 +121,7 @@ final class NodeTable: Sendable {
       }
       let slot = emptySlot()
       let id = UInt64(slots[slot].epoch) << 32 | UInt64(slot * NodeTable.shardCount) | number
-      let node = Node(id: id, identity: identity, kind: kind, parent: parent, name: name())
+      let node = Node(id: id, identity: identity, parent: parent, name: name())
       slots[slot].node = node
       slots[slot].references = 1
       index.insert(UInt32(slot), hash: hash) { slots[Int($0)].node?.identity.mixed ?? 0 }

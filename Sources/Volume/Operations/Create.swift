@@ -196,7 +196,7 @@ extension Volume {
   ) throws(Errno) -> Entry {
     let status = try directory.descriptor.status(of: name)
     let facts = try store.facts(status, of: name, in: directory.descriptor)
-    let node = nodes.refer(to: ObjectIdentity(status), kind: status.kind, name: name, in: parent)
+    let node = nodes.refer(to: ObjectIdentity(status), name: name, in: parent)
     return entry(node, facts, in: above, for: caller)
   }
 }

@@ -47,7 +47,7 @@ extension Volume {
       }
       let file = try newFile(name, in: directory, birth)
       let facts = try factsAtBirth(of: file, birth)
-      let node = nodes.refer(to: ObjectIdentity(facts.status), kind: .regular, name: name, in: parent)
+      let node = nodes.refer(to: ObjectIdentity(facts.status), name: name, in: parent)
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
   }
@@ -105,7 +105,9 @@ extension Volume {
       let file = SharedDescriptor(try directory.descriptor.createUnnamed(mode: 0o600))
       try complete(file.descriptor, as: birth)
       let facts = try factsAtBirth(of: file, birth)
-      let node = nodes.referToUnnamed(ObjectIdentity(facts.status), kind: .regular)
+      let node = nodes.referToUnnamed(ObjectIdentity(facts.status))
+      // Until the kernel has forgotten it, its number must not be given to something else.
+      pins.pin(node.attachment, with: file)
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
   }

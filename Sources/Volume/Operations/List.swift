@@ -98,7 +98,7 @@ extension Volume {
         facts.item.kind != .special, !status.isMountRoot
       else { return nil }
       let node = nodes.refer(
-        to: ObjectIdentity(status), kind: status.kind, name: name, in: directory.node)
+        to: ObjectIdentity(status), name: name, in: directory.node)
       return entry(node, facts, in: above, for: caller)
     }
   }

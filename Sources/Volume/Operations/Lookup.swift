@@ -27,7 +27,7 @@ extension Volume {
       if facts.item.kind == .special {
         try requireUseOfSpecial(facts, in: above, for: caller)
       }
-      let node = nodes.refer(to: ObjectIdentity(status), kind: status.kind, name: name, in: parent)
+      let node = nodes.refer(to: ObjectIdentity(status), name: name, in: parent)
       return .found(entry(node, facts, in: above, for: caller))
     }
   }
