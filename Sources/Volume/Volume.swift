@@ -42,6 +42,7 @@ package final class Volume: Sendable {
       throw VolumeFailure("'\(upper)' is on NFS, which cannot hold an upper directory")
     }
     try Volume.requireForeign(rootDescriptor, path: upper)
+    // Such a file system may keep its change times by another clock.
     let isStacked = magic == FileSystemStatus.overlayMagic || magic == FileSystemStatus.fuseMagic
     stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
@@ -51,7 +52,8 @@ package final class Volume: Sendable {
       records: RecordsExist(directory.recordsExist) {
         if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
         try directory.announceRecords()
-      })
+      },
+      memory: RecordMemory(options.cache, trustsChangeTimes: !isStacked))
     gate = Gatekeeper(
       rules: options.rules,
       groups: GroupReader(source: options.groups, nesting: GroupNesting(members: groupNesting)))

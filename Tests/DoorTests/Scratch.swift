@@ -25,6 +25,8 @@ final class Scratch: Sendable {
   }
 
   deinit {
+    // The volume worked on this thread, in the names of its callers.
+    try? ThreadIdentity.become(user: 0, group: 0)
     // What cannot be removed stays in /tmp; the test itself has spoken already.
     try? Scratch.empty(descriptor)
     _ = unsafe rmdir(path)

@@ -71,6 +71,11 @@ extension CoreRecord {
     guard cursor.offset == bytes.count else { throw .trailingBytes }
   }
 
+  /// Whether the stored bytes say that a list belongs to them, before they are decoded; false for what is no record.
+  package static func announcesList(_ bytes: Span<UInt8>) -> Bool {
+    bytes.count > 3 && Presence(rawValue: UInt16(bytes[2]) | UInt16(bytes[3]) << 8).contains(.accessList)
+  }
+
   /// The sections `bits` announce, in the order of their bits.
   private mutating func readSections(
     _ bits: Presence, from bytes: Span<UInt8>, at cursor: inout ByteCursor

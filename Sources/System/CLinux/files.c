@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <time.h>
 
 _Static_assert(LV_O_PATH == O_PATH, "O_PATH");
 _Static_assert(LV_O_NOATIME == O_NOATIME, "O_NOATIME");
@@ -46,8 +47,20 @@ long lv_reopen(int fd, int flags) {
   return failure ? failure : LV_RESULT(open(path, flags));
 }
 
+// Longer than a tick of any kernel (10 ms at 100 Hz).
+#define LV_SETTLED_NANOSECONDS 20000000
+
+static int lv_is_settled(struct statx_timestamp change, struct timespec now) {
+  int64_t seconds = now.tv_sec - change.tv_sec;
+  if (seconds < 0 || seconds > 1) return seconds > 1;
+  return seconds * 1000000000 + now.tv_nsec - (int64_t)change.tv_nsec > LV_SETTLED_NANOSECONDS;
+}
+
 long lv_status(int fd, const char *name, struct lv_status *out) {
   struct statx found;
+  // The clock that change times are taken from; asked first, so that nothing can change in between unseen.
+  struct timespec now = {0};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
   int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_SYNC_AS_STAT;
   long result = LV_RESULT(statx(fd, name ? name : "", flags, STATX_BASIC_STATS | STATX_BTIME, &found));
   if (result < 0) return result;
@@ -73,6 +86,7 @@ long lv_status(int fd, const char *name, struct lv_status *out) {
       .change_nanoseconds = found.stx_ctime.tv_nsec,
       .birth_nanoseconds = found.stx_btime.tv_nsec,
       .has_birth = (found.stx_mask & STATX_BTIME) != 0,
+      .is_settled = lv_is_settled(found.stx_ctime, now),
       .is_mount_root = (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0,
   };
   return 0;

@@ -26,6 +26,8 @@ package struct FileStatus: Sendable, Equatable {
   package var birth: Timestamp?
   /// True for the root of any mount, also of a bind mount of the same device.
   package var isMountRoot: Bool
+  /// Whether the change time was old enough that no later change of the object can show the same.
+  package var isSettled: Bool
 
   /// Nil when the object is no file, such as the descriptor of `epoll`.
   init?(_ found: lv_status) {
@@ -48,6 +50,7 @@ package struct FileStatus: Sendable, Equatable {
     birth =
       found.has_birth == 0
       ? nil : Timestamp(seconds: found.birth_seconds, nanoseconds: found.birth_nanoseconds)
+    isSettled = found.is_settled != 0
     isMountRoot = found.is_mount_root != 0
   }
 }

@@ -14,14 +14,18 @@ struct Facts: Sendable {
   /// The record as stored, to be changed and written back; all zero when there is none.
   var record: CoreRecord
 
-  init(status: FileStatus, record: CoreRecord, list: AccessList?, soundness: Item.Record) {
+  /// The same with its list, to be remembered.
+  let stored: StoredRecord
+
+  init(_ status: FileStatus, _ stored: StoredRecord) {
     self.status = status
-    self.record = record
+    self.stored = stored
+    record = stored.core
     item = Item(
       kind: ItemKind(status.kind), user: status.user, group: status.group,
       // A link's own mode means nothing; it is always shown as 0777.
       mode: Mode(status.kind == .symbolicLink ? 0o777 : status.mode),
-      flags: record.flags, list: list, ownerGroup: record.ownerGroup, record: soundness)
+      flags: record.flags, list: stored.list, ownerGroup: record.ownerGroup, record: stored.soundness)
   }
 
   var mayCarryPrivilege: Bool { item.mode.hasSetUser || item.mode.hasSetGroup }

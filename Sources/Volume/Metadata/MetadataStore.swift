@@ -22,43 +22,53 @@ struct MetadataStore: Sendable {
   private let coreName: [UInt8]
   private let listName: [UInt8]
   private let records: RecordsExist
+  let memory: RecordMemory
+  private let shared = SharedRecords()
 
-  init(namespace: Namespace, records: RecordsExist) {
+  init(namespace: Namespace, records: RecordsExist, memory: RecordMemory) {
     self.namespace = namespace
     self.records = records
+    self.memory = memory
     coreName = Array("\(namespace.rawValue).varve.m".utf8)
     listName = Array("\(namespace.rawValue).varve.acl".utf8)
   }
 
   /// The facts about an object whose status is known, found by directory and name.
+  ///
+  /// `node`: the object's node if it has one, which may remember the record.
   func facts(
-    _ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor
-  )
-    throws(Errno) -> Facts
-  {
-    guard records.exist, canCarryRecord(status.kind) else { return plain(status) }
+    _ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor, knownBy node: Node?
+  ) throws(Errno) -> Facts {
+    if let facts = recall(status, node) { return facts }
     let core = try AttributeName.with(coreName) { attribute throws(Errno) in
       try directory.attribute(attribute, of: name)
     }
-    guard let core else { return plain(status) }
-    return try facts(status, core: core) { attribute throws(Errno) in
+    return try facts(status, core, knownBy: node) { attribute throws(Errno) in
       try directory.attribute(attribute, of: name)
     }
   }
 
   /// The same through a descriptor of the object itself.
-  func facts(_ status: FileStatus, of object: borrowing Descriptor) throws(Errno) -> Facts {
-    guard records.exist, canCarryRecord(status.kind) else { return plain(status) }
+  func facts(
+    _ status: FileStatus, of object: borrowing Descriptor, knownBy node: Node?
+  ) throws(Errno) -> Facts {
+    if let facts = recall(status, node) { return facts }
     let core = try AttributeName.with(coreName) { attribute throws(Errno) in
       try object.attribute(attribute)
     }
-    guard let core else { return plain(status) }
-    return try facts(status, core: core) { attribute throws(Errno) in try object.attribute(attribute) }
+    return try facts(status, core, knownBy: node) { attribute throws(Errno) in
+      try object.attribute(attribute)
+    }
   }
 
-  private func plain(_ status: FileStatus) -> Facts {
-    Facts(status: status, record: CoreRecord(), list: nil, soundness: .sound)
+  /// The facts if nothing has to be read for them.
+  private func recall(_ status: FileStatus, _ node: Node?) -> Facts? {
+    guard records.exist, canCarryRecord(status.kind) else { return Facts(status, .none) }
+    return memory.recall(node, status).map { Facts(status, $0) }
   }
+
+  /// Whether it pays to look for a node that may remember a record.
+  var recordsExist: Bool { records.exist }
 
   /// Linux refuses `user.` attributes on anything but files and directories.
   func canCarryRecord(_ kind: FileKind) -> Bool {
@@ -66,30 +76,40 @@ struct MetadataStore: Sendable {
   }
 
   private func facts(
-    _ status: FileStatus, core: [UInt8],
+    _ status: FileStatus, _ core: [UInt8]?, knownBy node: Node?,
     read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
   ) throws(Errno) -> Facts {
+    let stored: StoredRecord
+    if let core {
+      let list =
+        CoreRecord.announcesList(core.span)
+        ? try AttributeName.with(listName) { attribute throws(Errno) in try read(attribute) } : nil
+      stored = shared.record(core, list) { MetadataStore.decode(core, list, inode: status.inode) }
+    } else {
+      stored = .none
+    }
+    memory.keep(stored, for: node, status)
+    return Facts(status, stored)
+  }
+
+  private static func decode(_ core: [UInt8], _ list: [UInt8]?, inode: UInt64) -> StoredRecord {
     let record: CoreRecord
     do {
       record = try CoreRecord(decoding: core.span)
     } catch {
-      Log.damage("the record of inode \(status.inode) cannot be read: \(error)")
-      return Facts(status: status, record: CoreRecord(), list: nil, soundness: .damaged)
+      Log.damage("the record of inode \(inode) cannot be read: \(error)")
+      return StoredRecord(core: CoreRecord(), soundness: .damaged)
     }
-    guard record.presence.contains(.accessList) else {
-      return Facts(status: status, record: record, list: nil, soundness: .sound)
-    }
-    let stored = try AttributeName.with(listName) { attribute throws(Errno) in try read(attribute) }
-    guard let stored else {
-      Log.damage("the access list of inode \(status.inode) is missing")
-      return Facts(status: status, record: record, list: nil, soundness: .damagedList)
+    guard record.presence.contains(.accessList) else { return StoredRecord(core: record) }
+    guard let list else {
+      Log.damage("the access list of inode \(inode) is missing")
+      return StoredRecord(core: record, soundness: .damagedList)
     }
     do {
-      let list = try AccessListBytes.decode(stored.span)
-      return Facts(status: status, record: record, list: list, soundness: .sound)
+      return StoredRecord(core: record, list: try AccessListBytes.decode(list.span))
     } catch {
-      Log.damage("the access list of inode \(status.inode) cannot be read: \(error)")
-      return Facts(status: status, record: record, list: nil, soundness: .damagedList)
+      Log.damage("the access list of inode \(inode) cannot be read: \(error)")
+      return StoredRecord(core: record, soundness: .damagedList)
     }
   }
 

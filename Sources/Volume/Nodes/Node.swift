@@ -54,6 +54,8 @@ final class Node: Sendable {
   let identity: ObjectIdentity
   /// Guards the hint only; the object itself is guarded by its stripe.
   let place: Mutex<Place>
+  /// What was read of its record; ``RecordMemory`` says when that may be believed.
+  let known: Mutex<KnownRecord?> = Mutex(nil)
   private let attached: Mutex<Attachment?>
 
   init(id: NodeID, identity: ObjectIdentity, parent: Node?, name: [UInt8]) {

@@ -29,12 +29,12 @@ final class NodeTable: Sendable {
   /// The node of an object that is about to be shown to the kernel under a name; one more reference is held.
   func refer(
     to identity: ObjectIdentity, name: borrowing FileName, in parent: Node
-  ) -> Node {
+  ) -> (Node, isNew: Bool) {
     let (node, isNew) = shard(of: identity).contents.withLock { contents in
       contents.refer(to: identity, parent: parent) { name.copy() }
     }
     if !isNew, !node.isPlaced(at: name, in: parent) { node.seen(as: name.copy(), in: parent) }
-    return node
+    return (node, isNew)
   }
 
   /// The same for an object that has no name (yet): it is reached through what holds it open.

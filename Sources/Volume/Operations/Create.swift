@@ -195,8 +195,8 @@ extension Volume {
     for caller: Caller
   ) throws(Errno) -> Entry {
     let status = try directory.descriptor.status(of: name)
-    let facts = try store.facts(status, of: name, in: directory.descriptor)
-    let node = nodes.refer(to: ObjectIdentity(status), name: name, in: parent)
+    let facts = try facts(status, of: name, in: directory)
+    let node = refer(to: facts, name, in: parent)
     return entry(node, facts, in: above, for: caller)
   }
 }

@@ -3,7 +3,6 @@
 import Decisions
 import DirectoryModes
 package import LinuxFiles
-import RecordFormat
 
 extension Volume {
   package func create(
@@ -47,7 +46,7 @@ extension Volume {
       }
       let file = try newFile(name, in: directory, birth)
       let facts = try factsAtBirth(of: file, birth)
-      let node = nodes.refer(to: ObjectIdentity(facts.status), name: name, in: parent)
+      let node = refer(to: facts, name, in: parent)
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
   }
@@ -55,8 +54,8 @@ extension Volume {
   /// What is true of a new file; one that was born without a record has none to be read.
   private func factsAtBirth(of file: SharedDescriptor, _ birth: Birth) throws(Errno) -> Facts {
     let status = try file.descriptor.status()
-    guard !birth.isPlain else { return Facts(status: status, record: CoreRecord(), list: nil, soundness: .sound) }
-    return try store.facts(status, of: file.descriptor)
+    guard !birth.isPlain else { return Facts(status, .none) }
+    return try store.facts(status, of: file.descriptor, knownBy: nil)
   }
 
   /// Shows the kernel a new file and opens it; if that fails, the kernel knows nothing of it.

@@ -22,19 +22,34 @@ extension Volume {
     let status = try resolver.status(of: node, by: reach)
     switch reach {
     case .held(let descriptor):
-      return try store.facts(status, of: descriptor.descriptor)
+      return try store.facts(status, of: descriptor.descriptor, knownBy: node)
     case .named(let directory, let name):
       return try FileName.with(name) { name throws(Errno) in
-        try store.facts(status, of: name, in: directory.descriptor)
+        try store.facts(status, of: name, in: directory.descriptor, knownBy: node)
       }
     }
+  }
+
+  /// The facts about what stands under a name, whose node nobody has asked for yet.
+  func facts(
+    _ status: FileStatus, of name: borrowing FileName, in directory: SharedDescriptor
+  ) throws(Errno) -> Facts {
+    let node = store.recordsExist ? nodes.node(of: ObjectIdentity(status)) : nil
+    return try store.facts(status, of: name, in: directory.descriptor, knownBy: node)
+  }
+
+  /// The node of what was found under a name; one more reference is the kernel's.
+  func refer(to facts: Facts, _ name: borrowing FileName, in parent: Node) -> Node {
+    let (node, isNew) = nodes.refer(to: ObjectIdentity(facts.status), name: name, in: parent)
+    if isNew, store.recordsExist { store.memory.keep(facts.stored, for: node, facts.status) }
+    return node
   }
 
   /// Holds on to the object and reads what is true of it, so that what is decided about it and what is done to it
   /// next cannot be two different objects.
   func hold(_ node: Node) throws(Errno) -> HeldObject {
     let (descriptor, status) = try resolver.hold(node)
-    return HeldObject(descriptor: descriptor, facts: try store.facts(status, of: descriptor.descriptor))
+    return HeldObject(descriptor: descriptor, facts: try store.facts(status, of: descriptor.descriptor, knownBy: node))
   }
 
   /// The facts that decide about searching a directory or adding to it; remembered for a while.
@@ -55,16 +70,13 @@ extension Volume {
   }
 
   private func isFresh(_ remembered: RememberedFacts, at now: UInt64) -> Bool {
-    switch options.cache {
-    case .exclusive: true
-    case .shared: now &- remembered.readAt < 1_000_000_000
-    case .none: false
-    }
+    now &- remembered.readAt < options.cache.lifetime
   }
 
   /// Called under the node's exclusive lock, after something that decides about it has changed.
   func forgetFacts(of node: Node) {
     node.existingAttachment?.state.withLock { $0.facts = nil }
+    node.known.withLock { $0 = nil }
   }
 
   /// How long the kernel may remember the names in a directory.

@@ -93,12 +93,11 @@ extension Volume {
     try page.withName(of: listed) { name throws(Errno) in
       let backing = directory.descriptor
       guard let status = try? backing.descriptor.status(of: name),
-        let facts = try? store.facts(status, of: name, in: backing.descriptor),
+        let facts = try? facts(status, of: name, in: backing),
         // Refused at lookup, to some or to all; never handed out in passing.
         facts.item.kind != .special, !status.isMountRoot
       else { return nil }
-      let node = nodes.refer(
-        to: ObjectIdentity(status), name: name, in: directory.node)
+      let node = refer(to: facts, name, in: directory.node)
       return entry(node, facts, in: above, for: caller)
     }
   }

@@ -23,11 +23,11 @@ extension Volume {
       }
       // What is mounted inside the upper directory is not the volume's.
       guard !status.isMountRoot else { throw .crossDevice }
-      let facts = try store.facts(status, of: name, in: directory.descriptor)
+      let facts = try facts(status, of: name, in: directory)
       if facts.item.kind == .special {
         try requireUseOfSpecial(facts, in: above, for: caller)
       }
-      let node = nodes.refer(to: ObjectIdentity(status), name: name, in: parent)
+      let node = refer(to: facts, name, in: parent)
       return .found(entry(node, facts, in: above, for: caller))
     }
   }

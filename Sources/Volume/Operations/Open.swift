@@ -51,7 +51,7 @@ extension Volume {
     let seen = mode.contains(.write) ? try facts(of: node, by: reach) : nil
     if let seen { try decide(seen) }
     let (file, status) = try resolver.open(node, by: reach, flags: backingFlags(mode))
-    let facts = try store.facts(status, of: file.descriptor)
+    let facts = try store.facts(status, of: file.descriptor, knownBy: node)
     if seen?.item != facts.item { try decide(facts) }
     return (file, facts)
   }

@@ -32,7 +32,7 @@ extension Volume {
       let isDone = try self.locks.holding(locks) { () throws(Errno) in
         let status = try directory.descriptor.status(of: name)
         guard ObjectIdentity(status) == expected else { return false }
-        let facts = try store.facts(status, of: name, in: directory.descriptor)
+        let facts = try facts(status, of: name, in: directory)
         let above = try directoryFacts(parent)
         try gate.require(caller) { $0.remove(facts.item, from: above.item) }
         guard isDirectory == (status.kind == .directory) else {

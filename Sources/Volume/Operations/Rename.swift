@@ -29,9 +29,9 @@ extension Volume {
           return false
         }
         let move = Move(
-          source: try store.facts(status, of: name, in: from.descriptor),
+          source: try facts(status, of: name, in: from),
           target: try target.map { target throws(Errno) in
-            try store.facts(target, of: newName, in: to.descriptor)
+            try facts(target, of: newName, in: to)
           },
           above: try directoryFacts(parent), below: try directoryFacts(newParent),
           changesParent: parent.identity != newParent.identity)

@@ -43,7 +43,9 @@ struct lv_status {
   uint32_t mode, links, user, group, block_size;
   int64_t access_seconds, modification_seconds, change_seconds, birth_seconds;
   uint32_t access_nanoseconds, modification_nanoseconds, change_nanoseconds, birth_nanoseconds;
-  int32_t has_birth, is_mount_root;
+  // `is_settled`: at the moment of asking, the change time lay further back than a tick of any clock, so that every
+  // later change must show another one.
+  int32_t has_birth, is_mount_root, is_settled;
 };
 
 struct lv_file_system {

@@ -1,0 +1,109 @@
+// What the attributes of an object say about it, decoded once and shared by all objects that say the same.
+
+import AccessControl
+import Decisions
+import LinuxFiles
+import RecordFormat
+import Synchronization
+
+/// A record with its list, and whether both could be read.
+final class StoredRecord: Sendable {
+  let core: CoreRecord
+  let list: AccessList?
+  let soundness: Item.Record
+
+  init(core: CoreRecord, list: AccessList? = nil, soundness: Item.Record = .sound) {
+    self.core = core
+    self.list = list
+    self.soundness = soundness
+  }
+
+  /// What is true of an object that has no record.
+  static let none = StoredRecord(core: CoreRecord())
+}
+
+/// What was read of one object's record, and when.
+final class KnownRecord: Sendable {
+  let stored: StoredRecord
+  /// The object's change time then.
+  let change: Timestamp
+  let readAt: UInt64
+
+  init(_ stored: StoredRecord, change: Timestamp, readAt: UInt64) {
+    self.stored = stored
+    self.change = change
+    self.readAt = readAt
+  }
+}
+
+/// When a record that was read earlier is as good as one read now.
+///
+/// It is, as long as the object's change time is the same: setting an attribute moves it. But it moves in ticks, so
+/// a record is kept only if the object had been left alone for longer than a tick when its status was read. Beyond
+/// that nothing is believed longer than anything else of a tree that others may change.
+struct RecordMemory: Sendable {
+  /// For how many nanoseconds; 0 is not at all.
+  let lifetime: UInt64
+
+  init(_ cache: CacheUse, trustsChangeTimes: Bool) {
+    lifetime = trustsChangeTimes ? cache.lifetime : 0
+  }
+
+  func recall(_ node: Node?, _ status: FileStatus) -> StoredRecord? {
+    guard lifetime > 0, let known = node?.known.withLock({ $0 }), known.change == status.change,
+      Clock.monotonicNanoseconds &- known.readAt < lifetime
+    else { return nil }
+    return known.stored
+  }
+
+  /// `status` was read before the record.
+  func keep(_ stored: StoredRecord, for node: Node?, _ status: FileStatus) {
+    guard lifetime > 0, let node, status.isSettled else { return }
+    let known = KnownRecord(stored, change: status.change, readAt: Clock.monotonicNanoseconds)
+    node.known.withLock { $0 = known }
+  }
+}
+
+extension CacheUse {
+  /// How many nanoseconds what was read is believed.
+  var lifetime: UInt64 {
+    switch self {
+    case .exclusive: .max
+    case .shared: 1_000_000_000
+    case .none: 0
+    }
+  }
+}
+
+/// The records that were decoded lately, by their bytes.
+///
+/// A tree whose items inherited one list has one list in memory, not a million.
+final class SharedRecords: Sendable {
+  private struct Entry {
+    let core: [UInt8]
+    let list: [UInt8]?
+    let stored: StoredRecord
+  }
+
+  private static let size = 256
+  private let entries: Mutex<[Entry?]> = Mutex(Array(repeating: nil, count: size))
+
+  /// The record of these bytes, decoded by `decode` if nobody had them lately.
+  func record(_ core: [UInt8], _ list: [UInt8]?, decode: () -> StoredRecord) -> StoredRecord {
+    let place = SharedRecords.place(core, list)
+    let known = entries.withLock { entries -> StoredRecord? in
+      guard let entry = entries[place], entry.core == core, entry.list == list else { return nil }
+      return entry.stored
+    }
+    if let known { return known }
+    let fresh = decode()
+    entries.withLock { $0[place] = Entry(core: core, list: list, stored: fresh) }
+    return fresh
+  }
+
+  /// Both forms carry their checksum at offset 8.
+  private static func place(_ core: [UInt8], _ list: [UInt8]?) -> Int {
+    func byte(_ bytes: [UInt8]?) -> Int { bytes.map { $0.count > 8 ? Int($0[8]) : 0 } ?? 0 }
+    return (byte(core) &+ 31 &* byte(list)) & (size - 1)
+  }
+}
