@@ -1,0 +1,60 @@
+// A record that is remembered must be as good as one read now, also when somebody changes it behind the mount.
+
+import CMountSupport
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+extension MountTests {
+  @Suite("Remembered records", .timeLimit(.minutes(1))) struct RecordMemoryTests {
+    @Test(
+      "A list that is swapped behind the mount decides about the very next call",
+      arguments: ["cache=shared", "cache=exclusive", "cache=none"])
+    func swapped(_ options: String) throws {
+      let volume = try MountedVolume(options)
+      defer { volume.remove() }
+      let file = try volume.file("f", 1001, 2001, 0o600, list: ["user:bob allow read"])
+      let patterns = ["user:1002 allow read", "user:1002 deny read"].enumerated()
+      // The stored form of each list, as the volume writes it.
+      var stored: [(core: [UInt8], list: [UInt8])] = []
+      for (number, text) in patterns {
+        let pattern = try volume.file("pattern\(number)", 1001, 2001, 0o600, list: [text])
+        let below = volume.upper + pattern.dropFirst(volume.path.count)
+        stored.append(
+          (try Attribute.get(below, "trusted.varve.m").get(), try Attribute.get(below, "trusted.varve.acl").get()))
+      }
+      let below = volume.upper + "/f"
+      let lists = stored.map(\.list)
+      for round in 0..<600 {
+        let isAllowed = round % 2 == 0
+        try #require(Attribute.set(below, "trusted.varve.acl", lists[round % 2]) == nil)
+        // Sometimes long enough for what was read to be remembered, sometimes within one tick of the clock.
+        if round % 50 < 10 { usleep(25_000) }
+        for _ in 0..<3 {
+          let refusal = TestUser.bob.run { Calls.open(file, O_RDONLY) }
+          try #require(refusal == (isAllowed ? nil : .accessDenied), "\(options), round \(round)")
+        }
+      }
+    }
+
+    @Test("A record that is put on an object or taken from it behind the mount is seen at once")
+    func putAndTaken() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let locked = try volume.file("locked", 1001, 2001, 0o666, flags: "uchg")
+      let plain = try volume.file("plain", 1001, 2001, 0o666)
+      let record = try Attribute.get(volume.upper + "/locked", "trusted.varve.m").get()
+      for round in 0..<40 {
+        let below = volume.upper + "/plain"
+        if round % 4 == 0 { usleep(25_000) }
+        #expect(Calls.open(plain, O_WRONLY) == nil, "round \(round)")
+        try #require(Attribute.set(below, "trusted.varve.m", record) == nil)
+        #expect(Calls.open(plain, O_WRONLY) == .notPermitted, "round \(round)")
+        #expect(try Attribute.text(plain, Attribute.flags).get() == "uchg")
+        try #require(Attribute.remove(below, "trusted.varve.m") == nil)
+      }
+      #expect(Calls.open(locked, O_WRONLY) == .notPermitted)
+    }
+  }
+}
