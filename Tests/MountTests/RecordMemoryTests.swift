@@ -14,7 +14,7 @@ extension MountTests {
     func swapped(_ options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
-      let file = try volume.file("f", 1001, 2001, 0o600, list: ["user:bob allow read"])
+      let file = try volume.file("f", 1001, 2001, 0o600, list: ["user:1002 allow read"])
       let patterns = ["user:1002 allow read", "user:1002 deny read"].enumerated()
       // The stored form of each list, as the volume writes it.
       var stored: [(core: [UInt8], list: [UInt8])] = []

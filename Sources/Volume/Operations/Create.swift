@@ -18,7 +18,17 @@ extension Volume {
     var needsCorrection: Bool
 
     /// Whether it can be made under its name right away, because a plain creation gets everything right.
-    var isPlain: Bool { record.isVoid && list == nil && !needsCorrection }
+    var isPlain: Bool { !hasRecord && !needsCorrection }
+
+    var hasRecord: Bool { !record.isVoid || list != nil }
+
+    /// What its attributes say once it is there.
+    var stored: StoredRecord {
+      guard hasRecord else { return .none }
+      var core = record
+      if list != nil { core.marks.insert(.accessList) }
+      return StoredRecord(core: core, list: list)
+    }
   }
 
   /// Decides about a creation and works out what is born.
@@ -130,7 +140,8 @@ extension Volume {
           try workshop.rename(temporary, to: directory.descriptor, as: name, .noReplace)
         }
       }
-      return try show(name, in: parent, above, directory, for: caller)
+      let facts = Facts(try directory.descriptor.status(of: name), birth.stored)
+      return entry(refer(to: facts, name, in: parent), facts, in: above, for: caller)
     }
   }
 
@@ -165,10 +176,13 @@ extension Volume {
       try object.changeOwner(user: birth.item.user, group: birth.item.group)
     }
     // The mode comes last: without privilege a record cannot be written to what its owner may not write.
-    if birth.list != nil || !birth.record.isVoid {
-      try store.write(birth.record, list: birth.list.map { .store($0) } ?? .keep, to: object)
-    }
+    try writeRecord(of: birth, to: object)
     if birth.kind != .symbolicLink { try object.changeMode(birth.item.mode.bits) }
+  }
+
+  func writeRecord(of birth: Birth, to object: borrowing Descriptor) throws(Errno) {
+    guard birth.hasRecord else { return }
+    try store.write(birth.record, list: birth.list.map { .store($0) } ?? .keep, to: object)
   }
 
   /// Runs a creation so that the backing file system makes the caller the owner at once.
@@ -187,16 +201,5 @@ extension Volume {
   func returnToRoot() {
     // Going back to root cannot fail: it is the thread's real user.
     if isPrivileged { try? ThreadIdentity.become(user: 0, group: 0) }
-  }
-
-  /// Shows the kernel what now stands under a name.
-  func show(
-    _ name: borrowing FileName, in parent: Node, _ above: Facts, _ directory: SharedDescriptor,
-    for caller: Caller
-  ) throws(Errno) -> Entry {
-    let status = try directory.descriptor.status(of: name)
-    let facts = try facts(status, of: name, in: directory)
-    let node = refer(to: facts, name, in: parent)
-    return entry(node, facts, in: above, for: caller)
   }
 }

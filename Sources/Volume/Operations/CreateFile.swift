@@ -45,17 +45,10 @@ extension Volume {
         throw .exists
       }
       let file = try newFile(name, in: directory, birth)
-      let facts = try factsAtBirth(of: file, birth)
+      let facts = Facts(try file.descriptor.status(), birth.stored)
       let node = refer(to: facts, name, in: parent)
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
-  }
-
-  /// What is true of a new file; one that was born without a record has none to be read.
-  private func factsAtBirth(of file: SharedDescriptor, _ birth: Birth) throws(Errno) -> Facts {
-    let status = try file.descriptor.status()
-    guard !birth.isPlain else { return Facts(status, .none) }
-    return try store.facts(status, of: file.descriptor, knownBy: nil)
   }
 
   /// Shows the kernel a new file and opens it; if that fails, the kernel knows nothing of it.
@@ -83,9 +76,23 @@ extension Volume {
           try directory.descriptor.createFile(name, mode: birth.item.mode.bits)
         })
     }
-    let file = SharedDescriptor(try directory.descriptor.createUnnamed(mode: 0o600))
-    try complete(file.descriptor, as: birth)
+    let file = try unnamedFile(in: directory, birth)
     try directory.descriptor.linkUnnamed(file.descriptor, as: name)
+    return file
+  }
+
+  /// A new file that is complete but for a name.
+  private func unnamedFile(in directory: SharedDescriptor, _ birth: Birth) throws(Errno) -> SharedDescriptor {
+    guard isPrivileged, !birth.needsCorrection else {
+      let file = SharedDescriptor(try directory.descriptor.createUnnamed(mode: 0o600))
+      try complete(file.descriptor, as: birth)
+      return file
+    }
+    let file = SharedDescriptor(
+      try actingAsOwner(birth) { () throws(Errno) in
+        try directory.descriptor.createUnnamed(mode: birth.item.mode.bits)
+      })
+    try writeRecord(of: birth, to: file.descriptor)
     return file
   }
 
@@ -101,9 +108,8 @@ extension Volume {
       let above = try directoryFacts(parent)
       let birth = try birth(of: .regular, mode: mode, in: above, for: caller)
       let directory = try resolver.directory(parent)
-      let file = SharedDescriptor(try directory.descriptor.createUnnamed(mode: 0o600))
-      try complete(file.descriptor, as: birth)
-      let facts = try factsAtBirth(of: file, birth)
+      let file = try unnamedFile(in: directory, birth)
+      let facts = Facts(try file.descriptor.status(), birth.stored)
       let node = nodes.referToUnnamed(ObjectIdentity(facts.status))
       // Until the kernel has forgotten it, its number must not be given to something else.
       pins.pin(node.attachment, with: file)

@@ -17,7 +17,9 @@ extension Volume {
       let above = try directoryFacts(parent)
       try gate.require(caller) { $0.link(object.facts.item, into: above.item) }
       try directory.descriptor.linkObject(object.descriptor.descriptor, as: name)
-      return try show(name, in: parent, above, directory, for: caller)
+      // Under the object's lock its record is what it was.
+      let facts = Facts(try object.descriptor.descriptor.status(), object.facts.stored)
+      return entry(refer(to: facts, name, in: parent), facts, in: above, for: caller)
     }
   }
 }
