@@ -1,0 +1,128 @@
+// The rounds: all contenders side by side, scene by scene, and each time another one begins.
+
+import BenchmarkReport
+import Foundation
+
+/// A run in all its places.
+struct Rounds {
+  let stage: Stage
+  let request: Request
+  let builds: String
+  private(set) var findings: Findings
+  /// What went wrong; the others went on.
+  private(set) var failures: [String] = []
+
+  init(stage: Stage, request: Request, builds: String) {
+    self.stage = stage
+    self.request = request
+    self.builds = builds
+    findings = Findings(
+      places: request.places, rows: request.rows, contenders: request.contenders, rounds: request.rounds)
+  }
+
+  mutating func run(on place: Request.Place, below folder: String) throws {
+    let scenes = Scene.all.filter(stage.isWanted)
+    var arenas: [Arena] = []
+    defer { for arena in arenas { arena.unmount() } }
+    for (number, contender) in request.contenders.enumerated() {
+      let arena = try Arena(contender, on: place, below: folder, number: number, builds: builds)
+      if let missing = arena.whatIsMissing {
+        say("\(contender.name): \(missing); left out")
+        continue
+      }
+      try stage.stock.furnish(arena, for: scenes, load: stage.load)
+      arenas.append(arena)
+    }
+    describe(arenas)
+    for round in 0..<request.rounds {
+      let playing = try mount(arenas)
+      for (number, scene) in scenes.enumerated() {
+        say("\(place.rawValue), round \(round + 1) of \(request.rounds): \(scene.title)")
+        // What the one before left to be written must not burden the next.
+        try Programs.run(["sync"])
+        let cast = playing.filter { scene.includes($0.contender) }
+        for turn in cast.indices {
+          try play(scene, in: cast[(turn + round + number) % cast.count], round: round)
+        }
+      }
+      for arena in arenas { arena.unmount() }
+    }
+  }
+
+  private mutating func play(_ scene: Scene, in arena: Arena, round: Int) throws {
+    do {
+      for sample in try stage.play(scene, in: arena) {
+        findings.note(
+          sample.seconds, of: arena.contender, in: sample.row, on: arena.place, round: round)
+      }
+    } catch let failure as Failure {
+      note(failure, of: arena)
+    }
+  }
+
+  /// Mounts everybody; who fails is out for this round.
+  private mutating func mount(_ arenas: [Arena]) throws -> [Arena] {
+    var mounted: [Arena] = []
+    for arena in arenas {
+      do {
+        try arena.mount()
+        mounted.append(arena)
+      } catch let failure as Failure {
+        arena.unmount()
+        note(failure, of: arena)
+      }
+    }
+    return mounted
+  }
+
+  private mutating func note(_ failure: Failure, of arena: Arena) {
+    let sentence = "\(arena.place.rawValue), \(arena.contender.name): \(failure.message)"
+    say(sentence)
+    failures.append(sentence)
+  }
+
+  private mutating func describe(_ arenas: [Arena]) {
+    guard findings.surroundings.isEmpty else { return }
+    findings.surroundings = Machine.description(request) + [("tree", stage.stock.description)]
+    for arena in arenas where arena.contender.kind != .native {
+      findings.surroundings.append((arena.contender.name, "`\(arena.describedCommand)`"))
+    }
+  }
+}
+
+/// What the numbers depend on.
+enum Machine {
+  static func description(_ request: Request) -> [(name: String, value: String)] {
+    let memory = ProcessInfo.processInfo.physicalMemory >> 30
+    var result: [(name: String, value: String)] = [
+      ("kernel", first("uname", "-r")),
+      ("processor", "\(ProcessInfo.processInfo.activeProcessorCount) × \(processor)"),
+      ("memory", "\(memory + 1) GiB"),
+      ("disk", "\(first("stat", "-f", "-c", "%T", request.disk)) on \(request.disk)"),
+      ("rounds", "\(request.rounds)"),
+    ]
+    for (name, words) in versions where request.contenders.contains(where: { $0.kind == name }) {
+      result.append(("\(name.rawValue) version", first(words)))
+    }
+    return result
+  }
+
+  private static let versions: [(Contender.Kind, [String])] = [
+    (.bindfs, ["bindfs", "--version"]), (.mergerfs, ["mergerfs", "--version"]),
+    (.overlay, ["fuse-overlayfs", "--version"]),
+  ]
+
+  private static var processor: String {
+    let table = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
+    let line = table.split(separator: "\n").first { $0.hasPrefix("model name") }
+    return line?.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? "unknown"
+  }
+
+  private static func first(_ words: String...) -> String { first(words) }
+
+  /// The first line that says anything.
+  private static func first(_ words: [String]) -> String {
+    let answer = (try? Programs.run(words)) ?? "unknown"
+    return answer.split(separator: "\n").first { !$0.contains("ignored") }.map(String.init) ?? "unknown"
+  }
+}
