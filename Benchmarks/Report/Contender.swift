@@ -38,7 +38,8 @@ package struct Contender: Hashable, Sendable {
   package var isPeer: Bool { kind != .native && kind != .varve }
 
   package init(
-    _ kind: Kind, hasLists: Bool = false, servesUser: Bool = false, build: String? = nil, options: String? = nil
+    _ kind: Kind, hasLists: Bool = false, servesUser: Bool = false, build: String? = nil,
+    options: String? = nil
   ) {
     self.kind = kind
     self.hasLists = hasLists
@@ -53,7 +54,8 @@ package struct Contender: Hashable, Sendable {
     let places = parts[0].split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
     let words = places[0].split(separator: "+", omittingEmptySubsequences: false)
     guard let kind = Kind(rawValue: String(words[0])) else {
-      throw UsageProblem("no contender '\(words[0])'; there are " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
+      throw UsageProblem(
+        "no contender '\(words[0])'; there are " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
     }
     let marks = words.dropFirst()
     if let mark = marks.first(where: { $0 != "acl" && $0 != "user" }) {

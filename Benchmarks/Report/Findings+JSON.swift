@@ -55,7 +55,8 @@ extension Findings {
         .object(
           row.tellsPrice
             ? priced.map { contender in
-              .init(contender.name, number(ratio(of: contender, to: contender.withoutLists, in: row, on: place)))
+              .init(
+                contender.name, number(ratio(of: contender, to: contender.withoutLists, in: row, on: place)))
             } : [])),
     ])
   }

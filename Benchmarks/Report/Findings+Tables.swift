@@ -88,7 +88,8 @@ extension Findings {
       return "Geometric mean of \(other.name) against \(subject.name): \(ratioText(mean))."
     }
     return Chapter(
-      title: "Arrangements of Varve, files on \(place.title)", note: means.joined(separator: "\n"), table: table)
+      title: "Arrangements of Varve, files on \(place.title)", note: means.joined(separator: "\n"),
+      table: table)
   }
 
   /// With access lists on every item against without.

@@ -58,7 +58,9 @@ package struct Picture: Sendable {
 
   private func panel(_ place: Request.Place, top: Double) -> [String] {
     let bottom = top + 22 + Double(findings.rows.count) * step
-    var lines = [label("Files on \(place.title): speed, where 1 is the directory itself", x: 12, y: top + 4, bold: true)]
+    var lines = [
+      label("Files on \(place.title): speed, where 1 is the directory itself", x: 12, y: top + 4, bold: true)
+    ]
     for mark in marks {
       let x = position(mark)
       lines.append(
@@ -104,7 +106,8 @@ package struct Picture: Sendable {
   private func dot(_ contender: Contender, _ index: Int, x: Double, y: Double, title: String) -> String {
     let colour = Picture.colours[index % Picture.colours.count]
     let radius = contender == findings.subject ? "5" : "3.5"
-    return "<circle cx=\"\(text(x))\" cy=\"\(text(y))\" r=\"\(radius)\" fill=\"\(colour)\" fill-opacity=\"0.85\">"
+    return
+      "<circle cx=\"\(text(x))\" cy=\"\(text(y))\" r=\"\(radius)\" fill=\"\(colour)\" fill-opacity=\"0.85\">"
       + "<title>\(escaped(title))</title></circle>"
   }
 

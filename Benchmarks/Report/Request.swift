@@ -41,7 +41,8 @@ package struct Request: Equatable, Sendable {
   /// The rows of `--quick`.
   private static let quick = [
     "sequential-write", "sequential-read", "random-read", "random-write", "create", "small-write",
-    "open-read-close", "chmod", "stat-hot", "stat-cold", "rename", "unlink", "untar", "ls", "grep", "cp", "rm",
+    "open-read-close", "chmod", "stat-hot", "stat-cold", "rename", "unlink", "untar", "ls", "grep", "cp",
+    "rm",
   ]
 
   /// Understands the words after the program's name.
@@ -59,7 +60,8 @@ package struct Request: Equatable, Sendable {
         rows = Row.all.filter { Request.quick.contains($0.id) }
       default:
         guard position < words.count else {
-          throw UsageProblem(Request.known.contains(word) ? "'\(word)' needs a value" : "unknown option '\(word)'")
+          throw UsageProblem(
+            Request.known.contains(word) ? "'\(word)' needs a value" : "unknown option '\(word)'")
         }
         if word == "--varve-options" {
           varveOptions = words[position]
@@ -73,13 +75,16 @@ package struct Request: Equatable, Sendable {
   }
 
   private static let known = [
-    "--rounds", "--only", "--contenders", "--varve-options", "--on", "--tmpfs", "--disk", "--json", "--document",
+    "--rounds", "--only", "--contenders", "--varve-options", "--on", "--tmpfs", "--disk", "--json",
+    "--document",
   ]
 
   private mutating func take(_ option: String, _ value: String) throws(UsageProblem) {
     switch option {
     case "--rounds":
-      guard let number = Int(value), number > 0 else { throw UsageProblem("'\(value)' is no number of rounds") }
+      guard let number = Int(value), number > 0 else {
+        throw UsageProblem("'\(value)' is no number of rounds")
+      }
       rounds = number
     case "--only": rows = try chosenRows(value)
     case "--contenders": contenders = try chosenContenders(value)
@@ -110,7 +115,9 @@ package struct Request: Equatable, Sendable {
   private func chosenPlaces(_ value: String) throws(UsageProblem) -> [Place] {
     var result: [Place] = []
     for name in pieces(value) {
-      guard let place = Place(rawValue: name) else { throw UsageProblem("'\(name)' is neither tmpfs nor disk") }
+      guard let place = Place(rawValue: name) else {
+        throw UsageProblem("'\(name)' is neither tmpfs nor disk")
+      }
       result.append(place)
     }
     return result

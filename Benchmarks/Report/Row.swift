@@ -30,7 +30,8 @@ package struct Row: Equatable, Sendable {
   package let tellsPrice: Bool
 
   package init(
-    _ id: String, _ title: String, _ measure: Measure, _ target: Target = .none, inMean isInMean: Bool = false,
+    _ id: String, _ title: String, _ measure: Measure, _ target: Target = .none,
+    inMean isInMean: Bool = false,
     tellsPrice: Bool = false
   ) {
     self.id = id

@@ -23,7 +23,9 @@ final class Arena {
   /// What every item carries, and every new item inherits.
   private static let entry = "group:staff allow list,search,readattr,file_inherit,directory_inherit"
 
-  init(_ contender: Contender, on place: Request.Place, below folder: String, number: Int, builds: String) throws {
+  init(
+    _ contender: Contender, on place: Request.Place, below folder: String, number: Int, builds: String
+  ) throws {
     self.contender = contender
     self.place = place
     root = "\(folder)/\(number)-\(contender.kind.rawValue)"
@@ -55,7 +57,8 @@ final class Arena {
       return [varve, "mount"] + options + [source, top]
     case .bindfs:
       return [
-        "bindfs", "--multithreaded", "-o", "attr_timeout=1,entry_timeout=1,big_writes,auto_cache\(extra)", source, top,
+        "bindfs", "--multithreaded", "-o", "attr_timeout=1,entry_timeout=1,big_writes,auto_cache\(extra)",
+        source, top,
       ]
     case .mergerfs:
       return [
@@ -66,7 +69,8 @@ final class Arena {
     case .overlay:
       return [
         "fuse-overlayfs", "-o",
-        "lowerdir=\(root)/empty,upperdir=\(source),workdir=\(root)/work,allow_other,static_nlink\(extra)", top,
+        "lowerdir=\(root)/empty,upperdir=\(source),workdir=\(root)/work,allow_other,static_nlink\(extra)",
+        top,
       ]
     }
   }
@@ -74,7 +78,7 @@ final class Arena {
   /// The command without the paths, for the document.
   var describedCommand: String {
     mountCommand.filter { $0 != source && $0 != top }
-      .map { $0.replacingOccurrences(of: root, with: "") }
+      .map { $0.replacingOccurrences(of: root, with: "DIR") }
       .map { $0 == varve ? "varve" : $0 }
       .joined(separator: " ")
   }

@@ -39,7 +39,10 @@ enum Programs {
   static func find(_ name: String) -> String? {
     if name.contains("/") { return FileManager.default.isExecutableFile(atPath: name) ? name : nil }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    let folders = path.split(separator: ":").map(String.init) + ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]
+    let folders =
+      path.split(separator: ":").map(String.init) + [
+        "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin",
+      ]
     return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 

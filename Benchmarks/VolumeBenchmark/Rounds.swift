@@ -37,13 +37,15 @@ struct Rounds {
     for round in 0..<request.rounds {
       let playing = try mount(arenas)
       for (number, scene) in scenes.enumerated() {
-        say("\(place.rawValue), round \(round + 1) of \(request.rounds): \(scene.title)")
+        let begun = ContinuousClock.now
         // What the one before left to be written must not burden the next.
         try Programs.run(["sync"])
         let cast = playing.filter { scene.includes($0.contender) }
         for turn in cast.indices {
           try play(scene, in: cast[(turn + round + number) % cast.count], round: round)
         }
+        let seconds = (ContinuousClock.now - begun).components.seconds
+        say("\(place.rawValue), round \(round + 1) of \(request.rounds): \(scene.title), \(seconds) s")
       }
       for arena in arenas { arena.unmount() }
     }
@@ -95,14 +97,14 @@ enum Machine {
   static func description(_ request: Request) -> [(name: String, value: String)] {
     let memory = ProcessInfo.processInfo.physicalMemory >> 30
     var result: [(name: String, value: String)] = [
-      ("kernel", first("uname", "-r")),
+      ("kernel", line(of: ["uname", "-r"])),
       ("processor", "\(ProcessInfo.processInfo.activeProcessorCount) × \(processor)"),
       ("memory", "\(memory + 1) GiB"),
-      ("disk", "\(first("stat", "-f", "-c", "%T", request.disk)) on \(request.disk)"),
+      ("disk", "\(line(of: ["stat", "-f", "-c", "%T", request.disk])) on \(request.disk)"),
       ("rounds", "\(request.rounds)"),
     ]
     for (name, words) in versions where request.contenders.contains(where: { $0.kind == name }) {
-      result.append(("\(name.rawValue) version", first(words)))
+      result.append(("\(name.rawValue) version", line(of: words, with: name.rawValue)))
     }
     return result
   }
@@ -118,11 +120,10 @@ enum Machine {
     return line?.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? "unknown"
   }
 
-  private static func first(_ words: String...) -> String { first(words) }
-
-  /// The first line that says anything.
-  private static func first(_ words: [String]) -> String {
+  /// The first line that holds a word.
+  private static func line(of words: [String], with word: String = "") -> String {
     let answer = (try? Programs.run(words)) ?? "unknown"
-    return answer.split(separator: "\n").first { !$0.contains("ignored") }.map(String.init) ?? "unknown"
+    let lines = answer.split(separator: "\n").map(String.init)
+    return lines.first { word.isEmpty || $0.contains(word) } ?? "unknown"
   }
 }

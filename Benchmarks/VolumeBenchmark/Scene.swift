@@ -104,10 +104,12 @@ struct Stage {
 
   /// Runs a real program as the clients of a contender.
   private func tool(
-    _ arena: Arena, _ directory: String, _ row: String, most times: Int = 1, isCold: Bool = false, _ words: [String]
+    _ arena: Arena, _ directory: String, _ row: String, most times: Int = 1, isCold: Bool = false,
+    _ words: [String]
   ) throws -> String {
     try Programs.run(
-      [load, "run", directory, row, "\(times)", "\(request.patience)", "\(arena.user)", isCold ? "1" : "0"] + words)
+      [load, "run", directory, row, "\(times)", "\(request.patience)", "\(arena.user)", isCold ? "1" : "0"]
+        + words)
   }
 
   private func playTree(_ arena: Arena) throws -> String {

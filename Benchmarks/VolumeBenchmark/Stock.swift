@@ -59,13 +59,16 @@ struct Stock {
     for scene in scenes where scene.includes(arena.contender) {
       switch scene {
       case .entries:
-        try FileManager.default.createDirectory(atPath: "\(source)/entries", withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(
+          atPath: "\(source)/entries", withIntermediateDirectories: false)
         try Programs.run([load, "fill", "\(source)/entries", "\(Stock.entries)"])
       case .repository:
-        try FileManager.default.createDirectory(atPath: "\(source)/repository", withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(
+          atPath: "\(source)/repository", withIntermediateDirectories: false)
         try Programs.run(["tar", "xf", repository, "-C", "\(source)/repository"])
       case .compile: try writeProject("\(source)/project")
-      case .deep: try FileManager.default.createDirectory(atPath: "\(source)/deep", withIntermediateDirectories: false)
+      case .deep:
+        try FileManager.default.createDirectory(atPath: "\(source)/deep", withIntermediateDirectories: false)
       case .data, .storm, .tree: continue
       }
     }

@@ -31,9 +31,11 @@ import Foundation
 
   private static func perform(_ request: Request) throws {
     guard getuid() == 0, FileManager.default.fileExists(atPath: "/dev/fuse") else {
-      throw Failure("root and /dev/fuse are needed: to mount, and to make the kernel forget what it has cached")
+      throw Failure(
+        "root and /dev/fuse are needed: to mount, and to make the kernel forget what it has cached")
     }
-    let builds = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+    let builds = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+      .path
     let folders = request.places.map { place in
       (place: place, folder: "\(place == .tmpfs ? request.tmpfs : request.disk)/\(Mounts.prefix)\(getpid())")
     }
@@ -50,13 +52,15 @@ import Foundation
     for entry in folders {
       try rounds.run(on: entry.place, below: entry.folder)
       // The next place must not share the memory with this one.
-      for name in (try? FileManager.default.contentsOfDirectory(atPath: entry.folder)) ?? [] where name != "stock" {
+      for name in (try? FileManager.default.contentsOfDirectory(atPath: entry.folder)) ?? []
+      where name != "stock" {
         try? FileManager.default.removeItem(atPath: "\(entry.folder)/\(name)")
       }
     }
     try publish(rounds.findings, request)
     if !rounds.failures.isEmpty {
-      throw Failure("\(rounds.failures.count) measurement(s) failed:\n" + rounds.failures.joined(separator: "\n"))
+      throw Failure(
+        "\(rounds.failures.count) measurement(s) failed:\n" + rounds.failures.joined(separator: "\n"))
     }
   }
 
