@@ -36,6 +36,7 @@ package struct Request: Equatable, Sendable {
       --disk DIR           a directory on a disk (/var/tmp)
       --json FILE          write everything that was measured
       --document DIR       write DIR/performance.svg and the table in DIR/performance.md
+      --help               this, and the names of the rows
     """
 
   /// The rows of `--quick`.
