@@ -122,7 +122,7 @@ struct Stage {
       }
       if wanted.contains("cp") { answer += try tool(arena, room, "cp", ["cp", "-a", "tree", "copy"]) }
       if wanted.contains("ls-cold") {
-        answer += try tool(arena, room, "ls-cold", most: 2, isCold: true, ["ls", "-lR", "tree"])
+        answer += try tool(arena, room, "ls-cold", isCold: true, ["ls", "-lR", "tree"])
       }
       return answer + (try tool(arena, room, "rm", ["rm", "-rf", "tree", "copy"]))
     }

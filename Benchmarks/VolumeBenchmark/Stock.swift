@@ -12,7 +12,7 @@ struct Stock {
 
   /// The word that `grep -r` looks for; one file holds it.
   static let needle = "a-word-that-only-the-benchmark-knows"
-  private static let mostFiles = 2500
+  private static let mostFiles = 1500
   /// Larger files would turn the rows about trees into rows about data.
   private static let mostBytes = 256 << 10
   static let entries = 100_000
