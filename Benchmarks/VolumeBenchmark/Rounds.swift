@@ -101,6 +101,7 @@ enum Machine {
       ("processor", "\(ProcessInfo.processInfo.activeProcessorCount) × \(processor)"),
       ("memory", "\(memory + 1) GiB"),
       ("disk", "\(line(of: ["stat", "-f", "-c", "%T", request.disk])) on \(request.disk)"),
+      ("load before the run", load),
       ("rounds", "\(request.rounds)"),
     ]
     for (name, words) in versions where request.contenders.contains(where: { $0.kind == name }) {
@@ -113,6 +114,12 @@ enum Machine {
     (.bindfs, ["bindfs", "--version"]), (.mergerfs, ["mergerfs", "--version"]),
     (.overlay, ["fuse-overlayfs", "--version"]),
   ]
+
+  /// What else the machine was doing, as the mean of a minute: above 0.5 the numbers are not worth much.
+  static var load: String {
+    let text = (try? String(contentsOfFile: "/proc/loadavg", encoding: .utf8)) ?? ""
+    return text.split(separator: " ").first.map(String.init) ?? "unknown"
+  }
 
   private static var processor: String {
     let table = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""

@@ -40,6 +40,9 @@ import Foundation
       (place: place, folder: "\(place == .tmpfs ? request.tmpfs : request.disk)/\(Mounts.prefix)\(getpid())")
     }
     Programs.listenForSignals()
+    if let load = Double(Machine.load), load > 0.5 {
+      say("the machine has other work (load \(load)): ratios will scatter, take more rounds")
+    }
     for parent in [request.tmpfs, request.disk] { Mounts.removeLeftovers(in: parent) }
     let stocks = "\(request.tmpfs)/\(Mounts.prefix)\(getpid())/stock"
     defer {
