@@ -130,6 +130,12 @@ let package = Package(
     benchmark(
       "EngineBenchmark",
       ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "CAllocationCounter"]),
+    // The hot loops are a C program, so that nothing but the volume is measured.
+    .executableTarget(name: "VolumeLoad", path: "Benchmarks/VolumeLoad"),
+    .target(
+      name: "BenchmarkReport", dependencies: ["TextForms"], path: "Benchmarks/Report", swiftSettings: strict),
+    benchmark("VolumeBenchmark", ["BenchmarkReport", "LinuxFiles", "LinuxPrograms"]),
+    tests("BenchmarkReportTests", ["BenchmarkReport", "TextForms"]),
 
     // Tests of the tools.
     tests("ArgumentsTests", ["Arguments", "Verbs"]),
