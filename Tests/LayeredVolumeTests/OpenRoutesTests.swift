@@ -40,25 +40,44 @@ private struct KernelInode {
 }
 
 @Suite("Routes to the bytes of a file") struct OpenRoutesTests {
-  @Test("The kernel refuses none of what is granted, in any order", arguments: 1...20)
+  /// One open on its way: granted, then taken by the kernel in any order, closed there, and heard of here.
+  private struct Open {
+    let route: Route
+    let maps: Bool
+  }
+
+  @Test("The kernel refuses none of what is granted, in whatever order it hears of it", arguments: 1...20)
   func everyMix(_ seed: UInt64) {
     var dice = Dice(seed: seed)
     var routes = OpenRoutes()
     var kernel = KernelInode()
-    var open: [(route: Route, maps: Bool)] = []
+    var (granted, taken, closed): ([Open], [Open], [Open]) = ([], [], [])
     var handedOut: Set<BackingID> = []
     var next: BackingID = 1
-    for _ in 0..<5_000 {
-      if !open.isEmpty, dice.once(in: 2) {
-        let closed = open.remove(at: dice.below(open.count))
-        // The kernel lets go first; the RELEASE comes later.
-        kernel.close(closed.route)
-        if let unused = routes.leave(closed.route, maps: closed.maps) {
-          let isOut = handedOut.remove(unused) != nil
-          #expect(isOut, "seed \(seed): \(unused) was taken back twice")
-        }
-      } else {
-        let (wish, maps) = (dice.pick([OpenRoutes.Wish.backing, .mapped, .cached, .direct]), dice.once(in: 2))
+
+    func release(_ open: Open) {
+      guard let unused = routes.leave(open.route, maps: open.maps) else { return }
+      let isOut = handedOut.remove(unused) != nil
+      #expect(isOut, "seed \(seed): \(unused) was taken back twice")
+    }
+
+    for _ in 0..<20_000 {
+      switch dice.below(4) {
+      case 0 where !granted.isEmpty:
+        let open = granted.remove(at: dice.below(granted.count))
+        let isTaken = kernel.open(open.route)
+        #expect(isTaken, "seed \(seed): the kernel refuses \(open.route)")
+        taken.append(open)
+      case 1 where !taken.isEmpty:
+        let open = taken.remove(at: dice.below(taken.count))
+        kernel.close(open.route)
+        closed.append(open)
+      case 2 where !closed.isEmpty:
+        release(closed.remove(at: dice.below(closed.count)))
+      default:
+        guard granted.count + taken.count < 6 else { continue }
+        let wish = dice.pick([OpenRoutes.Wish.backing, .mapped, .appended, .cached, .direct])
+        let maps = dice.once(in: 2)
         var offer = routes.enter(wish, maps: maps, mayShareBacking: !dice.once(in: 4), keepsPages: false)
         if offer == .needsBacking {
           handedOut.insert(next)
@@ -67,15 +86,12 @@ private struct KernelInode {
           offer = .granted(wish.through(next))
           next += 1
         }
-        guard case .granted(let route) = offer else { continue }
-        let isTaken = kernel.open(route)
-        #expect(isTaken, "seed \(seed): the kernel refuses \(route)")
-        open.append((route, maps))
+        if case .granted(let route) = offer { granted.append(Open(route: route, maps: maps)) }
       }
-      let mappers = open.count { $0.route.backingID != nil && $0.maps }
+      let mappers = (granted + taken + closed).count { $0.route.backingID != nil && $0.maps }
       #expect(routes.isWrittenUnseen == (mappers > 0))
     }
-    for one in open { if let unused = routes.leave(one.route, maps: one.maps) { handedOut.remove(unused) } }
+    for open in granted + taken + closed { release(open) }
     #expect(handedOut.isEmpty, "seed \(seed): \(handedOut) stayed with the kernel")
   }
 

@@ -69,7 +69,7 @@ extension Model {
 
   private func keep(_ thing: Thing, _ wish: OpenWish, _ slot: Int) {
     let route =
-      passesThrough ? thing.routes.next(isAppendOnly: thing.flags.isAppendOnly, wish) : .cached
+      passesThrough ? thing.routes.next(isAppendOnly: thing.flags.isAppendOnly, wish) : .unbacked
     thing.routes.add(route)
     slots[slot] = OpenThing(
       thing: thing, canRead: wish.reads || !wish.writes, canWrite: wish.writes, appends: wish.appends,

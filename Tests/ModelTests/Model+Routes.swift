@@ -6,9 +6,8 @@ enum HandleRoute: Equatable {
   case backing
   /// By requests, but for mappings.
   case mapped
-  /// By requests, with a copy in the page cache or without one.
-  case cached
-  case direct
+  /// By requests.
+  case unbacked
   /// It depends on when the kernel told the daemon of an earlier close.
   case unclear
 }
@@ -16,25 +15,22 @@ enum HandleRoute: Equatable {
 /// The handles of one file.
 struct HandleRoutes {
   private var backing = 0
-  private var cached = 0
+  private var unbacked = 0
   private var unclear = 0
   /// Closed, but the daemon may not have heard of it.
   private var lostBacking = false
-  private var lostCached = false
+  private var lostUnbacked = false
 
   private var mayBeBacking: Bool { backing > 0 || lostBacking || unclear > 0 }
-  private var mayBeCached: Bool { cached > 0 || lostCached || unclear > 0 }
+  private var mayBeUnbacked: Bool { unbacked > 0 || lostUnbacked || unclear > 0 }
 
   /// The route of one more handle.
   func next(isAppendOnly: Bool, _ wish: OpenWish) -> HandleRoute {
-    let appends = wish.appends && wish.writes
-    if backing > 0 { return appends ? .mapped : .backing }
-    if isAppendOnly || (appends && !wish.maps) {
-      return mayBeBacking ? .unclear : wish.writes ? .direct : .cached
-    }
-    if appends { return cached > 0 ? .cached : mayBeCached ? .unclear : .mapped }
-    if cached > 0 { return .cached }
-    return mayBeCached ? .unclear : .backing
+    let through: HandleRoute = wish.appends && wish.writes ? .mapped : .backing
+    if backing > 0 { return through }
+    if isAppendOnly { return mayBeBacking ? .unclear : .unbacked }
+    if unbacked > 0 { return .unbacked }
+    return mayBeUnbacked ? .unclear : through
   }
 
   /// Whether a handle that could map the file for writing is refused while it may only grow; nil: it depends.
@@ -46,18 +42,16 @@ struct HandleRoutes {
   mutating func add(_ route: HandleRoute) {
     switch route {
     case .backing, .mapped: backing += 1
-    case .cached: cached += 1
+    case .unbacked: unbacked += 1
     case .unclear: unclear += 1
-    case .direct: break
     }
   }
 
   mutating func remove(_ route: HandleRoute) {
     switch route {
     case .backing, .mapped: (backing, lostBacking) = (backing - 1, true)
-    case .cached: (cached, lostCached) = (cached - 1, true)
-    case .unclear: (unclear, lostBacking, lostCached) = (unclear - 1, true, true)
-    case .direct: break
+    case .unbacked: (unbacked, lostUnbacked) = (unbacked - 1, true)
+    case .unclear: (unclear, lostBacking, lostUnbacked) = (unclear - 1, true, true)
     }
   }
 }

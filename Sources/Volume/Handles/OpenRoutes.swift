@@ -33,8 +33,8 @@ package enum Route: Hashable, Sendable {
 /// The routes by which one file is open now.
 ///
 /// The kernel refuses an open (EIO) that mixes: while somebody has the file through the backing file, everybody
-/// must, with the same number; while somebody has it through the page cache, nobody can have the backing file.
-/// Openers without a copy (`direct`) stand beside the page cache, and come before the backing file only.
+/// must, with the same number; while somebody has it through the page cache, nobody can have the backing file. It
+/// may take our answers in another order than we gave them, so whoever came first counts until he is gone.
 struct OpenRoutes {
   private struct Backing {
     let id: BackingID
@@ -44,21 +44,29 @@ struct OpenRoutes {
   }
 
   private var backing: Backing?
-  private var cached = 0
+  /// Openers who do without the backing file, with a copy or not.
+  private var unbacked = 0
 
   /// What an open wants, before it is known what others have.
   enum Wish {
     case backing
+    /// The backing file for mappings alone; without it the page cache.
     case mapped
+    /// The same, without it no copy either.
+    case appended
     case cached
     case direct
 
+    var wantsBacking: Bool { self == .backing || self == .mapped || self == .appended }
+
     /// The route for it through a backing file.
     func through(_ id: BackingID) -> Route {
-      switch self {
-      case .backing, .cached: .backing(id)
-      case .mapped, .direct: .mapped(id)
-      }
+      self == .backing || self == .cached ? .backing(id) : .mapped(id)
+    }
+
+    /// The route for it without one.
+    func without(keepsPages: Bool) -> Route {
+      self == .appended || self == .direct ? .direct : .cached(keepsPages: keepsPages)
     }
   }
 
@@ -73,28 +81,25 @@ struct OpenRoutes {
 
   /// Finds a route, and counts the opener if there is one.
   ///
-  /// `maps`: whether the opener may map the file for writing. `mayShareBacking`: whether the opener may have the backing file at all. Whoever may not is turned away while
-  /// others have it, because the kernel offers no other route then.
-  mutating func enter(_ wish: Wish, maps: Bool, mayShareBacking: Bool, keepsPages: Bool) -> Offer {
+  /// `maps`: whether the opener may map the file for writing. `mayShareBacking`: whether the opener may have the backing
+  /// file at all. Whoever may not is turned away while others have it, because the kernel offers no other
+  /// route then. `mayHandOver`: false once it is known that the kernel takes no backing file.
+  mutating func enter(
+    _ wish: Wish, maps: Bool, mayShareBacking: Bool, mayHandOver: Bool = true, keepsPages: Bool
+  ) -> Offer {
     if let id = backing?.id {
       guard mayShareBacking else { return .conflict }
       share(maps: maps)
       return .granted(wish.through(id))
     }
-    switch wish {
-    case .backing where cached == 0, .mapped where cached == 0:
-      return .needsBacking
-    case .backing, .mapped, .cached:
-      cached += 1
-      return .granted(.cached(keepsPages: keepsPages))
-    case .direct:
-      return .granted(.direct)
-    }
+    if wish.wantsBacking, mayHandOver, unbacked == 0 { return .needsBacking }
+    unbacked += 1
+    return .granted(wish.without(keepsPages: keepsPages))
   }
 
   /// Counts an opener who handed the file to the kernel as `id`; false when somebody was faster.
   mutating func establish(_ id: BackingID, maps: Bool) -> Bool {
-    guard backing == nil, cached == 0 else { return false }
+    guard backing == nil, unbacked == 0 else { return false }
     backing = Backing(id: id, users: 0, mappers: 0)
     share(maps: maps)
     return true
@@ -108,10 +113,8 @@ struct OpenRoutes {
   /// An opener is gone; the number to take back from the kernel, if it was the last to use it.
   mutating func leave(_ route: Route, maps: Bool) -> BackingID? {
     switch route {
-    case .cached:
-      cached -= 1
-      return nil
-    case .direct:
+    case .cached, .direct:
+      unbacked -= 1
       return nil
     case .backing(let id), .mapped(let id):
       backing?.users -= 1

@@ -21,7 +21,7 @@ extension Volume {
     } else if mode.contains(.append), writes {
       // The kernel would open the backing file with O_APPEND for good, and a program may take that flag back
       // (F_SETFL). We are told at each write whether it is there, and then the end is where the backing file ends.
-      wish = maps ? .mapped : .direct
+      wish = maps ? .mapped : .appended
     } else {
       wish = .backing
     }
@@ -41,7 +41,8 @@ extension Volume {
     let id = link?.openBacking(descriptor.descriptor)
     let second: OpenRoutes.Offer = attachment.state.withLock { state in
       if let id, state.routes.establish(id, maps: maps) { return .granted(wish.through(id)) }
-      return state.routes.enter(.cached, maps: maps, mayShareBacking: mayShare, keepsPages: false)
+      return state.routes.enter(
+        wish, maps: maps, mayShareBacking: mayShare, mayHandOver: false, keepsPages: false)
     }
     if let id, second != .granted(wish.through(id)) { link?.closeBacking(id) }
     guard case .granted(let route) = second else { throw .busy }
