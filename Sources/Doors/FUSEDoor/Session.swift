@@ -13,6 +13,7 @@ package final class Session: Sendable {
   private let options: MountOptions
   private let door: Door
   private let handshake: Handshake
+  private let transport: Transport
   /// Taken out by `serve`.
   private let library: Mutex<LibrarySession?>
 
@@ -26,9 +27,12 @@ package final class Session: Sendable {
     door = Door(volume)
     handshake = Handshake(
       disabled: volume.options.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))))
-    library = Mutex(
-      try LibrarySession.mount(
-        on: self.mountPoint, words: options.words(isPrivileged: geteuid() == 0), handshake: handshake))
+    let library = try LibrarySession.mount(
+      on: self.mountPoint, words: options.words(isPrivileged: geteuid() == 0), handshake: handshake)
+    transport = Transport.prepare(
+      options.transport, threadsPerQueue: options.ringThreads, device: library.device)
+    if case .device = transport { handshake.refuse(.ring) }
+    self.library = Mutex(library)
   }
 
   /// Serves requests and returns when the volume is unmounted; once per session.
@@ -43,15 +47,27 @@ package final class Session: Sendable {
     let notices: Notices
     let workers: Workers
     let workplace = Workplace(door: door, maxWrite: agreement.maxWrite)
+    let seats = transport.seats(agreement)
     do throws(Errno) {
       notices = try Notices(session: library.device, agreement: agreement)
-      volume.attach(notices.link(features: agreement.describe(canExpireNames: notices.canExpireNames)))
-      workers = try Workers.start(
-        volume.options.threads, at: workplace, session: library.device, clonesDevice: options.clonesDevice)
+      volume.attach(
+        notices.link(
+          features: [transport.describe(agreement, options.transport)]
+            + agreement.describe(canExpireNames: notices.canExpireNames)))
+      if let seats {
+        workers = try Workers.start(at: seats, workplace, session: library.device)
+      } else {
+        workers = try Workers.start(
+          volume.options.threads, at: workplace, session: library.device,
+          clonesDevice: options.clonesDevice)
+      }
     } catch {
       throw MountFailure("cannot serve '\(mountPoint.path)': \(error)")
     }
     onReady()
+    if options.transport == .uring, seats == nil {
+      Log.notice("'\(mountPoint.path)': \(transport.describe(agreement, .uring).value)")
+    }
     workers.join()
     notices.close()
     library.close()
