@@ -59,7 +59,28 @@ final class Notices: Sendable {
       expireAttributes: { self.expireAttributes(of: $0) })
   }
 
+  private static let stirs = Atomic<UInt64>(0)
+
+  /// Makes the kernel send a request over the ring, to the queue of the processor this runs on.
+  ///
+  /// It asks for none of the root's pages; what comes of that is a NOTIFY_REPLY, for which nobody waits.
+  static func stir(_ device: CInt) {
+    var body = fuse_notify_retrieve_out()
+    // The number of the request to come: far from those the kernel gives, and even as they are.
+    body.notify_unique = 1 << 62 | stirs.add(2, ordering: .relaxed).newValue
+    body.nodeid = UInt64(FUSE_ROOT_ID)
+    _ = send(
+      Retrieve(
+        header: header(UInt32(MemoryLayout<Retrieve>.size), FUSE_NOTIFY_RETRIEVE.rawValue), body: body),
+      to: device)
+  }
+
   // MARK: Bytes
+
+  private struct Retrieve: BitwiseCopyable {
+    var header: fuse_out_header
+    var body: fuse_notify_retrieve_out
+  }
 
   private struct InvalidateInode: BitwiseCopyable {
     var header: fuse_out_header

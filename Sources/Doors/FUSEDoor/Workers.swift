@@ -27,12 +27,15 @@ final class Workplace: Sendable {
   /// Serves requests until the volume is unmounted.
   ///
   /// The two buffers are this thread's own and made once.
-  func work(at device: Device) {
+  func work(at device: Device, _ pulse: Pulse = Pulse()) {
     var request = RequestBuffer(dataSize: maxWrite)
     var reply = ReplyBuffer(capacity: replySize)
     while true {
       switch device.receive(into: &request) {
-      case .request: request.withRequest { serve($0, at: device, &reply) }
+      case .request:
+        pulse.begin()
+        request.withRequest { serve($0, at: device, &reply) }
+        pulse.end()
       case .nothing: continue
       case .unmounted: return
       case .failed(let error):
@@ -54,51 +57,35 @@ final class Workplace: Sendable {
   /// Serves requests at a seat, or at the device should the kernel refuse the seat.
   ///
   /// After a refusal it sends everything to the device again.
-  func work(at seat: RingSeat, device: Device) {
-    guard case .refused(let error) = seat.work(at: self, device: device.number) else { return }
+  func work(at seat: RingSeat, device: Device, _ pulse: Pulse) {
+    guard case .refused(let error) = seat.work(at: self, device: device.number, pulse) else { return }
     Log.error("the kernel refuses a place at its ring: \(error); requests go to the device")
-    work(at: device)
+    work(at: device, pulse)
   }
 }
 
 /// The running workers.
 struct Workers: ~Copyable {
-  private final class Member {
-    private var thread: PlainThread?
-
-    init(_ thread: consuming PlainThread) {
-      self.thread = consume thread
-    }
-
-    func join() {
-      thread.take()?.join()
-    }
-  }
-
-  private var members: [Member] = []
-
-  private init() {}
+  private let members: [Member]
+  private let relief: Relief
+  private let watcher: Member?
 
   /// Starts up to `count` threads at the device; throws when not even one can be had.
   ///
-  /// With `clonesDevice` every thread after the first gets a queue of its own; one that cannot have it shares
-  /// the first one's.
+  /// With `clonesDevice` every thread gets a queue of its own; one that cannot have it shares the session's.
   static func start(
     _ count: Int, at workplace: Workplace, session: CInt, clonesDevice: Bool
   ) throws(Errno) -> Workers {
-    let former = Workers.blockSignals()
-    defer { Workers.restoreSignals(former) }
-    var workers = Workers()
-    for number in 0..<max(1, count) {
-      let own = clonesDevice && number > 0 ? Workers.clone(session) : nil
-      do throws(Errno) {
-        try workers.add { workplace.work(at: Device(number: own?.descriptor.rawValue ?? session)) }
-      } catch {
-        guard number > 0 else { throw error }
-        break
+    try withSignalsBlocked { () throws(Errno) in
+      let relief = Relief()
+      var crew = Crew { (pulse) throws(Errno) in
+        let own = clonesDevice ? Workers.clone(session) : nil
+        return try begin { workplace.work(at: Device(number: own?.descriptor.rawValue ?? session), pulse) }
       }
+      var members = [try crew.hire(relief)]
+      while members.count < count, let another = try? crew.hire(relief) { members.append(another) }
+      return Workers(members: members, relief: relief, watcher: watch([crew], relief))
     }
-    return workers
   }
 
   /// Starts a thread at each seat of the ring, and one at the device; throws when that one cannot be had.
@@ -107,44 +94,75 @@ struct Workers: ~Copyable {
   static func start(
     at seats: [RingSeat], _ workplace: Workplace, session: CInt
   ) throws(Errno) -> Workers {
-    var workers = try start(1, at: workplace, session: session, clonesDevice: false)
-    let former = Workers.blockSignals()
-    defer { Workers.restoreSignals(former) }
-    let device = Device(number: session)
-    for seat in seats {
-      do throws(Errno) {
-        try workers.add { workplace.work(at: seat, device: device) }
-      } catch {
-        // A queue without a seat: the kernel would wait for it for ever.
-        seat.withdraw(from: session)
-        Log.error("no thread for the kernel's ring: \(error); requests go to the device")
-        break
+    try withSignalsBlocked { () throws(Errno) in
+      let relief = Relief()
+      let device = Device(number: session)
+      var readers = Crew { (pulse) throws(Errno) in try begin { workplace.work(at: device, pulse) } }
+      var members = [try readers.hire(relief)]
+      var crews = [readers]
+      for (_, seats) in Dictionary(grouping: seats, by: \.queue) {
+        guard let crew = seat(seats, workplace, device, relief, &members) else { break }
+        crews.append(crew)
       }
+      return Workers(members: members, relief: relief, watcher: watch(crews, relief))
     }
-    return workers
   }
 
-  private mutating func add(_ body: @escaping @Sendable () -> Void) throws(Errno) {
-    members.append(Member(try PlainThread(name: "varve-worker", body)))
+  /// Starts a thread at each seat of one queue; nil when not even one can be had.
+  private static func seat(
+    _ seats: [RingSeat], _ workplace: Workplace, _ device: Device, _ relief: Relief,
+    _ members: inout [Member]
+  ) -> Crew? {
+    let left = Mutex(seats)
+    let queue = seats.first?.queue ?? 0
+    var crew = Crew { (pulse) throws(Errno) in
+      let next = left.withLock { $0.popLast() }
+      let seat = if let next { next } else { try RingSeat(queue: queue, isLate: true) }
+      return try begin { workplace.work(at: seat, device: device, pulse) }
+    }
+    for number in seats.indices {
+      do throws(Errno) {
+        members.append(try crew.hire(relief))
+      } catch {
+        if number > 0 { break }
+        // A queue without a worker: the kernel would let every caller wait for one.
+        seats.first?.withdraw(from: device.number)
+        Log.error("no thread for the kernel's ring: \(error); requests go to the device")
+        return nil
+      }
+    }
+    return crew
+  }
+
+  private static func begin(_ body: @escaping @Sendable () -> Void) throws(Errno) -> Member {
+    Member(try PlainThread(name: "varve-worker", body))
+  }
+
+  /// Without a thread to spare nobody watches.
+  private static func watch(_ crews: [Crew], _ relief: Relief) -> Member? {
+    do throws(Errno) {
+      return Member(try PlainThread(name: "varve-relief") { relief.watch(crews) })
+    } catch {
+      return nil
+    }
   }
 
   /// Waits until every worker has ended.
   consuming func join() {
     for member in members { member.join() }
+    relief.end()
+    watcher?.join()
+    relief.join()
   }
 
   /// Signals belong to the thread that waits for them, never to a worker: masks are inherited.
-  private static func blockSignals() -> sigset_t {
+  private static func withSignalsBlocked<R: ~Copyable>(_ body: () throws(Errno) -> R) throws(Errno) -> R {
     var all = sigset_t()
     var former = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_SETMASK, &all, &former)
-    return former
-  }
-
-  private static func restoreSignals(_ former: sigset_t) {
-    var former = former
-    unsafe pthread_sigmask(SIG_SETMASK, &former, nil)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &former, nil) }
+    return try body()
   }
 
   private static func clone(_ session: CInt) -> SharedDescriptor? {

@@ -99,6 +99,13 @@ void lv_ring_prepare(
   __atomic_store_n(ring->sent_tail, *ring->sent_tail + 1, __ATOMIC_RELEASE);
 }
 
+// After an interrupted call the kernel may have taken the command or not: its own count tells.
+static unsigned lv_ring_unsent(const struct lv_ring *ring) {
+  return *ring->sent_tail - __atomic_load_n(ring->sent_head, __ATOMIC_ACQUIRE);
+}
+
+long lv_ring_send(struct lv_ring *ring) { return lv_ring_enter(ring, lv_ring_unsent(ring), 0); }
+
 long lv_ring_wait(struct lv_ring *ring, int32_t *result) {
   for (;;) {
     unsigned head = *ring->done_head;
@@ -107,9 +114,7 @@ long lv_ring_wait(struct lv_ring *ring, int32_t *result) {
       __atomic_store_n(ring->done_head, head + 1, __ATOMIC_RELEASE);
       return 0;
     }
-    // After an interrupted call the kernel may have taken the command or not: its own count tells.
-    unsigned unsent = *ring->sent_tail - __atomic_load_n(ring->sent_head, __ATOMIC_ACQUIRE);
-    long answer = lv_ring_enter(ring, unsent, 1);
+    long answer = lv_ring_enter(ring, lv_ring_unsent(ring), 1);
     if (answer < 0 && answer != -EINTR) return answer;
   }
 }

@@ -40,9 +40,11 @@ import LinuxFiles
 
   /// Sends a command and waits for its result: 0, or the error.
   ///
-  /// `buffers` must stay where they are, and untouched, until this returns.
+  /// `buffers` must stay where they are, and untouched, until this returns. `meanwhile` is called when the kernel
+  /// has the command.
   @unsafe borrowing func run(
-    _ command: Command, to device: CInt, queue: Int, buffers: UnsafeBufferPointer<iovec>
+    _ command: Command, to device: CInt, queue: Int, buffers: UnsafeBufferPointer<iovec>,
+    meanwhile: (() -> Void)? = nil
   ) -> Errno? {
     var words = lv_fuse_ring_command()
     words.queue = UInt16(clamping: queue)
@@ -50,6 +52,11 @@ import LinuxFiles
     unsafe lv_ring_prepare(
       ring, device, command.number, buffers.baseAddress, UInt32(clamping: buffers.count), &words,
       MemoryLayout<lv_fuse_ring_command>.size)
+    if let meanwhile {
+      // Should this fail, waiting sends as well.
+      _ = unsafe lv_ring_send(ring)
+      meanwhile()
+    }
     var result: Int32 = 0
     let failure = unsafe lv_ring_wait(ring, &result)
     if failure < 0 { return Errno(rawValue: CInt(truncatingIfNeeded: -failure)) }

@@ -13,9 +13,12 @@ final class RingSeat: Sendable {
   /// The kernel has a queue per processor, for the requests of whoever runs there.
   let queue: Int
   private let ring: CommandRing
+  /// Whether requests may be waiting for this seat.
+  private let isLate: Bool
 
-  init(queue: Int) throws(Errno) {
+  init(queue: Int, isLate: Bool = false) throws(Errno) {
     self.queue = queue
+    self.isLate = isLate
     ring = try CommandRing()
   }
 
@@ -28,7 +31,7 @@ final class RingSeat: Sendable {
   }
 
   /// Serves requests until the volume is unmounted.
-  func work(at workplace: Workplace, device: CInt) -> Leaving {
+  func work(at workplace: Workplace, device: CInt, _ pulse: Pulse) -> Leaving {
     // A request is made where its caller runs, and served there no other processor has to be woken. It is
     // no error when that cannot be had: the processor is not running, or closed to this process.
     _ = lv_stay_on_processor(UInt32(clamping: queue))
@@ -37,10 +40,16 @@ final class RingSeat: Sendable {
     var command = CommandRing.Command.register
     var undo = Undo.nothing
     while true {
+      let isNew = command == .register
       let failure = unsafe ring.run(
-        command, to: device, queue: queue, buffers: command == .register ? entry.buffers : .none)
+        command, to: device, queue: queue, buffers: isNew ? entry.buffers : .none,
+        // The kernel hands out requests that wait in a queue when another one of the queue is done, not
+        // when a seat is added (seen on 6.18): so there must be another one.
+        meanwhile: isNew && isLate ? { Notices.stir(device) } : nil)
       guard let failure else {
+        pulse.begin()
         undo = entry.answer { workplace.door.handle($0, &$1) }
+        pulse.end()
         command = .commit(entry.commitIdentifier)
         continue
       }

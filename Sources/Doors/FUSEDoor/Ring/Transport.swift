@@ -58,10 +58,10 @@ enum Transport: Sendable {
 
   /// The queue of each seat.
   ///
-  /// Several for each processor that runs, so that a request that takes long, on a slow disk or in an fsync, holds
-  /// up no other. One for each that may come to run: the ring is not ready before all have one.
+  /// Two for each processor that runs, so that one request that takes long holds up no other; when both are
+  /// tied, `Relief` comes. One for each that may come to run: the ring is not ready before all have one.
   static func queues(_ processors: Processors, threadsPerQueue: Int?) -> [Int] {
-    let several = max(1, threadsPerQueue ?? (processors.online.count <= 16 ? 4 : 2))
+    let several = max(1, threadsPerQueue ?? 2)
     // The kernel counts its queues from 0, whatever the numbers of the processors are.
     return processors.possible.indices.flatMap { queue in
       [Int](repeating: queue, count: processors.online.contains(queue) ? several : 1)

@@ -144,7 +144,8 @@ long lv_stripes_lock(struct lv_stripes *stripes, size_t index, int exclusive);
 void lv_stripes_unlock(struct lv_stripes *stripes, size_t index);
 
 // ring.c: io_uring, one driver's command at a time. One thread may start a ring and use it from then on;
-// any thread may create and destroy it. `buffers` are `struct iovec`s, read when the command is sent.
+// any thread may create and destroy it. `buffers` are `struct iovec`s, read when the command is sent; that
+// is at the latest when its result is waited for.
 struct lv_ring;
 long lv_ring_create(struct lv_ring *_Nullable *_Nonnull out);
 void lv_ring_destroy(struct lv_ring *ring);
@@ -152,6 +153,7 @@ long lv_ring_start(struct lv_ring *ring);
 void lv_ring_prepare(
     struct lv_ring *ring, int device, uint32_t operation, const void *_Nullable buffers,
     uint32_t buffer_count, const void *words, size_t words_size);
+long lv_ring_send(struct lv_ring *ring);
 long lv_ring_wait(struct lv_ring *ring, int32_t *result);
 
 #pragma clang assume_nonnull end
