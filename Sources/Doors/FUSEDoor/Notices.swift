@@ -63,16 +63,17 @@ final class Notices: Sendable {
 
   /// Makes the kernel send a request over the ring, to the queue of the processor this runs on.
   ///
-  /// It asks for none of the root's pages; what comes of that is a NOTIFY_REPLY, for which nobody waits.
-  static func stir(_ device: CInt) {
-    var body = fuse_notify_retrieve_out()
-    // The number of the request to come: far from those the kernel gives, and even as they are.
-    body.notify_unique = 1 << 62 | stirs.add(2, ordering: .relaxed).newValue
-    body.nodeid = UInt64(FUSE_ROOT_ID)
-    _ = send(
-      Retrieve(
-        header: header(UInt32(MemoryLayout<Retrieve>.size), FUSE_NOTIFY_RETRIEVE.rawValue), body: body),
-      to: device)
+  /// It asks for none of the pages of one of `nodes`, which has to be a plain file the kernel knows; what
+  /// comes of that is a NOTIFY_REPLY, for which nobody waits.
+  static func stir(_ device: CInt, by nodes: [NodeID]) {
+    for node in nodes {
+      // The number of the request to come: far from those the kernel gives, even as they are, used once.
+      let unique = 1 << 62 | stirs.add(2, ordering: .relaxed).newValue
+      let notice = Retrieve(
+        header: header(UInt32(MemoryLayout<Retrieve>.size), FUSE_NOTIFY_RETRIEVE.rawValue),
+        body: fuse_notify_retrieve_out(notify_unique: unique, nodeid: node, offset: 0, size: 0, padding: 0))
+      if send(notice, to: device) >= 0 { return }
+    }
   }
 
   // MARK: Bytes

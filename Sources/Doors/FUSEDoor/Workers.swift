@@ -32,10 +32,7 @@ final class Workplace: Sendable {
     var reply = ReplyBuffer(capacity: replySize)
     while true {
       switch device.receive(into: &request) {
-      case .request:
-        pulse.begin()
-        request.withRequest { serve($0, at: device, &reply) }
-        pulse.end()
+      case .request: request.withRequest { serve($0, at: device, &reply, pulse) }
       case .nothing: continue
       case .unmounted: return
       case .failed(let error):
@@ -45,7 +42,11 @@ final class Workplace: Sendable {
     }
   }
 
-  private func serve(_ request: borrowing Request, at device: Device, _ buffer: inout ReplyBuffer) {
+  private func serve(
+    _ request: borrowing Request, at device: Device, _ buffer: inout ReplyBuffer, _ pulse: Pulse
+  ) {
+    pulse.begin(request.node)
+    defer { pulse.end() }
     let undo = door.handle(request, &buffer).send(&buffer) { bytes in
       let isTaken = device.send(bytes)
       if !isTaken { door.counters.countUndelivered() }
@@ -78,7 +79,7 @@ struct Workers: ~Copyable {
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
       let relief = Relief()
-      var crew = Crew { (pulse) throws(Errno) in
+      var crew = Crew(spare: 1) { (pulse, _) throws(Errno) in
         let own = clonesDevice ? Workers.clone(session) : nil
         return try begin { workplace.work(at: Device(number: own?.descriptor.rawValue ?? session), pulse) }
       }
@@ -97,7 +98,9 @@ struct Workers: ~Copyable {
     try withSignalsBlocked { () throws(Errno) in
       let relief = Relief()
       let device = Device(number: session)
-      var readers = Crew { (pulse) throws(Errno) in try begin { workplace.work(at: device, pulse) } }
+      var readers = Crew(spare: 1) { (pulse, _) throws(Errno) in
+        try begin { workplace.work(at: device, pulse) }
+      }
       var members = [try readers.hire(relief)]
       var crews = [readers]
       for (_, seats) in Dictionary(grouping: seats, by: \.queue) {
@@ -115,9 +118,10 @@ struct Workers: ~Copyable {
   ) -> Crew? {
     let left = Mutex(seats)
     let queue = seats.first?.queue ?? 0
-    var crew = Crew { (pulse) throws(Errno) in
+    // A request that finds no seat free has to wait for more than a new one: so two are kept free.
+    var crew = Crew(spare: 2) { (pulse, tied) throws(Errno) in
       let next = left.withLock { $0.popLast() }
-      let seat = if let next { next } else { try RingSeat(queue: queue, isLate: true) }
+      let seat = if let next { next } else { try RingSeat(queue: queue, tied: tied) }
       return try begin { workplace.work(at: seat, device: device, pulse) }
     }
     for number in seats.indices {

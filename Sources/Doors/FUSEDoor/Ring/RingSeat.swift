@@ -2,6 +2,7 @@
 
 import CFUSE
 import CLinux
+import LayeredVolume
 import LinuxFiles
 
 /// Where one worker takes requests from the kernel's ring.
@@ -13,12 +14,12 @@ final class RingSeat: Sendable {
   /// The kernel has a queue per processor, for the requests of whoever runs there.
   let queue: Int
   private let ring: CommandRing
-  /// Whether requests may be waiting for this seat.
-  private let isLate: Bool
+  /// What the others of this queue are at, if this seat is added because they do not get on.
+  private let tied: [NodeID]
 
-  init(queue: Int, isLate: Bool = false) throws(Errno) {
+  init(queue: Int, tied: [NodeID] = []) throws(Errno) {
     self.queue = queue
-    self.isLate = isLate
+    self.tied = tied
     ring = try CommandRing()
   }
 
@@ -45,11 +46,13 @@ final class RingSeat: Sendable {
         command, to: device, queue: queue, buffers: isNew ? entry.buffers : .none,
         // The kernel hands out requests that wait in a queue when another one of the queue is done, not
         // when a seat is added (seen on 6.18): so there must be another one.
-        meanwhile: isNew && isLate ? { Notices.stir(device) } : nil)
+        meanwhile: isNew && !tied.isEmpty ? { Notices.stir(device, by: self.tied) } : nil)
       guard let failure else {
-        pulse.begin()
-        undo = entry.answer { workplace.door.handle($0, &$1) }
-        pulse.end()
+        undo = entry.answer { request, reply in
+          pulse.begin(request.node)
+          defer { pulse.end() }
+          return workplace.door.handle(request, &reply)
+        }
         command = .commit(entry.commitIdentifier)
         continue
       }
