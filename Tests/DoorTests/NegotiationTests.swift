@@ -15,6 +15,7 @@ import Testing
     let agreement = Agreement(to: Self.modern, disabled: [], pageSize: 4096)
     let wanted: UInt64 =
       1 << 0 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 15 | 1 << 18 | 1 << 22 | 1 << 28 | 1 << 30
+      | 1 << 41
     #expect(agreement.flags == wanted)
     #expect(agreement.maxWrite == 1 << 20)
     #expect(agreement.maxPages == 256)
@@ -90,7 +91,7 @@ import Testing
     let (agreement, reply) = Self.exchange(handshake, request: Self.initRequest(), unique: 2)
     #expect(agreement == Agreement(to: Self.modern, disabled: [], pageSize: 4096))
     #expect(reply.flags == UInt32(truncatingIfNeeded: try #require(agreement).flags))
-    #expect(reply.flags2 == 0)
+    #expect(reply.flags2 == 1 << 9)
     #expect(reply.max_write == 1 << 20 && reply.max_pages == 256)
     #expect(reply.max_background == 64 && reply.congestion_threshold == 48)
     #expect(reply.minor == 31 && reply.max_readahead == 131_072 && reply.time_gran == 1)

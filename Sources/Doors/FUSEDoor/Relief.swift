@@ -48,8 +48,8 @@ final class Member: Sendable {
 
 /// Workers of which any can serve what comes to one of them: all at the device, or those at one queue.
 struct Crew: Sendable {
-  /// Beyond these the requests wait: whoever makes so many that hang may wait for them.
-  private static let largest = 64
+  /// Beyond these requests wait: each worker may come to hold a megabyte or two.
+  private static let largest = 32
 
   private var pulses: [Pulse] = []
   /// What each beat was when it was looked at last.
