@@ -80,8 +80,9 @@ extension MountTests {
       var crowd = Crowd()
       let opened = Atomic<Int>(0)
       for number in 0..<12 {
-        let path = try volume.file("leased-\(number)", 0, 0, 0o644)
-        let lease = open("\(volume.upper)/leased-\(number)", O_RDWR)
+        // Made behind the mount: the daemon must not have it open, not even for a moment longer than we.
+        let path = "\(volume.path)/leased-\(number)"
+        let lease = open("\(volume.upper)/leased-\(number)", O_RDWR | O_CREAT, 0o644)
         // F_SETLEASE: the daemon's open(2) waits until the lease is given back.
         try #require(lease >= 0 && fcntl(lease, 1024, CInt(F_WRLCK)) == 0)
         leases.append(lease)
