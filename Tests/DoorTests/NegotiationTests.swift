@@ -15,23 +15,29 @@ import Testing
     let agreement = Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1)
     let wanted: UInt64 =
       1 << 0 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 15 | 1 << 18 | 1 << 22 | 1 << 28 | 1 << 30
-      | 1 << 37
+      | 1 << 37 | 1 << 41
     #expect(agreement.flags == wanted)
     #expect(agreement.maxWrite == 1 << 20)
     #expect(agreement.maxPages == 256)
   }
 
   @Test("Nothing is taken that is not offered or that is switched off") func subset() {
-    for feature in Feature.allCases {
+    for feature in Feature.allCases where feature != .ring {
       let without = Offer(major: 7, minor: 45, flags: Self.modern.flags & ~feature.bit)
       #expect(!Agreement(to: without, disabled: [], pageSize: 4096, stackDepth: 1).includes(feature))
       let disabled = Agreement(to: Self.modern, disabled: [feature.rawValue], pageSize: 4096, stackDepth: 1)
       #expect(!disabled.includes(feature))
-      #expect(disabled.flags | feature.bit == Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1).flags)
-      let reason = disabled.describe(canExpireNames: true, backingRefusal: nil).first { $0.name == feature.rawValue }?.value
+      #expect(
+        disabled.flags | feature.bit
+          == Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1).flags)
+      let reason = disabled.describe(canExpireNames: true, backingRefusal: nil).first {
+        $0.name == feature.rawValue
+      }?.value
       #expect(reason == "off: switched off")
     }
-    #expect(Agreement(to: Offer(major: 7, minor: 23, flags: 0), disabled: [], pageSize: 4096, stackDepth: 1).flags == 0)
+    #expect(
+      Agreement(to: Offer(major: 7, minor: 23, flags: 0), disabled: [], pageSize: 4096, stackDepth: 1).flags
+        == 0)
   }
 
   @Test("Without MAX_PAGES transfers are as small as such a kernel's") func smallTransfers() {
@@ -91,7 +97,7 @@ import Testing
     let (agreement, reply) = Self.exchange(handshake, request: Self.initRequest(), unique: 2)
     #expect(agreement == Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1))
     #expect(reply.flags == UInt32(truncatingIfNeeded: try #require(agreement).flags))
-    #expect(reply.flags2 == 1 << 5 && reply.unused.0 == 1)
+    #expect(reply.flags2 == 1 << 5 | 1 << 9 && reply.unused.0 == 1)
     #expect(reply.max_write == 1 << 20 && reply.max_pages == 256)
     #expect(reply.max_background == 64 && reply.congestion_threshold == 48)
     #expect(reply.minor == 31 && reply.max_readahead == 131_072 && reply.time_gran == 1)

@@ -26,6 +26,31 @@ extension LinuxFilesTests {
       #expect(shared.value.withLock { $0 } == 1)
     }
 
+    @Test("lists of processors are read as the kernel writes them")
+    func processors() throws {
+      func parsed(_ text: String) -> [Int]? { Processors.parse(Array(text.utf8)) }
+      #expect(parsed("0\n") == [0])
+      #expect(parsed("0-3\n") == [0, 1, 2, 3])
+      #expect(parsed("0,2-3,8") == [0, 2, 3, 8])
+      for wrong in ["", "\n", "a", "1-", "-1", "3-1", "1-2-3", "0-4000000000"] {
+        #expect(parsed(wrong) == nil)
+      }
+      let here = try #require(Processors.ofThisMachine)
+      #expect(here.online.isSubset(of: here.possible))
+      #expect(here.online.count == CurrentProcess.processors)
+    }
+
+    @Test("a bell rung early is heard, and one that is not rung is not waited for for ever")
+    func bells() throws {
+      let bell = Bell()
+      bell.ring()
+      bell.wait()
+      #expect(!bell.wait(milliseconds: 5))
+      let thread = try PlainThread { bell.ring() }
+      #expect(bell.wait(milliseconds: 10_000))
+      thread.join()
+    }
+
     @Test("clocks move forward and know the century")
     func clocks() {
       let (first, second) = (Clock.monotonicNanoseconds, Clock.monotonicNanoseconds)

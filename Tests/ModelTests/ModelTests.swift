@@ -35,6 +35,13 @@ struct ModelTests {
     _ = try act(setting, operations: Wish.operations / 5)
   }
 
+  @Test(
+    "It does so over the kernel's ring", .enabled(if: Machine.offersRing, "no FUSE over io_uring here"),
+    arguments: [Setting("transport=uring"), Setting("transport=uring,threads=1,cache=none")])
+  func overRing(_ setting: Setting) throws {
+    _ = try act(setting, operations: Wish.operations / 5)
+  }
+
   /// Answers what happened, or nothing after a difference, which is reported.
   private func act(_ setting: Setting, operations count: Int) throws -> Tally? {
     var tally = Tally()

@@ -26,6 +26,13 @@ struct Chance {
   }
 }
 
+extension Errno {
+  /// What callers are told whose daemon is gone.
+  ///
+  /// ECANCELED and EINTR come from the kernel's ring, which tells what the dying worker was told.
+  var isEndOfMount: Bool { [.notConnected, .connectionAborted, .canceled, .interrupted].contains(self) }
+}
+
 /// An extended attribute of a path, not following links.
 enum RawAttribute {
   static func get(_ path: String, _ name: String) -> Result<[UInt8], Errno> {
@@ -178,7 +185,7 @@ struct SharedBox: Sendable {
         let kind = SharedBox.kinds[number % SharedBox.kinds.count]
         let name = "\(kind.word)-\(user.user)-\(number)"
         if let error = SharedBox.make(name, kind.word, kind.mode, at: directory) {
-          return error == .notConnected || error == .connectionAborted ? nil : "make \(name): \(error)"
+          return error.isEndOfMount ? nil : "make \(name): \(error)"
         }
         end.countOne()
         if removing, number >= 8 {

@@ -39,10 +39,11 @@ extension MountTests {
       }
     }
 
-    @Test("What fsync acknowledged is there after the daemon was killed") func acknowledged() throws {
+    @Test("What fsync acknowledged is there after the daemon was killed", arguments: Machine.transports)
+    func acknowledged(options: String) throws {
       let seed = Chance.seed("acknowledged writes")
       var chance = Chance(seed: seed)
-      let volume = try MountedVolume()
+      let volume = try MountedVolume(options)
       defer { volume.remove() }
       _ = chmod(volume.path, 0o777)
       for round in 0..<Self.rounds {
@@ -89,7 +90,10 @@ extension MountTests {
       _ name: String, below root: String, until end: Signal
     ) -> (file: String, count: Int, complaint: String?) {
       let fd = Glibc.open("\(root)/\(name)", O_CREAT | O_EXCL | O_WRONLY | O_APPEND, 0o644)
-      guard fd >= 0 else { return (name, 0, errno == ENOTCONN ? nil : "open: \(Errno.current)") }
+      guard fd >= 0 else {
+        let error = Errno.current
+        return (name, 0, error.isEndOfMount ? nil : "open: \(error)")
+      }
       defer { Glibc.close(fd) }
       var number = 0
       while !end.isGiven {
@@ -98,7 +102,7 @@ extension MountTests {
         // Of two pages the first may have been written; then the next call tells of the end.
         let isWhole = written == text.utf8.count || written >= 0 && Glibc.write(fd, "", 1) == text.utf8.count
         guard isWhole, Glibc.fsync(fd) == 0 else {
-          let isGone = [ENOTCONN, ECONNABORTED, EIO].contains(errno)
+          let isGone = Errno.current.isEndOfMount || errno == EIO
           return (name, number, isGone ? nil : "write: \(Errno.current)")
         }
         number += 1
@@ -107,10 +111,11 @@ extension MountTests {
       return (name, number, nil)
     }
 
-    @Test("After a crash in a storm of creates nothing is half made") func creates() throws {
+    @Test("After a crash in a storm of creates nothing is half made", arguments: Machine.transports)
+    func creates(options: String) throws {
       let seed = Chance.seed("storm of creates")
       var chance = Chance(seed: seed)
-      let volume = try MountedVolume()
+      let volume = try MountedVolume(options)
       defer { volume.remove() }
       let box = try SharedBox(volume)
       for round in 0..<Self.rounds {

@@ -79,6 +79,15 @@ extension MountTests {
       try compare(ParityScenarios.strangers, users: [stranger, TestUser(1002, group: 2001, groups: [2077])])
     }
 
+    @Test(
+      "All of it over the kernel's ring", .enabled(if: Machine.offersRing, "no FUSE over io_uring here"),
+      arguments: ["transport=uring", "transport=uring,threads=1,cache=none"])
+    func overRing(options: String) throws {
+      try compare(
+        ParityScenarios.names + ParityScenarios.renames + ParityScenarios.bytes + ParityScenarios.openFiles
+          + ParityScenarios.attributes, options: options)
+    }
+
     @Test("Attributes and open files where only the mount changes the tree")
     func exclusive() throws {
       try compare(ParityScenarios.attributes + ParityScenarios.openFiles, options: "cache=exclusive")

@@ -20,6 +20,13 @@ extension MountTests {
       try stress(options, rounds: 150)
     }
 
+    @Test(
+      "The same over the kernel's ring", .enabled(if: Machine.offersRing, "no FUSE over io_uring here"),
+      arguments: ["transport=uring", "transport=uring,no_epoch"])
+    func overRing(options: String) throws {
+      try stress(options, rounds: options == "transport=uring" ? 1_000 : 150)
+    }
+
     @Test("Whoever is inside already goes on by relative names, as on any file system")
     func inside() throws {
       let volume = try MountedVolume()

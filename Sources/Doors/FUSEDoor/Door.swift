@@ -5,7 +5,7 @@ import LinuxFiles
 
 /// The translator between the kernel's requests and a volume.
 ///
-/// Knows nothing of how requests arrive: the workers of the device use it, and a ring could.
+/// Knows nothing of how requests arrive: the workers at the device use it, and those at the ring.
 final class Door: Sendable {
   let volume: Volume
   let counters = Counters()

@@ -82,16 +82,20 @@ final class Notices: Sendable {
   // MARK: For the volume
 
   /// The volume's side of this.
+  ///
+  /// `transport` is the first line about the connection in `status`.
   func link(
-    _ agreement: Agreement, requests: @escaping @Sendable () -> [(name: String, count: UInt64)]
+    _ agreement: Agreement, transport: (name: String, value: String),
+    requests: @escaping @Sendable () -> [(name: String, count: UInt64)]
   ) -> KernelLink {
     KernelLink(
       canExpireNames: canExpireNames,
       features: {
         let refusal = self.backingRefusal.load(ordering: .relaxed)
-        return agreement.describe(
-          canExpireNames: self.canExpireNames,
-          backingRefusal: refusal == 0 ? nil : Errno(rawValue: refusal))
+        return [transport]
+          + agreement.describe(
+            canExpireNames: self.canExpireNames,
+            backingRefusal: refusal == 0 ? nil : Errno(rawValue: refusal))
       },
       requests: requests,
       expireNames: { self.expireNames() },
@@ -100,7 +104,29 @@ final class Notices: Sendable {
       closeBacking: { self.closeBacking($0) })
   }
 
+  private static let stirs = Atomic<UInt64>(0)
+
+  /// Makes the kernel send a request over the ring, to the queue of the processor this runs on.
+  ///
+  /// It asks for none of the pages of one of `nodes`, which has to be a plain file the kernel knows; what
+  /// comes of that is a NOTIFY_REPLY, for which nobody waits.
+  static func stir(_ device: CInt, by nodes: [NodeID]) {
+    for node in nodes {
+      // The number of the request to come: far from those the kernel gives, even as they are, used once.
+      let unique = 1 << 62 | stirs.add(2, ordering: .relaxed).newValue
+      let notice = Retrieve(
+        header: header(UInt32(MemoryLayout<Retrieve>.size), FUSE_NOTIFY_RETRIEVE.rawValue),
+        body: fuse_notify_retrieve_out(notify_unique: unique, nodeid: node, offset: 0, size: 0, padding: 0))
+      if send(notice, to: device) >= 0 { return }
+    }
+  }
+
   // MARK: Bytes
+
+  private struct Retrieve: BitwiseCopyable {
+    var header: fuse_out_header
+    var body: fuse_notify_retrieve_out
+  }
 
   private struct InvalidateInode: BitwiseCopyable {
     var header: fuse_out_header

@@ -13,6 +13,7 @@ package final class Session: Sendable {
   private let options: MountOptions
   private let door: Door
   private let handshake: Handshake
+  private let transport: Transport
   /// Taken out by `serve`.
   private let library: Mutex<LibrarySession?>
 
@@ -27,9 +28,12 @@ package final class Session: Sendable {
     handshake = Handshake(
       disabled: volume.options.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))),
       stackDepth: volume.stackDepth)
-    library = Mutex(
-      try LibrarySession.mount(
-        on: self.mountPoint, words: options.words(isPrivileged: geteuid() == 0), handshake: handshake))
+    let library = try LibrarySession.mount(
+      on: self.mountPoint, words: options.words(isPrivileged: geteuid() == 0), handshake: handshake)
+    transport = Transport.prepare(
+      options.transport, threadsPerQueue: options.ringThreads, device: library.device)
+    if case .device = transport { handshake.refuse(.ring) }
+    self.library = Mutex(library)
   }
 
   /// Serves requests and returns when the volume is unmounted; once per session.
@@ -44,15 +48,27 @@ package final class Session: Sendable {
     let notices: Notices
     let workers: Workers
     let workplace = Workplace(door: door, maxWrite: agreement.maxWrite)
+    let seats = transport.seats(agreement)
     do throws(Errno) {
       notices = try Notices(session: library.device, agreement: agreement)
-      volume.attach(notices.link(agreement, requests: door.counters.described))
-      workers = try Workers.start(
-        volume.options.threads, at: workplace, session: library.device, clonesDevice: options.clonesDevice)
+      volume.attach(
+        notices.link(
+          agreement, transport: transport.describe(agreement, options.transport),
+          requests: door.counters.described))
+      if let seats {
+        workers = try Workers.start(at: seats, workplace, session: library.device)
+      } else {
+        workers = try Workers.start(
+          volume.options.threads, at: workplace, session: library.device,
+          clonesDevice: options.clonesDevice)
+      }
     } catch {
       throw MountFailure("cannot serve '\(mountPoint.path)': \(error)")
     }
     onReady()
+    if options.transport == .uring, seats == nil {
+      Log.notice("'\(mountPoint.path)': \(transport.describe(agreement, .uring).value)")
+    }
     workers.join()
     notices.close()
     library.close()

@@ -4,6 +4,7 @@
 
 #include <linux/securebits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -82,6 +83,14 @@ long lv_open_thread_status(int thread) {
 }
 
 long lv_name_thread(const char *name) { return -(long)pthread_setname_np(pthread_self(), name); }
+
+long lv_stay_on_processor(uint32_t processor) {
+  if (processor >= CPU_SETSIZE) return -EINVAL;
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(processor, &only);
+  return LV_RESULT(sched_setaffinity(0, sizeof only, &only));
+}
 
 int lv_error_number(void) { return errno; }
 

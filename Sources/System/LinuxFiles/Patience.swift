@@ -1,4 +1,3 @@
-import Glibc
 import Synchronization
 
 // Waiting no longer than we can afford for something that may never answer.
@@ -12,7 +11,7 @@ package enum Patience {
   package static func wait<Value: Sendable>(
     milliseconds: Int, for work: @escaping @Sendable () -> Value
   ) -> Value? {
-    guard let slot = Slot<Value>() else { return nil }
+    let slot = Slot<Value>()
     do throws(Errno) {
       _ = try PlainThread(name: "varve-patience") { slot.fill(work()) }
     } catch {
@@ -22,38 +21,18 @@ package enum Patience {
   }
 }
 
-/// A place for one value, and a semaphore that tells when it is there.
-@safe private final class Slot<Value: Sendable>: @unchecked Sendable {
+/// A place for one value, and a bell that tells when it is there.
+private final class Slot<Value: Sendable>: Sendable {
   private let value: Mutex<Value?> = Mutex(nil)
-  // Used by two threads at once, which is what semaphores are made for; freed with the last reference.
-  private let isFilled: UnsafeMutablePointer<sem_t>
-
-  init?() {
-    unsafe isFilled = .allocate(capacity: 1)
-    guard unsafe sem_init(isFilled, 0, 0) == 0 else {
-      unsafe isFilled.deallocate()
-      return nil
-    }
-  }
-
-  deinit {
-    unsafe sem_destroy(isFilled)
-    unsafe isFilled.deallocate()
-  }
+  private let isFilled = Bell()
 
   func fill(_ result: Value) {
     value.withLock { $0 = result }
-    unsafe sem_post(isFilled)
+    isFilled.ring()
   }
 
   func wait(milliseconds: Int) -> Value? {
-    let now = Clock.realtime
-    let nanoseconds = Int(now.nanoseconds) + milliseconds * 1_000_000
-    var deadline = timespec(
-      tv_sec: Int(now.seconds) + nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
-    while unsafe sem_timedwait(isFilled, &deadline) != 0 {
-      guard errno == EINTR else { return nil }
-    }
+    guard isFilled.wait(milliseconds: milliseconds) else { return nil }
     return value.withLock { $0 }
   }
 }

@@ -101,6 +101,9 @@ struct MountWords {
         throw ArgumentFailure("'threads' is a number from 1 to 64")
       }
       volume.threads = count
+      kernel.ringThreads = max(1, count / CurrentProcess.processors)
+    case "transport":
+      kernel.transport = try MountWords.choice(value, option, "auto, dev or uring", TransportWish.init)
     case "passthrough":
       guard value == "auto" || value == "off" else {
         throw ArgumentFailure("'passthrough' is auto or off")

@@ -52,6 +52,7 @@ package enum MountOptionTable {
     MountOptionEntry("interop", "overlay"),
     MountOptionEntry("audit", "FILE|journal"),
     MountOptionEntry("passthrough", "auto|off"),
+    MountOptionEntry("transport", "auto|dev|uring"),
     MountOptionEntry("threads", "N"),
     MountOptionEntry("fsname", "TEXT"),
     MountOptionEntry("nomagic"),

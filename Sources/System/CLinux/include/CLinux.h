@@ -138,6 +138,7 @@ void lv_block_stop_signals(void);
 void lv_wait_stop_signal(void);
 long lv_open_thread_status(int thread);
 long lv_name_thread(const char *name);
+long lv_stay_on_processor(uint32_t processor);
 int lv_error_number(void);
 const char *_Nullable lv_error_name(int number);
 const char *_Nullable lv_error_text(int number);
@@ -148,6 +149,19 @@ struct lv_stripes *_Nullable lv_stripes_create(size_t count);
 void lv_stripes_destroy(struct lv_stripes *stripes);
 long lv_stripes_lock(struct lv_stripes *stripes, size_t index, int exclusive);
 void lv_stripes_unlock(struct lv_stripes *stripes, size_t index);
+
+// ring.c: io_uring, one driver's command at a time. One thread may start a ring and use it from then on;
+// any thread may create and destroy it. `buffers` are `struct iovec`s, read when the command is sent; that
+// is at the latest when its result is waited for.
+struct lv_ring;
+long lv_ring_create(struct lv_ring *_Nullable *_Nonnull out);
+void lv_ring_destroy(struct lv_ring *ring);
+long lv_ring_start(struct lv_ring *ring);
+void lv_ring_prepare(
+    struct lv_ring *ring, int device, uint32_t operation, const void *_Nullable buffers,
+    uint32_t buffer_count, const void *words, size_t words_size);
+long lv_ring_send(struct lv_ring *ring);
+long lv_ring_wait(struct lv_ring *ring, int32_t *result);
 
 #pragma clang assume_nonnull end
 

@@ -1,0 +1,85 @@
+// One thread's place at the ring: one request at a time, from arrival to reply.
+
+import CFUSE
+import CLinux
+import LayeredVolume
+import LinuxFiles
+
+/// Where one worker takes requests from the kernel's ring.
+///
+/// A seat holds one request at a time, so the kernel gives the next one to another seat of the same
+/// queue and never to a worker that is busy, or that waits for a slow disk. Of the seats that are free
+/// it takes the one that became so last, whose thread and memory are still warm.
+final class RingSeat: Sendable {
+  /// The kernel has a queue per processor, for the requests of whoever runs there.
+  let queue: Int
+  private let ring: CommandRing
+  /// What the others of this queue are at, if this seat is added because they do not get on.
+  private let tied: [NodeID]
+
+  init(queue: Int, tied: [NodeID] = []) throws(Errno) {
+    self.queue = queue
+    self.tied = tied
+    ring = try CommandRing()
+  }
+
+  /// Why a worker has left its seat.
+  enum Leaving: Equatable {
+    /// The volume is not mounted any more.
+    case unmounted
+    /// The kernel wants nothing of a seat here.
+    case refused(Errno)
+  }
+
+  /// Serves requests until the volume is unmounted.
+  func work(at workplace: Workplace, device: CInt, _ pulse: Pulse) -> Leaving {
+    // A request is made where its caller runs, and served there no other processor has to be woken. It is
+    // no error when that cannot be had: the processor is not running, or closed to this process.
+    _ = lv_stay_on_processor(UInt32(clamping: queue))
+    do throws(Errno) { try ring.start() } catch { return .refused(error) }
+    var entry = RingEntry(payloadSize: workplace.replySize)
+    var command = CommandRing.Command.register
+    var undo = Undo.nothing
+    while true {
+      let isNew = command == .register
+      let failure = unsafe ring.run(
+        command, to: device, queue: queue, buffers: isNew ? entry.buffers : .none,
+        // The kernel hands out requests that wait in a queue when another one of the queue is done, not
+        // when a seat is added (seen on 6.18): so there must be another one.
+        meanwhile: isNew && !tied.isEmpty ? { Notices.stir(device, by: self.tied) } : nil)
+      guard let failure else {
+        undo = entry.answer { request, reply in
+          pulse.begin(request.node)
+          defer { pulse.end() }
+          return workplace.door.handle(request, &reply)
+        }
+        command = .commit(entry.commitIdentifier)
+        continue
+      }
+      switch failure {
+      case .again, .interrupted: continue
+      // Whether the last reply arrived is not known, and no matter: the kernel has dropped everything.
+      case .notConnected, .connectionAborted, .noSuchDevice, .canceled: return .unmounted
+      default:
+        guard command != .register else { return .refused(failure) }
+        // The kernel did not take the reply, and the entry is lost with it.
+        workplace.door.counters.countUndelivered()
+        entry.withReply { workplace.door.takeBack(undo, $0) }
+        command = .register
+      }
+    }
+  }
+
+  /// Tells the kernel not to wait for this ring, in place of working.
+  ///
+  /// There is no command for that: a queue that does not exist makes it give the ring up.
+  func withdraw(from device: CInt) {
+    do throws(Errno) { try ring.start() } catch { return }
+    _ = unsafe ring.run(.register, to: device, queue: Int(UInt16.max), buffers: .none)
+  }
+}
+
+extension UnsafeBufferPointer<iovec> {
+  /// For commands that bring none.
+  static var none: UnsafeBufferPointer<iovec> { unsafe UnsafeBufferPointer(start: nil, count: 0) }
+}

@@ -1,0 +1,41 @@
+import Glibc
+
+/// What one thread waits for and another one rings.
+///
+/// Rings are counted: one that comes early is not lost.
+@safe package final class Bell: @unchecked Sendable {
+  // Used by many threads at once, which is what semaphores are made for; freed with the last reference.
+  private let semaphore: UnsafeMutablePointer<sem_t>
+
+  package init() {
+    unsafe semaphore = .allocate(capacity: 1)
+    // Fails for other arguments only.
+    _ = unsafe sem_init(semaphore, 0, 0)
+  }
+
+  deinit {
+    unsafe sem_destroy(semaphore)
+    unsafe semaphore.deallocate()
+  }
+
+  package func ring() {
+    _ = unsafe sem_post(semaphore)
+  }
+
+  /// Waits for the next ring.
+  package func wait() {
+    while unsafe sem_wait(semaphore) != 0, errno == EINTR {}
+  }
+
+  /// Waits for the next ring; false when it did not come in time.
+  package func wait(milliseconds: Int) -> Bool {
+    let now = Clock.realtime
+    let nanoseconds = Int(now.nanoseconds) + milliseconds * 1_000_000
+    var deadline = timespec(
+      tv_sec: Int(now.seconds) + nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
+    while unsafe sem_timedwait(semaphore, &deadline) != 0 {
+      guard errno == EINTR else { return false }
+    }
+    return true
+  }
+}

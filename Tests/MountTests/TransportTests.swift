@@ -1,0 +1,151 @@
+import Glibc
+import LinuxFiles
+import MountSupport
+import Synchronization
+import Testing
+
+extension MountTests {
+  @Suite("The ways requests come", .timeLimit(.minutes(3))) struct TransportTests {
+    @Test("Without the kernel's ring every wish ends at the device, and only one that was refused says so")
+    func fallback() throws {
+      let base = try TemporaryDirectory.make()
+      defer {
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      // Not by `MountedVolume`, which would switch the ring on.
+      try Program.shell("mkdir upper mount && chmod 755 .", in: base)
+      func mount(_ options: String) throws -> ProgramResult {
+        try Program.run(Program.built("varve"), ["mount", "-o", options, base + "/upper", base + "/mount"])
+      }
+      let wrong = try mount("transport=pigeon")
+      #expect(wrong.exit == 1 && wrong.output.contains("'transport' is auto, dev or uring"))
+      try Machine.withRing(false) {
+        for options in ["", "transport=auto", "transport=dev"] {
+          let volume = try MountedVolume(options)
+          defer { volume.remove() }
+          #expect(volume.transport == "dev", "-o '\(options)'")
+        }
+        try #require(try mount("transport=uring").exit == 0)
+        let status = try Program.run(Program.built("varve"), ["status", base + "/mount"])
+        #expect(status.output.contains("dev: uring was asked for, but"))
+      }
+    }
+
+    @Test("With it, auto takes it", .enabled(if: Machine.offersRing, "no FUSE over io_uring here"))
+    func offered() throws {
+      try Machine.withRing(true) {
+        for (options, transport) in [("", "uring"), ("transport=dev", "dev"), ("no_over_io_uring", "dev")] {
+          let volume = try MountedVolume(options)
+          defer { volume.remove() }
+          #expect(volume.transport == transport, "-o '\(options)'")
+          #expect(Calls.write(volume.path + "/file", "text") == nil)
+          #expect(try Calls.read(volume.path + "/file").get() == "text")
+        }
+      }
+    }
+
+    @Test("Data of every length arrives as it was sent", arguments: Machine.transports)
+    func lengths(options: String) throws {
+      let volume = try MountedVolume(options)
+      defer { volume.remove() }
+      // Around pages, the longest request, and several of those; each written and read in one call.
+      for count in [0, 1, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1, 5_000_001] {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 12) }
+        let path = "\(volume.path)/\(count)"
+        let file = open(path, O_RDWR | O_CREAT, 0o644)
+        try #require(file >= 0)
+        #expect(bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, count, 0) } == count)
+        close(file)
+        for place in [path, "\(volume.upper)/\(count)"] {
+          // The second one is what was stored; the first comes back through the daemon, for its pages are dropped.
+          try Program.shell("echo 1 > /proc/sys/vm/drop_caches")
+          let again = open(place, O_RDONLY)
+          var found = [UInt8](repeating: 0, count: count + 1)
+          #expect(found.withUnsafeMutableBytes { pread(again, $0.baseAddress, count + 1, 0) } == count)
+          #expect(found.dropLast() == bytes[...], "\(count) bytes of \(place)")
+          close(again)
+        }
+      }
+    }
+
+    @Test("Requests that hang hold up no others", arguments: Machine.transports, ["", ",threads=1"])
+    func hanging(transport: String, threads: String) throws {
+      let volume = try MountedVolume(transport + threads + ",cache=none")
+      defer { volume.remove() }
+      _ = try volume.file("free", 0, 0, 0o644)
+      // Who holds a lease is told by this signal that somebody waits for him.
+      signal(SIGIO, SIG_IGN)
+      var leases: [CInt] = []
+      var crowd = Crowd()
+      let opened = Atomic<Int>(0)
+      for number in 0..<12 {
+        // Made behind the mount: the daemon must not have it open, not even for a moment longer than we.
+        let path = "\(volume.path)/leased-\(number)"
+        let lease = open("\(volume.upper)/leased-\(number)", O_RDWR | O_CREAT, 0o644)
+        // F_SETLEASE: the daemon's open(2) waits until the lease is given back.
+        try #require(lease >= 0 && fcntl(lease, 1024, CInt(F_WRLCK)) == 0)
+        leases.append(lease)
+        try crowd.add {
+          if Calls.open(path, O_RDONLY) == nil { opened.add(1, ordering: .relaxed) }
+        }
+      }
+      var slowest = Duration.zero
+      for _ in 0..<30 {
+        usleep(10_000)
+        let began = ContinuousClock.now
+        #expect(Calls.status(volume.path + "/free").refusal == nil)
+        slowest = max(slowest, ContinuousClock.now - began)
+      }
+      // It did hang all the while.
+      #expect(opened.load(ordering: .relaxed) == 0)
+      #expect(slowest < .seconds(2))
+      for lease in leases { close(lease) }
+      crowd.join()
+      #expect(opened.load(ordering: .relaxed) == 12)
+      try volume.unmount()
+    }
+
+    @Test(
+      "A daemon that is killed, one that is told to end and one that is unmounted are gone",
+      arguments: Machine.transports)
+    func ends(options: String) throws {
+      let volume = try MountedVolume(options)
+      defer { volume.remove() }
+      for turn in 0..<6 {
+        let daemon = try #require(volume.daemon)
+        let stop = Atomic(false)
+        var crowd = Crowd()
+        let root = volume.path
+        for number in 0..<4 {
+          try crowd.add {
+            // Until the mount is gone.
+            while Calls.write("\(root)/\(number)", "text") == nil, !stop.load(ordering: .relaxed) {
+              _ = Calls.status("\(root)/\(number)")
+            }
+          }
+        }
+        usleep(20_000)
+        switch turn % 3 {
+        case 0: try volume.kill()
+        case 1: #expect(kill(daemon, SIGTERM) == 0)
+        default: umount2(volume.path, CInt(MNT_DETACH))
+        }
+        stop.store(true, ordering: .relaxed)
+        crowd.join()
+        var patience = 1_000
+        while kill(daemon, 0) == 0, !isZombie(daemon), patience > 0 {
+          usleep(5_000)
+          patience -= 1
+        }
+        #expect(patience > 0, "the daemon of turn \(turn) lives on")
+        try volume.mount()
+      }
+      try volume.unmount()
+    }
+
+    private func isZombie(_ process: Int32) -> Bool {
+      (try? Text.read("/proc/\(process)/stat"))?.contains(") Z ") ?? true
+    }
+  }
+}
