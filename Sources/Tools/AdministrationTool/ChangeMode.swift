@@ -53,7 +53,7 @@ private struct ChangeOfItem {
     } catch .unsupported where item.status.kind == .symbolicLink {
       throw Refusal("a link has no mode of its own on Linux (ENOTSUP)")
     } catch {
-      throw Refusal("\(error)")
+      throw Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     }
     let complete = item.status.kind.modeBits | after
     guard detail > 0, complete != before else { return }
@@ -72,7 +72,10 @@ private struct ChangeOfItem {
       ThisProgram.exit(console.finish())
     }
     guard after != before else { return }
-    try item.place.descriptor.setAccessList(after, of: item.status.kind, names)
+    if before == nil, case .replaceEntry(let position, _) = edit, position > 0 {
+      console.note(item.path, "there was no access list; the entry became entry 0")
+    }
+    try item.place.descriptor.setAccessList(after, of: item.status.kind, names, path: item.path)
     report(item, "\(before?.entries.count ?? 0) -> \(after?.entries.count ?? 0) entries")
   }
 

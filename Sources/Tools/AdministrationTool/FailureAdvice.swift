@@ -1,0 +1,63 @@
+// What to do about a failure: an error number alone sends people searching.
+
+import FlagRules
+import LinuxFiles
+
+extension Refusal {
+  /// The sentence about a change that was refused.
+  ///
+  /// - Parameters:
+  ///   - error: what the volume answered.
+  ///   - path: the item, as it would be typed.
+  ///   - place: the item.
+  ///   - right: the right the change needs, as `chmod +a` has it.
+  static func change(
+    _ error: Errno, _ path: [UInt8], _ place: borrowing Descriptor, needs right: String
+  ) -> Refusal {
+    switch error {
+    case .notPermitted, .accessDenied:
+      if let locked = locked(path, place) { return Refusal("\(locked) (\(error.shortName))") }
+      return Refusal(
+        "\(error): this needs the right \(right), which the owner and root have; "
+          + "'varve acl get' shows who else")
+    case .inputOutput: return damaged
+    case .readOnly: return Refusal("the volume is read-only (EROFS)")
+    default: return Refusal(error)
+    }
+  }
+
+  /// The sentence about a list that could not be read.
+  static func reading(_ error: Errno) -> Refusal {
+    switch error {
+    case .inputOutput: damaged
+    case .accessDenied: Refusal("\(error): this needs the right readsecurity and a way to the item")
+    default: Refusal(error)
+    }
+  }
+
+  private static let damaged = Refusal(
+    "what is stored about it is damaged (EIO); as root, 'varve acl strip' removes the list and "
+      + "'varve chflags 0' the flags")
+
+  /// Says which flags stand in the way, if any do.
+  private static func locked(_ path: [UInt8], _ place: borrowing Descriptor) -> String? {
+    guard let flags = try? place.fileFlags() else { return nil }
+    let locks = flags.intersection(FileFlags.immutable.union(.appendOnly))
+    guard !locks.isEmpty else { return nil }
+    let words = locks.text
+    let clearing = locks.keywords.map { "no\($0)" }.joined(separator: ",")
+    let isRoots = !locks.isDisjoint(with: [.systemImmutable, .systemAppendOnly])
+    let name = String(decoding: path, as: UTF8.self)
+    return "is locked by \(words); clear it first\(isRoots ? ", as root" : ""): "
+      + "varve chflags \(clearing) \(name)"
+  }
+}
+
+extension Errno {
+  /// `EPERM`, without the words.
+  var shortName: String {
+    let text = "\(self)"
+    guard let start = text.lastIndex(of: "("), text.hasSuffix(")") else { return text }
+    return String(text[text.index(after: start)...].dropLast())
+  }
+}

@@ -1,0 +1,93 @@
+// `--undo FILE`: the lists as they were, written before each change.
+
+import AccessForms
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+/// The way back.
+///
+/// A record is handed to the system before the change it is about: whatever ends the program, the file knows
+/// of every item that was changed. Each call is one write to the end of the file, so threads do not mix.
+final class UndoFile: Sendable {
+  private let file: WritableFile
+  private let path: [UInt8]
+  private let console: Console
+
+  /// Opens the file the options ask for; nil if they ask for none.
+  init?(_ invocation: Invocation, _ console: Console) throws(UsageError) {
+    guard let path = invocation.values(.undo).last else {
+      if invocation.has(.resume) { throw UsageError("--resume goes with --undo FILE", verb: invocation.verb) }
+      return nil
+    }
+    guard !invocation.has(.dryRun) else { return nil }
+    self.path = path
+    self.console = console
+    let resumes = invocation.has(.resume)
+    do throws(Errno) {
+      let isThere = resumes ? try UndoFile.isDump(path) : false
+      file = try WritableFile(appendingTo: path, mayExist: resumes)
+      var text = isThere ? "" : "\(DumpReader.header)\n"
+      text += "# The lists as they were before 'varve \(invocation.verb)'; 'varve acl restore FILE' goes back.\n"
+      try file.write(Array(text.utf8))
+    } catch .exists {
+      throw UsageError(
+        "\(shown(path)) exists: name another file, or add --resume to go on with an interrupted run",
+        verb: invocation.verb, .value)
+    } catch .badMessage {
+      throw UsageError("\(shown(path)) is no undo file", verb: invocation.verb, .value)
+    } catch {
+      throw UsageError("\(shown(path)): \(error)", verb: invocation.verb, .value)
+    }
+  }
+
+  /// Whether a file is a dump already; EBADMSG if it is something else.
+  private static func isDump(_ path: [UInt8]) throws(Errno) -> Bool {
+    let start: [UInt8]
+    do throws(Errno) {
+      start = try Descriptor.reading(path).readToEnd(limit: DumpReader.header.utf8.count + 1)
+    } catch .noSuchFile {
+      return false
+    }
+    guard !start.isEmpty else { return false }
+    guard start.elementsEqual("\(DumpReader.header)\n".utf8) else { throw .badMessage }
+    return true
+  }
+
+  /// Says where the records that follow belong.
+  func begin(_ root: [UInt8]) throws(Errno) {
+    write(DumpReader.rootLine(try absolute(root)) + "\n")
+  }
+
+  /// Keeps records; if that fails, the program ends before it changes what they are about.
+  func keep(_ records: String) {
+    write(records)
+  }
+
+  func end() {
+    write("\(DumpReader.end)\n")
+    do throws(Errno) { try file.synchronize() } catch { stop(error) }
+  }
+
+  private func write(_ text: String) {
+    do throws(Errno) { try file.write(Array(text.utf8)) } catch { stop(error) }
+  }
+
+  private func stop(_ error: Errno) {
+    console.complain(path, "the undo file cannot be written: \(error); nothing more is changed")
+    ThisProgram.exit(console.finish())
+  }
+}
+
+/// A path from the root, for a file that is read elsewhere.
+func absolute(_ path: [UInt8]) throws(Errno) -> [UInt8] {
+  do throws(Errno) { return try realPath(path) } catch .nameTooLong {
+    guard path.first != UInt8(ascii: "/") else { return path }
+    return joined(try realPath(Array(".".utf8)), path)
+  }
+}
+
+/// A word for a message.
+func shown(_ word: Word) -> String { "'\(PathText.escaped(word))'" }
