@@ -78,7 +78,7 @@ final class ListRun {
     if queue == nil {
       let changer = changer
       // Not fatal: without threads the work is done here.
-      queue = try? WorkQueue(threads: processorCount + 1, capacity: 2 * processorCount) { group in
+      queue = try? WorkQueue(threads: 2 * processorCount, capacity: 2 * processorCount) { group in
         if !Interruption.isRequested { changer.change(group) }
       }
     }
