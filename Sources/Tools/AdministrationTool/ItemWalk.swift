@@ -117,7 +117,7 @@ struct ItemWalk {
     let follows = isRecursive ? links != .none : !actsOnLinks
     do throws(Errno) {
       let place = try Descriptor.place(path, follows ? .followed : .held)
-      let running = RunningWalk(self, root: path, device: try place.status().device)
+      let running = RunningWalk(self, root: path, device: try place.knownStatus().device)
       running.enter(
         place, ItemLocation(root: path, above: [], name: []), isFollowed: follows, visit)
       while running.isDescending, !Interruption.isRequested { running.step(leaf, visit) }

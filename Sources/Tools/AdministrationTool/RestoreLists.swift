@@ -106,7 +106,7 @@ private final class Restoration {
   private func begin(_ path: [UInt8]) {
     root = newRoot ?? path
     do throws(Errno) {
-      chain = DirectoryChain(try Descriptor.place(root, .followed))
+      chain = DirectoryChain(SharedDescriptor(try Descriptor.place(root, .followed)))
       try changer.undo?.begin(root)
     } catch {
       chain = nil
@@ -124,7 +124,7 @@ private final class Restoration {
     let location = ItemLocation(
       root: root, above: Array(parts.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
     do throws(Errno) {
-      let place = try chain.place(parts)
+      let place = try chain.item(parts)
       let status = try place.descriptor.status()
       guard (status.kind == .directory) == record.isDirectory, status.kind != .symbolicLink else {
         console.complain(location.path, "is not a \(record.isDirectory ? "directory" : "file") any more")

@@ -59,7 +59,7 @@ final class RunningWalk {
   ) {
     let shared = SharedDescriptor(place)
     do throws(Errno) {
-      let status = try shared.descriptor.status()
+      let status = try shared.descriptor.knownStatus()
       if status.kind == .symbolicLink, walk.isRecursive, !walk.actsOnLinks { return }
       if walk.staysOnFileSystem, status.device != device { return }
       let item = VisitedItem(location: location, status: status, place: shared, depth: levels.count)
@@ -200,7 +200,7 @@ final class RunningWalk {
     do throws(Errno) {
       guard let below else { throw .stale }
       let place = try below.descriptor.parent()
-      guard try place.status().isSame(as: level.status) else { throw .stale }
+      guard try place.knownStatus().isSame(as: level.status) else { throw .stale }
       let listing = try place.listing()
       try listing.seekDirectory(to: level.offset)
       level.listing = SharedDescriptor(listing)
