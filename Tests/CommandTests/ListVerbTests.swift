@@ -95,7 +95,8 @@ extension CommandTests {
           varve acl set: '-': line 3: 'alow' stands where 'allow' or 'deny' was expected
           1
           varve acl set: give the new list either with -e ENTRY, once for each entry, or with -F FILE
-          Usage: varve acl set [-RnvFq0] [-e ENTRY] [-F FILE] [--format=FORMAT] PATH...
+          Usage: varve acl set [-Rnvq0] [-e ENTRY] [-F FILE] [--format=FORMAT]
+                                 [--undo=FILE] [--resume] [--json] [PATH...]
           'varve help acl set' tells more.
           2
           varve acl set: 'xml' is no format: macos, nfs4, zfs and json are
@@ -120,22 +121,57 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         """
-        varve acl set -e "user:1 inherited allow read" -e "user:2 allow read" -e "user:3 deny read" shared/file
+        varve acl set -e "user:7001 inherited allow read" -e "user:7002 allow read" -e "user:7003 deny read" shared/file
         varve acl sort -n -v shared/file
         varve acl sort shared/file; varve acl get shared/file
         varve acl copy shared/file shared/sub/deep; varve acl get shared/sub/deep
         varve acl copy --whole shared/file shared/sub/deep; varve acl get shared/sub/deep
         varve acl explicit -v shared/file
         varve acl strip --inherited shared/sub/deep; varve acl get shared/sub/deep
-        varve acl set -e "user:9 allow list,file_inherit,directory_inherit" shared
+        varve acl set -e "user:7009 allow list,file_inherit,directory_inherit" shared
         varve acl inherit -R shared/sub; varve acl get -R shared/sub
         varve acl strip -R shared; varve acl get -R --all shared | grep -c '# no access list'
         varve acl inherit .; echo $?
         """,
         prints: """
           shared/file: 3 -> 3 entries
-            + user:bin deny read
-            + user:2 allow read
+            - user:7001 inherited allow read
+            - user:7002 allow read
+              user:7003 deny read
+            + user:7002 allow read
+            + user:7001 inherited allow read
+          1 of 1 item would change
+          # shared/file
+          user:7003 deny read
+          user:7002 allow read
+          user:7001 inherited allow read
+          # shared/sub/deep
+          user:7003 deny read
+          user:7002 allow read
+          # shared/sub/deep
+          user:7003 deny read
+          user:7002 allow read
+          user:7001 inherited allow read
+          shared/file: 3 -> 3 entries
+              user:7003 deny read
+              user:7002 allow read
+            - user:7001 inherited allow read
+            + user:7001 allow read
+          varve acl explicit: 1 item, 1 changed, 0 failed
+          # shared/sub/deep
+          user:7003 deny read
+          user:7002 allow read
+          # shared/sub
+          user:7009 inherited allow list,file_inherit,directory_inherit
+
+          # shared/sub/deep
+          user:7003 deny read
+          user:7002 allow read
+          user:7009 inherited allow read
+          4
+          varve acl inherit: .: is the root of the volume; there is nothing above it to inherit from
+          1
+
           """)
       try desk.end()
     }

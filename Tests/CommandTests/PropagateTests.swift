@@ -41,7 +41,9 @@ extension CommandTests {
     }
 
     @Test("A plan, in words and in JSON, changes nothing") func plan() throws {
-      let desk = try Desk("", "mkdir -p d/s; touch d/s/f; varve acl set -e 'group:701 allow list,file_inherit,directory_inherit' d")
+      let desk = try Desk(
+        "",
+        "mkdir -p d/s; touch d/s/f; varve acl set -e 'group:701 allow list,file_inherit,directory_inherit' d")
       defer { desk.volume.remove() }
       try desk.expect(
         """
@@ -52,13 +54,13 @@ extension CommandTests {
         varve acl propagate --json d
         """,
         prints: """
-          d/s: 0 -> 1 entries
-          d/s/f: 0 -> 1 entries
+          d/s: 0 -> 1 entry
+          d/s/f: 0 -> 1 entry
           2 of 2 items would change
           0
-          d/s: 0 -> 1 entries
+          d/s: 0 -> 1 entry
             + group:701 inherited allow list,file_inherit,directory_inherit
-          d/s/f: 0 -> 1 entries
+          d/s/f: 0 -> 1 entry
             + group:701 inherited allow read
           2 of 2 items would change
           {"changes": [
@@ -138,23 +140,36 @@ extension CommandTests {
     }
 
     @Test("Locked and foreign items are named with what to do; the rest is done") func refusals() throws {
-      let desk = try Desk("", "mkdir -p d/s; touch d/a d/b d/s/c; varve acl set -e 'group:701 allow list,file_inherit,directory_inherit' d; varve chflags uchg d/b; varve chflags schg d/s")
+      let desk = try Desk(
+        "",
+        """
+        mkdir -p d/s; touch d/a d/b d/s/c; varve acl set -e 'group:701 allow list,file_inherit,directory_inherit' d
+        varve chflags uchg d/b; varve chflags schg d/s
+        """)
       defer { desk.volume.remove() }
       try desk.expect(
         """
         varve acl propagate d 2>&1 | sort; echo ${PIPESTATUS[0]}
         varve acl get -R d | grep -c inherited
         varve chmod 600 d/b; varve chflags nouchg,noschg d/b d/s; chmod 755 d; touch d/mine; chown 1001 d/mine d
-        setpriv --reuid 1002 --regid 1002 --clear-groups '\(Program.built("varve"))' acl set -e "user:1 allow read" d/mine
+        setpriv --reuid 1002 --regid 1002 --clear-groups '\(Program.built("varve"))' acl set -e "user:7001 allow read" d/mine
         setpriv --reuid 1002 --regid 1002 --clear-groups '\(Program.built("varve"))' chflags uchg d/mine
         setpriv --reuid 1001 --regid 1001 --clear-groups '\(Program.built("varve"))' chflags schg d/mine
-        setpriv --reuid 1001 --regid 1001 --clear-groups '\(Program.built("varve"))' acl set -e "user:1 allow read" d/mine
+        setpriv --reuid 1001 --regid 1001 --clear-groups '\(Program.built("varve"))' acl set -e "user:7001 allow read" d/mine
         varve acl get d/mine
         """,
         prints: """
-          1
           varve acl propagate: d/b: is locked by uchg; clear it first: varve chflags nouchg d/b (EPERM)
           varve acl propagate: d/s: is locked by schg; clear it first, as root: varve chflags noschg d/s (EPERM)
+          1
+          1
+          varve chmod: d/b: is locked by uchg; clear it first: varve chflags nouchg d/b (EPERM)
+          varve acl set: d/mine: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
+          varve chflags: d/mine: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
+          varve chflags: d/mine: only root may set or clear schg (EPERM)
+          # d/mine
+          user:7001 allow read
+
           """)
       try desk.end()
     }
@@ -173,9 +188,9 @@ extension CommandTests {
         varve acl dump d > $BASE/before
         '\(Program.built("varve"))' acl propagate --undo $BASE/undo d 2> $BASE/said & run=$!
         until test -e $BASE/undo && test $(wc -l < $BASE/undo) -gt 300; do :; done
-        kill -INT $run
+        kill -TERM $run
         status=0; wait $run || status=$?
-        test $status = 130
+        test $status = 143
         grep -q 'interrupted after .*--resume' $BASE/said
         tail -1 $BASE/undo | grep -qx end
         ! varve acl propagate --undo $BASE/undo d 2> $BASE/said

@@ -61,7 +61,14 @@ private struct ChangeOfItem {
   }
 
   private func apply(_ edit: AccessListEdit, to item: VisitedItem) throws(Refusal) {
-    let before = try item.place.descriptor.accessList(names)
+    let before: AccessList?
+    do throws(Refusal) {
+      before = try item.place.descriptor.accessList(names)
+    } catch {
+      // What is removed need not be readable.
+      guard edit == .removeList else { throw error }
+      return try item.place.descriptor.setAccessList(nil, of: item.status.kind, names, path: item.path)
+    }
     let after: AccessList?
     do throws(EditFailure) {
       after = try edit.applied(to: before)

@@ -180,7 +180,7 @@ final class ListChanger: Sendable {
     }
     let shown = StandardStream.output.isTerminal ? PathText.forTerminal(path) : path
     let (old, new) = (decision.before?.entries.count ?? 0, after?.entries.count ?? 0)
-    console.print(shown + Array(": \(old) -> \(new) entries\n".utf8))
+    console.print(shown + Array(": \(old) -> \(new) \(new == 1 ? "entry" : "entries")\n".utf8))
     guard tellsHow else { return }
     let before = decision.before.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }
     let lines = after.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }
@@ -198,22 +198,25 @@ final class ListChanger: Sendable {
           + "\"changed\": \(counts.changed), \"leftAlone\": \(counts.left), \"failed\": \(failed), "
           + "\"interrupted\": \(Interruption.isRequested)}\n")
     } else if isDryRun {
-      console.print("\(grouped(counts.changed)) of \(grouped(counts.items)) items would change\n")
+      console.print("\(grouped(counts.changed)) of \(counted(counts.items)) would change\n")
     }
     if Interruption.isRequested { stopped(counts) }
     if !isJSON, !isDryRun, tellsHow, !isQuiet {
       let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone with what is below" : ""
       console.note(
-        "\(grouped(counts.items)) items, \(grouped(counts.changed)) changed\(left), \(failed) failed")
+        "\(counted(counts.items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")
     }
     return console.finish()
   }
 
   private func stopped(_ counts: Counts) {
-    var sentence = "interrupted after \(grouped(counts.items)) items, \(grouped(counts.changed)) changed"
+    var sentence = "interrupted after \(counted(counts.items)), \(grouped(counts.changed)) changed"
     if !isDryRun {
-      sentence += undo == nil ? "; run it again to go on" : "; run it again with --resume to go on, or go back "
-        + "with 'varve acl restore'"
+      sentence +=
+        undo == nil
+        ? "; run it again to go on"
+        : "; run it again with --resume to go on, or go back "
+          + "with 'varve acl restore'"
     }
     console.note(sentence)
     _ = console.finish()

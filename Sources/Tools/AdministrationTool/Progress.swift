@@ -23,9 +23,12 @@ final class Progress {
     let now = Clock.monotonicNanoseconds
     guard now &- shownAt > 200_000_000 else { return }
     shownAt = now
-    console.showProgress("\(what): \(grouped(items)) items")
+    console.showProgress("\(what): \(counted(items))")
   }
 }
+
+/// `1 item`, `12,345 items`.
+func counted(_ items: Int) -> String { "\(grouped(items)) item\(items == 1 ? "" : "s")" }
 
 /// `12,345`
 func grouped(_ number: Int) -> String {

@@ -1,0 +1,107 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("acl check and edit") struct CheckAndEditTests {
+    @Test("Check names what does not do what it seems to") func check() throws {
+      let desk = try Desk(
+        "",
+        """
+        mkdir -p d/s; touch d/s/f d/sorted d/fine; chmod 666 d/s/f; chmod 644 d/sorted
+        varve acl set -e "group:everyone allow read" d/fine
+        varve acl set -e "user:0 inherited allow read" -e "user:0 deny write" d/sorted
+        varve acl set -e "everyone deny read" -e "user:0 allow read" -e "user:987654 allow write" \
+          -e "user:0 allow execute,file_inherit" -e "nobody@ allow read" -e "user:987654 allow write" d/s/f
+        varve acl set -e "user:0 allow list,only_inherit" -e "owner@ deny writesecurity" d/s
+        """)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve acl check -R d; echo $?
+        varve acl check d/fine; echo $?
+        varve acl check -q d/sorted; echo $?
+        varve acl check --json d/sorted d/fine
+        varve acl check --color=always d/sorted | head -1 | cat -v
+        """,
+        prints: """
+          d/s: inheritance: entry 0 is only for what is made here, but names neither files nor directories
+          d/s: ineffective: entry 1 the owner can always change the list
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Damage is found and can be stripped by root, whose message says so") func damage() throws {
+      let desk = try Desk("", "touch f; varve acl set -e 'user:0 allow read' f")
+      defer { desk.volume.remove() }
+      try desk.run(
+        """
+        varve umount "$BASE/mount" 2>/dev/null || (cd /; varve umount "$BASE/mount")
+        cd /
+        setfattr -n trusted.varve.acl -v 0x0badacl0 $BASE/upper/f 2>/dev/null ||
+          setfattr -n trusted.varve.acl -v 0x0bad $BASE/upper/f
+        varve mount $BASE/upper $BASE/mount
+        """, succeeds: true)
+      try desk.expect(
+        """
+        varve acl get f; echo $?
+        varve acl check f; echo $?
+        varve acl strip f; echo $?
+        varve acl check f; echo $?
+        """,
+        prints: """
+          varve acl get: f: what is stored about it is damaged (EIO); as root, 'varve acl strip' removes the list and 'varve chflags 0' the flags
+          1
+          f: damage: what is stored is damaged; everybody but root is refused until it is removed
+          1
+          0
+          0
+
+          """)
+      try desk.end()
+    }
+
+    @Test("An editor changes a list; a mistake is shown with its line and the text is kept")
+    func edit() throws {
+      let desk = try Desk("", "touch f; varve acl set -e 'user:7001 allow read' f")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        cat > $BASE/editor <<'END'
+        #!/bin/bash
+        cp "$2" $BASE/seen; sed -i "$1" "$2"
+        END
+        chmod +x $BASE/editor
+        EDITOR="$BASE/editor 's/7001/7002/'" varve acl edit f; echo $?
+        cat $BASE/seen
+        varve acl get f
+        EDITOR="$BASE/editor ''" varve acl edit f; echo $?
+        EDITOR="$BASE/editor 's/allow read/alow read/'" varve acl edit f 2>&1 | sed 's/varve-......\\.acl/NAME/'
+        ls $BASE/*.acl | wc -l
+        EDITOR=false varve acl edit f 2>&1 | sed 's/varve-......\\.acl/NAME/'
+        EDITOR="$BASE/editor '/^user/d'" varve acl edit -v f; echo $?
+        varve acl get f
+        """,
+        prints: """
+          0
+          # The access list of f, a file.
+          # One entry a line; the first that applies decides. Lines with # are comments.
+
+          user:7001 allow read
+
+          #   [user:|group:]NAME [inherited] allow|deny WORD,WORD,...
+          # NAME: a user, a group, a number, everyone, owner@, group@ or nobody@
+          # Rights: read write execute append delete
+          #   readattr writeattr readextattr writeextattr readsecurity writesecurity chown
+          #   in short: full, modify, readonly
+          # Without any entry the access list is removed.
+          # f
+          user:7002 allow read
+          varve acl edit: f: unchanged
+          0
+
+          """)
+      try desk.end()
+    }
+  }
+}
