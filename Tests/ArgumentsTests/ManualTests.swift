@@ -10,7 +10,9 @@ import Verbs
 
   /// The lines from one that begins with `start` to the next that begins with one of `ends`.
   private func part(from start: String, to ends: [String]) throws -> [String] {
-    let lines = try String(contentsOf: ManualTests.page, encoding: .utf8).split(separator: "\n").map { String($0) }
+    let lines = try String(contentsOf: ManualTests.page, encoding: .utf8).split(separator: "\n").map {
+      String($0)
+    }
     // Synopsis lines are alike; descriptions come later.
     let begin = try #require(lines.lastIndex { $0 == start || $0.hasPrefix(start + " ") }, "no \(start)")
     let rest = lines[(begin + 1)...]
@@ -43,7 +45,8 @@ import Verbs
       try spellings(in: part(from: ".Ss Modes and access lists", to: [".Ss "]))
       + spellings(in: part(from: ".Ss Options of chflags and chmod", to: [".Ss "]))
     #expect(chmod.sorted() == spellings(of: [.chmod, .chflags]))
-    #expect(try spellings(in: part(from: ".Ss Listing", to: [".Ss ", ".Sh "])).sorted() == spellings(of: [.ls]))
+    #expect(
+      try spellings(in: part(from: ".Ss Listing", to: [".Ss ", ".Sh "])).sorted() == spellings(of: [.ls]))
   }
 
   @Test(arguments: Program.varve.verbs.map(\.name)) func isInTheSynopsis(_ name: String) throws {

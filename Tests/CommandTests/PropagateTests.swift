@@ -194,7 +194,7 @@ extension CommandTests {
         grep -q 'interrupted after .*--resume' $BASE/said
         tail -1 $BASE/undo | grep -qx end
         ! varve acl propagate --undo $BASE/undo d 2> $BASE/said
-        grep -q 'undo exists: name another file, or add --resume' $BASE/said
+        grep -q 'exists: name another file, or add --resume' $BASE/said
         left=$(varve acl propagate -n d | tail -1)
         test "${left%% *}" != 0
         varve acl propagate --undo $BASE/undo --resume d

@@ -71,7 +71,8 @@ extension ListFormat {
     let words = try self.words(value["rights"]) + self.words(value["inheritance"])
     let mark = value["inherited"] == .bool(true) ? "inherited " : ""
     // A name with blanks ends at a colon, as in the text form.
-    let text = "\(who)\(who.contains(" ") ? ":" : " ")\(mark)\(type) \(words.isEmpty ? "none" : words.joined(separator: ","))"
+    let text =
+      "\(who)\(who.contains(" ") ? ":" : " ")\(mark)\(type) \(words.isEmpty ? "none" : words.joined(separator: ","))"
     do throws(ParseFailure) {
       // As a list of one line, because a list may hold audit entries, which nobody types.
       guard let entry = try AccessListText.readList(text, names: names).entries.first else {
@@ -79,7 +80,7 @@ extension ListFormat {
       }
       return entry
     } catch {
-      throw FormatFailure(error)
+      throw FormatFailure(FormatFailure(error).problem)
     }
   }
 

@@ -61,12 +61,14 @@ extension ListFormat {
       } catch {
         throw FormatFailure(error)
       }
-    case .nfs4: list = try ListFormat.lines(text) { line throws(FormatFailure) in
-      try LetterForm.readNFSv4(line, names: names)
-    }
-    case .zfs: list = try ListFormat.lines(text) { line throws(FormatFailure) in
-      try LetterForm.readZFS(line, names: names)
-    }
+    case .nfs4:
+      list = try ListFormat.lines(text) { line throws(FormatFailure) in
+        try LetterForm.readNFSv4(line, names: names)
+      }
+    case .zfs:
+      list = try ListFormat.lines(text) { line throws(FormatFailure) in
+        try LetterForm.readZFS(line, names: names)
+      }
     case .json:
       guard let value = JSON(bytes) else { throw FormatFailure("this is not JSON") }
       list = try ListFormat.list(value, names: names)

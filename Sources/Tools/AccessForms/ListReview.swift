@@ -120,7 +120,8 @@ package struct ListReview: Sendable {
     }
     let inside: Rights = [.list, .addFile, .addSubdirectory, .deleteChild]
     let isReachable = list.entries.contains { other in
-      other.kind == .allow && covers(other.identity, entry.identity) && other.rights.expanded.contains(.search)
+      other.kind == .allow && covers(other.identity, entry.identity)
+        && other.rights.expanded.contains(.search)
     }
     guard !rights.isDisjoint(with: inside), !isReachable, mode & 0o111 != 0o111 else { return nil }
     return Finding(

@@ -62,7 +62,9 @@ private func replacement(_ invocation: Invocation, _ names: NameBook) throws(Usa
     for entry in entries {
       list.entries.append(try format.entry(String(decoding: entry, as: UTF8.self), names: names))
     }
-    if let file = files.first { list = try format.list(try contents(of: file, invocation.verb), names: names) }
+    if let file = files.first {
+      list = try format.list(try contents(of: file, invocation.verb), names: names)
+    }
   } catch {
     let place = files.first.map { "\(shown($0)): " } ?? ""
     throw UsageError("\(place)\(error)", verb: invocation.verb, .value)

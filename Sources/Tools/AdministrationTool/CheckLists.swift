@@ -17,7 +17,7 @@ func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
     walk.links = .named
     walk.staysOnFileSystem = true
     walk.progress = invocation.has(.quiet) ? nil : Progress("varve acl check", console)
-    checker.way = []
+    checker.begin(path)
     walk.go(path) { checker.check($0) }
   }
   return checker.finish()
@@ -33,7 +33,9 @@ private final class ListChecker {
   private var found = 0
   private var objects = 0
   /// The lists of the directories on the way down; nil where one could not be read.
-  var way: [AccessList??] = []
+  private var way: [AccessList??] = []
+  /// The list of the directory the root is in; nil if there is none, or it could not be read.
+  private var aboveRoot: AccessList??
 
   init(_ invocation: Invocation, _ console: Console, _ colors: Colors) {
     self.console = console
@@ -42,6 +44,19 @@ private final class ListChecker {
     isQuiet = invocation.has(.quiet)
     isJSON = invocation.has(.json)
     if isJSON { console.print("{\"items\": [") }
+  }
+
+  /// Begins with another root.
+  func begin(_ path: Word) {
+    way = []
+    do throws(Refusal) {
+      aboveRoot = try directoryAbove(path).map { place throws(Refusal) in
+        try place.descriptor.accessList(names)
+      }
+    } catch {
+      // What is wrong with the path, the walk says; above it nobody asked for anything.
+      aboveRoot = nil
+    }
   }
 
   func check(_ item: VisitedItem) {
@@ -70,7 +85,9 @@ private final class ListChecker {
     if case .some(.some(let list)) = list {
       findings += ListReview(list, on: kind, mode: item.status.mode, names: names).findings
     }
-    if let list, let above = way.last ?? nil, let stale = stale(list, below: above, kind) {
+    if let list, let above = item.depth == 0 ? aboveRoot : way.last ?? nil,
+      let stale = stale(list, below: above, kind)
+    {
       findings.append(stale)
     }
     if kind == .directory { way.append(list) }
@@ -108,7 +125,7 @@ private final class ListChecker {
     }
     let path = StandardStream.output.isTerminal ? PathText.forTerminal(item.path) : item.path
     for finding in findings {
-      let place = finding.entry.map { "entry \($0) " } ?? ""
+      let place = finding.entry.map { "entry \($0): " } ?? ""
       let word = finding.kind == .damage ? colors.failure("damage") : colors.warning(finding.kind.rawValue)
       console.print(path + Array(": \(word): \(place)\(finding.text)\n".utf8))
     }
@@ -117,7 +134,8 @@ private final class ListChecker {
   func finish() -> Int32 {
     if isJSON {
       let end = objects == 0 ? "]" : "\n]"
-      console.print("\(end), \"checked\": \(items), \"findings\": \(found), \"failed\": \(console.failures)}\n")
+      console.print(
+        "\(end), \"checked\": \(items), \"findings\": \(found), \"failed\": \(console.failures)}\n")
     }
     let status = console.finish()
     return found > 0 ? 1 : status

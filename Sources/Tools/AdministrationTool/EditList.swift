@@ -90,7 +90,13 @@ private struct ListEditor {
   /// Lets the text be edited until it is a list; nil if it was left as it was, or given up.
   private func edited(_ file: [UInt8], former: [UInt8]) throws(Refusal) -> AccessList? {
     while true {
-      try run(file)
+      do throws(Refusal) { try run(file) } catch {
+        guard (try? Descriptor.reading(file).readToEnd(limit: 1 << 20)) == former else {
+          throw Refusal("\(error.sentence); what you wrote is in \(shown(file))")
+        }
+        forget(file)
+        throw error
+      }
       let text: [UInt8]
       do throws(Errno) { text = try Descriptor.reading(file).readToEnd(limit: 1 << 20) } catch {
         throw Refusal("\(shown(file)): \(error)")
@@ -139,12 +145,9 @@ private struct ListEditor {
         Array("/bin/sh".utf8), words: words + [file],
         ChildProcess.Streams(input: 0, output: 1, error: 2))
       let status = try Interruption.leave { () throws(Errno) in try child.wait() }
-      guard status == 0 else {
-        throw Errno.canceled
-      }
+      guard status == 0 else { throw .canceled }
     } catch .canceled {
-      throw Refusal(
-        "the editor '\(PathText.escaped(editor))' failed; not changed, what you wrote is in \(shown(file))")
+      throw Refusal("the editor '\(PathText.escaped(editor))' failed; not changed")
     } catch {
       throw Refusal("the editor '\(PathText.escaped(editor))': \(error)")
     }
@@ -156,7 +159,8 @@ private struct ListEditor {
   }
 
   private func sheet(_ list: AccessList?, _ path: Word, _ kind: ObjectKind) -> String {
-    var text = "# The access list of \(PathText.escaped(path)), a \(kind == .directory ? "directory" : "file").\n"
+    var text =
+      "# The access list of \(PathText.escaped(path)), a \(kind == .directory ? "directory" : "file").\n"
     text += "# One entry a line; the first that applies decides. Lines with # are comments.\n\n"
     for line in list.map({ ListFormat.macos.lines($0, for: kind, names: names, numeric: isNumeric) }) ?? [] {
       text += line + "\n"

@@ -72,7 +72,8 @@ private final class ListPrinter {
     let extra = lines.count - list.entries.count
     for (number, line) in lines.enumerated() {
       let entry = number >= extra ? list.entries[number - extra] : nil
-      let text = isForTerminal ? String(decoding: PathText.forTerminal(Array(line.utf8)), as: UTF8.self) : line
+      let text =
+        isForTerminal ? String(decoding: PathText.forTerminal(Array(line.utf8)), as: UTF8.self) : line
       console.print(colors.entry(text, entry) + "\n")
     }
   }

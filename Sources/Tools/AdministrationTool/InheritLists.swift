@@ -46,7 +46,9 @@ private final class Inheritance {
     run.go(path, isRecursive: true) { item in
       guard item.depth > 0 else { return self.begin(item, changer) }
       return self.visit(item, changer)
-    } ruleForFiles: { self.way[$0.depth - 1] }
+    } ruleForFiles: {
+      self.way[$0.depth - 1]
+    }
   }
 
   /// The list of the root is where everything begins; nothing is changed there.
@@ -77,7 +79,9 @@ private final class Inheritance {
     run.go(path, isRecursive: isRecursive) { item in
       // The rule of the directory above stands in front.
       self.visit(item, changer, offset: 1)
-    } ruleForFiles: { self.way[$0.depth] }
+    } ruleForFiles: {
+      self.way[$0.depth]
+    }
   }
 
   private func visit(_ item: VisitedItem, _ changer: ListChanger, offset: Int = 0) -> ItemWalk.Descent {
@@ -113,26 +117,26 @@ private final class Inheritance {
 
   /// The list of the directory an item is in.
   private func listAbove(_ path: Word) throws(Refusal) -> AccessList? {
-    let directory: SharedDescriptor?
-    do throws(Errno) { directory = try placeAbove(path) } catch { throw Refusal(error) }
-    guard let directory else {
+    guard let directory = try directoryAbove(path) else {
       throw Refusal("is the root of the volume; there is nothing above it to inherit from")
     }
     return try directory.descriptor.accessList(names)
   }
+}
 
-  /// The directory an item is in; nil above the root of a volume.
-  private func placeAbove(_ path: Word) throws(Errno) -> SharedDescriptor? {
+/// The directory an item is in; nil above the root of a volume.
+func directoryAbove(_ path: Word) throws(Refusal) -> SharedDescriptor? {
+  do throws(Errno) {
     let item = try Descriptor.place(path, .followed)
-    let status = try item.status()
+    let status = try item.knownStatus()
     guard !status.isMountRoot else { return nil }
     if status.kind == .directory { return SharedDescriptor(try item.parent()) }
     // Without links: the directory that holds the item, not one that holds a link to it.
-    return SharedDescriptor(try Descriptor.place(parent(of: try realPath(path)), .held))
-  }
-
-  private func parent(of path: [UInt8]) -> [UInt8] {
-    guard let slash = path.lastIndex(of: UInt8(ascii: "/")), slash > 0 else { return [UInt8(ascii: "/")] }
-    return Array(path[..<slash])
+    let real = try realPath(path)
+    let slash = UInt8(ascii: "/")
+    let end = max(real.lastIndex(of: slash) ?? 0, 1)
+    return SharedDescriptor(try Descriptor.place(Array(real[..<end]), .held))
+  } catch {
+    throw Refusal(error)
   }
 }

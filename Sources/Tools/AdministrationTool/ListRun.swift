@@ -38,7 +38,9 @@ final class ListRun {
       // What is below has rules of its own: a list that is left alone stops nothing here.
       _ = self.changer.change(item, by: rule)
       return .into
-    } ruleForFiles: { _ in rule }
+    } ruleForFiles: { _ in
+      rule
+    }
   }
 
   /// The walk itself, for callers that carry rules from level to level.

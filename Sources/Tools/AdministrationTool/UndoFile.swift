@@ -30,7 +30,8 @@ final class UndoFile: Sendable {
       let isThere = resumes ? try UndoFile.isDump(path) : false
       file = try WritableFile(appendingTo: path, mayExist: resumes)
       var text = isThere ? "" : "\(DumpReader.header)\n"
-      text += "# The lists as they were before 'varve \(invocation.verb)'; 'varve acl restore FILE' goes back.\n"
+      text +=
+        "# The lists as they were before 'varve \(invocation.verb)'; 'varve acl restore FILE' goes back.\n"
       try file.write(Array(text.utf8))
     } catch .exists {
       throw UsageError(

@@ -24,7 +24,8 @@ extension Option {
   package static let entry = Option(
     "e", "entry", value: Value("ENTRY"), "an entry of the new list; may be given several times, order counts")
   package static let listFile = Option(
-    "F", "file", value: Value("FILE", .path), "read the new list from FILE, one entry a line; - is standard input")
+    "F", "file", value: Value("FILE", .path),
+    "read the new list from FILE, one entry a line; - is standard input")
   package static let onlyInherited = Option(nil, "inherited", "remove the inherited entries only")
   package static let whole = Option(
     nil, "whole", "copy the list as it stands, inherited entries included, over whatever is there")

@@ -83,7 +83,7 @@ extension Verb {
     ])
 
   package static let aclInherit = Verb(
-    "acl inherit", "renew the inherited entries of an item from the directory above it",
+    "acl inherit", "renew what an item inherits from the directory above it",
     options: change,
     operands: [paths],
     discussion: [
