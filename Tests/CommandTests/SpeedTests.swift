@@ -3,7 +3,7 @@ import Testing
 
 extension CommandTests {
   @Suite("Large trees") struct SpeedTests {
-    /// The bound is wide: machines that test are busy. Benchmarks/propagate.sh measures.
+    /// The bound is wide, because machines that test are busy; Benchmarks/propagate.sh measures.
     @Test("20,000 items: propagate beside setfacl, and a listing of everything")
     func twentyThousand() throws {
       let volume = try MountedVolume()

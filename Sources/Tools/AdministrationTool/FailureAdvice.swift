@@ -6,11 +6,7 @@ import LinuxFiles
 extension Refusal {
   /// The sentence about a change that was refused.
   ///
-  /// - Parameters:
-  ///   - error: what the volume answered.
-  ///   - path: the item, as it would be typed.
-  ///   - place: the item.
-  ///   - right: the right the change needs, as `chmod +a` has it.
+  /// `path` is the item as it would be typed, `right` the right the change needs, as `chmod +a` has it.
   static func change(
     _ error: Errno, _ path: [UInt8], _ place: borrowing Descriptor, needs right: String
   ) -> Refusal {

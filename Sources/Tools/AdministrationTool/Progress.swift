@@ -27,10 +27,10 @@ final class Progress {
   }
 }
 
-/// `1 item`, `12,345 items`.
+/// A number of items: `1 item`, `12,345 items`.
 func counted(_ items: Int) -> String { "\(grouped(items)) item\(items == 1 ? "" : "s")" }
 
-/// `12,345`
+/// A number with commas: `12,345`.
 func grouped(_ number: Int) -> String {
   var text = ""
   for (position, digit) in String(number).reversed().enumerated() {

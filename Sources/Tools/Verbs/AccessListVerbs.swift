@@ -13,8 +13,8 @@ extension VerbGroup {
     "acl", "administer access lists",
     discussion: [
       "A list belongs to one file or directory. Its entries are explicit, or inherited from the directory "
-        + "above. Every verb works for whoever has the rights it needs, not for root alone, and acts on "
-        + "links never: below a directory that is named they are passed over.",
+        + "above. Every verb works for whoever has the rights it needs, not for root alone. A link that "
+        + "is named is followed; links below are passed over.",
       "With --dry-run a verb says what it would do. With --undo FILE it keeps the lists as they were, before "
         + "it changes them, and 'varve acl restore FILE' brings them back.",
     ],
