@@ -82,6 +82,8 @@ extension CommandTests {
         complete varve acl set -F rep
         complete varve completion z
         complete varve chflags u
+        complete varve chflags -R uc
+        complete varve chflags uchg rep
         complete varve help c
         varve completion tcsh; echo $?
         """,
@@ -95,6 +97,8 @@ extension CommandTests {
           report.txt reports
           zsh
           uappnd uchg
+          uchg
+          report.txt reports
           chflags chmod completion
           varve completion: 'tcsh' is no shell known here: bash, zsh and fish are
           1

@@ -174,6 +174,30 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("A directory that is swapped for a link meanwhile leads nowhere") func swaps() throws {
+      let desk = try Desk(
+        "", "mkdir -p d/{a,b,c}/sub outside/sub; touch d/{a,b,c}/sub/{1..20} outside/sub/{1..20}")
+      defer { desk.volume.remove() }
+      try desk.run(
+        """
+        varve acl set -e "group:701 allow list,file_inherit,directory_inherit" d
+        (while test ! -e $BASE/done; do
+          mv d/b/sub d/b/kept; ln -s ../../outside/sub d/b/sub; rm d/b/sub; mv d/b/kept d/b/sub
+          mv d/b d/kept; ln -s ../outside d/b; rm d/b; mv d/kept d/b
+        done) & swapper=$!
+        for round in $(seq 25); do
+          varve acl set -e "group:$((710 + round)) allow list,file_inherit,directory_inherit" d
+          varve acl propagate -q d 2> /dev/null || true
+          varve acl strip -R d/a d/b d/c 2> /dev/null || true
+          varve chmod -R +a "user:7001 allow read" d 2> /dev/null || true
+        done
+        touch $BASE/done; wait $swapper
+        test $(varve acl get -R --all outside | grep -c '# no access list') = 22
+        varve acl propagate -v d 2>&1 | grep -q ' 0 failed'
+        """, succeeds: true)
+      try desk.end()
+    }
+
     @Test("An interrupted run says how to go on, and can be undone as a whole") func interruption() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

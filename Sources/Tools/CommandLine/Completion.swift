@@ -17,7 +17,7 @@ extension Program {
     }
   }
 
-  /// What follows `help`, and what `firstWords` are: the words a first operand can be.
+  /// The words that can follow the program's name.
   private var openingWords: [String] { firstWords.map(\.name) + ["help", "--help", "--version"] }
 
   // MARK: - bash
@@ -50,7 +50,7 @@ extension Program {
       }
       _\(name)() {
         local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-        local verb=${COMP_WORDS[1]-} options= operands= values= words= first=2
+        local verb=${COMP_WORDS[1]-} options= operands= values= words= first=2 given=0 index
         COMPREPLY=()
         # '=' breaks words in bash: '--format=z' arrives as three.
         if [[ $current == '=' ]]; then current=; fi
@@ -77,10 +77,14 @@ extension Program {
         case $verb in
       \(cases.joined(separator: "\n"))
         esac
+        # Operands in front of the cursor; the words of a verb are for the first.
+        for ((index = first; index < COMP_CWORD; index++)); do
+          [[ ${COMP_WORDS[index]} == -* ]] || given=$((given + 1))
+        done
         if [[ $values == '<file>' ]]; then _\(name)_files "$current"
         elif [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$current"))
         elif [[ $current == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$current"))
-        elif [[ -n $operands && $COMP_CWORD -eq $first ]]; then
+        elif [[ -n $operands && $given -eq 0 ]]; then
           COMPREPLY=($(compgen -W "$operands" -- "$current"))
         else _\(name)_files "$current"
         fi
@@ -122,8 +126,7 @@ extension Program {
     for verb in verbs {
       lines.append("    \(quoted(verb.name)))")
       var specifications = (verb.options + [Program.help]).flatMap { zshSpecifications($0) }
-      specifications += verb.operands.map { "'*:\(zshText($0.name.lowercased())):\($0.kind.zshAction)'" }
-        .prefix(1)
+      specifications += zshOperands(verb)
       lines.append("      _arguments -s " + specifications.joined(separator: " \\\n        ") + " ;;")
     }
     lines += ["    help) compadd -- \(firstWords.map(\.name).joined(separator: " ")) ;;", "  esac", "}"]
@@ -138,6 +141,19 @@ extension Program {
       let joint = spelling.hasPrefix("--") ? "=" : "+"
       return quoted("*\(spelling)\(joint)[\(summary)]:\(value.name.lowercased()):\(value.kind.zshAction)")
     }
+  }
+
+  /// Operands that are one word by their place, and the last of those that can be many.
+  private func zshOperands(_ verb: Verb) -> [String] {
+    var specifications: [String] = []
+    for (place, operand) in verb.operands.enumerated() {
+      guard operand.count == .one || operand.count == .optional else { break }
+      specifications.append(
+        quoted("\(place + 1):\(zshText(operand.name.lowercased())):\(operand.kind.zshAction)"))
+    }
+    let many = verb.operands.last { $0.count == .oneOrMore || $0.count == .any }
+    return specifications
+      + (many.map { [quoted("*:\(zshText($0.name.lowercased())):\($0.kind.zshAction)")] } ?? [])
   }
 
   private func zshText(_ text: String) -> String { text.replacing(":", with: "\\:") }
@@ -185,8 +201,10 @@ extension Program {
       }
       if let words = verb.operands.first(where: { $0.kind.completes })?.kind.words {
         let condition = "__\(name)_verb \"\(verb.name)\""
+        // Files are offered beside the words where paths may follow.
+        let files = verb.operands.count > 1 ? "" : " -f"
         lines.append(
-          "complete -c \(name) -n \(quoted(condition)) -f -a \(quoted(words.joined(separator: " ")))")
+          "complete -c \(name) -n \(quoted(condition))\(files) -a \(quoted(words.joined(separator: " ")))")
       }
     }
     return lines.joined(separator: "\n") + "\n"
