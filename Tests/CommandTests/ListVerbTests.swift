@@ -89,18 +89,18 @@ extension CommandTests {
         """,
         prints: """
           varve acl set: 4294967295 is the number for 'no id'; nobody can have it
-          1
+          2
           varve acl set: 'no-such-user' is neither a user nor a group
-          1
+          2
           varve acl set: '-': line 3: 'alow' stands where 'allow' or 'deny' was expected
-          1
+          2
           varve acl set: give the new list either with -e ENTRY, once for each entry, or with -F FILE
           Usage: varve acl set [-Rnvq0] [-e ENTRY] [-F FILE] [--format=FORMAT]
                                  [--undo=FILE] [--resume] [--json] [PATH...]
           'varve help acl set' tells more.
           2
           varve acl set: 'xml' is no format: macos, nfs4, zfs and json are
-          1
+          2
           varve acl get: gone: No such file or directory (ENOENT)
           1
           varve acl get: /etc/passwd: not on a Varve volume, or the volume keeps none (ENOTSUP)

@@ -101,7 +101,7 @@ extension CommandTests {
           report.txt reports
           chflags chmod completion
           varve completion: 'tcsh' is no shell known here: bash, zsh and fish are
-          1
+          2
 
           """)
       for shell in ["bash", "zsh", "fish"] {

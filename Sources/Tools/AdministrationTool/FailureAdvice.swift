@@ -2,6 +2,7 @@
 
 import FlagRules
 import LinuxFiles
+import TextForms
 
 extension Refusal {
   /// The sentence about a change that was refused.
@@ -43,10 +44,32 @@ extension Refusal {
     let words = locks.text
     let clearing = locks.keywords.map { "no\($0)" }.joined(separator: ",")
     let isRoots = !locks.isDisjoint(with: [.systemImmutable, .systemAppendOnly])
-    let name = String(decoding: path, as: UTF8.self)
     return "is locked by \(words); clear it first\(isRoots ? ", as root" : ""): "
-      + "varve chflags \(clearing) \(name)"
+      + "varve chflags \(clearing) \(shellWord(path))"
   }
+}
+
+/// A path as it can be copied into a shell.
+func shellWord(_ path: [UInt8]) -> String {
+  let isPlain = path.allSatisfy { byte in
+    switch Unicode.Scalar(byte) {
+    case "a"..."z", "A"..."Z", "0"..."9", "_", ".", "/", "+", "-", "@", "%", ",", ":", "=": true
+    default: byte >= 0x80
+    }
+  }
+  if isPlain, String(validating: path, as: UTF8.self) != nil, path.first != UInt8(ascii: "-") {
+    return String(decoding: path, as: UTF8.self)
+  }
+  let quoted = String(decoding: path, as: UTF8.self)
+  if quoted.utf8.elementsEqual(path),
+    path.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "'") }),
+    path.first != UInt8(ascii: "-")
+  {
+    return "'\(quoted)'"
+  }
+  // Bash and zsh read octal numbers in this kind of quotes.
+  let name = path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path
+  return "$'" + PathText.escaped(name).replacing("'", with: "\\'") + "'"
 }
 
 extension Errno {

@@ -59,7 +59,8 @@ func explained(_ error: UsageError) -> Int32 {
   let name = (["varve"] + [error.verb].compactMap { $0 }).joined(separator: " ")
   let console = Console(name)
   console.complain(error.message)
-  if error.kind == .value { return 1 }
+  // chmod and chflags of macOS end with 1 whatever is wrong.
+  if error.kind == .value { return ["chmod", "chflags", "mount"].contains(error.verb) ? 1 : 2 }
   if let verb = error.verb.flatMap({ Program.varve.verb(named: $0) }) {
     console.explain(Program.varve.usage(verb).joined(separator: "\n"))
   }

@@ -28,7 +28,7 @@ extension VerbGroup {
 extension Verb {
   package static let aclGet = Verb(
     "acl get", "print access lists",
-    options: [.recursive, .everyItem, .format, .numbers, .fromInput, .quiet, .json, .color],
+    options: [.recursive, .everyItem, .format, .numbers, .fromInput, .json, .color],
     operands: [paths],
     discussion: [
       "Each list stands under a comment with its path, so that the output can be given to 'varve acl set'. "
