@@ -53,8 +53,11 @@ extension CommandTests {
     @Test("Damage is found and can be stripped by root, whose message says so") func damage() throws {
       let desk = try Desk("", "touch f; varve acl set -e 'user:0 allow read' f")
       defer { desk.volume.remove() }
+      try desk.run("touch g; varve chflags hidden g")
       try desk.volume.unmount()
-      try Program.shell("setfattr -n trusted.varve.acl -v 0x0bad f", in: desk.volume.upper)
+      try Program.shell(
+        "setfattr -n trusted.varve.acl -v 0x0bad f; setfattr -n trusted.varve.m -v 0x0bad g",
+        in: desk.volume.upper)
       try desk.volume.mount()
       try desk.expect(
         """
@@ -62,14 +65,16 @@ extension CommandTests {
         varve acl check f; echo $?
         varve acl strip f; echo $?
         varve acl check f; echo $?
+        varve chflags nohidden g
         """,
         prints: """
-          varve acl get: f: what is stored about it is damaged (EIO); as root, 'varve acl strip' removes the list and 'varve chflags 0' the flags
+          varve acl get: f: its access list is damaged (EIO); as root, 'varve acl strip' removes it
           1
-          f: damage: what is stored is damaged; everybody but root is refused until it is removed
+          f: damage: its access list is damaged (EIO); as root, 'varve acl strip' removes it
           1
           0
           0
+          varve chflags: g: the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and remove its attribute trusted.varve.m (user.varve.m without root) in the upper directory
 
           """)
       try desk.end()

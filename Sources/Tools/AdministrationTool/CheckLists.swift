@@ -77,10 +77,9 @@ private final class ListChecker {
         findings.append(Finding(.damage, "the list cannot be read: \(error)"))
       }
     } catch .inputOutput {
-      findings.append(
-        Finding(.damage, "what is stored is damaged; everybody but root is refused until it is removed"))
+      findings.append(Finding(.damage, Refusal.reading(.inputOutput, item.place.descriptor).sentence))
     } catch {
-      console.complain(item.path, Refusal.reading(error).sentence)
+      console.complain(item.path, Refusal.reading(error, item.place.descriptor).sentence)
     }
     if case .some(.some(let list)) = list {
       findings += ListReview(list, on: kind, mode: item.status.mode, names: names).findings

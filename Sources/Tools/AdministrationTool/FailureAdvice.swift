@@ -17,24 +17,33 @@ extension Refusal {
       return Refusal(
         "\(error): this needs the right \(right), which the owner and root have; "
           + "'varve acl get' shows who else")
-    case .inputOutput: return damaged
+    case .inputOutput: return damaged(place)
     case .readOnly: return Refusal("the volume is read-only (EROFS)")
     default: return Refusal(error)
     }
   }
 
   /// The sentence about a list that could not be read.
-  static func reading(_ error: Errno) -> Refusal {
+  static func reading(_ error: Errno, _ place: borrowing Descriptor) -> Refusal {
     switch error {
-    case .inputOutput: damaged
+    case .inputOutput: damaged(place)
     case .accessDenied: Refusal("\(error): this needs the right readsecurity and a way to the item")
     default: Refusal(error)
     }
   }
 
-  private static let damaged = Refusal(
-    "what is stored about it is damaged (EIO); as root, 'varve acl strip' removes the list and "
-      + "'varve chflags 0' the flags")
+  /// The sentence about an item of which something stored is damaged; `place` is the item.
+  private static func damaged(_ place: borrowing Descriptor) -> Refusal {
+    // Flags live in the record, lists beside it: if flags can be read, it is the list.
+    do throws(Errno) {
+      _ = try place.fileFlags()
+      return Refusal("its access list is damaged (EIO); as root, 'varve acl strip' removes it")
+    } catch {
+      return Refusal(
+        "the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and remove "
+          + "its attribute trusted.varve.m (user.varve.m without root) in the upper directory")
+    }
+  }
 
   /// Says which flags stand in the way, if any do.
   private static func locked(_ path: [UInt8], _ place: borrowing Descriptor) -> String? {

@@ -134,7 +134,7 @@ final class ListChanger: Sendable {
     } catch .inputOutput where rule.replacesDamage {
       return try rule.decideUnread(kind)
     } catch {
-      throw Refusal.reading(error)
+      throw Refusal.reading(error, place)
     }
     let decision = try rule.decide(text, kind)
     if case .blocked = decision.answer { counts.withLock { $0.left += 1 } }

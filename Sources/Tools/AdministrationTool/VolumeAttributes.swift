@@ -57,7 +57,7 @@ extension Descriptor {
     do throws(Errno) {
       text = try attribute(AttributeName("system.varve.acl"))
     } catch {
-      throw Refusal.reading(error)
+      throw Refusal.reading(error, self)
     }
     guard let text, !text.isEmpty else { return nil }
     do throws(ParseFailure) {
