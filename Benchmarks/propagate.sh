@@ -40,7 +40,7 @@ measure() {
   while line=$(grep -s VmHWM "/proc/$!/status"); do
     line=${line//[!0-9]/}
     ((line > peak)) && peak=$line
-    sleep 0.05
+    sleep 0.2
   done
   wait $!
   milliseconds=$((($(now) - start) / 1000000))
