@@ -221,7 +221,10 @@ extension CommandTests {
         grep -q 'exists: name another file, or add --resume' $BASE/said
         left=$(varve acl propagate -n d | tail -1)
         test "${left%% *}" != 0
+        # What a crash would have left of a record.
+        printf 'file 2 d/torn\\n\\tuser:1 al' >> $BASE/undo
         varve acl propagate --undo $BASE/undo --resume d
+        grep -c torn $BASE/undo | grep -qx 0
         varve acl propagate -n d | grep -qx '0 of 2,020 items would change'
         varve acl restore $BASE/undo
         varve acl dump d | cmp - $BASE/before

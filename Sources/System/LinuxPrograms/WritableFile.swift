@@ -50,6 +50,11 @@ package struct WritableFile: ~Copyable, Sendable {
     }
   }
 
+  /// Leaves the first `count` bytes, and goes on after them.
+  package borrowing func cut(to count: Int) throws(Errno) {
+    try retrying { lv_truncate(descriptor.rawValue, Int64(count)) }
+  }
+
   /// Waits until it is on the disk.
   package borrowing func synchronize() throws(Errno) {
     try retrying { lv_sync(descriptor.rawValue, 0) }

@@ -27,9 +27,11 @@ final class UndoFile: Sendable {
     self.console = console
     let resumes = invocation.has(.resume)
     do throws(Errno) {
-      let isThere = resumes ? try UndoFile.isDump(path) : false
+      let sound = resumes ? try UndoFile.soundLength(path) : 0
       file = try WritableFile(appendingTo: path, mayExist: resumes)
-      var text = isThere ? "" : "\(DumpReader.header)\n"
+      // A crash may have left half a record; what it is about was not changed.
+      try file.cut(to: sound)
+      var text = sound > 0 ? "" : "\(DumpReader.header)\n"
       text +=
         "# The lists as they were before 'varve \(invocation.verb)'; 'varve acl restore FILE' goes back.\n"
       try file.write(Array(text.utf8))
@@ -38,23 +40,35 @@ final class UndoFile: Sendable {
         "\(shown(path)) exists: name another file, or add --resume to go on with an interrupted run",
         verb: invocation.verb, .value)
     } catch .badMessage {
-      throw UsageError("\(shown(path)) is no undo file", verb: invocation.verb, .value)
+      throw UsageError("\(shown(path)) is no undo file, or a damaged one", verb: invocation.verb, .value)
     } catch {
       throw UsageError("\(shown(path)): \(error)", verb: invocation.verb, .value)
     }
   }
 
-  /// Whether a file is a dump already; EBADMSG if it is something else.
-  private static func isDump(_ path: [UInt8]) throws(Errno) -> Bool {
-    let start: [UInt8]
-    do throws(Errno) {
-      start = try Descriptor.reading(path).readToEnd(limit: DumpReader.header.utf8.count + 1)
-    } catch .noSuchFile {
-      return false
+  /// How much of a file is whole lines and whole records; 0 if there is nothing, EBADMSG if it is no dump.
+  private static func soundLength(_ path: [UInt8]) throws(Errno) -> Int {
+    let input: SharedDescriptor
+    do throws(Errno) { input = SharedDescriptor(try Descriptor.reading(path)) } catch .noSuchFile { return 0 }
+    var reader = DumpReader()
+    var (length, sound) = (0, 0)
+    var line: [UInt8] = []
+    while true {
+      let page = try input.descriptor.readToEnd(limit: 65_536)
+      if page.isEmpty { break }
+      for byte in page {
+        guard byte == UInt8(ascii: "\n") else {
+          line.append(byte)
+          continue
+        }
+        do throws(DumpFailure) { _ = try reader.read(line) } catch { throw .badMessage }
+        length += line.count + 1
+        line = []
+        if !reader.isInRecord { sound = length }
+      }
     }
-    guard !start.isEmpty else { return false }
-    guard start.elementsEqual("\(DumpReader.header)\n".utf8) else { throw .badMessage }
-    return true
+    guard sound > 0 || (length == 0 && line.isEmpty) else { throw .badMessage }
+    return sound
   }
 
   /// Says where the records that follow belong.
