@@ -87,9 +87,13 @@ let package = Package(
     module("Arguments", "Tools/CommandLine"),
     module("Verbs", "Tools/Verbs", ["Arguments"]),
     module("TextForms", "Tools/TextForms"),
+    module("AccessForms", "Tools/AccessForms", ["AccessControl", "TextForms"]),
     tool(
       "varve", "Tools/AdministrationTool",
-      ["Arguments", "Verbs", "TextForms", "AccessControl", "FlagRules", "LinuxFiles", "LinuxPrograms"]),
+      [
+        "Arguments", "Verbs", "TextForms", "AccessForms", "AccessControl", "FlagRules", "LinuxFiles",
+        "LinuxPrograms",
+      ]),
     tool(
       "varved", "Tools/Daemon",
       ["TextForms", "Verbs", "Decisions", "FUSEDoor", "LayeredVolume", "LinuxFiles", "LinuxPrograms"]),
@@ -140,5 +144,7 @@ let package = Package(
     // Tests of the tools.
     tests("ArgumentsTests", ["Arguments", "Verbs"]),
     tests("ToolTests", ["TextForms", "Verbs", "Arguments"]),
+    tests("AccessFormsTests", ["Randomness", "AccessForms", "AccessControl", "TextForms"]),
+    tests("CommandTests", ["MountSupport", "TextForms", "Verbs"]),
   ]
 )

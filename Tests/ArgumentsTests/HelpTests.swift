@@ -9,7 +9,7 @@ import Verbs
     .deletingLastPathComponent().appendingPathComponent("Fixtures/Help")
 
   private func check(_ help: String, _ name: String) throws {
-    let file = HelpTests.folder.appendingPathComponent("\(name).txt")
+    let file = HelpTests.folder.appendingPathComponent("\(name.replacing(" ", with: "-")).txt")
     if ProcessInfo.processInfo.environment["VARVE_WRITE_SNAPSHOTS"] != nil {
       try help.write(to: file, atomically: true, encoding: .utf8)
     }
@@ -19,6 +19,10 @@ import Verbs
 
   @Test func ofTheProgramIsAsReviewed() throws {
     try check(Program.varve.help(), "varve")
+  }
+
+  @Test(arguments: Program.varve.groups.map(\.name)) func ofAGroupIsAsReviewed(_ name: String) throws {
+    try check(Program.varve.help(about: name), name)
   }
 
   @Test(arguments: Program.varve.verbs.map(\.name)) func ofAVerbIsAsReviewed(_ name: String) throws {
@@ -54,7 +58,9 @@ import Verbs
   }
 
   @Test func examplesAreUnderstood() throws {
-    let examples = Program.varve.examples + Program.varve.verbs.flatMap(\.examples)
+    let examples =
+      Program.varve.examples + Program.varve.groups.flatMap(\.examples)
+      + Program.varve.verbs.flatMap(\.examples)
     for example in examples {
       let words = split(example.command)
       #expect(words.first == "varve")

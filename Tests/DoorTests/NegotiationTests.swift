@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test("Nothing is taken that is not offered or that is switched off") func subset() {
-    for feature in Feature.allCases where feature != .ring {
+    for feature in Feature.allCases {
       let without = Offer(major: 7, minor: 45, flags: Self.modern.flags & ~feature.bit)
       #expect(!Agreement(to: without, disabled: [], pageSize: 4096, stackDepth: 1).includes(feature))
       let disabled = Agreement(to: Self.modern, disabled: [feature.rawValue], pageSize: 4096, stackDepth: 1)
@@ -33,7 +33,8 @@ import Testing
       let reason = disabled.describe(canExpireNames: true, backingRefusal: nil).first {
         $0.name == feature.rawValue
       }?.value
-      #expect(reason == "off: switched off")
+      // The transport has a line of its own.
+      #expect(reason == (feature == .ring ? nil : "off: switched off"))
     }
     #expect(
       Agreement(to: Offer(major: 7, minor: 23, flags: 0), disabled: [], pageSize: 4096, stackDepth: 1).flags

@@ -1,6 +1,7 @@
 // Access lists as people type them. Generous with blanks, strict with words.
 
 extension AccessListText {
+  // Its own slice type. A slice of a slice is free; `Piece(slice)` would copy it, letter by letter.
   private typealias Piece = Substring.UnicodeScalarView
 
   /// Which verbs are read.
@@ -67,14 +68,14 @@ extension AccessListText {
     func isSeparator(_ scalar: Unicode.Scalar) -> Bool { isBlank(scalar) || (endsAtColon && scalar == ":") }
 
     let name = rest.prefix { endsAtColon ? $0 != ":" : !isBlank($0) }
-    let who = try identity(prefix, string(trimmed(Piece(name))), names: book)
+    let who = try identity(prefix, string(trimmed(name)), names: book)
 
     var left = rest.dropFirst(name.count)
     func nextWord() -> String {
       left = left.drop(while: isSeparator)
       let word = left.prefix { !isSeparator($0) }
       left = left.dropFirst(word.count)
-      return string(Piece(word))
+      return string(word)
     }
     var entry = AccessEntry(.allow, who, [])
     var verb = nextWord()
@@ -83,7 +84,7 @@ extension AccessListText {
       verb = nextWord()
     }
     entry.kind = try kind(verb, among: verbs)
-    try add(words: Piece(left.drop(while: isSeparator)), to: &entry)
+    try add(words: left.drop(while: isSeparator), to: &entry)
     return entry
   }
 
@@ -119,8 +120,8 @@ extension AccessListText {
   }
 
   private static func prefix(of text: Piece) -> (Prefix, Piece) {
-    if text.starts(with: "user:".unicodeScalars) { return (.user, Piece(text.dropFirst(5))) }
-    if text.starts(with: "group:".unicodeScalars) { return (.group, Piece(text.dropFirst(6))) }
+    if text.starts(with: "user:".unicodeScalars) { return (.user, text.dropFirst(5)) }
+    if text.starts(with: "group:".unicodeScalars) { return (.group, text.dropFirst(6)) }
     return (.none, text)
   }
 
@@ -158,7 +159,7 @@ extension AccessListText {
     guard rest.startIndex != line.startIndex, rest.first == ":" else { return line }
     let after = rest.dropFirst()
     guard let blank = after.first, isBlank(blank) else { return line }
-    return trimmed(Piece(after))
+    return trimmed(after)
   }
 
   private static func listFlags(_ line: Piece) throws(ParseFailure) -> AccessList.Flags {
@@ -169,7 +170,7 @@ extension AccessListText {
     if let next = rest.first, !isBlank(next) { throw failure }
     var flags: AccessList.Flags = []
     for piece in rest.split(whereSeparator: { $0 == "," || isBlank($0) }) {
-      let word = string(Piece(piece))
+      let word = string(piece)
       if let known = AccessWords.listFlags.first(where: { $0.word == word }) {
         flags.insert(known.flag)
       } else if word.hasPrefix("0x"), let bits = UInt32(word.dropFirst(2), radix: 16) {
@@ -190,7 +191,7 @@ extension AccessListText {
 
   private static func trimmed(_ text: Piece) -> Piece {
     var text = text.drop(while: isBlank)
-    while let last = text.last, isBlank(last) { text.removeLast() }
+    while let last = text.last, isBlank(last) { text = text.dropLast() }
     return text
   }
 

@@ -56,13 +56,13 @@ static int lv_is_settled(struct statx_timestamp change, struct timespec now) {
   return seconds * 1000000000 + now.tv_nsec - (int64_t)change.tv_nsec > LV_SETTLED_NANOSECONDS;
 }
 
-long lv_status(int fd, const char *name, struct lv_status *out) {
+static long look(int fd, const char *name, unsigned mask, struct lv_status *out) {
   struct statx found;
   // The clock that change times are taken from; asked first, so that nothing can change in between unseen.
   struct timespec now = {0};
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
   int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_SYNC_AS_STAT;
-  long result = LV_RESULT(statx(fd, name ? name : "", flags, STATX_BASIC_STATS | STATX_BTIME, &found));
+  long result = LV_RESULT(statx(fd, name ? name : "", flags, mask, &found));
   if (result < 0) return result;
   *out = (struct lv_status){
       .inode = found.stx_ino,
@@ -90,6 +90,14 @@ long lv_status(int fd, const char *name, struct lv_status *out) {
       .is_mount_root = (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0,
   };
   return 0;
+}
+
+long lv_status(int fd, const char *name, struct lv_status *out) {
+  return look(fd, name, STATX_BASIC_STATS | STATX_BTIME, out);
+}
+
+long lv_known_status(int fd, const char *name, struct lv_status *out) {
+  return look(fd, name, STATX_BASIC_STATS, out);
 }
 
 long lv_file_system(int fd, struct lv_file_system *out) {

@@ -64,6 +64,16 @@ extension Descriptor {
     return status
   }
 
+  /// The same without the time of birth, which the kernel remembers of no FUSE file system.
+  ///
+  /// On a mount that was just listed, this asks nobody.
+  package borrowing func knownStatus() throws(Errno) -> FileStatus {
+    var found = lv_status()
+    try retrying { unsafe lv_known_status(rawValue, nil, &found) }
+    guard let status = FileStatus(found) else { throw .inputOutput }
+    return status
+  }
+
   /// What `name` in this directory is; a symbolic link is not followed.
   ///
   /// Looks across a mount point: `isMountRoot` tells.

@@ -3,11 +3,13 @@ import Synchronization
 
 // Names of users and groups, from the user database of the machine.
 
-/// The accounts of this machine; each number is looked up once, because a directory server may be slow.
+/// The accounts of this machine; each number and each name is looked up once, because a directory server may be slow.
 package final class Accounts: Sendable {
   private struct Known {
     var users: [UInt32: String?] = [:]
     var groups: [UInt32: String?] = [:]
+    var userNumbers: [String: UInt32?] = [:]
+    var groupNumbers: [String: UInt32?] = [:]
   }
 
   private let known = Mutex(Known())
@@ -33,10 +35,20 @@ package final class Accounts: Sendable {
   }
 
   package func user(_ name: String) -> UInt32? {
-    UserDatabase.user(named: name)
+    known.withLock { known in
+      if let number = known.userNumbers[name] { return number }
+      let number = UserDatabase.user(named: name)
+      known.userNumbers[name] = .some(number)
+      return number
+    }
   }
 
   package func group(_ name: String) -> UInt32? {
-    UserDatabase.group(named: name)
+    known.withLock { known in
+      if let number = known.groupNumbers[name] { return number }
+      let number = UserDatabase.group(named: name)
+      known.groupNumbers[name] = .some(number)
+      return number
+    }
   }
 }

@@ -66,6 +66,22 @@ package enum StandardStream: CInt, Sendable {
     try readAll(from: rawValue, limit: limit)
   }
 
+  /// Reads what is there, a page at most; empty at the end.
+  package func read() throws(Errno) -> [UInt8] {
+    try readPage(from: rawValue, limit: 16_384)
+  }
+
+  /// Reads up to the end of a line, or up to the end.
+  package func readLine(limit: Int) throws(Errno) -> [UInt8] {
+    var line: [UInt8] = []
+    while line.count < limit, line.last != UInt8(ascii: "\n") {
+      let byte = try readPage(from: rawValue, limit: 1)
+      if byte.isEmpty { break }
+      line += byte
+    }
+    return line
+  }
+
   /// Writes everything.
   package func write(_ bytes: [UInt8]) throws(Errno) {
     var done = 0
@@ -82,14 +98,18 @@ package enum StandardStream: CInt, Sendable {
 private func readAll(from fd: CInt, limit: Int) throws(Errno) -> [UInt8] {
   var all: [UInt8] = []
   while all.count < limit {
-    let page = try unsafe withUnsafeTemporaryAllocation(byteCount: 16384, alignment: 8) {
-      room throws(Errno) -> [UInt8] in
-      guard let start = room.baseAddress else { throw .noMemory }
-      let count = try retrying { unsafe lv_read(fd, start, min(room.count, limit - all.count)) }
-      return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
-    }
+    let page = try readPage(from: fd, limit: limit - all.count)
     if page.isEmpty { break }
     all += page
   }
   return all
+}
+
+private func readPage(from fd: CInt, limit: Int) throws(Errno) -> [UInt8] {
+  try unsafe withUnsafeTemporaryAllocation(byteCount: 16384, alignment: 8) {
+    room throws(Errno) -> [UInt8] in
+    guard let start = room.baseAddress else { throw .noMemory }
+    let count = try retrying { unsafe lv_read(fd, start, min(room.count, limit)) }
+    return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+  }
 }

@@ -3,6 +3,7 @@
 import Arguments
 import FlagRules
 import LinuxFiles
+import LinuxPrograms
 import Verbs
 
 func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
@@ -14,21 +15,54 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let walk = ItemWalk(invocation, .contentsFirst, console)
   for path in invocation.operands.dropFirst() {
     walk.go(path) { item in
-      do throws(Errno) {
-        guard let before = try item.place.descriptor.fileFlags() else { throw .unsupported }
-        let after = wanted.applied(to: before)
-        guard after != before else { return }
-        try item.place.descriptor.setFileFlags(after)
-        if detail > 0 {
-          let change = detail > 1 ? ": \(octal(before)) -> \(octal(after))" : ""
-          console.print(item.path + Array("\(change)\n".utf8))
-        }
+      do throws(Refusal) {
+        try change(item, wanted, detail: detail, console)
       } catch {
-        console.complain(item.path, Refusal(error).sentence)
+        console.complain(item.path, error.sentence)
       }
     }
   }
   return console.finish()
+}
+
+private func change(
+  _ item: VisitedItem, _ wanted: FileFlags.Instruction, detail: Int, _ console: Console
+) throws(Refusal) {
+  let place = item.place
+  do throws(Errno) {
+    guard let before = try place.descriptor.fileFlags() else { throw .unsupported }
+    let after = wanted.applied(to: before)
+    guard after != before else { return }
+    try place.descriptor.setFileFlags(after)
+    guard detail > 0 else { return }
+    let change = detail > 1 ? ": \(octal(before)) -> \(octal(after))" : ""
+    console.print(item.path + Array("\(change)\n".utf8))
+  } catch {
+    throw refusal(error, item, wanted)
+  }
+}
+
+/// Says why flags did not change: those of the system are root's, whatever else is right.
+private func refusal(_ error: Errno, _ item: VisitedItem, _ wanted: FileFlags.Instruction) -> Refusal {
+  guard error == .notPermitted else {
+    return .change(error, item.path, item.place.descriptor, needs: "writesecurity")
+  }
+  guard let before = try? item.place.descriptor.fileFlags() else { return Refusal(error) }
+  let changed = before.symmetricDifference(wanted.applied(to: before))
+  let system = changed.intersection(.systemDomain)
+  let pinned = before.intersection([.systemImmutable, .systemAppendOnly])
+  if ThisProgram.isRoot, !pinned.isEmpty || !system.isEmpty {
+    return Refusal(
+      "\(pinned.union(system).text) cannot be changed while the volume is mounted with securelevel above 0, "
+        + "or by root of a container (EPERM)")
+  }
+  if !system.isEmpty { return Refusal("only root may set or clear \(system.text) (EPERM)") }
+  if !pinned.isEmpty {
+    return Refusal("is locked by \(pinned.text), which only root may clear (EPERM)")
+  }
+  return Refusal(
+    "\(error): this needs the right writesecurity, which the owner and root have; "
+      + "'varve acl get' shows who else")
 }
 
 private func flagInstruction(_ word: Word) throws(UsageError) -> FileFlags.Instruction {

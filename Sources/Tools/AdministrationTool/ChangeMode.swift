@@ -53,7 +53,7 @@ private struct ChangeOfItem {
     } catch .unsupported where item.status.kind == .symbolicLink {
       throw Refusal("a link has no mode of its own on Linux (ENOTSUP)")
     } catch {
-      throw Refusal("\(error)")
+      throw Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     }
     let complete = item.status.kind.modeBits | after
     guard detail > 0, complete != before else { return }
@@ -61,7 +61,14 @@ private struct ChangeOfItem {
   }
 
   private func apply(_ edit: AccessListEdit, to item: VisitedItem) throws(Refusal) {
-    let before = try item.place.descriptor.accessList(names)
+    let before: AccessList?
+    do throws(Refusal) {
+      before = try item.place.descriptor.accessList(names)
+    } catch {
+      // What is removed need not be readable.
+      guard edit == .removeList else { throw error }
+      return try item.place.descriptor.setAccessList(nil, of: item.status.kind, names, path: item.path)
+    }
     let after: AccessList?
     do throws(EditFailure) {
       after = try edit.applied(to: before)
@@ -72,7 +79,10 @@ private struct ChangeOfItem {
       ThisProgram.exit(console.finish())
     }
     guard after != before else { return }
-    try item.place.descriptor.setAccessList(after, of: item.status.kind, names)
+    if before == nil, case .replaceEntry(let position, _) = edit, position > 0 {
+      console.note(item.path, "there was no access list; the entry became entry 0")
+    }
+    try item.place.descriptor.setAccessList(after, of: item.status.kind, names, path: item.path)
     report(item, "\(before?.entries.count ?? 0) -> \(after?.entries.count ?? 0) entries")
   }
 

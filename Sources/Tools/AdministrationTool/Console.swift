@@ -1,43 +1,65 @@
-// What a verb says: results on standard output, complaints on standard error.
+// What a verb says: results on standard output, complaints and progress on standard error.
 
 import LinuxFiles
 import LinuxPrograms
+import Synchronization
+import TextForms
 
-/// The output of one verb, and the count of what went wrong.
-final class Console {
+/// The output of one verb, and the count of what went wrong; for any thread.
+final class Console: Sendable {
+  private struct State {
+    var waiting: [UInt8] = []
+    var failures = 0
+    var isSilent = false
+    /// Whether a line of progress stands on the terminal.
+    var hasProgress = false
+  }
+
   /// `varve chmod`: what every complaint begins with.
   private let name: String
-  /// Failures are neither printed nor counted (`-f`).
-  var isSilent = false
-  private(set) var failures = 0
-  private var waiting: [UInt8] = []
+  private let state: Mutex<State> = Mutex(State())
+  private let isTerminal = StandardStream.error.isTerminal
 
   init(_ name: String) {
     self.name = name
   }
+
+  /// Failures are neither printed nor counted (`-f`).
+  var isSilent: Bool {
+    get { state.withLock { $0.isSilent } }
+    set { state.withLock { $0.isSilent = newValue } }
+  }
+
+  var failures: Int { state.withLock { $0.failures } }
 
   func print(_ text: String) {
     print(Array(text.utf8))
   }
 
   func print(_ bytes: [UInt8]) {
-    waiting += bytes
-    if waiting.count > 32_768 { flush() }
+    state.withLock { state in
+      state.waiting += bytes
+      if state.waiting.count > 32_768 { flush(&state) }
+    }
   }
 
   /// Writes what is waiting.
-  ///
-  /// A reader that has gone away ends the program without a word: `varve ls | head` is no failure.
   func flush() {
-    guard !waiting.isEmpty else { return }
-    let bytes = waiting
-    waiting = []
+    state.withLock { flush(&$0) }
+  }
+
+  /// A reader that has gone away ends the program without a word: `varve ls | head` is no failure.
+  private func flush(_ state: inout State) {
+    guard !state.waiting.isEmpty else { return }
+    clearProgress(&state)
+    let bytes = state.waiting
+    state.waiting = []
     do throws(Errno) {
       try StandardStream.output.write(bytes)
     } catch .brokenPipe {
       ThisProgram.exit(1)
     } catch {
-      fail("standard output: \(error)")
+      write(Array("\(name): standard output: \(error)".utf8))
       ThisProgram.exit(1)
     }
   }
@@ -56,34 +78,72 @@ final class Console {
   }
 
   private func complain(_ line: [UInt8]) {
-    guard !isSilent else { return }
-    failures += 1
-    flush()
-    write(line)
+    state.withLock { state in
+      guard !state.isSilent else { return }
+      state.failures += 1
+      flush(&state)
+      clearProgress(&state)
+      write(line)
+    }
+  }
+
+  /// Says something about a file that is no failure.
+  func note(_ path: [UInt8], _ sentence: String) {
+    explain(Array("\(name): ".utf8) + path + Array(": \(sentence)".utf8))
+  }
+
+  func note(_ sentence: String) {
+    explain(Array("\(name): \(sentence)".utf8))
   }
 
   /// Adds a line that explains a complaint.
   func explain(_ text: String) {
-    write(Array(text.utf8))
+    explain(Array(text.utf8))
   }
 
-  private func fail(_ sentence: String) {
-    write(Array("\(name): \(sentence)".utf8))
+  private func explain(_ line: [UInt8]) {
+    state.withLock { state in
+      guard !state.isSilent else { return }
+      flush(&state)
+      clearProgress(&state)
+      write(line)
+    }
   }
 
   private func write(_ line: [UInt8]) {
-    var line = line
     // A name must not steer the terminal.
-    if StandardStream.error.isTerminal {
-      line = line.map { ($0 < 0x20 && $0 != 0x0A) || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
-    }
+    let line = isTerminal ? PathText.forTerminal(line, keepingNewlines: true) : line
     // Standard error is the last place to complain at.
     try? StandardStream.error.write(line + [0x0A])
   }
 
+  // MARK: - Progress
+
+  /// Shows how far the work is, in place of what was shown before; on a terminal only.
+  func showProgress(_ text: String) {
+    guard isTerminal else { return }
+    state.withLock { state in
+      state.hasProgress = true
+      try? StandardStream.error.write(Array("\r\(text)\u{1B}[K".utf8))
+    }
+  }
+
+  func clearProgress() {
+    state.withLock { clearProgress(&$0) }
+  }
+
+  private func clearProgress(_ state: inout State) {
+    guard state.hasProgress else { return }
+    state.hasProgress = false
+    try? StandardStream.error.write(Array("\r\u{1B}[K".utf8))
+  }
+
   /// Writes what is left and answers the exit status.
   func finish() -> Int32 {
-    flush()
-    return failures == 0 ? 0 : 1
+    state.withLock { state in
+      flush(&state)
+      clearProgress(&state)
+      return state.failures == 0 ? 0 : 1
+    }
   }
 }

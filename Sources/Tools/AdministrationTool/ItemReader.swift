@@ -9,9 +9,11 @@ import TextForms
 import Verbs
 
 /// An item with what was read of it.
-struct ReadItem {
+struct ReadItem: Sendable {
   var listed: ListedItem
   let status: FileStatus
+  /// The name in the directory, whatever name is shown.
+  let fileName: [UInt8]
   /// What could not be read, and why; the item is listed without it.
   var unreadable: [(what: String, error: Errno)] = []
 
@@ -55,14 +57,16 @@ struct ReadItem {
 }
 
 /// Reads items as deeply as the options ask.
-struct ItemReader {
+struct ItemReader: Sendable {
   private let options: Invocation
   private let isDetailed: Bool
   private let accounts = Accounts()
+  private let names: NameBook
   private let now = Clock.realtime.seconds
 
   init(_ options: Invocation, isLong: Bool) {
     self.options = options
+    names = .machine(accounts)
     isDetailed = isLong || options.has(.json)
   }
 
@@ -84,8 +88,8 @@ struct ItemReader {
 
   /// Reads what a descriptor holds on to.
   func read(_ place: SharedDescriptor, name: [UInt8], linkTarget: Bool) throws(Errno) -> ReadItem {
-    let status = try place.descriptor.status()
-    var item = ReadItem(listed: ListedItem(name: name), status: status)
+    let status = try place.descriptor.knownStatus()
+    var item = ReadItem(listed: ListedItem(name: name), status: status, fileName: name)
     if options.has(.displayNames) { item.listed.name = displayName(of: place) ?? name }
     guard isDetailed else { return item }
     item.listed.mode = status.kind.modeBits | UInt32(status.mode)
@@ -96,8 +100,11 @@ struct ItemReader {
     item.listed.size = size(status)
     item.listed.date = date(status.modification.seconds)
     item.listed.blocks = status.blocks
-    reading("flags", into: &item) { item throws(Errno) in
-      item.listed.flags = try place.descriptor.fileFlags()?.text ?? ""
+    // Each of these is a question to the volume; nobody asks what is not shown.
+    if options.has(.flags) || options.has(.json) {
+      reading("flags", into: &item) { item throws(Errno) in
+        item.listed.flags = try place.descriptor.fileFlags()?.text ?? ""
+      }
     }
     reading("access list", into: &item) { item throws(Errno) in
       item.listed.entries = try entries(of: place, status.kind)
@@ -141,9 +148,9 @@ struct ItemReader {
   private func entries(of place: SharedDescriptor, _ kind: FileKind) throws(Errno) -> [String] {
     guard let text = try place.descriptor.accessListText() else { return [] }
     do throws(ParseFailure) {
-      let list = try AccessListText.readList(bytes: text, names: .machine(accounts))
+      let list = try AccessListText.readList(bytes: text, names: names)
       return AccessListText.lines(
-        list, for: kind == .directory ? .directory : .file, names: .machine(accounts),
+        list, for: kind == .directory ? .directory : .file, names: names,
         numeric: options.has(.numeric))
     } catch {
       // A word of a later version: what the volume says is better than nothing.

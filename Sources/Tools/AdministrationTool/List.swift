@@ -44,7 +44,7 @@ private struct Lister {
       do throws(Errno) {
         let place = SharedDescriptor(try open(path))
         let item = try reader.read(place, name: path, linkTarget: true)
-        reportUnreadable(item, path)
+        reportUnreadable(item, path, nil)
         if item.status.kind == .directory, !options.has(.directory) {
           directories.append((path, place))
         } else {
@@ -80,43 +80,47 @@ private struct Lister {
   }
 
   private mutating func list(_ path: Word, _ place: SharedDescriptor, showsPath: Bool) {
-    var waiting: [(path: Word, place: SharedDescriptor?)] = [(path, place)]
-    // Directories wait by their paths: only the one being listed is open.
-    while let next = waiting.popLast() {
+    // Directories wait by their names below this one: only those on the way to the one being listed are open, and
+    // no path is too long.
+    var waiting: [[[UInt8]]] = [[]]
+    let chain = DirectoryChain(place, followingLinks: options.has(.followAll))
+    while let names = waiting.popLast() {
+      let path = names.reduce(path) { joined($0, $1) }
       do throws(Errno) {
-        let place = if let known = next.place { known } else { try reopened(next.path) }
-        let items = try contents(of: place, path: next.path)
+        let items = try contents(of: try chain.directory(names), path: path)
         if !options.has(.json), showsPath {
           console.print(isFirstBlock ? [] : [0x0A])
-          console.print(listing.shown(next.path) + Array(":\n".utf8))
+          console.print(listing.shown(path) + Array(":\n".utf8))
         }
-        show(items, in: next.path)
+        show(items, in: path)
         guard options.has(.recursive) else { continue }
         for item in items.reversed() where item.status.kind == .directory && !item.isDots {
-          waiting.append((joined(next.path, item.listed.name), nil))
+          waiting.append(names + [item.fileName])
         }
       } catch {
-        console.complain(next.path, error)
+        console.complain(path, error)
       }
     }
   }
 
-  private func reopened(_ path: Word) throws(Errno) -> SharedDescriptor {
-    SharedDescriptor(try Descriptor.place(path, options.has(.followAll) ? .followed : .held))
-  }
-
   /// What a directory holds, in the order asked for.
   private func contents(of place: SharedDescriptor, path: Word) throws(Errno) -> [ReadItem] {
+    let reader = reader
+    let followsLinks = options.has(.followAll)
+    let names = try names(in: place)
+    let read = parallelMap(names) { name in
+      Result { () throws(Errno) in try reader.read(name, in: place, followingLinks: followsLinks) }
+    }
     var items: [ReadItem] = []
-    for name in try names(in: place) {
-      do throws(Errno) {
-        let item = try reader.read(name, in: place, followingLinks: options.has(.followAll))
-        reportUnreadable(item, joined(path, name))
+    items.reserveCapacity(read.count)
+    for (name, result) in zip(names, read) {
+      switch result {
+      case .success(let item):
+        reportUnreadable(item, path, name)
         items.append(item)
-      } catch .noSuchFile {
-        // Somebody removed it in the meantime.
-      } catch {
-        console.complain(joined(path, name), error)
+      // Somebody removed it in the meantime.
+      case .failure(.noSuchFile): break
+      case .failure(let error): console.complain(joined(path, name), error)
       }
     }
     items.sort(by: isBefore)
@@ -172,8 +176,10 @@ private struct Lister {
     }
   }
 
-  private func reportUnreadable(_ item: ReadItem, _ path: Word) {
-    for (what, error) in item.unreadable { console.complain(path, "\(what): \(error)") }
+  private func reportUnreadable(_ item: ReadItem, _ path: Word, _ name: Word?) {
+    for (what, error) in item.unreadable {
+      console.complain(name.map { joined(path, $0) } ?? path, "\(what): \(error)")
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // What the words after `varve chmod` ask for. Everything is understood before a file is touched.
 
 import AccessControl
+import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
@@ -79,8 +80,8 @@ struct ModeRequest {
     _ rest: inout ArraySlice<Word>, _ names: NameBook
   ) throws(UsageError) -> AccessEntry {
     guard let word = rest.popFirst() else { throw UsageError("ENTRY is missing", verb: "chmod") }
-    do throws(ParseFailure) {
-      return try AccessListText.readEntry(text(word), names: names)
+    do throws(FormatFailure) {
+      return try ListFormat.macos.entry(text(word), names: names)
     } catch {
       // `+a user:ann allow read FILE`: the entry has to be one word.
       let verbs = ["allow", "deny", "inherited"]
@@ -127,8 +128,8 @@ struct ModeRequest {
     } catch {
       throw UsageError("standard input: \(error)", verb: "chmod", .value)
     }
-    do throws(ParseFailure) {
-      return try AccessListText.readList(bytes: bytes, names: names)
+    do throws(FormatFailure) {
+      return try ListFormat.macos.list(bytes, names: names)
     } catch {
       throw UsageError("standard input: \(error)", verb: "chmod", .value)
     }

@@ -57,7 +57,7 @@ extension Descriptor {
     do throws(Errno) {
       text = try attribute(AttributeName("system.varve.acl"))
     } catch {
-      throw Refusal(error)
+      throw Refusal.reading(error, self)
     }
     guard let text, !text.isEmpty else { return nil }
     do throws(ParseFailure) {
@@ -67,18 +67,25 @@ extension Descriptor {
     }
   }
 
-  /// Writes an access list, or removes it.
-  borrowing func setAccessList(_ list: AccessList?, of kind: FileKind, _ names: NameBook) throws(Refusal) {
+  /// Writes an access list, or removes it; `path` is for the sentence about a failure.
+  borrowing func setAccessList(
+    _ list: AccessList?, of kind: FileKind, _ names: NameBook, path: [UInt8]
+  ) throws(Refusal) {
     let kind: ObjectKind = kind == .directory ? .directory : .file
     // Numbers, so that an account without a unique name arrives as itself; complete, so that nothing is lost.
     let text = list.map {
       AccessListText.print($0, for: kind, names: names, numeric: true, detail: .complete)
     }
     do throws(Errno) {
-      try setAttribute(AttributeName("system.varve.acl"), to: Array((text ?? "").utf8).span)
+      try setAccessListText(Array((text ?? "").utf8))
     } catch {
-      throw Refusal(error)
+      throw Refusal.change(error, path, self, needs: "writesecurity")
     }
+  }
+
+  /// Writes the text of an access list; an empty one removes it.
+  borrowing func setAccessListText(_ text: [UInt8]) throws(Errno) {
+    try setAttribute(AttributeName("system.varve.acl"), to: text.span)
   }
 }
 

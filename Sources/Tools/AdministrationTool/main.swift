@@ -10,9 +10,7 @@ let words = Array(ThisProgram.words.dropFirst())
 do throws(UsageError) {
   switch try Program.varve.parse(words) {
   case .run(let invocation): ThisProgram.exit(try run(invocation))
-  case .help(let name):
-    let verb = name.flatMap { Program.varve.verb(named: $0) }
-    ThisProgram.exit(printed(verb.map { Program.varve.help($0) } ?? Program.varve.help()))
+  case .help(let topic): ThisProgram.exit(printed(Program.varve.help(about: topic)))
   case .version:
     ThisProgram.exit(printed("\(Program.varve.name) \(Program.varve.version)\n"))
   }
@@ -29,8 +27,25 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "chflags": try changeFlags(invocation)
   case "chmod": try changeMode(invocation)
   case "ls": try list(invocation)
+  case "acl get": try getLists(invocation)
+  case "acl edit": try editLists(invocation)
+  case "acl check": try checkLists(invocation)
+  case "acl dump": try dumpLists(invocation)
+  case "acl restore": try restoreLists(invocation)
+  case "acl propagate", "acl inherit": try inheritLists(invocation)
+  case "acl set", "acl explicit", "acl strip", "acl copy", "acl sort": try changeLists(invocation)
+  case "completion": try printCompletion(invocation)
   default: throw UsageError("the verb is not there yet", verb: invocation.verb)
   }
+}
+
+func printCompletion(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let name = String(decoding: invocation.operands[0], as: UTF8.self)
+  guard let shell = Shell(rawValue: name) else {
+    throw UsageError(
+      "'\(name)' is no shell known here: bash, zsh and fish are", verb: invocation.verb, .value)
+  }
+  return printed(Program.varve.completion(for: shell))
 }
 
 func printed(_ text: String) -> Int32 {
@@ -44,7 +59,8 @@ func explained(_ error: UsageError) -> Int32 {
   let name = (["varve"] + [error.verb].compactMap { $0 }).joined(separator: " ")
   let console = Console(name)
   console.complain(error.message)
-  if error.kind == .value { return 1 }
+  // chmod and chflags of macOS end with 1 whatever is wrong.
+  if error.kind == .value { return ["chmod", "chflags", "mount"].contains(error.verb) ? 1 : 2 }
   if let verb = error.verb.flatMap({ Program.varve.verb(named: $0) }) {
     console.explain(Program.varve.usage(verb).joined(separator: "\n"))
   }

@@ -126,6 +126,32 @@ package struct Verb: Sendable {
     self.discussion = discussion
     self.examples = examples
   }
+
+  /// The first of two words: `acl` of `acl get`.
+  package var group: String? {
+    let words = name.split(separator: " ")
+    return words.count > 1 ? String(words[0]) : nil
+  }
+
+  /// The last of two words: `get` of `acl get`.
+  package var lastWord: String {
+    name.split(separator: " ").last.map { String($0) } ?? name
+  }
+}
+
+/// Verbs about one thing, called by two words: `acl get` belongs to the group `acl`.
+package struct VerbGroup: Sendable {
+  package let name: String
+  package let summary: String
+  package let discussion: [String]
+  package let examples: [Example]
+
+  package init(_ name: String, _ summary: String, discussion: [String] = [], examples: [Example] = []) {
+    self.name = name
+    self.summary = summary
+    self.discussion = discussion
+    self.examples = examples
+  }
 }
 
 /// A program with verbs.
@@ -134,23 +160,49 @@ package struct Program: Sendable {
   package let version: String
   package let summary: String
   package let verbs: [Verb]
+  package let groups: [VerbGroup]
   package let discussion: [String]
   package let examples: [Example]
 
   package init(
-    _ name: String, version: String, _ summary: String, verbs: [Verb], discussion: [String] = [],
-    examples: [Example] = []
+    _ name: String, version: String, _ summary: String, verbs: [Verb], groups: [VerbGroup] = [],
+    discussion: [String] = [], examples: [Example] = []
   ) {
     self.name = name
     self.version = version
     self.summary = summary
     self.verbs = verbs
+    self.groups = groups
     self.discussion = discussion
     self.examples = examples
   }
 
   package func verb(named name: String) -> Verb? {
     verbs.first { $0.name == name }
+  }
+
+  package func group(named name: String) -> VerbGroup? {
+    groups.first { $0.name == name }
+  }
+
+  /// The verbs of a group.
+  package func verbs(of group: VerbGroup) -> [Verb] {
+    verbs.filter { $0.group == group.name }
+  }
+
+  /// What may follow the program's name: verbs that are one word, and groups.
+  package var firstWords: [(name: String, summary: String)] {
+    var words: [(name: String, summary: String)] = []
+    for verb in verbs {
+      guard let name = verb.group else {
+        words.append((verb.name, verb.summary))
+        continue
+      }
+      if let group = group(named: name), !words.contains(where: { $0.name == name }) {
+        words.append((name, group.summary))
+      }
+    }
+    return words
   }
 
   /// The option every verb has.

@@ -5,10 +5,28 @@ extension Program {
   package func help() -> String {
     var lines = ["\(name): \(summary)", "", "Usage: \(name) VERB [OPTIONS] ..."]
     lines += discussion.flatMap { [""] + wrapped($0, width: 78) }
-    lines += ["", "Verbs:"] + table(verbs.map { ($0.name, $0.summary) })
+    lines += ["", "Verbs:"] + table(firstWords)
     lines += examplesSection(examples)
     lines += ["", "'\(name) help VERB' explains a verb, '\(name) --version' shows the version."]
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Help about the verbs of a group.
+  package func help(_ group: VerbGroup) -> String {
+    var lines = ["\(name) \(group.name): \(group.summary)", ""]
+    lines += ["Usage: \(name) \(group.name) VERB [OPTIONS] ..."]
+    lines += group.discussion.flatMap { [""] + wrapped($0, width: 78) }
+    lines += ["", "Verbs:"] + table(verbs(of: group).map { ($0.lastWord, $0.summary) })
+    lines += examplesSection(group.examples)
+    lines += ["", "'\(name) help \(group.name) VERB' explains a verb."]
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Help about whatever has this name; about the program if nothing has.
+  package func help(about topic: String?) -> String {
+    guard let topic else { return help() }
+    if let verb = verb(named: topic) { return help(verb) }
+    return group(named: topic).map { help($0) } ?? help()
   }
 
   /// Help about one verb.

@@ -81,17 +81,43 @@ extension Program {
     case "--version": return .version
     case "help":
       guard words.count > 1 else { return .help(nil) }
-      return .help(try knownVerb(words[1]).name)
-    default: return try knownVerb(first).parse(Array(words.dropFirst()))
+      return .help(try topic(words.dropFirst()))
+    default: break
     }
+    guard let group = group(named: text(first)) else {
+      return try knownVerb(first).parse(Array(words.dropFirst()))
+    }
+    guard words.count > 1 else {
+      let names = verbs(of: group).map(\.lastWord).joined(separator: ", ")
+      throw UsageError("what should be done? One of \(names)", verb: group.name)
+    }
+    if ["--help", "-h", "help"].contains(text(words[1])) { return .help(group.name) }
+    return try knownVerb(words[1], in: group).parse(Array(words.dropFirst(2)))
+  }
+
+  /// What help is asked about: a verb or a group.
+  private func topic(_ words: ArraySlice<Word>) throws(UsageError) -> String {
+    guard let first = words.first else { return "" }
+    guard let group = group(named: text(first)) else { return try knownVerb(first).name }
+    guard let second = words.dropFirst().first else { return group.name }
+    return try knownVerb(second, in: group).name
   }
 
   private func knownVerb(_ word: Word) throws(UsageError) -> Verb {
     let name = text(word)
-    if let verb = verb(named: name) { return verb }
+    if let verb = verb(named: name), verb.group == nil { return verb }
     if name.hasPrefix("-") { throw UsageError("unknown option '\(name)'", verb: nil) }
-    let hint = suggestion(for: name, among: verbs.map(\.name) + ["help"])
+    let hint = suggestion(for: name, among: firstWords.map(\.name) + ["help"])
     throw UsageError("unknown verb '\(name)'" + hint, verb: nil)
+  }
+
+  private func knownVerb(_ word: Word, in group: VerbGroup) throws(UsageError) -> Verb {
+    let name = text(word)
+    let known = verbs(of: group)
+    if let verb = known.first(where: { $0.lastWord == name }) { return verb }
+    if name.hasPrefix("-") { throw UsageError("unknown option '\(name)'", verb: group.name) }
+    let hint = suggestion(for: name, among: known.map(\.lastWord))
+    throw UsageError("unknown verb '\(name)'" + hint, verb: group.name)
   }
 }
 

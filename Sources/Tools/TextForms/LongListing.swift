@@ -84,7 +84,7 @@ package struct LongListing: Sendable {
   /// A name as it may be printed.
   package func shown(_ name: [UInt8]) -> [UInt8] {
     guard isForTerminal else { return name }
-    return name.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
+    return PathText.forTerminal(name)
   }
 
   private func details(_ item: ListedItem) -> [UInt8] {

@@ -69,6 +69,8 @@ long lv_open(int directory, const char *name, int flags, uint32_t mode);
 long lv_open_beneath(int directory, const char *path, int flags);
 long lv_reopen(int fd, int flags);
 long lv_status(int fd, const char *_Nullable name, struct lv_status *out);
+// Without the time of birth, for which a FUSE file system is asked each time.
+long lv_known_status(int fd, const char *_Nullable name, struct lv_status *out);
 long lv_file_system(int fd, struct lv_file_system *out);
 long lv_pread(int fd, void *_Nullable into, size_t count, int64_t offset);
 // Writes behind the last byte, as one step (RWF_APPEND, Linux 4.16).

@@ -1,0 +1,189 @@
+// Entries in letters: the notation of the NFSv4 tools of Linux, and that of ZFS on Solaris and FreeBSD.
+
+import AccessControl
+
+/// Entries as letters.
+enum LetterForm {
+  /// A right with its letter in both notations, in the order in which ZFS prints them.
+  private struct Letter {
+    let right: Rights
+    let nfs4: Character
+    let zfs: Character
+  }
+
+  private static let letters = [
+    Letter(right: .read, nfs4: "r", zfs: "r"),
+    Letter(right: .write, nfs4: "w", zfs: "w"),
+    Letter(right: .execute, nfs4: "x", zfs: "x"),
+    Letter(right: .append, nfs4: "a", zfs: "p"),
+    Letter(right: .deleteChild, nfs4: "D", zfs: "D"),
+    Letter(right: .delete, nfs4: "d", zfs: "d"),
+    Letter(right: .readAttributes, nfs4: "t", zfs: "a"),
+    Letter(right: .writeAttributes, nfs4: "T", zfs: "A"),
+    Letter(right: .readExtended, nfs4: "n", zfs: "R"),
+    Letter(right: .writeExtended, nfs4: "N", zfs: "W"),
+    Letter(right: .readSecurity, nfs4: "c", zfs: "c"),
+    Letter(right: .writeSecurity, nfs4: "C", zfs: "C"),
+    Letter(right: .takeOwnership, nfs4: "o", zfs: "o"),
+    Letter(right: .synchronize, nfs4: "y", zfs: "s"),
+  ]
+
+  /// The order in which nfs4_getfacl prints rights.
+  private static let nfs4Order = "rwaDdxtTnNcCoy"
+
+  private struct Travel {
+    let flag: AccessEntry.Inheritance
+    let nfs4: Character
+    let zfs: Character
+  }
+
+  private static let travels = [
+    Travel(flag: .fileInherit, nfs4: "f", zfs: "f"),
+    Travel(flag: .directoryInherit, nfs4: "d", zfs: "d"),
+    Travel(flag: .onlyInherit, nfs4: "i", zfs: "i"),
+    Travel(flag: .limitInherit, nfs4: "n", zfs: "n"),
+    Travel(flag: .auditSuccess, nfs4: "S", zfs: "S"),
+    Travel(flag: .auditFailure, nfs4: "F", zfs: "F"),
+    // nfs4_getfacl has no letter for it and prints none; NFSv4.1 calls the bit INHERITED.
+    Travel(flag: .inherited, nfs4: "I", zfs: "I"),
+  ]
+
+  private static let kinds: [(kind: AccessEntry.Kind, nfs4: Character, zfs: String)] = [
+    (.allow, "A", "allow"), (.deny, "D", "deny"), (.audit, "U", "audit"), (.alarm, "L", "alarm"),
+  ]
+
+  private static let specials: [(identity: Identity, nfs4: String, zfs: String)] = [
+    (.owner, "OWNER@", "owner@"), (.owningGroup, "GROUP@", "group@"), (.everyone, "EVERYONE@", "everyone@"),
+    (.nobody, "NOBODY@", "nobody@"),
+  ]
+
+  // MARK: - NFSv4
+
+  static func nfs4(_ entry: AccessEntry, names: NameBook, numeric: Bool) -> String {
+    let kind = kinds.first { $0.kind == entry.kind }?.nfs4 ?? "A"
+    var flags = travels.filter { entry.inheritance.contains($0.flag) }.map { String($0.nfs4) }.joined()
+    let isGroup =
+      switch entry.identity {
+      case .group, .owningGroup: true
+      default: false
+      }
+    if isGroup { flags += "g" }
+    let rights = entry.rights.expanded
+    let known = nfs4Order.filter { character in
+      letters.contains { $0.nfs4 == character && rights.contains($0.right) }
+    }
+    let who =
+      specials.first { $0.identity == entry.identity }?.nfs4
+      ?? bareName(entry.identity, names: names, numeric: numeric)
+    return "\(kind):\(flags):\(who):\(known)"
+  }
+
+  static func readNFSv4(_ text: String, names: NameBook) throws(FormatFailure) -> AccessEntry {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
+    guard parts.count == 4 else { throw FormatFailure("TYPE:FLAGS:WHO:RIGHTS was expected: '\(text)'") }
+    guard let kind = kinds.first(where: { String($0.nfs4) == parts[0] })?.kind else {
+      throw FormatFailure("'\(parts[0])' is no type: A, D, U and L are")
+    }
+    var inheritance: AccessEntry.Inheritance = []
+    var isGroup = false
+    for character in parts[1] {
+      if character == "g" {
+        isGroup = true
+      } else if let travel = travels.first(where: { $0.nfs4 == character }) {
+        inheritance.insert(travel.flag)
+      } else {
+        throw FormatFailure("'\(character)' is no flag of an NFSv4 entry")
+      }
+    }
+    let identity: Identity
+    if let special = specials.first(where: { $0.nfs4 == parts[2].uppercased() })?.identity {
+      identity = special
+    } else {
+      identity = try self.identity((isGroup ? "group:" : "user:") + parts[2], names)
+    }
+    return AccessEntry(kind, identity, try nfs4Rights(parts[3]), inheritance)
+  }
+
+  private static func nfs4Rights(_ text: String) throws(FormatFailure) -> Rights {
+    var rights: Rights = []
+    for character in text {
+      switch character {
+      // What nfs4_setfacl reads as short for several.
+      case "R": rights.formUnion([.read, .readExtended, .readAttributes, .readSecurity, .synchronize])
+      case "W":
+        rights.formUnion([
+          .write, .append, .writeExtended, .writeAttributes, .readSecurity, .writeSecurity, .synchronize,
+        ])
+      case "X": rights.formUnion([.execute, .readAttributes, .readSecurity, .synchronize])
+      default:
+        guard let letter = letters.first(where: { $0.nfs4 == character }) else {
+          throw FormatFailure("'\(character)' is no right of an NFSv4 entry")
+        }
+        rights.insert(letter.right)
+      }
+    }
+    return rights
+  }
+
+  // MARK: - ZFS
+
+  static func zfs(_ entry: AccessEntry, names: NameBook, numeric: Bool) -> String {
+    let expanded = entry.rights.expanded
+    let rights = letters.map { expanded.contains($0.right) ? $0.zfs : "-" }
+    let flags = travels.map { entry.inheritance.contains($0.flag) ? $0.zfs : "-" }
+    let kind = kinds.first { $0.kind == entry.kind }?.zfs ?? ""
+    let who: String
+    switch entry.identity {
+    case .user: who = "user:" + bareName(entry.identity, names: names, numeric: numeric)
+    case .group: who = "group:" + bareName(entry.identity, names: names, numeric: numeric)
+    default: who = specials.first { $0.identity == entry.identity }?.zfs ?? ""
+    }
+    return "\(who):\(String(rights)):\(String(flags)):\(kind)"
+  }
+
+  static func readZFS(_ text: String, names: NameBook) throws(FormatFailure) -> AccessEntry {
+    var parts = text.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
+    guard parts.count >= 4 else { throw FormatFailure("WHO:RIGHTS:FLAGS:TYPE was expected: '\(text)'") }
+    let type = parts.removeLast()
+    guard let kind = kinds.first(where: { $0.zfs == type })?.kind else {
+      throw FormatFailure("'\(type)' is no type: allow, deny, audit and alarm are")
+    }
+    var inheritance: AccessEntry.Inheritance = []
+    for character in parts.removeLast() where character != "-" {
+      guard let travel = travels.first(where: { $0.zfs == character }) else {
+        throw FormatFailure("'\(character)' is no inheritance flag of a ZFS entry")
+      }
+      inheritance.insert(travel.flag)
+    }
+    var rights: Rights = []
+    for character in parts.removeLast() where character != "-" {
+      guard let letter = letters.first(where: { $0.zfs == character }) else {
+        throw FormatFailure("'\(character)' is no right of a ZFS entry")
+      }
+      rights.insert(letter.right)
+    }
+    let who = parts.joined(separator: ":")
+    if let special = specials.first(where: { $0.zfs == who })?.identity {
+      return AccessEntry(kind, special, rights, inheritance)
+    }
+    return AccessEntry(kind, try identity(who, names), rights, inheritance)
+  }
+
+  // MARK: - Names
+
+  /// The name or number without the class in front of it.
+  private static func bareName(_ identity: Identity, names: NameBook, numeric: Bool) -> String {
+    let text = AccessListText.print(identity, names: names, numeric: numeric)
+    let name = text.split(separator: ":", maxSplits: 1).last.map { String($0) } ?? text
+    guard name.contains(where: { $0 == ":" || $0 == "@" || $0 == " " }) else { return name }
+    return bareName(identity, names: .numeric, numeric: true)
+  }
+
+  private static func identity(_ text: String, _ names: NameBook) throws(FormatFailure) -> Identity {
+    do throws(ParseFailure) {
+      return try AccessListText.readIdentity(text, names: names)
+    } catch {
+      throw FormatFailure(error)
+    }
+  }
+}

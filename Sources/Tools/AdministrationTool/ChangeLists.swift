@@ -1,0 +1,150 @@
+// `varve acl set`, `explicit`, `strip`, `copy` and `sort`: one rule for every item that is named.
+
+import AccessControl
+import AccessForms
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import Verbs
+
+func changeLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console("varve \(invocation.verb)")
+  let names = NameBook.machine(Accounts())
+  let isCopy = invocation.verb == "acl copy"
+  let paths = try PathOperands(invocation, from: isCopy ? 1 : 0)
+  let rule = try rule(invocation, names)
+  let changer = try ListChanger(invocation, console, names)
+  let run = ListRun(changer, console, verb: invocation.verb, isQuiet: invocation.has(.quiet))
+  paths.forEach(console) { path in
+    run.go(path, isRecursive: invocation.has(.recursive), by: rule)
+  }
+  return changer.finish()
+}
+
+private func rule(_ invocation: Invocation, _ names: NameBook) throws(UsageError) -> ListRule {
+  switch invocation.verb {
+  case "acl set": return try replacement(invocation, names)
+  case "acl copy": return try copy(invocation, names)
+  case "acl strip":
+    guard invocation.has(.onlyInherited) else {
+      return ListRule(names, replacesDamage: true) { list, _ in list == nil ? .unchanged : .store(nil) }
+    }
+    return ListRule(names) { list, _ in
+      guard let list, list.entries.contains(where: \.isInherited) else { return .unchanged }
+      return .store(list.withoutInherited)
+    }
+  case "acl explicit":
+    return ListRule(names) { list, _ in
+      guard let list, list.entries.contains(where: \.isInherited) else { return .unchanged }
+      return .store(list.withEverythingExplicit)
+    }
+  default:
+    return ListRule(names) { list, _ in
+      guard let list else { return .unchanged }
+      let sorted = list.canonicallySorted()
+      return sorted == list ? .unchanged : .store(sorted)
+    }
+  }
+}
+
+// MARK: - set
+
+private func replacement(_ invocation: Invocation, _ names: NameBook) throws(UsageError) -> ListRule {
+  let format = try listFormat(invocation)
+  let entries = invocation.values(.entry)
+  let files = invocation.values(.listFile)
+  guard entries.isEmpty != files.isEmpty, files.count < 2 else {
+    throw UsageError(
+      "give the new list either with -e ENTRY, once for each entry, or with -F FILE", verb: invocation.verb)
+  }
+  var list = AccessList()
+  do throws(FormatFailure) {
+    for entry in entries {
+      list.entries.append(try format.entry(String(decoding: entry, as: UTF8.self), names: names))
+    }
+    if let file = files.first {
+      list = try format.list(try contents(of: file, invocation.verb), names: names)
+    }
+  } catch {
+    let place = files.first.map { "\(shown($0)): " } ?? ""
+    throw UsageError("\(place)\(error)", verb: invocation.verb, .value)
+  }
+  guard list.entries.count <= AccessList.entryLimit else {
+    throw UsageError(
+      "an access list holds at most \(AccessList.entryLimit) entries", verb: invocation.verb, .value)
+  }
+  let new = list.isEmpty ? nil : list
+  return ListRule(names, replacesDamage: true) { before, _ in before == new ? .unchanged : .store(new) }
+}
+
+/// The notation the options name.
+func listFormat(_ invocation: Invocation) throws(UsageError) -> ListFormat {
+  guard let word = invocation.values(.format).last else { return .macos }
+  let name = String(decoding: word, as: UTF8.self)
+  guard let format = ListFormat(rawValue: name) else {
+    throw UsageError(
+      "'\(name)' is no format: macos, nfs4, zfs and json are", verb: invocation.verb, .value)
+  }
+  return format
+}
+
+/// Far more than 128 entries need.
+private let inputLimit = 1 << 20
+
+private func contents(of path: Word, _ verb: String) throws(FormatFailure) -> [UInt8] {
+  do throws(Errno) {
+    let bytes =
+      try path == Word("-".utf8)
+      ? StandardStream.input.readToEnd(limit: inputLimit + 1)
+      : Descriptor.reading(path).readToEnd(limit: inputLimit + 1)
+    guard bytes.count <= inputLimit else { throw .tooBig }
+    return bytes
+  } catch {
+    throw FormatFailure("\(error)")
+  }
+}
+
+// MARK: - copy
+
+private func copy(_ invocation: Invocation, _ names: NameBook) throws(UsageError) -> ListRule {
+  let source = invocation.operands[0]
+  let list: AccessList?
+  do throws(Refusal) {
+    let place: SharedDescriptor
+    do throws(Errno) { place = SharedDescriptor(try Descriptor.place(source, .followed)) } catch {
+      throw Refusal(error)
+    }
+    list = try place.descriptor.accessList(names)
+  } catch {
+    throw UsageError("\(shown(source)): \(error.sentence)", verb: invocation.verb, .value)
+  }
+  if invocation.has(.whole) {
+    return ListRule(names, replacesDamage: true) { before, kind in
+      let new = list.flatMap { fitted($0, to: kind) }
+      return before == new ? .unchanged : .store(new)
+    }
+  }
+  let explicit = list?.withoutInherited
+  return ListRule(names) { before, kind in
+    let copied = explicit.flatMap { fitted($0, to: kind) }?.entries ?? []
+    let inherited = before?.entries.filter(\.isInherited) ?? []
+    guard copied.count + inherited.count <= AccessList.entryLimit else {
+      return .refused("\(EditFailure.tooManyEntries)")
+    }
+    let entries = copied + inherited
+    let new = entries.isEmpty ? nil : AccessList(entries, flags: before?.flags ?? [])
+    return before == new ? .unchanged : .store(new)
+  }
+}
+
+/// A list as an item of this kind can use it: nothing is ever made in a file.
+private func fitted(_ list: AccessList, to kind: ObjectKind) -> AccessList? {
+  guard kind == .file else { return list }
+  let entries = list.entries.compactMap { entry -> AccessEntry? in
+    guard !entry.inheritance.contains(.onlyInherit) else { return nil }
+    var entry = entry
+    entry.inheritance.subtract(.propagation)
+    return entry
+  }
+  return entries.isEmpty ? nil : AccessList(entries, flags: list.flags)
+}

@@ -1,0 +1,142 @@
+// `varve acl check`: what in the lists of a tree does not do what it seems to do.
+
+import AccessControl
+import AccessForms
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console("varve acl check")
+  let paths = try PathOperands(invocation)
+  let checker = ListChecker(invocation, console, try Colors(invocation))
+  paths.forEach(console) { path in
+    var walk = ItemWalk(isRecursive: invocation.has(.recursive), order: .directoryFirst, console)
+    walk.links = .named
+    walk.staysOnFileSystem = true
+    walk.progress = invocation.has(.quiet) ? nil : Progress("varve acl check", console)
+    checker.begin(path)
+    walk.go(path) { checker.check($0) }
+  }
+  return checker.finish()
+}
+
+private final class ListChecker {
+  private let console: Console
+  private let colors: Colors
+  private let names: NameBook
+  private let isQuiet: Bool
+  private let isJSON: Bool
+  private var items = 0
+  private var found = 0
+  private var objects = 0
+  /// The lists of the directories on the way down; nil where one could not be read.
+  private var way: [AccessList??] = []
+  /// The list of the directory the root is in; nil if there is none, or it could not be read.
+  private var aboveRoot: AccessList??
+
+  init(_ invocation: Invocation, _ console: Console, _ colors: Colors) {
+    self.console = console
+    self.colors = colors
+    names = NameBook.machine(Accounts())
+    isQuiet = invocation.has(.quiet)
+    isJSON = invocation.has(.json)
+    if isJSON { console.print("{\"items\": [") }
+  }
+
+  /// Begins with another root.
+  func begin(_ path: Word) {
+    way = []
+    do throws(Refusal) {
+      aboveRoot = try directoryAbove(path).map { place throws(Refusal) in
+        try place.descriptor.accessList(names)
+      }
+    } catch {
+      // What is wrong with the path, the walk says; above it nobody asked for anything.
+      aboveRoot = nil
+    }
+  }
+
+  func check(_ item: VisitedItem) {
+    guard item.status.kind != .symbolicLink else { return }
+    items += 1
+    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
+    way.removeLast(max(0, way.count - item.depth))
+    var findings: [Finding] = []
+    var list: AccessList??
+    do throws(Errno) {
+      let text = try item.place.descriptor.attribute(AttributeName("system.varve.acl"))
+      do throws(ParseFailure) {
+        list = .some(
+          try text.flatMap { text throws(ParseFailure) in
+            text.isEmpty ? nil : try AccessListText.readList(bytes: text, names: names)
+          })
+      } catch {
+        findings.append(Finding(.damage, "the list cannot be read: \(error)"))
+      }
+    } catch .inputOutput {
+      findings.append(Finding(.damage, Refusal.reading(.inputOutput, item.place.descriptor).sentence))
+    } catch {
+      console.complain(item.path, Refusal.reading(error, item.place.descriptor).sentence)
+    }
+    if case .some(.some(let list)) = list {
+      findings += ListReview(list, on: kind, mode: item.status.mode, names: names).findings
+    }
+    if let list, let above = item.depth == 0 ? aboveRoot : way.last ?? nil,
+      let stale = stale(list, below: above, kind)
+    {
+      findings.append(stale)
+    }
+    if kind == .directory { way.append(list) }
+    report(findings, item)
+  }
+
+  /// Whether the inherited entries are those that the directory above hands down now.
+  private func stale(_ list: AccessList?, below above: AccessList?, _ kind: ObjectKind) -> Finding? {
+    // Who turned inheritance off for an item meant it.
+    if let list, !list.entries.contains(where: \.isInherited) { return nil }
+    let outcome = try? AccessList.propagated(to: list, from: above, forDirectory: kind == .directory)
+    guard case .store? = outcome else { return nil }
+    return Finding(
+      .stale,
+      "does not inherit what the directory above hands down now; 'varve acl inherit' renews it")
+  }
+
+  private func report(_ findings: [Finding], _ item: VisitedItem) {
+    guard !findings.isEmpty else { return }
+    found += findings.count
+    guard !isQuiet || isJSON else { return }
+    if isJSON {
+      let members = JSON.nameMembers("path", item.path)
+      let values = findings.map { finding in
+        JSON.object(
+          [JSON.Member("kind", .string(finding.kind.rawValue))]
+            + (finding.entry.map { [JSON.Member("entry", .number($0))] } ?? [])
+            + [JSON.Member("text", .string(finding.text))])
+      }
+      console.print(
+        (objects == 0 ? "\n  " : ",\n  ")
+          + JSON.object(members + [JSON.Member("findings", .array(values))]).text)
+      objects += 1
+      return
+    }
+    let path = StandardStream.output.isTerminal ? PathText.forTerminal(item.path) : item.path
+    for finding in findings {
+      let place = finding.entry.map { "entry \($0): " } ?? ""
+      let word = finding.kind == .damage ? colors.failure("damage") : colors.warning(finding.kind.rawValue)
+      console.print(path + Array(": \(word): \(place)\(finding.text)\n".utf8))
+    }
+  }
+
+  func finish() -> Int32 {
+    if isJSON {
+      let end = objects == 0 ? "]" : "\n]"
+      console.print(
+        "\(end), \"checked\": \(items), \"findings\": \(found), \"failed\": \(console.failures)}\n")
+    }
+    let status = console.finish()
+    return found > 0 ? 1 : status
+  }
+}

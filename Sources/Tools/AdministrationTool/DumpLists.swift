@@ -1,0 +1,51 @@
+// `varve acl dump`: every list of a tree, to keep or to carry elsewhere.
+
+import AccessControl
+import AccessForms
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import Verbs
+
+func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console("varve acl dump")
+  let paths = try PathOperands(invocation)
+  let names = NameBook.machine(Accounts())
+  let printed = invocation.has(.withNames) ? names : nil
+  // On a terminal the dump itself shows that something happens.
+  let progress =
+    invocation.has(.quiet) || StandardStream.output.isTerminal ? nil : Progress("varve acl dump", console)
+  Interruption.watch()
+  console.print("\(DumpReader.header)\n")
+  paths.forEach(console) { path in
+    do throws(Errno) {
+      console.print(DumpReader.rootLine(try absolute(path)) + "\n")
+    } catch {
+      console.complain(path, error)
+      return
+    }
+    var walk = ItemWalk(isRecursive: true, order: .directoryFirst, console)
+    walk.links = .named
+    walk.staysOnFileSystem = true
+    walk.progress = progress
+    walk.go(path) { item in
+      guard item.status.kind != .symbolicLink else { return }
+      do throws(Refusal) {
+        let kind = ObjectKind(isDirectory: item.status.kind == .directory)
+        let list = try item.place.descriptor.accessList(names)
+        let record = DumpRecord(
+          isDirectory: kind == .directory, path: item.location.relative,
+          lines: numericLines(list, kind, printed))
+        console.print(record.text)
+      } catch {
+        console.complain(item.path, error.sentence)
+      }
+    }
+  }
+  guard !Interruption.isRequested else {
+    _ = console.finish()
+    Interruption.end()
+  }
+  console.print("\(DumpReader.end)\n")
+  return console.finish()
+}

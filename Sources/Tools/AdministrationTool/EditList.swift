@@ -1,0 +1,185 @@
+// `varve acl edit`: a list in an editor, as often as it takes.
+
+import AccessControl
+import AccessForms
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+func editLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console("varve acl edit")
+  let names = NameBook.machine(Accounts())
+  let changer = try ListChanger(invocation, console, names)
+  let editor = ListEditor(
+    names, console, changer, isNumeric: invocation.has(.numbers), isQuiet: invocation.has(.quiet))
+  for path in invocation.operands {
+    do throws(Refusal) { try editor.edit(path) } catch { console.complain(path, error.sentence) }
+  }
+  return changer.finish()
+}
+
+private struct ListEditor {
+  let names: NameBook
+  let console: Console
+  let changer: ListChanger
+  let isNumeric: Bool
+  let isQuiet: Bool
+
+  init(
+    _ names: NameBook, _ console: Console, _ changer: ListChanger, isNumeric: Bool, isQuiet: Bool
+  ) {
+    self.names = names
+    self.console = console
+    self.changer = changer
+    self.isNumeric = isNumeric
+    self.isQuiet = isQuiet
+  }
+
+  func edit(_ path: Word) throws(Refusal) {
+    let place: SharedDescriptor
+    let status: FileStatus
+    do throws(Errno) {
+      place = SharedDescriptor(try Descriptor.place(path, .followed))
+      status = try place.descriptor.status()
+    } catch {
+      throw Refusal(error)
+    }
+    let before = try place.descriptor.accessList(names)
+    let kind = ObjectKind(isDirectory: status.kind == .directory)
+    let text = Array(sheet(before, path, kind).utf8)
+    let file: [UInt8]
+    let directory = environment("TMPDIR") ?? Array("/tmp".utf8)
+    do throws(Errno) {
+      file = try WritableFile.temporary(in: directory, suffix: ".acl", contents: text)
+    } catch {
+      throw Refusal("no file to edit in \(shown(directory)): \(error)")
+    }
+    guard let edited = try edited(file, former: text) else {
+      forget(file)
+      if !isQuiet { console.note(path, "unchanged") }
+      return
+    }
+    let after = edited.isEmpty ? nil : edited
+    do throws(Refusal) {
+      guard try place.descriptor.accessList(names) == before else {
+        throw Refusal("somebody else changed the list meanwhile")
+      }
+      try store(after, place, status, path)
+      forget(file)
+    } catch {
+      throw Refusal("\(error.sentence); what you wrote is in \(shown(file))")
+    }
+  }
+
+  private func store(
+    _ after: AccessList?, _ place: SharedDescriptor, _ status: FileStatus, _ path: Word
+  ) throws(Refusal) {
+    do throws(Errno) { try changer.undo?.begin(path) } catch { throw Refusal(error) }
+    let rule = ListRule(names) { before, _ in before == after ? .unchanged : .store(after) }
+    let failures = console.failures
+    _ = changer.change(
+      VisitedItem(
+        location: ItemLocation(root: path, above: [], name: []), status: status, place: place, depth: 0),
+      by: rule)
+    if console.failures > failures { throw Refusal("not changed") }
+    if after == nil, !isQuiet { console.note(path, "no entry is left; the access list was removed") }
+  }
+
+  /// Lets the text be edited until it is a list; nil if it was left as it was, or given up.
+  private func edited(_ file: [UInt8], former: [UInt8]) throws(Refusal) -> AccessList? {
+    while true {
+      do throws(Refusal) { try run(file) } catch {
+        guard (try? Descriptor.reading(file).readToEnd(limit: 1 << 20)) == former else {
+          throw Refusal("\(error.sentence); what you wrote is in \(shown(file))")
+        }
+        forget(file)
+        throw error
+      }
+      let text: [UInt8]
+      do throws(Errno) { text = try Descriptor.reading(file).readToEnd(limit: 1 << 20) } catch {
+        throw Refusal("\(shown(file)): \(error)")
+      }
+      guard text != former else { return nil }
+      do throws(FormatFailure) {
+        return try ListFormat.macos.list(text, names: names)
+      } catch {
+        console.explain("\(error)")
+        if let line = error.line { console.explain("  " + self.line(line, of: text)) }
+        guard try wantsToGoOn() else {
+          throw Refusal("not changed; what you wrote is in \(shown(file))")
+        }
+      }
+    }
+  }
+
+  private func line(_ number: Int, of text: [UInt8]) -> String {
+    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return lines.indices.contains(number - 1) ? PathText.escaped(Array(lines[number - 1])) : ""
+  }
+
+  /// Asks on a terminal; without one, nobody could answer.
+  private func wantsToGoOn() throws(Refusal) -> Bool {
+    guard StandardStream.input.isTerminal else { return false }
+    try? StandardStream.error.write(Array("Edit again? [Y/n] ".utf8))
+    do throws(Errno) {
+      let answer = try StandardStream.input.readLine(limit: 80)
+      guard let first = answer.first else { return false }
+      return ![UInt8(ascii: "n"), UInt8(ascii: "N"), UInt8(ascii: "q")].contains(first)
+    } catch {
+      throw Refusal(error)
+    }
+  }
+
+  /// Runs the editor through a shell, because people keep options in these variables: `code --wait`.
+  private func run(_ file: [UInt8]) throws(Refusal) {
+    let chosen = [environment("VISUAL"), environment("EDITOR")].compactMap { $0 }.first { !$0.isEmpty }
+    let fallback = ["/usr/bin/sensible-editor", "/usr/bin/nano", "/usr/bin/vi"].map { Array($0.utf8) }
+    guard let editor = chosen ?? fallback.first(where: { isExecutable($0) }) else {
+      throw Refusal("there is no editor; set VISUAL or EDITOR")
+    }
+    let words = ["sh", "-c", String(decoding: editor, as: UTF8.self) + " \"$@\"", "sh"].map { Array($0.utf8) }
+    do throws(Errno) {
+      let child = try ChildProcess(
+        Array("/bin/sh".utf8), words: words + [file],
+        ChildProcess.Streams(input: 0, output: 1, error: 2))
+      let status = try Interruption.leave { () throws(Errno) in try child.wait() }
+      guard status == 0 else { throw .canceled }
+    } catch .canceled {
+      throw Refusal("the editor '\(PathText.escaped(editor))' failed; not changed")
+    } catch {
+      throw Refusal("the editor '\(PathText.escaped(editor))': \(error)")
+    }
+  }
+
+  private func forget(_ file: [UInt8]) {
+    // A file that stays in the directory for temporary files is no failure of the edit.
+    try? removeFile(file)
+  }
+
+  private func sheet(_ list: AccessList?, _ path: Word, _ kind: ObjectKind) -> String {
+    var text =
+      "# The access list of \(PathText.escaped(path)), a \(kind == .directory ? "directory" : "file").\n"
+    text += "# One entry a line; the first that applies decides. Lines with # are comments.\n\n"
+    for line in list.map({ ListFormat.macos.lines($0, for: kind, names: names, numeric: isNumeric) }) ?? [] {
+      text += line + "\n"
+    }
+    let rights =
+      kind == .directory
+      ? "list add_file search add_subdirectory delete_child" : "read write execute append"
+    text += """
+
+      #   [user:|group:]NAME [inherited] allow|deny WORD,WORD,...
+      # NAME: a user, a group, a number, everyone, owner@, group@ or nobody@
+      # Rights: \(rights) delete
+      #   readattr writeattr readextattr writeextattr readsecurity writesecurity chown
+      #   in short: full, modify, readonly
+
+      """
+    if kind == .directory {
+      text += "# For what is made here: file_inherit directory_inherit limit_inherit only_inherit\n"
+    }
+    return text + "# Without any entry the access list is removed.\n"
+  }
+}

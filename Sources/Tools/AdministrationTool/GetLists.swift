@@ -1,0 +1,94 @@
+// `varve acl get`: lists as text, for people, for other tools and for `varve acl set`.
+
+import AccessControl
+import AccessForms
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+func getLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console("varve acl get")
+  let paths = try PathOperands(invocation)
+  var format = try listFormat(invocation)
+  if invocation.has(.json) { format = .json }
+  let printer = ListPrinter(invocation, format, console, colors: try Colors(invocation))
+  paths.forEach(console) { path in
+    var walk = ItemWalk(isRecursive: invocation.has(.recursive), order: .directoryFirst, console)
+    walk.links = .named
+    walk.staysOnFileSystem = true
+    walk.go(path) { printer.show($0) }
+  }
+  printer.end()
+  return console.finish()
+}
+
+/// Prints one list after the other.
+private final class ListPrinter {
+  private let format: ListFormat
+  private let console: Console
+  private let colors: Colors
+  private let names: NameBook
+  private let isNumeric: Bool
+  /// Items without a list are passed over in a tree.
+  private let showsEverything: Bool
+  private var isFirst = true
+  private let isForTerminal = StandardStream.output.isTerminal
+
+  init(_ invocation: Invocation, _ format: ListFormat, _ console: Console, colors: Colors) {
+    self.format = format
+    self.console = console
+    self.colors = colors
+    names = NameBook.machine(Accounts())
+    isNumeric = invocation.has(.numbers)
+    showsEverything = invocation.has(.everyItem) || !invocation.has(.recursive)
+    if format == .json { console.print("[") }
+  }
+
+  func show(_ item: VisitedItem) {
+    do throws(Refusal) {
+      guard item.status.kind != .symbolicLink else { return }
+      let list = try item.place.descriptor.accessList(names)
+      guard list != nil || showsEverything || item.depth == 0 else { return }
+      let kind = ObjectKind(isDirectory: item.status.kind == .directory)
+      if format == .json { showJSON(list, item, kind) } else { showText(list, item, kind) }
+      isFirst = false
+    } catch {
+      console.complain(item.path, error.sentence)
+    }
+  }
+
+  private func showText(_ list: AccessList?, _ item: VisitedItem, _ kind: ObjectKind) {
+    // Always on one line, or a name could pretend to be an entry.
+    let name = PathText.escaped(item.path)
+    console.print((isFirst ? "" : "\n") + colors.dimmed("# \(name)") + "\n")
+    guard let list else {
+      console.print(colors.dimmed("# no access list") + "\n")
+      return
+    }
+    let lines = format.lines(list, for: kind, names: names, numeric: isNumeric)
+    // A line of list flags may stand in front.
+    let extra = lines.count - list.entries.count
+    for (number, line) in lines.enumerated() {
+      let entry = number >= extra ? list.entries[number - extra] : nil
+      let text =
+        isForTerminal ? String(decoding: PathText.forTerminal(Array(line.utf8)), as: UTF8.self) : line
+      console.print(colors.entry(text, entry) + "\n")
+    }
+  }
+
+  private func showJSON(_ list: AccessList?, _ item: VisitedItem, _ kind: ObjectKind) {
+    var members = JSON.nameMembers("path", item.path)
+    members.append(JSON.Member("kind", .string("\(item.status.kind)")))
+    if let flags = list?.flags, !flags.isEmpty {
+      members.append(JSON.Member("noInherit", .bool(flags.contains(.noInherit))))
+    }
+    members.append(JSON.Member("acl", ListFormat.json(list, for: kind, names: names)))
+    console.print((isFirst ? "\n  " : ",\n  ") + JSON.object(members).text)
+  }
+
+  func end() {
+    if format == .json { console.print(isFirst ? "]\n" : "\n]\n") }
+  }
+}

@@ -1,0 +1,96 @@
+// A walk that changes lists: directories one after the other, files beside it on several threads.
+
+import AccessControl
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+
+/// Goes through trees and changes lists by rules.
+///
+/// A directory is changed before anything in it. Its files go to threads in small groups: asking a volume is mostly
+/// waiting, and two or more questions at once are answered in the time of one. What is printed must come in
+/// order, so then there are no threads.
+final class ListRun {
+  /// A group of files for one thread.
+  typealias Group = [(item: LeafItem, rule: ListRule)]
+
+  private static let groupSize = 32
+  /// Directories kept open by files that wait, at most.
+  private static let mostDirectories = 8
+
+  private let changer: ListChanger
+  private let console: Console
+  private let progress: Progress?
+  private var queue: WorkQueue<Group>?
+  private var group: Group = []
+  private var directoriesInGroup = 0
+
+  init(_ changer: ListChanger, _ console: Console, verb: String, isQuiet: Bool) {
+    self.changer = changer
+    self.console = console
+    progress = isQuiet ? nil : Progress("varve \(verb)", console)
+    Interruption.watch()
+  }
+
+  /// Changes what `path` names and, if asked for, everything below, by one rule.
+  func go(_ path: Word, isRecursive: Bool, by rule: ListRule) {
+    go(path, isRecursive: isRecursive) { item in
+      // What is below has rules of its own: a list that is left alone stops nothing here.
+      _ = self.changer.change(item, by: rule)
+      return .into
+    } ruleForFiles: { _ in
+      rule
+    }
+  }
+
+  /// The walk itself, for callers that carry rules from level to level.
+  func go(
+    _ path: Word, isRecursive: Bool, _ visit: (VisitedItem) -> ItemWalk.Descent,
+    ruleForFiles: @escaping (LeafItem) -> ListRule?
+  ) {
+    do throws(Errno) {
+      try changer.undo?.begin(path)
+    } catch {
+      console.complain(path, error)
+      return
+    }
+    var walk = ItemWalk(isRecursive: isRecursive, order: .directoryFirst, console)
+    walk.links = .named
+    walk.staysOnFileSystem = true
+    walk.progress = progress
+    walk.go(path, leaf: isRecursive ? { self.add($0, ruleForFiles($0)) } : nil, visit)
+    finish()
+  }
+
+  private func add(_ item: LeafItem, _ rule: ListRule?) {
+    guard let rule else { return }
+    guard !changer.tells else {
+      changer.change([(item, rule)])
+      return
+    }
+    if group.last.map({ $0.item.directory !== item.directory }) ?? true { directoriesInGroup += 1 }
+    group.append((item, rule))
+    if group.count >= ListRun.groupSize || directoriesInGroup >= ListRun.mostDirectories { send() }
+  }
+
+  private func send() {
+    let full = group
+    group = []
+    directoriesInGroup = 0
+    if queue == nil {
+      let changer = changer
+      // Not fatal: without threads the work is done here.
+      queue = try? WorkQueue(threads: 2 * processorCount, capacity: 2 * processorCount) { group in
+        if !Interruption.isRequested { changer.change(group) }
+      }
+    }
+    if let queue { queue.add(full) } else { changer.change(full) }
+  }
+
+  /// Waits until everything under way is done.
+  private func finish() {
+    if !group.isEmpty { send() }
+    queue?.finish()
+    queue = nil
+  }
+}

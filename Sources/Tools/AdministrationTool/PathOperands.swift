@@ -1,0 +1,41 @@
+// The paths a verb is for: operands, and with -0 standard input.
+
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import Verbs
+
+/// Goes through the paths of a command line.
+struct PathOperands {
+  private let named: ArraySlice<Word>
+  private let readsInput: Bool
+
+  /// Takes the operands from the given one on; without any, and without -0, a path is missing.
+  init(_ invocation: Invocation, from first: Int = 0) throws(UsageError) {
+    named = invocation.operands.dropFirst(first)
+    readsInput = invocation.has(.fromInput)
+    if named.isEmpty, !readsInput { throw UsageError("PATH is missing", verb: invocation.verb) }
+  }
+
+  func forEach(_ console: Console, _ body: (Word) -> Void) {
+    for path in named where !Interruption.isRequested { body(path) }
+    guard readsInput else { return }
+    var rest: [UInt8] = []
+    // A page at a time: somebody may send millions.
+    while !Interruption.isRequested {
+      do throws(Errno) {
+        let page = try StandardStream.input.read()
+        let isLast = page.isEmpty
+        rest += page
+        var words = rest.split(separator: 0, omittingEmptySubsequences: false)
+        // What has no end yet waits for the next page.
+        rest = isLast ? [] : words.popLast().map { Array($0) } ?? []
+        for word in words where !word.isEmpty && !Interruption.isRequested { body(Array(word)) }
+        if isLast { return }
+      } catch {
+        console.complain("standard input: \(error)")
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,215 @@
+// The state of one walk: a stack of directories, of which the deepest are open.
+
+import LinuxFiles
+import LinuxPrograms
+
+/// A walk under way.
+final class RunningWalk {
+  /// A directory whose contents are being visited.
+  private final class Level {
+    /// How many bytes of `above` lead here.
+    let pathCount: Int
+    let status: FileStatus
+    /// Whether a link led here, so that `..` does not lead back.
+    let isBehindLink: Bool
+    /// Nil while it is closed to save descriptors.
+    var listing: SharedDescriptor?
+    /// Names not visited yet, the last first.
+    var page: [Name] = []
+    /// Where the listing goes on after the last name visited.
+    var offset: Int64 = 0
+
+    init(_ pathCount: Int, _ status: FileStatus, isBehindLink: Bool, _ listing: SharedDescriptor) {
+      self.pathCount = pathCount
+      self.status = status
+      self.isBehindLink = isBehindLink
+      self.listing = listing
+    }
+  }
+
+  private struct Name {
+    let bytes: [UInt8]
+    let kind: FileKind?
+    let nextOffset: Int64
+  }
+
+  /// Far below the usual limit of 1,024, and deeper than nearly every tree.
+  private static let mostOpenLevels = 64
+
+  private let walk: ItemWalk
+  private let root: [UInt8]
+  private let device: UInt64
+  private var levels: [Level] = []
+  /// The deepest level's path below the root.
+  private var above: [UInt8] = []
+  private var buffer = EntryBuffer()
+
+  init(_ walk: ItemWalk, root: [UInt8], device: UInt64) {
+    self.walk = walk
+    self.root = root
+    self.device = device
+  }
+
+  var isDescending: Bool { !levels.isEmpty }
+
+  /// Visits an item, and opens it if it is a directory to go into.
+  func enter(
+    _ place: consuming Descriptor, _ location: ItemLocation, isFollowed: Bool,
+    _ visit: (VisitedItem) -> ItemWalk.Descent
+  ) {
+    let shared = SharedDescriptor(place)
+    do throws(Errno) {
+      let status = try shared.descriptor.knownStatus()
+      if status.kind == .symbolicLink, walk.isRecursive, !walk.actsOnLinks { return }
+      if walk.staysOnFileSystem, status.device != device { return }
+      let item = VisitedItem(location: location, status: status, place: shared, depth: levels.count)
+      walk.progress?.count()
+      let isEntered = walk.isRecursive && status.kind == .directory
+      // Without links nothing leads back up.
+      if isEntered, walk.links == .all, levels.contains(where: { $0.status.isSame(as: status) }) {
+        walk.console.complain(location.path, "this link leads back up; not followed again")
+        return
+      }
+      if !isEntered || walk.order == .directoryFirst {
+        guard visit(item) == .into else { return }
+      }
+      if isEntered { descend(item, isFollowed: isFollowed, visit) }
+    } catch {
+      walk.console.complain(location.path, error)
+    }
+  }
+
+  private func descend(_ item: VisitedItem, isFollowed: Bool, _ visit: (VisitedItem) -> ItemWalk.Descent) {
+    do throws(Errno) {
+      let listing = SharedDescriptor(try item.place.descriptor.listing())
+      if !item.location.name.isEmpty {
+        if !above.isEmpty { above.append(slash) }
+        above += item.location.name
+      }
+      levels.append(Level(above.count, item.status, isBehindLink: isFollowed, listing))
+      closeOneLevel()
+    } catch {
+      walk.console.complain(item.path, error)
+      if walk.order == .contentsFirst { _ = visit(item) }
+    }
+  }
+
+  /// Takes the next name of the deepest level, or leaves that level.
+  func step(_ leaf: ((LeafItem) -> Void)?, _ visit: (VisitedItem) -> ItemWalk.Descent) {
+    guard let level = levels.last else { return }
+    guard let listing = level.listing else {
+      // It could not be found again, and that was said.
+      drop()
+      if let above = levels.last, above.listing == nil { reopen(above, from: nil) }
+      return
+    }
+    do throws(Errno) {
+      if level.page.isEmpty { try fill(level, listing) }
+      guard let name = level.page.popLast() else {
+        leave(level, listing, visit)
+        return
+      }
+      level.offset = name.nextOffset
+      let location = ItemLocation(root: root, above: above, name: name.bytes)
+      if let leaf, let kind = name.kind, kind != .directory {
+        guard kind != .symbolicLink else { return }
+        walk.progress?.count()
+        leaf(LeafItem(location: location, directory: listing, depth: levels.count))
+        return
+      }
+      do throws(Errno) {
+        let isFollowed = walk.links == .all
+        let place = try place(name.bytes, in: listing, isFollowed: isFollowed)
+        enter(place, location, isFollowed: isFollowed, visit)
+      } catch .noSuchFile {
+        // Somebody removed it in the meantime.
+      } catch {
+        walk.console.complain(location.path, error)
+      }
+    } catch {
+      walk.console.complain(path(of: level), error)
+      leave(level, listing, visit)
+    }
+  }
+
+  /// With `-L`, a link that leads nowhere is held instead.
+  private func place(
+    _ name: [UInt8], in listing: SharedDescriptor, isFollowed: Bool
+  ) throws(Errno) -> Descriptor {
+    guard isFollowed else { return try listing.descriptor.place(of: name, .held) }
+    do throws(Errno) {
+      return try listing.descriptor.place(of: name, .followed)
+    } catch .noSuchFile {
+      return try listing.descriptor.place(of: name, .held)
+    }
+  }
+
+  private func fill(_ level: Level, _ listing: SharedDescriptor) throws(Errno) {
+    // A page may hold nothing but "." and "..".
+    while level.page.isEmpty, try listing.descriptor.readEntries(into: &buffer) > 0 {
+      while let entry = try buffer.next() {
+        guard entry.role == .child || entry.role == .unusable else { continue }
+        var name: [UInt8] = []
+        name.reserveCapacity(entry.nameCount)
+        try buffer.withNameBytes(of: entry) { span in
+          for index in span.indices { name.append(span[index]) }
+        }
+        level.page.append(Name(bytes: name, kind: entry.kind, nextOffset: entry.nextOffset))
+      }
+    }
+    level.page.reverse()
+  }
+
+  private func leave(
+    _ level: Level, _ listing: SharedDescriptor, _ visit: (VisitedItem) -> ItemWalk.Descent
+  ) {
+    let location = location(of: level)
+    drop()
+    if let above = levels.last, above.listing == nil { reopen(above, from: listing) }
+    if walk.order == .contentsFirst {
+      _ = visit(
+        VisitedItem(location: location, status: level.status, place: listing, depth: levels.count))
+    }
+  }
+
+  private func drop() {
+    levels.removeLast()
+    above.removeLast(above.count - (levels.last?.pathCount ?? 0))
+  }
+
+  private func location(of level: Level) -> ItemLocation {
+    let end = level.pathCount
+    let index = levels.firstIndex { $0 === level } ?? 0
+    let start = index > 0 ? levels[index - 1].pathCount : 0
+    let name = above[start..<end].drop { $0 == slash }
+    return ItemLocation(root: root, above: Array(above[..<start]), name: Array(name))
+  }
+
+  private func path(of level: Level) -> [UInt8] { location(of: level).path }
+
+  private func closeOneLevel() {
+    let candidate = levels.count - 1 - RunningWalk.mostOpenLevels
+    // Behind a link there is no way back up: the directory that held the link stays open.
+    guard candidate >= 0, !levels[candidate + 1].isBehindLink else { return }
+    levels[candidate].listing = nil
+    levels[candidate].page = []
+  }
+
+  /// Finds a closed level again: above the one that was left.
+  private func reopen(_ level: Level, from below: SharedDescriptor?) {
+    do throws(Errno) {
+      guard let below else { throw .stale }
+      let place = try below.descriptor.parent()
+      guard try place.knownStatus().isSame(as: level.status) else { throw .stale }
+      let listing = try place.listing()
+      try listing.seekDirectory(to: level.offset)
+      level.listing = SharedDescriptor(listing)
+    } catch .stale {
+      walk.console.complain(path(of: level), "moved in the meantime; the rest of it is left out")
+    } catch {
+      walk.console.complain(path(of: level), error)
+    }
+  }
+}
+
+private let slash = UInt8(ascii: "/")

@@ -1,0 +1,108 @@
+// `--undo FILE`: the lists as they were, written before each change.
+
+import AccessForms
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+/// The way back.
+///
+/// A record is handed to the system before the change it is about: whatever ends the program, the file knows
+/// of every item that was changed. Each call is one write to the end of the file, so threads do not mix.
+final class UndoFile: Sendable {
+  private let file: WritableFile
+  private let path: [UInt8]
+  private let console: Console
+
+  /// Opens the file the options ask for; nil if they ask for none.
+  init?(_ invocation: Invocation, _ console: Console) throws(UsageError) {
+    guard let path = invocation.values(.undo).last else {
+      if invocation.has(.resume) { throw UsageError("--resume goes with --undo FILE", verb: invocation.verb) }
+      return nil
+    }
+    guard !invocation.has(.dryRun) else { return nil }
+    self.path = path
+    self.console = console
+    let resumes = invocation.has(.resume)
+    do throws(Errno) {
+      let sound = resumes ? try UndoFile.soundLength(path) : 0
+      file = try WritableFile(appendingTo: path, mayExist: resumes)
+      // A crash may have left half a record; what it is about was not changed.
+      try file.cut(to: sound)
+      var text = sound > 0 ? "" : "\(DumpReader.header)\n"
+      text +=
+        "# The lists as they were before 'varve \(invocation.verb)'; 'varve acl restore FILE' goes back.\n"
+      try file.write(Array(text.utf8))
+    } catch .exists {
+      throw UsageError(
+        "\(shown(path)) exists: name another file, or add --resume to go on with an interrupted run",
+        verb: invocation.verb, .value)
+    } catch .badMessage {
+      throw UsageError("\(shown(path)) is no undo file, or a damaged one", verb: invocation.verb, .value)
+    } catch {
+      throw UsageError("\(shown(path)): \(error)", verb: invocation.verb, .value)
+    }
+  }
+
+  /// How much of a file is whole lines and whole records; 0 if there is nothing, EBADMSG if it is no dump.
+  private static func soundLength(_ path: [UInt8]) throws(Errno) -> Int {
+    let input: SharedDescriptor
+    do throws(Errno) { input = SharedDescriptor(try Descriptor.reading(path)) } catch .noSuchFile { return 0 }
+    var reader = DumpReader()
+    var (length, sound) = (0, 0)
+    var line: [UInt8] = []
+    while true {
+      let page = try input.descriptor.readToEnd(limit: 65_536)
+      if page.isEmpty { break }
+      for byte in page {
+        guard byte == UInt8(ascii: "\n") else {
+          line.append(byte)
+          continue
+        }
+        do throws(DumpFailure) { _ = try reader.read(line) } catch { throw .badMessage }
+        length += line.count + 1
+        line = []
+        if !reader.isInRecord { sound = length }
+      }
+    }
+    guard sound > 0 || (length == 0 && line.isEmpty) else { throw .badMessage }
+    return sound
+  }
+
+  /// Says where the records that follow belong.
+  func begin(_ root: [UInt8]) throws(Errno) {
+    write(DumpReader.rootLine(try absolute(root)) + "\n")
+  }
+
+  /// Keeps records; if that fails, the program ends before it changes what they are about.
+  func keep(_ records: String) {
+    write(records)
+  }
+
+  func end() {
+    write("\(DumpReader.end)\n")
+    do throws(Errno) { try file.synchronize() } catch { stop(error) }
+  }
+
+  private func write(_ text: String) {
+    do throws(Errno) { try file.write(Array(text.utf8)) } catch { stop(error) }
+  }
+
+  private func stop(_ error: Errno) {
+    console.complain(path, "the undo file cannot be written: \(error); nothing more is changed")
+    ThisProgram.exit(console.finish())
+  }
+}
+
+/// A path from the root, for a file that is read elsewhere.
+func absolute(_ path: [UInt8]) throws(Errno) -> [UInt8] {
+  do throws(Errno) { return try realPath(path) } catch .nameTooLong {
+    guard path.first != UInt8(ascii: "/") else { return path }
+    return joined(try realPath(Array(".".utf8)), path)
+  }
+}
+
+/// A word for a message.
+func shown(_ word: Word) -> String { "'\(PathText.escaped(word))'" }

@@ -1,0 +1,182 @@
+// The verbs of `varve acl`: administrator operations on access lists.
+
+package import Arguments
+
+private let change: [Option] = [
+  .recursive, .dryRun, .listChanged, .quiet, .fromInput, .undo, .resume, .json,
+]
+
+private let paths = Operand("PATH", .any, .path, "files and directories on a Varve volume")
+
+extension VerbGroup {
+  package static let acl = VerbGroup(
+    "acl", "administer access lists",
+    discussion: [
+      "A list belongs to one file or directory. Its entries are explicit, or inherited from the directory "
+        + "above. Every verb works for whoever has the rights it needs, not for root alone. A link that "
+        + "is named is followed; links below are passed over.",
+      "With --dry-run a verb says what it would do. With --undo FILE it keeps the lists as they were, before "
+        + "it changes them, and 'varve acl restore FILE' brings them back.",
+    ],
+    examples: [
+      Example("varve acl get /srv/team", "Who may do what."),
+      Example("varve acl propagate --dry-run /srv/team", "What would change if the list were handed down."),
+      Example("varve acl check -R /srv/team", "Entries that do not do what they seem to do."),
+    ])
+}
+
+extension Verb {
+  package static let aclGet = Verb(
+    "acl get", "print access lists",
+    options: [.recursive, .everyItem, .format, .numbers, .fromInput, .json, .color],
+    operands: [paths],
+    discussion: [
+      "Each list stands under a comment with its path, so that the output can be given to 'varve acl set'. "
+        + "nfs4 is the notation of nfs4_getfacl(1), zfs that of ls(1) on Solaris and FreeBSD; both show the "
+        + "entries of the list, not what the mode adds to them."
+    ],
+    examples: [
+      Example("varve acl get report.txt", "The list of one file."),
+      Example("varve acl get -R --format nfs4 shared", "All lists in a tree, as NFSv4 tools print them."),
+    ])
+
+  package static let aclSet = Verb(
+    "acl set", "replace access lists",
+    options: [.entry, .listFile, .format] + change,
+    operands: [paths],
+    discussion: [
+      "The entries given take the place of the whole list, in the order given. To add or remove single "
+        + "entries use 'varve chmod +a' and its kin."
+    ],
+    examples: [
+      Example(
+        "varve acl set -e \"group:staff allow modify\" -e \"everyone allow read\" plan.txt",
+        "A list of two entries."),
+      Example("varve acl set -F list.txt -R drafts", "The same list for a whole tree."),
+    ])
+
+  package static let aclEdit = Verb(
+    "acl edit", "edit an access list in an editor",
+    options: [.numbers, .listChanged, .quiet, .undo, .resume],
+    operands: [Operand("PATH", .oneOrMore, .path, "a file or directory on a Varve volume")],
+    discussion: [
+      "The editor is $VISUAL, else $EDITOR, else sensible-editor. A mistake is shown with its line, and the "
+        + "text can be edited again. Nothing is changed if the list was changed by somebody else meanwhile."
+    ],
+    examples: [Example("varve acl edit shared", "Change entries as text.")])
+
+  package static let aclPropagate = Verb(
+    "acl propagate", "hand a directory's list down to everything below it",
+    options: change.filter { $0 != .recursive },
+    operands: [paths],
+    discussion: [
+      "Explicit entries stay as they are, in front; inherited entries are replaced by what the directory "
+        + "above hands down now. Items whose list is marked no_inherit are left alone with everything below. "
+        + "Locked items are reported, and the rest is done.",
+      "Running it again changes nothing. So a run that was interrupted is gone on with by running it again; "
+        + "if it writes an undo file, with --resume.",
+    ],
+    examples: [
+      Example("varve acl propagate --dry-run /srv/team", "The plan."),
+      Example("varve acl propagate --undo before.acl /srv/team", "Do it, and keep the way back."),
+      Example("varve acl restore before.acl", "Go back."),
+    ])
+
+  package static let aclInherit = Verb(
+    "acl inherit", "renew what an item inherits from the directory above it",
+    options: change,
+    operands: [paths],
+    discussion: [
+      "What 'varve acl propagate' does to each item, for this item alone; with -R, then for everything below. "
+        + "Of use after a move, which takes the list along."
+    ],
+    examples: [Example("varve acl inherit moved.txt", "As if it had been made where it is now.")])
+
+  package static let aclExplicit = Verb(
+    "acl explicit", "turn inherited entries into entries of the item's own",
+    options: change,
+    operands: [paths],
+    examples: [
+      Example("varve acl explicit project", "Later changes of the directory above do not reach it any more.")
+    ])
+
+  package static let aclStrip = Verb(
+    "acl strip", "remove access lists",
+    options: [.onlyInherited] + change,
+    operands: [paths],
+    examples: [
+      Example("varve acl strip -R drafts", "Only the modes count from now on."),
+      Example("varve acl strip --inherited report.txt", "Keep the entries of its own."),
+    ])
+
+  package static let aclCopy = Verb(
+    "acl copy", "copy an access list to other items",
+    options: [.whole] + change,
+    operands: [
+      Operand("SOURCE", .one, .path, "the item whose list is copied"),
+      Operand("PATH", .any, .path, "the items that get it"),
+    ],
+    discussion: [
+      "The explicit entries are copied; what the target inherits stays, behind them, as with 'cp -p' on macOS. "
+        + "A file gets no inheritance words, and no entry that is for what is made in a directory only."
+    ],
+    examples: [Example("varve acl copy model shared other", "Both get the entries of model.")])
+
+  package static let aclSort = Verb(
+    "acl sort", "put access lists into canonical order",
+    options: change,
+    operands: [paths],
+    discussion: [
+      "What denies comes before what allows, explicit before inherited entries; otherwise the order stays. "
+        + "This can change what a list means."
+    ],
+    examples: [Example("varve acl sort --dry-run -v report.txt", "See the new order first.")])
+
+  package static let aclCheck = Verb(
+    "acl check", "find entries that do not do what they seem to do",
+    options: [.recursive, .fromInput, .quiet, .json, .color],
+    operands: [paths],
+    discussion: [
+      "Reports lists out of order, entries that are redundant or can never count, numbers without an account, "
+        + "inheritance that leads nowhere, inherited entries that the directory above does not hand down, modes "
+        + "that undo a list, and damage. The status is 1 if there is anything to report."
+    ],
+    examples: [Example("varve acl check -R /srv/team", "Look a tree over.")])
+
+  package static let aclDump = Verb(
+    "acl dump", "write the access lists of trees to standard output",
+    options: [.withNames, .fromInput, .quiet],
+    operands: [paths],
+    discussion: [
+      "Writes a record for every item, in the format of undo files: see varve(1). File names may hold any "
+        + "bytes."
+    ],
+    examples: [Example("varve acl dump /srv/team", "Redirect it to a file, and keep that.")])
+
+  package static let aclRestore = Verb(
+    "acl restore", "bring access lists back from a dump or an undo file",
+    options: [.root, .dryRun, .listChanged, .quiet, .undo, .resume, .json],
+    operands: [Operand("FILE", .one, .path, "what 'varve acl dump' or --undo wrote; - is standard input")],
+    discussion: [
+      "Items that are gone are reported, items that are new are left alone. A link or a file that took the "
+        + "place of a directory is never followed."
+    ],
+    examples: [
+      Example("varve acl restore before.acl", "Where the lists came from."),
+      Example("varve acl restore --root /srv/copy team.acl", "Onto a copy of the tree."),
+    ])
+
+  /// All verbs of the group.
+  package static let accessLists: [Verb] = [
+    .aclGet, .aclSet, .aclEdit, .aclPropagate, .aclInherit, .aclExplicit, .aclStrip, .aclCopy, .aclSort,
+    .aclCheck, .aclDump, .aclRestore,
+  ]
+
+  package static let completion = Verb(
+    "completion", "print the script that completes command lines in a shell",
+    operands: [Operand("SHELL", .one, .words(["bash", "zsh", "fish"]), "bash, zsh or fish")],
+    examples: [
+      Example("varve completion bash", "To be read by 'source' in ~/.bashrc."),
+      Example("varve completion fish", "To be kept as ~/.config/fish/completions/varve.fish."),
+    ])
+}

@@ -1,0 +1,46 @@
+import Glibc
+import MountSupport
+import Testing
+
+/// Runs the built `varve` on real mounts, and compares what it says with what was reviewed.
+@Suite(.serialized, .enabled(if: Machine.canMount, "needs root and /dev/fuse")) struct CommandTests {}
+
+/// A mounted volume with a shell in it, where `varve` is the built one.
+struct Desk {
+  let volume: MountedVolume
+
+  init(_ options: String = "", _ script: String = "") throws {
+    volume = try MountedVolume(options)
+    if !script.isEmpty { try run(script, succeeds: true) }
+  }
+
+  /// Runs a script in the mount; what fails does not end it, and statuses are printed by the script itself.
+  @discardableResult
+  func run(
+    _ script: String, succeeds: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> String {
+    let prelude = "varve() { '\(Program.built("varve"))' \"$@\"; }\nexport -f varve\numask 022\n"
+    let result = try Program.run(
+      "/bin/bash", ["-c", prelude + (succeeds ? "set -e\n" : "") + script], in: volume.path,
+      environment: [
+        "LC_ALL": "C", "TMPDIR": volume.base, "BASE": volume.base, "TZ": "UTC", "VISUAL": "", "EDITOR": "",
+        "NO_COLOR": "",
+      ])
+    if succeeds, result.exit != 0 {
+      Issue.record("exit \(result.exit):\n\(result.output)", sourceLocation: sourceLocation)
+    }
+    return result.output
+  }
+
+  /// Compares what a script prints, both streams in the order they came.
+  func expect(
+    _ script: String, prints expected: String, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let output = try run(script).replacing(volume.base, with: "BASE")
+    #expect(output == expected, sourceLocation: sourceLocation)
+  }
+
+  func end() throws {
+    try volume.unmount()
+  }
+}

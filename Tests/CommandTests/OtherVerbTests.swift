@@ -1,0 +1,115 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("chmod, chflags, ls and completion") struct OtherVerbTests {
+    @Test("Mistakes are met with what to do") func mistakes() throws {
+      let desk = try Desk("", "mkdir d; touch d/f")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve chflags uchg -R d; echo $?
+        varve chmod 644 -R d 2>&1 | grep -c 'options stand in front'
+        varve chflags 0 d
+        varve chmod =a# 3 "user:7001 allow read" d/f; echo $?
+        varve chmod +a "user:4294967295 allow read" d/f; echo $?
+        varve ls -le d/f | tail -1
+        varve chflags uchg d/f; varve chmod +a "user:1 allow read" d/f; varve chmod 600 d/f
+        varve chflags nouchg d/f
+        varve chmod -C d/f d; echo $?
+        """,
+        prints: """
+          varve chflags: -R: No such file or directory (ENOENT); options stand in front of everything else, and a file of this name is './' and the name
+          1
+          1
+          varve chmod: d/f: there was no access list; the entry became entry 0
+          0
+          varve chmod: 4294967295 is the number for 'no id'; nobody can have it
+          1
+           0: user:7001 allow read
+          varve chmod: d/f: is locked by uchg; clear it first: varve chflags nouchg d/f (EPERM)
+          varve chmod: d/f: is locked by uchg; clear it first: varve chflags nouchg d/f (EPERM)
+          0
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Names cannot steer a terminal, nor pretend to be entries") func names() throws {
+      let desk = try Desk("", "touch \"$(printf 'a\\033[31m\\233b\\302\\233c\\nuser:0 allow full')\"")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve acl get a*
+        script -qec "varve ls; varve chmod 600 a*; varve acl set -ne 'user:7001 allow read' a*; varve chmod 9 a*" /dev/null |
+          LC_ALL=C grep -c "$(printf '[\\033\\233]')"
+        """,
+        prints: """
+          # a\\033[31m\\233b\\302\\233c\\012user:0 allow full
+          # no access list
+          0
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Paths come from standard input, each ended by a NUL") func paths() throws {
+      let desk = try Desk("", "mkdir d; touch d/a \"d/$(printf 'b\\nc')\" d/e")
+      defer { desk.volume.remove() }
+      try desk.run(
+        """
+        find d -type f -print0 | varve acl set -0 -e "user:7001 allow read"
+        test $(varve acl get -R d | grep -c 'user:7001 allow read') = 3
+        find d -type f -print0 | varve acl strip -0 -v | grep -c 'entries$' | grep -qx 3
+        test $(varve acl get -R d | grep -c allow) = 0
+        """, succeeds: true)
+      try desk.end()
+    }
+
+    @Test("bash completes verbs, options, values and files") func completion() throws {
+      let desk = try Desk("", "touch report.txt; mkdir reports")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        source <(varve completion bash)
+        complete() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _varve; echo "${COMPREPLY[*]}"; }
+        complete varve ac
+        complete varve acl re
+        complete varve acl propagate --u
+        complete varve acl get --format z
+        complete varve acl get --format = n
+        complete varve acl get rep
+        complete varve acl set -F rep
+        complete varve completion z
+        complete varve chflags u
+        complete varve chflags -R uc
+        complete varve chflags uchg rep
+        complete varve help c
+        varve completion tcsh; echo $?
+        """,
+        prints: """
+          acl
+          restore
+          --undo
+          zfs
+          nfs4
+          report.txt reports
+          report.txt reports
+          zsh
+          uappnd uchg
+          uchg
+          report.txt reports
+          chflags chmod completion
+          varve completion: 'tcsh' is no shell known here: bash, zsh and fish are
+          2
+
+          """)
+      for shell in ["bash", "zsh", "fish"] {
+        try desk.run(
+          "command -v \(shell) > /dev/null || exit 0; varve completion \(shell) > $BASE/script; \(shell) -n $BASE/script",
+          succeeds: true)
+      }
+      try desk.end()
+    }
+  }
+}
