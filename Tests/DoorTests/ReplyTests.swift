@@ -116,7 +116,8 @@ func body(capacity: Int = 4096, _ make: (inout ReplyBuffer) throws -> Void) reth
   @Test(
     "Open flags: no FLUSH, and the route to the bytes",
     arguments: [
-      (Route.cached(keepsPages: true), UInt32(0x22), "00000000"), (.cached(keepsPages: false), 0x20, "00000000"),
+      (Route.cached(keepsPages: true), UInt32(0x22), "00000000"),
+      (.cached(keepsPages: false), 0x20, "00000000"),
       (.direct, 0x21, "00000000"), (.backing(7), 0xA0, "07000000"),
       (.mapped(8), 0xA1, "08000000"),
     ])

@@ -98,7 +98,9 @@ private struct KernelInode {
   @Test("Of two who hand over the file at once, one loses; so does one who comes after a reader of pages")
   func races() {
     var routes = OpenRoutes()
-    let offers = [0, 1].map { _ in routes.enter(.backing, maps: true, mayShareBacking: true, keepsPages: false) }
+    let offers = [0, 1].map { _ in
+      routes.enter(.backing, maps: true, mayShareBacking: true, keepsPages: false)
+    }
     #expect(offers == [.needsBacking, .needsBacking])
     let isEstablished = [BackingID(1), 2].map { routes.establish($0, maps: true) }
     #expect(isEstablished == [true, false])

@@ -81,7 +81,8 @@ extension LinuxFilesTests {
       #expect(try result?.get() == true)
     }
 
-    @Test("an identity stays until the next one; one that cannot be had changes nothing") func stays() throws {
+    @Test("an identity stays until the next one; one that cannot be had changes nothing") func stays() throws
+    {
       let result = try onOwnThread { () throws(Errno) -> [UInt32?] in
         try ThreadIdentity.keepCapabilities()
         let me = PlainThread.currentIdentifier

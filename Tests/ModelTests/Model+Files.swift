@@ -104,7 +104,9 @@ extension Model {
         truncates: wish.truncates)
       try require(judge.open(thing.item, request))
       // A mapping of the backing file could overwrite what may only grow.
-      if passesThrough, thing.flags.isAppendOnly, wish.maps, thing.routes.refusesMapper == true { throw .busy }
+      if passesThrough, thing.flags.isAppendOnly, wish.maps, thing.routes.refusesMapper == true {
+        throw .busy
+      }
       if wish.truncates { cut(thing, to: 0) }
       keep(thing, wish, slot)
       return .done

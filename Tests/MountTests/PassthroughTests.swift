@@ -110,7 +110,8 @@ extension MountTests {
       }
     }
 
-    @Test("Times move when a mapping is written, whatever was remembered", arguments: ["", "cache=exclusive"])
+    @Test(
+      "Times move when a mapping is written, whatever was remembered", arguments: ["", "cache=exclusive"])
     func timesOfMappings(_ options: String) throws {
       guard let volume = try Self.volume(options) else { return }
       defer { volume.remove() }
@@ -156,12 +157,14 @@ extension MountTests {
       #expect(lt_attribute(volume.upper + "/program", "security.capability", nil, 0) == -Int(ENODATA))
     }
 
-    @Test("copy_file_range, fallocate, SEEK_HOLE, a program that runs, a file without a name") func otherCalls()
+    @Test("copy_file_range, fallocate, SEEK_HOLE, a program that runs, a file without a name")
+    func otherCalls()
       throws
     {
       guard let volume = try Self.volume() else { return }
       defer { volume.remove() }
-      try Program.shell("cp /bin/true program && ./program && head -c 100000 /dev/urandom > a", in: volume.path)
+      try Program.shell(
+        "cp /bin/true program && ./program && head -c 100000 /dev/urandom > a", in: volume.path)
       let (from, to) = (open(volume.path + "/a", O_RDWR), open(volume.path + "/b", O_CREAT | O_RDWR, 0o644))
       defer { for file in [from, to] { close(file) } }
       try #require(from >= 0 && to >= 0)

@@ -22,7 +22,10 @@ extension MountTests {
         let pattern = try volume.file("pattern\(number)", 1001, 2001, 0o600, list: [text])
         let below = volume.upper + pattern.dropFirst(volume.path.count)
         stored.append(
-          (try Attribute.get(below, "trusted.varve.m").get(), try Attribute.get(below, "trusted.varve.acl").get()))
+          (
+            try Attribute.get(below, "trusted.varve.m").get(),
+            try Attribute.get(below, "trusted.varve.acl").get()
+          ))
       }
       let below = volume.upper + "/f"
       let lists = stored.map(\.list)

@@ -39,6 +39,8 @@ final class Counters: Sendable {
 
   /// The same with names, and the answers the kernel did not take.
   @Sendable func described() -> [(name: String, count: UInt64)] {
-    snapshot.map { (name: "\($0.opcode)", count: $0.count) } + [(name: "undelivered", count: undeliveredReplies)]
+    snapshot.map { (name: "\($0.opcode)", count: $0.count) } + [
+      (name: "undelivered", count: undeliveredReplies)
+    ]
   }
 }

@@ -118,13 +118,18 @@ struct MetadataStore: Sendable {
   /// A crash between the two steps leaves either no list bit and a list nobody looks at, or both: a list is
   /// written before the bit that announces it and removed after the bit is gone. ENOSPC comes before
   /// anything has changed.
-  func write(_ record: CoreRecord, list: ListUpdate, to object: borrowing Descriptor) throws(Errno) {
+  ///
+  /// `present`: what the object says now. Answers what it says then.
+  @discardableResult
+  func write(
+    _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
+  ) throws(Errno) -> StoredRecord {
     try records.announce()
     do throws(Errno) {
-      try writeParts(record, list: list, to: object)
+      return try writeParts(record, list: list, over: present, to: object)
     } catch {
       guard namespace == .user, error == .accessDenied else { throw error }
-      try writeMadeWritable(record, list: list, to: object)
+      return try writeMadeWritable(record, list: list, over: present, to: object)
     }
   }
 
@@ -133,23 +138,28 @@ struct MetadataStore: Sendable {
   /// Without privilege `user.` attributes can be set only by those who may write the object itself. The daemon
   /// owns it, so it can let itself in; a crash in between leaves the owner a bit more.
   private func writeMadeWritable(
-    _ record: CoreRecord, list: ListUpdate, to object: borrowing Descriptor
-  ) throws(Errno) {
+    _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
+  ) throws(Errno) -> StoredRecord {
     let mode = try object.status().mode
     try object.changeMode(mode | 0o600)
-    var failure: Errno?
-    do throws(Errno) { try writeParts(record, list: list, to: object) } catch { failure = error }
+    let outcome: Result<StoredRecord, Errno>
+    do throws(Errno) {
+      outcome = .success(try writeParts(record, list: list, over: present, to: object))
+    } catch {
+      outcome = .failure(error)
+    }
     try object.changeMode(mode)
-    if let failure { throw failure }
+    return try outcome.get()
   }
 
   private func writeParts(
-    _ record: CoreRecord, list: ListUpdate, to object: borrowing Descriptor
-  ) throws(Errno) {
+    _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
+  ) throws(Errno) -> StoredRecord {
     var record = record
     switch list {
     case .keep:
       try writeCore(record, to: object)
+      return StoredRecord(core: record, list: present.list, soundness: present.soundness)
     case .store(let list):
       let bytes: [UInt8]
       do { bytes = try AccessListBytes.encode(list) } catch { throw .invalid }
@@ -158,17 +168,20 @@ struct MetadataStore: Sendable {
         try object.setAttribute(attribute, to: bytes)
       }
       do throws(Errno) {
-        try writeCore(record, to: object)
+        if record != present.core || present.soundness == .damaged { try writeCore(record, to: object) }
       } catch {
         // Nobody looks at a list that was not announced, but it would keep the room that was missing. If it
         // cannot be taken away either, the first error is the one to tell.
         if isFirst { try? remove(listName, from: object) }
         throw error
       }
+      // As it will be read: bits that exist in requests only have been left behind.
+      return MetadataStore.decode(record.encoded(), bytes, inode: 0)
     case .remove:
       record.marks.remove(.accessList)
       try writeCore(record, to: object)
       try remove(listName, from: object)
+      return StoredRecord(core: record)
     }
   }
 

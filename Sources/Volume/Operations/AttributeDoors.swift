@@ -114,7 +114,8 @@ extension Volume {
         if facts.mayCarryPrivilege {
           try object.descriptor.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
         }
-        try store.write(record, list: .keep, to: object.descriptor.descriptor)
+        return try store.write(
+          record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
       }
       link?.expireAttributes(node.id)
     }
@@ -136,7 +137,7 @@ extension Volume {
       var record = facts.record
       record.flags = change.after
       try changingPolicy(of: node, object) { () throws(Errno) in
-        try store.write(record, list: .keep, to: object.descriptor.descriptor)
+        try store.write(record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
       }
     }
   }
@@ -152,7 +153,9 @@ extension Volume {
       if facts.item.record == .sound, facts.item.list == list { return }
       guard store.canCarryRecord(node.kind) else { throw .unsupported }
       try changingPolicy(of: node, object) { () throws(Errno) in
-        try store.write(facts.record, list: list.map { .store($0) } ?? .remove, to: object.descriptor.descriptor)
+        try store.write(
+          facts.record, list: list.map { .store($0) } ?? .remove, over: facts.stored,
+          to: object.descriptor.descriptor)
       }
     }
   }

@@ -228,22 +228,23 @@ extension Volume {
     _ plan: Plan, to node: Node, _ object: HeldObject, isOpen: Bool
   ) throws(Errno) -> Facts {
     guard plan.mode != nil || plan.owner != nil else {
-      try carryOut(plan, on: object.descriptor, object.facts, isOpen: isOpen)
-      return try facts(of: node, by: .held(object.descriptor))
+      let stored = try carryOut(plan, on: object, isOpen: isOpen)
+      return Facts(try object.descriptor.descriptor.status(), stored)
     }
     return try changingPolicy(of: node, object) { () throws(Errno) in
-      try carryOut(plan, on: object.descriptor, object.facts, isOpen: isOpen)
+      try carryOut(plan, on: object, isOpen: isOpen)
     }
   }
 
-  private func carryOut(
-    _ plan: Plan, on anchor: SharedDescriptor, _ facts: Facts, isOpen: Bool
-  ) throws(Errno) {
+  /// Answers what the record says afterwards.
+  private func carryOut(_ plan: Plan, on object: HeldObject, isOpen: Bool) throws(Errno) -> StoredRecord {
+    let (anchor, facts) = (object.descriptor, object.facts)
+    var stored = facts.stored
     if let owner = plan.owner {
       if facts.item.ownerGroup != nil, owner.user != nil {
         var record = facts.record
         record.ownerGroup = nil
-        try store.write(record, list: .keep, to: anchor.descriptor)
+        stored = try store.write(record, list: .keep, over: stored, to: anchor.descriptor)
       }
       try anchor.descriptor.changeOwner(user: owner.user, group: owner.group)
     }
@@ -256,6 +257,7 @@ extension Volume {
     if plan.access != .omit || plan.modification != .omit {
       try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
     }
+    return stored
   }
 
   private func truncate(_ anchor: SharedDescriptor, to size: UInt64, isOpen: Bool) throws(Errno) {
@@ -278,15 +280,16 @@ extension Volume {
   ///
   /// Once it is answered, no remembered name or attribute may let anybody through who was let through before;
   /// after a change that failed half-way neither.
+  /// `change` answers what the record says then.
   @discardableResult
   func changingPolicy(
-    of node: Node, _ object: HeldObject, _ change: () throws(Errno) -> Void
+    of node: Node, _ object: HeldObject, _ change: () throws(Errno) -> StoredRecord
   ) throws(Errno) -> Facts {
     // Nobody can remember them anew before the lock is released.
     forgetFacts(of: node)
     do throws(Errno) {
-      try change()
-      let after = try facts(of: node, by: .held(object.descriptor))
+      let stored = try change()
+      let after = Facts(try object.descriptor.descriptor.status(), stored)
       policyChanged(node, from: object.facts, to: after)
       return after
     } catch {

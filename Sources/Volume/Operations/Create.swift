@@ -182,7 +182,7 @@ extension Volume {
 
   func writeRecord(of birth: Birth, to object: borrowing Descriptor) throws(Errno) {
     guard birth.hasRecord else { return }
-    try store.write(birth.record, list: birth.list.map { .store($0) } ?? .keep, to: object)
+    try store.write(birth.record, list: birth.list.map { .store($0) } ?? .keep, over: .none, to: object)
   }
 
   /// Runs a creation so that the backing file system makes the caller the owner at once.

@@ -49,7 +49,8 @@ extension Volume {
   /// next cannot be two different objects.
   func hold(_ node: Node) throws(Errno) -> HeldObject {
     let (descriptor, status) = try resolver.hold(node)
-    return HeldObject(descriptor: descriptor, facts: try store.facts(status, of: descriptor.descriptor, knownBy: node))
+    return HeldObject(
+      descriptor: descriptor, facts: try store.facts(status, of: descriptor.descriptor, knownBy: node))
   }
 
   /// The facts that decide about searching a directory or adding to it; remembered for a while.

@@ -59,7 +59,8 @@ extension Volume {
     while done < bytes.count {
       let count: Int
       do throws(Errno) {
-        count = try descriptor.descriptor.write(bytes.extracting(done..<bytes.count), at: place.moved(by: done))
+        count = try descriptor.descriptor.write(
+          bytes.extracting(done..<bytes.count), at: place.moved(by: done))
       } catch {
         // What was written is reported; the error comes back with the next write.
         guard done > 0 else { throw error }

@@ -134,7 +134,7 @@ extension Volume {
     let object = try directory.descriptor.openPath(name)
     // Whoever has the tree behind the mount may have put something else there.
     guard ObjectIdentity(try object.status()) == ObjectIdentity(facts.status) else { return }
-    try store.write(record, list: .keep, to: object)
+    try store.write(record, list: .keep, over: facts.stored, to: object)
   }
 
   /// A name that everybody could walk must not stay remembered where not everybody may.
