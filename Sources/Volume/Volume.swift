@@ -25,6 +25,8 @@ package final class Volume: Sendable {
   private let connection: Mutex<KernelLink?> = Mutex(nil)
   /// Whether new objects can be made in other people's names.
   let isPrivileged: Bool
+  /// Whether the upper directory is on a file system whose rights and times this kernel decides about.
+  let isLocal: Bool
   /// How high this volume stands in a stack of file systems, when the kernel is handed its backing files.
   ///
   /// 0: it cannot be. No higher than needed: overlayfs accepts no layer that stands on two others.
@@ -37,13 +39,13 @@ package final class Volume: Sendable {
     isPrivileged = CurrentProcess.isRoot
     let rootDescriptor = SharedDescriptor(try Volume.openUpper(upper))
     let status = try rootDescriptor.descriptor.status()
-    let magic = try rootDescriptor.descriptor.fileSystemStatus().magic
-    guard magic != FileSystemStatus.nfsMagic else {
+    let fileSystem = try rootDescriptor.descriptor.fileSystemStatus()
+    guard fileSystem.magic != FileSystemStatus.nfsMagic else {
       throw VolumeFailure("'\(upper)' is on NFS, which cannot hold an upper directory")
     }
     try Volume.requireForeign(rootDescriptor, path: upper)
-    // Such a file system may keep its change times by another clock.
-    let isStacked = magic == FileSystemStatus.overlayMagic || magic == FileSystemStatus.fuseMagic
+    isLocal = fileSystem.isLocal
+    let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
     stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
     let directory = directory
@@ -53,7 +55,7 @@ package final class Volume: Sendable {
         if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
         try directory.announceRecords()
       },
-      memory: RecordMemory(options.cache, trustsChangeTimes: !isStacked))
+      memory: RecordMemory(options.cache, trustsChangeTimes: isLocal && directory.movesChangeTimes))
     gate = Gatekeeper(
       rules: options.rules,
       groups: GroupReader(source: options.groups, nesting: GroupNesting(members: groupNesting)))

@@ -43,7 +43,6 @@ private struct KernelInode {
   /// One open on its way: granted, then taken by the kernel in any order, closed there, and heard of here.
   private struct Open {
     let route: Route
-    let maps: Bool
   }
 
   @Test("The kernel refuses none of what is granted, in whatever order it hears of it", arguments: 1...20)
@@ -56,7 +55,7 @@ private struct KernelInode {
     var next: BackingID = 1
 
     func release(_ open: Open) {
-      guard let unused = routes.leave(open.route, maps: open.maps) else { return }
+      guard let unused = routes.leave(open.route) else { return }
       let isOut = handedOut.remove(unused) != nil
       #expect(isOut, "seed \(seed): \(unused) was taken back twice")
     }
@@ -77,19 +76,16 @@ private struct KernelInode {
       default:
         guard granted.count + taken.count < 6 else { continue }
         let wish = dice.pick([OpenRoutes.Wish.backing, .mapped, .appended, .cached, .direct])
-        let maps = dice.once(in: 2)
-        var offer = routes.enter(wish, maps: maps, mayShareBacking: !dice.once(in: 4), keepsPages: false)
+        var offer = routes.enter(wish, mayShareBacking: !dice.once(in: 4), keepsPages: false)
         if offer == .needsBacking {
           handedOut.insert(next)
-          let isFirst = routes.establish(next, maps: maps)
+          let isFirst = routes.establish(next)
           #expect(isFirst, "seed \(seed): nobody was faster")
           offer = .granted(wish.through(next))
           next += 1
         }
-        if case .granted(let route) = offer { granted.append(Open(route: route, maps: maps)) }
+        if case .granted(let route) = offer { granted.append(Open(route: route)) }
       }
-      let mappers = (granted + taken + closed).count { $0.route.backingID != nil && $0.maps }
-      #expect(routes.isWrittenUnseen == (mappers > 0))
     }
     for open in granted + taken + closed { release(open) }
     #expect(handedOut.isEmpty, "seed \(seed): \(handedOut) stayed with the kernel")
@@ -99,26 +95,25 @@ private struct KernelInode {
   func races() {
     var routes = OpenRoutes()
     let offers = [0, 1].map { _ in
-      routes.enter(.backing, maps: true, mayShareBacking: true, keepsPages: false)
+      routes.enter(.backing, mayShareBacking: true, keepsPages: false)
     }
     #expect(offers == [.needsBacking, .needsBacking])
-    let isEstablished = [BackingID(1), 2].map { routes.establish($0, maps: true) }
+    let isEstablished = [BackingID(1), 2].map { routes.establish($0) }
     #expect(isEstablished == [true, false])
-    let unused = routes.leave(.backing(1), maps: true)
+    let unused = routes.leave(.backing(1))
     #expect(unused == 1)
-    let reader = routes.enter(.cached, maps: false, mayShareBacking: true, keepsPages: true)
+    let reader = routes.enter(.cached, mayShareBacking: true, keepsPages: true)
     #expect(reader == .granted(.cached(keepsPages: true)))
-    let isLate = !routes.establish(3, maps: true)
+    let isLate = !routes.establish(3)
     #expect(isLate)
   }
 
   @Test("Whoever must not have the backing file is turned away while others have it") func conflict() {
     var routes = OpenRoutes()
-    _ = routes.establish(1, maps: false)
-    let direct = routes.enter(.direct, maps: true, mayShareBacking: false, keepsPages: false)
+    _ = routes.establish(1)
+    let direct = routes.enter(.direct, mayShareBacking: false, keepsPages: false)
     #expect(direct == .conflict)
-    let reader = routes.enter(.cached, maps: true, mayShareBacking: true, keepsPages: false)
+    let reader = routes.enter(.cached, mayShareBacking: true, keepsPages: false)
     #expect(reader == .granted(.backing(1)))
-    #expect(routes.isWrittenUnseen)
   }
 }

@@ -41,6 +41,26 @@ extension MountTests {
       }
     }
 
+    @Test("So does one of the directory, about removing, moving and linking what is in it") func ofParent() throws {
+      let volume = try MountedVolume("cache=exclusive")
+      defer { volume.remove() }
+      let directory = try volume.directory("d", 1001, 2001, 0o777)
+      let pattern = try volume.directory("pattern", 1001, 2001, 0o777, flags: "uappnd")
+      let record = try Attribute.get(volume.upper + "/pattern", "trusted.varve.m").get()
+      #expect(Calls.status(pattern).refusal == nil)
+      let below = volume.upper + "/d"
+      for round in 0..<20 {
+        if round % 4 == 0 { usleep(25_000) }
+        try #require(Calls.create(directory + "/f") == nil)
+        try #require(Attribute.set(below, "trusted.varve.m", record) == nil)
+        #expect(Calls.answer(unlink(directory + "/f")) == .notPermitted, "round \(round)")
+        #expect(Calls.answer(rename(directory + "/f", directory + "/g")) == .notPermitted, "round \(round)")
+        try #require(Attribute.remove(below, "trusted.varve.m") == nil)
+        #expect(Calls.answer(rename(directory + "/f", directory + "/g")) == nil, "round \(round)")
+        #expect(Calls.answer(unlink(directory + "/g")) == nil, "round \(round)")
+      }
+    }
+
     @Test("A record that is put on an object or taken from it behind the mount is seen at once")
     func putAndTaken() throws {
       let volume = try MountedVolume()

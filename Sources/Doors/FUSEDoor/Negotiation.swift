@@ -15,7 +15,6 @@ enum Feature: String, CaseIterable {
   case readDirectoryPlus = "readdirplus"
   /// Entries come with the first part of a listing, and with more of it once they are asked for.
   case readDirectoryPlusAuto = "readdirplus_auto"
-  case asyncDirect = "async_dio"
   case parallelDirectoryOperations = "parallel_dirops"
   case maxPages = "max_pages"
   case killPrivilegesV2 = "killpriv_v2"
@@ -25,6 +24,7 @@ enum Feature: String, CaseIterable {
   case ring = "over_io_uring"
 
   // Left out on purpose:
+  // - ASYNC_DIO: sends the parts of one long write at once, and appended parts would land in any order.
   // - WRITEBACK_CACHE: excludes passthrough and takes size and times away from the volume.
   // - POSIX_LOCKS, FLOCK_LOCKS: the kernel keeps locks by itself, which is right for one machine.
   // - POSIX_ACL: brings the kernel's own permission checks.
@@ -45,7 +45,6 @@ enum Feature: String, CaseIterable {
     case .invalidateOnChange: UInt64(FUSE_AUTO_INVAL_DATA)
     case .readDirectoryPlus: UInt64(FUSE_DO_READDIRPLUS)
     case .readDirectoryPlusAuto: UInt64(FUSE_READDIRPLUS_AUTO)
-    case .asyncDirect: UInt64(FUSE_ASYNC_DIO)
     case .parallelDirectoryOperations: UInt64(FUSE_PARALLEL_DIROPS)
     case .maxPages: UInt64(FUSE_MAX_PAGES)
     case .killPrivilegesV2: UInt64(FUSE_HANDLE_KILLPRIV_V2)

@@ -53,6 +53,8 @@ long lv_reopen(int fd, int flags) {
 static int lv_is_settled(struct statx_timestamp change, struct timespec now) {
   int64_t seconds = now.tv_sec - change.tv_sec;
   if (seconds < 0 || seconds > 1) return seconds > 1;
+  // A file system that keeps whole seconds: the second has to be over.
+  if (change.tv_nsec == 0) return 0;
   return seconds * 1000000000 + now.tv_nsec - (int64_t)change.tv_nsec > LV_SETTLED_NANOSECONDS;
 }
 

@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 
 // What time it is.
 
@@ -12,6 +13,11 @@ package enum Clock {
 
   /// The time of day; jumps when somebody sets the clock.
   package static var realtime: Timestamp { read(realtime: true) }
+
+  /// Lets the calling thread sleep.
+  package static func pause(milliseconds: UInt32) {
+    _ = usleep(milliseconds * 1_000)
+  }
 
   private static func read(realtime: Bool) -> Timestamp {
     var now = lv_time(seconds: 0, nanoseconds: 0)

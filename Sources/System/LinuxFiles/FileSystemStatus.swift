@@ -27,6 +27,20 @@ package struct FileSystemStatus: Sendable, Equatable {
   package static let nfsMagic: UInt32 = 0x6969
   package static let fuseMagic: UInt32 = 0x6573_5546
   package static let overlayMagic: UInt32 = 0x794C_7630
+  package static let f2fsMagic: UInt32 = 0xF2F5_2010
+  package static let bcachefsMagic: UInt32 = 0xCA45_1A4E
+  package static let zfsMagic: UInt32 = 0x2FC1_2FC1
+
+  /// Whether the kernel of this machine decides about everything there: rights by capabilities, times by its clock.
+  package var isLocal: Bool {
+    switch magic {
+    case FileSystemStatus.tmpfsMagic, FileSystemStatus.ext4Magic, FileSystemStatus.btrfsMagic,
+      FileSystemStatus.xfsMagic, FileSystemStatus.f2fsMagic, FileSystemStatus.bcachefsMagic,
+      FileSystemStatus.zfsMagic:
+      true
+    default: false
+    }
+  }
 }
 
 extension Descriptor {

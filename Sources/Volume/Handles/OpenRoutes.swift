@@ -39,8 +39,6 @@ struct OpenRoutes {
   private struct Backing {
     let id: BackingID
     var users: Int
-    /// Users who may map the file for writing.
-    var mappers: Int
   }
 
   private var backing: Backing?
@@ -81,15 +79,14 @@ struct OpenRoutes {
 
   /// Finds a route, and counts the opener if there is one.
   ///
-  /// `maps`: whether the opener may map the file for writing. `mayShareBacking`: whether the opener may have the backing
-  /// file at all. Whoever may not is turned away while others have it, because the kernel offers no other
-  /// route then. `mayHandOver`: false once it is known that the kernel takes no backing file.
+  /// `mayShareBacking`: whether the opener may have the backing file at all. Whoever may not is turned away while
+  /// others have it, because the kernel offers no other route then. `mayHandOver`: false once it is known that the kernel takes no backing file.
   mutating func enter(
-    _ wish: Wish, maps: Bool, mayShareBacking: Bool, mayHandOver: Bool = true, keepsPages: Bool
+    _ wish: Wish, mayShareBacking: Bool, mayHandOver: Bool = true, keepsPages: Bool
   ) -> Offer {
     if let id = backing?.id {
       guard mayShareBacking else { return .conflict }
-      share(maps: maps)
+      backing?.users += 1
       return .granted(wish.through(id))
     }
     if wish.wantsBacking, mayHandOver, unbacked == 0 { return .needsBacking }
@@ -98,33 +95,23 @@ struct OpenRoutes {
   }
 
   /// Counts an opener who handed the file to the kernel as `id`; false when somebody was faster.
-  mutating func establish(_ id: BackingID, maps: Bool) -> Bool {
+  mutating func establish(_ id: BackingID) -> Bool {
     guard backing == nil, unbacked == 0 else { return false }
-    backing = Backing(id: id, users: 0, mappers: 0)
-    share(maps: maps)
+    backing = Backing(id: id, users: 1)
     return true
   }
 
-  private mutating func share(maps: Bool) {
-    backing?.users += 1
-    if maps { backing?.mappers += 1 }
-  }
-
   /// An opener is gone; the number to take back from the kernel, if it was the last to use it.
-  mutating func leave(_ route: Route, maps: Bool) -> BackingID? {
+  mutating func leave(_ route: Route) -> BackingID? {
     switch route {
     case .cached, .direct:
       unbacked -= 1
       return nil
     case .backing(let id), .mapped(let id):
       backing?.users -= 1
-      if maps { backing?.mappers -= 1 }
       guard backing?.users == 0 else { return nil }
       backing = nil
       return id
     }
   }
-
-  /// Whether the file may change without the kernel's taking note: by a mapping of the backing file.
-  var isWrittenUnseen: Bool { (backing?.mappers ?? 0) > 0 }
 }

@@ -84,7 +84,8 @@ struct MetadataStore: Sendable {
       let list =
         CoreRecord.announcesList(core.span)
         ? try AttributeName.with(listName) { attribute throws(Errno) in try read(attribute) } : nil
-      stored = shared.record(core, list) { MetadataStore.decode(core, list, inode: status.inode) }
+      stored = shared.record(core, list) { MetadataStore.decode(core, list) }
+      if let damage = stored.damage { Log.damage("inode \(status.inode): \(damage)") }
     } else {
       stored = .none
     }
@@ -92,24 +93,23 @@ struct MetadataStore: Sendable {
     return Facts(status, stored)
   }
 
-  private static func decode(_ core: [UInt8], _ list: [UInt8]?, inode: UInt64) -> StoredRecord {
+  private static func decode(_ core: [UInt8], _ list: [UInt8]?) -> StoredRecord {
     let record: CoreRecord
     do {
       record = try CoreRecord(decoding: core.span)
     } catch {
-      Log.damage("the record of inode \(inode) cannot be read: \(error)")
-      return StoredRecord(core: CoreRecord(), soundness: .damaged)
+      return StoredRecord(
+        core: CoreRecord(), soundness: .damaged, damage: "the record cannot be read: \(error)")
     }
     guard record.presence.contains(.accessList) else { return StoredRecord(core: record) }
     guard let list else {
-      Log.damage("the access list of inode \(inode) is missing")
-      return StoredRecord(core: record, soundness: .damagedList)
+      return StoredRecord(core: record, soundness: .damagedList, damage: "the access list is missing")
     }
     do {
       return StoredRecord(core: record, list: try AccessListBytes.decode(list.span))
     } catch {
-      Log.damage("the access list of inode \(inode) cannot be read: \(error)")
-      return StoredRecord(core: record, soundness: .damagedList)
+      return StoredRecord(
+        core: record, soundness: .damagedList, damage: "the access list cannot be read: \(error)")
     }
   }
 
@@ -159,7 +159,8 @@ struct MetadataStore: Sendable {
     switch list {
     case .keep:
       try writeCore(record, to: object)
-      return StoredRecord(core: record, list: present.list, soundness: present.soundness)
+      return StoredRecord(
+        core: record, list: present.list, soundness: present.soundness, damage: present.damage)
     case .store(let list):
       let bytes: [UInt8]
       do { bytes = try AccessListBytes.encode(list) } catch { throw .invalid }
@@ -176,7 +177,7 @@ struct MetadataStore: Sendable {
         throw error
       }
       // As it will be read: bits that exist in requests only have been left behind.
-      return MetadataStore.decode(record.encoded(), bytes, inode: 0)
+      return MetadataStore.decode(record.encoded(), bytes)
     case .remove:
       record.marks.remove(.accessList)
       try writeCore(record, to: object)

@@ -11,11 +11,16 @@ final class StoredRecord: Sendable {
   let core: CoreRecord
   let list: AccessList?
   let soundness: Item.Record
+  /// For the log: what could not be read.
+  let damage: String?
 
-  init(core: CoreRecord, list: AccessList? = nil, soundness: Item.Record = .sound) {
+  init(
+    core: CoreRecord, list: AccessList? = nil, soundness: Item.Record = .sound, damage: String? = nil
+  ) {
     self.core = core
     self.list = list
     self.soundness = soundness
+    self.damage = damage
   }
 
   /// What is true of an object that has no record.

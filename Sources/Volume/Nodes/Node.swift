@@ -137,7 +137,9 @@ final class Attachment: Sendable {
   let state = Mutex(State())
   /// Whether the file carries an append-only flag; asked at every write through a handle.
   let isAppendOnly = Atomic<Bool>(false)
-  /// Whether somebody can change the bytes without our seeing it: then nobody remembers the attributes.
+  /// Whether somebody could map the backing file for writing: then nobody remembers the attributes any more.
+  ///
+  /// A mapping outlives the handle it was made with, and nobody tells when it ends.
   let isWrittenUnseen = Atomic<Bool>(false)
   /// Whether set-id bits or a capability may be there to be stripped at the next unprivileged write.
   let mayHavePrivilege = Atomic<Bool>(true)

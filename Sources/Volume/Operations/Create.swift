@@ -192,7 +192,7 @@ extension Volume {
   func actingAsOwner<R: ~Copyable>(_ birth: Birth, _ body: () throws(Errno) -> R) throws(Errno) -> R {
     guard isPrivileged else { return try body() }
     try ThreadIdentity.become(user: birth.item.user, group: birth.item.group)
-    guard stackDepth > 1 else { return try body() }
+    guard !isLocal else { return try body() }
     defer { returnToRoot() }
     return try body()
   }

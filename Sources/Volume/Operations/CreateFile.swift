@@ -17,10 +17,13 @@ extension Volume {
     }
     // It appeared behind the kernel's back, or behind the mount: then this is an ordinary open.
     // ESTALE makes the kernel walk again: what is there is gone already, or nothing that CREATE can answer with.
-    guard case .found(let entry) = try lookup(name, in: parentID, for: caller) else { throw .stale }
+    guard case .found(var entry) = try lookup(name, in: parentID, for: caller) else { throw .stale }
     do throws(Errno) {
       guard entry.attributes.kind == .regular else { throw .stale }
-      return (entry, try open(entry.node, flags, for: caller))
+      let answer = try open(entry.node, flags, for: caller)
+      // What was looked up may be from before the file was emptied.
+      entry.attributeValidity = .none
+      return (entry, answer)
     } catch {
       forget(entry.node, references: 1)
       throw error
@@ -84,7 +87,8 @@ extension Volume {
   /// A new file that is complete but for a name.
   private func unnamedFile(in directory: SharedDescriptor, _ birth: Birth) throws(Errno) -> SharedDescriptor {
     guard isPrivileged, !birth.needsCorrection else {
-      let file = SharedDescriptor(try directory.descriptor.createUnnamed(mode: 0o600))
+      let file = SharedDescriptor(
+        try actingAsOwner(birth) { () throws(Errno) in try directory.descriptor.createUnnamed(mode: 0o600) })
       try complete(file.descriptor, as: birth)
       return file
     }

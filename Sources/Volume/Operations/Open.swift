@@ -32,7 +32,7 @@ extension Volume {
       }
       let answer = try register(file, node, facts, mode)
       // From now on a mapping can move the file's times without the kernel's taking note: what it remembers goes.
-      if node.attachment.isWrittenUnseen.load(ordering: .acquiring), mode.contains(.write) {
+      if answer.route.backingID != nil, mode.contains(.read), mode.contains(.write) {
         link?.expireAttributes(node.id)
       }
       return answer
@@ -41,18 +41,17 @@ extension Volume {
 
   /// Opens the backing file, if `decide` has nothing against it.
   ///
-  /// For reading it is opened first and decided about then: what is read from the open file is true of nothing else.
-  /// An open for writing would be felt by others (a program cannot be started while it lasts), so its caller
-  /// is looked at before, by name, and what was seen is compared with the open file.
+  /// An open is felt by others: it breaks leases, and a program cannot be started while it is being written. So it is
+  /// decided about before, by name, and what was seen is compared with the open file.
   private func opened(
     _ node: Node, _ mode: OpenMode, _ decide: (Facts) throws(Errno) -> Void
   ) throws(Errno) -> (SharedDescriptor, Facts) {
     let reach = try resolver.reach(node)
-    let seen = mode.contains(.write) ? try facts(of: node, by: reach) : nil
-    if let seen { try decide(seen) }
+    let seen = try facts(of: node, by: reach)
+    try decide(seen)
     let (file, status) = try resolver.open(node, by: reach, flags: backingFlags(mode))
     let facts = try store.facts(status, of: file.descriptor, knownBy: node)
-    if seen?.item != facts.item { try decide(facts) }
+    if seen.item != facts.item { try decide(facts) }
     return (file, facts)
   }
 
@@ -105,8 +104,7 @@ extension Volume {
     let unused: BackingID? = attachment.state.withLock { state in
       guard let place = state.openFiles.firstIndex(where: { $0 === file }) else { return nil }
       state.openFiles.remove(at: place)
-      defer { attachment.isWrittenUnseen.store(state.routes.isWrittenUnseen, ordering: .releasing) }
-      return state.routes.leave(file.route, maps: file.canMapForWriting)
+      return state.routes.leave(file.route)
     }
     // The kernel lets go of the backing file before it sends RELEASE, so the next open may bring another number.
     if let unused { link?.closeBacking(unused) }

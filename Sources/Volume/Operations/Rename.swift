@@ -33,7 +33,7 @@ extension Volume {
           target: try target.map { target throws(Errno) in
             try facts(target, of: newName, in: to)
           },
-          above: try directoryFacts(parent), below: try directoryFacts(newParent),
+          above: try facts(of: parent), below: try facts(of: newParent),
           changesParent: parent.identity != newParent.identity)
         try require(move, style, for: caller)
         try perform(move, name, in: parent, from, newName, in: newParent, to, style)

@@ -28,9 +28,10 @@ extension Volume {
     let change = facts.status.change
 
     let offer = attachment.state.withLock { state in
-      defer { state.seenAtOpen = change }
+      // Pages may be kept as long as every later change would show another time.
+      defer { state.seenAtOpen = facts.status.isSettled ? change : nil }
       return state.routes.enter(
-        wish, maps: maps, mayShareBacking: mayShare, keepsPages: state.seenAtOpen == change)
+        wish, mayShareBacking: mayShare, keepsPages: state.seenAtOpen == change)
     }
     switch offer {
     case .granted(let route): return route
@@ -40,9 +41,9 @@ extension Volume {
     // A call to the kernel, so not under the lock; somebody may be faster or may have gone another way meanwhile.
     let id = link?.openBacking(descriptor.descriptor)
     let second: OpenRoutes.Offer = attachment.state.withLock { state in
-      if let id, state.routes.establish(id, maps: maps) { return .granted(wish.through(id)) }
+      if let id, state.routes.establish(id) { return .granted(wish.through(id)) }
       return state.routes.enter(
-        wish, maps: maps, mayShareBacking: mayShare, mayHandOver: false, keepsPages: false)
+        wish, mayShareBacking: mayShare, mayHandOver: false, keepsPages: false)
     }
     if let id, second != .granted(wish.through(id)) { link?.closeBacking(id) }
     guard case .granted(let route) = second else { throw .busy }

@@ -39,6 +39,12 @@ final class VolumeDirectory: Sendable {
     self.header = Mutex(header)
   }
 
+  /// Whether setting an attribute moves the change time here, as it should.
+  var movesChangeTimes: Bool {
+    guard let workshop else { return false }
+    return Workshop.movesChangeTimes(in: workshop.descriptor, namespace: namespace)
+  }
+
   var recordsExist: Bool { header.withLock { $0.recordsExist } }
 
   /// Writes down that records exist, and waits until the disk has it.
