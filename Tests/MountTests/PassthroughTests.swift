@@ -211,3 +211,22 @@ extension MountTests {
     }
   }
 }
+
+extension MountTests {
+  @Suite("The page cache without passthrough") struct KeptPagesTests {
+    @Test("A file that is opened again unchanged is read from memory, a changed one from below") func kept() throws {
+      let volume = try MountedVolume("passthrough=off")
+      defer { volume.remove() }
+      let path = volume.path + "/f"
+      try #require(Calls.write(volume.upper + "/f", "first") == nil)
+      usleep(30_000)
+      #expect(try Calls.read(path).get() == "first")
+      let before = try PassthroughTests.requests(volume, "read")
+      for _ in 0..<20 { #expect(try Calls.read(path).get() == "first") }
+      // Reading the status is a read or two.
+      #expect(try PassthroughTests.requests(volume, "read") - before <= 3)
+      try #require(Calls.write(volume.upper + "/f", "second") == nil)
+      #expect(try Calls.read(path).get() == "second")
+    }
+  }
+}

@@ -31,11 +31,19 @@ extension Volume {
         try emptied(file, facts, mode, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
       }
       let answer = try register(file, node, facts, mode)
-      // From now on a mapping can move the file's times without the kernel's taking note: what it remembers goes.
-      if answer.route.backingID != nil, mode.contains(.read), mode.contains(.write) {
-        link?.expireAttributes(node.id)
-      }
+      if outdatesAttributes(answer.route, mode) { link?.expireAttributes(node.id) }
       return answer
+    }
+  }
+
+  /// Whether what the kernel remembers of size and times must go.
+  private func outdatesAttributes(_ route: Route, _ mode: OpenMode) -> Bool {
+    switch route {
+    // Pages are read anew up to the size it remembers, which may be as old as they are.
+    case .cached(let keepsPages): !keepsPages
+    // From now on a mapping can move the file's times without its taking note.
+    case .backing, .mapped: mode.contains(.read) && mode.contains(.write)
+    case .direct: false
     }
   }
 

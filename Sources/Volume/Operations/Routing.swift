@@ -27,11 +27,12 @@ extension Volume {
     }
     let change = facts.status.change
 
-    let offer = attachment.state.withLock { state in
+    let (offer, keepsPages) = attachment.state.withLock { state in
+      let isUnchanged = state.seenAtOpen == change
       // Pages may be kept as long as every later change would show another time.
-      defer { state.seenAtOpen = facts.status.isSettled ? change : nil }
-      return state.routes.enter(
-        wish, mayShareBacking: mayShare, keepsPages: state.seenAtOpen == change)
+      state.seenAtOpen = facts.status.isSettled ? change : nil
+      let offer = state.routes.enter(wish, mayShareBacking: mayShare, keepsPages: isUnchanged)
+      return (offer, isUnchanged)
     }
     switch offer {
     case .granted(let route): return route
@@ -43,7 +44,7 @@ extension Volume {
     let second: OpenRoutes.Offer = attachment.state.withLock { state in
       if let id, state.routes.establish(id) { return .granted(wish.through(id)) }
       return state.routes.enter(
-        wish, mayShareBacking: mayShare, mayHandOver: false, keepsPages: false)
+        wish, mayShareBacking: mayShare, mayHandOver: false, keepsPages: keepsPages)
     }
     if let id, second != .granted(wish.through(id)) { link?.closeBacking(id) }
     guard case .granted(let route) = second else { throw .busy }
