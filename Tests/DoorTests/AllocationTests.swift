@@ -64,13 +64,13 @@ private final class Meter {
   /// The size of the last answer's body.
   var answerSize: Int { replySize - 16 }
 
-  /// What most of many rounds allocate.
+  /// What at least three of four rounds allocate.
   ///
-  /// A table that grows now and then is none of a single request's business.
+  /// A table that grows now and then is no single request's business.
   func usual(_ round: (Int) throws -> Int) rethrows -> Int {
     var counts: [Int] = []
     for number in 0..<40 { counts.append(try round(number)) }
-    return counts.suffix(31).sorted()[15]
+    return counts.suffix(32).sorted()[8]
   }
 
   // MARK: Requests
@@ -130,11 +130,14 @@ private final class Outcome: Sendable {
   }
 
   /// The most allocations of each request; to be lowered whenever less will do.
+  ///
+  /// Where an error is thrown on the way (a rename looks at its target first) two of them are those of Swift Testing,
+  /// which notes where that was.
   static let limits: [(request: String, plain: Int, listed: Int)] = [
     ("lookup, known", 0, 0),
     ("lookup, new", 2, 5),
     ("getattr", 0, 0),
-    ("open and release", 6, 6),
+    ("open and release", 2, 2),
     ("read", 0, 0),
     ("write", 0, 0),
     ("create and release", 7, 12),
@@ -143,8 +146,9 @@ private final class Outcome: Sendable {
     ("unlink and forget", 1, 4),
     ("mkdir", 2, 10),
     ("rmdir and forget", 2, 2),
-    ("readdirplus, 100 names, known", 1, 1),
-    ("readdirplus, 100 names, new", 201, 501),
+    ("opendir and releasedir", 3, 3),
+    ("readdirplus, 100 names, known", 0, 0),
+    ("readdirplus, 100 names, new", 200, 500),
   ]
 
   @Test("No request allocates more than it did", arguments: [false, true]) func requests(list: Bool) throws {
@@ -221,6 +225,7 @@ private final class Outcome: Sendable {
       let input = fuse_rename2_in(newdir: 1, flags: 0, padding: 0)
       return try meter.count(.rename2, 1, bytes(of: input) + text("name\(round)") + text("other\(round)"))
     }
+    usleep(50_000)
     found["unlink and forget"] = try meter.usual { round in
       try meter.count(.unlink, 1, text("other\(round)")) + meter.forget(nodes[round])
     }
@@ -251,7 +256,11 @@ private final class Outcome: Sendable {
       nodes.append(file.node)
     }
     usleep(50_000)
-    _ = try meter.count(.opendir, directory, bytes(of: fuse_open_in()))
+    func open() throws -> Int { try meter.count(.opendir, directory, bytes(of: fuse_open_in())) }
+    found["opendir and releasedir"] = try meter.usual { _ in
+      try open() + meter.release(try meter.answer(UInt64.self), .releasedir)
+    }
+    _ = try open()
     let handle = try meter.answer(UInt64.self)
     func page() throws -> Int {
       let input = fuse_read_in.listing(handle, 0, 1 << 17)

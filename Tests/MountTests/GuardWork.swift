@@ -81,9 +81,10 @@ private final class Pass {
   }
 
   /// Makes the kernel remember the names for another second, and the daemon their records.
+  ///
+  /// Only after a second are both asked for; and only of what was left alone for a while is a record remembered.
   private func refresh(_ prefix: String) {
-    // A record is remembered only if its object has been left alone for more than a tick of the clock.
-    usleep(30_000)
+    usleep(1_100_000)
     for number in 0..<GuardWork.count { _ = stat("\(prefix)\(number)") }
   }
 
