@@ -1,7 +1,7 @@
 #ifndef LV_ALLOCATION_COUNTER_H
 #define LV_ALLOCATION_COUNTER_H
 
-/* How often this process asked for memory since it started. */
+/* How often this thread asked for memory since it started. */
 unsigned long lv_allocation_count(void);
 
 #endif

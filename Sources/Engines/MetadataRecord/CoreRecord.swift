@@ -142,6 +142,11 @@ package struct CoreRecord: Hashable, Sendable {
     return bits
   }
 
+  /// The bytes of the file are not, or not yet, its content.
+  ///
+  /// Asked here because a literal of ``Presence`` allocates in every other module.
+  package var hidesContent: Bool { !presence.isDisjoint(with: [.encrypted, .compressed, .replacing]) }
+
   /// Nothing is said: the attribute is removed rather than stored.
   package var isVoid: Bool {
     presence.isEmpty && flags.isEmpty && protectionClass == .none && compressionPolicy == 0

@@ -53,6 +53,11 @@ package struct DirectoryEntry: Sendable {
   /// True when `next` has nothing more and the next page must be read.
   package var isExhausted: Bool { position >= filled }
 
+  /// Forgets the page, so that the next one must be read.
+  package mutating func clear() {
+    (filled, position) = (0, 0)
+  }
+
   @unsafe mutating func fill(_ read: (UnsafeMutableRawPointer, Int) -> Int) throws(Errno) -> Int {
     (filled, position) = (0, 0)
     guard let start = unsafe memory.baseAddress else { throw .noMemory }

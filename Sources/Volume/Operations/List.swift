@@ -35,7 +35,7 @@ extension Volume {
         do throws(Errno) {
           if stream.position != offset || offset == 0 {
             try directory.descriptor.descriptor.seekDirectory(to: offset)
-            stream.page = EntryBuffer()
+            stream.page.clear()
             stream.position = offset
           }
           try copy(&stream, directory, above, showsEntries: showsEntries, for: caller, emit: emit)

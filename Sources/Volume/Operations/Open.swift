@@ -22,9 +22,7 @@ extension Volume {
       let (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
         try gate.require(caller) { $0.open(facts.item, request) }
         // Bytes this version cannot turn back into content must not be shown or overwritten as they are.
-        guard facts.record.presence.isDisjoint(with: [.encrypted, .compressed, .replacing]) else {
-          throw .unsupported
-        }
+        guard !facts.record.hidesContent else { throw .unsupported }
       }
       try requireUnbuffered(file, mode)
       if truncates {

@@ -39,7 +39,7 @@ package enum Program {
   }
 
   /// Tests run on threads that block signals, and a child inherits that: no alarm would ever reach it.
-  private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
+  fileprivate static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
     var (none, former) = (sigset_t(), sigset_t())
     sigemptyset(&none)
     pthread_sigmask(SIG_SETMASK, &none, &former)
@@ -53,6 +53,31 @@ package enum Program {
     _ script: String, in directory: String? = nil, environment: [String: String] = [:]
   ) throws -> ProgramResult {
     try run("/bin/bash", ["-euo", "pipefail", "-c", script], in: directory, environment: environment)
+  }
+}
+
+/// A program that runs beside the test until it is told to end.
+package final class RunningProgram {
+  private let process = Process()
+
+  /// What it says goes to `output`, a file.
+  package init(_ path: String, _ arguments: [String], output: String) throws {
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    _ = FileManager.default.createFile(atPath: output, contents: nil)
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+    process.standardOutput = file
+    process.standardError = file
+    try Program.withoutBlockedSignals { try process.run() }
+    try file.close()
+  }
+
+  package var isRunning: Bool { process.isRunning }
+
+  package func end() {
+    process.terminate()
+    process.waitUntilExit()
   }
 }
 

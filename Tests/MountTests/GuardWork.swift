@@ -1,0 +1,143 @@
+import CMountSupport
+import Glibc
+import LinuxFiles
+import MountSupport
+
+/// The operations whose system calls are counted, each done to many files by an ordinary user.
+struct GuardWork {
+  /// How many files there are.
+  static let count = 100
+
+  private let path: String
+
+  init(_ path: String) { self.path = path }
+
+  /// Makes the files, as the user whose they are.
+  static func prepare(_ path: String) throws {
+    let failure = TestUser.bob.run(umask: 0o022) { () -> String? in
+      guard Glibc.mkdir(path + "/listed", 0o755) == 0 else { return "mkdir: \(Errno.current)" }
+      let text = String(repeating: "x", count: 4096)
+      for number in 0..<count {
+        if let error = Calls.write("\(path)/f\(number)", text) { return "f\(number): \(error)" }
+        if let error = Calls.create("\(path)/listed/f\(number)") { return "listed: \(error)" }
+      }
+      return nil
+    }
+    if let failure { throw TestFailure(failure) }
+  }
+
+  func count(with tracer: CallTracer) throws -> [String: CallCount] {
+    let box = Unshared(tracer)
+    let path = path
+    return try TestUser.bob.run(umask: 0o022) { () -> Result<[String: CallCount], TestFailure> in
+      do {
+        let pass = try Pass(path, box.value)
+        defer { pass.close() }
+        try pass.look()
+        try pass.openAndClose()
+        try pass.change()
+        return .success(pass.found)
+      } catch {
+        return .failure(error as? TestFailure ?? TestFailure("\(error)"))
+      }
+    }.get()
+  }
+}
+
+/// Used by one thread at a time.
+private struct Unshared<Value>: @unchecked Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+/// One pass through the operations.
+private final class Pass {
+  private let tracer: CallTracer
+  private let directory: CInt
+  private(set) var found: [String: CallCount] = [:]
+
+  init(_ path: String, _ tracer: CallTracer) throws {
+    self.tracer = tracer
+    directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { throw TestFailure("\(path): \(Errno.current)") }
+  }
+
+  func close() { _ = Glibc.close(directory) }
+
+  /// Counts `body`, done to every number; it answers a negative number when it fails.
+  private func each(_ operation: String, _ body: (Int) -> Int) throws {
+    var failure: String?
+    found[operation] = try tracer.count {
+      for number in 0..<GuardWork.count where body(number) < 0 {
+        failure = failure ?? "\(operation) \(number): \(Errno.current)"
+      }
+    }
+    if let failure { throw TestFailure(failure) }
+  }
+
+  private func stat(_ name: String) -> Int {
+    var status = Glibc.stat()
+    return Int(fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW))
+  }
+
+  /// Makes the kernel remember the names for another second, and the daemon their records.
+  ///
+  /// Only after a second are both asked for; and only of what was left alone for a while is a record remembered.
+  private func refresh(_ prefix: String) {
+    usleep(1_100_000)
+    for number in 0..<GuardWork.count { _ = stat("\(prefix)\(number)") }
+  }
+
+  func look() throws {
+    try each("stat, first time") { stat("f\($0)") }
+    usleep(1_100_000)
+    try each("stat, a second later") { stat("f\($0)") }
+    let files = (0..<GuardWork.count).map { openat(directory, "f\($0)", lt_o_path | O_CLOEXEC) }
+    defer { for file in files { _ = Glibc.close(file) } }
+    usleep(1_100_000)
+    try each("fstat, a second later") {
+      var status = Glibc.stat()
+      return Int(fstat(files[$0], &status))
+    }
+    let listed = openat(directory, "listed", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard listed >= 0 else { throw TestFailure("listed: \(Errno.current)") }
+    defer { _ = Glibc.close(listed) }
+    found["list 100 names, each"] = try tracer.count {
+      guard let names = Side.entries(Int(listed)), names.count == GuardWork.count + 2 else {
+        throw TestFailure("listed: \(Errno.current)")
+      }
+    }
+  }
+
+  func openAndClose() throws {
+    try each("create, close") { opened("new\($0)", O_WRONLY | O_CREAT | O_EXCL) { _ in 0 } }
+    refresh("f")
+    var bytes = [UInt8](repeating: 7, count: 4096)
+    try each("open, read 4 KiB, close") {
+      opened("f\($0)", O_RDONLY) { read($0, &bytes, 4096) == 4096 ? 0 : -1 }
+    }
+    refresh("f")
+    try each("open, write 4 KiB, close") {
+      opened("f\($0)", O_WRONLY) { write($0, bytes, 4096) == 4096 ? 0 : -1 }
+    }
+  }
+
+  private func opened(_ name: String, _ flags: CInt, _ body: (CInt) -> Int) -> Int {
+    let file = openat(directory, name, flags | O_CLOEXEC, 0o644)
+    guard file >= 0 else { return -1 }
+    defer { _ = Glibc.close(file) }
+    return body(file)
+  }
+
+  func change() throws {
+    refresh("f")
+    try each("chmod") { Int(fchmodat(directory, "f\($0)", 0o640, 0)) }
+    refresh("f")
+    try each("rename") { Int(renameat(directory, "f\($0)", directory, "r\($0)")) }
+    refresh("r")
+    try each("unlink") { Int(unlinkat(directory, "r\($0)", 0)) }
+    try each("mkdir") { Int(mkdirat(directory, "d\($0)", 0o755)) }
+    refresh("d")
+    try each("rmdir") { Int(unlinkat(directory, "d\($0)", AT_REMOVEDIR)) }
+  }
+}
