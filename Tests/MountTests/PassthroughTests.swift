@@ -193,7 +193,8 @@ extension MountTests {
 
 extension MountTests {
   @Suite("Leases below the mount") struct LeaseTests {
-    @Test("Whoever may not open a file does not disturb a lease on it, and does not wait for it") func refused()
+    @Test("Whoever may not open a file does not disturb a lease on it, and does not wait for it")
+    func refused()
       throws
     {
       let volume = try MountedVolume()
@@ -214,7 +215,9 @@ extension MountTests {
 
 extension MountTests {
   @Suite("The page cache without passthrough") struct KeptPagesTests {
-    @Test("A file that is opened again unchanged is read from memory, a changed one from below") func kept() throws {
+    @Test("A file that is opened again unchanged is read from memory, a changed one from below") func kept()
+      throws
+    {
       let volume = try MountedVolume("passthrough=off")
       defer { volume.remove() }
       let path = volume.path + "/f"

@@ -41,7 +41,9 @@ extension MountTests {
       }
     }
 
-    @Test("So does one of the directory, about removing, moving and linking what is in it") func ofParent() throws {
+    @Test("So does one of the directory, about removing, moving and linking what is in it") func ofParent()
+      throws
+    {
       let volume = try MountedVolume("cache=exclusive")
       defer { volume.remove() }
       let directory = try volume.directory("d", 1001, 2001, 0o777)

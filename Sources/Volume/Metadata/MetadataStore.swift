@@ -119,17 +119,37 @@ struct MetadataStore: Sendable {
   /// written before the bit that announces it and removed after the bit is gone. ENOSPC comes before
   /// anything has changed.
   ///
-  /// `present`: what the object says now. Answers what it says then.
-  @discardableResult
+  /// `present`: what the object says now.
   func write(
     _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
-  ) throws(Errno) -> StoredRecord {
+  ) throws(Errno) {
     try records.announce()
     do throws(Errno) {
-      return try writeParts(record, list: list, over: present, to: object)
+      try writeParts(record, list: list, over: present, to: object)
     } catch {
       guard namespace == .user, error == .accessDenied else { throw error }
-      return try writeMadeWritable(record, list: list, over: present, to: object)
+      try writeMadeWritable(record, list: list, over: present, to: object)
+    }
+  }
+
+  /// Writes, and answers what the object says then.
+  func rewrite(
+    _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
+  ) throws(Errno) -> StoredRecord {
+    try write(record, list: list, over: present, to: object)
+    var core = record
+    switch list {
+    case .keep:
+      return StoredRecord(
+        core: core, list: present.list, soundness: present.soundness, damage: present.damage)
+    case .remove:
+      core.marks.remove(.accessList)
+      return StoredRecord(core: core)
+    case .store(let list):
+      core.marks.insert(.accessList)
+      // As it will be read: bits that exist in requests only have been left behind.
+      let bytes = try? AccessListBytes.encode(list)
+      return MetadataStore.decode(core.encoded(), bytes)
     }
   }
 
@@ -139,28 +159,24 @@ struct MetadataStore: Sendable {
   /// owns it, so it can let itself in; a crash in between leaves the owner a bit more.
   private func writeMadeWritable(
     _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
-  ) throws(Errno) -> StoredRecord {
+  ) throws(Errno) {
     let mode = try object.status().mode
     try object.changeMode(mode | 0o600)
-    let outcome: Result<StoredRecord, Errno>
-    do throws(Errno) {
-      outcome = .success(try writeParts(record, list: list, over: present, to: object))
-    } catch {
-      outcome = .failure(error)
+    var failure: Errno?
+    do throws(Errno) { try writeParts(record, list: list, over: present, to: object) } catch {
+      failure = error
     }
     try object.changeMode(mode)
-    return try outcome.get()
+    if let failure { throw failure }
   }
 
   private func writeParts(
     _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
-  ) throws(Errno) -> StoredRecord {
+  ) throws(Errno) {
     var record = record
     switch list {
     case .keep:
       try writeCore(record, to: object)
-      return StoredRecord(
-        core: record, list: present.list, soundness: present.soundness, damage: present.damage)
     case .store(let list):
       let bytes: [UInt8]
       do { bytes = try AccessListBytes.encode(list) } catch { throw .invalid }
@@ -176,13 +192,10 @@ struct MetadataStore: Sendable {
         if isFirst { try? remove(listName, from: object) }
         throw error
       }
-      // As it will be read: bits that exist in requests only have been left behind.
-      return MetadataStore.decode(record.encoded(), bytes)
     case .remove:
       record.marks.remove(.accessList)
       try writeCore(record, to: object)
       try remove(listName, from: object)
-      return StoredRecord(core: record)
     }
   }
 

@@ -114,7 +114,7 @@ extension Volume {
         if facts.mayCarryPrivilege {
           try object.descriptor.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
         }
-        return try store.write(
+        return try store.rewrite(
           record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
       }
       link?.expireAttributes(node.id)
@@ -137,7 +137,7 @@ extension Volume {
       var record = facts.record
       record.flags = change.after
       try changingPolicy(of: node, object) { () throws(Errno) in
-        try store.write(record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+        try store.rewrite(record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
       }
     }
   }
@@ -153,7 +153,7 @@ extension Volume {
       if facts.item.record == .sound, facts.item.list == list { return }
       guard store.canCarryRecord(node.kind) else { throw .unsupported }
       try changingPolicy(of: node, object) { () throws(Errno) in
-        try store.write(
+        try store.rewrite(
           facts.record, list: list.map { .store($0) } ?? .remove, over: facts.stored,
           to: object.descriptor.descriptor)
       }

@@ -244,7 +244,7 @@ extension Volume {
       if facts.item.ownerGroup != nil, owner.user != nil {
         var record = facts.record
         record.ownerGroup = nil
-        stored = try store.write(record, list: .keep, over: stored, to: anchor.descriptor)
+        stored = try store.rewrite(record, list: .keep, over: stored, to: anchor.descriptor)
       }
       try anchor.descriptor.changeOwner(user: owner.user, group: owner.group)
     }
