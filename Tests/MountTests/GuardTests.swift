@@ -17,13 +17,13 @@ extension MountTests {
       ("stat, a second later", 1, 3, 5),
       ("fstat, a second later", 1, 3, 5),
       ("create, close", 3, 12, 15),
-      ("open, read 4 KiB, close", 2, 9, 9),
+      ("open, read 4 KiB, close", 2, 10, 10),
       ("open, write 4 KiB, close", 3, 14, 14),
-      ("chmod", 1, 7, 11),
-      ("rename", 2, 10, 10),
-      ("unlink", 1, 7, 7),
+      ("chmod", 1, 7, 7),
+      ("rename", 2, 11, 13),
+      ("unlink", 1, 8, 10),
       ("mkdir", 2, 7, 16),
-      ("rmdir", 1, 7, 9),
+      ("rmdir", 1, 8, 10),
       ("list 100 names, each", 0, 1, 3),
     ]
 

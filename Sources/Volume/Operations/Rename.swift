@@ -28,13 +28,15 @@ extension Volume {
         guard ObjectIdentity(status) == expected, target.map(ObjectIdentity.init) == victim else {
           return false
         }
+        let changesParent = parent.identity != newParent.identity
+        let above = try facts(of: parent)
         let move = Move(
           source: try facts(status, of: name, in: from),
           target: try target.map { target throws(Errno) in
             try facts(target, of: newName, in: to)
           },
-          above: try facts(of: parent), below: try facts(of: newParent),
-          changesParent: parent.identity != newParent.identity)
+          above: above, below: changesParent ? try facts(of: newParent) : above,
+          changesParent: changesParent)
         try require(move, style, for: caller)
         try perform(move, name, in: parent, from, newName, in: newParent, to, style)
         return true
