@@ -178,9 +178,8 @@ final class ListChanger: Sendable {
       console.print((isFirst ? "\n  " : ",\n  ") + JSON.object(members).text)
       return
     }
-    let shown = StandardStream.output.isTerminal ? PathText.forTerminal(path) : path
     let (old, new) = (decision.before?.entries.count ?? 0, after?.entries.count ?? 0)
-    console.print(shown + Array(": \(old) -> \(new) \(new == 1 ? "entry" : "entries")\n".utf8))
+    console.printPath(path, ": \(old) -> \(new) \(new == 1 ? "entry" : "entries")")
     guard tellsHow else { return }
     let before = decision.before.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }
     let lines = after.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }
