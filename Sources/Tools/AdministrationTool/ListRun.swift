@@ -80,7 +80,7 @@ final class ListRun {
     if queue == nil {
       let changer = changer
       // Not fatal: without threads the work is done here.
-      queue = try? WorkQueue(threads: 2 * processorCount, capacity: 2 * processorCount) { group in
+      queue = try? WorkQueue(threads: 2 * CurrentProcess.processors) { group in
         if !Interruption.isRequested { changer.change(group) }
       }
     }
