@@ -36,8 +36,14 @@ void lv_end_by_signal(int signal_number) {
 }
 
 void lv_leave_interruption_to_child(int is_left) {
-  signal(SIGINT, is_left ? SIG_IGN : SIG_DFL);
-  signal(SIGQUIT, is_left ? SIG_IGN : SIG_DFL);
+  static const int signals[] = {SIGINT, SIGQUIT};
+  // What they did before, an ignored signal among it; one thread at a time waits for a child.
+  static struct sigaction former[sizeof signals / sizeof *signals];
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    if (is_left) sigaction(signals[i], &ignore, &former[i]);
+    else sigaction(signals[i], &former[i], NULL);
+  }
 }
 
 long lv_open_appending(const char *path, int may_exist) {
