@@ -37,7 +37,6 @@ private final class Restoration {
   private let progress: Progress?
   private var reader = DumpReader()
   private var isEnded = false
-  private var records = 0
   private var chain: DirectoryChain?
   /// The root in force, as it would be typed.
   private var root: Word = []
@@ -118,7 +117,6 @@ private final class Restoration {
     // Without a root there is nothing to restore to, and that was said.
     guard let chain else { return }
     progress?.count()
-    records += 1
     let parts = record.path.split(separator: UInt8(ascii: "/")).map { Array($0) }
     let name = parts.last ?? []
     let location = ItemLocation(
