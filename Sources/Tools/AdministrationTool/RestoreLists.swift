@@ -40,7 +40,10 @@ private final class Restoration {
   private var chain: DirectoryChain?
   /// The root in force, as it would be typed.
   private var root: Word = []
-  /// Objects with several names that were restored already: the first record is the oldest.
+  /// Objects that had their record.
+  ///
+  /// The first one is the oldest; a later one tells of a list that was changed already: the object has several
+  /// names, or a run came to it twice, as `propagate d/sub d` does, or `--resume` with another list.
   private var restored: Set<ObjectKey> = []
 
   private struct ObjectKey: Hashable {
@@ -128,10 +131,8 @@ private final class Restoration {
         console.complain(location.path, "is not a \(record.isDirectory ? "directory" : "file") any more")
         return
       }
-      if status.linkCount > 1, status.kind != .directory {
-        let key = ObjectKey(device: status.device, inode: status.inode)
-        guard restored.insert(key).inserted else { return }
-      }
+      let key = ObjectKey(device: status.device, inode: status.inode)
+      guard restored.insert(key).inserted else { return }
       apply(record, VisitedItem(location: location, status: status, place: place, depth: parts.count))
     } catch .noSuchFile {
       console.complain(location.path, "is gone (ENOENT)")
