@@ -78,10 +78,21 @@ private final class Restoration {
       // Far more than any line has: a path of a million bytes.
       guard line.count < 1 << 22 else { throw .tooBig }
     }
-    guard !Interruption.isRequested, !isEnded || !line.isEmpty else { return }
-    console.note(
-      "there is no '\(DumpReader.end)' at the end: whoever wrote the file was stopped; what is complete in it "
-        + "was restored")
+    if !Interruption.isRequested { judgeEnd(line) }
+  }
+
+  /// Says whether the file is whole: `line` is what follows its last newline.
+  private func judgeEnd(_ line: [UInt8]) {
+    if !reader.hasBegun {
+      console.complain(
+        "this is no dump of access lists: '\(DumpReader.header)' was expected, and the file ends before it")
+    } else if !line.isEmpty || reader.isInRecord {
+      console.complain("the file ends inside a record; what is complete in it was restored")
+    } else if !isEnded {
+      console.note(
+        "there is no '\(DumpReader.end)' at the end: whoever wrote the file was stopped; what is complete in it "
+          + "was restored")
+    }
   }
 
   /// Takes one line; answers whether to go on.
