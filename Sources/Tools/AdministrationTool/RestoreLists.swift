@@ -40,6 +40,8 @@ private final class Restoration {
   private var chain: DirectoryChain?
   /// The root in force, as it would be typed.
   private var root: Word = []
+  /// The root the file names, which another one can stand for.
+  private var rootInFile: Word?
   /// Objects that had their record.
   ///
   /// The first one is the oldest; a later one tells of a list that was changed already: the object has several
@@ -103,6 +105,13 @@ private final class Restoration {
       case .end: isEnded = true
       case .root(let path):
         isEnded = false
+        guard newRoot == nil || rootInFile == nil || rootInFile == path else {
+          console.complain(
+            "the file has a second root, \(shown(path)), and --root names one place for both; nothing "
+              + "after this line is restored")
+          isEnded = true
+          return false
+        }
         begin(path)
       case .record(let record):
         isEnded = false
@@ -117,6 +126,7 @@ private final class Restoration {
   }
 
   private func begin(_ path: [UInt8]) {
+    rootInFile = path
     root = newRoot ?? path
     do throws(Errno) {
       chain = DirectoryChain(SharedDescriptor(try Descriptor.place(root, .followed)))
