@@ -128,13 +128,26 @@ private final class Restoration {
   private func begin(_ path: [UInt8]) {
     rootInFile = path
     root = newRoot ?? path
+    chain = nil
     do throws(Errno) {
-      chain = DirectoryChain(SharedDescriptor(try Descriptor.place(root, .followed)))
-      try changer.undo?.begin(root)
+      let place = try openRoot()
+      let resolved = newRoot == nil ? root : try absolute(root)
+      changer.undo?.begin(resolved: resolved)
+      chain = DirectoryChain(place)
     } catch {
-      chain = nil
-      console.complain(root, error)
+      let isOtherWay = newRoot == nil && (error == .notDirectory || error == .tooManySymbolicLinks)
+      console.complain(
+        root,
+        isOtherWay
+          ? "the way to it leads over a link now, or something else that is no directory; if that is meant, "
+            + "name it with --root" : "\(error)")
     }
+  }
+
+  /// Links were resolved when the path was written down: one that is there now was put there since.
+  private func openRoot() throws(Errno) -> SharedDescriptor {
+    guard newRoot == nil else { return SharedDescriptor(try Descriptor.place(root, .followed)) }
+    return SharedDescriptor(try Descriptor.place(withoutLinks: root))
   }
 
   private func restore(_ record: DumpRecord) {

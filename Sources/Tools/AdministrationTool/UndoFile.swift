@@ -73,7 +73,12 @@ final class UndoFile: Sendable {
 
   /// Says where the records that follow belong.
   func begin(_ root: [UInt8]) throws(Errno) {
-    write(DumpReader.rootLine(try absolute(root)) + "\n")
+    begin(resolved: try absolute(root))
+  }
+
+  /// The same for a path that begins with "/" and has no links.
+  func begin(resolved root: [UInt8]) {
+    write(DumpReader.rootLine(root) + "\n")
   }
 
   /// Keeps records; if that fails, the program ends before it changes what they are about.
