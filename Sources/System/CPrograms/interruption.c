@@ -1,8 +1,6 @@
 #define _GNU_SOURCE
 #include "CPrograms.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -45,16 +43,3 @@ void lv_leave_interruption_to_child(int is_left) {
     else sigaction(signals[i], &former[i], NULL);
   }
 }
-
-long lv_open_appending(const char *path, int may_exist) {
-  int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | (may_exist ? 0 : O_EXCL);
-  int fd = open(path, flags, 0600);
-  return fd < 0 ? -errno : fd;
-}
-
-long lv_make_temporary(char *path, int suffix_length) {
-  int fd = mkostemps(path, suffix_length, O_CLOEXEC);
-  return fd < 0 ? -errno : fd;
-}
-
-long lv_remove_file(const char *path) { return unlink(path) < 0 ? -errno : 0; }

@@ -27,18 +27,26 @@ final class UndoFile: Sendable {
     self.console = console
     let resumes = invocation.has(.resume)
     do throws(Errno) {
-      let sound = resumes ? try UndoFile.soundLength(path) : 0
-      file = try WritableFile(appendingTo: path, mayExist: resumes)
+      let file = try WritableFile(appendingTo: path, mayExist: resumes)
+      let sound = try UndoFile.soundLength(file)
       // A crash may have left half a record; what it is about was not changed.
       try file.cut(to: sound)
       var text = sound > 0 ? "" : "\(DumpReader.header)\n"
       text +=
         "# The lists as they were before 'varve \(invocation.verb)'; 'varve acl restore FILE' goes back.\n"
       try file.write(Array(text.utf8))
+      self.file = file
     } catch .exists {
       throw UsageError(
         "\(shown(path)) exists: name another file, or add --resume to go on with an interrupted run",
         verb: invocation.verb, .value)
+    } catch .again {
+      throw UsageError(
+        "another run is writing to \(shown(path)); wait for its end, or name another file",
+        verb: invocation.verb, .value)
+    } catch .tooManySymbolicLinks {
+      throw UsageError(
+        "\(shown(path)) is a link, and no undo file is written through one", verb: invocation.verb, .value)
     } catch .badMessage {
       throw UsageError("\(shown(path)) is no undo file, or a damaged one", verb: invocation.verb, .value)
     } catch {
@@ -47,14 +55,12 @@ final class UndoFile: Sendable {
   }
 
   /// How much of a file is whole lines and whole records; 0 if there is nothing, EBADMSG if it is no dump.
-  private static func soundLength(_ path: [UInt8]) throws(Errno) -> Int {
-    let input: SharedDescriptor
-    do throws(Errno) { input = SharedDescriptor(try Descriptor.reading(path)) } catch .noSuchFile { return 0 }
+  private static func soundLength(_ file: borrowing WritableFile) throws(Errno) -> Int {
     var reader = DumpReader()
     var (length, sound) = (0, 0)
     var line: [UInt8] = []
     while true {
-      let page = try input.descriptor.readToEnd(limit: 65_536)
+      let page = try file.read()
       if page.isEmpty { break }
       for byte in page {
         guard byte == UInt8(ascii: "\n") else {
