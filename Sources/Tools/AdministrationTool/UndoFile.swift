@@ -4,17 +4,24 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
+import Synchronization
 import TextForms
 import Verbs
 
 /// The way back.
 ///
-/// A record is handed to the system before the change it is about: whatever ends the program, the file knows
-/// of every item that was changed. Each call is one write to the end of the file, so threads do not mix.
+/// A record is handed to the system before the change it is about: if the program is ended, however that happens,
+/// the file knows of every item that was changed. A power failure is another matter: the disk has the whole file
+/// only when the program has come to its end.
 final class UndoFile: Sendable {
   private let file: WritableFile
   private let path: [UInt8]
   private let console: Console
+  /// How long the file is, all of it whole lines and records.
+  ///
+  /// Held while something is written, so that records of several threads do not mix, even if the system takes
+  /// them in pieces; and held for ever once that failed, so that nobody changes what has no record.
+  private let length: Mutex<Int>
 
   /// Opens the file the options ask for; nil if they ask for none.
   init?(_ invocation: Invocation, _ console: Console) throws(UsageError) {
@@ -35,6 +42,7 @@ final class UndoFile: Sendable {
       text +=
         "# The lists as they were before 'varve \(invocation.verb)'; 'varve acl restore FILE' goes back.\n"
       try file.write(Array(text.utf8))
+      length = Mutex(sound + text.utf8.count)
       self.file = file
     } catch .exists {
       throw UsageError(
@@ -98,10 +106,20 @@ final class UndoFile: Sendable {
   }
 
   private func write(_ text: String) {
-    do throws(Errno) { try file.write(Array(text.utf8)) } catch { stop(error) }
+    let bytes = Array(text.utf8)
+    length.withLock { length in
+      do throws(Errno) {
+        try file.write(bytes)
+        length += bytes.count
+      } catch {
+        // What got in of a record only confuses; if it stays, reading it again tells that it is half of one.
+        do throws(Errno) { try file.cut(to: length) } catch {}
+        stop(error)
+      }
+    }
   }
 
-  private func stop(_ error: Errno) {
+  private func stop(_ error: Errno) -> Never {
     console.complain(path, "the undo file cannot be written: \(error); nothing more is changed")
     ThisProgram.exit(console.finish())
   }
