@@ -110,10 +110,20 @@ final class ListChanger: Sendable {
 
   private func open(_ item: LeafItem) -> SharedDescriptor? {
     do throws(Errno) {
-      return SharedDescriptor(
+      let place = SharedDescriptor(
         try FileName.with(item.location.name) { name throws(Errno) in
           try item.directory.descriptor.openPath(name)
         })
+      // What the listing called it may have been replaced since.
+      let kind = try place.descriptor.knownStatus().kind
+      guard kind != .directory, kind != .symbolicLink else {
+        console.complain(
+          item.location.path,
+          "was a file when the directory was read, and is a \(kind == .directory ? "directory" : "link") now; "
+            + "left alone")
+        return nil
+      }
+      return place
     } catch .noSuchFile {
       // Somebody removed it in the meantime.
     } catch .crossDevice {
