@@ -43,7 +43,7 @@ extension CommandTests {
         varve acl get a*
         script -qec "varve ls; varve chmod 600 a*; varve acl set -ne 'user:7001 allow read' a*; varve chmod 9 a*
           varve chmod -vv 611 a*; varve chflags -vv hidden a*; varve chmod -v 622 a*; varve chflags -v nohidden a*
-          varve chmod +a 'user:0 inherited allow read' a*; varve acl check a*" /dev/null |
+          varve chmod +a 'user:0 inherited allow read' a*; varve acl check --color=never a*" /dev/null |
           LC_ALL=C grep -c "$(printf '[\\033\\233]')"
         """,
         prints: """
