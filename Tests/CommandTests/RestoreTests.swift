@@ -190,6 +190,9 @@ extension CommandTests {
           grep -q 'undo: the undo file cannot be written: .*EFBIG.*; nothing more is changed' $BASE/said
           left=$(varve acl propagate -n d | tail -1); left=${left%% *}; left=${left/,/}
           test $left -gt 0
+          # Whole lines, and each record with all of its own.
+          test -z "$(tail -c 1 $BASE/undo)"
+          awk '/^(file|directory) / { if (left) exit 1; left = $2 } /^\t/ { left-- } END { exit left != 0 }' $BASE/undo
           # The way back knows all that was changed, and reads as a whole.
           varve acl restore -q $BASE/undo 2> $BASE/said
           ! grep -v "there is no 'end'" $BASE/said
