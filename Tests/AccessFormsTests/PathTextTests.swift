@@ -11,6 +11,9 @@ import TextForms
     ([0x61, 0xFF, 0x9B, 0x62], "a\\377\\233b"),
     // U+009B and U+202E steer terminals and readers.
     ([0xC2, 0x9B], "\\302\\233"), ([0xE2, 0x80, 0xAE], "\\342\\200\\256"),
+    // Marks of direction nobody sees: U+061C, U+200E, U+200F.
+    ([0xD8, 0x9C], "\\330\\234"), ([0xE2, 0x80, 0x8E], "\\342\\200\\216"),
+    ([0xE2, 0x80, 0x8F], "\\342\\200\\217"),
     // Cut off, overlong, a surrogate.
     ([0xC3], "\\303"), ([0xC0, 0x80], "\\300\\200"), ([0xED, 0xA0, 0x80], "\\355\\240\\200"),
     ([], ""),
@@ -40,7 +43,7 @@ import TextForms
 
   static let shown: [([UInt8], String)] = [
     ([0x61, 0x1B, 0x9B, 0x62], "a??b"), (Array("é\u{9B}".utf8), "é?"), (Array("日本".utf8), "日本"),
-    (Array("a\nb".utf8), "a?b"),
+    (Array("a\nb".utf8), "a?b"), (Array("a\u{61C}\u{200E}\u{200F}\u{202E}b".utf8), "a????b"),
   ]
 
   @Test(arguments: shown) func nothingSteersATerminal(_ bytes: [UInt8], _ text: String) {

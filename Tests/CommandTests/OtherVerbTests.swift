@@ -41,7 +41,9 @@ extension CommandTests {
       try desk.expect(
         """
         varve acl get a*
-        script -qec "varve ls; varve chmod 600 a*; varve acl set -ne 'user:7001 allow read' a*; varve chmod 9 a*" /dev/null |
+        script -qec "varve ls; varve chmod 600 a*; varve acl set -ne 'user:7001 allow read' a*; varve chmod 9 a*
+          varve chmod -vv 611 a*; varve chflags -vv hidden a*; varve chmod -v 622 a*; varve chflags -v nohidden a*
+          varve chmod +a 'user:0 inherited allow read' a*; varve acl check --color=never a*" /dev/null |
           LC_ALL=C grep -c "$(printf '[\\033\\233]')"
         """,
         prints: """
@@ -85,6 +87,9 @@ extension CommandTests {
         complete varve chflags -R uc
         complete varve chflags uchg rep
         complete varve help c
+        touch "glob*" globular "two  words"
+        complete varve acl get glob
+        complete varve acl get two
         varve completion tcsh; echo $?
         """,
         prints: """
@@ -100,6 +105,8 @@ extension CommandTests {
           uchg
           report.txt reports
           chflags chmod completion
+          glob* globular
+          two  words
           varve completion: 'tcsh' is no shell known here: bash, zsh and fish are
           2
 

@@ -49,6 +49,10 @@ extension LinuxFilesTests {
       let thread = try PlainThread { bell.ring() }
       #expect(bell.wait(milliseconds: 10_000))
       thread.join()
+      let rung = Bell(rings: 2)
+      rung.wait()
+      rung.wait()
+      #expect(!rung.wait(milliseconds: 5))
     }
 
     @Test("clocks move forward and know the century")

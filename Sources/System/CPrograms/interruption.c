@@ -1,8 +1,6 @@
 #define _GNU_SOURCE
 #include "CPrograms.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -36,19 +34,12 @@ void lv_end_by_signal(int signal_number) {
 }
 
 void lv_leave_interruption_to_child(int is_left) {
-  signal(SIGINT, is_left ? SIG_IGN : SIG_DFL);
-  signal(SIGQUIT, is_left ? SIG_IGN : SIG_DFL);
+  static const int signals[] = {SIGINT, SIGQUIT};
+  // What they did before, an ignored signal among it; one thread at a time waits for a child.
+  static struct sigaction former[sizeof signals / sizeof *signals];
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    if (is_left) sigaction(signals[i], &ignore, &former[i]);
+    else sigaction(signals[i], &former[i], NULL);
+  }
 }
-
-long lv_open_appending(const char *path, int may_exist) {
-  int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | (may_exist ? 0 : O_EXCL);
-  int fd = open(path, flags, 0600);
-  return fd < 0 ? -errno : fd;
-}
-
-long lv_make_temporary(char *path, int suffix_length) {
-  int fd = mkostemps(path, suffix_length, O_CLOEXEC);
-  return fd < 0 ? -errno : fd;
-}
-
-long lv_remove_file(const char *path) { return unlink(path) < 0 ? -errno : 0; }

@@ -7,10 +7,11 @@ import Glibc
   // Used by many threads at once, which is what semaphores are made for; freed with the last reference.
   private let semaphore: UnsafeMutablePointer<sem_t>
 
-  package init() {
+  /// A bell that was rung `rings` times already.
+  package init(rings: Int = 0) {
     unsafe semaphore = .allocate(capacity: 1)
-    // Fails for other arguments only.
-    _ = unsafe sem_init(semaphore, 0, 0)
+    // Fails for a count beyond SEM_VALUE_MAX only.
+    _ = unsafe sem_init(semaphore, 0, UInt32(clamping: min(rings, Int(Int32.max))))
   }
 
   deinit {

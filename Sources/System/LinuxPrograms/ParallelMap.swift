@@ -11,7 +11,7 @@ package func parallelMap<Input: Sendable, Output: Sendable>(
   guard inputs.count > 2 * groupSize else { return inputs.map(body) }
   let answers = Answers<Output>()
   do throws(Errno) {
-    let queue = try WorkQueue<Range<Int>>(threads: 2 * processorCount, capacity: 1 << 20) { range in
+    let queue = try WorkQueue<Range<Int>>(threads: 2 * CurrentProcess.processors) { range in
       answers.put(inputs[range].map(body), at: range.lowerBound)
     }
     for start in stride(from: 0, to: inputs.count, by: groupSize) {

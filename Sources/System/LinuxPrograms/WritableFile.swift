@@ -8,12 +8,13 @@ package import LinuxFiles
 package struct WritableFile: ~Copyable, Sendable {
   private let descriptor: Descriptor
 
-  /// Opens a file for writing at its end; EEXIST unless it may be there already.
+  /// Opens a file for writing at its end, for this program alone; EEXIST unless it may be there already.
   ///
-  /// A new file is its owner's alone: it may tell who may do what.
+  /// A new file is its owner's alone: it may tell who may do what. ELOOP for a link, EBADMSG for anything else but
+  /// a file, EAGAIN while another program has it open like this.
   package init(appendingTo path: [UInt8], mayExist: Bool) throws(Errno) {
     let opened = try unsafe withTerminated(path) { path throws(Errno) in
-      try retrying { unsafe lv_open_appending(path, mayExist ? 1 : 0) }
+      try retrying { unsafe lv_open_alone(path, mayExist ? 1 : 0) }
     }
     descriptor = Descriptor(adopting: CInt(truncatingIfNeeded: opened))
   }
@@ -36,6 +37,11 @@ package struct WritableFile: ~Copyable, Sendable {
     path.removeLast()
     try file.write(contents)
     return path
+  }
+
+  /// Reads on from where the last call ended, a page at most; empty at the end.
+  package borrowing func read() throws(Errno) -> [UInt8] {
+    try descriptor.readToEnd(limit: 65_536)
   }
 
   /// Writes everything.

@@ -67,6 +67,9 @@ package struct DumpReader: Sendable {
   /// The line that opens the records below `root`.
   package static func rootLine(_ root: [UInt8]) -> String { "root \(PathText.escaped(root))" }
 
+  /// Whether the first line was there.
+  package var hasBegun: Bool { line > 0 }
+
   /// Whether lines of the last record are still to come.
   package var isInRecord: Bool { open != nil }
 

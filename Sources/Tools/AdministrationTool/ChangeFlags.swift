@@ -35,8 +35,7 @@ private func change(
     guard after != before else { return }
     try place.descriptor.setFileFlags(after)
     guard detail > 0 else { return }
-    let change = detail > 1 ? ": \(octal(before)) -> \(octal(after))" : ""
-    console.print(item.path + Array("\(change)\n".utf8))
+    console.printPath(item.path, detail > 1 ? ": \(octal(before)) -> \(octal(after))" : "")
   } catch {
     throw refusal(error, item, wanted)
   }

@@ -98,7 +98,7 @@ private struct ChangeOfItem {
 
   private func report(_ item: VisitedItem, _ change: String) {
     guard detail > 0 else { return }
-    console.print(item.path + Array((detail > 1 ? ": \(change)\n" : "\n").utf8))
+    console.printPath(item.path, detail > 1 ? ": \(change)" : "")
   }
 
   private func octal(_ mode: UInt32) -> String {

@@ -122,11 +122,10 @@ private final class ListChecker {
       objects += 1
       return
     }
-    let path = StandardStream.output.isTerminal ? PathText.forTerminal(item.path) : item.path
     for finding in findings {
       let place = finding.entry.map { "entry \($0): " } ?? ""
       let word = finding.kind == .damage ? colors.failure("damage") : colors.warning(finding.kind.rawValue)
-      console.print(path + Array(": \(word): \(place)\(finding.text)\n".utf8))
+      console.printPath(item.path, ": \(word): \(place)\(finding.text)")
     }
   }
 

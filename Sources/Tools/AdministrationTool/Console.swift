@@ -19,6 +19,7 @@ final class Console: Sendable {
   private let name: String
   private let state: Mutex<State> = Mutex(State())
   private let isTerminal = StandardStream.error.isTerminal
+  private let outputIsTerminal = StandardStream.output.isTerminal
 
   init(_ name: String) {
     self.name = name
@@ -41,6 +42,11 @@ final class Console: Sendable {
       state.waiting += bytes
       if state.waiting.count > 32_768 { flush(&state) }
     }
+  }
+
+  /// Prints a path, then what is said about it; a name does not steer the terminal.
+  func printPath(_ path: [UInt8], _ rest: String) {
+    print((outputIsTerminal ? PathText.forTerminal(path) : path) + Array("\(rest)\n".utf8))
   }
 
   /// Writes what is waiting.

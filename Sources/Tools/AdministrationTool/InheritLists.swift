@@ -96,7 +96,8 @@ private final class Inheritance {
 
   private func rule(for parent: AccessList?) -> ListRule {
     if let rule = rules[parent] { return rule }
-    if rules.count > 1_024 { rules.removeAll() }
+    // Those of the directories on the way down live on in `way`.
+    if rules.count > 64 { rules.removeAll() }
     let rule = ListRule(names) { list, kind in
       do throws(TooManyEntries) {
         let outcome = try AccessList.propagated(

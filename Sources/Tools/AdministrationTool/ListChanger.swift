@@ -110,10 +110,20 @@ final class ListChanger: Sendable {
 
   private func open(_ item: LeafItem) -> SharedDescriptor? {
     do throws(Errno) {
-      return SharedDescriptor(
+      let place = SharedDescriptor(
         try FileName.with(item.location.name) { name throws(Errno) in
           try item.directory.descriptor.openPath(name)
         })
+      // What the listing called it may have been replaced since.
+      let kind = try place.descriptor.knownStatus().kind
+      guard kind != .directory, kind != .symbolicLink else {
+        console.complain(
+          item.location.path,
+          "was a file when the directory was read, and is a \(kind == .directory ? "directory" : "link") now; "
+            + "left alone")
+        return nil
+      }
+      return place
     } catch .noSuchFile {
       // Somebody removed it in the meantime.
     } catch .crossDevice {
@@ -178,9 +188,8 @@ final class ListChanger: Sendable {
       console.print((isFirst ? "\n  " : ",\n  ") + JSON.object(members).text)
       return
     }
-    let shown = StandardStream.output.isTerminal ? PathText.forTerminal(path) : path
     let (old, new) = (decision.before?.entries.count ?? 0, after?.entries.count ?? 0)
-    console.print(shown + Array(": \(old) -> \(new) \(new == 1 ? "entry" : "entries")\n".utf8))
+    console.printPath(path, ": \(old) -> \(new) \(new == 1 ? "entry" : "entries")")
     guard tellsHow else { return }
     let before = decision.before.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }
     let lines = after.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }

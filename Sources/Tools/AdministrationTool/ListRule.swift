@@ -35,7 +35,8 @@ final class ListRule: Sendable {
     let kind: ObjectKind
   }
 
-  private static let mostKept = 256
+  // The longest lists take some 40 KB each, and there may be as many rules as directories have lists.
+  private static let mostKept = 32
 
   /// Whether a list that cannot be read is replaced all the same.
   let replacesDamage: Bool

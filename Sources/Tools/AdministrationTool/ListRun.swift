@@ -17,6 +17,9 @@ final class ListRun {
   private static let groupSize = 32
   /// Directories kept open by files that wait, at most.
   private static let mostDirectories = 8
+  /// With the files and directories of all groups, those that wait included, some 600 descriptors: the usual limit
+  /// is 1,024, and a walk needs 64 of them.
+  private static let mostThreads = 8
 
   private let changer: ListChanger
   private let console: Console
@@ -80,7 +83,7 @@ final class ListRun {
     if queue == nil {
       let changer = changer
       // Not fatal: without threads the work is done here.
-      queue = try? WorkQueue(threads: 2 * processorCount, capacity: 2 * processorCount) { group in
+      queue = try? WorkQueue(threads: min(2 * CurrentProcess.processors, ListRun.mostThreads)) { group in
         if !Interruption.isRequested { changer.change(group) }
       }
     }

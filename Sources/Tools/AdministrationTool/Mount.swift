@@ -40,7 +40,7 @@ func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
       try plan.startDaemon()
     }
     if invocation.has(.verbose) {
-      console.print(plan.source + Array(" mounted on ".utf8) + plan.mountPoint + [0x0A])
+      console.printPath(plan.source + Array(" mounted on ".utf8) + plan.mountPoint, "")
       _ = console.finish()
     }
     return MountStatus.done.rawValue

@@ -37,11 +37,15 @@ private final class Restoration {
   private let progress: Progress?
   private var reader = DumpReader()
   private var isEnded = false
-  private var records = 0
   private var chain: DirectoryChain?
   /// The root in force, as it would be typed.
   private var root: Word = []
-  /// Objects with several names that were restored already: the first record is the oldest.
+  /// The root the file names, which another one can stand for.
+  private var rootInFile: Word?
+  /// Objects that had their record.
+  ///
+  /// The first one is the oldest; a later one tells of a list that was changed already: the object has several
+  /// names, or a run came to it twice, as `propagate d/sub d` does, or `--resume` with another list.
   private var restored: Set<ObjectKey> = []
 
   private struct ObjectKey: Hashable {
@@ -76,10 +80,21 @@ private final class Restoration {
       // Far more than any line has: a path of a million bytes.
       guard line.count < 1 << 22 else { throw .tooBig }
     }
-    guard !Interruption.isRequested, !isEnded || !line.isEmpty else { return }
-    console.note(
-      "there is no '\(DumpReader.end)' at the end: whoever wrote the file was stopped; what is complete in it "
-        + "was restored")
+    if !Interruption.isRequested { judgeEnd(line) }
+  }
+
+  /// Says whether the file is whole: `line` is what follows its last newline.
+  private func judgeEnd(_ line: [UInt8]) {
+    if !reader.hasBegun {
+      console.complain(
+        "this is no dump of access lists: '\(DumpReader.header)' was expected, and the file ends before it")
+    } else if !line.isEmpty || reader.isInRecord {
+      console.complain("the file ends inside a record; what is complete in it was restored")
+    } else if !isEnded {
+      console.note(
+        "there is no '\(DumpReader.end)' at the end: whoever wrote the file was stopped; what is complete in it "
+          + "was restored")
+    }
   }
 
   /// Takes one line; answers whether to go on.
@@ -90,6 +105,13 @@ private final class Restoration {
       case .end: isEnded = true
       case .root(let path):
         isEnded = false
+        guard newRoot == nil || rootInFile == nil || rootInFile == path else {
+          console.complain(
+            "the file has a second root, \(shown(path)), and --root names one place for both; nothing "
+              + "after this line is restored")
+          isEnded = true
+          return false
+        }
         begin(path)
       case .record(let record):
         isEnded = false
@@ -104,21 +126,34 @@ private final class Restoration {
   }
 
   private func begin(_ path: [UInt8]) {
+    rootInFile = path
     root = newRoot ?? path
+    chain = nil
     do throws(Errno) {
-      chain = DirectoryChain(SharedDescriptor(try Descriptor.place(root, .followed)))
-      try changer.undo?.begin(root)
+      let place = try openRoot()
+      let resolved = newRoot == nil ? root : try absolute(root)
+      changer.undo?.begin(resolved: resolved)
+      chain = DirectoryChain(place)
     } catch {
-      chain = nil
-      console.complain(root, error)
+      let isOtherWay = newRoot == nil && (error == .notDirectory || error == .tooManySymbolicLinks)
+      console.complain(
+        root,
+        isOtherWay
+          ? "the way to it leads over a link now, or something else that is no directory; if that is meant, "
+            + "name it with --root" : "\(error)")
     }
+  }
+
+  /// Links were resolved when the path was written down: one that is there now was put there since.
+  private func openRoot() throws(Errno) -> SharedDescriptor {
+    guard newRoot == nil else { return SharedDescriptor(try Descriptor.place(root, .followed)) }
+    return SharedDescriptor(try Descriptor.place(withoutLinks: root))
   }
 
   private func restore(_ record: DumpRecord) {
     // Without a root there is nothing to restore to, and that was said.
     guard let chain else { return }
     progress?.count()
-    records += 1
     let parts = record.path.split(separator: UInt8(ascii: "/")).map { Array($0) }
     let name = parts.last ?? []
     let location = ItemLocation(
@@ -130,10 +165,8 @@ private final class Restoration {
         console.complain(location.path, "is not a \(record.isDirectory ? "directory" : "file") any more")
         return
       }
-      if status.linkCount > 1, status.kind != .directory {
-        let key = ObjectKey(device: status.device, inode: status.inode)
-        guard restored.insert(key).inserted else { return }
-      }
+      let key = ObjectKey(device: status.device, inode: status.inode)
+      guard restored.insert(key).inserted else { return }
       apply(record, VisitedItem(location: location, status: status, place: place, depth: parts.count))
     } catch .noSuchFile {
       console.complain(location.path, "is gone (ENOENT)")

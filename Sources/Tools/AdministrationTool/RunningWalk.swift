@@ -118,7 +118,8 @@ final class RunningWalk {
         return
       }
       do throws(Errno) {
-        let isFollowed = walk.links == .all
+        // What is a link comes from the listing; a name of unknown kind is followed as if it were one.
+        let isFollowed = walk.links == .all && (name.kind ?? .symbolicLink) == .symbolicLink
         let place = try place(name.bytes, in: listing, isFollowed: isFollowed)
         enter(place, location, isFollowed: isFollowed, visit)
       } catch .noSuchFile {

@@ -44,8 +44,8 @@ private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Co
   }
   if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
   for volume in volumes {
-    console.print(
-      volume.source + Array(" on ".utf8) + volume.mountPoint + Array(" (\(volume.options))\n".utf8))
+    console.printPath(
+      volume.source + Array(" on ".utf8) + volume.mountPoint, " (\(volume.options))")
   }
 }
 
@@ -63,7 +63,7 @@ private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ 
     if isJSON {
       console.print(status.indentedText() + "\n")
     } else {
-      console.print(volume.source + Array(" on ".utf8) + volume.mountPoint + [0x0A])
+      console.printPath(volume.source + Array(" on ".utf8) + volume.mountPoint, "")
       console.print(described(status, indent: "  "))
     }
   } catch .notConnected {

@@ -4,17 +4,24 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
+import Synchronization
 import TextForms
 import Verbs
 
 /// The way back.
 ///
-/// A record is handed to the system before the change it is about: whatever ends the program, the file knows
-/// of every item that was changed. Each call is one write to the end of the file, so threads do not mix.
+/// A record is handed to the system before the change it is about: if the program is ended, however that happens,
+/// the file knows of every item that was changed. A power failure is another matter: the disk has the whole file
+/// only when the program has come to its end.
 final class UndoFile: Sendable {
   private let file: WritableFile
   private let path: [UInt8]
   private let console: Console
+  /// How long the file is, all of it whole lines and records.
+  ///
+  /// Held while something is written, so that records of several threads do not mix, even if the system takes
+  /// them in pieces; and held for ever once that failed, so that nobody changes what has no record.
+  private let length: Mutex<Int>
 
   /// Opens the file the options ask for; nil if they ask for none.
   init?(_ invocation: Invocation, _ console: Console) throws(UsageError) {
@@ -27,18 +34,27 @@ final class UndoFile: Sendable {
     self.console = console
     let resumes = invocation.has(.resume)
     do throws(Errno) {
-      let sound = resumes ? try UndoFile.soundLength(path) : 0
-      file = try WritableFile(appendingTo: path, mayExist: resumes)
+      let file = try WritableFile(appendingTo: path, mayExist: resumes)
+      let sound = try UndoFile.soundLength(file)
       // A crash may have left half a record; what it is about was not changed.
       try file.cut(to: sound)
       var text = sound > 0 ? "" : "\(DumpReader.header)\n"
       text +=
         "# The lists as they were before 'varve \(invocation.verb)'; 'varve acl restore FILE' goes back.\n"
       try file.write(Array(text.utf8))
+      length = Mutex(sound + text.utf8.count)
+      self.file = file
     } catch .exists {
       throw UsageError(
         "\(shown(path)) exists: name another file, or add --resume to go on with an interrupted run",
         verb: invocation.verb, .value)
+    } catch .again {
+      throw UsageError(
+        "another run is writing to \(shown(path)); wait for its end, or name another file",
+        verb: invocation.verb, .value)
+    } catch .tooManySymbolicLinks {
+      throw UsageError(
+        "\(shown(path)) is a link, and no undo file is written through one", verb: invocation.verb, .value)
     } catch .badMessage {
       throw UsageError("\(shown(path)) is no undo file, or a damaged one", verb: invocation.verb, .value)
     } catch {
@@ -47,14 +63,12 @@ final class UndoFile: Sendable {
   }
 
   /// How much of a file is whole lines and whole records; 0 if there is nothing, EBADMSG if it is no dump.
-  private static func soundLength(_ path: [UInt8]) throws(Errno) -> Int {
-    let input: SharedDescriptor
-    do throws(Errno) { input = SharedDescriptor(try Descriptor.reading(path)) } catch .noSuchFile { return 0 }
+  private static func soundLength(_ file: borrowing WritableFile) throws(Errno) -> Int {
     var reader = DumpReader()
     var (length, sound) = (0, 0)
     var line: [UInt8] = []
     while true {
-      let page = try input.descriptor.readToEnd(limit: 65_536)
+      let page = try file.read()
       if page.isEmpty { break }
       for byte in page {
         guard byte == UInt8(ascii: "\n") else {
@@ -73,7 +87,12 @@ final class UndoFile: Sendable {
 
   /// Says where the records that follow belong.
   func begin(_ root: [UInt8]) throws(Errno) {
-    write(DumpReader.rootLine(try absolute(root)) + "\n")
+    begin(resolved: try absolute(root))
+  }
+
+  /// The same for a path that begins with "/" and has no links.
+  func begin(resolved root: [UInt8]) {
+    write(DumpReader.rootLine(root) + "\n")
   }
 
   /// Keeps records; if that fails, the program ends before it changes what they are about.
@@ -87,10 +106,20 @@ final class UndoFile: Sendable {
   }
 
   private func write(_ text: String) {
-    do throws(Errno) { try file.write(Array(text.utf8)) } catch { stop(error) }
+    let bytes = Array(text.utf8)
+    length.withLock { length in
+      do throws(Errno) {
+        try file.write(bytes)
+        length += bytes.count
+      } catch {
+        // What got in of a record only confuses; if it stays, reading it again tells that it is half of one.
+        do throws(Errno) { try file.cut(to: length) } catch {}
+        stop(error)
+      }
+    }
   }
 
-  private func stop(_ error: Errno) {
+  private func stop(_ error: Errno) -> Never {
     console.complain(path, "the undo file cannot be written: \(error); nothing more is changed")
     ThisProgram.exit(console.finish())
   }

@@ -15,7 +15,7 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let daemon = runningDaemon(of: point)
     try takeAway(point, isLazy: invocation.has(.lazy))
     if !invocation.has(.lazy), let daemon { try waitForEnd(of: daemon) }
-    if invocation.has(.verbose) { console.print(point + Array(" unmounted\n".utf8)) }
+    if invocation.has(.verbose) { console.printPath(point, " unmounted") }
   } catch {
     console.complain(path, error.sentence)
   }

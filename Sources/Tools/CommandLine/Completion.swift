@@ -44,9 +44,8 @@ extension Program {
     return """
       # bash completion for \(name); 'source <(\(name) completion bash)' in ~/.bashrc switches it on.
       _\(name)_files() {
-        local IFS=$'\\n'
         compopt -o filenames 2>/dev/null
-        COMPREPLY=($(compgen -f -- "$1"))
+        mapfile -t COMPREPLY < <(compgen -f -- "$1")
       }
       _\(name)() {
         local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
@@ -56,11 +55,11 @@ extension Program {
         if [[ $current == '=' ]]; then current=; fi
         if [[ $previous == '=' ]]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi
         if ((COMP_CWORD == 1)); then
-          COMPREPLY=($(compgen -W \(quoted(openingWords.joined(separator: " "))) -- "$current"))
+          mapfile -t COMPREPLY < <(compgen -W \(quoted(openingWords.joined(separator: " "))) -- "$current")
           return
         fi
         if [[ $verb == help ]]; then
-          COMPREPLY=($(compgen -W \(quoted(firstWords.map(\.name).joined(separator: " "))) -- "$current"))
+          mapfile -t COMPREPLY < <(compgen -W \(quoted(firstWords.map(\.name).joined(separator: " "))) -- "$current")
           return
         fi
         case $verb in \(groupNames.isEmpty ? "''" : groupNames))
@@ -68,7 +67,7 @@ extension Program {
             case $verb in
       \(groupCases.joined(separator: "\n"))
             esac
-            COMPREPLY=($(compgen -W "$words --help" -- "$current"))
+            mapfile -t COMPREPLY < <(compgen -W "$words --help" -- "$current")
             return
           fi
           verb="$verb ${COMP_WORDS[2]}"
@@ -82,10 +81,10 @@ extension Program {
           [[ ${COMP_WORDS[index]} == -* ]] || given=$((given + 1))
         done
         if [[ $values == '<file>' ]]; then _\(name)_files "$current"
-        elif [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$current"))
-        elif [[ $current == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$current"))
+        elif [[ -n $values ]]; then mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+        elif [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
         elif [[ -n $operands && $given -eq 0 ]]; then
-          COMPREPLY=($(compgen -W "$operands" -- "$current"))
+          mapfile -t COMPREPLY < <(compgen -W "$operands" -- "$current")
         else _\(name)_files "$current"
         fi
       }

@@ -84,10 +84,10 @@ package enum PathText {
 
   private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7F && byte != backslash }
 
-  /// Whether a character shows as itself; those that reverse the direction of writing do not.
+  /// Whether a character shows as itself; those that change the direction of writing do not.
   private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
-    case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: false
+    case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: false
     default: true
     }
   }

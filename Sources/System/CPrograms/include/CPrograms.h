@@ -48,16 +48,10 @@ void lv_end_by_signal(int signal_number) __attribute__((noreturn));
 // Whether the keys that interrupt are for this program, or for a child it waits for.
 void lv_leave_interruption_to_child(int is_left);
 
-// threads.c: what threads wait at. Null: no memory.
-struct lv_semaphore;
-struct lv_semaphore *_Nullable lv_semaphore_create(unsigned count);
-void lv_semaphore_destroy(struct lv_semaphore *semaphore);
-void lv_semaphore_wait(struct lv_semaphore *semaphore);
-void lv_semaphore_post(struct lv_semaphore *semaphore);
-long lv_processors(void);
-
-// Creates or opens a file for writing at its end.
-long lv_open_appending(const char *path, int may_exist);
+// writing.c: files a tool writes for its user.
+// Creates a file, or opens a regular one that nobody else has locked, for reading and for writing at its end, and
+// locks it; EBADMSG for anything but a regular file, EAGAIN if it is locked.
+long lv_open_alone(const char *path, int may_exist);
 // Makes a file with a new name from a template that ends in XXXXXX and `suffix_length` more bytes.
 long lv_make_temporary(char *path, int suffix_length);
 long lv_remove_file(const char *path);
