@@ -47,7 +47,8 @@ package final class Session: Sendable {
     guard library.shakeHands(), let agreement = handshake.agreement else { throw handshakeFailure }
     let notices: Notices
     let workers: Workers
-    let workplace = Workplace(door: door, maxWrite: agreement.maxWrite)
+    let workplace = Workplace(
+      door: door, maxWrite: agreement.maxWrite, ringPayload: agreement.ringPayload)
     let seats = transport.seats(agreement)
     do throws(Errno) {
       notices = try Notices(session: library.device, agreement: agreement)

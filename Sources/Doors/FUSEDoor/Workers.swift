@@ -11,18 +11,23 @@ import Synchronization
 final class Workplace: Sendable {
   let door: Door
   let maxWrite: Int
+  private let ringPayload: Int
   /// The first reason for which a worker gave up while the volume was still mounted.
   private let failure = Mutex<Errno?>(nil)
 
-  init(door: Door, maxWrite: Int) {
+  init(door: Door, maxWrite: Int, ringPayload: Int = 0) {
     self.door = door
     self.maxWrite = maxWrite
+    self.ringPayload = ringPayload
   }
 
   var firstFailure: Errno? { failure.withLock { $0 } }
 
   /// A reply is never longer than a read, an attribute or a page of names.
   var replySize: Int { max(maxWrite, 65_536) }
+
+  /// The same where the kernel has a say in it.
+  var entrySize: Int { max(replySize, ringPayload) }
 
   /// Serves requests until the volume is unmounted.
   ///

@@ -37,7 +37,7 @@ final class RingSeat: Sendable {
     // no error when that cannot be had: the processor is not running, or closed to this process.
     _ = lv_stay_on_processor(UInt32(clamping: queue))
     do throws(Errno) { try ring.start() } catch { return .refused(error) }
-    var entry = RingEntry(payloadSize: workplace.replySize)
+    var entry = RingEntry(payloadSize: workplace.entrySize)
     var command = CommandRing.Command.register
     var undo = Undo.nothing
     while true {
