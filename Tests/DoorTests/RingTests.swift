@@ -184,6 +184,25 @@ struct RingKernel: ~Copyable {
     #expect(crew.isAtEase && crew.needsHelp() == [])
   }
 
+  @Test("A crew grows to its limit and not beyond") func limit() throws {
+    let pulses: Mutex<[Pulse]> = Mutex([])
+    let relief = Relief()
+    var crew = Crew(spare: 2) { (pulse, _) throws(Errno) in
+      pulses.withLock { $0.append(pulse) }
+      return Member(try PlainThread {})
+    }
+    for _ in 0..<20 { try crew.hire(relief).join() }
+    for pulse in pulses.withLock({ $0 }) { pulse.begin(5) }
+    #expect(crew.relieve(relief).isEmpty, "they have only just begun")
+    // It was as many as hang, whatever the limit: 40.
+    let helpers = crew.relieve(relief)
+    for helper in helpers { helper.join() }
+    #expect(helpers.count == 12)
+    for pulse in pulses.withLock({ $0.dropFirst(20) }) { pulse.begin(6) }
+    #expect(crew.relieve(relief).isEmpty && crew.relieve(relief).isEmpty)
+    #expect(crew.needsHelp().count == 32)
+  }
+
   @Test("Workers that hang get help, and everybody ends") func workers() throws {
     let scratch = try Scratch()
     let volume = try scratch.volume()

@@ -86,8 +86,20 @@ struct Crew: Sendable {
     let beats = pulses.map(\.now)
     defer { seen = beats }
     let tied = pulses.indices.filter { beats[$0] & 1 == 1 && beats[$0] == seen[$0] }
-    guard pulses.count - tied.count < spare, pulses.count < Crew.largest else { return [] }
+    guard pulses.count - tied.count < spare else { return [] }
     return tied.map { pulses[$0].node }
+  }
+
+  /// Hires as many as hang, for more of their kind may be on their way, and answers those who came.
+  mutating func relieve(_ relief: Relief) -> [Member] {
+    let tied = needsHelp()
+    var helpers: [Member] = []
+    for _ in tied.prefix(max(0, Crew.largest - pulses.count)) {
+      // Without a thread to spare everything goes on as it was.
+      guard let helper = try? hire(relief, tied: tied) else { break }
+      helpers.append(helper)
+    }
+    return helpers
   }
 }
 
@@ -115,13 +127,8 @@ final class Relief: Sendable {
   func watch(_ crews: consuming [Crew]) {
     while !isOver.load(ordering: .acquiring) {
       for index in crews.indices {
-        let tied = crews[index].needsHelp()
-        // As many as hang: more of their kind may be on their way.
-        for _ in tied {
-          // Without a thread to spare everything goes on as it was.
-          guard let helper = try? crews[index].hire(self, tied: tied) else { break }
-          helpers.withLock { $0.append(helper) }
-        }
+        let more = crews[index].relieve(self)
+        helpers.withLock { $0 += more }
       }
       rest(crews)
     }
