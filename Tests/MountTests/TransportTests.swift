@@ -45,6 +45,21 @@ extension MountTests {
       }
     }
 
+    @Test(
+      "Rings that the kernel was not asked for are not kept",
+      .enabled(if: Machine.offersRing, "no FUSE over io_uring here"))
+    func noSpareRings() throws {
+      try Machine.withRing(true) {
+        for (options, hasRings) in [("no_over_io_uring", false), ("transport=dev", false), ("", true)] {
+          let volume = try MountedVolume(options)
+          defer { volume.remove() }
+          let daemon = try #require(volume.daemon)
+          let rings = try Program.shell("readlink /proc/\(daemon)/fd/* | grep -c io_uring || true")
+          #expect((rings.output != "0\n") == hasRings, "-o '\(options)': \(rings.output)")
+        }
+      }
+    }
+
     @Test("Data of every length arrives as it was sent", arguments: Machine.transports)
     func lengths(options: String) throws {
       let volume = try MountedVolume(options)

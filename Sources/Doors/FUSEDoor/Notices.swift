@@ -83,16 +83,16 @@ final class Notices: Sendable {
 
   /// The volume's side of this.
   ///
-  /// `transport` is the first line about the connection in `status`.
+  /// `transport` tells the first line about the connection in `status`, as it is at the time.
   func link(
-    _ agreement: Agreement, transport: (name: String, value: String),
+    _ agreement: Agreement, transport: @escaping @Sendable () -> String,
     requests: @escaping @Sendable () -> [(name: String, count: UInt64)]
   ) -> KernelLink {
     KernelLink(
       canExpireNames: canExpireNames,
       features: {
         let refusal = self.backingRefusal.load(ordering: .relaxed)
-        return [transport]
+        return [(name: "transport", value: transport())]
           + agreement.describe(
             canExpireNames: self.canExpireNames,
             backingRefusal: refusal == 0 ? nil : Errno(rawValue: refusal))

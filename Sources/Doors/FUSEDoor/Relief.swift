@@ -4,35 +4,6 @@ import LayeredVolume
 import LinuxFiles
 import Synchronization
 
-/// Whether a worker is busy, and whether with the same request as before.
-final class Pulse: Sendable {
-  /// Odd while a request is served.
-  private let beats = Atomic<UInt64>(0)
-  private let subject = Atomic<NodeID>(0)
-  private let relief: Relief?
-
-  init(_ relief: Relief? = nil) {
-    self.relief = relief
-  }
-
-  /// A request about `node` begins.
-  func begin(_ node: NodeID) {
-    subject.store(node, ordering: .relaxed)
-    // In one order with what `Relief` does before it sleeps: it sees this, or this sees it asleep.
-    beats.add(1, ordering: .sequentiallyConsistent)
-    relief?.notice()
-  }
-
-  func end() {
-    beats.add(1, ordering: .releasing)
-  }
-
-  /// What the present request, or the last one, is about.
-  var node: NodeID { subject.load(ordering: .relaxed) }
-
-  var now: UInt64 { beats.load(ordering: .sequentiallyConsistent) }
-}
-
 /// A thread that is waited for.
 final class Member: Sendable {
   private let thread: Mutex<PlainThread?>
@@ -66,7 +37,11 @@ struct Crew: Sendable {
   }
 
   /// Adds a worker, who is told what those are at who do not get on.
+  ///
+  /// ECANCELED when the volume is not mounted any more: the kernel must not be asked for another place at its
+  /// ring while it is taking the ring apart.
   mutating func hire(_ relief: Relief, tied: [NodeID] = []) throws(Errno) -> Member {
+    guard !relief.isOver else { throw .canceled }
     let pulse = Pulse(relief)
     let member = try start(pulse, tied)
     pulses.append(pulse)
@@ -76,18 +51,27 @@ struct Crew: Sendable {
 
   /// Whether nothing can go wrong before the next request begins.
   var isAtEase: Bool {
-    let free = pulses.count { $0.now & 1 == 0 }
-    return free == pulses.count || free >= spare
+    let free = pulses.count { !$0.isGone && $0.now & 1 == 0 }
+    return free >= spare || pulses.allSatisfy { $0.isGone || $0.now & 1 == 0 }
   }
 
   /// What those are at who have been at the same request since this was asked last, if they are so many that
   /// others are needed; else nothing.
   mutating func needsHelp() -> [NodeID] {
+    dismissThoseWhoLeft()
     let beats = pulses.map(\.now)
     defer { seen = beats }
     let tied = pulses.indices.filter { beats[$0] & 1 == 1 && beats[$0] == seen[$0] }
     guard pulses.count - tied.count < spare else { return [] }
     return tied.map { pulses[$0].node }
+  }
+
+  /// Who has left is no free hand, and in nobody's way.
+  private mutating func dismissThoseWhoLeft() {
+    let here = pulses.indices.filter { !pulses[$0].isGone }
+    guard here.count < pulses.count else { return }
+    seen = here.map { seen[$0] }
+    pulses = here.map { pulses[$0] }
   }
 
   /// Hires as many as hang, for more of their kind may be on their way, and answers those who came.
@@ -111,9 +95,12 @@ final class Relief: Sendable {
   private static let interval = 20
 
   private let isAsleep = Atomic(false)
-  private let isOver = Atomic(false)
+  private let ended = Atomic(false)
   private let bell = Bell()
   private let helpers: Mutex<[Member]> = Mutex([])
+
+  /// Whether nobody is to be hired any more.
+  var isOver: Bool { ended.load(ordering: .acquiring) }
 
   /// A request begins.
   func notice() {
@@ -125,7 +112,7 @@ final class Relief: Sendable {
 
   /// Watches until it is over.
   func watch(_ crews: consuming [Crew]) {
-    while !isOver.load(ordering: .acquiring) {
+    while !isOver {
       for index in crews.indices {
         let more = crews[index].relieve(self)
         helpers.withLock { $0 += more }
@@ -143,8 +130,10 @@ final class Relief: Sendable {
   }
 
   /// Nobody needs help any more; the thread that watches ends.
+  ///
+  /// Said by the first worker who finds the volume unmounted; again is no matter.
   func end() {
-    isOver.store(true, ordering: .releasing)
+    ended.store(true, ordering: .releasing)
     bell.ring()
     bell.ring()
   }
