@@ -14,7 +14,8 @@ import Testing
   @Test("Of a modern kernel exactly the wanted features are taken") func modernKernel() {
     let agreement = Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1)
     let wanted: UInt64 =
-      1 << 0 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15 | 1 << 18 | 1 << 22 | 1 << 28 | 1 << 30
+      1 << 0 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15 | 1 << 18 | 1 << 22 | 1 << 28
+      | 1 << 30
       | 1 << 37 | 1 << 41
     #expect(agreement.flags == wanted)
     #expect(agreement.maxWrite == 1 << 20)

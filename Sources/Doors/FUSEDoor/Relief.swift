@@ -27,23 +27,27 @@ struct Crew: Sendable {
   private var seen: [UInt64] = []
   /// How many are to be free when others are tied.
   private let spare: Int
-  private let start: @Sendable (Pulse, _ tied: [NodeID]) throws(Errno) -> Member
+  /// At a queue of the ring: how what waits there comes to those who are hired.
+  private let stirring: Stirring?
+  private let start: @Sendable (Pulse, _ known: [NodeID]) throws(Errno) -> Member
 
   init(
-    spare: Int, _ start: @escaping @Sendable (Pulse, _ tied: [NodeID]) throws(Errno) -> Member
+    spare: Int, _ stirring: Stirring? = nil,
+    _ start: @escaping @Sendable (Pulse, _ known: [NodeID]) throws(Errno) -> Member
   ) {
     self.spare = spare
+    self.stirring = stirring
     self.start = start
   }
 
-  /// Adds a worker, who is told what those are at who do not get on.
+  /// Adds a worker, who is told of nodes of which some may be plain files.
   ///
   /// ECANCELED when the volume is not mounted any more: the kernel must not be asked for another place at its
   /// ring while it is taking the ring apart.
-  mutating func hire(_ relief: Relief, tied: [NodeID] = []) throws(Errno) -> Member {
+  mutating func hire(_ relief: Relief, known: [NodeID] = []) throws(Errno) -> Member {
     guard !relief.isOver else { throw .canceled }
     let pulse = Pulse(relief)
-    let member = try start(pulse, tied)
+    let member = try start(pulse, known)
     pulses.append(pulse)
     seen.append(0)
     return member
@@ -52,8 +56,11 @@ struct Crew: Sendable {
   /// Whether nothing can go wrong before the next request begins.
   var isAtEase: Bool {
     let free = pulses.count { !$0.isGone && $0.now & 1 == 0 }
-    return free >= spare || pulses.allSatisfy { $0.isGone || $0.now & 1 == 0 }
+    return free >= spare && !(stirring?.isOwed ?? false) || isFree
   }
+
+  /// Whether nobody is busy.
+  private var isFree: Bool { pulses.allSatisfy { $0.isGone || $0.now & 1 == 0 } }
 
   /// What those are at who have been at the same request since this was asked last, if they are so many that
   /// others are needed; else nothing.
@@ -66,6 +73,11 @@ struct Crew: Sendable {
     return tied.map { pulses[$0].node }
   }
 
+  /// Waits for whoever works for the crew without being one of it.
+  func join() {
+    stirring?.join()
+  }
+
   /// Who has left is no free hand, and in nobody's way.
   private mutating func dismissThoseWhoLeft() {
     let here = pulses.indices.filter { !pulses[$0].isGone }
@@ -74,13 +86,21 @@ struct Crew: Sendable {
     pulses = here.map { pulses[$0] }
   }
 
+  /// The plain files that were seen last.
+  var files: [NodeID] { pulses.compactMap(\.file) }
+
   /// Hires as many as hang, for more of their kind may be on their way, and answers those who came.
-  mutating func relieve(_ relief: Relief) -> [Member] {
+  ///
+  /// What the others hang at is told to them first, as the kernel is sure to know it; but those may all be
+  /// directories, hence `files`, which were seen anywhere.
+  mutating func relieve(_ relief: Relief, files: [NodeID] = []) -> [Member] {
     let tied = needsHelp()
+    let known = tied + files
+    if isFree { stirring?.forgive() } else { stirring?.stirAgain(by: known) }
     var helpers: [Member] = []
     for _ in tied.prefix(max(0, Crew.largest - pulses.count)) {
       // Without a thread to spare everything goes on as it was.
-      guard let helper = try? hire(relief, tied: tied) else { break }
+      guard let helper = try? hire(relief, known: known) else { break }
       helpers.append(helper)
     }
     return helpers
@@ -113,12 +133,14 @@ final class Relief: Sendable {
   /// Watches until it is over.
   func watch(_ crews: consuming [Crew]) {
     while !isOver {
+      let files = crews.flatMap(\.files)
       for index in crews.indices {
-        let more = crews[index].relieve(self)
+        let more = crews[index].relieve(self, files: files)
         helpers.withLock { $0 += more }
       }
       rest(crews)
     }
+    for crew in crews { crew.join() }
   }
 
   private func rest(_ crews: borrowing [Crew]) {

@@ -60,7 +60,9 @@ final class Workplace: Sendable {
   ) {
     pulse.begin(request.node)
     defer { pulse.end() }
-    let undo = door.handle(request, &buffer).send(&buffer) { bytes in
+    let reply = door.handle(request, &buffer)
+    pulse.note(request, buffer)
+    let undo = reply.send(&buffer) { bytes in
       let isTaken = device.send(bytes)
       if !isTaken { door.counters.countUndelivered() }
       return isTaken
@@ -147,11 +149,12 @@ struct Workers: ~Copyable {
   ) -> Crew? {
     let left = Mutex(seats)
     let queue = seats.first?.queue ?? 0
+    let stirring = Stirring(queue: queue, device: device.number)
     // A request that finds no seat free has to wait for more than a new one: so two are kept free.
-    var crew = Crew(spare: 2) { (pulse, tied) throws(Errno) in
+    var crew = Crew(spare: 2, stirring) { (pulse, known) throws(Errno) in
       let next = left.withLock { $0.popLast() }
       if let next { return try begin { workplace.work(at: next, device: device, pulse, seating) } }
-      let seat = try RingSeat(queue: queue, tied: tied)
+      let seat = try RingSeat(queue: queue) { stirring.stir(by: known) }
       seating.sit(at: queue)
       return try beginHelping(at: seat, workplace, device, pulse, seating)
     }

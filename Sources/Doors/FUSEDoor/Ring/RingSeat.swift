@@ -15,12 +15,12 @@ final class RingSeat: Sendable {
   /// The kernel has a queue per processor, for the requests of whoever runs there.
   let queue: Int
   let ring: CommandRing
-  /// What the others of this queue are at, if this seat is added because they do not get on.
-  private let tied: [NodeID]
+  /// Called when the kernel has the seat, if it is added because the others do not get on.
+  private let whenSeated: (@Sendable () -> Void)?
 
-  init(queue: Int, tied: [NodeID] = []) throws(Errno) {
+  init(queue: Int, whenSeated: (@Sendable () -> Void)? = nil) throws(Errno) {
     self.queue = queue
-    self.tied = tied
+    self.whenSeated = whenSeated
     ring = try CommandRing()
   }
 
@@ -46,21 +46,22 @@ final class RingSeat: Sendable {
     var command = CommandRing.Command.register
     var undo = Undo.nothing
     var attempt = 1
+    let seated: (() -> Void)? = whenSeated
     while true {
       let isNew = command == .register
       let outcome = unsafe ring.run(
         command, to: device, queue: queue, buffers: isNew ? entry.buffers : .none,
-        // The kernel hands out requests that wait in a queue when another one of the queue is done, not
-        // when a seat is added (seen on 6.18): so there must be another one.
-        meanwhile: isNew && !tied.isEmpty ? { Notices.stir(device, by: self.tied) } : nil)
+        meanwhile: isNew ? seated : nil)
       switch outcome {
       case .done:
         if isNew { seating.served(queue) }
         attempt = 1
-        undo = entry.answer { request, reply in
+        undo = entry.answer { (request: borrowing Request, reply: inout ReplyBuffer) -> Reply in
           pulse.begin(request.node)
           defer { pulse.end() }
-          return workplace.door.handle(request, &reply)
+          let answer = workplace.door.handle(request, &reply)
+          pulse.note(request, reply)
+          return answer
         }
         command = .commit(entry.commitIdentifier)
       case .broken(let error):
