@@ -14,7 +14,8 @@ import Testing
   @Test("Of a modern kernel exactly the wanted features are taken") func modernKernel() {
     let agreement = Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1)
     let wanted: UInt64 =
-      1 << 0 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 18 | 1 << 22 | 1 << 28 | 1 << 30
+      1 << 0 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 18 | 1 << 22 | 1 << 28
+      | 1 << 30 | 1 << 37 | 1 << 41
       | 1 << 37 | 1 << 41
     #expect(agreement.flags == wanted)
     #expect(agreement.maxWrite == 1 << 20)
@@ -50,6 +51,20 @@ import Testing
   @Test("Larger pages make fewer of them") func largePages() {
     #expect(Agreement(to: Self.modern, disabled: [], pageSize: 65_536, stackDepth: 1).maxPages == 16)
     #expect(Agreement(to: Self.modern, disabled: [], pageSize: 0, stackDepth: 1).maxPages > 0)
+  }
+
+  @Test("A place at the ring has the room the kernel wants, also where 32 pages are more than a transfer")
+  func ringPayload() {
+    func payload(_ disabled: Set<String>, pageSize: Int) -> Int {
+      Agreement(to: Self.modern, disabled: disabled, pageSize: pageSize, stackDepth: 1).ringPayload
+    }
+    #expect(payload([], pageSize: 4096) == 1 << 20)
+    #expect(payload([], pageSize: 65_536) == 1 << 20)
+    #expect(payload(["max_pages"], pageSize: 4096) == 1 << 17)
+    // It was as long as a transfer, 128 KiB, and the kernel refused every place.
+    #expect(payload(["max_pages"], pageSize: 65_536) == 1 << 21)
+    let door = { Workplace(door: $0, maxWrite: 1 << 17, ringPayload: 1 << 21) }
+    #expect((try? Scratch().volume()).map { door(Door($0)).entrySize } == 1 << 21)
   }
 
   @Test("The second word counts only when the kernel says that it sends one") func secondWord() {

@@ -145,15 +145,101 @@ struct RingKernel: ~Copyable {
     #expect(Transport.queues(Processors(possible: [0, 8], online: [0, 8]), threadsPerQueue: 1) == [0, 1])
   }
 
-  @Test("What makes the kernel send a request: a retrieval of nothing, of the first node it knows")
+  @Test("What makes the kernel send a request: a retrieval of nothing, in the words of the protocol")
   func stir() throws {
     let connection = try Connection()
-    Notices.stir(connection.theirs.rawValue, by: [5, 6])
+    #expect(Notices.stir(connection.theirs.rawValue, by: [5, 6]))
     let sent = connection.receive()
     #expect(Array(sent[..<16]) == hex("30000000 05000000 0000000000000000"))
     #expect(sent[23] == 0x40 && sent[16] % 2 == 0, "no number of the kernel's")
     #expect(Array(sent[24...]) == hex("0500000000000000 0000000000000000 00000000 00000000"))
     #expect(connection.receive(CInt(MSG_DONTWAIT)) == [])
+    #expect(!Notices.stir(-1, by: [5, 6]) && !Notices.stir(connection.theirs.rawValue, by: []))
+  }
+
+  @Test("Nodes are named one after the other until the kernel knows one") func stirCandidates() {
+    var named: [NodeID] = []
+    var numbers: Set<UInt64> = []
+    func stir(_ nodes: [NodeID], knows: NodeID) -> Bool {
+      Notices.stir(by: nodes) { notice in
+        named.append(notice.body.nodeid)
+        numbers.insert(notice.body.notify_unique)
+        return notice.body.nodeid == knows
+      }
+    }
+    #expect(stir([5, 6, 7], knows: 6))
+    #expect(named == [5, 6])
+    #expect(!stir([5, 6, 7], knows: 8))
+    #expect(named == [5, 6, 5, 6, 7])
+    #expect(numbers.count == 5, "no number twice")
+  }
+
+  @Test("What could not be stirred is made up for as soon as a plain file is known, unless nobody hangs")
+  func stirringAgain() throws {
+    let connection = try Connection()
+    let stirring = Stirring(queue: 0, device: connection.theirs.rawValue)
+    stirring.stirAgain(by: [5])
+    stirring.join()
+    #expect(connection.receive(CInt(MSG_DONTWAIT)) == [], "nothing is owed")
+    // Two seats were added while no node was known.
+    for _ in 0..<2 { stirring.stir(by: []) }
+    stirring.stirAgain(by: [])
+    #expect(stirring.isOwed)
+    stirring.stirAgain(by: [5])
+    stirring.join()
+    #expect(!stirring.isOwed)
+    for _ in 0..<2 { #expect(connection.receive(CInt(MSG_DONTWAIT)).count == 48) }
+    #expect(connection.receive(CInt(MSG_DONTWAIT)) == [])
+    stirring.stir(by: [])
+    stirring.forgive()
+    #expect(!stirring.isOwed)
+  }
+
+  @Test("A crew that owes somebody a stir is watched on, and remembers plain files for it") func owing()
+    throws
+  {
+    let scratch = try Scratch()
+    let kernel = Kernel(try scratch.volume())
+    let connection = try Connection()
+    let stirring = Stirring(queue: 0, device: connection.theirs.rawValue)
+    let pulses: Mutex<[Pulse]> = Mutex([])
+    let relief = Relief()
+    var crew = Crew(spare: 1, stirring) { (pulse, known) throws(Errno) in
+      pulses.withLock { $0.append(pulse) }
+      return Member(try PlainThread {})
+    }
+    for _ in 0..<2 { try crew.hire(relief).join() }
+    let members = pulses.withLock { $0 }
+    members[0].begin(1)
+    #expect(crew.isAtEase && crew.relieve(relief).isEmpty)
+    stirring.stir(by: [])
+    #expect(!crew.isAtEase)
+    #expect(crew.relieve(relief).isEmpty && crew.files.isEmpty && stirring.isOwed)
+    // Of a directory and of a file that are made only the file is remembered.
+    let directory = try kernel.get(.mkdir, 1, bytes(of: fuse_mkdir_in(mode: 0o755, umask: 0)) + text("dir"))
+    let file = try kernel.get(
+      .create, 1,
+      bytes(of: fuse_create_in(flags: UInt32(O_RDWR), mode: 0o644, umask: 0, open_flags: 0)) + text("file"))
+    for (opcode, answer) in [(Opcode.create, file), (.lookup, directory), (.getattr, file)] {
+      try note(members[1], opcode, answer)
+    }
+    let node = try file.read(fuse_entry_out.self).nodeid
+    #expect(crew.files == [node])
+    #expect(crew.relieve(relief, files: crew.files).isEmpty)
+    crew.join()
+    #expect(!stirring.isOwed && crew.isAtEase)
+    #expect(Array(connection.receive(CInt(MSG_DONTWAIT))[24..<32]) == bytes(of: node))
+  }
+
+  /// Shows a worker's pulse a request and the answer to it.
+  private func note(_ pulse: Pulse, _ opcode: Opcode, _ answer: Answer) throws {
+    var reply = ReplyBuffer(capacity: 4096)
+    try reply.append(answer.body.span)
+    let request = requestBytes(opcode.rawValue, node: 99, text("name"))
+    unsafe request.withUnsafeBytes { bytes in
+      guard let request = unsafe Request(borrowing: bytes) else { return }
+      pulse.note(request, reply)
+    }
   }
 }
 
@@ -180,8 +266,27 @@ struct RingKernel: ~Copyable {
     members[0].begin(13)
     #expect(crew.needsHelp() == [])
     #expect(crew.needsHelp() == [13, 12])
-    try crew.hire(relief, tied: [13, 12]).join()
+    try crew.hire(relief, known: [13, 12]).join()
     #expect(crew.isAtEase && crew.needsHelp() == [])
+  }
+
+  @Test("A crew grows to its limit and not beyond") func limit() throws {
+    let pulses: Mutex<[Pulse]> = Mutex([])
+    let relief = Relief()
+    var crew = Crew(spare: 2) { (pulse, _) throws(Errno) in
+      pulses.withLock { $0.append(pulse) }
+      return Member(try PlainThread {})
+    }
+    for _ in 0..<20 { try crew.hire(relief).join() }
+    for pulse in pulses.withLock({ $0 }) { pulse.begin(5) }
+    #expect(crew.relieve(relief).isEmpty, "they have only just begun")
+    // It was as many as hang, whatever the limit: 40.
+    let helpers = crew.relieve(relief)
+    for helper in helpers { helper.join() }
+    #expect(helpers.count == 12)
+    for pulse in pulses.withLock({ $0.dropFirst(20) }) { pulse.begin(6) }
+    #expect(crew.relieve(relief).isEmpty && crew.relieve(relief).isEmpty)
+    #expect(crew.needsHelp().count == 32)
   }
 
   @Test("Workers that hang get help, and everybody ends") func workers() throws {

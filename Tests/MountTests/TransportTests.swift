@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import LinuxFiles
 import MountSupport
@@ -41,6 +42,21 @@ extension MountTests {
           #expect(volume.transport == transport, "-o '\(options)'")
           #expect(Calls.write(volume.path + "/file", "text") == nil)
           #expect(try Calls.read(volume.path + "/file").get() == "text")
+        }
+      }
+    }
+
+    @Test(
+      "Rings that the kernel was not asked for are not kept",
+      .enabled(if: Machine.offersRing, "no FUSE over io_uring here"))
+    func noSpareRings() throws {
+      try Machine.withRing(true) {
+        for (options, hasRings) in [("no_over_io_uring", false), ("transport=dev", false), ("", true)] {
+          let volume = try MountedVolume(options)
+          defer { volume.remove() }
+          let daemon = try #require(volume.daemon)
+          let rings = try Program.shell("readlink /proc/\(daemon)/fd/* | grep -c io_uring || true")
+          #expect((rings.output != "0\n") == hasRings, "-o '\(options)': \(rings.output)")
         }
       }
     }
@@ -104,6 +120,61 @@ extension MountTests {
       crowd.join()
       #expect(opened.load(ordering: .relaxed) == 12)
       try volume.unmount()
+    }
+
+    @Test("What waits behind changes of directories that hang is served", arguments: Machine.transports)
+    func hangingDirectories(transport: String) throws {
+      let base = try TemporaryDirectory.make()
+      try Program.shell(
+        "truncate -s 16M \(base).image; mkfs.ext4 -q \(base).image; mount -o loop \(base).image \(base)")
+      defer {
+        umount2(base, CInt(MNT_DETACH))
+        unlink(base + ".image")
+        TemporaryDirectory.remove(base)
+      }
+      let volume = try MountedVolume(transport + ",cache=none", base: base)
+      defer { umount2(volume.path, CInt(MNT_DETACH)) }
+      let root = volume.path
+      for number in 0..<12 { try #require(mkdir("\(root)/\(number)", 0o755) == 0) }
+      let files = (0..<3).map { open("\(root)/free-\($0)", O_RDWR | O_CREAT, 0o644) }
+      defer { for file in files { close(file) } }
+      // Whoever changes something waits from now on.
+      try #require(try Program.shell("fsfreeze -f \(base)").exit == 0)
+      var isFrozen = true
+      func thaw() { if isFrozen { _ = try? Program.shell("fsfreeze -u \(base)") } }
+      defer { thaw() }
+      var crowd = Crowd()
+      let made = Atomic<Int>(0)
+      let answered = Atomic<Int>(0)
+      // All from one processor, hence in one queue, and fast: before anybody comes to help.
+      for number in 0..<12 {
+        try crowd.add {
+          _ = lv_stay_on_processor(0)
+          // In a directory of its own each, as the kernel lets nobody else into it meanwhile.
+          if mkdir("\(root)/\(number)/new", 0o755) == 0 { made.add(1, ordering: .relaxed) }
+        }
+      }
+      usleep(5_000)
+      // Three, because one may share the daemon's lock with one of the directories.
+      for file in files {
+        try crowd.add {
+          _ = lv_stay_on_processor(0)
+          var status = stat()
+          if fstat(file, &status) == 0 { answered.add(1, ordering: .relaxed) }
+        }
+      }
+      var patience = 400
+      while answered.load(ordering: .relaxed) < 3, patience > 0 {
+        usleep(5_000)
+        patience -= 1
+      }
+      #expect(answered.load(ordering: .relaxed) > 0)
+      // They did hang all the while.
+      #expect(made.load(ordering: .relaxed) == 0)
+      thaw()
+      isFrozen = false
+      crowd.join()
+      #expect(made.load(ordering: .relaxed) == 12 && answered.load(ordering: .relaxed) == 3)
     }
 
     @Test(

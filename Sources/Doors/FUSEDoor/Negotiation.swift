@@ -92,6 +92,8 @@ struct Agreement: Equatable {
   let disabled: Set<String>
   let maxWrite: Int
   let maxPages: Int
+  /// What the kernel wants each place at its ring to have room for.
+  let ringPayload: Int
   /// How many stacked file systems this one becomes the top of, for passthrough; 0 without it.
   let stackDepth: UInt32
   /// Requests of readahead and the like that may be under way; the kernel's own 12 starve readahead.
@@ -111,6 +113,8 @@ struct Agreement: Equatable {
     let isLarge = flags & Feature.maxPages.bit != 0
     maxWrite = isLarge ? Agreement.largestTransfer : Agreement.smallTransfer
     maxPages = isLarge ? max(1, maxWrite / max(1, pageSize)) : 0
+    // As fs/fuse/dev_uring.c reckons; a kernel that was told no number of pages takes 32, of any size.
+    ringPayload = max(8192, maxWrite, (maxPages > 0 ? maxPages : 32) * pageSize)
   }
 
   func includes(_ feature: Feature) -> Bool { flags & feature.bit != 0 }

@@ -83,16 +83,16 @@ final class Notices: Sendable {
 
   /// The volume's side of this.
   ///
-  /// `transport` is the first line about the connection in `status`.
+  /// `transport` tells the first line about the connection in `status`, as it is at the time.
   func link(
-    _ agreement: Agreement, transport: (name: String, value: String),
+    _ agreement: Agreement, transport: @escaping @Sendable () -> String,
     requests: @escaping @Sendable () -> [(name: String, count: UInt64)]
   ) -> KernelLink {
     KernelLink(
       canExpireNames: canExpireNames,
       features: {
         let refusal = self.backingRefusal.load(ordering: .relaxed)
-        return [transport]
+        return [(name: "transport", value: transport())]
           + agreement.describe(
             canExpireNames: self.canExpireNames,
             backingRefusal: refusal == 0 ? nil : Errno(rawValue: refusal))
@@ -108,22 +108,28 @@ final class Notices: Sendable {
 
   /// Makes the kernel send a request over the ring, to the queue of the processor this runs on.
   ///
-  /// It asks for none of the pages of one of `nodes`, which has to be a plain file the kernel knows; what
-  /// comes of that is a NOTIFY_REPLY, for which nobody waits.
-  static func stir(_ device: CInt, by nodes: [NodeID]) {
+  /// It asks for none of the pages of the first of `nodes` that is a plain file the kernel knows; what comes of that
+  /// is a NOTIFY_REPLY, for which nobody waits. False when there is no such node.
+  static func stir(_ device: CInt, by nodes: [NodeID]) -> Bool {
+    stir(by: nodes) { send($0, to: device) >= 0 }
+  }
+
+  /// The same by way of `send`, which answers whether the notice was taken.
+  static func stir(by nodes: [NodeID], _ send: (Retrieve) -> Bool) -> Bool {
     for node in nodes {
       // The number of the request to come: far from those the kernel gives, even as they are, used once.
       let unique = 1 << 62 | stirs.add(2, ordering: .relaxed).newValue
       let notice = Retrieve(
         header: header(UInt32(MemoryLayout<Retrieve>.size), FUSE_NOTIFY_RETRIEVE.rawValue),
         body: fuse_notify_retrieve_out(notify_unique: unique, nodeid: node, offset: 0, size: 0, padding: 0))
-      if send(notice, to: device) >= 0 { return }
+      if send(notice) { return true }
     }
+    return false
   }
 
   // MARK: Bytes
 
-  private struct Retrieve: BitwiseCopyable {
+  struct Retrieve: BitwiseCopyable {
     var header: fuse_out_header
     var body: fuse_notify_retrieve_out
   }

@@ -4,35 +4,6 @@ import LayeredVolume
 import LinuxFiles
 import Synchronization
 
-/// Whether a worker is busy, and whether with the same request as before.
-final class Pulse: Sendable {
-  /// Odd while a request is served.
-  private let beats = Atomic<UInt64>(0)
-  private let subject = Atomic<NodeID>(0)
-  private let relief: Relief?
-
-  init(_ relief: Relief? = nil) {
-    self.relief = relief
-  }
-
-  /// A request about `node` begins.
-  func begin(_ node: NodeID) {
-    subject.store(node, ordering: .relaxed)
-    // In one order with what `Relief` does before it sleeps: it sees this, or this sees it asleep.
-    beats.add(1, ordering: .sequentiallyConsistent)
-    relief?.notice()
-  }
-
-  func end() {
-    beats.add(1, ordering: .releasing)
-  }
-
-  /// What the present request, or the last one, is about.
-  var node: NodeID { subject.load(ordering: .relaxed) }
-
-  var now: UInt64 { beats.load(ordering: .sequentiallyConsistent) }
-}
-
 /// A thread that is waited for.
 final class Member: Sendable {
   private let thread: Mutex<PlainThread?>
@@ -56,19 +27,27 @@ struct Crew: Sendable {
   private var seen: [UInt64] = []
   /// How many are to be free when others are tied.
   private let spare: Int
-  private let start: @Sendable (Pulse, _ tied: [NodeID]) throws(Errno) -> Member
+  /// At a queue of the ring: how what waits there comes to those who are hired.
+  private let stirring: Stirring?
+  private let start: @Sendable (Pulse, _ known: [NodeID]) throws(Errno) -> Member
 
   init(
-    spare: Int, _ start: @escaping @Sendable (Pulse, _ tied: [NodeID]) throws(Errno) -> Member
+    spare: Int, _ stirring: Stirring? = nil,
+    _ start: @escaping @Sendable (Pulse, _ known: [NodeID]) throws(Errno) -> Member
   ) {
     self.spare = spare
+    self.stirring = stirring
     self.start = start
   }
 
-  /// Adds a worker, who is told what those are at who do not get on.
-  mutating func hire(_ relief: Relief, tied: [NodeID] = []) throws(Errno) -> Member {
+  /// Adds a worker, who is told of nodes of which some may be plain files.
+  ///
+  /// ECANCELED when the volume is not mounted any more: the kernel must not be asked for another place at its
+  /// ring while it is taking the ring apart.
+  mutating func hire(_ relief: Relief, known: [NodeID] = []) throws(Errno) -> Member {
+    guard !relief.isOver else { throw .canceled }
     let pulse = Pulse(relief)
-    let member = try start(pulse, tied)
+    let member = try start(pulse, known)
     pulses.append(pulse)
     seen.append(0)
     return member
@@ -76,18 +55,55 @@ struct Crew: Sendable {
 
   /// Whether nothing can go wrong before the next request begins.
   var isAtEase: Bool {
-    let free = pulses.count { $0.now & 1 == 0 }
-    return free == pulses.count || free >= spare
+    let free = pulses.count { !$0.isGone && $0.now & 1 == 0 }
+    return free >= spare && !(stirring?.isOwed ?? false) || isFree
   }
+
+  /// Whether nobody is busy.
+  private var isFree: Bool { pulses.allSatisfy { $0.isGone || $0.now & 1 == 0 } }
 
   /// What those are at who have been at the same request since this was asked last, if they are so many that
   /// others are needed; else nothing.
   mutating func needsHelp() -> [NodeID] {
+    dismissThoseWhoLeft()
     let beats = pulses.map(\.now)
     defer { seen = beats }
     let tied = pulses.indices.filter { beats[$0] & 1 == 1 && beats[$0] == seen[$0] }
-    guard pulses.count - tied.count < spare, pulses.count < Crew.largest else { return [] }
+    guard pulses.count - tied.count < spare else { return [] }
     return tied.map { pulses[$0].node }
+  }
+
+  /// Waits for whoever works for the crew without being one of it.
+  func join() {
+    stirring?.join()
+  }
+
+  /// Who has left is no free hand, and in nobody's way.
+  private mutating func dismissThoseWhoLeft() {
+    let here = pulses.indices.filter { !pulses[$0].isGone }
+    guard here.count < pulses.count else { return }
+    seen = here.map { seen[$0] }
+    pulses = here.map { pulses[$0] }
+  }
+
+  /// The plain files that were seen last.
+  var files: [NodeID] { pulses.compactMap(\.file) }
+
+  /// Hires as many as hang, for more of their kind may be on their way, and answers those who came.
+  ///
+  /// What the others hang at is told to them first, as the kernel is sure to know it; but those may all be
+  /// directories, hence `files`, which were seen anywhere.
+  mutating func relieve(_ relief: Relief, files: [NodeID] = []) -> [Member] {
+    let tied = needsHelp()
+    let known = tied + files
+    if isFree { stirring?.forgive() } else { stirring?.stirAgain(by: known) }
+    var helpers: [Member] = []
+    for _ in tied.prefix(max(0, Crew.largest - pulses.count)) {
+      // Without a thread to spare everything goes on as it was.
+      guard let helper = try? hire(relief, known: known) else { break }
+      helpers.append(helper)
+    }
+    return helpers
   }
 }
 
@@ -99,9 +115,12 @@ final class Relief: Sendable {
   private static let interval = 20
 
   private let isAsleep = Atomic(false)
-  private let isOver = Atomic(false)
+  private let ended = Atomic(false)
   private let bell = Bell()
   private let helpers: Mutex<[Member]> = Mutex([])
+
+  /// Whether nobody is to be hired any more.
+  var isOver: Bool { ended.load(ordering: .acquiring) }
 
   /// A request begins.
   func notice() {
@@ -113,18 +132,15 @@ final class Relief: Sendable {
 
   /// Watches until it is over.
   func watch(_ crews: consuming [Crew]) {
-    while !isOver.load(ordering: .acquiring) {
+    while !isOver {
+      let files = crews.flatMap(\.files)
       for index in crews.indices {
-        let tied = crews[index].needsHelp()
-        // As many as hang: more of their kind may be on their way.
-        for _ in tied {
-          // Without a thread to spare everything goes on as it was.
-          guard let helper = try? crews[index].hire(self, tied: tied) else { break }
-          helpers.withLock { $0.append(helper) }
-        }
+        let more = crews[index].relieve(self, files: files)
+        helpers.withLock { $0 += more }
       }
       rest(crews)
     }
+    for crew in crews { crew.join() }
   }
 
   private func rest(_ crews: borrowing [Crew]) {
@@ -136,8 +152,10 @@ final class Relief: Sendable {
   }
 
   /// Nobody needs help any more; the thread that watches ends.
+  ///
+  /// Said by the first worker who finds the volume unmounted; again is no matter.
   func end() {
-    isOver.store(true, ordering: .releasing)
+    ended.store(true, ordering: .releasing)
     bell.ring()
     bell.ring()
   }

@@ -13,8 +13,8 @@ package final class Session: Sendable {
   private let options: MountOptions
   private let door: Door
   private let handshake: Handshake
-  private let transport: Transport
-  /// Taken out by `serve`.
+  /// Both are taken out by `serve`: rings that the kernel wants nothing of go at once.
+  private let transport: Mutex<Transport?>
   private let library: Mutex<LibrarySession?>
 
   /// Mounts `volume` on `mountPoint`.
@@ -30,9 +30,10 @@ package final class Session: Sendable {
       stackDepth: volume.stackDepth)
     let library = try LibrarySession.mount(
       on: self.mountPoint, words: options.words(isPrivileged: geteuid() == 0), handshake: handshake)
-    transport = Transport.prepare(
+    let transport = Transport.prepare(
       options.transport, threadsPerQueue: options.ringThreads, device: library.device)
     if case .device = transport { handshake.refuse(.ring) }
+    self.transport = Mutex(transport)
     self.library = Mutex(library)
   }
 
@@ -47,16 +48,21 @@ package final class Session: Sendable {
     guard library.shakeHands(), let agreement = handshake.agreement else { throw handshakeFailure }
     let notices: Notices
     let workers: Workers
-    let workplace = Workplace(door: door, maxWrite: agreement.maxWrite)
-    let seats = transport.seats(agreement)
+    let workplace = Workplace(
+      door: door, maxWrite: agreement.maxWrite, ringPayload: agreement.ringPayload,
+      // Nothing shorter is sure: the name may lead elsewhere by now, and a user may not abort the connection.
+      sever: { _exit(32) })
+    let (seats, way) = takeTransport(agreement)
+    let hasRing = seats != nil
+    let seating = Seating()
     do throws(Errno) {
       notices = try Notices(session: library.device, agreement: agreement)
       volume.attach(
         notices.link(
-          agreement, transport: transport.describe(agreement, options.transport),
+          agreement, transport: { hasRing ? seating.description : way },
           requests: door.counters.described))
       if let seats {
-        workers = try Workers.start(at: seats, workplace, session: library.device)
+        workers = try Workers.start(at: seats, workplace, session: library.device, seating)
       } else {
         workers = try Workers.start(
           volume.options.threads, at: workplace, session: library.device,
@@ -67,7 +73,7 @@ package final class Session: Sendable {
     }
     onReady()
     if options.transport == .uring, seats == nil {
-      Log.notice("'\(mountPoint.path)': \(transport.describe(agreement, .uring).value)")
+      Log.notice("'\(mountPoint.path)': \(way)")
     }
     workers.join()
     notices.close()
@@ -75,6 +81,12 @@ package final class Session: Sendable {
     if let failure = workplace.firstFailure {
       throw MountFailure("lost the connection of '\(mountPoint.path)' to the kernel: \(failure)")
     }
+  }
+
+  /// The seats to work at, nil for the device, and how `status` calls that.
+  private func takeTransport(_ agreement: Agreement) -> (seats: [RingSeat]?, way: String) {
+    guard let transport = transport.withLock({ $0.take() }) else { return (nil, "dev") }
+    return (transport.seats(agreement), transport.describe(agreement, options.transport))
   }
 
   private var handshakeFailure: MountFailure {

@@ -11,18 +11,29 @@ import Synchronization
 final class Workplace: Sendable {
   let door: Door
   let maxWrite: Int
+  private let ringPayload: Int
   /// The first reason for which a worker gave up while the volume was still mounted.
   private let failure = Mutex<Errno?>(nil)
+  /// Ends the connection to the kernel, and with it the process: whoever waits for an answer gets an error.
+  ///
+  /// As after a crash, what was acknowledged is in the backing files, and the mount stays there, dead, so that
+  /// nobody writes below it by mistake.
+  private let sever: @Sendable () -> Void
 
-  init(door: Door, maxWrite: Int) {
+  init(door: Door, maxWrite: Int, ringPayload: Int = 0, sever: @escaping @Sendable () -> Void = {}) {
     self.door = door
     self.maxWrite = maxWrite
+    self.ringPayload = ringPayload
+    self.sever = sever
   }
 
   var firstFailure: Errno? { failure.withLock { $0 } }
 
   /// A reply is never longer than a read, an attribute or a page of names.
   var replySize: Int { max(maxWrite, 65_536) }
+
+  /// The same where the kernel has a say in it.
+  var entrySize: Int { max(replySize, ringPayload) }
 
   /// Serves requests until the volume is unmounted.
   ///
@@ -34,12 +45,14 @@ final class Workplace: Sendable {
       switch device.receive(into: &request) {
       case .request: request.withRequest { serve($0, at: device, &reply, pulse) }
       case .nothing: continue
-      case .unmounted: return
-      case .failed(let error):
-        failure.withLock { $0 = $0 ?? error }
-        return
+      case .unmounted: return pulse.sawTheEnd()
+      case .failed(let error): return fail(error)
       }
     }
+  }
+
+  private func fail(_ error: Errno) {
+    failure.withLock { $0 = $0 ?? error }
   }
 
   private func serve(
@@ -47,7 +60,9 @@ final class Workplace: Sendable {
   ) {
     pulse.begin(request.node)
     defer { pulse.end() }
-    let undo = door.handle(request, &buffer).send(&buffer) { bytes in
+    let reply = door.handle(request, &buffer)
+    pulse.note(request, buffer)
+    let undo = reply.send(&buffer) { bytes in
       let isTaken = device.send(bytes)
       if !isTaken { door.counters.countUndelivered() }
       return isTaken
@@ -55,13 +70,28 @@ final class Workplace: Sendable {
     if undo != .nothing { door.takeBack(undo, buffer) }
   }
 
-  /// Serves requests at a seat, or at the device should the kernel refuse the seat.
-  ///
-  /// After a refusal it sends everything to the device again.
-  func work(at seat: RingSeat, device: Device, _ pulse: Pulse) {
-    guard case .refused(let error) = seat.work(at: self, device: device.number, pulse) else { return }
-    Log.error("the kernel refuses a place at its ring: \(error); requests go to the device")
-    work(at: device, pulse)
+  /// Serves requests at a seat until the volume is unmounted, or at the device should the seat be lost.
+  func work(at seat: RingSeat, device: Device, _ pulse: Pulse, _ seating: Seating) {
+    guard case .refused(let error) = seat.work(at: self, device: device.number, pulse, seating) else {
+      return pulse.sawTheEnd()
+    }
+    pulse.leave()
+    Log.error("a place at the kernel's ring is lost: \(error)")
+    bear(seating.leave(seat.queue, because: error), error, device)
+    work(at: device)
+  }
+
+  /// Sees to it that nobody waits for seats that there will not be.
+  func bear(_ loss: Seating.Loss, _ error: Errno, _ device: Device) {
+    switch loss {
+    case .bearable: break
+    case .neverServed where RingSeat.withdraw(from: device.number):
+      Log.error("the kernel's ring cannot be had: requests go to the device")
+    case .neverServed, .fatal:
+      Log.error("the kernel's ring serves nobody any more: the mount is given up")
+      fail(error)
+      sever()
+    }
   }
 }
 
@@ -93,7 +123,7 @@ struct Workers: ~Copyable {
   ///
   /// The device brings what the kernel sends to no ring: it forgets nodes there.
   static func start(
-    at seats: [RingSeat], _ workplace: Workplace, session: CInt
+    at seats: [RingSeat], _ workplace: Workplace, session: CInt, _ seating: Seating
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
       let relief = Relief()
@@ -103,9 +133,10 @@ struct Workers: ~Copyable {
       }
       var members = [try readers.hire(relief)]
       var crews = [readers]
+      // All of them before the first thread: what one that is lost means depends on the others of its queue.
+      for seat in seats { seating.sit(at: seat.queue) }
       for (_, seats) in Dictionary(grouping: seats, by: \.queue) {
-        guard let crew = seat(seats, workplace, device, relief, &members) else { break }
-        crews.append(crew)
+        if let crew = seat(seats, workplace, device, relief, seating, &members) { crews.append(crew) }
       }
       return Workers(members: members, relief: relief, watcher: watch(crews, relief))
     }
@@ -113,29 +144,45 @@ struct Workers: ~Copyable {
 
   /// Starts a thread at each seat of one queue; nil when not even one can be had.
   private static func seat(
-    _ seats: [RingSeat], _ workplace: Workplace, _ device: Device, _ relief: Relief,
+    _ seats: [RingSeat], _ workplace: Workplace, _ device: Device, _ relief: Relief, _ seating: Seating,
     _ members: inout [Member]
   ) -> Crew? {
     let left = Mutex(seats)
     let queue = seats.first?.queue ?? 0
+    let stirring = Stirring(queue: queue, device: device.number)
     // A request that finds no seat free has to wait for more than a new one: so two are kept free.
-    var crew = Crew(spare: 2) { (pulse, tied) throws(Errno) in
+    var crew = Crew(spare: 2, stirring) { (pulse, known) throws(Errno) in
       let next = left.withLock { $0.popLast() }
-      let seat = if let next { next } else { try RingSeat(queue: queue, tied: tied) }
-      return try begin { workplace.work(at: seat, device: device, pulse) }
+      if let next { return try begin { workplace.work(at: next, device: device, pulse, seating) } }
+      let seat = try RingSeat(queue: queue) { stirring.stir(by: known) }
+      seating.sit(at: queue)
+      return try beginHelping(at: seat, workplace, device, pulse, seating)
     }
-    for number in seats.indices {
+    var started = 0
+    for _ in seats {
       do throws(Errno) {
         members.append(try crew.hire(relief))
+        started += 1
       } catch {
-        if number > 0 { break }
-        // A queue without a worker: the kernel would let every caller wait for one.
-        seats.first?.withdraw(from: device.number)
-        Log.error("no thread for the kernel's ring: \(error); requests go to the device")
-        return nil
+        // ECANCELED: it is over already.
+        guard error != .canceled else { break }
+        Log.error("no thread for a place at the kernel's ring: \(error)")
+        workplace.bear(seating.leave(queue, because: error), error, device)
       }
     }
-    return crew
+    return started > 0 ? crew : nil
+  }
+
+  /// Starts a helper, whose seat must not be waited for when there is no thread for him.
+  private static func beginHelping(
+    at seat: RingSeat, _ workplace: Workplace, _ device: Device, _ pulse: Pulse, _ seating: Seating
+  ) throws(Errno) -> Member {
+    do throws(Errno) {
+      return try begin { workplace.work(at: seat, device: device, pulse, seating) }
+    } catch {
+      workplace.bear(seating.leave(seat.queue, because: error), error, device)
+      throw error
+    }
   }
 
   private static func begin(_ body: @escaping @Sendable () -> Void) throws(Errno) -> Member {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 // Commands are as long as those of SQE128: the second half is more room for what the driver reads.
 struct lv_ring_place {
@@ -115,6 +116,10 @@ long lv_ring_wait(struct lv_ring *ring, int32_t *result) {
       return 0;
     }
     long answer = lv_ring_enter(ring, lv_ring_unsent(ring), 1);
-    if (answer < 0 && answer != -EINTR) return answer;
+    if (answer >= 0 || answer == -EINTR) continue;
+    // For lack of memory, or because the kernel is behind. Only here can the command still be sent: who asked
+    // for it would prepare another one.
+    if (answer != -EAGAIN && answer != -EBUSY) return answer;
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
 }

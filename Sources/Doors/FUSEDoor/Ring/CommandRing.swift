@@ -38,14 +38,23 @@ import LinuxFiles
     case probe
   }
 
-  /// Sends a command and waits for its result: 0, or the error.
+  /// What became of a command.
+  enum Outcome: Equatable {
+    case done
+    /// Whoever it was for refused it, or gave it up.
+    case failed(Errno)
+    /// It may be on its way or not: nothing more can be learnt through this ring.
+    case broken(Errno)
+  }
+
+  /// Sends a command and waits for its result.
   ///
   /// `buffers` must stay where they are, and untouched, until this returns. `meanwhile` is called when the kernel
   /// has the command.
   @unsafe borrowing func run(
     _ command: Command, to device: CInt, queue: Int, buffers: UnsafeBufferPointer<iovec>,
     meanwhile: (() -> Void)? = nil
-  ) -> Errno? {
+  ) -> Outcome {
     var words = lv_fuse_ring_command()
     words.queue = UInt16(clamping: queue)
     if case .commit(let identifier) = command { words.commit_id = identifier }
@@ -59,8 +68,8 @@ import LinuxFiles
     }
     var result: Int32 = 0
     let failure = unsafe lv_ring_wait(ring, &result)
-    if failure < 0 { return Errno(rawValue: CInt(truncatingIfNeeded: -failure)) }
-    return result < 0 ? Errno(rawValue: -result) : nil
+    if failure < 0 { return .broken(Errno(rawValue: CInt(truncatingIfNeeded: -failure))) }
+    return result < 0 ? .failed(Errno(rawValue: -result)) : .done
   }
 }
 

@@ -2,6 +2,7 @@
 
 import CFUSE
 import CLinux
+import Glibc
 import LayeredVolume
 import LinuxFiles
 
@@ -13,13 +14,13 @@ import LinuxFiles
 final class RingSeat: Sendable {
   /// The kernel has a queue per processor, for the requests of whoever runs there.
   let queue: Int
-  private let ring: CommandRing
-  /// What the others of this queue are at, if this seat is added because they do not get on.
-  private let tied: [NodeID]
+  let ring: CommandRing
+  /// Called when the kernel has the seat, if it is added because the others do not get on.
+  private let whenSeated: (@Sendable () -> Void)?
 
-  init(queue: Int, tied: [NodeID] = []) throws(Errno) {
+  init(queue: Int, whenSeated: (@Sendable () -> Void)? = nil) throws(Errno) {
     self.queue = queue
-    self.tied = tied
+    self.whenSeated = whenSeated
     ring = try CommandRing()
   }
 
@@ -27,55 +28,81 @@ final class RingSeat: Sendable {
   enum Leaving: Equatable {
     /// The volume is not mounted any more.
     case unmounted
-    /// The kernel wants nothing of a seat here.
+    /// The kernel wants nothing of a seat here, or cannot be reached from it any more.
     case refused(Errno)
   }
 
+  /// How often, and at what distance, a place is asked for again where the kernel had taken one before.
+  private static let attempts = 10
+  private static let pause: UInt32 = 100_000
+
   /// Serves requests until the volume is unmounted.
-  func work(at workplace: Workplace, device: CInt, _ pulse: Pulse) -> Leaving {
+  func work(at workplace: Workplace, device: CInt, _ pulse: Pulse, _ seating: Seating) -> Leaving {
     // A request is made where its caller runs, and served there no other processor has to be woken. It is
     // no error when that cannot be had: the processor is not running, or closed to this process.
     _ = lv_stay_on_processor(UInt32(clamping: queue))
     do throws(Errno) { try ring.start() } catch { return .refused(error) }
-    var entry = RingEntry(payloadSize: workplace.replySize)
+    var entry = RingEntry(payloadSize: workplace.entrySize)
     var command = CommandRing.Command.register
     var undo = Undo.nothing
+    var attempt = 1
+    let seated: (() -> Void)? = whenSeated
     while true {
       let isNew = command == .register
-      let failure = unsafe ring.run(
+      let outcome = unsafe ring.run(
         command, to: device, queue: queue, buffers: isNew ? entry.buffers : .none,
-        // The kernel hands out requests that wait in a queue when another one of the queue is done, not
-        // when a seat is added (seen on 6.18): so there must be another one.
-        meanwhile: isNew && !tied.isEmpty ? { Notices.stir(device, by: self.tied) } : nil)
-      guard let failure else {
-        undo = entry.answer { request, reply in
+        meanwhile: isNew ? seated : nil)
+      switch outcome {
+      case .done:
+        if isNew { seating.served(queue) }
+        attempt = 1
+        undo = entry.answer { (request: borrowing Request, reply: inout ReplyBuffer) -> Reply in
           pulse.begin(request.node)
           defer { pulse.end() }
-          return workplace.door.handle(request, &reply)
+          let answer = workplace.door.handle(request, &reply)
+          pulse.note(request, reply)
+          return answer
         }
         command = .commit(entry.commitIdentifier)
-        continue
-      }
-      switch failure {
-      case .again, .interrupted: continue
+      case .broken(let error):
+        // The kernel may have the place.
+        seating.served(queue)
+        return .refused(error)
+      case .failed(.again), .failed(.interrupted): continue
       // Whether the last reply arrived is not known, and no matter: the kernel has dropped everything.
-      case .notConnected, .connectionAborted, .noSuchDevice, .canceled: return .unmounted
-      default:
-        guard command != .register else { return .refused(failure) }
-        // The kernel did not take the reply, and the entry is lost with it.
-        workplace.door.counters.countUndelivered()
-        entry.withReply { workplace.door.takeBack(undo, $0) }
-        command = .register
+      case .failed(.notConnected), .failed(.connectionAborted), .failed(.noSuchDevice), .failed(.canceled):
+        return .unmounted
+      case .failed(let error):
+        if !isNew {
+          // The kernel did not take the reply, and the entry is lost with it.
+          workplace.door.counters.countUndelivered()
+          entry.withReply { workplace.door.takeBack(undo, $0) }
+          command = .register
+          continue
+        }
+        // Requests may come here already: a lack of memory is worth waiting for.
+        guard seating.isServed(queue), attempt < RingSeat.attempts else { return .refused(error) }
+        attempt += 1
+        usleep(RingSeat.pause)
       }
     }
   }
 
-  /// Tells the kernel not to wait for this ring, in place of working.
+  /// Tells the kernel to wait for no ring; false when that cannot be said.
   ///
-  /// There is no command for that: a queue that does not exist makes it give the ring up.
-  func withdraw(from device: CInt) {
-    do throws(Errno) { try ring.start() } catch { return }
-    _ = unsafe ring.run(.register, to: device, queue: Int(UInt16.max), buffers: .none)
+  /// There is no command for that: a queue that does not exist makes it give the ring up. It does nothing for a
+  /// ring that is ready.
+  static func withdraw(from device: CInt) -> Bool {
+    do throws(Errno) {
+      // Not the seat's own: that one may be what failed.
+      let ring = try CommandRing()
+      try ring.start()
+      let outcome = unsafe ring.run(.register, to: device, queue: Int(UInt16.max), buffers: .none)
+      if case .failed = outcome { return true }
+      return false
+    } catch {
+      return false
+    }
   }
 }
 

@@ -49,11 +49,11 @@ enum Transport: Sendable {
   }
 
   /// For `status`: the way that is used, and why, if another was asked for.
-  func describe(_ agreement: Agreement, _ wish: TransportWish) -> (name: String, value: String) {
-    if seats(agreement) != nil { return ("transport", "uring") }
-    guard wish == .uring else { return ("transport", "dev") }
+  func describe(_ agreement: Agreement, _ wish: TransportWish) -> String {
+    if seats(agreement) != nil { return "uring" }
+    guard wish == .uring else { return "dev" }
     let reason = if case .device(let reason?) = self { reason } else { "the kernel does not offer it" }
-    return ("transport", "dev: uring was asked for, but \(reason)")
+    return "dev: uring was asked for, but \(reason)"
   }
 
   /// The queue of each seat.
@@ -86,9 +86,10 @@ enum Transport: Sendable {
     try ring.start()
     switch unsafe ring.run(.probe, to: device, queue: 0, buffers: .none) {
     // It would do something, but not before INIT is answered.
-    case .again: return nil
-    case .unsupported: return "the kernel does not offer it (enable_uring of its module fuse is off)"
-    case let error: return "the kernel refuses it: \(error.map { "\($0)" } ?? "no reason given")"
+    case .failed(.again): return nil
+    case .failed(.unsupported): return "the kernel does not offer it (enable_uring of its module fuse is off)"
+    case .failed(let error), .broken(let error): return "the kernel refuses it: \(error)"
+    case .done: return "the kernel takes commands that do not exist"
     }
   }
 }

@@ -154,7 +154,8 @@ void lv_stripes_unlock(struct lv_stripes *stripes, size_t index);
 
 // ring.c: io_uring, one driver's command at a time. One thread may start a ring and use it from then on;
 // any thread may create and destroy it. `buffers` are `struct iovec`s, read when the command is sent; that
-// is at the latest when its result is waited for.
+// is at the latest when its result is waited for. An error of `lv_ring_wait` is none of the command's: the
+// command is lost, and the ring of no more use.
 struct lv_ring;
 long lv_ring_create(struct lv_ring *_Nullable *_Nonnull out);
 void lv_ring_destroy(struct lv_ring *ring);
