@@ -16,7 +16,6 @@ import Testing
     let wanted: UInt64 =
       1 << 0 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 18 | 1 << 22 | 1 << 28
       | 1 << 30 | 1 << 37 | 1 << 41
-      | 1 << 37 | 1 << 41
     #expect(agreement.flags == wanted)
     #expect(agreement.maxWrite == 1 << 20)
     #expect(agreement.maxPages == 256)
