@@ -88,6 +88,14 @@ extension MountTests {
           + ParityScenarios.attributes, options: options)
     }
 
+    @Test(
+      "Bytes, attributes and open files in every arrangement of threads and routes",
+      arguments: ["passthrough=off", "passthrough=off,cache=none", "threads=1", "threads=8,clone_fd"])
+    func arrangements(options: String) throws {
+      try compare(
+        ParityScenarios.bytes + ParityScenarios.openFiles + ParityScenarios.attributes, options: options)
+    }
+
     @Test("Attributes and open files where only the mount changes the tree")
     func exclusive() throws {
       try compare(ParityScenarios.attributes + ParityScenarios.openFiles, options: "cache=exclusive")
