@@ -16,7 +16,8 @@ extension MountTests {
     @Test(
       "The same without the notice that makes names stale, and with other caches",
       arguments: [
-        "no_epoch", "cache=none", "cache=exclusive", "cache=exclusive,no_epoch", "passthrough=off", "threads=1",
+        "no_epoch", "cache=none", "cache=exclusive", "cache=exclusive,no_epoch", "passthrough=off",
+        "threads=1",
         "threads=8,clone_fd",
       ])
     func elsewhere(options: String) throws {
