@@ -178,7 +178,11 @@ struct SharedBox: Sendable {
     return user.run(umask: 0o027) {
       // By descriptor: when the mount is gone, the same path would be a plain directory.
       let directory = Glibc.open(path, O_RDONLY | O_DIRECTORY)
-      guard directory >= 0 else { return "open the box: \(Errno.current)" }
+      guard directory >= 0 else {
+        // Whoever starts late may find the end already.
+        let error = Errno.current
+        return error.isEndOfMount ? nil : "open the box: \(error)"
+      }
       defer { Glibc.close(directory) }
       var number = 0
       while !end.isGiven {
