@@ -20,6 +20,9 @@ package final class Volume: Sendable {
   let pins: Pins
   let store: MetadataStore
   let gate: Gatekeeper
+  let denials = Denials()
+  /// Where refusals and changes of policy are written down, if anywhere.
+  let audit: AuditLog?
   let directory: VolumeDirectory
   /// Set once by the door, before the first request that could need it.
   private let connection: Mutex<KernelLink?> = Mutex(nil)
@@ -34,8 +37,11 @@ package final class Volume: Sendable {
   let startedAt = Clock.realtime
 
   /// Opens the upper directory as a volume.
-  package init(upper: String, options: VolumeOptions, groupNesting: [UInt32: [UInt32]] = [:]) throws {
+  package init(
+    upper: String, options: VolumeOptions, groupNesting: [UInt32: [UInt32]] = [:], audit: AuditLog? = nil
+  ) throws {
     self.options = options
+    self.audit = audit
     isPrivileged = CurrentProcess.isRoot
     let rootDescriptor = SharedDescriptor(try Volume.openUpper(upper))
     let status = try rootDescriptor.descriptor.status()
@@ -58,7 +64,8 @@ package final class Volume: Sendable {
       memory: RecordMemory(options.cache, trustsChangeTimes: isLocal && directory.movesChangeTimes))
     gate = Gatekeeper(
       rules: options.rules,
-      groups: GroupReader(source: options.groups, nesting: GroupNesting(members: groupNesting)))
+      groups: GroupReader(source: options.groups, nesting: GroupNesting(members: groupNesting)),
+      denials: denials)
     locks = try StripedLocks()
     root = Node(
       id: Volume.rootNode, identity: ObjectIdentity(status), parent: nil, name: [])

@@ -26,9 +26,9 @@ final class Door: Sendable {
       return Reply(to: request.unique, .failure(.notImplemented))
     }
     counters.count(opcode)
-    guard isDebugging else { return answer(opcode, request, &buffer) }
+    guard isDebugging else { return noted(opcode, request, answer(opcode, request, &buffer)) }
     let start = Clock.monotonicNanoseconds
-    let reply = answer(opcode, request, &buffer)
+    let reply = noted(opcode, request, answer(opcode, request, &buffer))
     DebugLine.write(
       opcode, request, reply.answer, bodySize: buffer.count,
       nanoseconds: Clock.monotonicNanoseconds &- start)

@@ -66,6 +66,12 @@ package enum AccessListText {
     return "\(who)\(separator)\(mark)\(verb) \(listed.joined(separator: ","))"
   }
 
+  /// Rights by their words, with commas.
+  package static func words(_ rights: Rights, for kind: ObjectKind) -> String {
+    (AccessWords.rights + AccessWords.generic).filter { rights.contains($0.right) }.map { $0.word(for: kind) }
+      .joined(separator: ",")
+  }
+
   /// Whom an entry is about.
   package static func print(_ identity: Identity, names book: NameBook, numeric: Bool = false) -> String {
     switch identity {

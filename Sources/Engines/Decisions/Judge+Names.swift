@@ -58,7 +58,8 @@ extension Judge {
       .then { create(directory: other.item.isDirectory, in: one.parent).on(.parent) }
   }
 
-  private func leaving(_ side: RenameSide, changesParent: Bool) -> Verdict {
+  /// The first half of a rename: the old name goes.
+  package func leaving(_ side: RenameSide, changesParent: Bool) -> Verdict {
     let rewritesParent = side.item.isDirectory && changesParent
     let asked: Rights = rewritesParent ? [.delete, .addSubdirectory] : .delete
     return check(side.item, asked, removingFrom: side.parent)

@@ -74,6 +74,16 @@ long lv_clock(int is_realtime, struct lv_time *out) {
 
 long lv_thread_id(void) { return LV_RESULT(gettid()); }
 
+static __thread uint64_t lv_note;
+
+void lv_leave_note(uint64_t note) { lv_note = note; }
+
+uint64_t lv_take_note(void) {
+  uint64_t note = lv_note;
+  lv_note = 0;
+  return note;
+}
+
 long lv_open_thread_status(int thread) {
   char path[40];
   // Directly, not through /proc/PROCESS/task: the kernel answers for any thread here, it only hides

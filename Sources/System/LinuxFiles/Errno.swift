@@ -27,6 +27,14 @@ extension Errno: CustomStringConvertible {
   }
 }
 
+extension Errno {
+  /// The name alone, as in "ENOENT".
+  package var name: String {
+    guard let name = unsafe lv_error_name(rawValue) else { return "\(rawValue)" }
+    return unsafe String(cString: name)
+  }
+}
+
 /// Runs a call of CLinux until it is not interrupted, and throws the error it answers.
 ///
 /// The only place that treats EINTR. `close` must not come here: Linux has released the number even

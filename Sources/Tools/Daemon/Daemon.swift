@@ -45,7 +45,8 @@ enum Daemon {
     // Before any thread exists: threads inherit what is blocked, and only one waits for signals.
     StopSignals.block()
     try Overlap.refuse(upper: words.upper, mountPoint: arguments.mountPoint)
-    let volume = try Volume(upper: words.upper, options: words.volume, groupNesting: nesting)
+    let audit = try words.audit.map { target in try openAudit(target) }
+    let volume = try Volume(upper: words.upper, options: words.volume, groupNesting: nesting, audit: audit)
     try Overlap.refuseTaken(mountPoint: arguments.mountPoint)
     let session = try Session(volume: volume, mountPoint: arguments.mountPoint, options: words.kernel)
     _ = try PlainThread(name: "signals") {
@@ -60,8 +61,19 @@ enum Daemon {
       }
     }
     try session.serve { waiting.ready(logsToSystem: !words.isForeground) }
+    audit?.finish()
     // At once: taking a table of a million nodes apart would be work for nothing.
     ThisProgram.exit(0)
+  }
+}
+
+/// The audit log, or the reason why there can be none: a mount that should be watched is not made without.
+private func openAudit(_ target: AuditLog.Target) throws(MountFailure) -> AuditLog {
+  do throws(Errno) {
+    return try AuditLog(target)
+  } catch {
+    guard case .file(let path) = target else { throw MountFailure("no audit log: \(error)") }
+    throw MountFailure("the audit log '\(path)' cannot be opened: \(error)")
   }
 }
 

@@ -13,6 +13,7 @@ struct MountWords {
   var kernel: MountOptions
   var upper: String
   var isForeground = false
+  var audit: AuditLog.Target?
 
   /// Words of mount(8) that say nothing to a daemon.
   private static let silent: Set<String> = [
@@ -26,7 +27,7 @@ struct MountWords {
   ///
   /// Ignoring one could expose data or lose it, so each is an error.
   private static let planned: Set<String> = [
-    "lower", "lowerdir", "view", "lang", "keyfile", "interop", "audit",
+    "lower", "lowerdir", "view", "lang", "keyfile", "interop",
   ]
 
   init(_ options: [MountOption], source: String) throws(ArgumentFailure) {
@@ -104,6 +105,12 @@ struct MountWords {
       kernel.ringThreads = max(1, count / CurrentProcess.processors)
     case "transport":
       kernel.transport = try MountWords.choice(value, option, "auto, dev or uring", TransportWish.init)
+    case "audit":
+      let target = try MountWords.needed(value, option)
+      guard target == "journal" || target.hasPrefix("/") else {
+        throw ArgumentFailure("'audit' is journal, or a file by its absolute path")
+      }
+      audit = target == "journal" ? .journal : .file(target)
     case "passthrough":
       guard value == "auto" || value == "off" else {
         throw ArgumentFailure("'passthrough' is auto or off")

@@ -1,4 +1,4 @@
-// The one place where a verdict becomes an error number, and where groups are read.
+// The one place where a verdict becomes an error number, where groups are read, and where refusals are noted.
 
 import AccessControl
 import Decisions
@@ -9,38 +9,48 @@ import Synchronization
 struct Gatekeeper: Sendable {
   let rules: VolumeRules
   let groups: GroupReader
+  let denials: Denials
 
-  init(rules: VolumeRules, groups: GroupReader) {
+  init(rules: VolumeRules, groups: GroupReader, denials: Denials) {
     self.rules = rules
     self.groups = groups
+    self.denials = denials
   }
 
   /// Decides, or throws the number of the refusal.
   ///
-  /// The first attempt does without the caller's supplementary groups, answering every question about them to
-  /// the caller's disadvantage. Only a refusal that rests on such an answer makes it worth reading them.
+  /// `scene` is what the decision is about; it is looked at after a refusal only, which is noted.
   ///
   /// - Returns: the caller as the decision saw it.
   @discardableResult
-  func require(_ caller: Caller, _ decide: (Judge) -> Verdict) throws(Errno) -> Subject {
-    let subject = Subject(user: caller.user, group: caller.group, groups: .unread)
-    let verdict = decide(Judge(rules: rules, subject: subject))
-    if verdict.isAllowed { return subject }
-    guard verdict.hingesOnGroups else { throw Errno(verdict) }
-    let informed = groups.subject(of: caller)
-    let second = decide(Judge(rules: rules, subject: informed))
-    guard second.isAllowed else { throw Errno(second) }
-    return informed
+  func require(
+    _ caller: Caller, about scene: @autoclosure () -> Scene, _ decide: (Judge) -> Verdict
+  ) throws(Errno) -> Subject {
+    let (subject, verdict) = judged(caller, decide)
+    guard !verdict.isAllowed else { return subject }
+    denials.note(verdict, of: caller, Judge(rules: rules, subject: subject), about: scene())
+    throw Errno(verdict)
   }
 
   /// Whether it would be allowed.
+  ///
+  /// Nobody is refused anything by this, so nothing is noted.
   func allows(_ caller: Caller, _ decide: (Judge) -> Verdict) -> Bool {
-    do throws(Errno) {
-      try require(caller, decide)
-      return true
-    } catch {
-      return false
-    }
+    judged(caller, decide).verdict.isAllowed
+  }
+
+  /// The verdict, and the caller as it was reached about him.
+  ///
+  /// The first attempt does without the caller's supplementary groups, answering every question about them to
+  /// the caller's disadvantage. Only a refusal that rests on such an answer makes it worth reading them.
+  private func judged(
+    _ caller: Caller, _ decide: (Judge) -> Verdict
+  ) -> (subject: Subject, verdict: Verdict) {
+    let subject = Subject(user: caller.user, group: caller.group, groups: .unread)
+    let verdict = decide(Judge(rules: rules, subject: subject))
+    guard !verdict.isAllowed, verdict.hingesOnGroups else { return (subject, verdict) }
+    let informed = groups.subject(of: caller)
+    return (informed, decide(Judge(rules: rules, subject: informed)))
   }
 
   /// The caller with groups, for the rules that are not decisions: which set-id bits stay.

@@ -21,6 +21,13 @@ struct GroupReader: Sendable {
     return subject
   }
 
+  /// Somebody whose own groups are known, such as the peer of a socket; `nil`: they could not be found out.
+  func subject(user: UInt32, group: UInt32, groups: [UInt32]?) -> Subject {
+    let direct = source == .nss ? Accounts.groups[user] : groups
+    guard let direct else { return Subject(user: user, group: group, groups: .unreadable) }
+    return Subject(user: user, group: group, groups: .listed(nesting.expanded([group] + direct)))
+  }
+
   private func directGroups(of caller: Caller) -> [UInt32]? {
     switch source {
     case .nss:

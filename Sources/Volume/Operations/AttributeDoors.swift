@@ -34,7 +34,9 @@ extension Volume {
   func read(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node)
-      try gate.require(caller) { $0.readAttributes(facts.item) }
+      try gate.require(caller, about: Scene(facts.item)) {
+        door == .list ? $0.readList(facts.item) : $0.readAttributes(facts.item)
+      }
       switch door {
       case .owner:
         guard facts.item.record != .damaged else { throw .inputOutput }
@@ -44,7 +46,6 @@ extension Volume {
         guard facts.item.record != .damaged else { throw .inputOutput }
         return Array(facts.item.flags.text.utf8)
       case .list:
-        guard facts.item.record == .sound else { throw .inputOutput }
         guard let list = facts.item.list else { throw .noData }
         // Complete, so that a list which is read, edited and written back loses nothing.
         let text = AccessListText.print(
@@ -106,10 +107,10 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
       let facts = object.facts
-      try gate.require(caller) { $0.changeOwnerGroup(of: facts.item, to: group) }
+      try gate.require(caller, about: Scene(facts.item)) { $0.changeOwnerGroup(of: facts.item, to: group) }
       var record = facts.record
       record.ownerGroup = group
-      try changingPolicy(of: node, object) { () throws(Errno) in
+      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
         // As with chown: nobody's set-id program becomes somebody else's.
         if facts.mayCarryPrivilege {
           try object.descriptor.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
@@ -131,12 +132,12 @@ extension Volume {
       // Not even "no change" can be said of flags that nobody can read.
       guard facts.item.record != .damaged else { throw .inputOutput }
       let change = FlagChange(from: facts.item.flags, to: wanted(facts.item.flags))
-      try gate.require(caller) { $0.changeFlags(of: facts.item, change) }
+      try gate.require(caller, about: Scene(facts.item)) { $0.changeFlags(of: facts.item, change) }
       guard !change.isNothing else { return }
       guard store.canCarryRecord(node.kind) else { throw .unsupported }
       var record = facts.record
       record.flags = change.after
-      try changingPolicy(of: node, object) { () throws(Errno) in
+      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
         try store.rewrite(record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
       }
     }
@@ -149,10 +150,10 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
       let facts = object.facts
-      try gate.require(caller) { $0.changeList(of: facts.item, to: list) }
+      try gate.require(caller, about: Scene(facts.item)) { $0.changeList(of: facts.item, to: list) }
       if facts.item.record == .sound, facts.item.list == list { return }
       guard store.canCarryRecord(node.kind) else { throw .unsupported }
-      try changingPolicy(of: node, object) { () throws(Errno) in
+      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
         try store.rewrite(
           facts.record, list: list.map { .store($0) } ?? .remove, over: facts.stored,
           to: object.descriptor.descriptor)

@@ -18,7 +18,7 @@ extension Volume {
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node, through: file)
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough.
-      if file == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
+      if file == nil { try gate.require(caller, about: Scene(facts.item)) { $0.readAttributes(facts.item) } }
       return answer(node, facts, for: caller)
     }
   }
@@ -33,7 +33,7 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = node.isDirectory ? try directoryFacts(node) : try facts(of: node)
       let mode = AccessMode(rawValue: UInt8(mask & 7))
-      try gate.require(caller) { $0.access(facts.item, mode) }
+      try gate.require(caller, about: Scene(facts.item)) { $0.access(facts.item, mode) }
     }
   }
 
@@ -46,7 +46,7 @@ extension Volume {
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node, through: file)
       let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
-      return answer(node, try apply(plan, to: node, object, isOpen: file != nil), for: caller)
+      return answer(node, try apply(plan, to: node, object, isOpen: file != nil, for: caller), for: caller)
     }
   }
 
@@ -154,7 +154,9 @@ extension Volume {
     let wanted = Mode(bits)
     let subject: Subject
     do throws(Errno) {
-      subject = try gate.require(caller) { $0.changeMode(of: facts.item, to: wanted) }
+      subject = try gate.require(caller, about: Scene(facts.item)) {
+        $0.changeMode(of: facts.item, to: wanted)
+      }
     } catch {
       // Kernels without KILLPRIV_V2 strip set-id bits by a chmod in the name of whoever writes.
       // They do so for files alone.
@@ -183,7 +185,7 @@ extension Volume {
     _ change: AttributeChange, on facts: Facts, for caller: Caller, into plan: inout Plan
   ) throws(Errno) {
     let owner = OwnerChange(user: change.user, group: change.group)
-    try gate.require(caller) { $0.changeOwner(of: facts.item, owner) }
+    try gate.require(caller, about: Scene(facts.item)) { $0.changeOwner(of: facts.item, owner) }
     if options.rules.ignoresOwnership, caller.user != 0 { return }
     plan.owner = owner
     // The mode that comes along is the kernel's own idea of stripping; the rule here strips all kinds.
@@ -201,7 +203,7 @@ extension Volume {
     }
     if options.isReadOnly { throw .readOnly }
     guard let file else {
-      try gate.require(caller) { $0.truncate(facts.item) }
+      try gate.require(caller, about: Scene(facts.item)) { $0.truncate(facts.item) }
       return
     }
     // Decided when the handle was opened; only an append-only flag is asked again.
@@ -214,8 +216,8 @@ extension Volume {
   ) throws(Errno) {
     switch (change.access, change.modification) {
     case (.omit, .omit): return
-    case (.now, .now): try gate.require(caller) { $0.touch(facts.item) }
-    default: try gate.require(caller) { $0.changeTimes(of: facts.item) }
+    case (.now, .now): try gate.require(caller, about: Scene(facts.item)) { $0.touch(facts.item) }
+    default: try gate.require(caller, about: Scene(facts.item)) { $0.changeTimes(of: facts.item) }
     }
     plan.access = change.access
     plan.modification = change.modification
@@ -225,13 +227,13 @@ extension Volume {
 
   /// Does what was planned; what is true afterwards.
   private func apply(
-    _ plan: Plan, to node: Node, _ object: HeldObject, isOpen: Bool
+    _ plan: Plan, to node: Node, _ object: HeldObject, isOpen: Bool, for caller: Caller
   ) throws(Errno) -> Facts {
     guard plan.mode != nil || plan.owner != nil else {
       let stored = try carryOut(plan, on: object, isOpen: isOpen)
       return Facts(try object.descriptor.descriptor.status(), stored)
     }
-    return try changingPolicy(of: node, object) { () throws(Errno) in
+    return try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
       try carryOut(plan, on: object, isOpen: isOpen)
     }
   }
@@ -283,7 +285,7 @@ extension Volume {
   /// `change` answers what the record says then.
   @discardableResult
   func changingPolicy(
-    of node: Node, _ object: HeldObject, _ change: () throws(Errno) -> StoredRecord
+    of node: Node, _ object: HeldObject, for caller: Caller, _ change: () throws(Errno) -> StoredRecord
   ) throws(Errno) -> Facts {
     // Nobody can remember them anew before the lock is released.
     forgetFacts(of: node)
@@ -291,6 +293,8 @@ extension Volume {
       let stored = try change()
       let after = Facts(try object.descriptor.descriptor.status(), stored)
       policyChanged(node, from: object.facts, to: after)
+      audit?.add(
+        .change(PolicyChange(caller, place(of: node), from: object.facts.item, to: after.item)))
       return after
     } catch {
       link?.expireNames()

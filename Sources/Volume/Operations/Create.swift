@@ -39,7 +39,7 @@ extension Volume {
   ) throws(Errno) -> Birth {
     let isDirectory = kind == .directory
     let isDevice = kind == .characterDevice || kind == .blockDevice
-    var subject = try gate.require(caller) {
+    var subject = try gate.require(caller, about: Scene(parent.item, in: parent.item)) {
       isDevice ? $0.createDevice(in: parent.item) : $0.create(directory: isDirectory, in: parent.item)
     }
     let place = Birthplace(

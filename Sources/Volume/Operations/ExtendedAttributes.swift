@@ -58,7 +58,7 @@ extension Volume {
       if needsRight {
         // The object itself: what is decided about and what is read must be one.
         let object = try hold(node)
-        try gate.require(caller) { $0.readExtended(object.facts.item) }
+        try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
         reach = .held(object.descriptor)
       } else {
         reach = try resolver.reach(node)
@@ -127,7 +127,7 @@ extension Volume {
   ) throws(Errno) {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
-      try gate.require(caller) { $0.writeExtended(object.facts.item) }
+      try gate.require(caller, about: Scene(object.facts.item)) { $0.writeExtended(object.facts.item) }
       try change(object.descriptor.descriptor)
     }
   }
@@ -140,7 +140,7 @@ extension Volume {
     let node = try node(nodeID)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
-      try gate.require(caller) { $0.readExtended(object.facts.item) }
+      try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
       let names = try object.descriptor.descriptor.attributeNames()
       var shown: [UInt8] = []
       try names.forEach { name throws(Errno) in

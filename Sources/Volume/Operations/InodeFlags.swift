@@ -18,7 +18,7 @@ extension Volume {
     let node = try node(nodeID)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node)
-      try gate.require(caller) { $0.readAttributes(facts.item) }
+      try gate.require(caller, about: Scene(facts.item)) { $0.readAttributes(facts.item) }
       guard facts.item.record != .damaged else { throw .inputOutput }
       return facts.item.flags
     }

@@ -15,7 +15,9 @@ extension Volume {
     return try self.locks.holding(locks) { () throws(Errno) in
       let object = try hold(node)
       let above = try self.facts(of: parent)
-      try gate.require(caller) { $0.link(object.facts.item, into: above.item) }
+      try gate.require(caller, about: Scene(object.facts.item, to: above.item)) {
+        $0.link(object.facts.item, into: above.item)
+      }
       try directory.descriptor.linkObject(object.descriptor.descriptor, as: name)
       // Under the object's lock its record is what it was.
       let facts = Facts(try object.descriptor.descriptor.status(), object.facts.stored)

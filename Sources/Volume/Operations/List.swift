@@ -12,7 +12,7 @@ extension Volume {
     try handles.requireRoom()
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try directoryFacts(node)
-      try gate.require(caller) { $0.list(facts.item) }
+      try gate.require(caller, about: Scene(facts.item)) { $0.list(facts.item) }
       let descriptor = SharedDescriptor(
         try resolver.directory(node).descriptor.reopen([.readOnly, .directory]))
       return handles.add(OpenDirectory(node: node, descriptor: descriptor))

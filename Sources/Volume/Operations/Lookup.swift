@@ -13,7 +13,7 @@ extension Volume {
     let parent = try node(parentID)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
-      try gate.require(caller) { $0.search(above.item) }
+      try gate.require(caller, about: Scene(above.item)) { $0.search(above.item).on(.parent) }
       let directory = try resolver.directory(parent)
       let status: FileStatus
       do throws(Errno) {
@@ -25,22 +25,13 @@ extension Volume {
       guard !status.isMountRoot else { throw .crossDevice }
       let facts = try facts(status, of: name, in: directory)
       if facts.item.kind == .special {
-        try requireUseOfSpecial(facts, in: above, for: caller)
+        try gate.require(caller, about: Scene(facts.item, in: above.item)) {
+          $0.find(special: facts.item, in: above.item)
+        }
       }
       let node = refer(to: facts, name, in: parent)
       return .found(entry(node, facts, in: above, for: caller))
     }
-  }
-
-  /// A FIFO or socket shows itself only to those who may use it or could remove it.
-  ///
-  /// The kernel opens and connects to them without asking. Whoever holds one of read and write gets both.
-  private func requireUseOfSpecial(_ facts: Facts, in parent: Facts, for caller: Caller) throws(Errno) {
-    let mayUse =
-      gate.allows(caller) { $0.check(facts.item, .read) }
-      || gate.allows(caller) { $0.check(facts.item, .write) }
-      || gate.allows(caller) { $0.remove(facts.item, from: parent.item) }
-    guard mayUse else { throw .accessDenied }
   }
 
   package func forget(_ node: NodeID, references: UInt64) {

@@ -20,7 +20,7 @@ extension Volume {
         reads: mode.contains(.read) && !mode.contains(.execute), writes: mode.contains(.write),
         appends: mode.contains(.append), truncates: truncates, executes: mode.contains(.execute))
       let (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
-        try gate.require(caller) { $0.open(facts.item, request) }
+        try gate.require(caller, about: Scene(facts.item)) { $0.open(facts.item, request) }
         // Bytes this version cannot turn back into content must not be shown or overwritten as they are.
         guard !facts.record.hidesContent else { throw .unsupported }
       }

@@ -34,7 +34,9 @@ extension Volume {
         guard ObjectIdentity(status) == expected else { return false }
         let facts = try facts(status, of: name, in: directory)
         let above = try self.facts(of: parent)
-        try gate.require(caller) { $0.remove(facts.item, from: above.item) }
+        try gate.require(caller, about: Scene(facts.item, in: above.item)) {
+          $0.remove(facts.item, from: above.item)
+        }
         guard isDirectory == (status.kind == .directory) else {
           throw isDirectory ? .notDirectory : .isDirectory
         }

@@ -82,7 +82,9 @@ extension Volume {
       throw .noSuchFile
     }
     let source = RenameSide(item: move.source.item, parent: move.above.item)
-    try gate.require(caller) { judge in
+    let scene = Scene(
+      move.source.item, in: move.above.item, to: move.below.item, over: move.target?.item)
+    try gate.require(caller, about: scene) { judge in
       if style == .exchange, let target = move.target {
         return judge.exchange(
           source, RenameSide(item: target.item, parent: move.below.item),

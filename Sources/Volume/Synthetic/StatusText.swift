@@ -38,33 +38,3 @@ extension Volume {
 package enum Version {
   package static let text = "0.1.0"
 }
-
-/// JSON, written by hand: a few flat values, and no library in the daemon.
-struct JSONObject {
-  private var members: [String] = []
-
-  var text: String { "{" + members.joined(separator: ",") + "}" }
-
-  mutating func add(_ name: String, _ value: String) { members.append("\(quoted(name)):\(quoted(value))") }
-  mutating func add(_ name: String, _ value: Int) { members.append("\(quoted(name)):\(value)") }
-  mutating func add(_ name: String, _ value: Bool) { members.append("\(quoted(name)):\(value)") }
-  mutating func add(_ name: String, _ value: JSONObject) { members.append("\(quoted(name)):\(value.text)") }
-  mutating func add(_ name: String, _ value: [String]) {
-    members.append("\(quoted(name)):[\(value.map(quoted).joined(separator: ","))]")
-  }
-
-  private func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case _ where scalar.value < 0x20:
-        let hex = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
-  }
-}

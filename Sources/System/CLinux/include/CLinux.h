@@ -138,6 +138,9 @@ long lv_write(int fd, const void *_Nullable from, size_t count);
 void lv_system_log(int priority, const char *text);
 void lv_block_stop_signals(void);
 void lv_wait_stop_signal(void);
+// A word of the calling thread: set, and taken back, which leaves 0.
+void lv_leave_note(uint64_t note);
+uint64_t lv_take_note(void);
 long lv_open_thread_status(int thread);
 long lv_name_thread(const char *name);
 long lv_stay_on_processor(uint32_t processor);

@@ -1,0 +1,144 @@
+// The reason of a verdict, in words and in parts: for `varve why`, for the list of denials, for the audit log.
+
+package import AccessControl
+import DirectoryModes
+import FlagRules
+
+/// What a verdict names: a rule, and what of the object it rests on.
+///
+/// Names of accounts are looked up when the words are made: not on a request's path.
+package struct ToldReason: Hashable, Sendable {
+  /// One word for the rule, for programs.
+  package let code: String
+  /// For people; continues "allowed" or "denied".
+  package let words: String
+  /// The number of the entry that decided.
+  package private(set) var entry: Int?
+  package private(set) var entryText: String?
+
+  /// Puts a verdict into words; `item` is the object it speaks about, `nil` if whoever asks may not read its rules.
+  ///
+  /// `whose` says whose list, mode or flag it is.
+  package init(_ verdict: Verdict, about item: Item?, whose: String = "its", names: NameBook) {
+    let teller = Teller(item: item, whose: whose, names: names)
+    words = teller.words(verdict.reason)
+    code = verdict.reason.code
+    if case .entry(let index) = verdict.reason, item != nil {
+      entry = index
+      entryText = teller.text(ofEntry: index)
+    }
+  }
+}
+
+extension Reason {
+  /// One word for programs; it does not change.
+  package var code: String {
+    switch self {
+    case .nothingAsked: "nothing"
+    case .superuser: "superuser"
+    case .ownership: "ownership"
+    case .freeToAll: "everybody"
+    case .entry: "entry"
+    case .modeBits: "mode"
+    case .readOnlyVolume: "readonly"
+    case .executionForbidden: "noexec"
+    case .flag: "flag"
+    case .noExecuteBit: "noexecutebit"
+    case .sticky: "sticky"
+    case .noEntryGrants: "noentry"
+    case .damagedRecord: "damagedrecord"
+    case .damagedList: "damagedlist"
+    case .notOwner: "notowner"
+    case .giveAway: "giveaway"
+    case .notMemberOfGroup: "notmember"
+    case .needsRoot: "needsroot"
+    case .deviceNeedsRoot: "device"
+    case .secureLevel: "securelevel"
+    case .linkToDirectory: "linktodirectory"
+    }
+  }
+}
+
+extension ModeClass {
+  fileprivate var word: String {
+    switch self {
+    case .owner: "owner"
+    case .group: "group"
+    case .other: "other"
+    }
+  }
+
+  fileprivate func bits(of mode: Mode) -> String {
+    let shift: UInt16 =
+      switch self {
+      case .owner: 6
+      case .group: 3
+      case .other: 0
+      }
+    let bits = mode.bits >> shift
+    return "\(bits & 4 != 0 ? "r" : "-")\(bits & 2 != 0 ? "w" : "-")\(bits & 1 != 0 ? "x" : "-")"
+  }
+}
+
+private struct Teller {
+  let item: Item?
+  let whose: String
+  let names: NameBook
+
+  func words(_ reason: Reason) -> String {
+    switch reason {
+    case .nothingAsked: ": no right is needed"
+    case .superuser: ": root, or its like, is bound by flags only"
+    case .ownership: " by ownership"
+    case .freeToAll: ": everybody may, and no entry denies it"
+    case .entry(let index): entry(index)
+    case .modeBits(let name, _): mode(name)
+    case .readOnlyVolume: ": the volume is mounted read-only"
+    case .executionForbidden: ": the volume is mounted noexec"
+    case .flag(let flags): item == nil ? " by a flag\(unreadable)" : " by \(whose) flag \(flags.text)"
+    case .noExecuteBit: item == nil ? " by \(whose) mode\(unreadable)" : ": \(whose) mode has no execute bit"
+    case .sticky: ": \(whose) mode is sticky; only the owner of the item or of the directory may"
+    case .noEntryGrants(let rights):
+      ": no entry of \(whose) list grants \(text(rights)), and no mode bit does"
+    case .damagedRecord: ": \(whose) record is damaged"
+    case .damagedList: ": \(whose) access list is damaged"
+    case .notOwner: ": only the owner may\(owner)"
+    case .giveAway: ": only root gives an item to somebody else"
+    case .notMemberOfGroup(let group): ": not a member of \(text(.group(group)))"
+    case .needsRoot(let flags): ": only root changes \(flags.text)"
+    case .deviceNeedsRoot: ": only root makes devices"
+    case .secureLevel(let flags):
+      item == nil ? " by a flag\(unreadable)" : ": the secure level keeps \(whose) flag \(flags.text)"
+    case .linkToDirectory: ": a directory has one name only"
+    }
+  }
+
+  private var unreadable: String { ", which you may not read" }
+
+  private func entry(_ index: Int) -> String {
+    guard item != nil else { return " by an entry of \(whose) list\(unreadable)" }
+    return " by entry \(index) of \(whose) list" + (text(ofEntry: index).map { ": \($0)" } ?? "")
+  }
+
+  func text(ofEntry index: Int) -> String? {
+    guard let item, let list = item.list, list.entries.indices.contains(index) else { return nil }
+    return AccessListText.print(
+      list.entries[index], for: ObjectKind(isDirectory: item.isDirectory), names: names)
+  }
+
+  private func mode(_ name: ModeClass) -> String {
+    guard let item else { return " by \(whose) mode\(unreadable)" }
+    return " by \(whose) mode (\(name.word) \(name.bits(of: item.mode)))"
+  }
+
+  private var owner: String {
+    guard let item else { return "" }
+    return ": " + text(item.ownerGroup.map { .group($0) } ?? .user(item.user))
+  }
+
+  private func text(_ identity: Identity) -> String { AccessListText.print(identity, names: names) }
+
+  private func text(_ rights: Rights) -> String {
+    AccessListText.words(rights, for: ObjectKind(isDirectory: item?.isDirectory ?? false))
+  }
+}

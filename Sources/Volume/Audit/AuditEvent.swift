@@ -1,0 +1,171 @@
+// What the audit log tells: one JSON object a line.
+
+import AccessControl
+import Decisions
+import DirectoryModes
+import FlagRules
+import LinuxFiles
+
+/// A change of what decides about an object, after it was made.
+struct PolicyChange: Sendable {
+  let time: Timestamp
+  let caller: Caller
+  let place: [UInt8]
+  let before: Item
+  let after: Item
+
+  init(_ caller: Caller, _ place: [UInt8], from before: Item, to after: Item) {
+    time = Clock.realtime
+    self.caller = caller
+    self.place = place
+    self.before = before
+    self.after = after
+  }
+
+  /// Whether a rule differs; a chmod to the present mode changes none.
+  var isChange: Bool { before != after }
+}
+
+/// One event of the audit log, as values: it becomes text where nobody waits.
+enum AuditEvent: Sendable {
+  case denial(Denial)
+  case change(PolicyChange)
+
+  /// The line, without its end.
+  func line(_ names: NameBook) -> String {
+    switch self {
+    case .denial(let denial):
+      var object = JSONObject()
+      object.add("event", "denied")
+      object.add(denial, names: names, hidingRules: false)
+      return object.text
+    case .change(let change):
+      var object = JSONObject()
+      object.add("event", "changed")
+      object.add("time", change.time.text)
+      object.add(change.caller, names: names)
+      object.add(path: change.place)
+      object.add(difference: change, names: names)
+      return object.text
+    }
+  }
+
+  /// The line that says how many are missing.
+  static func dropped(_ count: Int) -> String {
+    var object = JSONObject()
+    object.add("event", "dropped")
+    object.add("time", Clock.realtime.text)
+    object.add("count", count)
+    return object.text
+  }
+}
+
+extension JSONObject {
+  mutating func add(_ caller: Caller, names: NameBook) {
+    add("user", Int(caller.user))
+    if let name = names.userName(caller.user) { add("userName", name) }
+    add("group", Int(caller.group))
+    add("thread", Int(caller.thread))
+  }
+
+  /// The members of a refusal; `hidingRules` leaves out what the caller could not read himself.
+  mutating func add(_ denial: Denial, names: NameBook, hidingRules: Bool, hidingPlace: Bool = false) {
+    let request = denial.request
+    add("time", denial.time.text)
+    add(denial.caller, names: names)
+    add("operation", request.deed)
+    if !hidingPlace { add(path: request.place + request.name.map { slash(request.place) + $0 }.orEmpty) }
+    if hidingPlace, let name = request.name { add("name", bytes: name) }
+    if let newName = request.newName {
+      if hidingPlace {
+        add("newName", bytes: newName)
+      } else {
+        let place = request.newPlace.orEmpty
+        add("newPath", bytes: place + slash(place) + newName)
+      }
+    }
+    add("error", request.error.name)
+    add("about", denial.verdict.place.word)
+    let item = hidingRules && !denial.mayReadRules ? nil : denial.item
+    add(ToldReason(denial.verdict, about: item, whose: denial.verdict.place.whose, names: names))
+  }
+
+  private func slash(_ place: [UInt8]) -> [UInt8] { place.isEmpty ? [] : [UInt8(ascii: "/")] }
+
+  mutating func add(_ told: ToldReason) {
+    add("reason", told.code)
+    add("because", told.words)
+    if let entry = told.entry { add("entry", entry) }
+    if let text = told.entryText { add("entryText", text) }
+  }
+
+  mutating func add(path: [UInt8]) { add("path", bytes: path) }
+
+  /// The old and the new value of each rule that differs.
+  fileprivate mutating func add(difference change: PolicyChange, names: NameBook) {
+    let (before, after) = (change.before, change.after)
+    func pair(_ old: String, _ new: String) -> JSONObject {
+      var pair = JSONObject()
+      pair.add("old", old)
+      pair.add("new", new)
+      return pair
+    }
+    if before.mode != after.mode { add("mode", pair(before.mode.octal, after.mode.octal)) }
+    if before.user != after.user || before.ownerGroup != after.ownerGroup {
+      add("owner", pair(before.owner(names), after.owner(names)))
+    }
+    if before.group != after.group { add("fileGroup", pair("\(before.group)", "\(after.group)")) }
+    if before.flags != after.flags { add("flags", pair(before.flags.text, after.flags.text)) }
+    if before.list != after.list {
+      var lists = JSONObject()
+      lists.add("old", before.lines(names))
+      lists.add("new", after.lines(names))
+      add("acl", lists)
+    }
+  }
+}
+
+extension Optional<[UInt8]> {
+  fileprivate var orEmpty: [UInt8] { self ?? [] }
+}
+
+extension Mode {
+  var octal: String {
+    let digits = String(bits, radix: 8)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+}
+
+extension Item {
+  fileprivate func owner(_ names: NameBook) -> String {
+    AccessListText.print(ownerGroup.map { .group($0) } ?? .user(user), names: names)
+  }
+
+  fileprivate func lines(_ names: NameBook) -> [String] {
+    guard let list else { return [] }
+    return AccessListText.lines(
+      list, for: ObjectKind(isDirectory: isDirectory), names: names, detail: .complete)
+  }
+}
+
+extension Place {
+  /// For programs.
+  var word: String {
+    switch self {
+    case .item: "item"
+    case .parent: "parent"
+    case .newParent: "newParent"
+    case .victim: "victim"
+    }
+  }
+
+  /// Whose rule it is, seen from the item that was asked about.
+  var whose: String {
+    switch self {
+    case .item: "its"
+    case .parent: "its directory's"
+    case .newParent: "the new directory's"
+    case .victim: "the replaced item's"
+    }
+  }
+}

@@ -1,0 +1,94 @@
+// The audit log: events go into a queue that is bounded, and a thread of its own writes them down. A log that is slow,
+// or full, costs events and never a request.
+
+import AccessControl
+package import LinuxFiles
+import Synchronization
+
+/// Writes refusals and changes of policy to a file or to the system's log.
+package final class AuditLog: Sendable {
+  /// Where to.
+  package enum Target: Hashable, Sendable {
+    case journal
+    /// An absolute path.
+    case file(String)
+  }
+
+  /// Events that may wait: a second of refusals on a busy machine.
+  static let room = 4_096
+
+  private struct Queue {
+    var waiting: [AuditEvent] = []
+    var dropped = 0
+    /// Events that were taken out and are not written yet.
+    var atWork = 0
+  }
+
+  private let queue = Mutex(Queue())
+  private let bell = Bell()
+  private let names: NameBook
+
+  /// Opens the target and starts the thread; fails if the file cannot be had.
+  package convenience init(_ target: Target) throws(Errno) {
+    let sink = try AuditSink(target)
+    self.init(names: .system)
+    try start { sink.write($0) }
+  }
+
+  /// For tests: any sink.
+  init(names: NameBook) {
+    self.names = names
+  }
+
+  /// `write` answers whether the lines have arrived.
+  func start(_ write: @escaping @Sendable (String) -> Bool) throws(Errno) {
+    _ = try PlainThread(name: "varve-audit") { [self] in
+      while true {
+        bell.wait()
+        writeDown(write)
+      }
+    }
+  }
+
+  /// Queues an event; on a request's path, so nothing is formatted and nobody is waited for.
+  func add(_ event: AuditEvent) {
+    if case .change(let change) = event, !change.isChange { return }
+    let isTaken = queue.withLock { queue in
+      guard queue.waiting.count < AuditLog.room else {
+        queue.dropped += 1
+        return false
+      }
+      queue.waiting.append(event)
+      return true
+    }
+    if isTaken { bell.ring() }
+  }
+
+  private func writeDown(_ write: (String) -> Bool) {
+    let (events, dropped) = queue.withLock { queue in
+      let taken = (queue.waiting, queue.dropped)
+      queue.atWork = queue.waiting.count
+      queue.waiting = []
+      queue.dropped = 0
+      return taken
+    }
+    guard !events.isEmpty || dropped > 0 else { return }
+    var text = ""
+    for event in events { text += event.line(names) + "\n" }
+    if dropped > 0 { text += AuditEvent.dropped(dropped) + "\n" }
+    let hasArrived = write(text)
+    queue.withLock { queue in
+      queue.atWork = 0
+      if !hasArrived { queue.dropped += events.count + dropped }
+    }
+  }
+
+  /// Waits for what is queued, but not for a log that hangs.
+  package func finish(milliseconds: Int = 2_000) {
+    let deadline = Clock.monotonicNanoseconds &+ UInt64(milliseconds) * 1_000_000
+    bell.ring()
+    while queue.withLock({ !$0.waiting.isEmpty || $0.atWork > 0 }), Clock.monotonicNanoseconds < deadline {
+      Clock.pause(milliseconds: 5)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// Where the lines of the audit log go.
+
+import LinuxFiles
+import Synchronization
+
+/// A file that only grows, or the system's log.
+final class AuditSink: Sendable {
+  private struct State {
+    /// `nil`: the system's log.
+    var file: AuditFile?
+    var hasComplained = false
+  }
+
+  private let state: Mutex<State>
+
+  init(_ target: AuditLog.Target) throws(Errno) {
+    switch target {
+    case .journal: state = Mutex(State())
+    case .file(let path): state = Mutex(State(file: try AuditFile(path)))
+    }
+  }
+
+  /// Writes lines, each with its end; false if they are lost.
+  func write(_ lines: String) -> Bool {
+    state.withLock { state in
+      guard let path = state.file?.path else {
+        for line in lines.split(separator: "\n") { SystemLog.write(priority: 6, String(line)) }
+        return true
+      }
+      do throws(Errno) {
+        try state.file?.append(lines)
+        state.hasComplained = false
+        return true
+      } catch {
+        if !state.hasComplained { Log.error("the audit log '\(path)' cannot be written: \(error)") }
+        state.hasComplained = true
+        return false
+      }
+    }
+  }
+}
+
+/// A log file, found again under its name when it was moved away.
+struct AuditFile: Sendable {
+  let path: String
+  /// Held, so that no directory on the way can be swapped for a link later.
+  private let directory: SharedDescriptor
+  private let name: [UInt8]
+  private var file: SharedDescriptor
+
+  init(_ path: String) throws(Errno) {
+    guard path.hasPrefix("/"), let end = path.lastIndex(of: "/") else { throw .invalid }
+    self.path = path
+    let above = String(path[..<end])
+    directory = SharedDescriptor(try Descriptor.directory(atPath: above.isEmpty ? "/" : above))
+    name = Array(path[path.index(after: end)...].utf8)
+    file = try AuditFile.open(name, in: directory)
+  }
+
+  /// Opens what is there, or makes it for its owner alone; never through a link, and nothing but a plain file.
+  private static func open(_ name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor
+  {
+    try FileName.with(name) { name throws(Errno) in
+      do throws(Errno) {
+        _ = try directory.descriptor.createFile(name, mode: 0o600)
+      } catch .exists {
+        // From an earlier mount.
+      }
+      // Without waiting: nobody may be at the other end of a FIFO.
+      let file = try directory.descriptor.open(name, [.writeOnly, .append, .nonBlocking])
+      guard try file.status().kind == .regular else { throw .invalid }
+      return SharedDescriptor(file)
+    }
+  }
+
+  mutating func append(_ text: String) throws(Errno) {
+    if try !isInPlace() { file = try AuditFile.open(name, in: directory) }
+    try file.descriptor.writeToStream(Array(text.utf8))
+  }
+
+  private func isInPlace() throws(Errno) -> Bool {
+    let own = ObjectIdentity(try file.descriptor.status())
+    do throws(Errno) {
+      return try FileName.with(name) { name throws(Errno) in
+        ObjectIdentity(try directory.descriptor.status(of: name)) == own
+      }
+    } catch .noSuchFile {
+      return false
+    }
+  }
+}

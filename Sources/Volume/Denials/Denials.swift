@@ -1,0 +1,129 @@
+// What was refused lately, and why: a ring in memory, filled by refusals and read by whoever asks about his own.
+//
+// Two hands write an entry. The gate knows the caller and the verdict; the door knows what was asked and which error
+// went out. Between them only the entry's number travels, in a word of the thread that serves the request: nothing is
+// paid for what is allowed. An entry the door never comes back to was no refusal after all, and is not shown.
+
+package import Decisions
+package import LinuxFiles
+import Synchronization
+
+/// One refusal, as things were when it happened.
+package struct Denial: Sendable {
+  package let time: Timestamp
+  package let caller: Caller
+  package let verdict: Verdict
+  /// The object the verdict speaks about.
+  package let item: Item
+  /// Whether the caller could have read the rules of that object.
+  package let mayReadRules: Bool
+  package fileprivate(set) var request = DeniedRequest()
+}
+
+/// What the door knows of a refusal.
+package struct DeniedRequest: Sendable {
+  /// The word of `varve why` for it, or the system call.
+  package var deed = ""
+  /// Where in the volume the object of the request was last seen.
+  package var place: [UInt8] = []
+  /// The name below it that the caller gave.
+  package var name: [UInt8]?
+  package var newPlace: [UInt8]?
+  package var newName: [UInt8]?
+  package var error = Errno.accessDenied
+
+  package init() {}
+}
+
+/// The ring of one volume.
+package final class Denials: Sendable {
+  /// What a person looks back on; a list of entries that is kept alive by one is at most 2 KiB.
+  static let capacity = 512
+
+  private struct Seat {
+    var number: UInt64
+    var denial: Denial
+    var isComplete = false
+  }
+
+  private struct State {
+    var seats: [Seat] = []
+    /// 0 is no number: it stands for "nothing was refused".
+    var next: UInt64 = 1
+  }
+
+  private let state = Mutex(State())
+
+  /// Writes the first half of an entry and leaves its number with the thread.
+  func note(_ verdict: Verdict, of caller: Caller, _ judge: Judge, about scene: Scene) {
+    let item = scene[verdict.place]
+    let denial = Denial(
+      time: Clock.realtime, caller: caller, verdict: verdict, item: item,
+      mayReadRules: judge.readAttributes(item).isAllowed)
+    let number = state.withLock { state in
+      let number = state.next
+      state.next += 1
+      let seat = Seat(number: number, denial: denial)
+      if state.seats.count < Denials.capacity {
+        state.seats.append(seat)
+      } else {
+        state.seats[Denials.place(number)] = seat
+      }
+      return number
+    }
+    ThreadNote.leave(number)
+  }
+
+  /// Numbers begin at 1 and every one takes a seat, so they go round.
+  private static func place(_ number: UInt64) -> Int { Int((number - 1) % UInt64(capacity)) }
+
+  /// Writes the second half; `nil` when others have pushed the entry out meanwhile.
+  func complete(_ number: UInt64, _ request: DeniedRequest) -> Denial? {
+    state.withLock { state in
+      let place = Denials.place(number)
+      guard state.seats.indices.contains(place), state.seats[place].number == number else { return nil }
+      state.seats[place].denial.request = request
+      state.seats[place].isComplete = true
+      return state.seats[place].denial
+    }
+  }
+
+  /// The latest refusals, the last one first; `user`: those of one user only.
+  func latest(_ count: Int, of user: UInt32?) -> [Denial] {
+    state.withLock { state in
+      state.seats.filter { $0.isComplete && (user == nil || $0.denial.caller.user == user) }
+        .sorted { $0.number > $1.number }.prefix(max(0, count)).map(\.denial)
+    }
+  }
+}
+
+extension Volume {
+  /// Completes the refusal that was noted under `number` with what the door knows.
+  ///
+  /// Called after the volume's locks are released. `node` and `newNode`: the objects the request named.
+  package func refused(_ number: UInt64, _ request: DeniedRequest, at node: NodeID, to newNode: NodeID?) {
+    var request = request
+    request.place = place(of: node)
+    request.newPlace = newNode.map { place(of: $0) }
+    guard let denial = denials.complete(number, request) else { return }
+    audit?.add(.denial(denial))
+  }
+
+  /// The path under which an object was last seen, from the root of the volume and without a first slash.
+  func place(of id: NodeID) -> [UInt8] {
+    guard id != root.id else { return [] }
+    return nodes.node(id).map { place(of: $0) } ?? []
+  }
+
+  func place(of node: Node) -> [UInt8] {
+    var names: [[UInt8]] = []
+    var current = node
+    while current.id != root.id, names.count < 4_096 {
+      let place = current.place.withLock { $0 }
+      names.append(place.name)
+      guard let parent = place.parent else { break }
+      current = parent
+    }
+    return Array(names.reversed().joined(separator: [UInt8(ascii: "/")]))
+  }
+}

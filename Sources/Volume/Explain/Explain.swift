@@ -1,0 +1,227 @@
+// `why`: asks the rules about a deed without doing it. The same judgements of the same facts as the operation itself,
+// under the locks it takes, so the answer is what would have happened.
+
+package import AccessControl
+import Decisions
+import DirectoryModes
+package import LinuxFiles
+import RecordFormat
+
+extension Volume {
+  /// A caller whose groups are known to the door, with the nested ones.
+  package func subject(user: UInt32, group: UInt32, groups: [UInt32]?) -> Subject {
+    gate.groups.subject(user: user, group: group, groups: groups)
+  }
+
+  /// Says whether `subject` may do it, and which rules say so.
+  ///
+  /// `asker`: who wants to know, if it is not the subject himself. Root learns everything. Anybody else learns of
+  /// another only what he could have worked out by reading: EACCES as soon as the way passes a directory he may not
+  /// search, or an item whose rules he may not read.
+  package func explain(
+    _ question: Question, as subject: Subject, for asker: Subject? = nil
+  ) throws(Errno) -> Explanation {
+    let isRoot = (asker ?? subject).isRoot
+    let view = View(
+      judge: Judge(rules: options.rules, subject: subject),
+      asker: isRoot ? nil : asker.map { Judge(rules: options.rules, subject: $0) }, askerIsRoot: isRoot)
+    var inquiry = Inquiry(volume: self, walk: Walk(self, view), question: question)
+    do throws(Stop) {
+      try inquiry.run()
+    } catch .notYours {
+      throw .accessDenied
+    } catch {
+      // The last step says why it ended.
+    }
+    return Explanation(question: question, subject: subject, steps: inquiry.walk.steps)
+  }
+}
+
+/// One question on its way to an answer.
+private struct Inquiry {
+  let volume: Volume
+  var walk: Walk
+  let question: Question
+
+  private var deed: Deed { question.deed }
+  private var judge: Judge { walk.view.judge }
+
+  mutating func run() throws(Stop) {
+    switch deed.target {
+    case .item:
+      guard case .found(let spot, _) = try walk.go(question.path, .followed) else { throw .blocked }
+      try item(spot, deed.on(directory: spot.isDirectory))
+    case .newName: try addition()
+    case .name: try removal()
+    case .twoNames: try deed == .link ? link() : rename()
+    }
+  }
+
+  // MARK: One object
+
+  private mutating func item(_ spot: Spot, _ deed: Deed) throws(Stop) {
+    if deed == .create || deed == .mkdir { return try addition(in: spot, spot.path, deed) }
+    if deed == .writeList, !volume.options.rules.usesLists {
+      throw walk.end(spot.path, deed.rawValue, .unsupported, "the volume is mounted with noacl")
+    }
+    let facts = try look([spot])[0]
+    if facts.item.kind == .special, [.read, .write, .append].contains(deed) {
+      // Asked for already when the name was looked up.
+      return walk.add(
+        spot.path, deed.rawValue, .noted("is opened by the kernel without a question by whoever finds it"))
+    }
+    guard let verdict = judge.permits(deed, facts.item) else { throw .blocked }
+    try tell(verdict, deed.rawValue, Scene(facts.item), [.item: spot.path])
+    if [.writeList, .changeFlags].contains(deed), !volume.store.canCarryRecord(facts.status.kind) {
+      throw walk.end(
+        spot.path, deed.rawValue, .unsupported, "a volume without root keeps none on this kind of item")
+    }
+    if [.read, .write, .append, .execute].contains(deed), facts.record.hidesContent {
+      throw walk.end(
+        spot.path, deed.rawValue, .unsupported, "its content is of a kind this version cannot open")
+    }
+  }
+
+  // MARK: Names
+
+  private mutating func addition() throws(Stop) {
+    switch try walk.go(question.path, .followed, mayBeFree: true) {
+    case .free(let parent, let path): try addition(in: parent, path, deed)
+    // A directory that is there stands for any new name in it.
+    case .found(let spot, _) where spot.isDirectory: try addition(in: spot, spot.path, deed)
+    case .found(let spot, _): throw walk.end(spot.path, deed.rawValue, .exists, "the name is taken")
+    }
+  }
+
+  private mutating func addition(in parent: Spot, _ path: [UInt8], _ deed: Deed) throws(Stop) {
+    let facts = try look([parent])[0]
+    // Before the kernel makes a name it looks it up.
+    if path == parent.path { try tell(judge.search(facts.item), "search", Scene(facts.item), [.item: path]) }
+    try tell(
+      judge.create(directory: deed == .mkdir, in: facts.item), addition(deed == .mkdir), Scene(facts.item),
+      [.parent: parent.path])
+  }
+
+  private func addition(_ isDirectory: Bool) -> String { isDirectory ? "add_subdirectory" : "add_file" }
+
+  private mutating func removal() throws(Stop) {
+    let (spot, parent) = try named(question.path)
+    let facts = try look([spot, parent])
+    try tell(
+      judge.remove(facts[0].item, from: facts[1].item), "delete", Scene(facts[0].item, in: facts[1].item),
+      [.item: spot.path, .parent: parent.path])
+  }
+
+  /// An object and the directory its name is in.
+  private mutating func named(_ path: [UInt8]) throws(Stop) -> (Spot, parent: Spot) {
+    guard case .found(let spot, let parent) = try walk.go(path, .held) else { throw .blocked }
+    guard let parent else { throw walk.end(spot.path, deed.rawValue, .busy, "is the root of the volume") }
+    return (spot, parent)
+  }
+
+  // MARK: Two names
+
+  /// Where the new name is; without one, beside the old one.
+  private mutating func destination(beside parent: Spot) throws(Stop) -> (Spot, victim: Spot?) {
+    guard let path = question.newPath else { return (parent, nil) }
+    switch try walk.go(path, .held, mayBeFree: true) {
+    case .free(let newParent, _): return (newParent, nil)
+    case .found(let victim, let newParent):
+      guard let newParent else {
+        throw walk.end(victim.path, deed.rawValue, .busy, "is the root of the volume")
+      }
+      return (newParent, victim)
+    }
+  }
+
+  private mutating func link() throws(Stop) {
+    let (spot, parent) = try named(question.path)
+    let (newParent, taken) = try destination(beside: parent)
+    if let taken { throw walk.end(taken.path, "link", .exists, "the name is taken") }
+    let facts = try look([spot, newParent])
+    let (item, above) = (facts[0].item, facts[1].item)
+    if KernelRules.refuseLink(to: facts[0], for: judge.subject) {
+      throw walk.end(
+        spot.path, "link", .notPermitted,
+        "the kernel lets only the owner link to such an item (fs.protected_hardlinks)")
+    }
+    let verdict = judge.link(item, into: above)
+    try tell(
+      verdict, verdict.place == .newParent ? addition(false) : "link", Scene(item, to: above),
+      [.item: spot.path, .newParent: newParent.path])
+  }
+
+  private mutating func rename() throws(Stop) {
+    let (spot, parent) = try named(question.path)
+    let (newParent, victim) = try destination(beside: parent)
+    if newParent.identity == spot.identity || newParent.path.starts(with: spot.path + [UInt8(ascii: "/")]) {
+      throw walk.end(newParent.path, "rename", .invalid, "a directory cannot be moved into itself")
+    }
+    if let victim, victim.isDirectory != spot.isDirectory {
+      throw walk.end(
+        victim.path, "rename", victim.isDirectory ? .isDirectory : .notDirectory,
+        victim.isDirectory ? "is a directory, and would be replaced by none" : "is no directory")
+    }
+    let facts = try look([spot, parent, newParent] + (victim.map { [$0] } ?? []))
+    let scene = Scene(
+      facts[0].item, in: facts[1].item, to: facts[2].item, over: victim == nil ? nil : facts[3].item)
+    let changesParent = parent.identity != newParent.identity
+    let source = RenameSide(item: scene.item, parent: facts[1].item)
+    let paths: [Place: [UInt8]] = [
+      .item: spot.path, .parent: parent.path, .newParent: newParent.path, .victim: victim?.path ?? [],
+    ]
+    // The verdict of the whole is the operation's own; its parts are told one by one until it refuses.
+    let whole = judge.rename(
+      source, into: facts[2].item, changesParent: changesParent, over: scene.victim)
+    try tell(judge.leaving(source, changesParent: changesParent), "delete", scene, paths)
+    try tell(
+      judge.create(directory: spot.isDirectory, in: facts[2].item).on(.newParent),
+      addition(spot.isDirectory), scene, paths)
+    guard scene.victim != nil || !whole.isAllowed else { return }
+    try tell(whole, "delete", scene, paths)
+  }
+
+  // MARK: Telling
+
+  /// Writes down a verdict at the path of what it speaks about.
+  private mutating func tell(
+    _ verdict: Verdict, _ asked: String, _ scene: Scene, _ paths: [Place: [UInt8]]
+  ) throws(Stop) {
+    let isAboveDeleted = asked == "delete" && (verdict.place == .parent || verdict.place == .newParent)
+    try walk.judge(
+      paths[verdict.place] ?? paths[.item] ?? [], isAboveDeleted ? "delete_child" : asked, verdict,
+      about: scene[verdict.place])
+  }
+
+  /// The facts of up to four objects at one moment.
+  private mutating func look(_ spots: [Spot]) throws(Stop) -> [Facts] {
+    func lock(_ index: Int) -> LockRequest? {
+      spots.indices.contains(index) ? .shared(spots[index].stripe) : nil
+    }
+    do throws(Errno) {
+      let locks = LockRequests(.shared(spots[0].stripe), lock(1), lock(2), lock(3))
+      return try volume.locks.holding(locks) { () throws(Errno) in
+        var found: [Facts] = []
+        for spot in spots { found.append(try volume.facts(at: spot)) }
+        return found
+      }
+    } catch {
+      throw walk.end(spots[0].path, deed.rawValue, error, "\(error)")
+    }
+  }
+}
+
+/// Rules the kernel applies before it asks a file system.
+enum KernelRules {
+  /// `fs.protected_hardlinks`: no further names for other people's special files and set-id programs.
+  static func refuseLink(to facts: Facts, for subject: Subject) -> Bool {
+    guard !subject.isRoot, facts.status.user != subject.user, protectsHardLinks else { return false }
+    let mode = facts.item.mode
+    return facts.item.kind != .file || mode.hasSetUser || (mode.hasSetGroup && mode.isGroupExecutable)
+  }
+
+  private static var protectsHardLinks: Bool {
+    let setting = try? Descriptor.open(path: "/proc/sys/fs/protected_hardlinks", .readOnly).read(upTo: 8)
+    return setting?.first != UInt8(ascii: "0")
+  }
+}

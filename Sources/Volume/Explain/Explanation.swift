@@ -1,0 +1,120 @@
+// The answer to "may he, and why": the way to the item, what each rule on it said, and the verdict.
+
+package import AccessControl
+package import Decisions
+package import LinuxFiles
+
+/// What is asked: a deed, and one or two paths from the root of the volume.
+package struct Question: Hashable, Sendable {
+  package var deed: Deed
+  /// Names with slashes between them; empty for the root.
+  package var path: [UInt8]
+  /// For a rename or a further link: the new name.
+  package var newPath: [UInt8]?
+
+  package init(_ deed: Deed, _ path: [UInt8], to newPath: [UInt8]? = nil) {
+    self.deed = deed
+    self.path = path
+    self.newPath = newPath
+  }
+}
+
+/// One step: a rule that was asked, or a fact that ends the way.
+package struct ExplanationStep: Sendable {
+  /// What a step says.
+  package enum Content: Sendable {
+    /// A judgement; `item` is what it speaks about, absent if whoever asks may not read its rules.
+    case judged(Verdict, item: Item?)
+    /// The way ends here for another reason than a right.
+    case ends(Errno, String)
+    /// Something worth knowing that decides nothing.
+    case noted(String)
+  }
+
+  /// Where in the volume; empty for the root.
+  package let path: [UInt8]
+  /// The right or deed, in a word.
+  package let asked: String
+  package let content: Content
+
+  /// The error a program would get, if this step refuses.
+  package var failure: Errno? {
+    switch content {
+    case .judged(let verdict, _): verdict.isAllowed ? nil : Errno(verdict)
+    case .ends(let error, _): error
+    case .noted: nil
+    }
+  }
+
+  fileprivate var isRefusal: Bool {
+    if case .judged(let verdict, _) = content { return !verdict.isAllowed }
+    return false
+  }
+}
+
+/// The whole answer.
+package struct Explanation: Sendable {
+  /// How it comes out.
+  package enum Outcome: String, Hashable, Sendable {
+    case allowed
+    /// A rule refuses.
+    case denied
+    /// No rule refuses, but it cannot be done: the name is missing, or taken, or the like.
+    case impossible
+  }
+
+  package let question: Question
+  package let subject: Subject
+  package internal(set) var steps: [ExplanationStep] = []
+
+  package var failure: Errno? { steps.lazy.compactMap(\.failure).first }
+
+  package var outcome: Outcome {
+    guard let decisive = steps.first(where: { $0.failure != nil }) else { return .allowed }
+    return decisive.isRefusal ? .denied : .impossible
+  }
+}
+
+// MARK: - As JSON
+
+extension Explanation {
+  /// One JSON object, for programs and for the tool that makes sentences of it.
+  package var json: String {
+    let names = NameBook.system
+    var object = JSONObject()
+    object.add("outcome", outcome.rawValue)
+    object.add("operation", question.deed.rawValue)
+    object.add(path: question.path)
+    if let newPath = question.newPath { object.add("newPath", bytes: newPath) }
+    object.add("user", Int(subject.user))
+    if let name = names.userName(subject.user) { object.add("userName", name) }
+    object.add("group", Int(subject.group))
+    if case .listed(let groups) = subject.groups { object.add("groups", groups.map { Int($0) }) }
+    if let failure { object.add("error", failure.name) }
+    object.add("steps", steps.map { $0.json(names) })
+    return object.text
+  }
+}
+
+extension ExplanationStep {
+  fileprivate func json(_ names: NameBook) -> JSONObject {
+    var object = JSONObject()
+    object.add(path: path)
+    object.add("asked", asked)
+    switch content {
+    case .judged(let verdict, let item):
+      object.add("allowed", verdict.isAllowed)
+      if let failure { object.add("error", failure.name) }
+      object.add(ToldReason(verdict, about: item, names: names))
+    case .ends(let error, let words):
+      object.add("allowed", false)
+      object.add("error", error.name)
+      object.add("reason", "fact")
+      object.add("because", words)
+    case .noted(let words):
+      object.add("reason", "note")
+      object.add("because", words)
+    }
+    return object
+  }
+}

@@ -1,0 +1,272 @@
+// The way of a question: from the root of the volume down, component by component, as the kernel would walk it for the
+// subject. Every directory passed is asked for `search`, links are followed inside the volume, and what is found is
+// held by a descriptor.
+
+import AccessControl
+import Decisions
+import LinuxFiles
+
+/// A place on the way, held so that what is looked at next is the same object.
+struct Spot {
+  let descriptor: SharedDescriptor
+  let identity: ObjectIdentity
+  /// From the root of the volume.
+  let path: [UInt8]
+
+  var isDirectory: Bool { identity.kind == .directory }
+  var stripe: Int { Node.stripe(of: identity) }
+}
+
+/// Where a path leads.
+enum WayEnd {
+  /// To an object; `parent` is the directory its name is in, absent for the root.
+  case found(Spot, parent: Spot?)
+  /// To a name in `parent` that nothing has.
+  case free(parent: Spot, path: [UInt8])
+}
+
+/// Why a question goes no further.
+enum Stop: Error, Equatable {
+  /// The last step says why.
+  case blocked
+  /// Whoever asks may not know the rest.
+  case notYours
+}
+
+/// With whose eyes is looked: those of the subject, and of whoever asks if that is somebody else.
+struct View: Sendable {
+  let judge: Judge
+  /// Absent where nobody has to be protected from the answer: the subject asks himself, or root asks.
+  let asker: Judge?
+  let askerIsRoot: Bool
+
+  /// Whether the rules of an object may be told.
+  func mayRead(_ item: Item) -> Bool {
+    askerIsRoot || (asker ?? judge).readAttributes(item).isAllowed
+  }
+
+  /// Somebody who asks about another gets no further than he could get himself.
+  func require(_ decide: (Judge) -> Verdict) throws(Stop) {
+    if let asker, !decide(asker).isAllowed { throw .notYours }
+  }
+
+  func requireReadable(_ item: Item) throws(Stop) {
+    if asker != nil, !mayRead(item) { throw .notYours }
+  }
+}
+
+/// Walks for one explanation and writes down its steps.
+struct Walk {
+  /// What is done with a link in the last place.
+  enum LastLink {
+    case followed
+    case held
+  }
+
+  private let volume: Volume
+  let view: View
+  private(set) var steps: [ExplanationStep] = []
+  private var linksLeft = 40
+
+  init(_ volume: Volume, _ view: View) {
+    self.volume = volume
+    self.view = view
+  }
+
+  mutating func add(_ path: [UInt8], _ asked: String, _ content: ExplanationStep.Content) {
+    steps.append(ExplanationStep(path: path, asked: asked, content: content))
+  }
+
+  /// Writes down a judgement, and ends the way if it refuses.
+  mutating func judge(
+    _ path: [UInt8], _ asked: String, _ verdict: Verdict, about item: Item
+  ) throws(Stop) {
+    try view.requireReadable(item)
+    add(path, asked, .judged(verdict, item: view.mayRead(item) ? item : nil))
+    guard verdict.isAllowed else { throw .blocked }
+  }
+
+  /// Ends the way with a fact.
+  mutating func end(_ path: [UInt8], _ asked: String, _ error: Errno, _ words: String) -> Stop {
+    add(path, asked, .ends(error, words))
+    return .blocked
+  }
+
+  /// Follows `path`; throws when the subject gets no further, with the reason as the last step.
+  mutating func go(_ path: [UInt8], _ last: LastLink, mayBeFree: Bool = false) throws(Stop) -> WayEnd {
+    guard path.count < 4_096 else { throw end([], "search", .nameTooLong, "the path is too long") }
+    var way = [volume.rootSpot()]
+    var rest = Walk.components(path)
+    // Only a name that is itself the last component can be free: "a/" and "a/." want a directory.
+    while let name = rest.popLast() {
+      guard let here = way.last else { throw .blocked }
+      guard here.isDirectory else {
+        throw end(here.path, "search", .notDirectory, "is no directory")
+      }
+      if name == Walk.dot { continue }
+      if name == Walk.dotDot {
+        guard way.count > 1 else {
+          throw end(here.path, "search", .crossDevice, "leads out of the volume")
+        }
+        // The step up asks nothing: the kernel sends no request for it.
+        way.removeLast()
+        continue
+      }
+      switch try look(at: name, in: here) {
+      case .missing(let found):
+        guard mayBeFree, rest.isEmpty else {
+          throw end(found, "search", .noSuchFile, "there is no such name")
+        }
+        return .free(parent: here, path: found)
+      case .link(let spot, let target):
+        if rest.isEmpty, last == .held { return .found(spot, parent: here) }
+        try follow(target, from: spot, &rest)
+      case .object(let spot):
+        if rest.isEmpty { return .found(spot, parent: here) }
+        way.append(spot)
+      }
+    }
+    guard let spot = way.last else { throw .blocked }
+    return .found(spot, parent: way.dropLast().last)
+  }
+
+  private enum Sight {
+    case missing([UInt8])
+    case link(Spot, target: [UInt8])
+    case object(Spot)
+  }
+
+  /// Asks for the search and takes what stands under the name, both under the directory's lock.
+  private mutating func look(at name: [UInt8], in here: Spot) throws(Stop) -> Sight {
+    let path = Walk.joined(here.path, name)
+    guard !here.path.isEmpty || name != VolumeDirectory.name else {
+      throw end(path, "search", .notPermitted, "the name is the volume's own")
+    }
+    let item: Item
+    let sight: Result<Volume.Found, Errno>
+    do throws(Errno) {
+      (item, sight) = try volume.look(at: name, in: here, path: path)
+    } catch {
+      throw end(here.path, "search", error, "\(error)")
+    }
+    try search(here, item)
+    switch sight {
+    case .failure(let error):
+      if error == .noSuchFile { return .missing(path) }
+      if error == .crossDevice {
+        throw end(path, "search", error, "another file system is mounted there")
+      }
+      throw end(path, "search", error, "\(error)")
+    case .success(let found):
+      if found.facts.item.kind == .special {
+        let verdict = view.judge.find(special: found.facts.item, in: item)
+        try view.require { $0.find(special: found.facts.item, in: item) }
+        try judge(path, "search", verdict, about: found.facts.item)
+      }
+      if let target = found.target { return .link(found.spot, target: target) }
+      return .object(found.spot)
+    }
+  }
+
+  /// The search of a directory, written down once for each visit.
+  private mutating func search(_ here: Spot, _ item: Item) throws(Stop) {
+    try view.require { $0.search(item) }
+    let verdict = view.judge.search(item)
+    if let step = steps.last, step.path == here.path, step.asked == "search", step.failure == nil {
+      if verdict.isAllowed { return }
+    }
+    try judge(here.path, "search", verdict, about: item)
+  }
+
+  private mutating func follow(_ target: [UInt8], from link: Spot, _ rest: inout [[UInt8]]) throws(Stop) {
+    linksLeft -= 1
+    let text = "'" + PrintableName.text(target) + "'"
+    guard linksLeft > 0 else {
+      throw end(link.path, "follow", .tooManySymbolicLinks, "too many links, the last one to \(text)")
+    }
+    guard target.first != UInt8(ascii: "/") else {
+      throw end(link.path, "follow", .crossDevice, "is a link to \(text), which begins outside the volume")
+    }
+    add(link.path, "follow", .noted("is a link to \(text)"))
+    rest += Walk.components(target)
+  }
+
+  // MARK: Components
+
+  private static let dot = [UInt8(ascii: ".")]
+  private static let dotDot = [UInt8(ascii: "."), UInt8(ascii: ".")]
+
+  /// The names of a path, the last one first; a slash at the end is a step to ".".
+  private static func components(_ path: [UInt8]) -> [[UInt8]] {
+    var names = path.split(separator: UInt8(ascii: "/")).map { Array($0) }
+    if path.last == UInt8(ascii: "/"), !names.isEmpty { names.append(dot) }
+    return names.reversed()
+  }
+
+  static func joined(_ path: [UInt8], _ name: [UInt8]) -> [UInt8] {
+    path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+  }
+}
+
+/// Bytes of a name in a sentence: what could steer a terminal is written out.
+enum PrintableName {
+  static func text(_ bytes: [UInt8]) -> String {
+    var text = ""
+    for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+      if scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) {
+        text += "\\" + String(scalar.value, radix: 8)
+      } else {
+        text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+}
+
+// MARK: - Looking
+
+extension Volume {
+  /// What stands under a name.
+  struct Found {
+    let spot: Spot
+    let facts: Facts
+    /// Where a link leads.
+    let target: [UInt8]?
+  }
+
+  func rootSpot() -> Spot {
+    Spot(descriptor: resolver.rootDescriptor, identity: root.identity, path: [])
+  }
+
+  /// The directory as it is now, and what stands under `name` in it.
+  fileprivate func look(
+    at name: [UInt8], in here: Spot, path: [UInt8]
+  ) throws(Errno) -> (Item, Result<Found, Errno>) {
+    try locks.holding(.shared(here.stripe)) { () throws(Errno) in
+      let item = try facts(at: here).item
+      do throws(Errno) {
+        return (item, .success(try find(name, in: here, path: path)))
+      } catch {
+        return (item, .failure(error))
+      }
+    }
+  }
+
+  private func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> Found {
+    try FileName.with(name) { name throws(Errno) in
+      let object = SharedDescriptor(try here.descriptor.descriptor.openPath(name))
+      let identity = ObjectIdentity(try object.descriptor.status())
+      let spot = Spot(descriptor: object, identity: identity, path: path)
+      let target = identity.kind == .symbolicLink ? try object.descriptor.readLink() : nil
+      return Found(spot: spot, facts: try facts(at: spot), target: target)
+    }
+  }
+
+  /// What is true of a spot now, read as an operation reads it.
+  func facts(at spot: Spot) throws(Errno) -> Facts {
+    let status = try spot.descriptor.descriptor.status()
+    return try store.facts(
+      status, of: spot.descriptor.descriptor,
+      knownBy: store.recordsExist ? nodes.node(of: spot.identity) : nil)
+  }
+}
