@@ -34,6 +34,8 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "acl restore": try restoreLists(invocation)
   case "acl propagate", "acl inherit": try inheritLists(invocation)
   case "acl set", "acl explicit", "acl strip", "acl copy", "acl sort": try changeLists(invocation)
+  case "why": try explain(invocation)
+  case "access": try showAccess(invocation)
   case "completion": try printCompletion(invocation)
   default: throw UsageError("the verb is not there yet", verb: invocation.verb)
   }

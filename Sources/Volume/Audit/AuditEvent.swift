@@ -69,28 +69,20 @@ extension JSONObject {
   }
 
   /// The members of a refusal; `hidingRules` leaves out what the caller could not read himself.
-  mutating func add(_ denial: Denial, names: NameBook, hidingRules: Bool, hidingPlace: Bool = false) {
+  mutating func add(_ denial: Denial, names: NameBook, hidingRules: Bool) {
     let request = denial.request
     add("time", denial.time.text)
     add(denial.caller, names: names)
     add("operation", request.deed)
-    if !hidingPlace { add(path: request.place + request.name.map { slash(request.place) + $0 }.orEmpty) }
-    if hidingPlace, let name = request.name { add("name", bytes: name) }
+    add(path: request.path)
     if let newName = request.newName {
-      if hidingPlace {
-        add("newName", bytes: newName)
-      } else {
-        let place = request.newPlace.orEmpty
-        add("newPath", bytes: place + slash(place) + newName)
-      }
+      add("newPath", bytes: Walk.joined(request.newPlace ?? [], newName))
     }
     add("error", request.error.name)
     add("about", denial.verdict.place.word)
     let item = hidingRules && !denial.mayReadRules ? nil : denial.item
     add(ToldReason(denial.verdict, about: item, whose: denial.verdict.place.whose, names: names))
   }
-
-  private func slash(_ place: [UInt8]) -> [UInt8] { place.isEmpty ? [] : [UInt8(ascii: "/")] }
 
   mutating func add(_ told: ToldReason) {
     add("reason", told.code)
@@ -123,10 +115,6 @@ extension JSONObject {
       add("acl", lists)
     }
   }
-}
-
-extension Optional<[UInt8]> {
-  fileprivate var orEmpty: [UInt8] { self ?? [] }
 }
 
 extension Mode {

@@ -17,7 +17,7 @@ package struct Denial: Sendable {
   package let item: Item
   /// Whether the caller could have read the rules of that object.
   package let mayReadRules: Bool
-  package fileprivate(set) var request = DeniedRequest()
+  package internal(set) var request = DeniedRequest()
 }
 
 /// What the door knows of a refusal.
@@ -33,6 +33,9 @@ package struct DeniedRequest: Sendable {
   package var error = Errno.accessDenied
 
   package init() {}
+
+  /// What the request was about.
+  var path: [UInt8] { name.map { Walk.joined(place, $0) } ?? place }
 }
 
 /// The ring of one volume.

@@ -1,0 +1,131 @@
+// What the daemon answers to "why", as sentences. The reasons come in words already: they are the daemon's, which knows
+// the rules; here they are put beside paths and names.
+
+/// The sentences of one explanation.
+package struct ExplanationText {
+  /// Where the volume is mounted.
+  private let mountPoint: [UInt8]
+  private let answer: JSON
+
+  package init(_ answer: JSON, mountPoint: [UInt8]) {
+    self.answer = answer
+    self.mountPoint = mountPoint
+  }
+
+  /// `allowed`, `denied` or `impossible`.
+  package var outcome: String { answer["outcome"]?.string ?? "impossible" }
+
+  package var exitStatus: Int32 {
+    switch outcome {
+    case "allowed": 0
+    case "denied": 1
+    default: 2
+    }
+  }
+
+  /// The first line, and one for each step.
+  package var lines: [String] { [sentence] + steps }
+
+  private var sentence: String {
+    let verb =
+      switch outcome {
+      case "allowed": "may"
+      case "denied": "may not"
+      default: "cannot"
+      }
+    let error = answer["error"]?.string.map { " (\($0))" } ?? ""
+    return "\(outcome): \(who) \(verb) \(deed)\(error)"
+  }
+
+  private var who: String {
+    answer["userName"]?.string ?? "user \(answer["user"]?.integer ?? -1)"
+  }
+
+  private var deed: String {
+    let path = shown("path")
+    let newPath = answer["newPath"] == nil ? nil : shown("newPath")
+    let word = answer["operation"]?.string ?? ""
+    switch word {
+    case "rename": return "rename \(path) \(newPath.map { "to \($0)" } ?? "within its directory")"
+    case "link": return "link \(path) \(newPath.map { "as \($0)" } ?? "within its directory")"
+    default: return "\(ExplanationText.phrases[word] ?? word) \(path)"
+    }
+  }
+
+  private static let phrases = [
+    "append": "append to", "execute": "run", "mkdir": "make the directory",
+    "readattr": "read the attributes of", "writeattr": "set the times of",
+    "readxattr": "read extended attributes of", "writexattr": "set extended attributes of",
+    "readacl": "read the access list of", "writeacl": "change the access list of",
+    "chown": "take ownership of", "chmod": "change the mode of", "chflags": "change the flags of",
+  ]
+
+  private func shown(_ key: String) -> String {
+    PathText.escaped(ExplanationText.absolute(answer.nameBytes(key) ?? [], on: mountPoint))
+  }
+
+  /// A path of the volume as the mount shows it.
+  package static func absolute(_ path: [UInt8], on mountPoint: [UInt8]) -> [UInt8] {
+    if path.isEmpty { return mountPoint }
+    return mountPoint + (mountPoint.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + path
+  }
+
+  private var steps: [String] {
+    guard case .array(let steps)? = answer["steps"] else { return [] }
+    return steps.map { "  " + line($0) }
+  }
+
+  /// The root by its mount point, everything else by its path from there.
+  private func line(_ step: JSON) -> String {
+    let path = step.nameBytes("path") ?? []
+    return PathText.escaped(path.isEmpty ? mountPoint : path) + ": " + ExplanationText.told(step)
+  }
+
+  /// What a step says of its path.
+  private static func told(_ step: JSON) -> String {
+    let because = step["because"]?.string ?? ""
+    switch step["reason"]?.string {
+    case "note": return because
+    case "fact": return because + (step["error"]?.string.map { " (\($0))" } ?? "")
+    default:
+      let verdict = step["allowed"] == .bool(true) ? "allowed" : "denied"
+      return "\(step["asked"]?.string ?? "") \(verdict)\(because)"
+    }
+  }
+
+  /// The line of a table: the operation, yes or no, and what decided.
+  package func row(width: Int) -> (operation: String, answer: String, reason: String) {
+    let word = answer["operation"]?.string ?? ""
+    let fill = String(repeating: " ", count: max(0, width - word.count))
+    let decisive = decisiveStep
+    let path = decisive?.nameBytes("path")
+    // Where it is not the item itself, the table says whose rule it is.
+    let place = path == answer.nameBytes("path") ? "" : path.map { line(of: $0) } ?? ""
+    let reason = decisive.map { place + ExplanationText.told($0) } ?? ""
+    return (word + fill, outcome == "allowed" ? "yes" : outcome == "denied" ? "no" : "-", reason)
+  }
+
+  private func line(of path: [UInt8]) -> String {
+    PathText.escaped(path.isEmpty ? mountPoint : path) + ": "
+  }
+
+  /// The step that refuses, or the last one.
+  private var decisiveStep: JSON? {
+    guard case .array(let steps)? = answer["steps"] else { return nil }
+    return steps.first { $0["error"] != nil } ?? steps.last
+  }
+}
+
+/// The sentence about one refusal.
+package enum DenialText {
+  package static func line(_ denial: JSON, mountPoint: [UInt8]) -> String {
+    func shown(_ key: String) -> String {
+      PathText.escaped(ExplanationText.absolute(denial.nameBytes(key) ?? [], on: mountPoint))
+    }
+    let who = denial["userName"]?.string ?? "user \(denial["user"]?.integer ?? -1)"
+    let target = denial["newPath"] == nil ? "" : " to \(shown("newPath"))"
+    let error = denial["error"]?.string.map { " (\($0))" } ?? ""
+    return "\(denial["time"]?.string ?? "") \(who): \(denial["operation"]?.string ?? "") \(shown("path"))\(target)"
+      + " denied\(denial["because"]?.string ?? "")\(error)"
+  }
+}

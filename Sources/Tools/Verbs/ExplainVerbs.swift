@@ -1,0 +1,59 @@
+// The verbs that explain decisions: why, access.
+
+package import Arguments
+
+extension Option {
+  package static let asUser = Option(
+    nil, "as", value: Value("USER[:GROUP,...]"),
+    "ask about another user; named groups, the first his own, replace those of his account")
+  package static let lastDenials = Option(
+    nil, "last", "print your latest denials, or N of them, with their reasons; as root, everybody's")
+}
+
+extension Verb {
+  /// What `varve why` can be asked about, in the order of its manual.
+  package static let operationWords = [
+    "read", "write", "append", "execute", "search", "list", "create", "mkdir", "delete", "rename", "link",
+    "readattr", "writeattr", "readxattr", "writexattr", "readacl", "writeacl", "chown", "chmod", "chflags",
+  ]
+
+  package static let why = Verb(
+    "why", "say whether something is allowed, and which rule says so",
+    options: [.asUser, .lastDenials, .json, .color],
+    operands: [
+      Operand("OP", .optional, .words(operationWords), "what would be done"),
+      Operand("PATH", .optional, .path, "to what; a new name for create and mkdir, or a directory"),
+      Operand("PATH2", .optional, .path, "the new name of a rename or link; beside the old one if left out"),
+    ],
+    forms: ["[--as USER[:GROUP,...]] OP PATH [PATH2]", "--last [N]"],
+    discussion: [
+      "OP is one of " + operationWords.joined(separator: ", ") + ".",
+      "Nothing is done. The daemon walks the path as the kernel would and asks the rules it enforces, so the "
+        + "answer is what would happen now. You are told what you may read yourself, and about others only where "
+        + "you may read every rule on the way; root is told everything.",
+      "Status: 0 allowed, 1 denied, 2 wrong usage, or something else than a rule is in the way.",
+    ],
+    examples: [
+      Example("varve why delete /mnt/team/plan.txt", "Which rule lets you, or does not."),
+      Example("varve why --as ann write /mnt/team/plan.txt", "The same about somebody else."),
+      Example("varve why --last", "What you were refused lately, and why."),
+    ])
+
+  package static let access = Verb(
+    "access", "print what may be done with files, as a table",
+    options: [.asUser, .json, .color],
+    operands: [
+      Operand("OPS", .any, .words(operationWords), "only these, with commas between them"),
+      Operand("PATH", .oneOrMore, .path, "files and directories on a Varve volume"),
+    ],
+    forms: ["[--as USER[:GROUP,...]] [OPS] PATH..."],
+    discussion: [
+      "A line for every operation of 'varve why', with the rule that decides. A file with the name of an "
+        + "operation is written as ./read.",
+      "Status: 0 if all is allowed, 1 if something is denied, 2 on trouble.",
+    ],
+    examples: [
+      Example("varve access /mnt/team/plan.txt", "All you may do with a file."),
+      Example("varve access --as ann read,write /mnt/team", "Two rights of somebody else."),
+    ])
+}

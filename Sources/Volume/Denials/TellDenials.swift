@@ -1,0 +1,59 @@
+// The latest refusals, told to whoever asks: everybody hears of his own, root of all.
+//
+// A path is where the object is now, and the caller may have come to it another way, long ago. So of a path he is told
+// what he could find out by listing; the names he gave himself he may hear again.
+
+package import AccessControl
+import Decisions
+package import LinuxFiles
+
+extension Volume {
+  /// The latest `count` refusals, the last one first, as a JSON array.
+  package func denials(latest count: Int, for asker: Subject) -> String {
+    let names = NameBook.system
+    let judge = Judge(rules: options.rules, subject: asker)
+    let objects = denials.latest(count, of: asker.isRoot ? nil : asker.user).map { denial in
+      var denial = denial
+      if !asker.isRoot {
+        denial.rename { tellable($0, to: judge) }
+      }
+      var object = JSONObject()
+      object.add(denial, names: names, hidingRules: !asker.isRoot)
+      return object.text
+    }
+    return "[" + objects.joined(separator: ",") + "]"
+  }
+
+  /// A path with a question mark for every name that `judge` could not find out by walking and listing.
+  private func tellable(_ path: [UInt8], to judge: Judge) -> [UInt8] {
+    let unknown = [UInt8(ascii: "?")]
+    var told: [UInt8] = []
+    var here: Spot? = rootSpot()
+    for name in path.split(separator: UInt8(ascii: "/")) {
+      guard let spot = here, let item = try? facts(at: spot).item, judge.search(item).isAllowed else {
+        return Walk.joined(told, unknown)
+      }
+      told = Walk.joined(told, judge.list(item).isAllowed ? Array(name) : unknown)
+      here = try? child(Array(name), of: spot)
+    }
+    return told
+  }
+
+  private func child(_ name: [UInt8], of spot: Spot) throws(Errno) -> Spot {
+    try FileName.with(name) { name throws(Errno) in
+      let object = SharedDescriptor(try spot.descriptor.descriptor.openPath(name))
+      return Spot(
+        descriptor: object, identity: ObjectIdentity(try object.descriptor.status()), path: [])
+    }
+  }
+}
+
+extension Denial {
+  /// Puts other words for the places.
+  fileprivate mutating func rename(_ tellable: ([UInt8]) -> [UInt8]) {
+    var request = request
+    request.place = tellable(request.place)
+    request.newPlace = request.newPlace.map(tellable)
+    self.request = request
+  }
+}
