@@ -83,6 +83,8 @@ let package = Package(
       "FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume"],
       settings: strict + opened),
 
+    module("ControlDoor", "Doors/ControlDoor", ["LinuxFiles"], settings: strict + opened),
+
     // Tools.
     module("Arguments", "Tools/CommandLine"),
     module("Verbs", "Tools/Verbs", ["Arguments"]),
@@ -96,7 +98,10 @@ let package = Package(
       ]),
     tool(
       "varved", "Tools/Daemon",
-      ["TextForms", "Verbs", "Decisions", "FUSEDoor", "LayeredVolume", "LinuxFiles", "LinuxPrograms"]),
+      [
+        "TextForms", "Verbs", "Decisions", "FUSEDoor", "ControlDoor", "LayeredVolume", "LinuxFiles",
+        "LinuxPrograms",
+      ]),
 
     // Tests: one target per engine, milliseconds each.
     tests("AccessListFormTests", ["Randomness", "AccessControl"]),
@@ -110,6 +115,7 @@ let package = Package(
     tests(
       "DoorTests", ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE", "CAllocationCounter"]),
 
+    tests("ControlDoorTests", ["ControlDoor", "LinuxFiles"]),
     tests("LinuxFilesTests", ["LinuxFiles"]),
     tests("LayeredVolumeTests", ["Randomness", "LayeredVolume", "LinuxFiles", "AccessControl"]),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),

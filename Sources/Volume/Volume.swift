@@ -26,6 +26,7 @@ package final class Volume: Sendable {
   let directory: VolumeDirectory
   /// Set once by the door, before the first request that could need it.
   private let connection: Mutex<KernelLink?> = Mutex(nil)
+  private let control: Mutex<[UInt8]?> = Mutex(nil)
   /// Whether new objects can be made in other people's names.
   let isPrivileged: Bool
   /// Whether the upper directory is on a file system whose rights and times this kernel decides about.
@@ -110,6 +111,16 @@ package final class Volume: Sendable {
   }
 
   var link: KernelLink? { connection.withLock { $0 } }
+
+  /// Lets the root tell, as `system.varve.control`, where this volume's daemon can be asked things.
+  package func announceControl(_ path: [UInt8]) {
+    control.withLock { $0 = path }
+  }
+
+  var controlPath: [UInt8]? { control.withLock { $0 } }
+
+  /// The hidden directory of the volume; nil where a directory is mounted read-only that has none.
+  package var bookkeeping: SharedDescriptor? { directory.descriptor }
 
   // MARK: Finding nodes
 

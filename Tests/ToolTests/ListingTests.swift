@@ -170,5 +170,12 @@ import TextForms
       JSON.nameMembers("name", [0x61, 0xFF]) == [
         JSON.Member("name", .string("a\u{FFFD}")), JSON.Member("nameBytes", .string("61ff")),
       ])
+    for name in [Array("a".utf8), [0x61, 0xFF], [], [0, 0x0A, 0x22]] {
+      #expect(JSON.object(JSON.nameMembers("name", name)).nameBytes("name") == name)
+    }
+    for digits in ["6", "6g", "+1"] {
+      let value = JSON.object([JSON.Member("name", .string("a")), JSON.Member("nameBytes", .string(digits))])
+      #expect(value.nameBytes("name") == nil)
+    }
   }
 }

@@ -10,6 +10,8 @@ import Synchronization
 package final class Session: Sendable {
   private let volume: Volume
   private let mountPoint: MountPoint
+  /// Where the volume is mounted: absolute and free of links.
+  package var mountPath: String { mountPoint.path }
   private let options: MountOptions
   private let door: Door
   private let handshake: Handshake

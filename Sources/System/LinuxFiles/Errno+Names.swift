@@ -103,6 +103,10 @@ extension Errno {
   package static let connectionReset = Errno(rawValue: ECONNRESET)
   /// `ETIMEDOUT`.
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
+  /// `ECONNREFUSED`: nobody listens there.
+  package static let connectionRefused = Errno(rawValue: ECONNREFUSED)
+  /// `EMSGSIZE`.
+  package static let messageTooLong = Errno(rawValue: EMSGSIZE)
   /// `EALREADY`.
   package static let alreadyInProgress = Errno(rawValue: EALREADY)
   /// `EINPROGRESS`.

@@ -26,6 +26,7 @@ struct Colors {
   func dimmed(_ text: String) -> String { painted(text, "2") }
   func warning(_ text: String) -> String { painted(text, "33") }
   func failure(_ text: String) -> String { painted(text, "31") }
+  func success(_ text: String) -> String { painted(text, "32") }
   func bold(_ text: String) -> String { painted(text, "1") }
 
   /// What denies is red, what allows green; what is inherited is dimmed.

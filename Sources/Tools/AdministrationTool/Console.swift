@@ -49,6 +49,12 @@ final class Console: Sendable {
     print((outputIsTerminal ? PathText.forTerminal(path) : path) + Array("\(rest)\n".utf8))
   }
 
+  /// A text for standard output: on a terminal, what could steer it is taken away.
+  func forOutput(_ text: String) -> String {
+    guard outputIsTerminal else { return text }
+    return String(decoding: PathText.forTerminal(Array(text.utf8)), as: UTF8.self)
+  }
+
   /// Writes what is waiting.
   func flush() {
     state.withLock { flush(&$0) }

@@ -105,7 +105,7 @@ private struct MountPlan {
     // Several: who mounts again and again after a crash has a pile of them.
     for _ in 0..<16 where isDead(path) {
       do throws(Refusal) {
-        try takeAway(try ownMountPoint(path), isLazy: true)
+        try takeAway(try ownMount(path).mountPoint, isLazy: true)
       } catch {
         let name = String(decoding: path, as: UTF8.self)
         throw MountRefusal(.failed, "\(name): a mount without a daemon is in the way: \(error.sentence)")

@@ -27,9 +27,15 @@ func mountTable() throws(Errno) -> [MountedVolume] {
 }
 
 /// What the daemon behind a mount tells about itself; nil if it tells nothing that can be understood.
-func volumeStatus(_ mountPoint: [UInt8]) throws(Errno) -> JSON? {
-  let path = joined(joined(mountPoint, Array(".varve".utf8)), Array("status".utf8))
-  return JSON(try Descriptor.reading(path).readToEnd())
+///
+/// With `nomagic` there is no file that says it, but there is the control socket.
+func volumeStatus(_ volume: MountedVolume) throws(Errno) -> JSON? {
+  let path = joined(joined(volume.mountPoint, Array(".varve".utf8)), Array("status".utf8))
+  do throws(Errno) {
+    return JSON(try Descriptor.reading(path).readToEnd())
+  } catch .noSuchFile {
+    do throws(Refusal) { return try ask(volume, "status")["status"] } catch { throw .noSuchFile }
+  }
 }
 
 private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Console) {
@@ -56,7 +62,7 @@ private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ 
       console.complain(path, "not on a Varve volume")
       return
     }
-    guard let status = try volumeStatus(volume.mountPoint) else {
+    guard let status = try volumeStatus(volume) else {
       console.complain(path, "the daemon's answer is not JSON")
       return
     }

@@ -10,9 +10,10 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve umount")
   let path = invocation.operands[0]
   do throws(Refusal) {
-    let point = try ownMountPoint(path)
+    let mount = try ownMount(path)
+    let point = mount.mountPoint
     // Asked before, because afterwards nobody answers. A dead mount has no daemon to wait for.
-    let daemon = runningDaemon(of: point)
+    let daemon = runningDaemon(of: mount)
     try takeAway(point, isLazy: invocation.has(.lazy))
     if !invocation.has(.lazy), let daemon { try waitForEnd(of: daemon) }
     if invocation.has(.verbose) { console.printPath(point, " unmounted") }
@@ -22,8 +23,8 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   return console.finish()
 }
 
-/// The mount point a path names: absolute, and of our type.
-func ownMountPoint(_ path: Word) throws(Refusal) -> Word {
+/// The mount a path names, which is of our type; the topmost one.
+func ownMount(_ path: Word) throws(Refusal) -> MountedVolume {
   let table: [MountedVolume]
   let absolute: Word
   do throws(Errno) {
@@ -36,7 +37,7 @@ func ownMountPoint(_ path: Word) throws(Refusal) -> Word {
     throw Refusal("not a mount point")
   }
   guard mount.isOurs else { throw Refusal("a mount of type \(mount.type), not of Varve") }
-  return absolute
+  return mount
 }
 
 /// The path without links; of a dead mount, whose root answers nobody, the path of the directory it is in.
@@ -55,9 +56,9 @@ private func canonical(_ path: Word) throws(Errno) -> Word {
 }
 
 /// The directory of a running daemon in /proc: unlike a number, it never comes to mean another process.
-private func runningDaemon(of mountPoint: Word) -> SharedDescriptor? {
+private func runningDaemon(of mount: MountedVolume) -> SharedDescriptor? {
   // A daemon that cannot be asked or found is not waited for.
-  guard let id = try? volumeStatus(mountPoint)?["pid"]?.integer else { return nil }
+  guard let id = try? volumeStatus(mount)?["pid"]?.integer else { return nil }
   do throws(Errno) {
     return SharedDescriptor(try Descriptor.place(Array("/proc/\(id)".utf8), .held))
   } catch {

@@ -8,9 +8,12 @@ import LinuxPrograms
 /// Why something cannot be read or changed, for a person.
 struct Refusal: Error {
   let sentence: String
+  /// What the program ends with, where a daemon named it; else 1.
+  let status: Int32
 
-  init(_ sentence: String) {
+  init(_ sentence: String, status: Int32 = 1) {
     self.sentence = sentence
+    self.status = status
   }
 
   /// Other file systems know neither attribute.

@@ -49,18 +49,27 @@ enum Daemon {
     let volume = try Volume(upper: words.upper, options: words.volume, groupNesting: nesting, audit: audit)
     try Overlap.refuseTaken(mountPoint: arguments.mountPoint)
     let session = try Session(volume: volume, mountPoint: arguments.mountPoint, options: words.kernel)
+    let control = ControlSocket()
     _ = try PlainThread(name: "signals") {
       var isAskedAgain = false
       while true {
         StopSignals.wait()
         // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
-        if isAskedAgain { ThisProgram.exit(0) }
+        if isAskedAgain {
+          control.remove()
+          ThisProgram.exit(0)
+        }
         isAskedAgain = true
         // Nothing is lost either way: what was acknowledged is in the backing files.
         do throws(Errno) { try session.requestUnmount() } catch { try? session.requestUnmount(lazily: true) }
       }
     }
-    try session.serve { waiting.ready(logsToSystem: !words.isForeground) }
+    defer { control.remove() }
+    try session.serve {
+      control.open(.of(volume), volume: volume, upper: words.upper, mountPoint: session.mountPath)
+      waiting.ready(logsToSystem: !words.isForeground)
+    }
+    control.remove()
     audit?.finish()
     // At once: taking a table of a million nodes apart would be work for nothing.
     ThisProgram.exit(0)

@@ -92,4 +92,18 @@ extension JSON {
     let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     return [Member(key, .string(text)), Member(key + "Bytes", .string(digits))]
   }
+
+  /// The bytes of a file's name from the members that `nameMembers` made; nil if there is no such name.
+  package func nameBytes(_ key: String) -> [UInt8]? {
+    guard let digits = self[key + "Bytes"] else { return self[key]?.string.map { Array($0.utf8) } }
+    guard let digits = digits.string.map({ Array($0.utf8) }), digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    for place in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = Character(Unicode.Scalar(digits[place])).hexDigitValue,
+        let low = Character(Unicode.Scalar(digits[place + 1])).hexDigitValue
+      else { return nil }
+      bytes.append(UInt8(high << 4 | low))
+    }
+    return bytes
+  }
 }

@@ -2,17 +2,28 @@
 
 /// One mounted file system.
 package struct MountedVolume: Equatable, Sendable {
+  /// The number of its device, `0:98`.
+  package let device: String
   package let mountPoint: [UInt8]
   /// `fuse.varve` for ours.
   package let type: String
   package let source: [UInt8]
   /// As the kernel shows them: `rw,nosuid,nodev,relatime`.
   package let options: String
+  /// Those of the file system as a whole: `rw,user_id=0,group_id=0,allow_other`.
+  package let systemOptions: String
 
   /// The type under which our mounts are shown.
   package static let ownType = "fuse.varve"
 
   package var isOurs: Bool { type == MountedVolume.ownType }
+
+  /// The user who mounted it.
+  package var owner: UInt32? {
+    systemOptions.split(separator: ",").lazy.compactMap { word in
+      word.hasPrefix("user_id=") ? UInt32(word.dropFirst(8)) : nil
+    }.first
+  }
 
   /// Reads one line; nil if it is not a line of that file.
   ///
@@ -23,10 +34,12 @@ package struct MountedVolume: Equatable, Sendable {
     guard words.count > 6, let dash = words[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }),
       dash + 2 < words.count
     else { return nil }
+    device = String(decoding: words[2], as: UTF8.self)
     mountPoint = MountedVolume.unescaped(words[4])
     options = String(decoding: words[5], as: UTF8.self)
     type = String(decoding: MountedVolume.unescaped(words[dash + 1]), as: UTF8.self)
     source = MountedVolume.unescaped(words[dash + 2])
+    systemOptions = dash + 3 < words.count ? String(decoding: words[dash + 3], as: UTF8.self) : ""
   }
 
   /// Every mount of the table, in the order of mounting.

@@ -13,6 +13,11 @@ extension Volume {
     gate.groups.subject(user: user, group: group, groups: groups)
   }
 
+  /// Somebody as a question describes him, with the nested groups.
+  package func assumed(user: UInt32, group: UInt32, groups: [UInt32]) -> Subject {
+    gate.groups.assumed(user: user, group: group, groups: groups)
+  }
+
   /// Says whether `subject` may do it, and which rules say so.
   ///
   /// `asker`: who wants to know, if it is not the subject himself. Root learns everything. Anybody else learns of

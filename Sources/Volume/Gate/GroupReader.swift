@@ -21,6 +21,11 @@ struct GroupReader: Sendable {
     return subject
   }
 
+  /// Somebody with just these groups, whatever any account says.
+  func assumed(user: UInt32, group: UInt32, groups: [UInt32]) -> Subject {
+    Subject(user: user, group: group, groups: .listed(nesting.expanded([group] + groups)))
+  }
+
   /// Somebody whose own groups are known, such as the peer of a socket; `nil`: they could not be found out.
   func subject(user: UInt32, group: UInt32, groups: [UInt32]?) -> Subject {
     let direct = source == .nss ? Accounts.groups[user] : groups

@@ -8,6 +8,8 @@ import Synchronization
 private enum AttributeRoom {
   /// A door of this volume: flags, list.
   case door(AttributeDoor)
+  /// Where the daemon can be asked things; of the root alone.
+  case control
   /// Our stored records: not there for anybody.
   case hidden
   /// No such thing here, and never will be.
@@ -20,6 +22,8 @@ private enum AttributeRoom {
   init(_ name: borrowing AttributeName) {
     if let door = AttributeDoor(name) {
       self = .door(door)
+    } else if name.equals("system.varve.control") {
+      self = .control
     } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
       self = .hidden
     } else if name.hasPrefix("system.") {
@@ -43,6 +47,10 @@ extension Volume {
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): return try read(door, of: node, for: caller)
+    case .control:
+      // A path is no secret, and who may ask what is for each verb to say.
+      guard node.id == root.id, let path = controlPath else { throw .noData }
+      return path
     case .hidden: throw .noData
     case .unsupported: throw .unsupported
     case .system(let stored): return try value(stored, of: node, for: caller, needsRight: false)
@@ -91,7 +99,7 @@ extension Volume {
       bytes.reserveCapacity(value.count)
       for index in value.indices { bytes.append(value[index]) }
       try write(door, of: node, bytes, for: caller)
-    case .hidden: throw .notPermitted
+    case .hidden, .control: throw .notPermitted
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
       try changeStored(of: node, for: caller) { object throws(Errno) in
@@ -111,7 +119,7 @@ extension Volume {
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
-    case .hidden: throw .notPermitted
+    case .hidden, .control: throw .notPermitted
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
       try changeStored(of: node, for: caller) { object throws(Errno) in
@@ -145,7 +153,7 @@ extension Volume {
       var shown: [UInt8] = []
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
-        case .door, .hidden, .unsupported: return
+        case .door, .control, .hidden, .unsupported: return
         case .stored, .system: break
         }
         // Root's own attributes are for root to see.

@@ -24,6 +24,8 @@ final class VolumeDirectory: Sendable {
   let workshop: SharedDescriptor?
   let namespace: MetadataStore.Namespace
   let uuid: String
+  /// Nil where it was mounted read-only without one.
+  var descriptor: SharedDescriptor? { directory }
   private let directory: SharedDescriptor?
   private let lock: SharedDescriptor?
   private let header: Mutex<VolumeHeader>

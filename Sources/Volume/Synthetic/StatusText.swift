@@ -4,7 +4,8 @@ import Decisions
 import LinuxFiles
 
 extension Volume {
-  func statusText() -> String {
+  /// One JSON object, on one line.
+  package func statusText() -> String {
     var object = JSONObject()
     object.add("version", Version.text)
     object.add("pid", Int(CurrentProcess.identifier))

@@ -155,6 +155,20 @@ void lv_stripes_destroy(struct lv_stripes *stripes);
 long lv_stripes_lock(struct lv_stripes *stripes, size_t index, int exclusive);
 void lv_stripes_unlock(struct lv_stripes *stripes, size_t index);
 
+// sockets.c: stream sockets that stand under a name in a directory. Those that listen or were accepted never block.
+long lv_socket_listen(int directory, const char *name, uint32_t mode);
+long lv_socket_accept(int fd);
+long lv_socket_connect(int directory, const char *name, uint32_t patience_seconds);
+long lv_socket_peer(int fd, uint32_t *user, uint32_t *group, int32_t *process);
+// -ERANGE when there are more than `count`.
+long lv_socket_peer_groups(int fd, uint32_t *groups, size_t count);
+// 0 when nothing came in time; less than 0 milliseconds: no limit.
+long lv_socket_wait(int fd, int for_writing, int milliseconds);
+long lv_socket_receive(int fd, void *into, size_t count);
+long lv_socket_send(int fd, const void *from, size_t count);
+// One datagram to the socket at `path`; a name that begins with @ is an abstract one.
+long lv_datagram(const char *path, size_t length, const void *from, size_t count);
+
 // ring.c: io_uring, one driver's command at a time. One thread may start a ring and use it from then on;
 // any thread may create and destroy it. `buffers` are `struct iovec`s, read when the command is sent; that
 // is at the latest when its result is waited for. An error of `lv_ring_wait` is none of the command's: the

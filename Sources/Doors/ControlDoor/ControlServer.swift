@@ -1,0 +1,132 @@
+// The control socket's server: who may be asked how much at once, and how long anybody may take.
+//
+// It knows nothing of what is asked. A connection carries one line and is answered by one line; then it is closed.
+
+package import LinuxFiles
+import Synchronization
+
+/// Answers one request, a line without its end, by such a line.
+///
+/// Called on a thread that nothing else waits for. Must answer whatever the line says.
+package typealias ControlAnswer = @Sendable (_ line: [UInt8], _ peer: SocketPeer) -> [UInt8]
+
+/// What the server allows a peer.
+package struct ControlLimits: Sendable {
+  /// Bytes of a request.
+  package var request = 65_536
+  /// Peers at once; beyond the first half only root is let in, so that nobody can shut root out.
+  package var peers = 16
+  /// Peers at once that are one user.
+  package var peersOfOneUser = 4
+  /// For the whole request to come, and for the whole answer to be taken, in nanoseconds.
+  package var patience: UInt64 = 5_000_000_000
+
+  package init() {}
+}
+
+/// Serves a control socket until the process ends.
+package final class ControlServer: Sendable {
+  private let socket: ListeningSocket
+  private let limits: ControlLimits
+  private let answer: ControlAnswer
+  private let seats: Mutex<ControlSeats>
+
+  /// Starts to serve.
+  package static func start(
+    _ socket: consuming ListeningSocket, _ limits: ControlLimits = ControlLimits(),
+    answer: @escaping ControlAnswer
+  ) throws(Errno) {
+    let server = ControlServer(socket, limits, answer)
+    _ = try PlainThread(name: "varve-control") { server.run() }
+  }
+
+  private init(
+    _ socket: consuming ListeningSocket, _ limits: ControlLimits, _ answer: @escaping ControlAnswer
+  ) {
+    self.socket = socket
+    self.limits = limits
+    self.answer = answer
+    seats = Mutex(ControlSeats(limits))
+  }
+
+  private func run() {
+    while true {
+      do throws(Errno) {
+        admit(try socket.accept())
+      } catch {
+        // No descriptor is free, or the like: the next attempt at once would find the same.
+        Clock.pause(milliseconds: 50)
+      }
+    }
+  }
+
+  /// Gives a peer a seat and a thread; one that gets none is turned away without a word.
+  private func admit(_ stream: consuming LocalStream) {
+    let peer: SocketPeer
+    do throws(Errno) { peer = try stream.peer } catch { return }
+    guard seats.withLock({ $0.take(peer.user) }) else { return }
+    // A thread's body is copied; what is closed once travels in a box.
+    let visit = Visit(stream)
+    do throws(Errno) {
+      _ = try PlainThread(name: "varve-asked") {
+        self.serve(visit.stream, peer)
+        self.seats.withLock { $0.leave(peer.user) }
+      }
+    } catch {
+      seats.withLock { $0.leave(peer.user) }
+    }
+  }
+
+  private func serve(_ stream: borrowing LocalStream, _ peer: SocketPeer) {
+    do throws(Errno) {
+      let line = try stream.receiveLine(
+        limit: limits.request, deadline: Clock.monotonicNanoseconds &+ limits.patience)
+      let reply = answer(line, peer) + [UInt8(ascii: "\n")]
+      try stream.send(reply, deadline: Clock.monotonicNanoseconds &+ limits.patience)
+    } catch {
+      // A peer that was too slow, said too much or went away has nobody left to tell.
+    }
+  }
+}
+
+/// One peer's connection, closed when his thread is done with it.
+private final class Visit: Sendable {
+  let stream: LocalStream
+
+  init(_ stream: consuming LocalStream) {
+    self.stream = stream
+  }
+}
+
+/// Who is being served.
+struct ControlSeats {
+  private let limits: ControlLimits
+  private var taken: [UInt32: Int] = [:]
+  private var count = 0
+
+  init(_ limits: ControlLimits) {
+    self.limits = limits
+  }
+
+  /// Whether there is a seat for `user`, which he then has.
+  mutating func take(_ user: UInt32) -> Bool {
+    let present = taken[user, default: 0]
+    if user == 0 {
+      guard count < limits.peers else { return false }
+    } else {
+      let others = count - taken[0, default: 0]
+      guard count < limits.peers, others < limits.peers / 2, present < limits.peersOfOneUser else {
+        return false
+      }
+    }
+    taken[user] = present + 1
+    count += 1
+    return true
+  }
+
+  mutating func leave(_ user: UInt32) {
+    count -= 1
+    let rest = taken[user, default: 1] - 1
+    taken[user] = rest > 0 ? rest : nil
+  }
+}

@@ -1,0 +1,171 @@
+import CLinux
+
+// Stream sockets of this machine, where both sides know who the other is.
+
+/// Who is at the other end of a connection, as of the moment it was made.
+package struct SocketPeer: Hashable, Sendable {
+  package let user: UInt32
+  package let group: UInt32
+  /// 0 for a process outside our process namespace.
+  package let process: Int32
+  /// The supplementary groups; nil when they cannot be found out.
+  package let groups: [UInt32]?
+
+  package init(user: UInt32, group: UInt32, process: Int32, groups: [UInt32]?) {
+    self.user = user
+    self.group = group
+    self.process = process
+    self.groups = groups
+  }
+}
+
+/// A socket that waits for connections.
+package struct ListeningSocket: ~Copyable, Sendable {
+  private let descriptor: Descriptor
+
+  /// Listens under `name` in `directory`, open to whom `mode` lets write; EEXIST if the name is taken.
+  ///
+  /// The name is usable once this returns; it is the caller's to remove.
+  package init(_ name: borrowing FileName, in directory: borrowing Descriptor, mode: UInt16) throws(Errno) {
+    let number = directory.rawValue
+    let opened = try retrying { unsafe lv_socket_listen(number, name.pointer, UInt32(mode)) }
+    descriptor = Descriptor(adopting: opened.asCInt)
+  }
+
+  /// Waits for the next connection.
+  ///
+  /// ECONNABORTED when the other side gave up meanwhile, EMFILE and the like when there is no room.
+  package borrowing func accept() throws(Errno) -> LocalStream {
+    let number = descriptor.rawValue
+    while true {
+      try retrying { lv_socket_wait(number, 0, -1) }
+      do throws(Errno) {
+        return LocalStream(Descriptor(adopting: try retrying { lv_socket_accept(number) }.asCInt))
+      } catch .again {
+        continue
+      }
+    }
+  }
+}
+
+/// One end of a connection.
+package struct LocalStream: ~Copyable, Sendable {
+  private let descriptor: Descriptor
+
+  fileprivate init(_ descriptor: consuming Descriptor) {
+    self.descriptor = descriptor
+  }
+
+  /// Connects to the socket `name` in `directory`; ECONNREFUSED when nobody listens there any more.
+  ///
+  /// EAGAIN when the other side accepts nobody for some seconds.
+  package init(to name: borrowing FileName, in directory: borrowing Descriptor) throws(Errno) {
+    let number = directory.rawValue
+    let opened = try retrying { unsafe lv_socket_connect(number, name.pointer, 5) }
+    descriptor = Descriptor(adopting: opened.asCInt)
+  }
+
+  /// Who is at the other end.
+  package var peer: SocketPeer {
+    get throws(Errno) {
+      var (user, group, process): (UInt32, UInt32, Int32) = (0, 0, 0)
+      let number = descriptor.rawValue
+      try retrying { unsafe lv_socket_peer(number, &user, &group, &process) }
+      return SocketPeer(user: user, group: group, process: process, groups: groups)
+    }
+  }
+
+  private var groups: [UInt32]? {
+    let number = descriptor.rawValue
+    // Most people are in fewer than 64; the kernel allows 65,536.
+    for room in [64, 65_536] {
+      var groups = [UInt32](repeating: 0, count: room)
+      let count = unsafe groups.withUnsafeMutableBufferPointer { space in
+        guard let start = space.baseAddress else { return -1 }
+        return unsafe lv_socket_peer_groups(number, start, space.count)
+      }
+      if count >= 0, count <= room { return Array(groups[..<count]) }
+    }
+    return nil
+  }
+
+  /// Receives up to the end of a line, which is left out.
+  ///
+  /// ETIMEDOUT at `deadline` (of the monotonic clock, in nanoseconds), ENODATA when the other side ends in the
+  /// middle, EMSGSIZE for a line of more than `limit` bytes. What follows the line is dropped.
+  package borrowing func receiveLine(limit: Int, deadline: UInt64) throws(Errno) -> [UInt8] {
+    var line: [UInt8] = []
+    while true {
+      try wait(forWriting: false, deadline)
+      guard let piece = try receive(upTo: 4_096) else { continue }
+      guard !piece.isEmpty else { throw .noData }
+      let end = piece.firstIndex(of: UInt8(ascii: "\n"))
+      line += piece[..<(end ?? piece.endIndex)]
+      guard line.count <= limit else { throw .messageTooLong }
+      if end != nil { return line }
+    }
+  }
+
+  /// What is there; empty when the other side has ended, nil when there was nothing after all.
+  private borrowing func receive(upTo count: Int) throws(Errno) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let number = descriptor.rawValue
+    let taken: Int
+    do throws(Errno) {
+      taken = try retrying {
+        unsafe bytes.withUnsafeMutableBytes { space in
+          guard let start = space.baseAddress else { return 0 }
+          return unsafe lv_socket_receive(number, start, space.count)
+        }
+      }
+    } catch .connectionReset {
+      return []
+    } catch .again {
+      return nil
+    }
+    bytes.removeLast(bytes.count - taken)
+    return bytes
+  }
+
+  /// Sends everything; ETIMEDOUT when the other side takes it too slowly, EPIPE when it is gone.
+  package borrowing func send(_ bytes: [UInt8], deadline: UInt64) throws(Errno) {
+    var done = 0
+    let number = descriptor.rawValue
+    while done < bytes.count {
+      try wait(forWriting: true, deadline)
+      let rest = bytes[done...]
+      do throws(Errno) {
+        done += try retrying {
+          unsafe rest.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return 0 }
+            return unsafe lv_socket_send(number, start, buffer.count)
+          }
+        }
+      } catch .again {
+        continue
+      }
+    }
+  }
+
+  private borrowing func wait(forWriting: Bool, _ deadline: UInt64) throws(Errno) {
+    let now = Clock.monotonicNanoseconds
+    guard now < deadline else { throw .timedOut }
+    let left = CInt(clamping: (deadline - now) / 1_000_000 + 1)
+    let number = descriptor.rawValue
+    guard try retrying({ lv_socket_wait(number, forWriting ? 1 : 0, left) }) > 0 else { throw .timedOut }
+  }
+}
+
+/// One datagram to a socket of this machine; a path that begins with @ is an abstract name.
+package func sendDatagram(_ bytes: [UInt8], to path: [UInt8]) throws(Errno) {
+  try retrying {
+    unsafe path.withUnsafeBytes { place in
+      unsafe bytes.withUnsafeBytes { content in
+        guard let place = unsafe place.assumingMemoryBound(to: CChar.self).baseAddress,
+          let content = content.baseAddress
+        else { return -Int(Errno.invalid.rawValue) }
+        return unsafe lv_datagram(place, path.count, content, bytes.count)
+      }
+    }
+  }
+}

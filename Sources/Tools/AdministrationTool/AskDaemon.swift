@@ -1,0 +1,69 @@
+// Asking the daemon behind a mount, over its control socket.
+
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+
+/// Sends one request to the daemon of a mount and answers the members of its answer.
+///
+/// The mount tells where the socket is. Anybody may have made a mount, so the name must be the one this very mount
+/// has, and whoever answers must be root or the user who mounted: otherwise a mount could send us anywhere.
+func ask(
+  _ mount: MountedVolume, _ verb: String, _ members: [JSON.Member] = []
+) throws(Refusal) -> JSON {
+  let stream = try controlConnection(mount)
+  let request = JSON.object([JSON.Member("verb", .string(verb))] + members)
+  // The daemon may have to wait for requests under way before it can answer.
+  let deadline = Clock.monotonicNanoseconds &+ 60_000_000_000
+  let line: [UInt8]
+  do throws(Errno) {
+    try stream.send(Array(request.text.utf8) + [UInt8(ascii: "\n")], deadline: deadline)
+    line = try stream.receiveLine(limit: 1 << 24, deadline: deadline)
+  } catch .noData {
+    throw Refusal("the daemon turned the request away; it is asked too much at once")
+  } catch {
+    throw Refusal("the daemon does not answer: \(error)")
+  }
+  guard let answer = JSON(line), let isGranted = answer["ok"] else {
+    throw Refusal("the daemon's answer is not understood")
+  }
+  guard isGranted == .bool(true) else {
+    throw Refusal(
+      answer["error"]?.string ?? "the daemon refused and gave no reason",
+      status: answer["status"]?.integer.flatMap { Int32(exactly: $0) } ?? 1)
+  }
+  return answer
+}
+
+private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalStream {
+  do throws(Errno) {
+    let stream = try connect(mount)
+    let server = try stream.peer.user
+    guard server == 0 || server == mount.owner else { throw .notPermitted }
+    return stream
+  } catch .noData {
+    throw Refusal("its daemon has no control socket; its log says why")
+  } catch .unsupported {
+    throw Refusal("its daemon is older than control sockets; unmount and mount again")
+  } catch .notConnected {
+    throw Refusal("the daemon of this mount is gone; 'varve umount' removes the mount")
+  } catch .noSuchFile {
+    throw Refusal("its control socket cannot be seen from here; it may be in another mount namespace")
+  } catch .notPermitted {
+    throw Refusal("its control socket is served by somebody who neither is root nor made this mount")
+  } catch {
+    throw Refusal("its control socket cannot be reached: \(error)")
+  }
+}
+
+private func connect(_ mount: MountedVolume) throws(Errno) -> LocalStream {
+  let root = try Descriptor.place(mount.mountPoint, .held)
+  guard let path = try root.attribute(AttributeName("system.varve.control")) else { throw .noData }
+  let name = Array("\(mount.device).sock".utf8)
+  let ending = [UInt8(ascii: "/")] + name
+  guard path.first == UInt8(ascii: "/"), path.suffix(ending.count).elementsEqual(ending) else {
+    throw .badMessage
+  }
+  let directory = try Descriptor.place(Array(path.dropLast(ending.count)), .followed)
+  return try FileName.with(name) { name throws(Errno) in try LocalStream(to: name, in: directory) }
+}

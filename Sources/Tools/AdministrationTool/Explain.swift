@@ -1,0 +1,174 @@
+// `varve why`: what the daemon would decide, and by which rule.
+
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  if invocation.has(.lastDenials) { return try showDenials(invocation) }
+  let words = invocation.operands
+  guard words.count >= 2 else {
+    throw UsageError("\(words.isEmpty ? "OP" : "PATH") is missing", verb: invocation.verb)
+  }
+  let operation = String(decoding: words[0], as: UTF8.self)
+  guard Verb.operationWords.contains(operation) else {
+    throw UsageError(
+      "'\(operation)' is no operation; one of " + Verb.operationWords.joined(separator: ", "),
+      verb: invocation.verb, .value)
+  }
+  guard words.count == 2 || ["rename", "link"].contains(operation) else {
+    throw UsageError("'\(operation)' takes one path", verb: invocation.verb)
+  }
+  let console = Console("varve why")
+  let colors = try Colors(invocation)
+  let other = try AskedUser(invocation)
+  do throws(Refusal) {
+    let table = try volumeTable()
+    let place = try VolumePath(words[1], table)
+    var question = [JSON.Member("operation", .string(operation))] + JSON.nameMembers("path", place.path)
+    if words.count > 2 {
+      let newPlace = try VolumePath(words[2], table)
+      guard newPlace.mount.device == place.mount.device else {
+        throw Refusal("the two paths are on different volumes (EXDEV)", status: 2)
+      }
+      question += JSON.nameMembers("newPath", newPlace.path)
+    }
+    let answer = try askWhy(place.mount, [.object(question)], other)[0]
+    let text = ExplanationText(answer, mountPoint: place.mount.mountPoint)
+    if invocation.has(.json) {
+      console.print(answer.indentedText() + "\n")
+    } else {
+      printExplanation(text, console, colors)
+    }
+    let status = console.finish()
+    return status == 0 ? text.exitStatus : 2
+  } catch {
+    console.complain(words[1], error.sentence)
+    _ = console.finish()
+    return 2
+  }
+}
+
+private func printExplanation(_ text: ExplanationText, _ console: Console, _ colors: Colors) {
+  var lines = text.lines
+  let first = console.forOutput(lines.removeFirst())
+  console.print((text.exitStatus == 0 ? colors.success(first) : colors.failure(first)) + "\n")
+  for line in lines { console.print(console.forOutput(line) + "\n") }
+}
+
+/// Asks about several things at once and answers one explanation for each.
+func askWhy(
+  _ mount: MountedVolume, _ questions: [JSON], _ other: AskedUser?
+) throws(Refusal) -> [JSON] {
+  var members = [JSON.Member("questions", .array(questions))]
+  if let other { members.append(JSON.Member("as", other.json)) }
+  let answer = try ask(mount, "why", members)
+  guard case .array(let answers)? = answer["explanations"], answers.count == questions.count else {
+    throw Refusal("the daemon's answer is not understood", status: 2)
+  }
+  return answers
+}
+
+func volumeTable() throws(Refusal) -> [MountedVolume] {
+  do throws(Errno) { return try mountTable() } catch {
+    throw Refusal("/proc/self/mountinfo: \(error)", status: 2)
+  }
+}
+
+// MARK: - --as
+
+/// The user of `--as`, in numbers.
+struct AskedUser {
+  let user: UInt32
+  let group: UInt32
+  let groups: [UInt32]
+
+  /// `nil` without the option.
+  init?(_ invocation: Invocation) throws(UsageError) {
+    guard let word = invocation.values(.asUser).last else { return nil }
+    let parts = String(decoding: word, as: UTF8.self).split(
+      separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    func failure(_ sentence: String) -> UsageError { UsageError(sentence, verb: invocation.verb, .value) }
+    let name = String(parts[0])
+    guard let user = UInt32(name) ?? UserDatabase.user(named: name) else {
+      throw failure("there is no user '\(name)'")
+    }
+    var groups: [UInt32] = []
+    if parts.count > 1 {
+      for part in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
+        guard let group = UInt32(part) ?? UserDatabase.group(named: String(part)) else {
+          throw failure("there is no group '\(part)'")
+        }
+        groups.append(group)
+      }
+    } else {
+      guard let listed = UserDatabase.groups(ofUser: user) else {
+        throw failure("user \(name) has no account; name the groups: --as \(name):GROUP")
+      }
+      groups = listed
+    }
+    self.user = user
+    group = groups[0]
+    self.groups = groups
+  }
+
+  var json: JSON {
+    .object([
+      JSON.Member("user", .number(user)), JSON.Member("group", .number(group)),
+      JSON.Member("groups", .array(groups.map { .number($0) })),
+    ])
+  }
+}
+
+// MARK: - --last
+
+/// `varve why --last [N]`: of the volume the working directory is on, or else of all.
+private func showDenials(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  var count = 10
+  guard invocation.operands.count <= 1 else {
+    throw UsageError("'--last' takes a number and nothing else", verb: invocation.verb)
+  }
+  if let word = invocation.operands.first {
+    guard let number = Int(String(decoding: word, as: UTF8.self)), (1...512).contains(number) else {
+      throw UsageError("'--last' takes a number from 1 to 512", verb: invocation.verb, .value)
+    }
+    count = number
+  }
+  let console = Console("varve why")
+  do throws(Refusal) {
+    let table = try volumeTable()
+    let here = try? VolumePath([UInt8(ascii: ".")], table)
+    let mounts = here.map { [$0.mount] } ?? table.filter(\.isOurs)
+    if mounts.isEmpty { throw Refusal("no Varve volume is mounted", status: 2) }
+    var found: [(mount: MountedVolume, denial: JSON)] = []
+    for mount in mounts {
+      do throws(Refusal) {
+        let answer = try ask(mount, "denials", [JSON.Member("count", .number(count))])
+        guard case .array(let denials)? = answer["denials"] else { continue }
+        found += denials.map { (mount, $0) }
+      } catch {
+        console.complain(mount.mountPoint, error.sentence)
+      }
+    }
+    found.sort { ($0.denial["time"]?.string ?? "") > ($1.denial["time"]?.string ?? "") }
+    let latest = found.prefix(count)
+    if invocation.has(.json) {
+      console.print(JSON.array(latest.map { withMountPoint($0.denial, $0.mount) }).indentedText() + "\n")
+    } else {
+      if latest.isEmpty { console.print("nothing was denied lately\n") }
+      for (mount, denial) in latest {
+        console.print(console.forOutput(DenialText.line(denial, mountPoint: mount.mountPoint)) + "\n")
+      }
+    }
+  } catch {
+    console.complain(error.sentence)
+  }
+  return console.finish() == 0 ? 0 : 2
+}
+
+private func withMountPoint(_ denial: JSON, _ mount: MountedVolume) -> JSON {
+  guard case .object(let members) = denial else { return denial }
+  return .object(JSON.nameMembers("mountPoint", mount.mountPoint) + members)
+}

@@ -1,0 +1,70 @@
+// `varve access`: what may be done with files, a line for each operation.
+
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  var paths = invocation.operands[...]
+  var operations = Verb.operationWords
+  if let first = paths.first, let chosen = chosenOperations(first), paths.count > 1 {
+    operations = chosen
+    paths = paths.dropFirst()
+  }
+  guard !paths.isEmpty else { throw UsageError("PATH is missing", verb: invocation.verb) }
+  let console = Console("varve access")
+  let colors = try Colors(invocation)
+  let other = try AskedUser(invocation)
+  var tables: [JSON] = []
+  var worst: Int32 = 0
+  for path in paths {
+    do throws(Refusal) {
+      let place = try VolumePath(path, try volumeTable())
+      let questions = operations.map { operation in
+        JSON.object(
+          [JSON.Member("operation", .string(operation))] + JSON.nameMembers("path", place.path))
+      }
+      let answers = try askWhy(place.mount, questions, other)
+      let texts = answers.map { ExplanationText($0, mountPoint: place.mount.mountPoint) }
+      if invocation.has(.json) {
+        tables.append(
+          .object(JSON.nameMembers("path", path) + [JSON.Member("operations", .array(answers))]))
+      } else {
+        if paths.count > 1 {
+          if path != paths.first { console.print("\n") }
+          console.print(console.forOutput(PathText.escaped(path)) + ":\n")
+        }
+        printTable(texts, console, colors)
+      }
+      worst = texts.reduce(worst) { max($0, $1.exitStatus == 0 ? 0 : 1) }
+    } catch {
+      console.complain(path, error.sentence)
+    }
+  }
+  if invocation.has(.json) { console.print(JSON.array(tables).indentedText() + "\n") }
+  return console.finish() == 0 ? worst : 2
+}
+
+/// The operations a word names; `nil` if it is anything else, such as a path.
+private func chosenOperations(_ word: Word) -> [String]? {
+  let words = String(decoding: word, as: UTF8.self).split(separator: ",", omittingEmptySubsequences: false)
+    .map { String($0) }
+  return words.allSatisfy { Verb.operationWords.contains($0) } ? words : nil
+}
+
+private func printTable(_ texts: [ExplanationText], _ console: Console, _ colors: Colors) {
+  let width = Verb.operationWords.map(\.count).max() ?? 0
+  for text in texts {
+    let row = text.row(width: width)
+    let answer = row.answer + String(repeating: " ", count: max(0, 3 - row.answer.count))
+    let painted =
+      switch row.answer {
+      case "yes": colors.success(answer)
+      case "no": colors.failure(answer)
+      default: colors.dimmed(answer)
+      }
+    console.print("\(row.operation)  \(painted)  \(console.forOutput(row.reason))\n")
+  }
+}

@@ -1,0 +1,44 @@
+// From a path as it was typed to a path of a volume, without needing the rights to walk it: that is what the daemon
+// is asked about.
+
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+
+/// A path on a mounted volume.
+struct VolumePath {
+  let mount: MountedVolume
+  /// From the root of the volume, as typed from there on.
+  let path: [UInt8]
+
+  /// Finds the volume; links on the way to it are followed, what comes after its mount point is left to the daemon.
+  init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
+    let slash = UInt8(ascii: "/")
+    var absolute = typed
+    if typed.first != slash {
+      do throws(Errno) { absolute = joined(try realPath([UInt8(ascii: ".")]), typed) } catch {
+        throw Refusal("the working directory cannot be found: \(error)", status: 2)
+      }
+    }
+    guard !typed.isEmpty else { throw Refusal("an empty path names nothing (ENOENT)", status: 2) }
+    let names = absolute.split(separator: slash).map { Array($0) }
+    // The shortest beginning that is on a volume of ours: the rest is walked by the rules that are asked about.
+    var beginning: [UInt8] = []
+    for count in 0...names.count {
+      if count > 0 { beginning += [slash] + names[count - 1] }
+      // Where a beginning cannot be resolved, a longer one cannot either.
+      guard let real = try? realPath(beginning.isEmpty ? [slash] : beginning) else { break }
+      guard let mount = MountedVolume.serving(real, in: table), mount.isOurs else { continue }
+      var rest = real.dropFirst(mount.mountPoint.count).drop { $0 == slash }[...]
+      if count < names.count {
+        if !rest.isEmpty { rest.append(slash) }
+        rest += names[count...].joined(separator: [slash])
+      }
+      if absolute.last == slash, !rest.isEmpty { rest.append(slash) }
+      self.mount = mount
+      path = Array(rest)
+      return
+    }
+    throw Refusal("not on a Varve volume", status: 2)
+  }
+}

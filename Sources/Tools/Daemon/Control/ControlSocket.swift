@@ -1,0 +1,60 @@
+// The control socket of this daemon: found a place, served, named by the mount, taken away.
+
+import ControlDoor
+import LayeredVolume
+import LinuxFiles
+import LinuxPrograms
+import Synchronization
+import TextForms
+
+/// The socket of the one mount this process serves.
+final class ControlSocket: Sendable {
+  private let place: Mutex<ControlPlace?> = Mutex(nil)
+
+  /// Opens the socket, as soon as requests are served, and lets the mount tell where it is; without a place for one, the mount goes on without.
+  func open(_ verbs: ControlVerbs, volume: Volume, upper: String, mountPoint: String) {
+    guard let device = ControlSocket.device(of: mountPoint) else {
+      Log.notice("no control socket: '\(mountPoint)' is not in the table of mounts")
+      return
+    }
+    let runtime = environment("XDG_RUNTIME_DIR").map { String(decoding: $0, as: UTF8.self) }
+    var failure: Errno?
+    for place in ControlPlace.candidates(
+      device: device, runtime: runtime, bookkeeping: ControlSocket.bookkeeping(of: volume, upper))
+    {
+      do throws(Errno) {
+        try ControlServer.start(try place.listen()) { verbs.answer($0, $1) }
+        self.place.withLock { $0 = place }
+        volume.announceControl(place.path)
+        return
+      } catch {
+        failure = error
+      }
+    }
+    Log.notice("no control socket: \(failure.map { "\($0)" } ?? "there is no place for one")")
+  }
+
+  /// Takes the socket's name away; once, whoever comes first.
+  func remove() {
+    // A name that is left behind is found dead by whoever tries it.
+    try? place.withLock { $0.take() }?.remove()
+  }
+
+  private static func bookkeeping(
+    of volume: Volume, _ upper: String
+  ) -> (directory: SharedDescriptor, path: [UInt8])? {
+    // A path that cannot be resolved is none to tell.
+    guard let directory = volume.bookkeeping, let path = try? realPath(Array(upper.utf8)) else { return nil }
+    return (directory, path + Array("/.varve".utf8))
+  }
+
+  /// The number under which the kernel knows the mount, without asking the mount itself.
+  private static func device(of mountPoint: String) -> String? {
+    // A table that cannot be read has no line for us.
+    guard let text = try? Descriptor.reading(Array("/proc/self/mountinfo".utf8)).readToEnd() else {
+      return nil
+    }
+    return MountedVolume.table(text).last { $0.mountPoint.elementsEqual(mountPoint.utf8) && $0.isOurs }?
+      .device
+  }
+}

@@ -1,0 +1,91 @@
+// What can be asked over the control socket: a table from names to answers.
+//
+// A request is one line, `{"verb": "status", ...}`; the answer is one line, `{"ok": true, ...}` or
+// `{"ok": false, "status": 1, "error": "why"}`. Every verb checks by itself what its peer may ask.
+
+import LayeredVolume
+import LinuxFiles
+import TextForms
+
+/// A request that is not granted, in words for whoever asked.
+struct ControlRefusal: Error {
+  /// What the asking program ends with: 1 for something not permitted or not understood, 32 for the volume.
+  let status: Int
+  let sentence: String
+
+  init(_ sentence: String, status: Int = 1) {
+    self.status = status
+    self.sentence = sentence
+  }
+}
+
+/// One request and who sent it.
+struct ControlRequest: Sendable {
+  let peer: SocketPeer
+  /// The members of the request; numbers and names are the peer's and believed by nobody.
+  let body: JSON
+
+  /// Refuses everybody but root and the user who mounted.
+  func requireOwner(to deed: String) throws(ControlRefusal) {
+    guard peer.user == 0 || peer.user == CurrentProcess.user else {
+      throw ControlRefusal("only root and the owner of the mount may \(deed)")
+    }
+  }
+}
+
+/// The verbs, by name.
+struct ControlVerbs: Sendable {
+  /// Answers the members that follow `"ok": true`.
+  typealias Verb = @Sendable (ControlRequest) throws(ControlRefusal) -> [JSON.Member]
+
+  private let table: [String: Verb]
+
+  init(_ table: [String: Verb]) {
+    self.table = table
+  }
+
+  /// The verbs of a mounted volume.
+  static func of(_ volume: Volume) -> ControlVerbs {
+    ControlVerbs([
+      "status": status(volume),
+      "why": why(volume),
+      "denials": denials(volume),
+    ])
+  }
+
+  /// The answer to one line, whatever it holds.
+  func answer(_ line: [UInt8], _ peer: SocketPeer) -> [UInt8] {
+    let answer: JSON
+    do throws(ControlRefusal) {
+      answer = .object([JSON.Member("ok", .bool(true))] + (try members(line, peer)))
+    } catch {
+      answer = .object([
+        JSON.Member("ok", .bool(false)), JSON.Member("status", .number(error.status)),
+        JSON.Member("error", .string(error.sentence)),
+      ])
+    }
+    return Array(answer.text.utf8)
+  }
+
+  private func members(_ line: [UInt8], _ peer: SocketPeer) throws(ControlRefusal) -> [JSON.Member] {
+    guard let body = JSON(line), let name = body["verb"]?.string else {
+      throw ControlRefusal("the request is not a JSON object with a verb")
+    }
+    guard let verb = table[name] else {
+      throw ControlRefusal("this daemon (\(Version.text)) does not know the verb '\(name)'")
+    }
+    return try verb(ControlRequest(peer: peer, body: body))
+  }
+}
+
+extension ControlVerbs {
+  /// What `.varve/status` says, also where `nomagic` hides that; for everybody who can see the mount.
+  private static func status(_ volume: Volume) -> Verb {
+    { _ throws(ControlRefusal) in
+      guard let status = JSON(Array(volume.statusText().utf8)) else {
+        throw ControlRefusal("the status of the volume cannot be told", status: 32)
+      }
+      return [JSON.Member("status", status)]
+    }
+  }
+}

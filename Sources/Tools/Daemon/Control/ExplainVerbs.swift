@@ -1,0 +1,90 @@
+// `why` and `denials` over the control socket. Who asks is what the kernel says of the peer; whom he asks about is his
+// word, and the volume tells him of others only what he could read himself.
+
+import AccessControl
+import Decisions
+import LayeredVolume
+import LinuxFiles
+import TextForms
+
+extension ControlVerbs {
+  /// As many questions as a table of one item has, and room for more.
+  private static var mostQuestions: Int { 64 }
+
+  /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`.
+  static func why(_ volume: Volume) -> Verb {
+    { request throws(ControlRefusal) in
+      guard case .array(let questions)? = request.body["questions"], questions.count <= mostQuestions else {
+        throw ControlRefusal("the request has no questions, or more than \(mostQuestions)")
+      }
+      let asker = asker(request, volume)
+      let other = try request.body["as"].map { body throws(ControlRefusal) in try subject(body, volume) }
+      var answers: [JSON] = []
+      for body in questions {
+        answers.append(try explanation(try question(body), as: other, for: asker, volume))
+      }
+      return [JSON.Member("explanations", .array(answers))]
+    }
+  }
+
+  private static func explanation(
+    _ question: Question, as other: Subject?, for asker: Subject, _ volume: Volume
+  ) throws(ControlRefusal) -> JSON {
+    let explanation: Explanation
+    do throws(Errno) {
+      explanation = try volume.explain(question, as: other ?? asker, for: other == nil ? nil : asker)
+    } catch .accessDenied {
+      throw ControlRefusal(
+        "about somebody else you are told only where you may walk, and read every rule, yourself", status: 2)
+    } catch {
+      throw ControlRefusal("the question cannot be answered: \(error)", status: 2)
+    }
+    guard let answer = JSON(Array(explanation.json.utf8)) else {
+      throw ControlRefusal("the answer cannot be told", status: 2)
+    }
+    return answer
+  }
+
+  /// `{"verb": "denials", "count": 10}`.
+  static func denials(_ volume: Volume) -> Verb {
+    { request throws(ControlRefusal) in
+      let count = request.body["count"]?.integer ?? 10
+      guard (1...512).contains(count) else { throw ControlRefusal("'count' is a number from 1 to 512") }
+      let text = volume.denials(latest: count, for: asker(request, volume))
+      guard let answer = JSON(Array(text.utf8)) else {
+        throw ControlRefusal("the denials cannot be told", status: 2)
+      }
+      return [JSON.Member("denials", answer)]
+    }
+  }
+
+  private static func asker(_ request: ControlRequest, _ volume: Volume) -> Subject {
+    volume.subject(user: request.peer.user, group: request.peer.group, groups: request.peer.groups)
+  }
+
+  /// The user a question is about, with the groups it names; without any, those of the user database.
+  private static func subject(_ body: JSON, _ volume: Volume) throws(ControlRefusal) -> Subject {
+    guard let user = number(body["user"]), let group = number(body["group"]),
+      case .array(let listed)? = body["groups"], listed.count <= 65_536
+    else { throw ControlRefusal("'as' needs a user, a group and groups, as numbers") }
+    var groups: [UInt32] = []
+    for value in listed {
+      guard let group = number(value) else { throw ControlRefusal("'as' has a group that is no number") }
+      groups.append(group)
+    }
+    return volume.assumed(user: user, group: group, groups: groups)
+  }
+
+  private static func number(_ value: JSON?) -> UInt32? {
+    // The highest number is nobody's: system calls take it for "leave alone".
+    value?.integer.flatMap { UInt32(exactly: $0) }.flatMap { $0 == .max ? nil : $0 }
+  }
+
+  private static func question(_ body: JSON) throws(ControlRefusal) -> Question {
+    guard let word = body["operation"]?.string, let deed = Deed(rawValue: word) else {
+      throw ControlRefusal("a question has no operation that is known")
+    }
+    guard let path = body.nameBytes("path") else { throw ControlRefusal("a question has no path") }
+    return Question(deed, path, to: body["newPath"] == nil ? nil : body.nameBytes("newPath"))
+  }
+}
