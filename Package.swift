@@ -99,7 +99,7 @@ let package = Package(
     tool(
       "varved", "Tools/Daemon",
       [
-        "TextForms", "Verbs", "Decisions", "FUSEDoor", "ControlDoor", "LayeredVolume", "LinuxFiles",
+        "TextForms", "Verbs", "AccessControl", "Decisions", "FUSEDoor", "ControlDoor", "LayeredVolume", "LinuxFiles",
         "LinuxPrograms",
       ]),
 
@@ -124,7 +124,7 @@ let package = Package(
       "MountTests",
       [
         "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
-        "RecordFormat",
+        "RecordFormat", "Randomness", "TextForms",
       ]),
 
     .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),

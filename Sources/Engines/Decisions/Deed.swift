@@ -54,8 +54,6 @@ package enum Deed: String, CaseIterable, Hashable, Sendable {
     case .write where isDirectory: .create
     case .append where isDirectory: .mkdir
     case .execute where isDirectory: .search
-    case .list where !isDirectory: .read
-    case .search where !isDirectory: .execute
     default: self
     }
   }

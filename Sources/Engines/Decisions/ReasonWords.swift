@@ -10,7 +10,7 @@ import FlagRules
 package struct ToldReason: Hashable, Sendable {
   /// One word for the rule, for programs.
   package let code: String
-  /// For people; continues "allowed" or "denied".
+  /// For people: what the verdict rests on, as in "by its mode (group r-x)".
   package let words: String
   /// The number of the entry that decided.
   package private(set) var entry: Int?
@@ -87,37 +87,42 @@ private struct Teller {
 
   func words(_ reason: Reason) -> String {
     switch reason {
-    case .nothingAsked: ": no right is needed"
-    case .superuser: ": root, or its like, is bound by flags only"
-    case .ownership: " by ownership"
-    case .freeToAll: ": everybody may, and no entry denies it"
+    case .nothingAsked: "no right is needed"
+    case .superuser: "root, or its like, is bound by flags only"
+    case .ownership: "by ownership"
+    case .freeToAll: "everybody may, and no entry denies it"
     case .entry(let index): entry(index)
     case .modeBits(let name, _): mode(name)
-    case .readOnlyVolume: ": the volume is mounted read-only"
-    case .executionForbidden: ": the volume is mounted noexec"
-    case .flag(let flags): item == nil ? " by a flag\(unreadable)" : " by \(whose) flag \(flags.text)"
-    case .noExecuteBit: item == nil ? " by \(whose) mode\(unreadable)" : ": \(whose) mode has no execute bit"
-    case .sticky: ": \(whose) mode is sticky; only the owner of the item or of the directory may"
+    case .readOnlyVolume: "the volume is mounted read-only"
+    case .executionForbidden: "the volume is mounted noexec"
+    case .flag(let flags): item == nil ? "by a flag\(unreadable)" : "by \(whose) flag \(flags.text)"
+    case .noExecuteBit: item == nil ? "by \(whose) mode\(unreadable)" : "\(whose) mode has no execute bit"
+    case .sticky:
+      item == nil
+        ? "by \(whose) mode\(unreadable)"
+        : "\(whose) mode is sticky; only the owner of the item or of the directory may"
     case .noEntryGrants(let rights):
-      ": no entry of \(whose) list grants \(text(rights)), and no mode bit does"
-    case .damagedRecord: ": \(whose) record is damaged"
-    case .damagedList: ": \(whose) access list is damaged"
-    case .notOwner: ": only the owner may\(owner)"
-    case .giveAway: ": only root gives an item to somebody else"
-    case .notMemberOfGroup(let group): ": not a member of \(text(.group(group)))"
-    case .needsRoot(let flags): ": only root changes \(flags.text)"
-    case .deviceNeedsRoot: ": only root makes devices"
+      item == nil
+        ? "by \(whose) list and mode\(unreadable)"
+        : "no entry of \(whose) list grants \(text(rights)), and no mode bit does"
+    case .damagedRecord: "\(whose) record is damaged"
+    case .damagedList: "\(whose) access list is damaged"
+    case .notOwner: "only the owner may\(owner)"
+    case .giveAway: "only root gives an item to somebody else"
+    case .notMemberOfGroup(let group): "not a member of \(text(.group(group)))"
+    case .needsRoot(let flags): "only root changes \(flags.text)"
+    case .deviceNeedsRoot: "only root makes devices"
     case .secureLevel(let flags):
-      item == nil ? " by a flag\(unreadable)" : ": the secure level keeps \(whose) flag \(flags.text)"
-    case .linkToDirectory: ": a directory has one name only"
+      item == nil ? "by a flag\(unreadable)" : "the secure level keeps \(whose) flag \(flags.text)"
+    case .linkToDirectory: "a directory has one name only"
     }
   }
 
   private var unreadable: String { ", which you may not read" }
 
   private func entry(_ index: Int) -> String {
-    guard item != nil else { return " by an entry of \(whose) list\(unreadable)" }
-    return " by entry \(index) of \(whose) list" + (text(ofEntry: index).map { ": \($0)" } ?? "")
+    guard item != nil else { return "by an entry of \(whose) list\(unreadable)" }
+    return "by entry \(index) of \(whose) list" + (text(ofEntry: index).map { ": \($0)" } ?? "")
   }
 
   func text(ofEntry index: Int) -> String? {
@@ -127,8 +132,8 @@ private struct Teller {
   }
 
   private func mode(_ name: ModeClass) -> String {
-    guard let item else { return " by \(whose) mode\(unreadable)" }
-    return " by \(whose) mode (\(name.word) \(name.bits(of: item.mode)))"
+    guard let item else { return "by \(whose) mode\(unreadable)" }
+    return "by \(whose) mode (\(name.word) \(name.bits(of: item.mode)))"
   }
 
   private var owner: String {

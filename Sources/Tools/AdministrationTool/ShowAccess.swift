@@ -9,9 +9,11 @@ import Verbs
 func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   var paths = invocation.operands[...]
   var operations = Verb.operationWords
+  var isComplete = true
   if let first = paths.first, let chosen = chosenOperations(first), paths.count > 1 {
     operations = chosen
     paths = paths.dropFirst()
+    isComplete = false
   }
   guard !paths.isEmpty else { throw UsageError("PATH is missing", verb: invocation.verb) }
   let console = Console("varve access")
@@ -26,7 +28,9 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
         JSON.object(
           [JSON.Member("operation", .string(operation))] + JSON.nameMembers("path", place.path))
       }
-      let answers = try askWhy(place.mount, questions, other)
+      let answers = try askWhy(place.mount, questions, other).filter {
+        !isComplete || ExplanationText($0, mountPoint: place.mount.mountPoint).isForItsKind
+      }
       let texts = answers.map { ExplanationText($0, mountPoint: place.mount.mountPoint) }
       if invocation.has(.json) {
         tables.append(

@@ -89,19 +89,38 @@ package struct ExplanationText {
     case "fact": return because + (step["error"]?.string.map { " (\($0))" } ?? "")
     default:
       let verdict = step["allowed"] == .bool(true) ? "allowed" : "denied"
-      return "\(step["asked"]?.string ?? "") \(verdict)\(because)"
+      return "\(step["asked"]?.string ?? "") \(verdict)\(joined(because))"
     }
+  }
+
+  /// The reason as it follows a verdict: "by a rule" goes on, anything else is said after a colon.
+  fileprivate static func joined(_ because: String) -> String {
+    because.hasPrefix("by ") ? " \(because)" : because.isEmpty ? "" : ": \(because)"
+  }
+
+  /// Whether the operation makes sense for this kind of item; a table of everything leaves the others out.
+  package var isForItsKind: Bool {
+    guard let isDirectory = answer["directory"] else { return true }
+    let others =
+      isDirectory == .bool(true)
+      ? ["read", "write", "append", "execute"] : ["search", "list", "create", "mkdir"]
+    return !others.contains(answer["operation"]?.string ?? "")
   }
 
   /// The line of a table: the operation, yes or no, and what decided.
   package func row(width: Int) -> (operation: String, answer: String, reason: String) {
     let word = answer["operation"]?.string ?? ""
     let fill = String(repeating: " ", count: max(0, width - word.count))
-    let decisive = decisiveStep
-    let path = decisive?.nameBytes("path")
-    // Where it is not the item itself, the table says whose rule it is.
-    let place = path == answer.nameBytes("path") ? "" : path.map { line(of: $0) } ?? ""
-    let reason = decisive.map { place + ExplanationText.told($0) } ?? ""
+    var reason = ""
+    if let step = decisiveStep {
+      let path = step.nameBytes("path") ?? []
+      // Where it is not the item itself, the table says what was asked of what.
+      if path != answer.nameBytes("path") {
+        reason = line(of: path) + (step["asked"]?.string.map { "\($0) " } ?? "")
+      }
+      reason += step["because"]?.string ?? ""
+      if step["reason"]?.string == "fact" { reason += step["error"]?.string.map { " (\($0))" } ?? "" }
+    }
     return (word + fill, outcome == "allowed" ? "yes" : outcome == "denied" ? "no" : "-", reason)
   }
 
@@ -125,7 +144,8 @@ package enum DenialText {
     let who = denial["userName"]?.string ?? "user \(denial["user"]?.integer ?? -1)"
     let target = denial["newPath"] == nil ? "" : " to \(shown("newPath"))"
     let error = denial["error"]?.string.map { " (\($0))" } ?? ""
-    return "\(denial["time"]?.string ?? "") \(who): \(denial["operation"]?.string ?? "") \(shown("path"))\(target)"
-      + " denied\(denial["because"]?.string ?? "")\(error)"
+    return
+      "\(denial["time"]?.string ?? "") \(who): \(denial["operation"]?.string ?? "") \(shown("path"))\(target)"
+      + " denied\(ExplanationText.joined(denial["because"]?.string ?? ""))\(error)"
   }
 }

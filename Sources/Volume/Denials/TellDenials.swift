@@ -5,7 +5,7 @@
 
 package import AccessControl
 import Decisions
-package import LinuxFiles
+import LinuxFiles
 
 extension Volume {
   /// The latest `count` refusals, the last one first, as a JSON array.

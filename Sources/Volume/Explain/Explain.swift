@@ -38,7 +38,8 @@ extension Volume {
     } catch {
       // The last step says why it ended.
     }
-    return Explanation(question: question, subject: subject, steps: inquiry.walk.steps)
+    return Explanation(
+      question: question, subject: subject, steps: inquiry.walk.steps, isDirectory: inquiry.isDirectory)
   }
 }
 
@@ -47,6 +48,13 @@ private struct Inquiry {
   let volume: Volume
   var walk: Walk
   let question: Question
+  private(set) var isDirectory: Bool?
+
+  init(volume: Volume, walk: Walk, question: Question) {
+    self.volume = volume
+    self.walk = walk
+    self.question = question
+  }
 
   private var deed: Deed { question.deed }
   private var judge: Judge { walk.view.judge }
@@ -55,6 +63,7 @@ private struct Inquiry {
     switch deed.target {
     case .item:
       guard case .found(let spot, _) = try walk.go(question.path, .followed) else { throw .blocked }
+      isDirectory = spot.isDirectory
       try item(spot, deed.on(directory: spot.isDirectory))
     case .newName: try addition()
     case .name: try removal()
@@ -65,6 +74,9 @@ private struct Inquiry {
   // MARK: One object
 
   private mutating func item(_ spot: Spot, _ deed: Deed) throws(Stop) {
+    if [.search, .list].contains(deed), !spot.isDirectory {
+      throw walk.end(spot.path, deed.rawValue, .notDirectory, "is no directory")
+    }
     if deed == .create || deed == .mkdir { return try addition(in: spot, spot.path, deed) }
     if deed == .writeList, !volume.options.rules.usesLists {
       throw walk.end(spot.path, deed.rawValue, .unsupported, "the volume is mounted with noacl")
@@ -93,8 +105,12 @@ private struct Inquiry {
     switch try walk.go(question.path, .followed, mayBeFree: true) {
     case .free(let parent, let path): try addition(in: parent, path, deed)
     // A directory that is there stands for any new name in it.
-    case .found(let spot, _) where spot.isDirectory: try addition(in: spot, spot.path, deed)
-    case .found(let spot, _): throw walk.end(spot.path, deed.rawValue, .exists, "the name is taken")
+    case .found(let spot, _) where spot.isDirectory:
+      isDirectory = true
+      try addition(in: spot, spot.path, deed)
+    case .found(let spot, _):
+      isDirectory = false
+      throw walk.end(spot.path, deed.rawValue, .exists, "the name is taken")
     }
   }
 
@@ -110,6 +126,7 @@ private struct Inquiry {
   private func addition(_ isDirectory: Bool) -> String { isDirectory ? "add_subdirectory" : "add_file" }
 
   private mutating func removal() throws(Stop) {
+    try refuseEarly([question.path])
     let (spot, parent) = try named(question.path)
     let facts = try look([spot, parent])
     try tell(
@@ -117,9 +134,25 @@ private struct Inquiry {
       [.item: spot.path, .parent: parent.path])
   }
 
+  /// On a read-only mount the kernel takes no name away: it says so before it looks the last name up.
+  private mutating func refuseEarly(_ paths: [[UInt8]]) throws(Stop) {
+    guard volume.options.isReadOnly else { return }
+    var above: Spot?
+    for path in paths {
+      let end = path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+      guard case .found(let spot, _) = try walk.go(Array(path[..<end]), .followed) else { throw .blocked }
+      above = above ?? spot
+    }
+    guard let above else { return }
+    let facts = try look([above])[0]
+    try walk.judge(
+      above.path, "delete_child", .refused(.readOnly, .readOnlyVolume), about: facts.item)
+  }
+
   /// An object and the directory its name is in.
   private mutating func named(_ path: [UInt8]) throws(Stop) -> (Spot, parent: Spot) {
     guard case .found(let spot, let parent) = try walk.go(path, .held) else { throw .blocked }
+    isDirectory = spot.isDirectory
     guard let parent else { throw walk.end(spot.path, deed.rawValue, .busy, "is the root of the volume") }
     return (spot, parent)
   }
@@ -157,6 +190,7 @@ private struct Inquiry {
   }
 
   private mutating func rename() throws(Stop) {
+    try refuseEarly([question.path] + (question.newPath.map { [$0] } ?? []))
     let (spot, parent) = try named(question.path)
     let (newParent, victim) = try destination(beside: parent)
     if newParent.identity == spot.identity || newParent.path.starts(with: spot.path + [UInt8(ascii: "/")]) {

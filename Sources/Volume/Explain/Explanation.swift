@@ -65,7 +65,9 @@ package struct Explanation: Sendable {
 
   package let question: Question
   package let subject: Subject
-  package internal(set) var steps: [ExplanationStep] = []
+  package let steps: [ExplanationStep]
+  /// What the path leads to, if the way got there.
+  package let isDirectory: Bool?
 
   package var failure: Errno? { steps.lazy.compactMap(\.failure).first }
 
@@ -90,6 +92,7 @@ extension Explanation {
     if let name = names.userName(subject.user) { object.add("userName", name) }
     object.add("group", Int(subject.group))
     if case .listed(let groups) = subject.groups { object.add("groups", groups.map { Int($0) }) }
+    if let isDirectory { object.add("directory", isDirectory) }
     if let failure { object.add("error", failure.name) }
     object.add("steps", steps.map { $0.json(names) })
     return object.text
