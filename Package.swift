@@ -99,7 +99,8 @@ let package = Package(
     tool(
       "varved", "Tools/Daemon",
       [
-        "TextForms", "Verbs", "AccessControl", "Decisions", "FUSEDoor", "ControlDoor", "LayeredVolume", "LinuxFiles",
+        "TextForms", "Verbs", "AccessControl", "Decisions", "FUSEDoor", "ControlDoor", "LayeredVolume",
+        "LinuxFiles",
         "LinuxPrograms",
       ]),
 
@@ -117,7 +118,9 @@ let package = Package(
 
     tests("ControlDoorTests", ["ControlDoor", "LinuxFiles"]),
     tests("LinuxFilesTests", ["LinuxFiles"]),
-    tests("LayeredVolumeTests", ["Randomness", "LayeredVolume", "LinuxFiles", "AccessControl"]),
+    tests(
+      "LayeredVolumeTests",
+      ["Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "Decisions", "DirectoryModes"]),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
     tests(

@@ -32,7 +32,7 @@ import Verbs
     Set(verbs.flatMap { $0.options.flatMap(\.spellings) }).sorted()
   }
 
-  @Test(arguments: (Verb.accessLists + [.mount, .umount, .status]).map(\.name))
+  @Test(arguments: (Verb.accessLists + [.mount, .umount, .status, .why, .access]).map(\.name))
   func hasTheOptionsOfTheTable(_ name: String) throws {
     let verb = try #require(Program.varve.verb(named: name))
     let ends = [".It Cm ", ".Ss ", ".Sh "]
@@ -58,7 +58,9 @@ import Verbs
   }
 
   /// Examples come first: somebody who opens the page wants to see the command.
-  @Test(arguments: Verb.accessLists.map(\.name)) func beginsWithAnExample(_ name: String) throws {
+  @Test(arguments: (Verb.accessLists + [.why, .access]).map(\.name)) func beginsWithAnExample(
+    _ name: String
+  ) throws {
     let lines = try part(from: ".It Cm \(name)", to: [".It "])
     #expect(lines.first?.hasPrefix(".Dl varve \(name)") == true)
   }

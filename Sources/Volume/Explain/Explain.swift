@@ -102,7 +102,8 @@ private struct Inquiry {
   // MARK: Names
 
   private mutating func addition() throws(Stop) {
-    switch try walk.go(question.path, .followed, mayBeFree: true) {
+    // mkdir(2) takes a new name with a slash behind it.
+    switch try walk.go(question.path.trimmed(deed == .mkdir), .followed, mayBeFree: true) {
     case .free(let parent, let path): try addition(in: parent, path, deed)
     // A directory that is there stands for any new name in it.
     case .found(let spot, _) where spot.isDirectory:
@@ -153,8 +154,14 @@ private struct Inquiry {
   private mutating func named(_ path: [UInt8]) throws(Stop) -> (Spot, parent: Spot) {
     guard case .found(let spot, let parent) = try walk.go(path, .held) else { throw .blocked }
     isDirectory = spot.isDirectory
-    guard let parent else { throw walk.end(spot.path, deed.rawValue, .busy, "is the root of the volume") }
+    guard let parent else { throw nameless(spot) }
     return (spot, parent)
+  }
+
+  private mutating func nameless(_ spot: Spot) -> Stop {
+    spot.path.isEmpty
+      ? walk.end(spot.path, deed.rawValue, .busy, "is the root of the volume")
+      : walk.end(spot.path, deed.rawValue, .invalid, "a name is needed, not a step by . or ..")
   }
 
   // MARK: Two names
@@ -165,9 +172,7 @@ private struct Inquiry {
     switch try walk.go(path, .held, mayBeFree: true) {
     case .free(let newParent, _): return (newParent, nil)
     case .found(let victim, let newParent):
-      guard let newParent else {
-        throw walk.end(victim.path, deed.rawValue, .busy, "is the root of the volume")
-      }
+      guard let newParent else { throw nameless(victim) }
       return (newParent, victim)
     }
   }
@@ -247,6 +252,14 @@ private struct Inquiry {
     } catch {
       throw walk.end(spots[0].path, deed.rawValue, error, "\(error)")
     }
+  }
+}
+
+extension [UInt8] {
+  /// Without slashes at the end, if `isWanted`.
+  fileprivate func trimmed(_ isWanted: Bool) -> [UInt8] {
+    guard isWanted, let last = lastIndex(where: { $0 != UInt8(ascii: "/") }) else { return self }
+    return Array(self[...last])
   }
 }
 

@@ -19,7 +19,7 @@ struct Spot {
 
 /// Where a path leads.
 enum WayEnd {
-  /// To an object; `parent` is the directory its name is in, absent for the root.
+  /// To an object; `parent` is the directory its name is in, absent for the root and after a step by "." or "..".
   case found(Spot, parent: Spot?)
   /// To a name in `parent` that nothing has.
   case free(parent: Spot, path: [UInt8])
@@ -93,23 +93,27 @@ struct Walk {
   }
 
   /// Follows `path`; throws when the subject gets no further, with the reason as the last step.
+  ///
+  /// One directory is held at a time: somebody who asks about paths of thousands of names must not use up the
+  /// daemon's descriptors.
   mutating func go(_ path: [UInt8], _ last: LastLink, mayBeFree: Bool = false) throws(Stop) -> WayEnd {
     guard path.count < 4_096 else { throw end([], "search", .nameTooLong, "the path is too long") }
-    var way = [volume.rootSpot()]
-    var rest = Walk.components(path)
+    var here = volume.rootSpot()
+    /// The directories above.
+    var above: [ObjectIdentity] = []
+    var rest = Walk.components(path, keepsSlash: last == .followed)
     // Only a name that is itself the last component can be free: "a/" and "a/." want a directory.
     while let name = rest.popLast() {
-      guard let here = way.last else { throw .blocked }
       guard here.isDirectory else {
         throw end(here.path, "search", .notDirectory, "is no directory")
       }
       if name == Walk.dot { continue }
       if name == Walk.dotDot {
-        guard way.count > 1 else {
+        guard let identity = above.popLast() else {
           throw end(here.path, "search", .crossDevice, "leads out of the volume")
         }
         // The step up asks nothing: the kernel sends no request for it.
-        way.removeLast()
+        here = try parent(of: here, identity)
         continue
       }
       switch try look(at: name, in: here) {
@@ -123,11 +127,25 @@ struct Walk {
         try follow(target, from: spot, &rest)
       case .object(let spot):
         if rest.isEmpty { return .found(spot, parent: here) }
-        way.append(spot)
+        above.append(here.identity)
+        here = spot
       }
     }
-    guard let spot = way.last else { throw .blocked }
-    return .found(spot, parent: way.dropLast().last)
+    return .found(here, parent: nil)
+  }
+
+  /// The directory above, reached from the root again; paths of spots hold no links.
+  private mutating func parent(of here: Spot, _ identity: ObjectIdentity) throws(Stop) -> Spot {
+    let path = Array(here.path[..<(here.path.lastIndex(of: Walk.slash) ?? here.path.startIndex)])
+    if path.isEmpty { return volume.rootSpot() }
+    do throws(Errno) {
+      let root = volume.resolver.rootDescriptor
+      let directory = SharedDescriptor(try root.descriptor.openDirectoryPath(beneath: path))
+      guard ObjectIdentity(try directory.descriptor.status()) == identity else { throw .stale }
+      return Spot(descriptor: directory, identity: identity, path: path)
+    } catch {
+      throw end(here.path, "search", error, "the directory above was moved meanwhile")
+    }
   }
 
   private enum Sight {
@@ -188,23 +206,24 @@ struct Walk {
       throw end(link.path, "follow", .crossDevice, "is a link to \(text), which begins outside the volume")
     }
     add(link.path, "follow", .noted("is a link to \(text)"))
-    rest += Walk.components(target)
+    rest += Walk.components(target, keepsSlash: true)
   }
 
   // MARK: Components
 
+  private static let slash = UInt8(ascii: "/")
   private static let dot = [UInt8(ascii: ".")]
   private static let dotDot = [UInt8(ascii: "."), UInt8(ascii: ".")]
 
   /// The names of a path, the last one first; a slash at the end is a step to ".".
-  private static func components(_ path: [UInt8]) -> [[UInt8]] {
-    var names = path.split(separator: UInt8(ascii: "/")).map { Array($0) }
-    if path.last == UInt8(ascii: "/"), !names.isEmpty { names.append(dot) }
+  private static func components(_ path: [UInt8], keepsSlash: Bool) -> [[UInt8]] {
+    var names = path.split(separator: slash).map { Array($0) }
+    if keepsSlash, path.last == slash, !names.isEmpty { names.append(dot) }
     return names.reversed()
   }
 
   static func joined(_ path: [UInt8], _ name: [UInt8]) -> [UInt8] {
-    path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+    path.isEmpty ? name : path + [slash] + name
   }
 }
 

@@ -23,7 +23,8 @@ struct GroupReader: Sendable {
 
   /// Somebody with just these groups, whatever any account says.
   func assumed(user: UInt32, group: UInt32, groups: [UInt32]) -> Subject {
-    Subject(user: user, group: group, groups: .listed(nesting.expanded([group] + groups)))
+    let all = groups.contains(group) ? groups : [group] + groups
+    return Subject(user: user, group: group, groups: .listed(nesting.expanded(all)))
   }
 
   /// Somebody whose own groups are known, such as the peer of a socket; `nil`: they could not be found out.

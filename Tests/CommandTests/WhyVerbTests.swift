@@ -1,0 +1,241 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("varve why and varve access") struct WhyVerbTests {
+    private static let scene = """
+      mkdir team team/box; echo text > team/plan.txt; chown -R 1001:2001 team; chmod 755 team team/box
+      varve chmod +a "group:2001 deny delete" team/plan.txt
+      ln -s plan.txt team/link; ln -s /etc team/away
+      """
+
+    @Test("The way, the rule that decides, and the status") func why() throws {
+      let desk = try Desk("", WhyVerbTests.scene)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve why --as 1001:2001 delete team/plan.txt; echo $?
+        varve why --as 1001:2009 delete team/plan.txt; echo $?
+        varve why --as 1002:2009 write team/link; echo $?
+        varve why --as 1002:2009 rename team/plan.txt plan; echo $?
+        varve why --as 1002:2009 create "$BASE/mount/team/new"; echo $?
+        varve why --as 1001:2001 mkdir team/box; echo $?
+        varve why read team/missing; echo $?
+        varve why list team/away/x; echo $?
+        varve chflags uchg team/plan.txt; varve why write team/plan.txt; echo $?
+        """,
+        prints: """
+          denied: user 1001 may not delete BASE/mount/team/plan.txt (EACCES)
+            BASE/mount: search allowed by its mode (other r-x)
+            team: search allowed by its mode (owner rwx)
+            team/plan.txt: delete denied by entry 0 of its list: group:2001 deny delete
+          1
+          allowed: user 1001 may delete BASE/mount/team/plan.txt
+            BASE/mount: search allowed by its mode (other r-x)
+            team: search allowed by its mode (owner rwx)
+            team: delete_child allowed by its mode (owner rwx)
+          0
+          denied: user 1002 may not write BASE/mount/team/link (EACCES)
+            BASE/mount: search allowed by its mode (other r-x)
+            team: search allowed by its mode (other r-x)
+            team/link: is a link to 'plan.txt'
+            team: search allowed by its mode (other r-x)
+            team/plan.txt: write denied by its mode (other r--)
+          1
+          denied: user 1002 may not rename BASE/mount/team/plan.txt to BASE/mount/plan (EACCES)
+            BASE/mount: search allowed by its mode (other r-x)
+            team: search allowed by its mode (other r-x)
+            BASE/mount: search allowed by its mode (other r-x)
+            team: delete_child denied by its mode (other r-x)
+          1
+          denied: user 1002 may not create BASE/mount/team/new (EACCES)
+            BASE/mount: search allowed by its mode (other r-x)
+            team: search allowed by its mode (other r-x)
+            team: add_file denied by its mode (other r-x)
+          1
+          allowed: user 1001 may make the directory BASE/mount/team/box
+            BASE/mount: search allowed by its mode (other r-x)
+            team: search allowed by its mode (owner rwx)
+            team/box: search allowed by its mode (owner rwx)
+            team/box: add_subdirectory allowed by its mode (owner rwx)
+          0
+          impossible: root cannot read BASE/mount/team/missing (ENOENT)
+            BASE/mount: search allowed: root, or its like, is bound by flags only
+            team: search allowed: root, or its like, is bound by flags only
+            team/missing: there is no such name (ENOENT)
+          2
+          impossible: root cannot list BASE/mount/team/away/x (EXDEV)
+            BASE/mount: search allowed: root, or its like, is bound by flags only
+            team: search allowed: root, or its like, is bound by flags only
+            team/away: is a link to '/etc', which begins outside the volume (EXDEV)
+          2
+          denied: root may not write BASE/mount/team/plan.txt (EPERM)
+            BASE/mount: search allowed: root, or its like, is bound by flags only
+            team: search allowed: root, or its like, is bound by flags only
+            team/plan.txt: write denied by its flag uchg
+          1
+
+          """)
+      try desk.end()
+    }
+
+    @Test("The table of rights, for files and directories") func access() throws {
+      let desk = try Desk("", WhyVerbTests.scene)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve access --as 1002:2009 team/plan.txt; echo $?
+        varve access --as 1001:2009 read,delete team/box team/plan.txt; echo $?
+        varve access read team/plan.txt /proc/version; echo $?
+        touch read; varve access --as 1001:2001 ./read | head -1
+        """,
+        prints: """
+          read        yes  by its mode (other r--)
+          write       no   by its mode (other r--)
+          append      no   by its mode (other r--)
+          execute     no   its mode has no execute bit
+          delete      no   team: delete_child by its mode (other r-x)
+          rename      no   team: delete_child by its mode (other r-x)
+          link        no   team: add_file by its mode (other r-x)
+          readattr    yes  everybody may, and no entry denies it
+          writeattr   no   by its mode (other r--)
+          readxattr   yes  by its mode (other r--)
+          writexattr  no   by its mode (other r--)
+          readacl     yes  everybody may, and no entry denies it
+          writeacl    no   no entry of its list grants writesecurity, and no mode bit does
+          chown       no   no entry of its list grants chown, and no mode bit does
+          chmod       no   no entry of its list grants writesecurity, and no mode bit does
+          chflags     no   no entry of its list grants writesecurity, and no mode bit does
+          1
+          team/box:
+          read        yes  by its mode (owner rwx)
+          delete      yes  team: delete_child by its mode (owner rwx)
+
+          team/plan.txt:
+          read        yes  by its mode (owner rw-)
+          delete      yes  team: delete_child by its mode (owner rwx)
+          0
+          team/plan.txt:
+          read        yes  root, or its like, is bound by flags only
+          varve access: /proc/version: not on a Varve volume
+          2
+          read        yes  by its mode (other r--)
+
+          """)
+      try desk.end()
+    }
+
+    @Test("JSON for programs, any bytes in names, -- before dashes, no colour in a pipe") func forPrograms()
+      throws
+    {
+      let desk = try Desk("", "touch -- -r \"$(printf 'n\\377\\n')\"")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve why --json --as 1001:2001 write -- -r; echo $?
+        varve access --json --as 1001:2001 read "$(printf 'n\\377\\nx')" | tr -d ' \\n'; echo
+        varve why --color=always --as 1001:2001 read "$(printf 'n\\377\\nx')" | head -1 | cat -v
+        cd team 2>/dev/null; cd "$BASE/mount" && varve why --as 1001:2001 read ../mount/./-r | head -1
+        """,
+        prints: """
+          {
+            "outcome": "denied",
+            "operation": "write",
+            "path": "-r",
+            "user": 1001,
+            "group": 2001,
+            "groups": [
+              2001
+            ],
+            "directory": false,
+            "error": "EACCES",
+            "steps": [
+              {
+                "path": "",
+                "asked": "search",
+                "allowed": true,
+                "reason": "mode",
+                "because": "by its mode (other r-x)"
+              },
+              {
+                "path": "-r",
+                "asked": "write",
+                "allowed": false,
+                "error": "EACCES",
+                "reason": "mode",
+                "because": "by its mode (other r--)"
+              }
+            ]
+          }
+          1
+          [{"path":"n\u{FFFD}\\nx","pathBytes":"6eff0a78","operations":[{"outcome":"impossible","operation":"read","path":"n\u{FFFD}\\nx","pathBytes":"6eff0a78","user":1001,"group":2001,"groups":[2001],"error":"ENOENT","steps":[{"path":"","asked":"search","allowed":true,"reason":"mode","because":"byitsmode(otherr-x)"},{"path":"n\u{FFFD}\\nx","pathBytes":"6eff0a78","asked":"search","allowed":false,"error":"ENOENT","reason":"fact","because":"thereisnosuchname"}]}]}]
+          ^[[31mimpossible: user 1001 cannot read BASE/mount/n\\377\\012x (ENOENT)^[[0m
+          allowed: user 1001 may read BASE/mount/-r
+
+          """)
+      try desk.end()
+    }
+
+    @Test("What was denied lately, as a user and as root") func last() throws {
+      let desk = try Desk("", WhyVerbTests.scene)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve why --last; echo $?
+        setpriv --reuid 1002 --regid 2009 --clear-groups rm -f team/plan.txt 2>/dev/null
+        setpriv --reuid 1002 --regid 2009 --clear-groups chmod 777 team 2>/dev/null
+        varve why --last 1 | sed 's/^[0-9T:.Z-]* //'; echo $?
+        cd /; varve why --last | grep "$BASE" | sed 's/^[0-9T:.Z-]* //'
+        cd "$BASE/mount"; varve why --json --last 1 | grep -c because
+        """,
+        prints: """
+          nothing was denied lately
+          0
+          user 1002: chmod BASE/mount/team denied: no entry of its list grants writesecurity, and no mode bit does (EPERM)
+          0
+          user 1002: chmod BASE/mount/team denied: no entry of its list grants writesecurity, and no mode bit does (EPERM)
+          user 1002: delete BASE/mount/team/plan.txt denied by its directory's mode (other r-x) (EACCES)
+          1
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Mistakes are met with what to do") func mistakes() throws {
+      let desk = try Desk("", WhyVerbTests.scene)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve why fly team 2>&1 | cut -c1-40; varve why read 2>&1 | head -1; varve why 2>&1 | head -1
+        varve why read a b 2>&1 | head -1; varve why --last 0; echo $?
+        varve why --as nobody-there read team; echo $?
+        varve why --as 4711 read team; echo $?
+        varve why read /proc/version; echo $?
+        varve why read ""; echo $?
+        varve why rename team/plan.txt /proc/version; echo $?
+        varve access 2>&1 | head -1
+        """,
+        prints: """
+          varve why: 'fly' is no operation; one of
+          varve why: PATH is missing
+          varve why: OP is missing
+          varve why: 'read' takes one path
+          varve why: '--last' takes a number from 1 to 512
+          2
+          varve why: there is no user 'nobody-there'
+          2
+          varve why: user 4711 has no account; name the groups: --as 4711:GROUP
+          2
+          varve why: /proc/version: not on a Varve volume
+          2
+          varve why: : an empty path names nothing (ENOENT)
+          2
+          varve why: team/plan.txt: not on a Varve volume
+          2
+          varve access: PATH is missing
+
+          """)
+      try desk.end()
+    }
+  }
+}

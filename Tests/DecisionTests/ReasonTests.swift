@@ -1,0 +1,90 @@
+import AccessControl
+import Decisions
+import DirectoryModes
+import FlagRules
+import Testing
+
+/// Every rule can say in words what it rests on, and without words that its reader may not hear.
+@Suite("Reasons in words") struct ReasonTests {
+  static let names = NameBook(users: ["ann": 1001], groups: ["staff": 2001])
+
+  static let item = Item(
+    kind: .file, user: 1001, group: 2001, mode: Mode(0o1750), flags: [.userImmutable, .hidden],
+    list: AccessList([
+      AccessEntry(.allow, .user(1001), .read), AccessEntry(.deny, .group(2001), [.delete, .write]),
+    ]))
+
+  static let rows: [(Reason, told: String, hidden: String)] = [
+    (.nothingAsked, "no right is needed", "no right is needed"),
+    (.superuser, "root, or its like, is bound by flags only", "root, or its like, is bound by flags only"),
+    (.ownership, "by ownership", "by ownership"),
+    (.freeToAll, "everybody may, and no entry denies it", "everybody may, and no entry denies it"),
+    (
+      .entry(index: 1), "by entry 1 of its list: group:staff deny write,delete",
+      "by an entry of its list, which you may not read"
+    ),
+    (.entry(index: 7), "by entry 7 of its list", "by an entry of its list, which you may not read"),
+    (.modeBits(.owner, asked: .read), "by its mode (owner rwx)", "by its mode, which you may not read"),
+    (.modeBits(.group, asked: .read), "by its mode (group r-x)", "by its mode, which you may not read"),
+    (.modeBits(.other, asked: .read), "by its mode (other ---)", "by its mode, which you may not read"),
+    (.readOnlyVolume, "the volume is mounted read-only", "the volume is mounted read-only"),
+    (.executionForbidden, "the volume is mounted noexec", "the volume is mounted noexec"),
+    (.flag(.userImmutable), "by its flag uchg", "by a flag, which you may not read"),
+    (.noExecuteBit, "its mode has no execute bit", "by its mode, which you may not read"),
+    (
+      .sticky, "its mode is sticky; only the owner of the item or of the directory may",
+      "by its mode, which you may not read"
+    ),
+    (
+      .noEntryGrants(.writeSecurity), "no entry of its list grants writesecurity, and no mode bit does",
+      "by its list and mode, which you may not read"
+    ),
+    (.damagedRecord, "its record is damaged", "its record is damaged"),
+    (.damagedList, "its access list is damaged", "its access list is damaged"),
+    (.notOwner, "only the owner may: user:ann", "only the owner may"),
+    (.giveAway, "only root gives an item to somebody else", "only root gives an item to somebody else"),
+    (.notMemberOfGroup(2001), "not a member of group:staff", "not a member of group:staff"),
+    (.needsRoot(.systemImmutable), "only root changes schg", "only root changes schg"),
+    (.deviceNeedsRoot, "only root makes devices", "only root makes devices"),
+    (
+      .secureLevel(.systemImmutable), "the secure level keeps its flag schg",
+      "by a flag, which you may not read"
+    ),
+    (.linkToDirectory, "a directory has one name only", "a directory has one name only"),
+  ]
+
+  @Test("Each reason, told and hidden") func words() {
+    for (reason, told, hidden) in ReasonTests.rows {
+      let verdict = Verdict.refused(.accessDenied, reason)
+      #expect(ToldReason(verdict, about: ReasonTests.item, names: ReasonTests.names).words == told)
+      let secret = ToldReason(verdict, about: nil, names: ReasonTests.names)
+      #expect(secret.words == hidden)
+      #expect(secret.entry == nil && secret.entryText == nil)
+    }
+    let codes = ReasonTests.rows.map(\.0.code)
+    // Entry and mode stand there more than once.
+    #expect(Set(codes).count == codes.count - 3)
+  }
+
+  @Test("The parts of an entry's reason, and whose it is") func parts() {
+    let verdict = Verdict.refused(.accessDenied, .entry(index: 0), on: .parent)
+    let told = ToldReason(
+      verdict, about: ReasonTests.item, whose: "its directory's", names: ReasonTests.names)
+    #expect(told.words == "by entry 0 of its directory's list: user:ann allow read")
+    #expect(told.entry == 0)
+    #expect(told.entryText == "user:ann allow read")
+    #expect(told.code == "entry")
+  }
+
+  @Test("Every deed is judged on every kind of object, or is about names") func everyDeed() {
+    let judge = Judge(
+      rules: VolumeRules(), subject: Subject(user: 1001, group: 2001, groups: .listed([2001])))
+    for kind in [ItemKind.file, .directory, .symbolicLink, .special] {
+      let item = Item(kind: kind, user: 1001, group: 2001, mode: Mode(0o700))
+      for deed in Deed.allCases {
+        let isAboutNames = [.delete, .rename, .link].contains(deed)
+        #expect((judge.permits(deed, item) == nil) == isAboutNames, "\(deed) \(kind)")
+      }
+    }
+  }
+}

@@ -1,0 +1,180 @@
+// What the list of denials and the audit log hold after something was refused or changed.
+
+import CMountSupport
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+import TextForms
+
+extension MountTests {
+  @Suite("Denials and the audit log") struct DenialTests {
+    private func lines(_ path: String) -> [JSON] {
+      guard let text = try? Text.read(path) else { return [] }
+      return text.split(separator: "\n").compactMap { JSON(Array($0.utf8)) }
+    }
+
+    /// Waits for a log that is written behind the callers' backs.
+    private func wait(_ condition: () -> Bool) -> Bool {
+      for _ in 0..<500 {
+        if condition() { return true }
+        usleep(10_000)
+      }
+      return condition()
+    }
+
+    @Test("Every kind of refusal is in the list by its word, with path, error and rule") func words() throws {
+      let volume = try MountSupport.MountedVolume()
+      defer { volume.remove() }
+      let client = try WhyClient(volume)
+      let file = try volume.file("file", 1001, 2001, 0o600)
+      let directory = try volume.directory("dir", 1001, 2001, 0o700)
+      let open = try volume.directory("open", 1001, 2001, 0o755)
+      _ = try volume.file("open/in", 1001, 2001, 0o644)
+      let base = volume.path
+      let attempts: [(word: String, path: String, error: String, run: @Sendable () -> Errno?)] = [
+        ("read", "file", "EACCES", { Calls.open(file, O_RDONLY) }),
+        ("write", "file", "EACCES", { Calls.open(file, O_WRONLY) }),
+        ("read,write", "file", "EACCES", { Calls.open(file, O_RDWR) }),
+        ("append", "file", "EACCES", { Calls.open(file, O_WRONLY | O_APPEND) }),
+        ("write", "file", "EACCES", { Calls.answer(truncate(file, 0)) }),
+        ("list", "dir", "EACCES", { Calls.open(directory, O_RDONLY | O_DIRECTORY) }),
+        ("search", "dir/x", "EACCES", { Calls.status(directory + "/x").refusal }),
+        ("create", "open/new", "EACCES", { Calls.create(open + "/new") }),
+        ("create", "open/new", "EACCES", { Calls.answer(mkfifo(open + "/new", 0o600)) }),
+        ("create", "open/new", "EACCES", { Calls.answer(symlink("x", open + "/new")) }),
+        ("mkdir", "open/new", "EACCES", { Calls.answer(mkdir(open + "/new", 0o700)) }),
+        ("delete", "open/in", "EACCES", { Calls.answer(unlink(open + "/in")) }),
+        ("delete", "dir", "EACCES", { Calls.answer(rmdir(directory)) }),
+        ("rename", "open/in", "EACCES", { Calls.answer(rename(open + "/in", base + "/moved")) }),
+        ("link", "open/in", "EACCES", { Calls.answer(link(open + "/in", base + "/linked")) }),
+        ("chmod", "file", "EPERM", { Calls.answer(chmod(file, 0o777)) }),
+        ("chown", "file", "EPERM", { Calls.answer(chown(file, 1002, .max)) }),
+        ("writeattr", "file", "EACCES", { Calls.setTimes(file, access: Calls.now, modification: Calls.now) }),
+        ("chflags", "file", "EPERM", { Attribute.set(file, Attribute.flags, "hidden") }),
+        ("writeacl", "file", "EPERM", { Attribute.set(file, Attribute.list, "user:1002 allow read") }),
+        ("readxattr", "file", "EACCES", { Attribute.get(file, "user.x").refusal }),
+        ("writexattr", "file", "EACCES", { Attribute.set(file, "user.x", "1") }),
+        ("access", "file", "EACCES", { Calls.answer(access(file, R_OK)) }),
+      ]
+      for attempt in attempts {
+        let outcome = TestUser.bob.run { attempt.run() }
+        #expect(outcome?.name == attempt.error, "\(attempt.word)")
+        let answer = try client.ask("denials", [JSON.Member("count", .number(1))])
+        guard case .array(let denials)? = answer["denials"], let last = denials.first else {
+          Issue.record("no denial after \(attempt.word)")
+          continue
+        }
+        #expect(last["operation"]?.string == attempt.word)
+        #expect(last["path"]?.string == attempt.path, "\(attempt.word)")
+        #expect(last["error"]?.string == attempt.error)
+        #expect(last["user"]?.integer == 1002)
+        #expect(last["because"]?.string?.isEmpty == false)
+      }
+      try volume.unmount()
+    }
+
+    @Test("What is allowed after all, or only tried out by the volume, is no denial") func noDenials() throws
+    {
+      let volume = try MountSupport.MountedVolume()
+      defer { volume.remove() }
+      let directory = try volume.directory("dir", 1001, 2001, 0o755)
+      let file = try volume.file("dir/file", 1001, 2001, 0o666)
+      let pipe = directory + "/pipe"
+      #expect(mkfifo(pipe, 0o600) == 0 && chmod(pipe, 0o602) == 0)
+      TestUser.bob.run {
+        #expect(Calls.open(file, O_RDWR | O_CREAT) == nil)
+        #expect(Calls.status(pipe).refusal == nil)
+        #expect(Calls.status(directory + "/missing").refusal == .noSuchFile)
+      }
+      let answer = try WhyClient(volume).ask("denials", [])
+      #expect(answer["denials"] == .array([]))
+      try volume.unmount()
+    }
+
+    @Test("The list keeps the latest 512") func ring() throws {
+      let volume = try MountSupport.MountedVolume()
+      defer { volume.remove() }
+      let directory = try volume.directory("dir", 1001, 2001, 0o700)
+      TestUser.bob.run { for number in 0..<700 { _ = Calls.status("\(directory)/n\(number)") } }
+      let answer = try WhyClient(volume).ask("denials", [JSON.Member("count", .number(512))])
+      guard case .array(let denials)? = answer["denials"] else { throw TestFailure("no denials") }
+      #expect(denials.map { $0["path"]?.string } == (188..<700).reversed().map { "dir/n\($0)" })
+      try volume.unmount()
+    }
+
+    @Test("The audit log has every denial and every change of policy, old and new, and is its owner's alone")
+    func audit() throws {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      let log = base + "/audit.log"
+      let volume = try MountSupport.MountedVolume("audit=\(log)")
+      defer { volume.remove() }
+      let file = try volume.file("file", 1001, 2001, 0o640, list: ["user:1002 deny read"], flags: "hidden")
+      TestUser.bob.run { _ = Calls.open(file, O_RDONLY) }
+      TestUser.alice.run { #expect(chmod(file, 0o640) == 0) }
+      #expect(wait { lines(log).contains { $0["event"]?.string == "denied" } })
+      let status = try Calls.status(log).get()
+      #expect(status.st_mode & 0o7777 == 0o600)
+      let events = lines(log)
+      let denied = events.first { $0["event"]?.string == "denied" }
+      #expect(denied?["entryText"]?.string == "user:1002 deny read")
+      #expect(denied?["user"]?.integer == 1002)
+      func change(_ key: String) -> JSON? { events.lazy.compactMap { $0[key] }.first }
+      #expect(change("mode")?.text == #"{"old": "0644", "new": "0640"}"#)
+      #expect(change("owner")?["old"]?.string == "user:root")
+      #expect(change("flags")?.text == #"{"old": "", "new": "hidden"}"#)
+      #expect(change("acl")?["new"] == .array([.string("user:1002 deny read")]))
+      // A chmod to the mode there is changes nothing.
+      #expect(events.count { $0["mode"] != nil } == 1)
+      try volume.unmount()
+    }
+
+    @Test("A log that was moved away is made anew; a link in its place is not followed") func rotation()
+      throws
+    {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      let log = base + "/audit.log"
+      let volume = try MountSupport.MountedVolume("audit=\(log)")
+      defer { volume.remove() }
+      let file = try volume.file("file", 1001, 2001, 0o600)
+      func refuse() { TestUser.bob.run { _ = Calls.open(file, O_RDONLY) } }
+      func denied(_ path: String) -> Int { lines(path).count { $0["event"]?.string == "denied" } }
+      refuse()
+      #expect(wait { denied(log) == 1 })
+      #expect(rename(log, log + ".1") == 0)
+      refuse()
+      #expect(wait { denied(log) == 1 })
+      #expect(denied(log + ".1") == 1)
+      // Somebody puts a link there.
+      let victim = base + "/victim"
+      #expect(Calls.write(victim, "") == nil)
+      #expect(unlink(log) == 0 && symlink(victim, log) == 0)
+      refuse()
+      usleep(200_000)
+      #expect(try Text.read(victim).isEmpty)
+      // What was lost is counted as soon as there is a log again.
+      #expect(unlink(log) == 0)
+      refuse()
+      #expect(wait { lines(log).contains { $0["event"]?.string == "dropped" && $0["count"] == .number(1) } })
+      try volume.unmount()
+    }
+
+    @Test("Without its log a volume is not mounted: no directory, a relative path, a pipe, a link")
+    func refused()
+      throws
+    {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      #expect(mkfifo(base + "/pipe", 0o600) == 0)
+      #expect(symlink("/dev/null", base + "/link") == 0)
+      for path in [base + "/missing/log", "relative", base + "/pipe", base + "/link", "/dev/full"] {
+        #expect(throws: TestFailure.self, "\(path)") {
+          let volume = try MountSupport.MountedVolume("audit=\(path)", base: base)
+          volume.remove()
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,181 @@
+// Nobody learns by asking what he could not read: not by why, not by what was denied, not about himself or others.
+
+import CMountSupport
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+import TextForms
+
+extension MountTests {
+  @Suite("What why and the list of denials keep to themselves") struct WhyPrivacyTests {
+    private let volume: MountSupport.MountedVolume
+    private let client: WhyClient
+
+    init() throws {
+      volume = try MountSupport.MountedVolume()
+      client = try WhyClient(volume)
+    }
+
+    private func asked(_ questions: [JSON], by asker: TestUser, about user: TestUser? = nil) throws -> JSON {
+      let client = client
+      var members = [JSON.Member("questions", .array(questions))]
+      if let user { members.append(JSON.Member("as", user.json)) }
+      let result = asker.run { [members] in Result { try client.ask("why", members) } }
+      return try result.get()
+    }
+
+    private func denials(of user: TestUser, _ count: Int = 512) throws -> [JSON] {
+      let client = client
+      let result = user.run { Result { try client.ask("denials", [JSON.Member("count", .number(count))]) } }
+      guard case .array(let denials)? = try result.get()["denials"] else { throw TestFailure("no denials") }
+      return denials
+    }
+
+    @Test("What is in a directory one may not search cannot be told from what is not") func closedDirectory()
+      throws
+    {
+      defer { volume.remove() }
+      _ = try volume.directory("private", 1001, 2001, 0o700)
+      _ = try volume.file("private/there", 1001, 2001, 0o644)
+      for operation in ["read", "delete", "readattr", "create", "chmod"] {
+        let answers = try ["there", "missing"].map { name in
+          let path = "private/\(name)"
+          let answer = try asked([WhyClient.question(operation, path)], by: .bob)
+          return answer.text.replacing(path, with: "PATH")
+        }
+        #expect(answers[0] == answers[1])
+        #expect(answers[0].contains("\"error\": \"EACCES\""))
+      }
+      let answer = try asked(
+        [WhyClient.question("rename", "private/there", to: "private/missing/x")], by: .bob)
+      #expect(answer.text.contains("ENOENT") == false)
+    }
+
+    @Test("Rules that may not be read are not told, neither by why nor by the list of denials")
+    func closedRules()
+      throws
+    {
+      defer { volume.remove() }
+      let path = try volume.file(
+        "guarded", 1001, 2001, 0o640,
+        list: ["user:1002 deny readsecurity,write", "user:4711 allow write,delete"], flags: "hidden")
+      let locked = try volume.file(
+        "locked", 1001, 2001, 0o640, list: ["user:1002 deny readattr"], flags: "uchg")
+      TestUser.bob.run {
+        #expect(Calls.open(path, O_WRONLY) == .accessDenied)
+        #expect(Calls.open(path, O_RDONLY) == .accessDenied)
+        #expect(Calls.open(locked, O_WRONLY) == .notPermitted)
+      }
+      let operations = Operations.all
+      var told = ""
+      for name in ["guarded", "locked"] {
+        told += try asked(operations.map { WhyClient.question($0, name) }, by: .bob).text
+      }
+      let last = try denials(of: .bob)
+      #expect(last.count == 3)
+      told += JSON.array(last).text
+      for secret in ["4711", "entryText", "\"entry\":", "rw-r", "r--", "0640", "uchg", "hidden", "1001"] {
+        #expect(!told.contains(secret), "'\(secret)' was told")
+      }
+      #expect(told.contains("an entry of its list, which you may not read"))
+      // Root and the owner are told.
+      let open = try asked([WhyClient.question("write", "guarded")], by: .root, about: .bob)
+      #expect(open.text.contains("entry 0 of its list: user:1002 deny write,readsecurity"))
+      let all = JSON.array(try denials(of: .root)).text
+      #expect(all.contains("by its flag uchg") && all.contains("entry 0 of its list"))
+    }
+
+    @Test("About others one is told only where one may walk and read every rule") func others() throws {
+      defer { volume.remove() }
+      _ = try volume.directory("private", 1001, 2001, 0o700)
+      _ = try volume.file("private/there", 1001, 2001, 0o644)
+      _ = try volume.file("public", 1001, 2001, 0o600, list: ["user:1003 allow read"])
+      _ = try volume.file("guarded", 1001, 2001, 0o600, list: ["user:1002 deny readsecurity"])
+      _ = try volume.directory("half", 1001, 2001, 0o711, list: ["user:1002 deny readsecurity"])
+      _ = try volume.file("half/file", 1001, 2001, 0o644)
+      for path in ["private/there", "private/missing", "guarded", "half/file", "half/missing"] {
+        for operation in Operations.all {
+          let answer = try asked([WhyClient.question(operation, path)], by: .bob, about: .alice)
+          #expect(answer["ok"] == .bool(false), "\(operation) \(path): \(answer.text)")
+          #expect(!answer.text.contains("ENOENT"))
+        }
+      }
+      let answer = try asked([WhyClient.question("read", "public")], by: .bob, about: .carol)
+      #expect(answer.text.contains("entry 0 of its list: user:1003 allow read"), "\(answer.text)")
+      // His own groups are what the kernel says, not what he says: with others he is somebody else.
+      let boasting = TestUser(1002, group: 2001, groups: [0])
+      let refused = try asked([WhyClient.question("read", "private/there")], by: .bob, about: boasting)
+      #expect(refused["ok"] == .bool(false))
+    }
+
+    @Test("Everybody hears of his own denials, root of all") func ownDenials() throws {
+      defer { volume.remove() }
+      let path = try volume.file("file", 0, 0, 0o600)
+      TestUser.alice.run { #expect(Calls.open(path, O_RDONLY) == .accessDenied) }
+      TestUser.bob.run { #expect(Calls.open(path, O_WRONLY) == .accessDenied) }
+      #expect(try denials(of: .alice).map { $0["operation"]?.string } == ["read"])
+      #expect(try denials(of: .bob).map { $0["operation"]?.string } == ["write"])
+      #expect(try denials(of: .carol).isEmpty)
+      #expect(try denials(of: .root).map { $0["user"]?.integer } == [1002, 1001])
+    }
+
+    @Test("A directory that was moved away takes its new name along, and keeps it") func movedAway() throws {
+      defer { volume.remove() }
+      _ = try volume.directory("private", 1001, 2001, 0o700)
+      _ = try volume.directory("drop", 1001, 2001, 0o711)
+      let place = try volume.directory("open", 1001, 2001, 0o755)
+      _ = try volume.file("open/file", 1001, 2001, 0o644)
+      let base = volume.path
+      for hidden in ["private/codename", "drop/codename"] {
+        let error = TestUser.bob.run { () -> Errno? in
+          let directory = Glibc.open(place, O_RDONLY | O_DIRECTORY)
+          defer { close(directory) }
+          let failure = TestUser.alice.run { Calls.answer(rename(place, "\(base)/\(hidden)")) }
+          if let failure { return failure }
+          return Calls.answer(unlinkat(directory, "file", 0))
+        }
+        #expect(error == .accessDenied)
+        let own = JSON.array(try denials(of: .bob, 1)).text
+        #expect(!own.contains("codename"), "\(own)")
+        #expect(own.contains("file"))
+        #expect(JSON.array(try denials(of: .root, 1)).text.contains("\(hidden)/file"))
+        TestUser.alice.run { _ = rename("\(base)/\(hidden)", place) }
+      }
+    }
+
+    @Test("Requests that make no sense are refused with a word, and the daemon goes on") func nonsense()
+      throws
+    {
+      defer { volume.remove() }
+      let deep = String(repeating: "a/", count: 5_000)
+      let paths = [
+        "../../etc/passwd", "/etc/passwd", "..", "", ".", "/", "a//b/./..", deep, ".varve", ".varve/m",
+      ]
+      for path in paths {
+        for operation in Operations.all {
+          let answer = try asked([WhyClient.question(operation, path)], by: .bob)
+          #expect(answer["ok"] == .bool(true), "\(operation) \(path.prefix(20)): \(answer.text)")
+          #expect(!answer.text.contains("root:x"))
+        }
+      }
+      let far = Array(repeating: WhyClient.question("read", ""), count: 65)
+      #expect(try asked(far, by: .bob)["ok"] == .bool(false))
+      for body in [JSON.null, .array([]), .object([JSON.Member("operation", .string("fly"))])] {
+        #expect(try asked([body], by: .bob)["ok"] == .bool(false))
+      }
+      _ = symlink("loop", volume.path + "/loop")
+      _ = symlink("../../../etc/passwd", volume.path + "/out")
+      #expect(try asked([WhyClient.question("read", "loop")], by: .bob).text.contains("ELOOP"))
+      #expect(try asked([WhyClient.question("read", "out")], by: .bob).text.contains("EXDEV"))
+    }
+  }
+}
+
+/// The words of `varve why`.
+enum Operations {
+  static let all = [
+    "read", "write", "append", "execute", "search", "list", "create", "mkdir", "delete", "rename", "link",
+    "readattr", "writeattr", "readxattr", "writexattr", "readacl", "writeacl", "chown", "chmod", "chflags",
+  ]
+}
