@@ -22,7 +22,7 @@ extension MountTests {
       ("chmod", 1, 7, 7),
       ("rename", 2, 11, 13),
       ("unlink", 1, 8, 10),
-      ("mkdir", 2, 7, 16),
+      ("mkdir", 2, 7, 14),
       ("rmdir", 1, 8, 10),
       ("list 100 names, each", 0, 1, 3),
     ]
