@@ -43,14 +43,16 @@ package final class Denials: Sendable {
   /// What a person looks back on; a list of entries that is kept alive by one is at most 2 KiB.
   static let capacity = 512
 
-  private struct Seat {
-    var number: UInt64
-    var denial: Denial
-    var isComplete = false
-  }
+  /// Halves that wait for the other: more than there are threads that serve requests.
+  ///
+  /// A half that is never completed stays until its place is needed, and pushes no refusal out.
+  static let halves = 256
 
   private struct State {
-    var seats: [Seat] = []
+    var waiting: [(number: UInt64, denial: Denial)] = []
+    var ring: [Denial] = []
+    /// Where in the ring the oldest is, once it is full.
+    var oldest = 0
     /// 0 is no number: it stands for "nothing was refused".
     var next: UInt64 = 1
   }
@@ -66,37 +68,40 @@ package final class Denials: Sendable {
     let number = state.withLock { state in
       let number = state.next
       state.next += 1
-      let seat = Seat(number: number, denial: denial)
-      if state.seats.count < Denials.capacity {
-        state.seats.append(seat)
+      if state.waiting.count < Denials.halves {
+        state.waiting.append((number, denial))
       } else {
-        state.seats[Denials.place(number)] = seat
+        state.waiting[Denials.place(number)] = (number, denial)
       }
       return number
     }
     ThreadNote.leave(number)
   }
 
-  /// Numbers begin at 1 and every one takes a seat, so they go round.
-  private static func place(_ number: UInt64) -> Int { Int((number - 1) % UInt64(capacity)) }
+  /// Numbers begin at 1 and every one takes a place, so they go round.
+  private static func place(_ number: UInt64) -> Int { Int((number - 1) % UInt64(halves)) }
 
-  /// Writes the second half; `nil` when others have pushed the entry out meanwhile.
+  /// Writes the second half; `nil` when others have pushed the first one out meanwhile.
   func complete(_ number: UInt64, _ request: DeniedRequest) -> Denial? {
     state.withLock { state in
       let place = Denials.place(number)
-      guard state.seats.indices.contains(place), state.seats[place].number == number else { return nil }
-      state.seats[place].denial.request = request
-      state.seats[place].isComplete = true
-      return state.seats[place].denial
+      guard state.waiting.indices.contains(place), state.waiting[place].number == number else { return nil }
+      var denial = state.waiting[place].denial
+      denial.request = request
+      if state.ring.count < Denials.capacity {
+        state.ring.append(denial)
+      } else {
+        state.ring[state.oldest] = denial
+        state.oldest = (state.oldest + 1) % Denials.capacity
+      }
+      return denial
     }
   }
 
   /// The latest refusals, the last one first; `user`: those of one user only.
   func latest(_ count: Int, of user: UInt32?) -> [Denial] {
-    state.withLock { state in
-      state.seats.filter { $0.isComplete && (user == nil || $0.denial.caller.user == user) }
-        .sorted { $0.number > $1.number }.prefix(max(0, count)).map(\.denial)
-    }
+    let all = state.withLock { Array($0.ring[$0.oldest...] + $0.ring[..<$0.oldest]) }
+    return Array(all.reversed().lazy.filter { user == nil || $0.caller.user == user }.prefix(max(0, count)))
   }
 }
 

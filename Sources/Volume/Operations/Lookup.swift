@@ -23,14 +23,18 @@ extension Volume {
       }
       // What is mounted inside the upper directory is not the volume's.
       guard !status.isMountRoot else { throw .crossDevice }
-      let facts = try facts(status, of: name, in: directory)
-      if facts.item.kind == .special {
+      let found: Glance
+      if ItemKind(status.kind) == .special {
+        let facts = try facts(status, of: name, in: directory)
         try gate.require(caller, about: Scene(facts.item, in: above.item)) {
           $0.find(special: facts.item, in: above.item)
         }
+        found = facts.glance
+      } else {
+        found = try glance(status, of: name, in: directory)
       }
-      let node = refer(to: facts, name, in: parent)
-      return .found(entry(node, facts, in: above, for: caller))
+      let node = refer(to: found, name, in: parent)
+      return .found(entry(node, found, in: above, for: caller))
     }
   }
 
