@@ -22,23 +22,28 @@ struct VolumePath {
     }
     guard !typed.isEmpty else { throw Refusal("an empty path names nothing (ENOENT)", status: 2) }
     let names = absolute.split(separator: slash).map { Array($0) }
-    // The shortest beginning that is on a volume of ours: the rest is walked by the rules that are asked about.
+    // The shortest beginning that is on a volume of ours, and does not leave it again: the rest is walked by the
+    // rules that are asked about.
     var beginning: [UInt8] = []
+    var found: (mount: MountedVolume, path: [UInt8])?
     for count in 0...names.count {
       if count > 0 { beginning += [slash] + names[count - 1] }
       // Where a beginning cannot be resolved, a longer one cannot either.
       guard let real = try? realPath(beginning.isEmpty ? [slash] : beginning) else { break }
-      guard let mount = MountedVolume.serving(real, in: table), mount.isOurs else { continue }
-      var rest = real.dropFirst(mount.mountPoint.count).drop { $0 == slash }[...]
-      if count < names.count {
-        if !rest.isEmpty { rest.append(slash) }
-        rest += names[count...].joined(separator: [slash])
+      guard let mount = MountedVolume.serving(real, in: table), mount.isOurs else {
+        found = nil
+        continue
       }
-      if absolute.last == slash, !rest.isEmpty { rest.append(slash) }
-      self.mount = mount
-      path = Array(rest)
-      return
+      if let found, found.mount.device == mount.device { continue }
+      // A step to "." is none, but at the end it wants a directory, as a slash does.
+      let inside = real.dropFirst(mount.mountPoint.count).split(separator: slash).map { Array($0) }
+      let rest = inside + names[count...].filter { $0 != [UInt8(ascii: ".")] }
+      let wantsDirectory = absolute.last == slash || names.last == [UInt8(ascii: ".")]
+      let path = Array(rest.joined(separator: [slash])) + (wantsDirectory && !rest.isEmpty ? [slash] : [])
+      found = (mount, path)
     }
-    throw Refusal("not on a Varve volume", status: 2)
+    guard let found else { throw Refusal("not on a Varve volume", status: 2) }
+    mount = found.mount
+    path = found.path
   }
 }

@@ -231,6 +231,8 @@ private struct Inquiry {
   private mutating func tell(
     _ verdict: Verdict, _ asked: String, _ scene: Scene, _ paths: [Place: [UInt8]]
   ) throws(Stop) {
+    // What one item's rules leave open another's decide: the answer tells of all of them.
+    for place in paths.keys { try walk.view.requireReadable(scene[place]) }
     let isAboveDeleted = asked == "delete" && (verdict.place == .parent || verdict.place == .newParent)
     try walk.judge(
       paths[verdict.place] ?? paths[.item] ?? [], isAboveDeleted ? "delete_child" : asked, verdict,
