@@ -7,13 +7,15 @@ import Synchronization
 
 /// Asks the engines, with as little knowledge of the caller as the answer needs.
 struct Gatekeeper: Sendable {
-  let rules: VolumeRules
+  private let live: LiveOptions
   let groups: GroupReader
 
-  init(rules: VolumeRules, groups: GroupReader) {
-    self.rules = rules
+  init(live: LiveOptions, groups: GroupReader) {
+    self.live = live
     self.groups = groups
   }
+
+  var rules: VolumeRules { live.current.rules }
 
   /// Decides, or throws the number of the refusal.
   ///

@@ -5,11 +5,11 @@ import LinuxFiles
 
 /// Reads groups from the calling thread, or from the user database.
 struct GroupReader: Sendable {
-  let source: GroupSource
+  private let live: LiveOptions
   let nesting: GroupNesting
 
-  init(source: GroupSource, nesting: GroupNesting) {
-    self.source = source
+  init(live: LiveOptions, nesting: GroupNesting) {
+    self.live = live
     self.nesting = nesting
   }
 
@@ -22,7 +22,7 @@ struct GroupReader: Sendable {
   }
 
   private func directGroups(of caller: Caller) -> [UInt32]? {
-    switch source {
+    switch live.current.groups {
     case .nss:
       return Accounts.groups[caller.user]
     case .process:
