@@ -11,7 +11,11 @@ import Synchronization
 package final class Volume: Sendable {
   package static let rootNode: NodeID = 1
 
-  package let options: VolumeOptions
+  /// As they were given; those that can change are asked of `options`.
+  package let mounted: VolumeOptions
+  let live: LiveOptions
+  /// Held while the options are changed: one change at a time.
+  let changing = Mutex(())
   let root: Node
   let nodes = NodeTable()
   let handles: HandleTable
@@ -27,6 +31,7 @@ package final class Volume: Sendable {
   /// Set once by the door, before the first request that could need it.
   private let connection: Mutex<KernelLink?> = Mutex(nil)
   private let control: Mutex<[UInt8]?> = Mutex(nil)
+  private let wordsInForce: Mutex<[String]>
   /// Whether new objects can be made in other people's names.
   let isPrivileged: Bool
   /// Whether the upper directory is on a file system whose rights and times this kernel decides about.
@@ -41,7 +46,9 @@ package final class Volume: Sendable {
   package init(
     upper: String, options: VolumeOptions, groupNesting: [UInt32: [UInt32]] = [:], audit: AuditLog? = nil
   ) throws {
-    self.options = options
+    mounted = options
+    wordsInForce = Mutex(options.words)
+    live = LiveOptions(options.live)
     self.audit = audit
     isPrivileged = CurrentProcess.isRoot
     let rootDescriptor = SharedDescriptor(try Volume.openUpper(upper))
@@ -62,10 +69,9 @@ package final class Volume: Sendable {
         if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
         try directory.announceRecords()
       },
-      memory: RecordMemory(options.cache, trustsChangeTimes: isLocal && directory.movesChangeTimes))
+      memory: RecordMemory(live, trustsChangeTimes: isLocal && directory.movesChangeTimes))
     gate = Gatekeeper(
-      rules: options.rules,
-      groups: GroupReader(source: options.groups, nesting: GroupNesting(members: groupNesting)),
+      live: live, groups: GroupReader(live: live, nesting: GroupNesting(members: groupNesting)),
       denials: denials)
     locks = try StripedLocks()
     root = Node(
@@ -102,6 +108,15 @@ package final class Volume: Sendable {
     } catch {
       return false
     }
+  }
+
+  /// The options in force now; with a lock held, until it is released.
+  package var options: LiveSettings { live.current }
+
+  /// The words of `-o` that are in force, for `status`.
+  package var words: [String] {
+    get { wordsInForce.withLock { $0 } }
+    set { wordsInForce.withLock { $0 = newValue } }
   }
 
   // MARK: The way back to the kernel

@@ -43,4 +43,11 @@ package struct VolumeOptions: Sendable {
   package init() {}
 
   package var isReadOnly: Bool { rules.isReadOnly }
+
+  /// Those that can change later.
+  var live: LiveSettings {
+    var live = LiveSettings()
+    (live.rules, live.cache, live.groups, live.chattr, live.debug) = (rules, cache, groups, chattr, debug)
+    return live
+  }
 }

@@ -11,12 +11,10 @@ final class Door: Sendable {
   let counters = Counters()
   /// Whether STATX is answered; else the kernel falls back to GETATTR, without the time of birth.
   private let answersExtendedStatus: Bool
-  private let isDebugging: Bool
 
   init(_ volume: Volume) {
     self.volume = volume
-    answersExtendedStatus = !volume.options.disabledFeatures.contains("statx")
-    isDebugging = volume.options.debug
+    answersExtendedStatus = !volume.mounted.disabledFeatures.contains("statx")
   }
 
   /// Answers one request; the body of the answer is left in `buffer`.
@@ -26,7 +24,7 @@ final class Door: Sendable {
       return Reply(to: request.unique, .failure(.notImplemented))
     }
     counters.count(opcode)
-    guard isDebugging else { return noted(opcode, request, answer(opcode, request, &buffer)) }
+    guard volume.options.debug else { return noted(opcode, request, answer(opcode, request, &buffer)) }
     let start = Clock.monotonicNanoseconds
     let reply = noted(opcode, request, answer(opcode, request, &buffer))
     DebugLine.write(

@@ -28,7 +28,7 @@ package final class Session: Sendable {
     self.mountPoint = try MountPoint(mountPoint)
     door = Door(volume)
     handshake = Handshake(
-      disabled: volume.options.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))),
+      disabled: volume.mounted.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))),
       stackDepth: volume.stackDepth)
     let library = try LibrarySession.mount(
       on: self.mountPoint, words: options.words(isPrivileged: geteuid() == 0), handshake: handshake)
@@ -67,7 +67,7 @@ package final class Session: Sendable {
         workers = try Workers.start(at: seats, workplace, session: library.device, seating)
       } else {
         workers = try Workers.start(
-          volume.options.threads, at: workplace, session: library.device,
+          volume.mounted.threads, at: workplace, session: library.device,
           clonesDevice: options.clonesDevice)
       }
     } catch {

@@ -62,6 +62,16 @@ long lv_unmount(const char *path, int is_lazy) {
   return answer(umount2(path, UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)));
 }
 
+_Static_assert(LV_MOUNT_READ_ONLY == MS_RDONLY && LV_MOUNT_NO_SETID == MS_NOSUID, "as in the header");
+_Static_assert(LV_MOUNT_NO_DEVICES == MS_NODEV && LV_MOUNT_NO_PROGRAMS == MS_NOEXEC, "as in the header");
+_Static_assert(LV_MOUNT_SYNCHRONOUS == MS_SYNCHRONOUS && LV_MOUNT_NO_ATIME == MS_NOATIME, "as in the header");
+_Static_assert(LV_MOUNT_NO_DIRECTORY_ATIME == MS_NODIRATIME && LV_MOUNT_RELATIVE_ATIME == MS_RELATIME, "");
+_Static_assert(LV_MOUNT_NAMES_SYNCHRONOUS == MS_DIRSYNC && LV_MOUNT_STRICT_ATIME == MS_STRICTATIME, "");
+
+long lv_remount(const char *path, unsigned flags, int whole) {
+  return answer(mount(NULL, path, NULL, MS_REMOUNT | (whole ? 0 : MS_BIND) | flags, NULL));
+}
+
 long lv_is_executable(const char *path) {
   struct stat status;
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;

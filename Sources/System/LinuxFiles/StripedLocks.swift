@@ -101,6 +101,22 @@ package struct LockRequests: Sendable {
     return try body()
   }
 
+  /// Runs `body` with every lock held exclusively: nobody else is between asking and being answered.
+  package func holdingAll<R: ~Copyable>(_ body: () throws(Errno) -> R) throws(Errno) -> R {
+    var held = 0
+    defer {
+      while held > 0 {
+        held -= 1
+        unsafe lv_stripes_unlock(stripes, held)
+      }
+    }
+    while held < StripedLocks.count {
+      try retrying { unsafe lv_stripes_lock(stripes, held, 1) }
+      held += 1
+    }
+    return try body()
+  }
+
   /// Runs `body` with one lock held.
   package func holding<R: ~Copyable>(
     _ request: LockRequest, _ body: () throws(Errno) -> R

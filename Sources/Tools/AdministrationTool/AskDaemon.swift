@@ -20,12 +20,12 @@ func ask(
     try stream.send(Array(request.text.utf8) + [UInt8(ascii: "\n")], deadline: deadline)
     line = try stream.receiveLine(limit: 1 << 24, deadline: deadline)
   } catch .noData {
-    throw Refusal("the daemon turned the request away; it is asked too much at once")
+    throw Refusal("the daemon turned the request away; it is asked too much at once", status: 32)
   } catch {
-    throw Refusal("the daemon does not answer: \(error)")
+    throw Refusal("the daemon does not answer: \(error)", status: 32)
   }
   guard let answer = JSON(line), let isGranted = answer["ok"] else {
-    throw Refusal("the daemon's answer is not understood")
+    throw Refusal("the daemon's answer is not understood", status: 32)
   }
   guard isGranted == .bool(true) else {
     throw Refusal(
@@ -42,17 +42,19 @@ private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalS
     guard server == 0 || server == mount.owner else { throw .notPermitted }
     return stream
   } catch .noData {
-    throw Refusal("its daemon has no control socket; its log says why")
+    throw Refusal("its daemon has no control socket; its log says why", status: 32)
   } catch .unsupported {
-    throw Refusal("its daemon is older than control sockets; unmount and mount again")
+    throw Refusal("its daemon is older than control sockets; unmount and mount again", status: 32)
   } catch .notConnected {
-    throw Refusal("the daemon of this mount is gone; 'varve umount' removes the mount")
+    throw Refusal("the daemon of this mount is gone; 'varve umount' removes the mount", status: 32)
   } catch .noSuchFile {
-    throw Refusal("its control socket cannot be seen from here; it may be in another mount namespace")
+    throw Refusal(
+      "its control socket cannot be seen from here; it may be in another mount namespace", status: 32)
   } catch .notPermitted {
-    throw Refusal("its control socket is served by somebody who neither is root nor made this mount")
+    throw Refusal(
+      "its control socket is served by somebody who neither is root nor made this mount", status: 32)
   } catch {
-    throw Refusal("its control socket cannot be reached: \(error)")
+    throw Refusal("its control socket cannot be reached: \(error)", status: 32)
   }
 }
 

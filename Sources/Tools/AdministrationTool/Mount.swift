@@ -32,6 +32,10 @@ private struct MountRefusal: Error {
 func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve mount")
   do throws(MountRefusal) {
+    let options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
+    if options.contains(where: { $0.name == "remount" }) {
+      return try changeOptions(options, invocation, console)
+    }
     let plan = try MountPlan(invocation)
     if invocation.has(.checkOnly) { return MountStatus.done.rawValue }
     if plan.isForeground {
@@ -50,6 +54,21 @@ func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
 }
 
+/// `mount -o remount`: the source is only there because mount(8) always names one.
+private func changeOptions(
+  _ options: [MountOption], _ invocation: Invocation, _ console: Console
+) throws(MountRefusal) -> Int32 {
+  let point = invocation.operands[1]
+  do throws(Refusal) {
+    let change = try OptionChange(of: point, options, isSloppy: invocation.has(.sloppy))
+    let words = try change.make(checkingOnly: invocation.has(.checkOnly))
+    if invocation.has(.verbose) { console.printPath(change.mount.mountPoint, " remounted (\(words))") }
+    return console.finish()
+  } catch {
+    throw MountRefusal(status: UInt8(clamping: error.status), "\(PathText.escaped(point)): \(error.sentence)")
+  }
+}
+
 /// What is to be mounted where.
 private struct MountPlan {
   let source: Word
@@ -64,10 +83,6 @@ private struct MountPlan {
     if invocation.has(.checkOnly), let unknown = options.first(where: { !MountOptionTable.isKnown($0.name) })
     {
       throw MountRefusal(.usage, MountOptionTable.complaint(unknown.name))
-    }
-    if options.contains(where: { $0.name == "remount" }) {
-      throw MountRefusal(
-        .failed, "remount: options of a mounted volume cannot be changed; unmount and mount again")
     }
     isForeground = invocation.has(.foreground) || options.contains { $0.name == "foreground" }
     if isForeground, !options.contains(where: { $0.name == "foreground" }) {

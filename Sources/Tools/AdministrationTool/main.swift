@@ -22,6 +22,7 @@ do throws(UsageError) {
 func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   switch invocation.verb {
   case "mount": try mount(invocation)
+  case "remount": try remount(invocation)
   case "umount": try unmount(invocation)
   case "status": try showStatus(invocation)
   case "chflags": try changeFlags(invocation)
@@ -62,11 +63,11 @@ func explained(_ error: UsageError) -> Int32 {
   let console = Console(name)
   console.complain(error.message)
   // chmod and chflags of macOS end with 1 whatever is wrong.
-  if error.kind == .value { return ["chmod", "chflags", "mount"].contains(error.verb) ? 1 : 2 }
+  if error.kind == .value { return ["chmod", "chflags", "mount", "remount"].contains(error.verb) ? 1 : 2 }
   if let verb = error.verb.flatMap({ Program.varve.verb(named: $0) }) {
     console.explain(Program.varve.usage(verb).joined(separator: "\n"))
   }
   console.explain("'varve help\(error.verb.map { " \($0)" } ?? "")' tells more.")
   // mount(8) has its own numbers: 1 is what others call 2.
-  return error.verb == "mount" ? 1 : 2
+  return ["mount", "remount"].contains(error.verb) ? 1 : 2
 }

@@ -66,7 +66,8 @@ enum Daemon {
     }
     defer { control.remove() }
     try session.serve {
-      control.open(.of(volume), volume: volume, upper: words.upper, mountPoint: session.mountPath)
+      control.open(
+        .of(volume, kernel: words.kernel), volume: volume, upper: words.upper, mountPoint: session.mountPath)
       waiting.ready(logsToSystem: !words.isForeground)
     }
     control.remove()

@@ -26,6 +26,7 @@ package enum MountOptionTable {
     [
       "ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "atime", "noatime", "relatime",
       "norelatime", "strictatime", "nostrictatime", "lazytime", "nolazytime", "diratime", "nodiratime",
+      "symfollow", "nosymfollow",
       "sync", "async", "dirsync", "defaults", "auto", "noauto", "nouser", "users", "owner", "group", "nofail",
       "_netdev", "remount", "silent", "loud", "iversion", "noiversion", "mand", "nomand",
     ].map { MountOptionEntry($0) } + [MountOptionEntry("user", "NAME"), MountOptionEntry("comment", "TEXT")]
@@ -39,9 +40,11 @@ package enum MountOptionTable {
     MountOptionEntry("workdir", "DIR"),
     MountOptionEntry("acl"),
     MountOptionEntry("noacl"),
+    MountOptionEntry("owners"),
     MountOptionEntry("noowners"),
     MountOptionEntry("securelevel", "N"),
     MountOptionEntry("suiddir"),
+    MountOptionEntry("nosuiddir"),
     MountOptionEntry("admin_group", "GROUP"),
     MountOptionEntry("chattr", "system|user"),
     MountOptionEntry("groups", "process|nss"),
@@ -57,12 +60,26 @@ package enum MountOptionTable {
     MountOptionEntry("fsname", "TEXT"),
     MountOptionEntry("nomagic"),
     MountOptionEntry("debug"),
+    MountOptionEntry("nodebug"),
     MountOptionEntry("foreground"),
   ]
+
+  /// The words that can change while a volume is mounted.
+  package static let live: [MountOptionEntry] = {
+    let names: Set = [
+      "ro", "rw", "exec", "noexec", "acl", "noacl", "owners", "noowners", "securelevel", "suiddir",
+      "nosuiddir",
+      "admin_group", "chattr", "groups", "cache", "debug", "nodebug",
+    ]
+    return (common + own).filter { names.contains($0.name) }
+  }()
 
   package static var all: [MountOptionEntry] {
     [MountOptionEntry("ro"), MountOptionEntry("noexec"), MountOptionEntry("noatime")] + own
   }
+
+  /// What the kernel writes into the table of mounts, from where mount(8) hands it on when it remounts.
+  package static let fromTable: Set<String> = ["user_id", "group_id", "max_read", "blksize"]
 
   /// Whether an option of this name is understood.
   ///

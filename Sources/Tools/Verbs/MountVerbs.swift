@@ -20,6 +20,22 @@ extension Verb {
       Example("varve mount -o ro,lower=/srv/base /srv/mine /mnt/merged", "With a layer below, read-only."),
     ])
 
+  package static let remount = Verb(
+    "remount", "change the options of a mounted volume",
+    options: [.mountOptions, .checkOnly, .sloppy, .verbose],
+    operands: [Operand("DIR", .one, .directory, "the mount point")],
+    discussion: [
+      "What is not named stays as it is. Status: 0 changed, 1 wrong usage or not permitted, 32 refused; nothing is "
+        + "changed then.",
+      "For root, and for the user who mounted: "
+        + MountOptionTable.live.map(\.synopsis).joined(separator: ", ")
+        + ". 'securelevel' only rises. For root alone: nosuid, nodev, noatime and their opposites.",
+    ],
+    examples: [
+      Example("varve remount -o ro /mnt/team", "Nobody changes anything until it is remounted with rw."),
+      Example("varve remount -o acl,securelevel=1 /mnt/team", "From now on access lists count."),
+    ])
+
   package static let umount = Verb(
     "umount", "unmount a volume, and wait until its daemon is done",
     options: [.lazy, .verbose],

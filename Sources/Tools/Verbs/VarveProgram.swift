@@ -5,7 +5,7 @@ package import Arguments
 extension Program {
   package static let varve = Program(
     "varve", version: "0.1.0", "file system with macOS flags and access lists",
-    verbs: [.mount, .umount, .status, .chflags, .chmod, .ls] + Verb.accessLists
+    verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .ls] + Verb.accessLists
       + [.why, .access, .completion],
     groups: [.acl],
     discussion: [

@@ -78,7 +78,7 @@ private struct Inquiry {
       throw walk.end(spot.path, deed.rawValue, .notDirectory, "is no directory")
     }
     if deed == .create || deed == .mkdir { return try addition(in: spot, spot.path, deed) }
-    if deed == .writeList, !volume.options.rules.usesLists {
+    if deed == .writeList, !judge.rules.usesLists {
       throw walk.end(spot.path, deed.rawValue, .unsupported, "the volume is mounted with noacl")
     }
     let facts = try look([spot])[0]
@@ -137,7 +137,7 @@ private struct Inquiry {
 
   /// On a read-only mount the kernel takes no name away: it says so before it looks the last name up.
   private mutating func refuseEarly(_ paths: [[UInt8]]) throws(Stop) {
-    guard volume.options.isReadOnly else { return }
+    guard judge.rules.isReadOnly else { return }
     var above: Spot?
     for path in paths {
       let end = path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex

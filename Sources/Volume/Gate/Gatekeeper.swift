@@ -7,15 +7,17 @@ import Synchronization
 
 /// Asks the engines, with as little knowledge of the caller as the answer needs.
 struct Gatekeeper: Sendable {
-  let rules: VolumeRules
+  private let live: LiveOptions
   let groups: GroupReader
   let denials: Denials
 
-  init(rules: VolumeRules, groups: GroupReader, denials: Denials) {
-    self.rules = rules
+  init(live: LiveOptions, groups: GroupReader, denials: Denials) {
+    self.live = live
     self.groups = groups
     self.denials = denials
   }
+
+  var rules: VolumeRules { live.current.rules }
 
   /// Decides, or throws the number of the refusal.
   ///

@@ -5,11 +5,11 @@ import LinuxFiles
 
 /// Reads groups from the calling thread, or from the user database.
 struct GroupReader: Sendable {
-  let source: GroupSource
+  private let live: LiveOptions
   let nesting: GroupNesting
 
-  init(source: GroupSource, nesting: GroupNesting) {
-    self.source = source
+  init(live: LiveOptions, nesting: GroupNesting) {
+    self.live = live
     self.nesting = nesting
   }
 
@@ -29,13 +29,13 @@ struct GroupReader: Sendable {
 
   /// Somebody whose own groups are known, such as the peer of a socket; `nil`: they could not be found out.
   func subject(user: UInt32, group: UInt32, groups: [UInt32]?) -> Subject {
-    let direct = source == .nss ? Accounts.groups[user] : groups
+    let direct = live.current.groups == .nss ? Accounts.groups[user] : groups
     guard let direct else { return Subject(user: user, group: group, groups: .unreadable) }
     return Subject(user: user, group: group, groups: .listed(nesting.expanded([group] + direct)))
   }
 
   private func directGroups(of caller: Caller) -> [UInt32]? {
-    switch source {
+    switch live.current.groups {
     case .nss:
       return Accounts.groups[caller.user]
     case .process:

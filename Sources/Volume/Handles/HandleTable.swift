@@ -89,5 +89,15 @@ final class HandleTable: Sendable {
     return file
   }
 
+  /// How many files are open for writing.
+  var writers: Int {
+    contents.withLock { contents in
+      contents.places.count { place in
+        guard case .file(let file) = place.opened else { return false }
+        return file.canWrite
+      }
+    }
+  }
+
   var count: Int { contents.withLock { $0.places.count - $0.free.count } }
 }

@@ -81,6 +81,9 @@ struct MetadataStore: Sendable {
   /// Whether it pays to look for a node that may remember a record.
   var recordsExist: Bool { records.exist }
 
+  /// Somebody else said that the volume has records.
+  func noteRecords() { records.note() }
+
   /// Linux refuses `user.` attributes on anything but files and directories.
   func canCarryRecord(_ kind: FileKind) -> Bool {
     namespace == .trusted || kind == .regular || kind == .directory

@@ -16,6 +16,11 @@ final class RecordsExist: Sendable {
 
   var exist: Bool { known.load(ordering: .acquiring) }
 
+  /// Says so after the fact: the volume's own file says it already.
+  func note() {
+    known.store(true, ordering: .releasing)
+  }
+
   /// Called before a record is written.
   func announce() throws(Errno) {
     guard !exist else { return }

@@ -52,14 +52,19 @@ final class KnownRecord: Sendable {
 /// a record is kept only if the object had been left alone for longer than a tick when its status was read. Beyond
 /// that nothing is believed longer than anything else of a tree that others may change.
 struct RecordMemory: Sendable {
-  /// For how many nanoseconds; 0 is not at all.
-  let lifetime: UInt64
+  private let live: LiveOptions
+  private let trustsChangeTimes: Bool
 
-  init(_ cache: CacheUse, trustsChangeTimes: Bool) {
-    lifetime = trustsChangeTimes ? cache.lifetime : 0
+  init(_ live: LiveOptions, trustsChangeTimes: Bool) {
+    self.live = live
+    self.trustsChangeTimes = trustsChangeTimes
   }
 
+  /// For how many nanoseconds; 0 is not at all.
+  private var lifetime: UInt64 { trustsChangeTimes ? live.current.cache.lifetime : 0 }
+
   func recall(_ node: Node?, _ status: FileStatus) -> StoredRecord? {
+    let lifetime = lifetime
     guard lifetime > 0, let known = node?.known.withLock({ $0 }), known.change == status.change,
       Clock.monotonicNanoseconds &- known.readAt < lifetime
     else { return nil }

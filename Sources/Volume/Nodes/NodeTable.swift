@@ -53,6 +53,9 @@ final class NodeTable: Sendable {
     }
   }
 
+  /// The numbers of all nodes at about this moment.
+  var identifiers: [NodeID] { shards.flatMap { $0.contents.withLock { $0.identifiers } } }
+
   /// The number of nodes.
   var count: Int { shards.reduce(0) { $0 + $1.contents.withLock { $0.count } } }
 
@@ -103,6 +106,8 @@ final class NodeTable: Sendable {
       guard slots.indices.contains(slot), slots[slot].node?.id == id else { return nil }
       return slot
     }
+
+    var identifiers: [NodeID] { slots.compactMap { $0.node?.id } }
 
     func find(_ identity: ObjectIdentity) -> Node? {
       index.first(identity.mixed) { slots[Int($0)].node?.identity == identity }

@@ -41,10 +41,10 @@ extension Volume {
   ) throws(Errno) {
     guard !Reserved.contains(nodeID) else { throw .notPermitted }
     let node = try node(nodeID)
-    // Only root sets what only root may clear.
-    let setsSystem = options.chattr == .system && caller.user == 0
     var isKnown = true
     try changeFlags(of: node, for: caller) { flags in
+      // Only root sets what only root may clear.
+      let setsSystem = options.chattr == .system && caller.user == 0
       guard let merged = merge(flags, setsSystem) else {
         isKnown = false
         return flags

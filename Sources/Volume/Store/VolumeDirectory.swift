@@ -18,28 +18,37 @@ package struct VolumeFailure: Error, Sendable {
 final class VolumeDirectory: Sendable {
   static let name = Array(".varve".utf8)
 
-  /// Where objects are finished before they get their name.
-  ///
-  /// Emptied at every mount.
-  let workshop: SharedDescriptor?
+  /// What is open of it; a volume mounted read-only has less, until it becomes writable.
+  private struct Opened {
+    var directory: SharedDescriptor?
+    var lock: SharedDescriptor?
+    var workshop: SharedDescriptor?
+  }
+
   let namespace: MetadataStore.Namespace
   let uuid: String
-  /// Nil where it was mounted read-only without one.
-  var descriptor: SharedDescriptor? { directory }
-  private let directory: SharedDescriptor?
-  private let lock: SharedDescriptor?
+  private let root: SharedDescriptor
+  private let opened: Mutex<Opened>
   private let header: Mutex<VolumeHeader>
 
   private init(
-    directory: SharedDescriptor?, lock: SharedDescriptor?, workshop: SharedDescriptor?, header: VolumeHeader
+    root: SharedDescriptor, directory: SharedDescriptor?, lock: SharedDescriptor?,
+    workshop: SharedDescriptor?, header: VolumeHeader
   ) {
-    self.directory = directory
-    self.lock = lock
-    self.workshop = workshop
+    self.root = root
+    opened = Mutex(Opened(directory: directory, lock: lock, workshop: workshop))
     namespace = header.namespace
     uuid = header.uuid
     self.header = Mutex(header)
   }
+
+  /// Nil where it was mounted read-only without one.
+  var descriptor: SharedDescriptor? { opened.withLock { $0.directory } }
+
+  /// Where objects are finished before they get their name.
+  ///
+  /// Emptied at every mount.
+  var workshop: SharedDescriptor? { opened.withLock { $0.workshop } }
 
   /// Whether setting an attribute moves the change time here, as it should.
   var movesChangeTimes: Bool {
@@ -51,7 +60,7 @@ final class VolumeDirectory: Sendable {
 
   /// Writes down that records exist, and waits until the disk has it.
   func announceRecords() throws(Errno) {
-    guard let directory else { throw .readOnly }
+    guard let directory = descriptor else { throw .readOnly }
     let next = header.withLock { $0.withRecords }
     try VolumeDirectory.store(next, in: directory)
     header.withLock { $0 = next }
@@ -74,7 +83,32 @@ final class VolumeDirectory: Sendable {
     let lock = readOnly ? nil : try takeLock(in: directory)
     let header = try readHeader(in: directory, readOnly: readOnly)
     let workshop = readOnly ? nil : try openWorkshop(in: directory)
-    return VolumeDirectory(directory: directory, lock: lock, workshop: workshop, header: header)
+    return VolumeDirectory(
+      root: root, directory: directory, lock: lock, workshop: workshop, header: header)
+  }
+
+  /// Takes what a volume mounted read-only went without: the lock, the workshop, where there was none a volume file.
+  ///
+  /// - Returns: whether it turned out that the volume has records.
+  func becomeWritable() throws -> Bool {
+    guard workshop == nil else { return false }
+    let name = try FileName(".varve")
+    if case .absent = try VolumeDirectory.standing(in: root) {
+      try root.descriptor.makeDirectory(name, mode: 0o700)
+      let directory = SharedDescriptor(try root.descriptor.open(name, [.readOnly, .directory]))
+      // The identity it was mounted under.
+      try VolumeDirectory.store(header.withLock { $0 }, in: directory)
+    }
+    let fresh = try VolumeDirectory.open(root: root, readOnly: false)
+    // Somebody may have mounted it writable in the meantime, and unmounted it again.
+    guard fresh.namespace == namespace else {
+      throw VolumeFailure("its records are kept elsewhere by now; unmount and mount again")
+    }
+    let found = fresh.opened.withLock { $0 }
+    opened.withLock { $0 = found }
+    let next = fresh.header.withLock { $0 }
+    header.withLock { $0 = next }
+    return next.recordsExist
   }
 
   /// What stands under the bookkeeping's name.
@@ -105,7 +139,7 @@ final class VolumeDirectory: Sendable {
   private static func implicit(_ root: SharedDescriptor) throws -> VolumeDirectory {
     var header = VolumeHeader.fresh()
     header.recordsExist = true
-    return VolumeDirectory(directory: nil, lock: nil, workshop: nil, header: header)
+    return VolumeDirectory(root: root, directory: nil, lock: nil, workshop: nil, header: header)
   }
 
   private static func takeLock(in directory: SharedDescriptor) throws -> SharedDescriptor {

@@ -24,7 +24,7 @@ extension Volume {
   ) throws(Errno) -> LookupAnswer? {
     switch parent {
     case Volume.rootNode where name.equals(VolumeDirectory.name):
-      guard options.showsReservedDirectory else { return .missing(.none) }
+      guard mounted.showsReservedDirectory else { return .missing(.none) }
       return .found(reservedEntry(Reserved.directoryNode))
     case Reserved.directoryNode:
       guard name.equals(Array("status".utf8)) else { return .missing(.none) }

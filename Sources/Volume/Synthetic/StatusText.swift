@@ -6,6 +6,7 @@ import LinuxFiles
 extension Volume {
   /// One JSON object, on one line.
   package func statusText() -> String {
+    let options = options
     var object = JSONObject()
     object.add("version", Version.text)
     object.add("pid", Int(CurrentProcess.identifier))
@@ -17,11 +18,14 @@ extension Volume {
     object.add("noowners", options.rules.ignoresOwnership)
     object.add("securelevel", options.rules.secureLevel)
     object.add("suiddir", options.rules.handsOverOwnership)
+    object.add("noexec", options.rules.forbidsExecution)
+    if let group = options.rules.adminGroup { object.add("adminGroup", Int(group)) }
     object.add("cache", options.cache.rawValue)
     object.add("groups", options.groups.rawValue)
     object.add("chattr", options.chattr.rawValue)
-    object.add("threads", options.threads)
-    object.add("options", options.words)
+    object.add("debug", options.debug)
+    object.add("threads", mounted.threads)
+    object.add("options", words)
     object.add("nodes", nodeCount)
     object.add("handles", handleCount)
     object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))

@@ -31,6 +31,19 @@ long lv_read(int fd, void *into, size_t count);
 long lv_open_any(int directory, const char *path, int flags);
 long lv_memory_file(const char *name);
 long lv_real_path(const char *path, void *into, size_t count);
+#define LV_MOUNT_READ_ONLY 1
+#define LV_MOUNT_NO_SETID 2
+#define LV_MOUNT_NO_DEVICES 4
+#define LV_MOUNT_NO_PROGRAMS 8
+#define LV_MOUNT_SYNCHRONOUS 16
+#define LV_MOUNT_NAMES_SYNCHRONOUS 128
+#define LV_MOUNT_NO_LINKS 256
+#define LV_MOUNT_NO_ATIME 1024
+#define LV_MOUNT_NO_DIRECTORY_ATIME 2048
+#define LV_MOUNT_RELATIVE_ATIME (1 << 21)
+#define LV_MOUNT_STRICT_ATIME (1 << 24)
+// All flags of a mount anew: of the file system as a whole, or of this one mount of it.
+long lv_remount(const char *path, unsigned flags, int whole);
 long lv_unmount(const char *path, int is_lazy);
 long lv_is_executable(const char *path);
 long lv_is_terminal(int fd);

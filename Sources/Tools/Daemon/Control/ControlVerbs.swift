@@ -3,6 +3,7 @@
 // A request is one line, `{"verb": "status", ...}`; the answer is one line, `{"ok": true, ...}` or
 // `{"ok": false, "status": 1, "error": "why"}`. Every verb checks by itself what its peer may ask.
 
+import FUSEDoor
 import LayeredVolume
 import LinuxFiles
 import TextForms
@@ -45,11 +46,12 @@ struct ControlVerbs: Sendable {
   }
 
   /// The verbs of a mounted volume.
-  static func of(_ volume: Volume) -> ControlVerbs {
+  static func of(_ volume: Volume, kernel: MountOptions) -> ControlVerbs {
     ControlVerbs([
       "status": status(volume),
       "why": why(volume),
       "denials": denials(volume),
+      "remount": remount(volume, kernel),
     ])
   }
 

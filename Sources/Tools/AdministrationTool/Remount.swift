@@ -1,0 +1,114 @@
+// `varve remount`, and `mount -o remount`: other options for a volume that is mounted.
+//
+// The daemon decides about its own options, the kernel about those of the mount. Whatever forbids more comes first and
+// whatever forbids less comes last, so that at no moment more is allowed than before or after.
+
+import Arguments
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+func remount(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console("varve remount")
+  do throws(Refusal) {
+    let change = try OptionChange(
+      of: invocation.operands[0], invocation.values(.mountOptions).flatMap { MountOption.list($0) },
+      isSloppy: invocation.has(.sloppy))
+    let words = try change.make(checkingOnly: invocation.has(.checkOnly))
+    if invocation.has(.verbose) { console.printPath(change.mount.mountPoint, " (\(words))") }
+    return console.finish()
+  } catch {
+    console.complain(invocation.operands[0], error.sentence)
+    return error.status
+  }
+}
+
+/// A change of the options of one mount.
+struct OptionChange {
+  let mount: MountedVolume
+  private let options: [MountOption]
+  private let before: MountFlags
+  private let after: MountFlags
+
+  init(of path: Word, _ options: [MountOption], isSloppy: Bool) throws(Refusal) {
+    do throws(Refusal) { mount = try ownMount(path) } catch { throw Refusal(error.sentence, status: 32) }
+    let known = options.filter {
+      MountOptionTable.isKnown($0.name) || MountOptionTable.fromTable.contains($0.name)
+    }
+    if !isSloppy, let unknown = options.first(where: { !known.contains($0) }) {
+      throw Refusal(MountOptionTable.complaint(unknown.name))
+    }
+    self.options = known
+    var before = MountFlags(shown: mount)
+    var after = before
+    for option in known where option.value == nil { after.take(option.name) }
+    // The file system as a whole and this mount of it are made read-only together, or writable.
+    switch known.last(where: { $0.name == "ro" || $0.name == "rw" })?.name {
+    case "ro" where !MountFlags.isReadOnly(system: mount): before.remove(.readOnly)
+    case "rw" where MountFlags.isReadOnly(system: mount): before.insert(.readOnly)
+    default: break
+    }
+    self.before = before
+    self.after = after.subtracting([.synchronous, .namesSynchronous])
+  }
+
+  /// Makes the change, and answers the words in force.
+  func make(checkingOnly: Bool) throws(Refusal) -> String {
+    let answer = try askDaemon(checkingOnly: true)
+    var wanted = after
+    // Everybody sees himself as the owner there: no program may run in an owner's name.
+    if answer["noowners"] == .bool(true) { wanted.insert(.noSetID) }
+    try requireRight(to: wanted)
+    guard !checkingOnly else { return words(answer) }
+    guard ThisProgram.isRoot else { return words(try askDaemon(checkingOnly: false)) }
+    let strictest = before.union(wanted.intersection(.forbidding))
+    try put(strictest, over: before)
+    let result: JSON
+    do throws(Refusal) {
+      result = try askDaemon(checkingOnly: false)
+    } catch {
+      // The first failure is the one to tell.
+      try? put(before, over: strictest)
+      throw error
+    }
+    try put(wanted, over: strictest)
+    return words(result)
+  }
+
+  private func askDaemon(checkingOnly: Bool) throws(Refusal) -> JSON {
+    try ask(
+      mount, "remount",
+      JSON.nameMembers("options", MountOption.text(options)) + [JSON.Member("check", .bool(checkingOnly))])
+  }
+
+  /// Only root changes what the kernel keeps; what the daemon enforces as well its owner may change.
+  private func requireRight(to wanted: MountFlags) throws(Refusal) {
+    guard !ThisProgram.isRoot else { return }
+    let daemons: MountFlags = [.readOnly, .noPrograms]
+    let loosened = before.subtracting(wanted)
+    let changed = wanted.symmetricDifference(before).subtracting(daemons.subtracting(loosened))
+    guard changed.isEmpty else {
+      throw Refusal("only root may change '\(wanted.words(changedFrom: before))' of a mount")
+    }
+  }
+
+  private func put(_ flags: MountFlags, over present: MountFlags) throws(Refusal) {
+    let changed = flags.symmetricDifference(present)
+    guard !changed.isEmpty else { return }
+    let isWhole = changed.contains(.readOnly)
+    do throws(Errno) {
+      try LinuxPrograms.remount(
+        mount.mountPoint, isWhole ? flags.union(.ofSystem(mount)) : flags, whole: isWhole)
+    } catch .busy {
+      throw Refusal("busy: files are open for writing; 'fuser -vm' names who (EBUSY)", status: 32)
+    } catch {
+      throw Refusal("the kernel does not change the flags of the mount: \(error)", status: 32)
+    }
+  }
+
+  private func words(_ answer: JSON) -> String {
+    guard case .array(let words)? = answer["options"] else { return "" }
+    return words.compactMap(\.string).joined(separator: ",")
+  }
+}
