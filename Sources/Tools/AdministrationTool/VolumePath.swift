@@ -30,6 +30,8 @@ struct VolumePath {
       if count > 0 { beginning += [slash] + names[count - 1] }
       // Where a beginning cannot be resolved, a longer one cannot either.
       guard let real = try? realPath(beginning.isEmpty ? [slash] : beginning) else { break }
+      // A link that leads away is for the daemon to tell of; only a step up is one that was typed.
+      if found != nil, !names[count - 1].elementsEqual("..".utf8) { continue }
       guard let mount = MountedVolume.serving(real, in: table), mount.isOurs else {
         found = nil
         continue

@@ -183,7 +183,7 @@ private struct Inquiry {
     if let taken { throw walk.end(taken.path, "link", .exists, "the name is taken") }
     let facts = try look([spot, newParent])
     let (item, above) = (facts[0].item, facts[1].item)
-    if KernelRules.refuseLink(to: facts[0], for: judge.subject) {
+    if !judge.rules.isReadOnly, KernelRules.refuseLink(to: facts[0], for: judge.subject) {
       throw walk.end(
         spot.path, "link", .notPermitted,
         "the kernel lets only the owner link to such an item (fs.protected_hardlinks)")
