@@ -117,7 +117,8 @@ let package = Package(
 
     tests("ControlDoorTests", ["ControlDoor", "LinuxFiles"]),
     tests("LinuxFilesTests", ["LinuxFiles"]),
-    tests("LayeredVolumeTests", ["Randomness", "LayeredVolume", "LinuxFiles", "AccessControl"]),
+    tests(
+      "LayeredVolumeTests", ["Randomness", "LayeredVolume", "Decisions", "LinuxFiles", "AccessControl"]),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
     tests(
@@ -126,6 +127,8 @@ let package = Package(
         "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
         "RecordFormat",
       ]),
+
+    tests("FrontTests", ["MountSupport", "LinuxFiles"]),
 
     .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),
     tests(
