@@ -80,7 +80,7 @@ let package = Package(
 
     // Doors: translate, one call, one reply.
     module(
-      "FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume"],
+      "FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume", "AccessControl"],
       settings: strict + opened),
 
     module("ControlDoor", "Doors/ControlDoor", ["LinuxFiles"], settings: strict + opened),
@@ -125,7 +125,7 @@ let package = Package(
       "MountTests",
       [
         "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
-        "RecordFormat",
+        "RecordFormat", "Randomness",
       ]),
 
     tests("FrontTests", ["MountSupport", "LinuxFiles"]),
