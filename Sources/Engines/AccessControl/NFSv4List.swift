@@ -1,5 +1,13 @@
 // `system.nfs4_acl` as a whole: the stored entries followed by what the mode says, and back.
 
+/// The forms an NFSv4 list is read and written in.
+package enum NFSv4View: Hashable, Sendable {
+  /// `system.nfs4_acl`: whom an entry is about is text.
+  case names
+  /// `system.nfs4_acl_xdr`: it is a number.
+  case numbers
+}
+
 /// What setting an NFSv4 list comes to.
 ///
 /// Both parts are done or neither.
@@ -34,23 +42,19 @@ package enum NFSv4List {
       })
   }
 
-  /// What to do when `bytes` are set as `system.nfs4_acl`.
+  /// The entries of `bytes` that are set as `system.nfs4_acl`, in the layout of NFSv4.0 or 4.1.
   ///
   /// - Parameters:
-  ///   - bytes: the value, in the layout of NFSv4.0 or 4.1.
-  ///   - kind: what the list is put on.
+  ///   - bytes: the value.
   ///   - book: who is called what.
   ///   - style: the domain whose names are ours.
-  ///   - flags: list flags of the present list, which NFSv4 cannot say and which stay.
-  /// - Returns: a list, and a mode if the entries end with the pattern of one.
   /// - Throws: ``NFSv4Failure``; then nothing is changed.
   package static func decode(
-    _ bytes: [UInt8], for kind: ObjectKind, names book: NameBook, as style: NFSv4Names = .local,
-    keeping flags: AccessList.Flags = []
-  ) throws(NFSv4Failure) -> NFSv4Change {
+    _ bytes: [UInt8], names book: NameBook, as style: NFSv4Names = .local
+  ) throws(NFSv4Failure) -> [AccessEntry] {
     guard let wire = NFSv4Wire.decode(bytes) else { throw .malformed }
     // Before names are looked up: each may cost a question to a directory service.
-    guard wire.count <= AccessList.entryLimit + 5 else { throw .tooManyEntries }
+    guard wire.count <= mostEntries else { throw .tooManyEntries }
     var entries: [AccessEntry] = []
     entries.reserveCapacity(wire.count)
     for found in wire {
@@ -61,20 +65,46 @@ package enum NFSv4List {
       let identity = try NFSv4Mapping.identity(found.who, isGroup: isGroup, names: book, as: style)
       entries.append(AccessEntry(kind, identity, rights, inheritance))
     }
-    return try change(entries, for: kind, keeping: flags)
+    return entries
   }
+
+  /// As many entries as a list may have, and the five a mode may need.
+  static let mostEntries = AccessList.entryLimit + 5
 
   /// The stored entries and behind them those the mode stands for.
   static func shown(_ list: AccessList?, mode: UInt16, for kind: ObjectKind) -> [AccessEntry] {
     (list?.entries ?? []) + NFSv4Projection.entries(mode: mode, for: kind)
   }
 
-  static func change(
-    _ entries: [AccessEntry], for kind: ObjectKind, keeping flags: AccessList.Flags
+  /// What setting `entries` comes to on an object that has the list `present` and the mode `mode`.
+  ///
+  /// Entries at the end that are a mode become the mode. Other entries are stored as they are, except permits that
+  /// repeat the mode: programs that sort a list, as those of Windows do, tear the end apart.
+  package static func change(
+    to entries: [AccessEntry], from present: AccessList?, mode: UInt16, for kind: ObjectKind,
+    as view: NFSv4View
   ) throws(NFSv4Failure) -> NFSv4Change {
-    let peeled = NFSv4Projection.peel(entries, for: kind)
-    let kept = peeled?.rest ?? entries
+    let peeled = NFSv4Projection.peel(entries, mode: mode, for: kind)
+    let kept = peeled?.rest ?? NFSv4Projection.withoutRepetition(entries, mode: mode, for: kind)
     guard kept.count <= AccessList.entryLimit else { throw .tooManyEntries }
-    return NFSv4Change(list: kept.isEmpty ? nil : AccessList(kept, flags: flags), mode: peeled?.mode)
+    return NFSv4Change(list: list(kept, over: present, as: view), mode: peeled?.permissions)
+  }
+
+  /// The list to store in place of `present`.
+  ///
+  /// A present list that shows the same stays as it is, with the words this form has none for: whoever writes back
+  /// what he read has changed nothing. List flags have no form either and stay.
+  private static func list(
+    _ entries: [AccessEntry], over present: AccessList?, as view: NFSv4View
+  ) -> AccessList? {
+    if let present {
+      let shown = present.entries.compactMap { entry -> AccessEntry? in
+        if view == .numbers, entry.identity == .nobody { return nil }
+        let rights = entry.rights.expanded.intersection(.specific)
+        return AccessEntry(entry.kind, entry.identity, rights, entry.inheritance)
+      }
+      if shown == entries { return present }
+    }
+    return entries.isEmpty ? nil : AccessList(entries, flags: present?.flags ?? [])
   }
 }

@@ -8,6 +8,8 @@ import Synchronization
 private enum AttributeRoom {
   /// A door of this volume: flags, list.
   case door(AttributeDoor)
+  /// One bit of it is a flag.
+  case finderInfo
   /// Our stored records: not there for anybody.
   case hidden
   /// No such thing here, and never will be.
@@ -18,17 +20,19 @@ private enum AttributeRoom {
   case system([UInt8])
 
   init(_ name: borrowing AttributeName) {
-    if let door = AttributeDoor(name) {
-      self = .door(door)
+    if name.hasPrefix("system.") {
+      self = AttributeDoor(name).map(AttributeRoom.door) ?? .unsupported
     } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
       self = .hidden
-    } else if name.hasPrefix("system.") {
-      self = .unsupported
+    } else if name.equals("com.apple.FinderInfo") || name.equals("user.com.apple.FinderInfo") {
+      self = .finderInfo
     } else if name.hasPrefix("com.apple.") {
       // One attribute under two spellings: what macOS programs say, and what Linux can store.
       self = .stored(Array("user.".utf8) + name.copy())
     } else if name.hasPrefix("security.") {
-      self = .system(name.copy())
+      // With these encodings Samba keeps a list of its own, which would be shown and not enforced.
+      let isForeignList = name.hasPrefix("security.nfs4acl_")
+      self = isForeignList ? .unsupported : .system(name.copy())
     } else {
       self = .stored(name.copy())
     }
@@ -43,6 +47,7 @@ extension Volume {
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): return try read(door, of: node, for: caller)
+    case .finderInfo: return try finderInfo(of: node, for: caller)
     case .hidden: throw .noData
     case .unsupported: throw .unsupported
     case .system(let stored): return try value(stored, of: node, for: caller, needsRight: false)
@@ -86,11 +91,9 @@ extension Volume {
     guard !Reserved.contains(nodeID) else { throw .notPermitted }
     let node = try node(nodeID)
     switch AttributeRoom(name) {
-    case .door(let door):
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(value.count)
-      for index in value.indices { bytes.append(value[index]) }
-      try write(door, of: node, bytes, for: caller)
+    // CREATE and REPLACE mean nothing at a door: what is behind it is always there. NFSv4 tools say REPLACE.
+    case .door(let door): try write(door, of: node, copy(value), for: caller)
+    case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
     case .hidden: throw .notPermitted
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -111,6 +114,7 @@ extension Volume {
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
+    case .finderInfo: try removeFinderInfo(of: node, for: caller)
     case .hidden: throw .notPermitted
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -120,6 +124,13 @@ extension Volume {
         }
       }
     }
+  }
+
+  private func copy(_ value: Span<UInt8>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(value.count)
+    for index in value.indices { bytes.append(value[index]) }
+    return bytes
   }
 
   private func changeStored(
@@ -134,7 +145,8 @@ extension Volume {
 
   /// The names, each with a NUL behind it.
   ///
-  /// Doors are not listed: whoever copies what is listed must not trip over them.
+  /// Doors are not listed: whoever copies what is listed must not trip over them. The list for NFSv4 tools is,
+  /// where there is one, because that is how backups find it.
   package func listExtendedAttributes(of nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {
     guard !Reserved.contains(nodeID) else { return [] }
     let node = try node(nodeID)
@@ -145,7 +157,7 @@ extension Volume {
       var shown: [UInt8] = []
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
-        case .door, .hidden, .unsupported: return
+        case .door, .finderInfo, .hidden, .unsupported: return
         case .stored, .system: break
         }
         // Root's own attributes are for root to see.
@@ -153,6 +165,8 @@ extension Volume {
         shown += name.copy()
         shown.append(0)
       }
+      if object.facts.item.list != nil { shown += Array("system.nfs4_acl\0".utf8) }
+      if try listsFinderInfo(object) { shown += Volume.finderInfoName + [0] }
       return shown
     }
   }
