@@ -39,6 +39,35 @@ import Testing
     }
   }
 
+  @Test("What edited text cannot say stays with the entries that were not touched") func edits() throws {
+    let kept = AccessEntry(
+      .allow, .group(12), [.read, .deleteChild], [.inherited, .fileInherit, .directoryInherit])
+    let general = AccessEntry(.allow, .user(1), .genericRead)
+    let present = AccessList([kept, general], flags: .noInherit)
+    let ann = AccessEntry(.deny, .user(2), .write)
+    // As nfs4_setfacl sends them for a file.
+    let seen = [
+      AccessEntry(.allow, .group(12), .read), AccessEntry(.allow, .user(1), Rights.genericRead.expanded),
+    ]
+    func list(_ entries: [AccessEntry], _ kind: ObjectKind, _ writing: NFSv4Writing) throws -> [AccessEntry]?
+    {
+      try NFSv4List.change(to: entries, from: present, mode: 0, for: kind, as: .names, writing: writing)
+        .list?.entries
+    }
+    #expect(try list(seen, .file, .edit) == [kept, general])
+    #expect(try list([ann] + seen, .file, .edit) == [ann, kept, general])
+    #expect(try list([seen[0], seen[0]], .file, .edit) == [kept, seen[0]])
+    // A list of one's own says what it says.
+    #expect(try list(seen, .file, .anew) == seen)
+    let told = AccessEntry(.allow, .group(12), .read, .inherited)
+    #expect(try list([ann, told, seen[1]], .file, .edit) == [ann, kept, general])
+    // Where one entry is said to be inherited, the others are said not to be.
+    let other = AccessEntry(.allow, .user(1), Rights.genericRead.expanded, .inherited)
+    #expect(try list([seen[0], other], .file, .edit) == [seen[0], other])
+    // On a directory the letters mean something.
+    #expect(try list(seen, .directory, .edit) == [seen[0], general])
+  }
+
   @Test("In a sticky directory the write bit removes nothing but one's own, and the pattern is known again")
   func sticky() throws {
     let shown = try entries(nil, mode: 0o1777, for: .directory)

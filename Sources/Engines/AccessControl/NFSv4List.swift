@@ -8,6 +8,17 @@ package enum NFSv4View: Hashable, Sendable {
   case numbers
 }
 
+/// How a written list is meant.
+package enum NFSv4Writing: Hashable, Sendable {
+  /// A list of its own: what it does not say is not so.
+  case anew
+  /// The present list read as text, changed and written back: what the text cannot say stays as it is.
+  ///
+  /// The text of nfs4-acl-tools has no letter for "inherited", and on files none for `delete_child` and for what is
+  /// handed on.
+  case edit
+}
+
 /// What setting an NFSv4 list comes to.
 ///
 /// Both parts are done or neither.
@@ -48,6 +59,7 @@ package enum NFSv4List {
   ///   - bytes: the value.
   ///   - book: who is called what.
   ///   - style: the domain whose names are ours.
+  /// - Returns: the entries, those of the mode too.
   /// - Throws: ``NFSv4Failure``; then nothing is changed.
   package static func decode(
     _ bytes: [UInt8], names book: NameBook, as style: NFSv4Names = .local
@@ -82,12 +94,42 @@ package enum NFSv4List {
   /// repeat the mode: programs that sort a list, as those of Windows do, tear the end apart.
   package static func change(
     to entries: [AccessEntry], from present: AccessList?, mode: UInt16, for kind: ObjectKind,
-    as view: NFSv4View
+    as view: NFSv4View, writing: NFSv4Writing = .anew
   ) throws(NFSv4Failure) -> NFSv4Change {
     let peeled = NFSv4Projection.peel(entries, mode: mode, for: kind)
     let kept = peeled?.rest ?? NFSv4Projection.withoutRepetition(entries, mode: mode, for: kind)
     guard kept.count <= AccessList.entryLimit else { throw .tooManyEntries }
-    return NFSv4Change(list: list(kept, over: present, as: view), mode: peeled?.permissions)
+    let meant = writing == .edit ? completed(kept, from: present?.entries ?? [], for: kind) : kept
+    return NFSv4Change(list: list(meant, over: present, as: view), mode: peeled?.permissions)
+  }
+
+  /// The entries, each replaced by the present one that reads the same as text.
+  private static func completed(
+    _ entries: [AccessEntry], from present: [AccessEntry], for kind: ObjectKind
+  ) -> [AccessEntry] {
+    // Whoever says "inherited" of one entry can say it of all: nfs4_setfacl does when it adds to a list.
+    let tellsInherited = entries.contains { $0.inheritance.contains(.inherited) }
+    func isMeant(_ present: AccessEntry, by entry: AccessEntry) -> Bool {
+      let isSame = present.inheritance.contains(.inherited) == entry.inheritance.contains(.inherited)
+      return (isSame || !tellsInherited) && asText(present, for: kind) == asText(entry, for: kind)
+    }
+    var left = present
+    return entries.map { entry in
+      guard let index = left.firstIndex(where: { isMeant($0, by: entry) }) else {
+        return entry
+      }
+      return left.remove(at: index)
+    }
+  }
+
+  private static func asText(_ entry: AccessEntry, for kind: ObjectKind) -> AccessEntry {
+    var rights = entry.rights.expanded.intersection(.specific)
+    var inheritance = entry.inheritance.subtracting(.inherited)
+    if kind == .file {
+      rights.remove(.deleteChild)
+      inheritance.subtract([.fileInherit, .directoryInherit, .limitInherit, .onlyInherit])
+    }
+    return AccessEntry(entry.kind, entry.identity, rights, inheritance)
   }
 
   /// The list to store in place of `present`.
@@ -98,6 +140,7 @@ package enum NFSv4List {
     _ entries: [AccessEntry], over present: AccessList?, as view: NFSv4View
   ) -> AccessList? {
     if let present {
+      if present.entries == entries { return present }
       let shown = present.entries.compactMap { entry -> AccessEntry? in
         if view == .numbers, entry.identity == .nobody { return nil }
         let rights = entry.rights.expanded.intersection(.specific)

@@ -83,7 +83,9 @@ extension Volume {
     }
   }
 
-  func write(_ door: AttributeDoor, of node: Node, _ value: [UInt8], for caller: Caller) throws(Errno) {
+  func write(
+    _ door: AttributeDoor, of node: Node, _ value: [UInt8], _ setting: AttributeSetting, for caller: Caller
+  ) throws(Errno) {
     switch door {
     case .owner: try changeOwner(of: node, try AttributeDoor.text(value), for: caller)
     case .flags:
@@ -104,7 +106,7 @@ extension Volume {
         throw .invalid
       }
       try changeList(of: node, to: list.isEmpty ? nil : list, for: caller)
-    case .nfsList(let view): try changeNFSList(of: node, value, as: view, for: caller)
+    case .nfsList(let view): try changeNFSList(of: node, value, as: view, setting, for: caller)
     case .posixList: try changePosixList(of: node, value, for: caller)
     case .posixDefault: try refusePosixDefault(value)
     }

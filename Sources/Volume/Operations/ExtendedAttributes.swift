@@ -91,8 +91,8 @@ extension Volume {
     guard !Reserved.contains(nodeID) else { throw .notPermitted }
     let node = try node(nodeID)
     switch AttributeRoom(name) {
-    // CREATE and REPLACE mean nothing at a door: what is behind it is always there. NFSv4 tools say REPLACE.
-    case .door(let door): try write(door, of: node, copy(value), for: caller)
+    // Nothing is refused for CREATE or REPLACE: what is behind a door is always there, and NFSv4 tools say REPLACE.
+    case .door(let door): try write(door, of: node, copy(value), setting, for: caller)
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
     case .hidden: throw .notPermitted
     case .unsupported: throw .unsupported

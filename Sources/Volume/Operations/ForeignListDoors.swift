@@ -18,9 +18,12 @@ extension Volume {
     }
   }
 
+  /// Programs that edit what they have read say REPLACE; those that write a list of their own, as Samba and backups
+  /// do, say neither that nor CREATE.
   func changeNFSList(
-    of node: Node, _ bytes: [UInt8], as view: NFSv4View, for caller: Caller
+    of node: Node, _ bytes: [UInt8], as view: NFSv4View, _ setting: AttributeSetting, for caller: Caller
   ) throws(Errno) {
+    let writing: NFSv4Writing = setting == .replace ? .edit : .anew
     let entries: [AccessEntry]
     do throws(NFSv4Failure) {
       entries =
@@ -35,7 +38,8 @@ extension Volume {
       do throws(NFSv4Failure) {
         let kind: ObjectKind = item.isDirectory ? .directory : .file
         let change = try NFSv4List.change(
-          to: entries, from: item.list, mode: item.mode.bits, for: kind, as: view)
+          to: entries, from: item.list, mode: item.mode.bits, for: kind, as: view,
+          writing: writing)
         return ListAndMode(list: change.list.map(ListUpdate.store) ?? .remove, permissions: change.mode)
       } catch {
         throw .invalid
