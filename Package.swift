@@ -117,7 +117,8 @@ let package = Package(
     tests(
       "MountTests",
       [
-        "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
+        "Randomness", "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl",
+        "FlagRules",
         "RecordFormat",
       ]),
 
