@@ -80,7 +80,7 @@ let package = Package(
 
     // Doors: translate, one call, one reply.
     module(
-      "FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume"],
+      "FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume", "AccessControl"],
       settings: strict + opened),
 
     // Tools.
@@ -117,9 +117,8 @@ let package = Package(
     tests(
       "MountTests",
       [
-        "Randomness", "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl",
-        "FlagRules",
-        "RecordFormat",
+        "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
+        "RecordFormat", "Randomness",
       ]),
 
     .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),

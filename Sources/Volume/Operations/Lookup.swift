@@ -13,6 +13,7 @@ extension Volume {
     let parent = try node(parentID)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
+      parent.existingAttachment?.state.withLock { $0.listing.lookedUp() }
       try gate.require(caller) { $0.search(above.item) }
       let directory = try resolver.directory(parent)
       let status: FileStatus
@@ -23,12 +24,16 @@ extension Volume {
       }
       // What is mounted inside the upper directory is not the volume's.
       guard !status.isMountRoot else { throw .crossDevice }
-      let facts = try facts(status, of: name, in: directory)
-      if facts.item.kind == .special {
+      let found: Glance
+      if ItemKind(status.kind) == .special {
+        let facts = try facts(status, of: name, in: directory)
         try requireUseOfSpecial(facts, in: above, for: caller)
+        found = facts.glance
+      } else {
+        found = try glance(status, of: name, in: directory)
       }
-      let node = refer(to: facts, name, in: parent)
-      return .found(entry(node, facts, in: above, for: caller))
+      let node = refer(to: found, name, in: parent)
+      return .found(entry(node, found, in: above, for: caller))
     }
   }
 
