@@ -18,6 +18,25 @@ enum Wire {
   static func list(_ entries: [UInt8]...) -> [UInt8] { words(UInt32(entries.count)) + entries.flatMap { $0 } }
 }
 
+extension NFSv4List {
+  /// What setting these bytes comes to on an object without a list.
+  ///
+  /// In its mode others hold more than the owner, so that no permit is one that repeats the mode.
+  static func change(
+    _ bytes: [UInt8], for kind: ObjectKind, as style: NFSv4Names = .local, from present: AccessList? = nil,
+    mode: UInt16 = 0o007
+  ) throws -> NFSv4Change {
+    let entries = try decode(bytes, names: .testing, as: style)
+    return try change(to: entries, from: present, mode: mode, for: kind, as: .names)
+  }
+
+  static func changeNumbers(
+    _ bytes: [UInt8], for kind: ObjectKind, from present: AccessList? = nil, mode: UInt16 = 0o007
+  ) throws -> NFSv4Change {
+    try change(to: try decodeNumbers(bytes), from: present, mode: mode, for: kind, as: .numbers)
+  }
+}
+
 @Suite("NFSv4 lists") struct NFSv4Tests {
   static let kinds: [ObjectKind] = [.file, .directory]
 
@@ -31,7 +50,7 @@ enum Wire {
   ]
 
   @Test("The bytes of nfs4_setfacl are read") func readsSeenBytes() throws {
-    let change = try NFSv4List.decode(Self.seen, for: .file, names: .testing)
+    let change = try NFSv4List.change(Self.seen, for: .file)
     let rights: Rights = [
       .read, .write, .append, .readExtended, .writeExtended, .readAttributes, .writeAttributes,
       .readSecurity, .writeSecurity, .takeOwnership, .synchronize,
@@ -64,8 +83,8 @@ enum Wire {
     let lists: [AccessList?] = [
       nil, Shorthand.list("!a b:fd"),
       // Entries that look like the pattern of another mode are not taken for it.
-      try NFSv4List.decode(
-        NFSv4List.encode(nil, mode: 0o416, for: .file, names: .numeric), for: .directory, names: .numeric
+      try NFSv4List.change(
+        NFSv4List.encode(nil, mode: 0o416, for: .file, names: .numeric), for: .directory
       ).list,
       AccessList([
         AccessEntry(.deny, .owner, .write), AccessEntry(.allow, .owner, .read),
@@ -76,7 +95,7 @@ enum Wire {
       for list in lists {
         for mode in UInt16(0)...0o777 {
           let bytes = NFSv4List.encode(list, mode: mode | 0o4000, for: kind, names: .testing)
-          let change = try NFSv4List.decode(bytes, for: kind, names: .testing)
+          let change = try NFSv4List.change(bytes, for: kind)
           if change != NFSv4Change(list: list, mode: mode) {
             Issue.record("mode \(mode), \(kind): \(change)")
           }
@@ -94,9 +113,9 @@ enum Wire {
     for mode in UInt16(0)...0o777 {
       // An entry behind the pattern keeps it from being peeled off.
       let bytes = NFSv4List.encode(nil, mode: mode, for: .file, names: .testing)
-      let unpeeled = try NFSv4List.decode(
+      let unpeeled = try NFSv4List.change(
         Wire.words(UInt32(bytes[3]) + 1) + bytes.dropFirst(4) + Wire.entry(2, 0, 1, "EVERYONE@"),
-        for: .file, names: .testing)
+        for: .file)
       #expect(unpeeled.mode == nil)
       let entries = unpeeled.list?.entries ?? []
       let standings: [(Set<Identity>, UInt16)] = [
@@ -123,7 +142,7 @@ enum Wire {
     let bytes = Wire.list(
       Wire.entry(0, 0, 0x1E_019F, "OWNER@"), Wire.entry(0, 0x40, 0x12_0089, "GROUP@"),
       Wire.entry(0, 0, 0x12_0080, "EVERYONE@"))
-    let change = try NFSv4List.decode(bytes, for: .file, names: .testing)
+    let change = try NFSv4List.change(bytes, for: .file)
     #expect(change.mode == nil)
     #expect(change.list?.entries.count == 3)
   }
@@ -134,30 +153,25 @@ enum Wire {
       Wire.entry(1, 0, 0x10, "1000"), Wire.entry(0, 0, 0x06_019F, "OWNER@"),
       Wire.entry(0, 0, 0x12_0089, "GROUP@"), Wire.entry(0, 0x40, 0x02_0080, "EVERYONE@"))
     #expect(
-      try NFSv4List.decode(bytes, for: .file, names: .testing)
+      try NFSv4List.change(bytes, for: .file)
         == NFSv4Change(list: AccessList([AccessEntry(.deny, .user(1000), .writeExtended)]), mode: 0o640))
   }
 
   @Test("No entries at all remove the list and leave the mode") func empty() throws {
     let nothing = NFSv4Change(list: nil, mode: nil)
-    #expect(try NFSv4List.decode([0, 0, 0, 0], for: .file, names: .testing) == nothing)
-    #expect(try NFSv4List.decode([0, 0, 0, 0, 0, 0, 0, 0], for: .file, names: .testing) == nothing)
+    #expect(try NFSv4List.change([0, 0, 0, 0], for: .file) == nothing)
+    #expect(try NFSv4List.change([0, 0, 0, 0, 0, 0, 0, 0], for: .file) == nothing)
   }
 
   @Test(
     "The layout of NFSv4.1 is read where the bytes cannot be 4.0", arguments: 0...7 as ClosedRange<UInt32>)
   func layout41(flags: UInt32) throws {
     let entries = Wire.list(Wire.entry(0, 0, 1, "1000"), Wire.entry(1, 0x40, 2, "12"))
-    let plain = try NFSv4List.decode(entries, for: .file, names: .testing)
-    #expect(try NFSv4List.decode(Wire.words(flags) + entries, for: .file, names: .testing) == plain)
+    let plain = try NFSv4List.change(entries, for: .file)
+    #expect(try NFSv4List.change(Wire.words(flags) + entries, for: .file) == plain)
     #expect(throws: NFSv4Failure.malformed) {
-      try NFSv4List.decode(Wire.words(flags + 8) + entries, for: .file, names: .testing)
+      try NFSv4List.change(Wire.words(flags + 8) + entries, for: .file)
     }
-  }
-
-  @Test("List flags stay, since NFSv4 cannot say them") func keepsFlags() throws {
-    let change = try NFSv4List.decode(Self.seen, for: .file, names: .testing, keeping: .noInherit)
-    #expect(change.list?.flags == .noInherit)
   }
 
   struct Name: Sendable, CustomTestStringConvertible {
@@ -196,7 +210,7 @@ enum Wire {
     let bytes = NFSv4List.encode(list, mode: 0, for: .file, names: .testing, as: row.style)
     let expected = Wire.entry(1, isGroup ? 0x40 : 0, 1, row.who)
     #expect(Array(bytes.dropFirst(4).prefix(expected.count)) == expected)
-    #expect(try NFSv4List.decode(bytes, for: .file, names: .testing, as: row.style).list == list)
+    #expect(try NFSv4List.change(bytes, for: .file, as: row.style).list == list)
   }
 
   struct Refusal: Sendable, CustomTestStringConvertible {
@@ -238,14 +252,14 @@ enum Wire {
 
   @Test(arguments: refusals) func refuses(_ row: Refusal) {
     #expect(throws: row.failure) {
-      try NFSv4List.decode(row.bytes, for: .file, names: .testing, as: .domain("x.org"))
+      try NFSv4List.change(row.bytes, for: .file, as: .domain("x.org"))
     }
   }
 
   @Test("A domain of ours and localdomain are dropped") func domains() throws {
     for who in ["ann@x.org", "ann@localdomain", "ann", "1", "1@localdomain"] {
-      let change = try NFSv4List.decode(
-        Wire.list(Wire.entry(0, 0, 1, who)), for: .file, names: .testing, as: .domain("x.org"))
+      let change = try NFSv4List.change(
+        Wire.list(Wire.entry(0, 0, 1, who)), for: .file, as: .domain("x.org"))
       #expect(change.list?.entries.first?.identity == .user(1))
     }
   }
@@ -255,7 +269,7 @@ enum Wire {
     for mode: UInt16 in [0o755, 0o416] {
       let bytes = NFSv4List.encode(list, mode: mode, for: .directory, names: .testing)
       #expect(
-        try NFSv4List.decode(bytes, for: .directory, names: .testing) == NFSv4Change(list: list, mode: mode))
+        try NFSv4List.change(bytes, for: .directory) == NFSv4Change(list: list, mode: mode))
     }
   }
 
@@ -263,7 +277,7 @@ enum Wire {
     let list = AccessList([AccessEntry(.allow, .everyone, [.genericAll])])
     let bytes = NFSv4List.encode(list, mode: 0, for: .file, names: .testing)
     #expect(
-      try NFSv4List.decode(bytes, for: .file, names: .testing).list?.entries.first?.rights
+      try NFSv4List.change(bytes, for: .file).list?.entries.first?.rights
         == Rights(rawValue: 0x1FFE))
   }
 
@@ -282,12 +296,12 @@ enum Wire {
       for style in [NFSv4Names.numeric, .local, .domain("x.org")] {
         let bytes = NFSv4List.encode(list, mode: mode, for: kind, names: .testing, as: style)
         #expect(
-          try NFSv4List.decode(bytes, for: kind, names: .testing, as: style)
+          try NFSv4List.change(bytes, for: kind, as: style)
             == NFSv4Change(list: list, mode: mode), "seed \(seed), round \(round)")
       }
       let numbered = entries.filter { $0.identity != .nobody }
       #expect(
-        try NFSv4List.decodeNumbers(NFSv4List.encodeNumbers(list, mode: mode, for: kind), for: kind)
+        try NFSv4List.changeNumbers(NFSv4List.encodeNumbers(list, mode: mode, for: kind), for: kind)
           == NFSv4Change(list: numbered.isEmpty ? nil : AccessList(numbered), mode: mode),
         "seed \(seed), round \(round)")
     }
@@ -313,10 +327,10 @@ enum Wire {
       (Wire.words(0, 1, 0, 0, 2, 1, 1), .unknownName("1")),
       (Wire.words(0, 1, 9, 0, 0, 1, 1), .unknownType(9)),
     ] {
-      #expect(throws: failure) { try NFSv4List.decodeNumbers(bad, for: .file) }
+      #expect(throws: failure) { try NFSv4List.changeNumbers(bad, for: .file) }
     }
     #expect(
-      try NFSv4List.decodeNumbers(Wire.words(0x30007, 0), for: .file) == NFSv4Change(list: nil, mode: nil))
+      try NFSv4List.changeNumbers(Wire.words(0x30007, 0), for: .file) == NFSv4Change(list: nil, mode: nil))
   }
 
   @Test("No bytes stop the reader") func fuzz() {
@@ -330,15 +344,15 @@ enum Wire {
     ]
     for sound in views {
       for length in 0..<sound.count {
-        _ = try? NFSv4List.decode(Array(sound[..<length]), for: .file, names: .testing)
-        _ = try? NFSv4List.decodeNumbers(Array(sound[..<length]), for: .file)
+        _ = try? NFSv4List.change(Array(sound[..<length]), for: .file)
+        _ = try? NFSv4List.changeNumbers(Array(sound[..<length]), for: .file)
       }
       for index in sound.indices {
         for byte: UInt8 in [0, 1, 2, 4, 5, 8, 0x10, 0x20, 0x40, 0x7F, 0x80, 0xC3, 0xFE, 0xFF] {
           var changed = sound
           changed[index] = byte
-          _ = try? NFSv4List.decode(changed, for: .file, names: .testing)
-          _ = try? NFSv4List.decodeNumbers(changed, for: .file)
+          _ = try? NFSv4List.change(changed, for: .file)
+          _ = try? NFSv4List.changeNumbers(changed, for: .file)
         }
       }
     }

@@ -36,7 +36,7 @@ extension Model {
     case .listAttributes(let path):
       let thing = try find(path, follows: false)
       try require(judge.readExtended(thing.item))
-      return .names(thing.attributes.keys.sorted())
+      return .names((thing.attributes.keys + doorsListed(of: thing)).sorted())
     default: return .skipped
     }
     return .done
@@ -48,6 +48,13 @@ extension Model {
     let text = AccessListText.print(
       list, for: thing.isDirectory ? .directory : .file, names: .account, detail: .complete)
     return Array(text.utf8)
+  }
+
+  /// The doors that are listed because something is behind them.
+  private func doorsListed(of thing: Thing) -> [String] {
+    let isPlain = thing.kind == .file || thing.isDirectory
+    let info = thing.flags.contains(.hidden) && isPlain ? ["user.com.apple.FinderInfo"] : []
+    return (thing.list == nil ? [] : ["system.nfs4_acl"]) + info
   }
 
   private func changeFlags(of thing: Thing, to wanted: FileFlags) throws(Errno) {

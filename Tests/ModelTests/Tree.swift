@@ -107,7 +107,10 @@ extension RealWorld {
   private func full(_ plain: String, _ path: String) -> String {
     var attributes: [String: [UInt8]] = [:]
     if case .names(let names) = perform(.listAttributes(path)) {
-      for name in names { attributes[name] = bytes(perform(.getAttribute(path, name))) }
+      // Of the doors that are listed, what is behind them is told below.
+      for name in names where name != "system.nfs4_acl" && name != "user.com.apple.FinderInfo" {
+        attributes[name] = bytes(perform(.getAttribute(path, name)))
+      }
     }
     return TreeText.full(
       plain, flags: bytes(perform(.getFlags(path))), list: bytes(perform(.getList(path))),

@@ -8,21 +8,6 @@ import Testing
 
 extension MountTests {
   @Suite("Programs at the doors", .timeLimit(.minutes(1))) struct DoorProgramTests {
-    /// Runs a program as somebody; the exit status and what it said.
-    private func run(
-      _ words: String, as user: TestUser = .root, _ volume: MountedVolume
-    ) throws -> ProgramResult {
-      let identity = "--reuid \(user.user) --regid \(user.group) --clear-groups"
-      return try Program.run(
-        "/bin/bash", ["-c", "exec setpriv \(identity) \(words)"], in: volume.path,
-        environment: ["PATH": "\(volume.base):/usr/sbin:/usr/bin:/sbin:/bin"])
-    }
-
-    private func letters(_ name: String, _ volume: MountedVolume) throws -> String {
-      let output = try run("lsattr -d \(name)", volume).output
-      return output.prefix { $0 != " " }.filter { $0 != "-" }
-    }
-
     @Test("chattr of root sets the flags of the system, and every door tells the same")
     func chattrOfRoot() throws {
       let volume = try MountedVolume()
@@ -36,19 +21,19 @@ extension MountTests {
           name == "file"
           ? try volume.file(name, 1001, 2001, 0o644) : try volume.directory(name, 1001, 2001, 0o755)
         for row in rows {
-          #expect(try run("chattr \(row.change) \(name)", volume).exit == 0, "\(name) \(row.change)")
+          #expect(try volume.run("chattr \(row.change) \(name)").exit == 0, "\(name) \(row.change)")
           #expect(try Attribute.text(path, Attribute.flags).get() == row.flags, "\(name) \(row.change)")
-          #expect(try letters(name, volume) == row.letters, "\(name) \(row.change)")
+          #expect(try volume.letters(name) == row.letters, "\(name) \(row.change)")
         }
         for flags in ["uchg", "schg", "uchg,schg"] {
           try #require(Attribute.set(path, Attribute.flags, flags) == nil)
-          #expect(try letters(name, volume) == "i")
+          #expect(try volume.letters(name) == "i")
         }
         // Flags without a twin on Linux stay.
         try #require(Attribute.set(path, Attribute.flags, "uappnd,hidden") == nil)
-        #expect(try run("chattr -a \(name)", volume).exit == 0)
+        #expect(try volume.run("chattr -a \(name)").exit == 0)
         #expect(try Attribute.text(path, Attribute.flags).get() == "hidden")
-        #expect(try run("chattr +c \(name)", volume).exit != 0)
+        #expect(try volume.run("chattr +c \(name)").exit != 0)
         #expect(try Attribute.text(path, Attribute.flags).get() == "hidden")
       }
     }
@@ -58,7 +43,7 @@ extension MountTests {
       let volume = try MountedVolume("chattr=user")
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o644)
-      #expect(try run("chattr +ia f", volume).exit == 0)
+      #expect(try volume.run("chattr +ia f").exit == 0)
       #expect(try Attribute.text(path, Attribute.flags).get() == "uappnd,uchg")
     }
 
@@ -68,14 +53,14 @@ extension MountTests {
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o666)
       try #require(Attribute.set(path, Attribute.flags, "uchg,hidden") == nil)
-      #expect(try run("chattr -i f", as: .bob, volume).exit != 0)
-      #expect(try run("chattr -i f", as: .alice, volume).exit == 0)
+      #expect(try volume.run("chattr -i f", as: .bob).exit != 0)
+      #expect(try volume.run("chattr -i f", as: .alice).exit == 0)
       #expect(try Attribute.text(path, Attribute.flags).get() == "hidden")
-      #expect(try run("chattr +d f", as: .alice, volume).exit == 0)
+      #expect(try volume.run("chattr +d f", as: .alice).exit == 0)
       #expect(try Attribute.text(path, Attribute.flags).get() == "nodump,hidden")
-      #expect(try run("chattr +i f", as: .alice, volume).exit != 0)
+      #expect(try volume.run("chattr +i f", as: .alice).exit != 0)
       try #require(Attribute.set(path, Attribute.flags, "schg") == nil)
-      #expect(try run("chattr -i f", as: .alice, volume).exit != 0)
+      #expect(try volume.run("chattr -i f", as: .alice).exit != 0)
       #expect(try Attribute.text(path, Attribute.flags).get() == "schg")
     }
 
@@ -104,32 +89,31 @@ extension MountTests {
     func varve() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
-      // Where every user can run it.
-      try Program.run("/bin/cp", [Program.built("varve"), volume.base])
+      try volume.publishTool()
       let path = try volume.file("plan", 1001, 2001, 0o644)
-      #expect(try run("varve chflags uchg,hidden plan", as: .bob, volume).exit == 1)
-      #expect(try run("varve chflags uchg,hidden plan", as: .alice, volume).exit == 0)
-      #expect(try run("varve chmod +a 'user:1002 allow write' plan", as: .alice, volume).exit == 1)
-      #expect(try run("varve chflags nouchg plan", as: .alice, volume).exit == 0)
-      #expect(try run("varve chmod +a 'user:1002 allow write' plan", as: .alice, volume).exit == 0)
-      #expect(try run("varve chmod +a# 0 'everyone deny delete' plan", as: .alice, volume).exit == 0)
+      #expect(try volume.run("varve chflags uchg,hidden plan", as: .bob).exit == 1)
+      #expect(try volume.run("varve chflags uchg,hidden plan", as: .alice).exit == 0)
+      #expect(try volume.run("varve chmod +a 'user:1002 allow write' plan", as: .alice).exit == 1)
+      #expect(try volume.run("varve chflags nouchg plan", as: .alice).exit == 0)
+      #expect(try volume.run("varve chmod +a 'user:1002 allow write' plan", as: .alice).exit == 0)
+      #expect(try volume.run("varve chmod +a# 0 'everyone deny delete' plan", as: .alice).exit == 0)
       #expect(
         try Shown(of: path)
           == Shown(
             "1001:2001", "0644", flags: "hidden",
             list: ["group:everyone deny delete", "user:1002 allow write"]))
-      let listing = try run("varve ls -leOn plan", as: .bob, volume).output
+      let listing = try volume.run("varve ls -leOn plan", as: .bob).output
       let lines = listing.split(separator: "\n").map(String.init)
       #expect(lines.count == 3, "\(listing)")
-      #expect(lines.first?.hasPrefix("-rw-r--r--+ ") == true, "\(listing)")
+      #expect(lines.first?.hasPrefix("-rw-r--r--@ ") == true, "\(listing)")
       #expect(
         lines.first?.contains(" 1001 ") == true && lines.first?.contains(" hidden ") == true, "\(listing)")
       #expect(
         lines.dropFirst() == [" 0: group:everyone deny delete", " 1: user:1002 allow write"], "\(listing)")
-      #expect(try run("varve chmod -N plan", as: .alice, volume).exit == 0)
-      #expect(try run("varve chmod 600 plan", as: .alice, volume).exit == 0)
+      #expect(try volume.run("varve chmod -N plan", as: .alice).exit == 0)
+      #expect(try volume.run("varve chmod 600 plan", as: .alice).exit == 0)
       #expect(try Shown(of: path) == Shown("1001:2001", "0600", flags: "hidden"))
-      #expect(try letters("plan", volume) == "")
+      #expect(try volume.letters("plan") == "")
     }
   }
 }

@@ -1,5 +1,6 @@
 // Too little of everything: blocks, open files.
 
+import AccessControl
 import CMountSupport
 import Glibc
 import LinuxFiles
@@ -88,6 +89,12 @@ extension MountTests {
       for path in [bare, short] {
         #expect(Attribute.set(path, Attribute.list, list) == .noSpace, "\(path)")
         #expect(Attribute.set(path, "user.large", large) == .noSpace, "\(path)")
+      }
+      // A mode that was to come with the list does not come either; this one takes and gives.
+      let entries = (6000..<6120).map { AccessEntry(.allow, .user($0), [.read, .write], .fileInherit) }
+      let both = NFSv4List.encode(AccessList(entries), mode: 0o606, for: .file, names: .numeric)
+      for path in [bare, short] {
+        #expect(Attribute.set(path, "system.nfs4_acl", both) == .noSpace, "\(path)")
       }
       #expect(try [bare, short].map { try Shown(of: $0) } == before)
       #expect(TestUser.bob.run { Calls.open(short, O_RDONLY) } == .accessDenied)

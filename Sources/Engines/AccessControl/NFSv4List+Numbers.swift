@@ -21,10 +21,8 @@ extension NFSv4List {
     return bytes
   }
 
-  /// What to do when `bytes` are set as `system.nfs4_acl_xdr`.
-  package static func decodeNumbers(
-    _ bytes: [UInt8], for kind: ObjectKind, keeping flags: AccessList.Flags = []
-  ) throws(NFSv4Failure) -> NFSv4Change {
+  /// The entries of `bytes` that are set as `system.nfs4_acl_xdr`.
+  package static func decodeNumbers(_ bytes: [UInt8]) throws(NFSv4Failure) -> [AccessEntry] {
     var reader = BigEndianReader(bytes)
     func next() throws(NFSv4Failure) -> UInt32 {
       guard let number = reader.number() else { throw .malformed }
@@ -35,7 +33,7 @@ extension NFSv4List {
     guard listFlags & ~0x3_0007 == 0 else { throw .unknownFlags(listFlags) }
     let count = try next()
     guard UInt64(count) * 20 == UInt64(reader.remaining) else { throw .malformed }
-    guard count <= AccessList.entryLimit + 5 else { throw .tooManyEntries }
+    guard count <= mostEntries else { throw .tooManyEntries }
     var entries: [AccessEntry] = []
     entries.reserveCapacity(Int(count))
     for _ in 0..<count {
@@ -49,7 +47,7 @@ extension NFSv4List {
       let identity = try identity(who, special: special, isGroup: isGroup)
       entries.append(AccessEntry(kind, identity, rights, inheritance))
     }
-    return try change(entries, for: kind, keeping: flags)
+    return entries
   }
 
   private static func number(of identity: Identity) -> (isSpecial: Bool, who: UInt32) {

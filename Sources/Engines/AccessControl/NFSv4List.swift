@@ -1,5 +1,24 @@
 // `system.nfs4_acl` as a whole: the stored entries followed by what the mode says, and back.
 
+/// The forms an NFSv4 list is read and written in.
+package enum NFSv4View: Hashable, Sendable {
+  /// `system.nfs4_acl`: whom an entry is about is text.
+  case names
+  /// `system.nfs4_acl_xdr`: it is a number.
+  case numbers
+}
+
+/// How a written list is meant.
+package enum NFSv4Writing: Hashable, Sendable {
+  /// A list of its own: what it does not say is not so.
+  case anew
+  /// The present list read as text, changed and written back: what the text cannot say stays as it is.
+  ///
+  /// The text of nfs4-acl-tools has no letter for "inherited", and on files none for `delete_child` and for what is
+  /// handed on.
+  case edit
+}
+
 /// What setting an NFSv4 list comes to.
 ///
 /// Both parts are done or neither.
@@ -34,23 +53,20 @@ package enum NFSv4List {
       })
   }
 
-  /// What to do when `bytes` are set as `system.nfs4_acl`.
+  /// The entries of `bytes` that are set as `system.nfs4_acl`, in the layout of NFSv4.0 or 4.1.
   ///
   /// - Parameters:
-  ///   - bytes: the value, in the layout of NFSv4.0 or 4.1.
-  ///   - kind: what the list is put on.
+  ///   - bytes: the value.
   ///   - book: who is called what.
   ///   - style: the domain whose names are ours.
-  ///   - flags: list flags of the present list, which NFSv4 cannot say and which stay.
-  /// - Returns: a list, and a mode if the entries end with the pattern of one.
+  /// - Returns: the entries, those of the mode too.
   /// - Throws: ``NFSv4Failure``; then nothing is changed.
   package static func decode(
-    _ bytes: [UInt8], for kind: ObjectKind, names book: NameBook, as style: NFSv4Names = .local,
-    keeping flags: AccessList.Flags = []
-  ) throws(NFSv4Failure) -> NFSv4Change {
+    _ bytes: [UInt8], names book: NameBook, as style: NFSv4Names = .local
+  ) throws(NFSv4Failure) -> [AccessEntry] {
     guard let wire = NFSv4Wire.decode(bytes) else { throw .malformed }
     // Before names are looked up: each may cost a question to a directory service.
-    guard wire.count <= AccessList.entryLimit + 5 else { throw .tooManyEntries }
+    guard wire.count <= mostEntries else { throw .tooManyEntries }
     var entries: [AccessEntry] = []
     entries.reserveCapacity(wire.count)
     for found in wire {
@@ -61,20 +77,77 @@ package enum NFSv4List {
       let identity = try NFSv4Mapping.identity(found.who, isGroup: isGroup, names: book, as: style)
       entries.append(AccessEntry(kind, identity, rights, inheritance))
     }
-    return try change(entries, for: kind, keeping: flags)
+    return entries
   }
+
+  /// As many entries as a list may have, and the five a mode may need.
+  static let mostEntries = AccessList.entryLimit + 5
 
   /// The stored entries and behind them those the mode stands for.
   static func shown(_ list: AccessList?, mode: UInt16, for kind: ObjectKind) -> [AccessEntry] {
     (list?.entries ?? []) + NFSv4Projection.entries(mode: mode, for: kind)
   }
 
-  static func change(
-    _ entries: [AccessEntry], for kind: ObjectKind, keeping flags: AccessList.Flags
+  /// What setting `entries` comes to on an object that has the list `present` and the mode `mode`.
+  ///
+  /// Entries at the end that are a mode become the mode. Other entries are stored as they are, except permits that
+  /// repeat the mode: programs that sort a list, as those of Windows do, tear the end apart.
+  package static func change(
+    to entries: [AccessEntry], from present: AccessList?, mode: UInt16, for kind: ObjectKind,
+    as view: NFSv4View, writing: NFSv4Writing = .anew
   ) throws(NFSv4Failure) -> NFSv4Change {
-    let peeled = NFSv4Projection.peel(entries, for: kind)
-    let kept = peeled?.rest ?? entries
+    let peeled = NFSv4Projection.peel(entries, mode: mode, for: kind)
+    let kept = peeled?.rest ?? NFSv4Projection.withoutRepetition(entries, mode: mode, for: kind)
     guard kept.count <= AccessList.entryLimit else { throw .tooManyEntries }
-    return NFSv4Change(list: kept.isEmpty ? nil : AccessList(kept, flags: flags), mode: peeled?.mode)
+    let meant = writing == .edit ? completed(kept, from: present?.entries ?? [], for: kind) : kept
+    return NFSv4Change(list: list(meant, over: present, as: view), mode: peeled?.permissions)
+  }
+
+  /// The entries, each replaced by the present one that reads the same as text.
+  private static func completed(
+    _ entries: [AccessEntry], from present: [AccessEntry], for kind: ObjectKind
+  ) -> [AccessEntry] {
+    // Whoever says "inherited" of one entry can say it of all: nfs4_setfacl does when it adds to a list.
+    let tellsInherited = entries.contains { $0.inheritance.contains(.inherited) }
+    func isMeant(_ present: AccessEntry, by entry: AccessEntry) -> Bool {
+      let isSame = present.inheritance.contains(.inherited) == entry.inheritance.contains(.inherited)
+      return (isSame || !tellsInherited) && asText(present, for: kind) == asText(entry, for: kind)
+    }
+    var left = present
+    return entries.map { entry in
+      guard let index = left.firstIndex(where: { isMeant($0, by: entry) }) else {
+        return entry
+      }
+      return left.remove(at: index)
+    }
+  }
+
+  private static func asText(_ entry: AccessEntry, for kind: ObjectKind) -> AccessEntry {
+    var rights = entry.rights.expanded.intersection(.specific)
+    var inheritance = entry.inheritance.subtracting(.inherited)
+    if kind == .file {
+      rights.remove(.deleteChild)
+      inheritance.subtract([.fileInherit, .directoryInherit, .limitInherit, .onlyInherit])
+    }
+    return AccessEntry(entry.kind, entry.identity, rights, inheritance)
+  }
+
+  /// The list to store in place of `present`.
+  ///
+  /// A present list that shows the same stays as it is, with the words this form has none for: whoever writes back
+  /// what he read has changed nothing. List flags have no form either and stay.
+  private static func list(
+    _ entries: [AccessEntry], over present: AccessList?, as view: NFSv4View
+  ) -> AccessList? {
+    if let present {
+      if present.entries == entries { return present }
+      let shown = present.entries.compactMap { entry -> AccessEntry? in
+        if view == .numbers, entry.identity == .nobody { return nil }
+        let rights = entry.rights.expanded.intersection(.specific)
+        return AccessEntry(entry.kind, entry.identity, rights, entry.inheritance)
+      }
+      if shown == entries { return present }
+    }
+    return entries.isEmpty ? nil : AccessList(entries, flags: present?.flags ?? [])
   }
 }

@@ -11,16 +11,32 @@ enum NFSv4Projection {
   /// What only the owner may do whatever the mode is.
   static let owners: Rights = [.writeAttributes, .writeSecurity]
 
+  private static let sticky: UInt16 = 0o1000
+
   /// The rights three mode bits stand for.
-  private static func rights(_ bits: UInt16, for kind: ObjectKind) -> Rights {
+  ///
+  /// In a sticky directory the write bit is no right to remove what others own; the directory's owner has it.
+  private static func rights(_ bits: UInt16, for kind: ObjectKind, removesAny: Bool) -> Rights {
     var rights = free
     if bits & 4 != 0 { rights.formUnion(readBits) }
     if bits & 2 != 0 {
       rights.formUnion([.write, .append, .writeExtended, .writeAttributes])
-      if kind == .directory { rights.insert(.deleteChild) }
+      if kind == .directory, removesAny { rights.insert(.deleteChild) }
     }
     if bits & 1 != 0 { rights.insert(.execute) }
     return rights
+  }
+
+  /// The rights of owner, group and others.
+  private static func classes(
+    _ mode: UInt16, for kind: ObjectKind
+  ) -> (owner: Rights, group: Rights, other: Rights) {
+    let removesAny = mode & sticky == 0
+    return (
+      rights(mode >> 6 & 7, for: kind, removesAny: true).union(owners),
+      rights(mode >> 3 & 7, for: kind, removesAny: removesAny),
+      rights(mode & 7, for: kind, removesAny: removesAny)
+    )
   }
 
   /// The three bits that rights were made from, if they were.
@@ -30,9 +46,7 @@ enum NFSv4Projection {
 
   /// Between three and five entries, owner first.
   static func entries(mode: UInt16, for kind: ObjectKind) -> [AccessEntry] {
-    let owner = rights(mode >> 6 & 7, for: kind).union(owners)
-    let group = rights(mode >> 3 & 7, for: kind)
-    let other = rights(mode & 7, for: kind)
+    let (owner, group, other) = classes(mode, for: kind)
     let kept: [AccessEntry] = [
       AccessEntry(.deny, .owner, group.union(other).subtracting(owner)),
       AccessEntry(.allow, .owner, owner),
@@ -43,29 +57,43 @@ enum NFSv4Projection {
     return kept.filter { !$0.rights.isEmpty }
   }
 
-  /// The mode a list ends with, and the entries in front of it; `nil` if the end is not such a pattern.
+  /// The permission bits a list ends with, and the entries in front of it; `nil` if the end is not such a pattern.
   ///
   /// The three permits name a mode, and that mode says exactly which entries its pattern has. So what was put
-  /// behind a list is taken off again and nothing else, whatever the list itself ends with.
+  /// behind a list is taken off again and nothing else, whatever the list itself ends with. Of the present mode
+  /// only the sticky bit matters, which stays.
   static func peel(
-    _ entries: [AccessEntry], for kind: ObjectKind
-  ) -> (mode: UInt16, rest: [AccessEntry])? {
-    guard let other = entries.last else { return nil }
-    let others = bits(other.rights)
-    guard let group = entries.dropLast().last else { return nil }
-    let groups = bits(group.rights)
+    _ entries: [AccessEntry], mode present: UInt16, for kind: ObjectKind
+  ) -> (permissions: UInt16, rest: [AccessEntry])? {
+    guard let other = entries.last, let group = entries.dropLast().last else { return nil }
+    let lower = present & sticky | bits(group.rights) << 3 | bits(other.rights)
     // Whether a deny stands between group and owner follows from the two.
-    let denied = rights(others, for: kind).subtracting(rights(groups, for: kind))
-    guard let owner = entries.dropLast(denied.isEmpty ? 2 : 3).last else { return nil }
-    let mode = bits(owner.rights) << 6 | groups << 3 | others
+    let (_, groups, others) = classes(lower, for: kind)
+    guard let owner = entries.dropLast(others.isSubset(of: groups) ? 2 : 3).last else { return nil }
+    let mode = lower | bits(owner.rights) << 6
     let pattern = self.entries(mode: mode, for: kind)
-    guard entries.count >= pattern.count else { return nil }
-    let isPattern = zip(entries.suffix(pattern.count), pattern).allSatisfy { found, expected in
-      found.kind == expected.kind && found.identity == expected.identity
-        && found.inheritance == expected.inheritance
-        // Tools differ in whether they send `synchronize`, which nothing ever asks for.
-        && found.rights.subtracting(.synchronize) == expected.rights.subtracting(.synchronize)
-    }
-    return isPattern ? (mode, Array(entries.dropLast(pattern.count))) : nil
+    guard entries.count >= pattern.count, zip(entries.suffix(pattern.count), pattern).allSatisfy(isSame)
+    else { return nil }
+    return (mode & 0o777, Array(entries.dropLast(pattern.count)))
+  }
+
+  /// The entries without permits that say exactly what the mode says anyway.
+  ///
+  /// Those can be left out only where no deny follows and where no class holds less than a later one: then whoever
+  /// such a permit is about is in a class that holds as much. Kept, they would go on granting after a chmod.
+  static func withoutRepetition(
+    _ entries: [AccessEntry], mode: UInt16, for kind: ObjectKind
+  ) -> [AccessEntry] {
+    let pattern = self.entries(mode: mode, for: kind)
+    guard pattern.allSatisfy({ $0.kind == .allow }) else { return entries }
+    let start = entries.lastIndex { $0.kind == .deny }.map { $0 + 1 } ?? 0
+    let rest = entries[start...].filter { entry in !pattern.contains { isSame(entry, $0) } }
+    return entries[..<start] + rest
+  }
+
+  /// Tools differ in whether they send `synchronize`, which nothing ever asks for.
+  private static func isSame(_ one: AccessEntry, _ other: AccessEntry) -> Bool {
+    one.kind == other.kind && one.identity == other.identity && one.inheritance == other.inheritance
+      && one.rights.subtracting(.synchronize) == other.rights.subtracting(.synchronize)
   }
 }

@@ -8,22 +8,45 @@ import LinuxFiles
 import Synchronization
 
 extension NameBook {
-  /// Names as the system knows them.
-  static let system = NameBook(
-    user: { name in Accounts.ask { UserDatabase.user(named: name) } },
-    group: { name in Accounts.ask { UserDatabase.group(named: name) } },
-    userName: { Accounts.userNames[$0] }, groupName: { Accounts.groupNames[$0] })
+  /// Names as the system knows them, for one request.
+  ///
+  /// All its questions together wait no longer than one may: a list can name a hundred accounts.
+  static func forOneRequest() -> NameBook {
+    let patience = RequestPatience()
+    return NameBook(
+      user: { name in patience.ask { UserDatabase.user(named: name) } ?? nil },
+      group: { name in patience.ask { UserDatabase.group(named: name) } ?? nil },
+      userName: { Accounts.userNames.value($0, patience) },
+      groupName: { Accounts.groupNames.value($0, patience) })
+  }
 }
 
 /// What the user database said lately.
 enum Accounts {
-  static let userNames = Remembered { uid in ask { UserDatabase.userName(uid) } }
-  static let groupNames = Remembered { gid in ask { UserDatabase.groupName(gid) } }
-  static let groups = Remembered { uid in ask { UserDatabase.groups(ofUser: uid) } }
+  static let userNames = Remembered { UserDatabase.userName($0) }
+  static let groupNames = Remembered { UserDatabase.groupName($0) }
+  static let groups = Remembered { UserDatabase.groups(ofUser: $0) }
+}
 
-  /// Asks, and gives up after two seconds.
-  static func ask<Value: Sendable>(_ question: @escaping @Sendable () -> Value?) -> Value? {
-    Patience.wait(milliseconds: 2_000, for: question) ?? nil
+/// How long one request waits for the user database: two seconds from its first question on.
+final class RequestPatience: Sendable {
+  private static let most: UInt64 = 2_000_000_000
+  private let deadline: Mutex<UInt64?> = Mutex(nil)
+
+  /// Asks; `nil` if the answer did not come in time or there is no time left to ask.
+  func ask<Value: Sendable>(_ question: @escaping @Sendable () -> Value?) -> Value?? {
+    guard let left = millisecondsLeft else { return nil }
+    return Patience.wait(milliseconds: left, for: question)
+  }
+
+  var millisecondsLeft: Int? {
+    let now = Clock.monotonicNanoseconds
+    let deadline = deadline.withLock { deadline in
+      let first = deadline ?? now &+ RequestPatience.most
+      deadline = first
+      return first
+    }
+    return deadline > now ? Int((deadline - now) / 1_000_000) : nil
   }
 }
 
@@ -45,13 +68,16 @@ final class Remembered<Value: Sendable>: Sendable {
     self.ask = ask
   }
 
-  subscript(number: UInt32) -> Value? {
+  func value(_ number: UInt32, _ patience: RequestPatience) -> Value? {
     let now = Clock.monotonicNanoseconds
     if let known = known.withLock({ $0[number] }), now &- known.askedAt < Remembered.lifetime {
       return known.value
     }
+    // A question that was never asked has no answer to remember.
+    guard patience.millisecondsLeft != nil else { return nil }
+    let ask = ask
     // Not under the lock: a slow server must not hold up what is known.
-    let value = ask(number)
+    let value = patience.ask { ask(number) } ?? nil
     known.withLock { known in
       if known.count >= Remembered.most { known.removeAll() }
       known[number] = Known(value: value, askedAt: now)

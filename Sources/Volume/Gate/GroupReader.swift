@@ -37,7 +37,7 @@ struct GroupReader: Sendable {
   private func directGroups(of caller: Caller) -> [UInt32]? {
     switch live.current.groups {
     case .nss:
-      return Accounts.groups[caller.user]
+      return Accounts.groups.value(caller.user, RequestPatience())
     case .process:
       // Thread 0: a caller outside our process namespace, or the kernel itself.
       guard caller.thread > 0,

@@ -1,7 +1,8 @@
-// `system.varve.flags`, `system.varve.acl` and `system.varve.owner`: the record of an object, as text that
-// people and scripts use.
+// Attributes that are not stored under their names but are ways to the record and the mode of an object.
 //
-// All take the same lock, the same checks and the same stored record as every other way in.
+// `system.varve.flags`, `system.varve.acl` and `system.varve.owner` are text for people and scripts; the doors for
+// other tools are in files of their own. All take the same lock, the same checks and the same stored record as
+// every other way in.
 
 import AccessControl
 import Decisions
@@ -16,7 +17,14 @@ enum AttributeDoor {
   case list
   /// The owner as an identity: a user, or the group that owns the object in place of one.
   case owner
+  /// The list and the mode together, as NFSv4 tools and Samba know them.
+  case nfsList(NFSv4View)
+  /// The mode, as programs that copy POSIX access control lists write it.
+  case posixList
+  /// The entries a directory hands on in POSIX; there are none.
+  case posixDefault
 
+  /// The names, which all begin with `system.`.
   init?(_ name: borrowing AttributeName) {
     if name.equals("system.varve.flags") {
       self = .flags
@@ -24,58 +32,92 @@ enum AttributeDoor {
       self = .list
     } else if name.equals("system.varve.owner") {
       self = .owner
+    } else if name.equals("system.nfs4_acl") {
+      self = .nfsList(.names)
+    } else if name.equals("system.nfs4_acl_xdr") {
+      self = .nfsList(.numbers)
+    } else if name.equals("system.posix_acl_access") {
+      self = .posixList
+    } else if name.equals("system.posix_acl_default") {
+      self = .posixDefault
     } else {
       return nil
     }
+  }
+
+  /// Whether what is read is the access list.
+  fileprivate var tellsList: Bool {
+    switch self {
+    case .list, .nfsList: true
+    case .flags, .owner, .posixList, .posixDefault: false
+    }
+  }
+
+  fileprivate static func text(_ value: [UInt8]) throws(Errno) -> String {
+    guard let text = String(validating: value, as: UTF8.self) else { throw .invalid }
+    return text
   }
 }
 
 extension Volume {
   func read(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
-    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+    let item = try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node)
       try gate.require(caller, about: Scene(facts.item)) {
-        door == .list ? $0.readList(facts.item) : $0.readAttributes(facts.item)
+        door.tellsList ? $0.readList(facts.item) : $0.readAttributes(facts.item)
       }
-      switch door {
-      case .owner:
-        guard facts.item.record != .damaged else { throw .inputOutput }
-        let owner = facts.item.ownerGroup.map(Identity.group) ?? .user(facts.item.user)
-        return Array(AccessListText.print(owner, names: .system).utf8)
-      case .flags:
-        guard facts.item.record != .damaged else { throw .inputOutput }
-        return Array(facts.item.flags.text.utf8)
-      case .list:
-        guard let list = facts.item.list else { throw .noData }
-        // Complete, so that a list which is read, edited and written back loses nothing.
-        let text = AccessListText.print(
-          list, for: node.isDirectory ? .directory : .file, names: .system, detail: .complete)
-        return Array(text.utf8)
-      }
+      return facts.item
+    }
+    // Not under the lock any more: names may have to be asked of a server that is slow.
+    switch door {
+    case .owner:
+      guard item.record != .damaged else { throw .inputOutput }
+      let owner = item.ownerGroup.map(Identity.group) ?? .user(item.user)
+      return Array(AccessListText.print(owner, names: .forOneRequest()).utf8)
+    case .flags:
+      guard item.record != .damaged else { throw .inputOutput }
+      return Array(item.flags.text.utf8)
+    case .list:
+      guard let list = item.list else { throw .noData }
+      // Complete, so that a list which is read, edited and written back loses nothing.
+      let text = AccessListText.print(
+        list, for: node.isDirectory ? .directory : .file, names: .forOneRequest(), detail: .complete)
+      return Array(text.utf8)
+    case .nfsList(let view): return try nfsList(of: item, as: view)
+    case .posixList:
+      // An answer makes `ls -l` print a `+`, which is true where there is a list and a lie elsewhere.
+      guard item.list != nil || item.record != .sound else { throw .noData }
+      return MinimalPosixList.encode(item.mode)
+    case .posixDefault: throw .noData
     }
   }
 
-  func write(_ door: AttributeDoor, of node: Node, _ value: [UInt8], for caller: Caller) throws(Errno) {
-    guard let text = String(validating: value, as: UTF8.self) else { throw .invalid }
+  func write(
+    _ door: AttributeDoor, of node: Node, _ value: [UInt8], _ setting: AttributeSetting, for caller: Caller
+  ) throws(Errno) {
     switch door {
-    case .owner: try changeOwner(of: node, text, for: caller)
+    case .owner: try changeOwner(of: node, try AttributeDoor.text(value), for: caller)
     case .flags:
       let wanted: FileFlags
       do {
-        wanted = try FileFlags.instruction(text).applied(to: [])
+        wanted = try FileFlags.instruction(try AttributeDoor.text(value)).applied(to: [])
       } catch {
         throw .invalid
       }
       try changeFlags(of: node, for: caller) { _ in wanted }
     case .list:
+      let text = try AttributeDoor.text(value)
       guard !text.isEmpty else { return try clear(door, of: node, for: caller) }
       let list: AccessList
       do {
-        list = try AccessListText.readList(text, names: .system)
+        list = try AccessListText.readList(text, names: .forOneRequest())
       } catch {
         throw .invalid
       }
       try changeList(of: node, to: list.isEmpty ? nil : list, for: caller)
+    case .nfsList(let view): try changeNFSList(of: node, value, as: view, setting, for: caller)
+    case .posixList: try changePosixList(of: node, value, for: caller)
+    case .posixDefault: try refusePosixDefault(value)
     }
   }
 
@@ -84,14 +126,16 @@ extension Volume {
     // There is no object without an owner.
     case .owner: throw .notPermitted
     case .flags: try changeFlags(of: node, for: caller) { _ in [] }
-    case .list: try changeList(of: node, to: nil, for: caller)
+    case .list, .nfsList: try changeList(of: node, to: nil, for: caller)
+    // The mode is there whatever is removed, and there is nothing a directory hands on in this way.
+    case .posixList, .posixDefault: return
     }
   }
 
   /// Hands an object to a user, which is chown, or to a group.
   private func changeOwner(of node: Node, _ text: String, for caller: Caller) throws(Errno) {
     let owner: Identity
-    do { owner = try AccessListText.readIdentity(text, names: .system) } catch { throw .invalid }
+    do { owner = try AccessListText.readIdentity(text, names: .forOneRequest()) } catch { throw .invalid }
     switch owner {
     case .user(let user):
       var change = AttributeChange()

@@ -177,7 +177,7 @@ extension Volume {
   }
 
   /// The mode that is really set: the setgid bit is for members of the object's group.
-  private func granted(
+  func granted(
     _ wanted: Mode, to subject: Subject, on item: Item, for caller: Caller
   ) -> Mode {
     guard wanted.hasSetGroup, !subject.isRoot else { return wanted }

@@ -10,6 +10,8 @@ private enum AttributeRoom {
   case door(AttributeDoor)
   /// Where the daemon can be asked things; of the root alone.
   case control
+  /// One bit of it is a flag.
+  case finderInfo
   /// Our stored records: not there for anybody.
   case hidden
   /// No such thing here, and never will be.
@@ -20,19 +22,21 @@ private enum AttributeRoom {
   case system([UInt8])
 
   init(_ name: borrowing AttributeName) {
-    if let door = AttributeDoor(name) {
-      self = .door(door)
-    } else if name.equals("system.varve.control") {
+    if name.equals("system.varve.control") {
       self = .control
+    } else if name.hasPrefix("system.") {
+      self = AttributeDoor(name).map(AttributeRoom.door) ?? .unsupported
     } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
       self = .hidden
-    } else if name.hasPrefix("system.") {
-      self = .unsupported
+    } else if name.equals("com.apple.FinderInfo") || name.equals("user.com.apple.FinderInfo") {
+      self = .finderInfo
     } else if name.hasPrefix("com.apple.") {
       // One attribute under two spellings: what macOS programs say, and what Linux can store.
       self = .stored(Array("user.".utf8) + name.copy())
     } else if name.hasPrefix("security.") {
-      self = .system(name.copy())
+      // With these encodings Samba keeps a list of its own, which would be shown and not enforced.
+      let isForeignList = name.hasPrefix("security.nfs4acl_")
+      self = isForeignList ? .unsupported : .system(name.copy())
     } else {
       self = .stored(name.copy())
     }
@@ -51,6 +55,7 @@ extension Volume {
       // A path is no secret, and who may ask what is for each verb to say.
       guard node.id == root.id, let path = controlPath else { throw .noData }
       return path
+    case .finderInfo: return try finderInfo(of: node, for: caller)
     case .hidden: throw .noData
     case .unsupported: throw .unsupported
     case .system(let stored): return try value(stored, of: node, for: caller, needsRight: false)
@@ -94,11 +99,9 @@ extension Volume {
     guard !Reserved.contains(nodeID) else { throw .notPermitted }
     let node = try node(nodeID)
     switch AttributeRoom(name) {
-    case .door(let door):
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(value.count)
-      for index in value.indices { bytes.append(value[index]) }
-      try write(door, of: node, bytes, for: caller)
+    // Nothing is refused for CREATE or REPLACE: what is behind a door is always there, and NFSv4 tools say REPLACE.
+    case .door(let door): try write(door, of: node, copy(value), setting, for: caller)
+    case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
     case .hidden, .control: throw .notPermitted
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -119,6 +122,7 @@ extension Volume {
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
+    case .finderInfo: try removeFinderInfo(of: node, for: caller)
     case .hidden, .control: throw .notPermitted
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -128,6 +132,13 @@ extension Volume {
         }
       }
     }
+  }
+
+  private func copy(_ value: Span<UInt8>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(value.count)
+    for index in value.indices { bytes.append(value[index]) }
+    return bytes
   }
 
   private func changeStored(
@@ -142,7 +153,8 @@ extension Volume {
 
   /// The names, each with a NUL behind it.
   ///
-  /// Doors are not listed: whoever copies what is listed must not trip over them.
+  /// Doors are not listed: whoever copies what is listed must not trip over them. The list for NFSv4 tools is,
+  /// where there is one, because that is how backups find it.
   package func listExtendedAttributes(of nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {
     guard !Reserved.contains(nodeID) else { return [] }
     let node = try node(nodeID)
@@ -153,7 +165,7 @@ extension Volume {
       var shown: [UInt8] = []
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
-        case .door, .control, .hidden, .unsupported: return
+        case .door, .control, .finderInfo, .hidden, .unsupported: return
         case .stored, .system: break
         }
         // Root's own attributes are for root to see.
@@ -161,6 +173,8 @@ extension Volume {
         shown += name.copy()
         shown.append(0)
       }
+      if object.facts.item.list != nil { shown += Array("system.nfs4_acl\0".utf8) }
+      if try listsFinderInfo(object) { shown += Volume.finderInfoName + [0] }
       return shown
     }
   }

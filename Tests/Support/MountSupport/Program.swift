@@ -8,6 +8,11 @@ package struct ProgramResult: Sendable {
   package let exit: Int32
   /// Standard output and standard error, in the order they came.
   package let output: String
+
+  package init(exit: Int32, output: String) {
+    self.exit = exit
+    self.output = output
+  }
 }
 
 package enum Program {

@@ -1,0 +1,89 @@
+// `com.apple.FinderInfo` and `user.com.apple.FinderInfo`: stored, but for the invisible bit, which is the flag `hidden`.
+
+import Decisions
+import FlagRules
+import LinuxFiles
+import RecordFormat
+
+extension Volume {
+  /// Where the rest is stored, and the name under which it is listed.
+  static let finderInfoName = Array("user.com.apple.FinderInfo".utf8)
+
+  func finderInfo(of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let object = try hold(node)
+      try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
+      let info = FinderInfo(stored: try storedFinderInfo(of: object), flags: object.facts.item.flags)
+      guard !info.isEmpty else { throw .noData }
+      return info.bytes
+    }
+  }
+
+  /// Whether the attribute is to be listed; Linux lets nobody read `user.` attributes of links and devices.
+  func listsFinderInfo(_ object: HeldObject) throws(Errno) -> Bool {
+    guard object.facts.item.kind == .file || object.facts.item.kind == .directory else { return false }
+    if object.facts.item.flags.contains(.hidden) { return true }
+    return try !FinderInfo(stored: storedFinderInfo(of: object), flags: []).isEmpty
+  }
+
+  func setFinderInfo(
+    of node: Node, to bytes: [UInt8], _ setting: AttributeSetting, for caller: Caller
+  ) throws(Errno) {
+    guard let wanted = FinderInfo(bytes) else { throw .invalid }
+    try changeFinderInfo(of: node, to: wanted, setting, for: caller)
+  }
+
+  /// As if nothing but zeros were set: the flag goes too.
+  func removeFinderInfo(of node: Node, for caller: Caller) throws(Errno) {
+    try changeFinderInfo(of: node, to: FinderInfo(stored: nil, flags: []), .replace, for: caller)
+  }
+
+  /// Asks for the right to extended attributes, and for that of chflags if the flag changes.
+  private func changeFinderInfo(
+    of node: Node, to wanted: FinderInfo, _ setting: AttributeSetting, for caller: Caller
+  ) throws(Errno) {
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      let object = try hold(node)
+      let (item, record) = (object.facts.item, object.facts.record)
+      try gate.require(caller, about: Scene(item)) { $0.writeExtended(item) }
+      let former = try storedFinderInfo(of: object)
+      let isThere = !FinderInfo(stored: former, flags: item.flags).isEmpty
+      if setting == .create, isThere { throw .exists }
+      if setting == .replace, !isThere { throw .noData }
+      let change = FlagChange(from: item.flags, to: wanted.applied(to: item.flags))
+      try gate.require(caller, about: Scene(item)) { $0.changeFlags(of: item, change) }
+      if !change.isNothing, !store.canCarryRecord(node.kind) { throw .unsupported }
+      let rest = wanted.isRestEmpty ? nil : wanted.rest
+      if rest != former { try storeFinderInfo(rest, to: object) }
+      guard !change.isNothing else { return }
+      var changed = record
+      changed.flags = change.after
+      do throws(Errno) {
+        try changingPolicy(of: node, object) { () throws(Errno) in
+          try store.rewrite(
+            changed, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+        }
+      } catch {
+        // Both or neither; the first error is the one to tell.
+        if rest != former { try? storeFinderInfo(former, to: object) }
+        throw error
+      }
+    }
+  }
+
+  private func storedFinderInfo(of object: HeldObject) throws(Errno) -> [UInt8]? {
+    try AttributeName.with(Volume.finderInfoName) { name throws(Errno) in
+      try object.descriptor.descriptor.attribute(name)
+    }
+  }
+
+  private func storeFinderInfo(_ bytes: [UInt8]?, to object: HeldObject) throws(Errno) {
+    try AttributeName.with(Volume.finderInfoName) { name throws(Errno) in
+      guard let bytes else {
+        do throws(Errno) { try object.descriptor.descriptor.removeAttribute(name) } catch .noData {}
+        return
+      }
+      try object.descriptor.descriptor.setAttribute(name, to: bytes)
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// The doors for tools that know other lists: `system.nfs4_acl` for NFSv4 tools and Samba, the same in numbers for
+// tools made for TrueNAS, and `system.posix_acl_access` for programs that copy modes as POSIX lists.
+
+import AccessControl
+import Decisions
+import DirectoryModes
+import LinuxFiles
+
+extension Volume {
+  /// Always an answer: NFSv4 tools give up where there is none, and Samba lets everybody in.
+  func nfsList(of item: Item, as view: NFSv4View) throws(Errno) -> [UInt8] {
+    guard item.record == .sound else { throw .inputOutput }
+    let kind: ObjectKind = item.isDirectory ? .directory : .file
+    return switch view {
+    case .names:
+      NFSv4List.encode(item.list, mode: item.mode.bits, for: kind, names: .forOneRequest())
+    case .numbers: NFSv4List.encodeNumbers(item.list, mode: item.mode.bits, for: kind)
+    }
+  }
+
+  /// Programs that edit what they have read say REPLACE; those that write a list of their own, as Samba and backups
+  /// do, say neither that nor CREATE.
+  func changeNFSList(
+    of node: Node, _ bytes: [UInt8], as view: NFSv4View, _ setting: AttributeSetting, for caller: Caller
+  ) throws(Errno) {
+    let writing: NFSv4Writing = setting == .replace ? .edit : .anew
+    let entries: [AccessEntry]
+    do throws(NFSv4Failure) {
+      entries =
+        switch view {
+        case .names: try NFSv4List.decode(bytes, names: .forOneRequest())
+        case .numbers: try NFSv4List.decodeNumbers(bytes)
+        }
+    } catch {
+      throw .invalid
+    }
+    try changeListAndMode(of: node, for: caller) { item throws(Errno) in
+      do throws(NFSv4Failure) {
+        let kind: ObjectKind = item.isDirectory ? .directory : .file
+        let change = try NFSv4List.change(
+          to: entries, from: item.list, mode: item.mode.bits, for: kind, as: view,
+          writing: writing)
+        return ListAndMode(list: change.list.map(ListUpdate.store) ?? .remove, permissions: change.mode)
+      } catch {
+        throw .invalid
+      }
+    }
+  }
+
+  /// A list that says no more than a mode is a chmod; whatever more it says is refused rather than lost.
+  func changePosixList(of node: Node, _ bytes: [UInt8], for caller: Caller) throws(Errno) {
+    let permissions: UInt16?
+    do throws(MinimalPosixList.Obstacle) {
+      permissions = try MinimalPosixList.decode(bytes)
+    } catch {
+      throw error == .extended ? .unsupported : .invalid
+    }
+    try changeListAndMode(of: node, for: caller) { _ in ListAndMode(list: .keep, permissions: permissions) }
+  }
+
+  /// Entries that a directory hands on exist in lists of this volume only.
+  func refusePosixDefault(_ bytes: [UInt8]) throws(Errno) {
+    guard bytes.isEmpty || bytes == MinimalPosixList.empty else { throw .unsupported }
+  }
+}

@@ -1,0 +1,137 @@
+// Windows' view of a volume, through a real Samba: what it sets is what every other door shows, and is enforced.
+
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+extension MountTests {
+  @Suite(
+    "Samba",
+    .enabled(
+      if: isInstalled("smbd", "smbclient", "smbcacls", "smbpasswd", "ip", "unshare", "nfs4_getfacl"),
+      "needs samba, smbclient, iproute2 and nfs4-acl-tools"),
+    .timeLimit(.minutes(2)))
+  struct SambaTests {
+    /// A folder of group 2001 that nobody else gets into but bob, who may pass.
+    private static let teamList = [
+      "group:2001 allow list,add_file,search,delete,add_subdirectory,delete_child,readattr,writeattr,readextattr,"
+        + "writeextattr,readsecurity,writesecurity,chown,file_inherit,directory_inherit",
+      "user:1002 allow search",
+    ]
+    private static let full =
+      "read,write,execute,delete,append,readattr,writeattr,readextattr,writeextattr,readsecurity,writesecurity,chown"
+
+    /// The entries smbcacls prints, without its other lines.
+    private func entries(_ output: String) -> [String] {
+      output.split(separator: "\n").filter { $0.hasPrefix("ACL:") }.map { line in
+        String(line.dropFirst(4).drop { $0 != "\\" && $0 != ":" }.drop { $0 == "\\" })
+      }
+    }
+
+    @Test("What Samba sets, NFSv4 tools and varve show and the volume enforces, and the other way round")
+    func agreement() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try #require(chmod(volume.path, 0o755) == 0)
+      let team = try volume.directory("t", 0, 2001, 0o700, list: Self.teamList)
+      let answers = try SambaStage(volume: volume, share: SambaStage.recommended).converse([
+        "smb ann 'put /etc/hostname t/plan'",  // 0
+        "varve ls -le t/plan; nfs4_getfacl t/plan; acls ann t/plan",  // 1
+        "acls ann t/plan -a 'ACL:varve-bob:DENIED/0x0/0x00000006'",  // 2
+        "varve ls -len t/plan | tail -n +2; nfs4_getfacl t/plan",  // 3
+        "acls ann t/plan",  // 4
+        "become 1002 2009 cat t/plan && smb bob 'get t/plan -'",  // 5
+        "become 1002 2009 sh -c 'echo x >> t/plan' || smb bob 'put /etc/hostname t/plan'",  // 6
+        "nfs4_setfacl -a D::1002:r t/plan && acls ann t/plan",  // 7
+        "become 1002 2009 cat t/plan || smb bob 'get t/plan -'",  // 8
+        "acls ann t/plan -D 'ACL:varve-bob:DENIED/0x0/0x00000001' && nfs4_getfacl t/plan",  // 9
+        "smb bob 'get t/plan -'",  // 10
+        "acls bob t/plan -a 'ACL:varve-bob:ALLOWED/0x0/FULL'",  // 11
+        "smb eve 'get t/plan -' || become 1005 2010 cat t/plan",  // 12
+        "smb ann 'rm t/plan'; ls t",  // 13
+      ])
+      func succeeded(_ index: Int) { #expect(answers[index].exit == 0, "\(index): \(answers[index].output)") }
+      func refused(_ index: Int) { #expect(answers[index].exit != 0, "\(index): \(answers[index].output)") }
+      for index in [0, 1, 2, 3, 4, 5, 7, 9, 10, 13] { succeeded(index) }
+      // What the directory handed on, three times in three languages.
+      #expect(answers[1].output.contains(" 0: group@ allow \(Self.full)\n"), "\(answers[1].output)")
+      #expect(answers[1].output.contains("A:g:GROUP@:rwadxtTnNcCo\n"), "\(answers[1].output)")
+      // Everything but "synchronize", which nothing ever asks for.
+      #expect(answers[1].output.contains("varve-2001:ALLOWED/0x0/0x000f01ff\n"), "\(answers[1].output)")
+      // Samba sorts denies to the front and repeats the mode; the mode is not stored a second time.
+      let shown = answers[3].output.split(separator: "\n").map(String.init)
+      #expect(
+        shown.prefix(2) == [
+          " 0: user:1002 deny write,append", " 1: group@ allow \(Self.full)",
+        ], "\(shown)")
+      #expect(shown.contains("D::1002:wa") && shown.contains("A:g:GROUP@:rwadxtTnNcCoy"), "\(shown)")
+      #expect(entries(answers[4].output).first == "varve-bob:DENIED/0x0/0x00000006", "\(answers[4].output)")
+      refused(6)
+      #expect(answers[6].output.contains("NT_STATUS_ACCESS_DENIED"), "\(answers[6].output)")
+      #expect(entries(answers[7].output).first == "varve-bob:DENIED/0x0/0x00000001", "\(answers[7].output)")
+      refused(8)
+      #expect(answers[8].output.contains("NT_STATUS_ACCESS_DENIED"), "\(answers[8].output)")
+      #expect(!answers[9].output.contains("D::1002:r\n"), "\(answers[9].output)")
+      refused(11)
+      refused(12)
+      #expect(answers[13].output == "", "\(answers[13].output)")
+      #expect(try Shown(of: team).list == Self.teamList)
+    }
+
+    @Test("What is made through Samba inherits as what is made beside it") func inheritance() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try #require(chmod(volume.path, 0o755) == 0)
+      _ = try volume.directory(
+        "t", 0, 2001, 0o700, list: Self.teamList + ["user:1002 deny delete,file_inherit,directory_inherit"])
+      let answers = try SambaStage(volume: volume, share: SambaStage.recommended).converse([
+        "smb ann 'mkdir t/s; put /etc/hostname t/s/f; put /etc/hostname t/g'",
+        "become 1001 2001 sh -c 'mkdir t/here; echo > t/here/f; echo > t/h'",
+        "acls ann t/s; acls ann t/here",
+        "acls ann t/s/f; acls ann t/here/f",
+      ])
+      for answer in answers { #expect(answer.exit == 0, "\(answer.output)") }
+      // Samba says GROUP@ where an entry that is not handed on names the item's own group, and has no word for
+      // "inherited" in this layout. Otherwise it comes to the same as the volume does.
+      func entries(_ name: String) throws -> [String] {
+        try Shown(of: "\(volume.path)/\(name)").list.map {
+          $0.replacing(" inherited", with: "").replacing("group@", with: "group:2001")
+            .replacing(",delete_child", with: "")
+        }
+      }
+      for (mine, theirs) in [("t/here", "t/s"), ("t/here/f", "t/s/f"), ("t/h", "t/g")] {
+        let (here, there) = (try entries(mine), try entries(theirs))
+        #expect(here.count == 2 && Set(here) == Set(there), "\(theirs)")
+      }
+      for path in ["t/s/f", "t/here/f", "t/g"] {
+        let file = "\(volume.path)/\(path)"
+        #expect(TestUser.carol.run { Calls.write(file, "carol is in the group") } == nil, "\(path)")
+        #expect(TestUser(1005, group: 2010).run { Calls.read(file).refusal } == .accessDenied, "\(path)")
+      }
+    }
+
+    @Test("Samba's own lists: with acl_xattr they pass, other encodings of nfs4acl_xattr fail aloud")
+    func ownLists() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try #require(chown(volume.path, 1001, 2001) == 0 && chmod(volume.path, 0o755) == 0)
+      let passing = try SambaStage(
+        volume: volume, share: ["vfs objects = acl_xattr", "acl_xattr:ignore system acls = yes"]
+      ).converse([
+        "smb ann 'put /etc/hostname f'", "acls ann f -a 'ACL:varve-bob:DENIED/0x0/R'", "acls ann f",
+      ])
+      for answer in passing { #expect(answer.exit == 0, "\(answer.output)") }
+      #expect(entries(passing[2].output).contains("varve-bob:DENIED/0x0/R"), "\(passing[2].output)")
+      let file = volume.path + "/f"
+      #expect(try Attribute.names(file).get() == ["security.NTACL", "user.DOSATTRIB"])
+      #expect(try Shown(of: file).list == [])
+      try #require(rename(volume.base + "/samba", volume.base + "/first") == 0)
+      let failing = try SambaStage(volume: volume, share: ["vfs objects = nfs4acl_xattr"]).converse([
+        "smb ann 'put /etc/hostname g'", "acls ann f",
+      ])
+      for answer in failing { #expect(answer.exit != 0, "\(answer.output)") }
+      #expect(access(volume.path + "/g", F_OK) != 0)
+    }
+  }
+}
