@@ -75,6 +75,7 @@ struct MountWords {
     case "noallow_other": kernel.allowsOthers = false
     case "foreground": isForeground = true
     case "debug": volume.debug = true
+    case "twins": volume.showsTwins = true
     case "nomagic": volume.showsReservedDirectory = false
     case "clone_fd": kernel.clonesDevice = true
     default: try applyRule(option, value)

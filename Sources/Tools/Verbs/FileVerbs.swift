@@ -19,7 +19,8 @@ extension Verb {
     ],
     forms: ["[-fhvx] \(walkSynopsis) FLAGS PATH..."],
     discussion: [
-      "Keywords: \(flagWords.joined(separator: ", ")). 'dump' clears nodump.",
+      "Keywords: \(flagWords.joined(separator: ", ")). 'dump' clears nodump. 'waiting' alone puts locks "
+        + "into force that were copied as twins (see mount.varve(8)).",
       "The flags of the system (arch, schg, sappnd, sunlnk) belong to root; the others to the owner, and to "
         + "whoever holds the right writesecurity. With -R a directory is changed after what it holds.",
     ],

@@ -35,6 +35,15 @@ private enum AttributeRoom {
   }
 }
 
+extension [UInt8] {
+  /// The bytes somebody lends.
+  fileprivate init(copying bytes: Span<UInt8>) {
+    self = []
+    reserveCapacity(bytes.count)
+    for index in bytes.indices { append(bytes[index]) }
+  }
+}
+
 extension Volume {
   package func extendedAttribute(
     _ name: borrowing AttributeName, of nodeID: NodeID, for caller: Caller
@@ -43,7 +52,7 @@ extension Volume {
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): return try read(door, of: node, for: caller)
-    case .hidden: throw .noData
+    case .hidden: return try readTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored): return try value(stored, of: node, for: caller, needsRight: false)
     case .stored(let stored): return try value(stored, of: node, for: caller, needsRight: true)
@@ -86,12 +95,8 @@ extension Volume {
     guard !Reserved.contains(nodeID) else { throw .notPermitted }
     let node = try node(nodeID)
     switch AttributeRoom(name) {
-    case .door(let door):
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(value.count)
-      for index in value.indices { bytes.append(value[index]) }
-      try write(door, of: node, bytes, for: caller)
-    case .hidden: throw .notPermitted
+    case .door(let door): try write(door, of: node, Array(copying: value), for: caller)
+    case .hidden: try writeTwin(name, of: node, Array(copying: value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
       try changeStored(of: node, for: caller) { object throws(Errno) in
@@ -111,7 +116,7 @@ extension Volume {
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
-    case .hidden: throw .notPermitted
+    case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
       try changeStored(of: node, for: caller) { object throws(Errno) in
@@ -142,7 +147,7 @@ extension Volume {
       let object = try hold(node)
       try gate.require(caller) { $0.readExtended(object.facts.item) }
       let names = try object.descriptor.descriptor.attributeNames()
-      var shown: [UInt8] = []
+      var shown = twinNames(of: object, node)
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
         case .door, .hidden, .unsupported: return
