@@ -67,6 +67,11 @@ extension CommandTests {
 
           """)
       try desk.end()
+      let reader = try MountedVolume("ro", base: desk.volume.base)
+      try expect(
+        desk, "varve check --repair -y $UP; echo $?",
+        prints: "varve check: BASE/upper: the volume is mounted; it is repaired while it is not\n2\n")
+      try reader.unmount()
     }
 
     private static let wounds =

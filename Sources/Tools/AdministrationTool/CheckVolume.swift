@@ -131,6 +131,10 @@ private final class VolumeCheck {
       throw Refusal(
         "the volume is mounted\(holder.map { ", by process \($0)" } ?? ""); it is repaired while it is not")
     }
+    // A mount for reading alone takes no lock; what it remembers must not change below it.
+    if repairs, (try? mountTable())?.contains(where: { $0.isOurs && $0.source == root }) ?? false {
+      throw Refusal("the volume is mounted; it is repaired while it is not")
+    }
     if case .notForUs(let message) = inspection.header { throw Refusal(about(root, real, message)) }
     if !seen.contains(root) {
       seen.append(root)

@@ -35,15 +35,6 @@ private enum AttributeRoom {
   }
 }
 
-extension [UInt8] {
-  /// The bytes somebody lends.
-  fileprivate init(copying bytes: Span<UInt8>) {
-    self = []
-    reserveCapacity(bytes.count)
-    for index in bytes.indices { append(bytes[index]) }
-  }
-}
-
 extension Volume {
   package func extendedAttribute(
     _ name: borrowing AttributeName, of nodeID: NodeID, for caller: Caller
@@ -95,8 +86,8 @@ extension Volume {
     guard !Reserved.contains(nodeID) else { throw .notPermitted }
     let node = try node(nodeID)
     switch AttributeRoom(name) {
-    case .door(let door): try write(door, of: node, Array(copying: value), for: caller)
-    case .hidden: try writeTwin(name, of: node, Array(copying: value), setting, for: caller)
+    case .door(let door): try write(door, of: node, copy(value), for: caller)
+    case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
       try changeStored(of: node, for: caller) { object throws(Errno) in
@@ -125,6 +116,13 @@ extension Volume {
         }
       }
     }
+  }
+
+  private func copy(_ value: Span<UInt8>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(value.count)
+    for index in value.indices { bytes.append(value[index]) }
+    return bytes
   }
 
   private func changeStored(

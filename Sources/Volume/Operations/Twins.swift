@@ -51,8 +51,8 @@ extension Volume {
     guard options.showsTwins, let twin = Twin(name) else { throw .notPermitted }
     switch setting {
     case .createOrReplace: break
-    case .create: if try has(twin, node) { throw .exists }
-    case .replace: if try !has(twin, node) { throw .noData }
+    case .create: if try has(twin, node, for: caller) { throw .exists }
+    case .replace: if try !has(twin, node, for: caller) { throw .noData }
     }
     switch twin {
     case .list:
@@ -66,7 +66,7 @@ extension Volume {
 
   func removeTwin(_ name: borrowing AttributeName, of node: Node, for caller: Caller) throws(Errno) {
     guard options.showsTwins, let twin = Twin(name) else { throw .notPermitted }
-    guard try has(twin, node) else { throw .noData }
+    guard try has(twin, node, for: caller) else { throw .noData }
     switch twin {
     case .list: try changeList(of: node, to: nil, for: caller)
     case .flags: try bringFlags([], to: node, for: caller)
@@ -92,9 +92,12 @@ extension Volume {
     try keep([], waitingFor: object)
   }
 
-  private func has(_ twin: Twin, _ node: Node) throws(Errno) -> Bool {
+  private func has(_ twin: Twin, _ node: Node, for caller: Caller) throws(Errno) -> Bool {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      try text(of: twin, try hold(node), node) != nil
+      let object = try hold(node)
+      // Whether there is a list is part of what only some may read.
+      try gate.require(caller) { $0.readAttributes(object.facts.item) }
+      return try text(of: twin, object, node) != nil
     }
   }
 
