@@ -80,7 +80,7 @@ let package = Package(
 
     // Doors: translate, one call, one reply.
     module(
-      "FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume"],
+      "FUSEDoor", "Doors/FUSEDoor", ["CFUSE", "CLinux", "LinuxFiles", "LayeredVolume", "AccessControl"],
       settings: strict + opened),
 
     // Tools.

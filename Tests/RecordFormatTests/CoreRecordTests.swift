@@ -135,7 +135,7 @@ import Testing
         stored: CRC32C.of(plain.span, withoutField: 8),
         computed: CRC32C.of(plain.replacing(4, with: 2).span, withoutField: 8))),
     Wrong("metacopy", sealed(plain.replacing(3, with: 0x08)), .unknownPresence(0x0800)),
-    Wrong("bit 13", sealed(plain.replacing(3, with: 0x20)), .unknownPresence(0x2000)),
+    Wrong("bit 14", sealed(plain.replacing(3, with: 0x40)), .unknownPresence(0x4000)),
     Wrong("bits 14 and 15", sealed(plain.replacing(3, with: 0xC0)), .unknownPresence(0xC000)),
     Wrong(
       "a protection class of tomorrow", sealed(plain.replacing(12, with: 4)), .badField(.protectionClass)),

@@ -65,6 +65,9 @@ public struct Rights: OptionSet, Hashable, Sendable {
     .takeOwnership, .linkTarget, .checkImmutable,
   ]
 
+  /// What stat(2) takes.
+  package static let looking: Rights = [.readAttributes, .readSecurity]
+
   /// The rights with generic bits replaced by what they stand for.
   ///
   /// `genericAll` does not contain `takeOwnership`: macOS leaves it out.

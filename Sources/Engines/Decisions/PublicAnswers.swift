@@ -18,6 +18,6 @@ extension Item {
     guard rules.usesLists else { return true }
     guard record == .sound else { return false }
     guard let list else { return true }
-    return !list.deniesAnybody([.readAttributes, .readSecurity])
+    return !list.deniesAnybody(.looking)
   }
 }

@@ -71,9 +71,20 @@ extension CoreRecord {
     guard cursor.offset == bytes.count else { throw .trailingBytes }
   }
 
-  /// Whether the stored bytes say that a list belongs to them, before they are decoded; false for what is no record.
-  package static func announcesList(_ bytes: Span<UInt8>) -> Bool {
-    bytes.count > 3 && Presence(rawValue: UInt16(bytes[2]) | UInt16(bytes[3]) << 8).contains(.accessList)
+  /// What stored bytes say about a list beside them.
+  package enum Announcement: Sendable {
+    case none
+    case list
+    /// One that denies nobody a look.
+    case openList
+  }
+
+  /// Reads that much before the bytes are decoded; none for what is no record.
+  package static func announcement(_ bytes: Span<UInt8>) -> Announcement {
+    guard bytes.count > 3 else { return .none }
+    let bits = Presence(rawValue: UInt16(bytes[2]) | UInt16(bytes[3]) << 8)
+    guard bits.contains(.accessList) else { return .none }
+    return bits.contains(.openList) ? .openList : .list
   }
 
   /// The sections `bits` announce, in the order of their bits.

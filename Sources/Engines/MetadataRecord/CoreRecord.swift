@@ -3,6 +3,7 @@
 // Up to 64 bytes stay inside an ext4 inode; larger is legal and costs a block. The layout is written down in
 // docs/FORMATS.md; `CoreRecord+Bytes.swift` reads and writes it.
 
+package import AccessControl
 package import FlagRules
 
 /// What is stored about one item besides its inode.
@@ -39,10 +40,14 @@ package struct CoreRecord: Hashable, Sendable {
     /// A reader that does not know it would show a hollow file.
     package static let metacopy = Presence(rawValue: 1 << 11)
     package static let ownerGroup = Presence(rawValue: 1 << 12)
+    /// The access list denies nobody a look at the item, so that showing it does not take reading the list.
+    ///
+    /// Set only while it is true; without it nothing is said.
+    package static let openList = Presence(rawValue: 1 << 13)
 
     /// The bits that stand alone; the others follow from the sections.
     package static let marks: Presence = [
-      .accessList, .names, .encrypted, .redirect, .impure, .replacing,
+      .accessList, .names, .encrypted, .redirect, .impure, .replacing, .openList,
     ]
     static let known: Presence = marks.union([
       .compressed, .origin, .links, .linksRelativeToUpper, .birthTime, .ownerGroup,
@@ -141,6 +146,18 @@ package struct CoreRecord: Hashable, Sendable {
     if ownerGroup != nil { bits.insert(.ownerGroup) }
     return bits
   }
+
+  /// Says that this list is stored beside the record, or none.
+  package mutating func announce(_ list: AccessList?) {
+    marks.remove(.accessList)
+    marks.remove(.openList)
+    guard let list else { return }
+    marks.insert(.accessList)
+    if !list.deniesAnybody(.looking) { marks.insert(.openList) }
+  }
+
+  /// Whether a list is announced that denies nobody a look.
+  package var hasOpenList: Bool { marks.contains(.accessList) && marks.contains(.openList) }
 
   /// The bytes of the file are not, or not yet, its content.
   ///

@@ -168,6 +168,10 @@ long lv_lock_whole(int fd, int exclusive) { return lv_whole(fd, exclusive ? F_WR
 
 long lv_unlock_whole(int fd) { return lv_whole(fd, F_UNLCK); }
 
+long lv_control(int fd, uint32_t number, void *bytes) {
+  return LV_RESULT(ioctl(fd, (unsigned long)number, bytes));
+}
+
 long lv_generation(int fd, uint32_t *out) {
   // The call is declared with a long but file systems store 4 bytes; zero the rest ourselves.
   union {

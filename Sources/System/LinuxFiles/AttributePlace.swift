@@ -9,6 +9,8 @@ import CLinux
 /// Where attributes are asked for: a descriptor's object, or a name in the directory.
 @unsafe struct AttributePlace {
   let descriptor: CInt
+  /// Whether the descriptor is known to be an `O_PATH` one.
+  let isPath: Bool
   let name: UnsafePointer<CChar>?
 
   /// Answers the length; with an empty buffer, the length it would have.
@@ -59,9 +61,9 @@ import CLinux
           Capabilities.hasAttributeAt = false
         }
       }
-    } else {
+    } else if unsafe !isPath {
       do throws(Errno) { return try retrying(direct) } catch .badDescriptor {
-        // An `O_PATH` descriptor. The failed attempt costs little next to the way through /proc.
+        // An `O_PATH` descriptor that somebody else opened.
       }
     }
     return try retrying(byProc)

@@ -145,9 +145,9 @@ extension Descriptor {
       bytes: try growing { buffer throws(Errno) in try unsafe place(of: name).list(buffer) })
   }
 
-  private var place: AttributePlace { unsafe AttributePlace(descriptor: rawValue, name: nil) }
+  private var place: AttributePlace { unsafe AttributePlace(descriptor: rawValue, isPath: isPath, name: nil) }
 
   private borrowing func place(of name: borrowing FileName) -> AttributePlace {
-    unsafe AttributePlace(descriptor: rawValue, name: name.pointer)
+    unsafe AttributePlace(descriptor: rawValue, isPath: isPath, name: name.pointer)
   }
 }

@@ -25,13 +25,13 @@ extension Descriptor {
     if Capabilities.hasOpenat2 {
       do throws(Errno) {
         let opened = try retrying { unsafe lv_open_beneath(rawValue, name.pointer, flags) }
-        return Descriptor(adopting: opened.asCInt)
+        return Descriptor(adopting: opened.asCInt, isPath: true)
       } catch .notImplemented {
         Capabilities.hasOpenat2 = false
       }
     }
     let opened = Descriptor(
-      adopting: try retrying { unsafe lv_open(rawValue, name.pointer, flags, 0) }.asCInt)
+      adopting: try retrying { unsafe lv_open(rawValue, name.pointer, flags, 0) }.asCInt, isPath: true)
     guard try !opened.status().isMountRoot else { throw .crossDevice }
     return opened
   }
@@ -41,8 +41,10 @@ extension Descriptor {
   /// Never follows a link: a symbolic link in the last place is ELOOP. Opening a fifo or a device can
   /// block or act: look at `status(of:)` first, pass `.nonBlocking` and look at `status()` again.
   package borrowing func open(_ name: borrowing FileName, _ flags: OpenFlags) throws(Errno) -> Descriptor {
-    let flags = flags.withoutCreation | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
-    return Descriptor(adopting: try retrying { unsafe lv_open(rawValue, name.pointer, flags, 0) }.asCInt)
+    let bits = flags.withoutCreation | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
+    return Descriptor(
+      adopting: try retrying { unsafe lv_open(rawValue, name.pointer, bits, 0) }.asCInt,
+      isPath: flags.contains(.path))
   }
 
   /// Opens once more what this descriptor refers to, usually an `O_PATH` one, with other flags.
@@ -50,8 +52,9 @@ extension Descriptor {
   /// Goes through /proc/self/fd, so it reaches the very object, whatever its name is now. ELOOP for a
   /// symbolic link. O_NOFOLLOW from a caller is dropped: here it would refuse everything.
   package borrowing func reopen(_ flags: OpenFlags) throws(Errno) -> Descriptor {
-    let flags = (flags.withoutCreation & ~O_NOFOLLOW) | O_CLOEXEC | O_NOCTTY
-    return Descriptor(adopting: try retrying { lv_reopen(rawValue, flags) }.asCInt)
+    let bits = (flags.withoutCreation & ~O_NOFOLLOW) | O_CLOEXEC | O_NOCTTY
+    return Descriptor(
+      adopting: try retrying { lv_reopen(rawValue, bits) }.asCInt, isPath: flags.contains(.path))
   }
 
   /// Creates the regular file `name` and opens it for reading and writing; EEXIST if the name is taken.

@@ -43,7 +43,8 @@ extension Descriptor {
       }
       unsafe room[path.count] = 0
       let flags = LV_O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-      return Descriptor(adopting: try retrying { unsafe lv_open_beneath(rawValue, start, flags) }.asCInt)
+      return Descriptor(
+        adopting: try retrying { unsafe lv_open_beneath(rawValue, start, flags) }.asCInt, isPath: true)
     }
   }
 }

@@ -6,10 +6,17 @@ import Glibc
 /// An open descriptor that is closed exactly once.
 package struct Descriptor: ~Copyable, Sendable {
   package let rawValue: CInt
+  /// Whether it was opened with `O_PATH`, so that calls which answer EBADF then need not be tried.
+  let isPath: Bool
 
   /// Takes over `rawValue`, which nobody else may close from now on.
   package init(adopting rawValue: CInt) {
+    self.init(adopting: rawValue, isPath: false)
+  }
+
+  package init(adopting rawValue: CInt, isPath: Bool) {
     self.rawValue = rawValue
+    self.isPath = isPath
   }
 
   /// Hands the number to somebody who will close it.
@@ -36,12 +43,12 @@ package struct Descriptor: ~Copyable, Sendable {
     let opened = try retrying {
       unsafe lv_open(AT_FDCWD, path, flags.withoutCreation | O_CLOEXEC | O_NOCTTY, 0)
     }
-    return Descriptor(adopting: opened.asCInt)
+    return Descriptor(adopting: opened.asCInt, isPath: flags.contains(.path))
   }
 
   /// A second descriptor of the same open file: offset and locks are shared.
   package borrowing func duplicate() throws(Errno) -> Descriptor {
-    Descriptor(adopting: try retrying { lv_duplicate(rawValue) }.asCInt)
+    Descriptor(adopting: try retrying { lv_duplicate(rawValue) }.asCInt, isPath: isPath)
   }
 }
 

@@ -61,7 +61,7 @@ extension Descriptor {
     let opened = try unsafe withTerminated(path) { path throws(Errno) in
       try retrying { unsafe lv_open_any(directory, path, flags) }
     }
-    return Descriptor(adopting: CInt(truncatingIfNeeded: opened))
+    return Descriptor(adopting: CInt(truncatingIfNeeded: opened), isPath: flags & pathOnly != 0)
   }
 }
 

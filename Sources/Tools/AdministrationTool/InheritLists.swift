@@ -12,7 +12,7 @@ func inheritLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let paths = try PathOperands(invocation)
   let isPropagation = invocation.verb == "acl propagate"
   let changer = try ListChanger(invocation, console, names)
-  let run = ListRun(changer, console, verb: invocation.verb, isQuiet: invocation.has(.quiet))
+  let run = ListRun(changer, console, verb: invocation.verb, isQuiet: invocation.has(.quiet), inherits: true)
   let inheritance = Inheritance(names)
   paths.forEach(console) { path in
     do throws(Refusal) {

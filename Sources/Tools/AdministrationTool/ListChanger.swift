@@ -108,6 +108,38 @@ final class ListChanger: Sendable {
     }
   }
 
+  /// The same for files that inherit from their directory: the volume takes hundreds of names at once.
+  ///
+  /// What it leaves aside, and everything on a volume that cannot do it, is changed one by one.
+  func handDown(_ leaves: [(item: LeafItem, rule: ListRule)]) {
+    var rest = leaves[...]
+    while let first = rest.first {
+      let directory = first.item.directory
+      var question = HandingDown()
+      let taken = rest.prefix { $0.item.directory === directory && question.add($0.item.location.name) }
+      rest = rest.dropFirst(taken.count)
+      var bytes = question.bytes
+      do throws(Errno) {
+        try directory.descriptor.control(HandingDown.control, &bytes)
+      } catch {
+        change(Array(taken))
+        continue
+      }
+      guard let outcomes = HandingDown.outcomes(bytes, of: taken.count) else {
+        change(Array(taken))
+        continue
+      }
+      counts.withLock { counts in
+        for outcome in outcomes where outcome != .aside {
+          counts.items += 1
+          if outcome == .changed { counts.changed += 1 }
+          if outcome == .blocked { counts.left += 1 }
+        }
+      }
+      change(zip(taken, outcomes).filter { $0.1 == .aside }.map(\.0))
+    }
+  }
+
   private func open(_ item: LeafItem) -> SharedDescriptor? {
     do throws(Errno) {
       let place = SharedDescriptor(

@@ -15,6 +15,8 @@ final class ListRun {
   typealias Group = [(item: LeafItem, rule: ListRule)]
 
   private static let groupSize = 32
+  /// When the volume itself does the work for a whole group.
+  private static let largeGroupSize = 512
   /// Directories kept open by files that wait, at most.
   private static let mostDirectories = 8
   /// With the files and directories of all groups, those that wait included, some 600 descriptors: the usual limit
@@ -24,12 +26,16 @@ final class ListRun {
   private let changer: ListChanger
   private let console: Console
   private let progress: Progress?
+  /// Whether files inherit from the directory they are in, and nothing has to be kept or told of each: then the
+  /// volume is asked once for many.
+  private let handsDown: Bool
   private var queue: WorkQueue<Group>?
   private var group: Group = []
   private var directoriesInGroup = 0
 
-  init(_ changer: ListChanger, _ console: Console, verb: String, isQuiet: Bool) {
+  init(_ changer: ListChanger, _ console: Console, verb: String, isQuiet: Bool, inherits: Bool = false) {
     self.changer = changer
+    handsDown = inherits && !changer.tells && changer.undo == nil
     self.console = console
     progress = isQuiet ? nil : Progress("varve \(verb)", console)
     Interruption.watch()
@@ -73,7 +79,11 @@ final class ListRun {
     }
     if group.last.map({ $0.item.directory !== item.directory }) ?? true { directoriesInGroup += 1 }
     group.append((item, rule))
-    if group.count >= ListRun.groupSize || directoriesInGroup >= ListRun.mostDirectories { send() }
+    if group.count >= (handsDown ? ListRun.largeGroupSize : ListRun.groupSize)
+      || directoriesInGroup >= ListRun.mostDirectories
+    {
+      send()
+    }
   }
 
   private func send() {
@@ -81,10 +91,11 @@ final class ListRun {
     group = []
     directoriesInGroup = 0
     if queue == nil {
-      let changer = changer
+      let (changer, handsDown) = (changer, handsDown)
       // Not fatal: without threads the work is done here.
       queue = try? WorkQueue(threads: min(2 * CurrentProcess.processors, ListRun.mostThreads)) { group in
-        if !Interruption.isRequested { changer.change(group) }
+        guard !Interruption.isRequested else { return }
+        if handsDown { changer.handDown(group) } else { changer.change(group) }
       }
     }
     if let queue { queue.add(full) } else { changer.change(full) }

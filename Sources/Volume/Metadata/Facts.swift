@@ -17,6 +17,7 @@ struct Facts: Sendable {
   /// The same with its list, to be remembered.
   let stored: StoredRecord
 
+  /// `stored` is complete: a decision takes the list.
   init(_ status: FileStatus, _ stored: StoredRecord) {
     self.status = status
     self.stored = stored
@@ -28,7 +29,27 @@ struct Facts: Sendable {
       flags: record.flags, list: stored.list, ownerGroup: record.ownerGroup, record: stored.soundness)
   }
 
+  var glance: Glance { Glance(status, stored) }
+
   var mayCarryPrivilege: Bool { item.mode.hasSetUser || item.mode.hasSetGroup }
+}
+
+/// What it takes to show an object: no list, as long as that denies nobody a look.
+struct Glance: Sendable {
+  let status: FileStatus
+  let stored: StoredRecord
+
+  init(_ status: FileStatus, _ stored: StoredRecord) {
+    self.status = status
+    self.stored = stored
+  }
+
+  /// Everything that is known, if that is all there is.
+  var facts: Facts? { stored.leavesListUnread ? nil : Facts(status, stored) }
+
+  func isVisibleToAnyone(_ rules: VolumeRules) -> Bool {
+    facts?.item.isVisibleToAnyone(rules) ?? true
+  }
 }
 
 extension ItemKind {
@@ -47,8 +68,9 @@ extension Attributes {
   ///
   /// An object that a group owns shows the user `nobody`. Where ownership is ignored, everybody but root
   /// sees himself as the owner.
-  init(_ facts: Facts, ignoringOwnershipFor caller: Caller? = nil) {
-    let status = facts.status
+  init(_ glance: Glance, ignoringOwnershipFor caller: Caller? = nil) {
+    let status = glance.status
+    let record = glance.stored.core
     inode = status.inode
     size = status.size
     blocks = status.blocks
@@ -57,12 +79,13 @@ extension Attributes {
     modification = status.modification
     change = status.change
     birth =
-      facts.record.birthTime.map { Timestamp(seconds: $0.seconds, nanoseconds: $0.nanoseconds) }
+      record.birthTime.map { Timestamp(seconds: $0.seconds, nanoseconds: $0.nanoseconds) }
       ?? status.birth
     kind = status.kind
-    mode = facts.item.mode.bits
+    // A link's own mode means nothing; it is always shown as 0777.
+    mode = status.kind == .symbolicLink ? 0o777 : status.mode
     linkCount = status.linkCount
-    user = facts.item.ownerGroup == nil ? status.user : Attributes.nobody
+    user = record.ownerGroup == nil ? status.user : Attributes.nobody
     group = status.group
     deviceMajor = status.specialDevice.major
     deviceMinor = status.specialDevice.minor

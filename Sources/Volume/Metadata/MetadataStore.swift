@@ -39,32 +39,43 @@ struct MetadataStore: Sendable {
   func facts(
     _ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor, knownBy node: Node?
   ) throws(Errno) -> Facts {
-    if let facts = recall(status, node) { return facts }
-    let core = try AttributeName.with(coreName) { attribute throws(Errno) in
-      try directory.attribute(attribute, of: name)
-    }
-    return try facts(status, core, knownBy: node) { attribute throws(Errno) in
-      try directory.attribute(attribute, of: name)
-    }
+    Facts(
+      status,
+      try stored(status, knownBy: node, withList: true) { attribute throws(Errno) in
+        try directory.attribute(attribute, of: name)
+      })
   }
 
   /// The same through a descriptor of the object itself.
   func facts(
     _ status: FileStatus, of object: borrowing Descriptor, knownBy node: Node?
   ) throws(Errno) -> Facts {
-    if let facts = recall(status, node) { return facts }
-    let core = try AttributeName.with(coreName) { attribute throws(Errno) in
-      try object.attribute(attribute)
-    }
-    return try facts(status, core, knownBy: node) { attribute throws(Errno) in
-      try object.attribute(attribute)
-    }
+    Facts(
+      status,
+      try stored(status, knownBy: node, withList: true) { attribute throws(Errno) in
+        try object.attribute(attribute)
+      })
   }
 
-  /// The facts if nothing has to be read for them.
-  private func recall(_ status: FileStatus, _ node: Node?) -> Facts? {
-    guard records.exist, canCarryRecord(status.kind) else { return Facts(status, .none) }
-    return memory.recall(node, status).map { Facts(status, $0) }
+  /// What it takes to show an object.
+  func glance(
+    _ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor, knownBy node: Node?
+  ) throws(Errno) -> Glance {
+    Glance(
+      status,
+      try stored(status, knownBy: node, withList: false) { attribute throws(Errno) in
+        try directory.attribute(attribute, of: name)
+      })
+  }
+
+  func glance(
+    _ status: FileStatus, of object: borrowing Descriptor, knownBy node: Node?
+  ) throws(Errno) -> Glance {
+    Glance(
+      status,
+      try stored(status, knownBy: node, withList: false) { attribute throws(Errno) in
+        try object.attribute(attribute)
+      })
   }
 
   /// Whether it pays to look for a node that may remember a record.
@@ -75,22 +86,48 @@ struct MetadataStore: Sendable {
     namespace == .trusted || kind == .regular || kind == .directory
   }
 
-  private func facts(
-    _ status: FileStatus, _ core: [UInt8]?, knownBy node: Node?,
+  /// What is stored about an object, remembered or read.
+  ///
+  /// `withList`: whether an open list is read as well. Any other is in any case.
+  private func stored(
+    _ status: FileStatus, knownBy node: Node?, withList: Bool,
     read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
-  ) throws(Errno) -> Facts {
-    let stored: StoredRecord
-    if let core {
-      let list =
-        CoreRecord.announcesList(core.span)
-        ? try AttributeName.with(listName) { attribute throws(Errno) in try read(attribute) } : nil
-      stored = shared.record(core, list) { MetadataStore.decode(core, list) }
-      if let damage = stored.damage { Log.damage("inode \(status.inode): \(damage)") }
+  ) throws(Errno) -> StoredRecord {
+    guard records.exist, canCarryRecord(status.kind) else { return .none }
+    var core: [UInt8]?
+    if let known = memory.recall(node, status) {
+      guard known.leavesListUnread, withList else { return known }
+      core = known.core.encoded()
     } else {
-      stored = .none
+      core = try AttributeName.with(coreName) { attribute throws(Errno) in try read(attribute) }
     }
+    let stored = try stored(core, withList: withList, read: read)
+    if let damage = stored.damage { Log.damage("inode \(status.inode): \(damage)") }
     memory.keep(stored, for: node, status)
-    return Facts(status, stored)
+    return stored
+  }
+
+  private func stored(
+    _ core: [UInt8]?, withList: Bool, read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
+  ) throws(Errno) -> StoredRecord {
+    guard let core else { return .none }
+    let announcement = CoreRecord.announcement(core.span)
+    if announcement == .openList, !withList {
+      return shared.record(core, .unread) { MetadataStore.decodeAlone(core) }
+    }
+    let list =
+      announcement == .none
+      ? nil : try AttributeName.with(listName) { attribute throws(Errno) in try read(attribute) }
+    return shared.record(core, list.map { .bytes($0) } ?? .none) { MetadataStore.decode(core, list) }
+  }
+
+  private static func decodeAlone(_ core: [UInt8]) -> StoredRecord {
+    do {
+      return StoredRecord(core: try CoreRecord(decoding: core.span), leavesListUnread: true)
+    } catch {
+      // The same as with its list.
+      return decode(core, nil)
+    }
   }
 
   private static func decode(_ core: [UInt8], _ list: [UInt8]?) -> StoredRecord {
@@ -116,7 +153,7 @@ struct MetadataStore: Sendable {
   /// Writes a record and, where `list` says so, the access list.
   ///
   /// A crash between the two steps leaves either no list bit and a list nobody looks at, or both: a list is
-  /// written before the bit that announces it and removed after the bit is gone. ENOSPC comes before
+  /// written before the bits that announce it and removed after they are gone. ENOSPC comes before
   /// anything has changed.
   ///
   /// `present`: what the object says now.
@@ -143,10 +180,10 @@ struct MetadataStore: Sendable {
       return StoredRecord(
         core: core, list: present.list, soundness: present.soundness, damage: present.damage)
     case .remove:
-      core.marks.remove(.accessList)
+      core.announce(nil)
       return StoredRecord(core: core)
     case .store(let list):
-      core.marks.insert(.accessList)
+      core.announce(list)
       // As it will be read: bits that exist in requests only have been left behind.
       let bytes = try? AccessListBytes.encode(list)
       return MetadataStore.decode(core.encoded(), bytes)
@@ -180,12 +217,17 @@ struct MetadataStore: Sendable {
     case .store(let list):
       let bytes: [UInt8]
       do { bytes = try AccessListBytes.encode(list) } catch { throw .invalid }
-      let isFirst = record.marks.insert(.accessList).inserted
+      let isFirst = !record.marks.contains(.accessList)
+      record.announce(list)
+      // Nothing may say for a moment that a list denies nobody a look while it does.
+      let isClosing = present.core.hasOpenList && !record.hasOpenList
+      if isClosing { try writeCore(record, to: object) }
       try AttributeName.with(listName) { attribute throws(Errno) in
         try object.setAttribute(attribute, to: bytes)
       }
       do throws(Errno) {
-        if record != present.core || present.soundness == .damaged { try writeCore(record, to: object) }
+        guard !isClosing, record != present.core || present.soundness == .damaged else { return }
+        try writeCore(record, to: object)
       } catch {
         // Nobody looks at a list that was not announced, but it would keep the room that was missing. If it
         // cannot be taken away either, the first error is the one to tell.
@@ -193,7 +235,7 @@ struct MetadataStore: Sendable {
         throw error
       }
     case .remove:
-      record.marks.remove(.accessList)
+      record.announce(nil)
       try writeCore(record, to: object)
       try remove(listName, from: object)
     }

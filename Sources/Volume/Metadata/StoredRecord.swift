@@ -13,12 +13,17 @@ final class StoredRecord: Sendable {
   let soundness: Item.Record
   /// For the log: what could not be read.
   let damage: String?
+  /// Whether there is a list that was not read, because it denies nobody a look: then this is good for showing the
+  /// object, and for nothing else.
+  let leavesListUnread: Bool
 
   init(
-    core: CoreRecord, list: AccessList? = nil, soundness: Item.Record = .sound, damage: String? = nil
+    core: CoreRecord, list: AccessList? = nil, soundness: Item.Record = .sound, damage: String? = nil,
+    leavesListUnread: Bool = false
   ) {
     self.core = core
     self.list = list
+    self.leavesListUnread = leavesListUnread
     self.soundness = soundness
     self.damage = damage
   }
@@ -84,9 +89,24 @@ extension CacheUse {
 ///
 /// A tree whose items inherited one list has one list in memory, not a million.
 final class SharedRecords: Sendable {
+  /// What was read of a list.
+  enum ListBytes: Equatable {
+    case none
+    case unread
+    case bytes([UInt8])
+
+    fileprivate var place: Int {
+      switch self {
+      case .none: 0
+      case .unread: 7
+      case .bytes(let bytes): 31 &* SharedRecords.place(bytes)
+      }
+    }
+  }
+
   private struct Entry {
     let core: [UInt8]
-    let list: [UInt8]?
+    let list: ListBytes
     let stored: StoredRecord
   }
 
@@ -94,8 +114,8 @@ final class SharedRecords: Sendable {
   private let entries: Mutex<[Entry?]> = Mutex(Array(repeating: nil, count: size))
 
   /// The record of these bytes, decoded by `decode` if nobody had them lately.
-  func record(_ core: [UInt8], _ list: [UInt8]?, decode: () -> StoredRecord) -> StoredRecord {
-    let place = SharedRecords.place(core, list)
+  func record(_ core: [UInt8], _ list: ListBytes, decode: () -> StoredRecord) -> StoredRecord {
+    let place = (SharedRecords.place(core) &+ list.place) & (SharedRecords.size - 1)
     let known = entries.withLock { entries -> StoredRecord? in
       guard let entry = entries[place], entry.core == core, entry.list == list else { return nil }
       return entry.stored
@@ -107,8 +127,5 @@ final class SharedRecords: Sendable {
   }
 
   /// Both forms carry their checksum at offset 8.
-  private static func place(_ core: [UInt8], _ list: [UInt8]?) -> Int {
-    func byte(_ bytes: [UInt8]?) -> Int { bytes.map { $0.count > 8 ? Int($0[8]) : 0 } ?? 0 }
-    return (byte(core) &+ 31 &* byte(list)) & (size - 1)
-  }
+  private static func place(_ bytes: [UInt8]) -> Int { bytes.count > 8 ? Int(bytes[8]) : 0 }
 }

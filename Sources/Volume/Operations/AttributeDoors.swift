@@ -149,16 +149,27 @@ extension Volume {
     if let list, list.entries.count > AccessList.entryLimit { throw .invalid }
     if list != nil, !options.rules.usesLists { throw .unsupported }
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let object = try hold(node)
-      let facts = object.facts
-      try gate.require(caller) { $0.changeList(of: facts.item, to: list) }
-      if facts.item.record == .sound, facts.item.list == list { return }
-      guard store.canCarryRecord(node.kind) else { throw .unsupported }
-      try changingPolicy(of: node, object) { () throws(Errno) in
-        try store.rewrite(
-          facts.record, list: list.map { .store($0) } ?? .remove, over: facts.stored,
-          to: object.descriptor.descriptor)
-      }
+      try replaceList(of: try hold(node), node, with: list, for: caller)
+    }
+  }
+
+  /// Decides about a new list and stores it; under the object's exclusive lock.
+  ///
+  /// `node`: the object's node if it has one. What has none, nobody remembers anything about.
+  func replaceList(
+    of object: HeldObject, _ node: Node?, with list: AccessList?, for caller: Caller
+  ) throws(Errno) {
+    let facts = object.facts
+    try gate.require(caller) { $0.changeList(of: facts.item, to: list) }
+    if facts.item.record == .sound, facts.item.list == list { return }
+    guard store.canCarryRecord(facts.status.kind) else { throw .unsupported }
+    let update = list.map { ListUpdate.store($0) } ?? .remove
+    let descriptor = object.descriptor
+    guard let node else {
+      return try store.write(facts.record, list: update, over: facts.stored, to: descriptor.descriptor)
+    }
+    try changingPolicy(of: node, object) { () throws(Errno) in
+      try store.rewrite(facts.record, list: update, over: facts.stored, to: descriptor.descriptor)
     }
   }
 }

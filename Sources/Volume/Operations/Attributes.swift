@@ -16,10 +16,13 @@ extension Volume {
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let facts = try facts(of: node, through: file)
-      // A read through a handle refreshes attributes and must not fail; the handle is proof enough.
-      if file == nil { try gate.require(caller) { $0.readAttributes(facts.item) } }
-      return answer(node, facts, for: caller)
+      let found = try through(file, node) { reach throws(Errno) in try glance(at: node, by: reach) }
+      // A read through a handle refreshes attributes and must not fail; the handle is proof enough. What denies nobody
+      // a look needs no decision.
+      if file == nil, let facts = found.facts {
+        try gate.require(caller) { $0.readAttributes(facts.item) }
+      }
+      return answer(node, found, for: caller)
     }
   }
 
@@ -46,7 +49,7 @@ extension Volume {
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node, through: file)
       let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
-      return answer(node, try apply(plan, to: node, object, isOpen: file != nil), for: caller)
+      return answer(node, try apply(plan, to: node, object, isOpen: file != nil).glance, for: caller)
     }
   }
 
@@ -54,13 +57,15 @@ extension Volume {
   ///
   /// A handle leads to its file also when the name was given to something else behind the mount. The kernel does
   /// not always say which handle it asks for: fstat(2) names none, so any will do where the name fails.
-  private func facts(of node: Node, through file: OpenFile?) throws(Errno) -> Facts {
-    if let descriptor = file?.descriptor { return try facts(of: node, by: .held(descriptor)) }
+  private func through<Found>(
+    _ file: OpenFile?, _ node: Node, _ find: (Reach) throws(Errno) -> Found
+  ) throws(Errno) -> Found {
+    if let descriptor = file?.descriptor { return try find(.held(descriptor)) }
     do throws(Errno) {
-      return try facts(of: node)
+      return try find(try resolver.reach(node))
     } catch {
       guard error == .stale, let open = anyHandle(of: node) else { throw error }
-      return try facts(of: node, by: .held(open))
+      return try find(.held(open))
     }
   }
 

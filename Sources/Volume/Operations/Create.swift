@@ -26,7 +26,7 @@ extension Volume {
     var stored: StoredRecord {
       guard hasRecord else { return .none }
       var core = record
-      if list != nil { core.marks.insert(.accessList) }
+      core.announce(list)
       return StoredRecord(core: core, list: list)
     }
   }
@@ -141,7 +141,7 @@ extension Volume {
         }
       }
       let facts = Facts(try directory.descriptor.status(of: name), birth.stored)
-      return entry(refer(to: facts, name, in: parent), facts, in: above, for: caller)
+      return entry(refer(to: facts.glance, name, in: parent), facts.glance, in: above, for: caller)
     }
   }
 

@@ -49,7 +49,7 @@ extension Volume {
       }
       let file = try newFile(name, in: directory, birth)
       let facts = Facts(try file.descriptor.status(), birth.stored)
-      let node = refer(to: facts, name, in: parent)
+      let node = refer(to: facts.glance, name, in: parent)
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
   }
@@ -62,7 +62,7 @@ extension Volume {
     do throws(Errno) {
       try requireUnbuffered(file, flags)
       let answer = try register(file, node, facts, flags)
-      return (entry(node, facts, in: above, for: caller), answer)
+      return (entry(node, facts.glance, in: above, for: caller), answer)
     } catch {
       forget(node.id, references: 1)
       throw error

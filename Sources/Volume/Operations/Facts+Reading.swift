@@ -38,10 +38,31 @@ extension Volume {
     return try store.facts(status, of: name, in: directory.descriptor, knownBy: node)
   }
 
+  /// The same, to show it.
+  func glance(
+    _ status: FileStatus, of name: borrowing FileName, in directory: SharedDescriptor
+  ) throws(Errno) -> Glance {
+    let node = store.recordsExist ? nodes.node(of: ObjectIdentity(status)) : nil
+    return try store.glance(status, of: name, in: directory.descriptor, knownBy: node)
+  }
+
+  /// What it takes to show a node, read now; under its lock.
+  func glance(at node: Node, by reach: Reach) throws(Errno) -> Glance {
+    let status = try resolver.status(of: node, by: reach)
+    switch reach {
+    case .held(let descriptor):
+      return try store.glance(status, of: descriptor.descriptor, knownBy: node)
+    case .named(let directory, let name):
+      return try FileName.with(name) { name throws(Errno) in
+        try store.glance(status, of: name, in: directory.descriptor, knownBy: node)
+      }
+    }
+  }
+
   /// The node of what was found under a name; one more reference is the kernel's.
-  func refer(to facts: Facts, _ name: borrowing FileName, in parent: Node) -> Node {
-    let (node, isNew) = nodes.refer(to: ObjectIdentity(facts.status), name: name, in: parent)
-    if isNew, store.recordsExist { store.memory.keep(facts.stored, for: node, facts.status) }
+  func refer(to found: Glance, _ name: borrowing FileName, in parent: Node) -> Node {
+    let (node, isNew) = nodes.refer(to: ObjectIdentity(found.status), name: name, in: parent)
+    if isNew, store.recordsExist { store.memory.keep(found.stored, for: node, found.status) }
     return node
   }
 
@@ -92,8 +113,8 @@ extension Volume {
   }
 
   /// How long the kernel may remember the attributes of an object.
-  private func attributeValidity(of node: Node, _ facts: Facts) -> Validity {
-    guard facts.item.isVisibleToAnyone(options.rules), !options.rules.ignoresOwnership,
+  private func attributeValidity(of node: Node, _ found: Glance) -> Validity {
+    guard found.isVisibleToAnyone(options.rules), !options.rules.ignoresOwnership,
       !(node.existingAttachment?.isWrittenUnseen.load(ordering: .acquiring) ?? false)
     else { return .none }
     return validity
@@ -107,24 +128,23 @@ extension Volume {
     }
   }
 
-  func attributes(_ facts: Facts, for caller: Caller) -> Attributes {
-    Attributes(facts, ignoringOwnershipFor: options.rules.ignoresOwnership ? caller : nil)
+  func answer(_ node: Node, _ found: Glance, for caller: Caller) -> AttributeAnswer {
+    AttributeAnswer(attributes: attributes(found, for: caller), validity: attributeValidity(of: node, found))
   }
 
-  func answer(_ node: Node, _ facts: Facts, for caller: Caller) -> AttributeAnswer {
-    AttributeAnswer(
-      attributes: attributes(facts, for: caller), validity: attributeValidity(of: node, facts))
+  private func attributes(_ found: Glance, for caller: Caller) -> Attributes {
+    Attributes(found, ignoringOwnershipFor: options.rules.ignoresOwnership ? caller : nil)
   }
 
   /// The answer that shows an object under a name.
   ///
   /// The node's reference is the kernel's already.
-  func entry(_ node: Node, _ facts: Facts, in parent: Facts, for caller: Caller) -> Entry {
+  func entry(_ node: Node, _ found: Glance, in parent: Facts, for caller: Caller) -> Entry {
     // FIFOs and sockets are opened without us being asked: the lookup is the only place to refuse.
-    let isSpecial = facts.item.kind == .special
+    let isSpecial = ItemKind(found.status.kind) == .special
     return Entry(
-      node: node.id, attributes: attributes(facts, for: caller),
+      node: node.id, attributes: attributes(found, for: caller),
       nameValidity: isSpecial ? .none : nameValidity(in: parent),
-      attributeValidity: attributeValidity(of: node, facts))
+      attributeValidity: attributeValidity(of: node, found))
   }
 }

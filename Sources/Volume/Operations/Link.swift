@@ -19,7 +19,7 @@ extension Volume {
       try directory.descriptor.linkObject(object.descriptor.descriptor, as: name)
       // Under the object's lock its record is what it was.
       let facts = Facts(try object.descriptor.descriptor.status(), object.facts.stored)
-      return entry(refer(to: facts, name, in: parent), facts, in: above, for: caller)
+      return entry(refer(to: facts.glance, name, in: parent), facts.glance, in: above, for: caller)
     }
   }
 }

@@ -93,12 +93,12 @@ extension Volume {
     try page.withName(of: listed) { name throws(Errno) in
       let backing = directory.descriptor
       guard let status = try? backing.descriptor.status(of: name),
-        let facts = try? facts(status, of: name, in: backing),
         // Refused at lookup, to some or to all; never handed out in passing.
-        facts.item.kind != .special, !status.isMountRoot
+        ItemKind(status.kind) != .special, !status.isMountRoot,
+        let found = try? glance(status, of: name, in: backing)
       else { return nil }
-      let node = refer(to: facts, name, in: directory.node)
-      return entry(node, facts, in: above, for: caller)
+      let node = refer(to: found, name, in: directory.node)
+      return entry(node, found, in: above, for: caller)
     }
   }
 

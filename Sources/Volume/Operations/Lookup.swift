@@ -23,12 +23,16 @@ extension Volume {
       }
       // What is mounted inside the upper directory is not the volume's.
       guard !status.isMountRoot else { throw .crossDevice }
-      let facts = try facts(status, of: name, in: directory)
-      if facts.item.kind == .special {
+      let found: Glance
+      if ItemKind(status.kind) == .special {
+        let facts = try facts(status, of: name, in: directory)
         try requireUseOfSpecial(facts, in: above, for: caller)
+        found = facts.glance
+      } else {
+        found = try glance(status, of: name, in: directory)
       }
-      let node = refer(to: facts, name, in: parent)
-      return .found(entry(node, facts, in: above, for: caller))
+      let node = refer(to: found, name, in: parent)
+      return .found(entry(node, found, in: above, for: caller))
     }
   }
 

@@ -1,0 +1,73 @@
+// Handing a directory's list down to files in it, many at once, for `varve acl propagate`.
+
+package import AccessControl
+import Decisions
+package import LinuxFiles
+
+extension Volume {
+  /// Renews what the files of these names inherit from the directory they are in.
+  ///
+  /// Each is decided, locked and changed as if it were alone; only the way here is shared. What is no plain file, and
+  /// what fails, is left to a question of its own, which can say why.
+  package func handDown(
+    _ names: [[UInt8]], in parentID: NodeID, for caller: Caller
+  ) throws(Errno) -> [HandedDown] {
+    guard options.rules.usesLists else { throw .unsupported }
+    let parent = try node(parentID)
+    let directory = try resolver.directory(parent)
+    var outcomes: [HandedDown] = []
+    outcomes.reserveCapacity(names.count)
+    for name in names {
+      do throws(Errno) {
+        outcomes.append(try handDown(name, in: parent, directory, for: caller))
+      } catch {
+        outcomes.append(.aside)
+      }
+    }
+    return outcomes
+  }
+
+  private func handDown(
+    _ bytes: [UInt8], in parent: Node, _ directory: SharedDescriptor, for caller: Caller
+  ) throws(Errno) -> HandedDown {
+    try FileName.with(bytes) { name throws(Errno) in
+      guard !isReserved(name, in: parent) else { return .aside }
+      let descriptor = SharedDescriptor(try directory.descriptor.openPath(name))
+      let identity = ObjectIdentity(try descriptor.descriptor.status())
+      guard identity.kind == .regular else { return .aside }
+      let locks = LockRequests(.shared(parent.stripe), .exclusive(Node.stripe(of: identity)))
+      return try self.locks.holding(locks) { () throws(Errno) in
+        let above = try directoryFacts(parent)
+        try gate.require(caller) { $0.search(above.item) }
+        guard above.item.record == .sound else { return .aside }
+        let node = nodes.node(of: identity)
+        let status = try descriptor.descriptor.status()
+        let facts = try store.facts(status, of: descriptor.descriptor, knownBy: node)
+        // Whoever may not look at it learns nothing here either.
+        try gate.require(caller) { $0.readAttributes(facts.item) }
+        guard facts.item.record == .sound else { return .aside }
+        let outcome: Propagation
+        do throws(TooManyEntries) {
+          outcome = try AccessList.propagated(
+            to: facts.item.list, from: above.item.list, forDirectory: false)
+        } catch {
+          return .aside
+        }
+        switch outcome {
+        case .unchanged: return .unchanged
+        case .blocked: return .blocked
+        case .store(let list):
+          var after = facts.item
+          after.list = list
+          // A lookup under way may be about to hand out attributes for everybody. The kernel can be told better only
+          // of what it holds already, as it does when it asks about the file itself.
+          guard !facts.item.isVisibleToAnyone(options.rules) || after.isVisibleToAnyone(options.rules) else {
+            return .aside
+          }
+          try replaceList(of: HeldObject(descriptor: descriptor, facts: facts), node, with: list, for: caller)
+          return .changed
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  /// `acl propagate` asks about hundreds of files at once unless it has to keep an undo file; both ways must agree.
+  @Suite("acl propagate, many files at once") struct HandDownTests {
+    /// Two trees of the same shape, with everything that makes a file different from its neighbours.
+    static let trees = """
+      as() { setpriv --reuid $1 --regid $1 --clear-groups "${@:2}"; }
+      fill() {
+        mkdir -p $1/s/t $1/private; chmod 0700 $1/private
+        touch $1/{1..40} $1/s/{1..40} $1/s/t/{1..20} $1/private/{1..5} "$1/$(printf 'raw\\377\\nname')" $1/.hidden
+        ln $1/1 $1/hard; mkfifo $1/fifo; ln -s 2 $1/link; ln -s /etc $1/s/away
+        varve acl set -e "user:5 allow read" $1/2
+        varve acl set -e "user:6 inherited deny write" -e "user:7 allow read" $1/3
+        varve acl set --format json -F <(varve acl get --format json $1/3) $1/4
+        for entry in {1..127}; do echo "user:$((9000 + entry)) allow read"; done | varve acl set -F - $1/5
+        varve chflags uchg $1/6; varve chflags uappnd $1/7; varve chflags hidden $1/8
+        chown 1001:1001 $1/9 $1/s/9; chmod 000 $1/10
+        varve acl set -e "user:7 inherited allow read" $1/s/11
+        varve acl set -e "group:702 allow read,file_inherit" -e "user:8 deny readattr,file_inherit,directory_inherit" $1/s
+      }
+      compare() {
+        for tree in a b; do
+          (cd $tree; varve acl dump . | sed '/^root/d') > $BASE/dump.$tree
+          sed "s/${tree}\\//x\\//g" $BASE/said.$tree | sort > $BASE/words.$tree
+        done
+        diff $BASE/dump.a $BASE/dump.b && diff $BASE/words.a $BASE/words.b
+      }
+
+      """
+
+    @Test("Root: the same lists and the same complaints as one by one") func same() throws {
+      let desk = try Desk("", HandDownTests.trees + "fill a; fill b")
+      defer { desk.volume.remove() }
+      try desk.run(
+        HandDownTests.trees + """
+          for entries in "group:701 allow list,file_inherit,directory_inherit" \\
+            "group:702 deny readattr,file_inherit,directory_inherit" "group:703 allow read" ; do
+            for tree in a b; do varve acl set -e "$entries" $tree; done
+            status=0; varve acl propagate a > $BASE/said.a 2>&1 || status=$?
+            other=0; varve acl propagate --undo $BASE/undo b > $BASE/said.b 2>&1 || other=$?
+            test $status = $other; rm $BASE/undo
+            compare
+          done
+          # The files that are too full or locked were complained about, or the comparison shows nothing.
+          for tree in a b; do
+            varve acl set -e "group:701 allow list,file_inherit" -e "group:702 allow list,file_inherit" $tree
+            ! varve acl propagate $tree > $BASE/said.$tree 2>&1
+          done
+          compare
+          grep -q 'x/5: with what it inherits' $BASE/words.a
+          grep -q 'x/6: .*uchg' $BASE/words.a
+          grep -c inherited $BASE/dump.a | grep -qvx 0
+          """, succeeds: true)
+      try desk.end()
+    }
+
+    @Test("A damaged list is complained about and left, as one by one") func damage() throws {
+      let desk = try Desk()
+      defer { desk.volume.remove() }
+      try desk.volume.unmount()
+      try Program.shell(
+        "mkdir d; touch d/1 d/2 d/3; setfattr -n trusted.varve.m -v 0x0bad d/2", in: desk.volume.upper)
+      try desk.volume.mount()
+      try desk.run(
+        """
+        varve acl set -e "group:701 allow list,file_inherit" d
+        ! varve acl propagate d 2> $BASE/said
+        grep -q 'd/2:.*damaged' $BASE/said; test $(wc -l < $BASE/said) = 1
+        varve acl get d/1 d/3 | grep -c 'group:701 inherited' | grep -qx 2
+        """, succeeds: true)
+      try desk.end()
+    }
+
+    @Test("Somebody without the right changes nothing, and is told so of each file") func stranger() throws {
+      let desk = try Desk("", HandDownTests.trees + "fill a; fill b; chmod 755 a a/s a/s/t b b/s b/s/t")
+      defer { desk.volume.remove() }
+      try desk.run(
+        HandDownTests.trees + """
+          program=$(type varve | sed -n "s/.*'\\(.*\\)'.*/\\1/p")
+          for tree in a b; do varve acl set -e "group:701 allow list,file_inherit,directory_inherit" $tree; done
+          varve acl dump a > $BASE/before
+          ! as 1001 $program acl propagate a > $BASE/said.a 2>&1
+          ! (cd $BASE; : > undo; chmod 777 . ; chown 1001 undo; rm undo
+             as 1001 $program acl propagate --undo $BASE/undo mount/b 2>&1) | sed 's/mount.b/b/g' > $BASE/said.b
+          compare
+          # What belongs to the caller was changed, by the list that is in force above it.
+          varve acl get a/9 | grep -q 'group:701 inherited'
+          varve acl get a/s/9 | grep -q 'group:702 inherited'
+          varve acl dump a > $BASE/after
+          test $(diff $BASE/before $BASE/after | grep -c '^>.*inherited') = 3
+          # Files nobody else may look for are not reached through the directory's descriptor either.
+          ! as 1001 $program acl propagate a/private
+          test $(varve acl get -R a/private | grep -c inherited) = 0
+          """, succeeds: true)
+      try desk.end()
+    }
+
+    @Test("Hundreds of files cost few requests") func requests() throws {
+      let desk = try Desk(
+        "", "mkdir d; touch d/{1..1000}; varve acl set -e 'user:5 allow read,file_inherit' d")
+      defer { desk.volume.remove() }
+      try desk.run(
+        """
+        total() { grep -o '"requests":{[^}]*}' .varve/status | grep -o ':[0-9]*' | tr -d : | paste -sd+ | bc; }
+        before=$(total); varve acl propagate d; after=$(total)
+        test $(varve acl get -R d | grep -c inherited) = 1000
+        echo "$((after - before)) requests"; test $((after - before)) -lt 200
+        """, succeeds: true)
+      try desk.end()
+    }
+
+    @Test("A right that an entry takes away is gone at once, whatever was remembered") func revoked() throws {
+      let desk = try Desk(
+        "cache=exclusive",
+        "mkdir d; touch d/{1..50}; varve acl set -e 'user:1001 deny readattr,file_inherit,only_inherit' d")
+      defer { desk.volume.remove() }
+      try desk.run(
+        """
+        as() { setpriv --reuid $1 --regid $1 --clear-groups "${@:2}"; }
+        as 1001 ls -l d > $BASE/listing; as 1001 stat d/50 > $BASE/stat
+        varve acl propagate d
+        for file in {1..50}; do ! as 1001 stat d/$file 2> $BASE/words; grep -q 'Permission denied' $BASE/words; done
+        """, succeeds: true)
+      try desk.end()
+    }
+  }
+}
