@@ -240,6 +240,59 @@ extension CommandTests {
           """)
     }
 
+    @Test("A record that promises an open list beside one that is not is found, and loses the promise")
+    func contradiction() throws {
+      let desk = try damaged("put $A $UP/d/listed ac010100000000000fecb798020200000000000080080000")
+      defer { desk.volume.remove() }
+      try expect(
+        desk,
+        """
+        varve check $UP; varve check --repair -y $UP | grep -c repaired; varve check $UP; echo $?
+        """,
+        prints: """
+          BASE/upper/d/listed: contradiction: the record says that the list denies nobody a look, but it does; stat(2) does not ask it
+          1
+          0
+
+          """)
+      try desk.volume.mount()
+      try expect(
+        desk,
+        "setpriv --reuid 7002 --regid 7002 --clear-groups stat -c %a $BASE/mount/d/listed; varve acl get $BASE/mount/d/listed | tail -n 1",
+        prints: """
+          stat: cannot statx 'BASE/mount/d/listed': Permission denied
+          group:everyone deny readattr,readsecurity
+
+          """)
+      try desk.end()
+    }
+
+    @Test("The owner of a volume without root checks and repairs it, and the lock is one he can clear")
+    func withoutRoot() throws {
+      let desk = try damaged("")
+      defer { desk.volume.remove() }
+      try expect(
+        desk,
+        """
+        cp '\(Program.built("varve"))' $BASE/varve; chmod 755 $BASE/varve
+        cd $BASE; mkdir own own/.varve; echo text > own/f; ln -s f own/link
+        sed 's/^xattr = trusted/xattr = user/' $UP/.varve/volume > own/.varve/volume
+        put user.varve.m own/f "$(bytes $M $UP/d/locked)"; chmod 700 own/.varve; chown -R 7001:7001 own
+        ann() { setpriv --reuid 7001 --regid 7001 --clear-groups $BASE/varve "$@"; }
+        ann check own; echo $?; flip user.varve.m own/f 8 00
+        ann check --repair -y own | sed 's/0x[0-9a-f]\\{8\\}/0xN/g'; ann check own; echo $?
+        bytes user.varve.m own/f | cut -c 1-16; stat -c '%u %a' own/.varve/damaged
+        """,
+        prints: """
+          0
+          BASE/own/f: record: the record of flags and owner is damaged: its checksum is 0xN and should be 0xN; repaired
+          0
+          a701010002000000
+          7001 600
+
+          """)
+    }
+
     @Test("Whoever does not own a volume, and whatever is none, is refused") func refused() throws {
       let desk = try damaged("chmod 755 $UP; mkdir $BASE/none")
       defer { desk.volume.remove() }

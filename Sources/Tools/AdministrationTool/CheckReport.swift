@@ -1,9 +1,11 @@
 // What `varve check` says, and what it does to one item.
 
+import AccessControl
 import FlagRules
 import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
+import RecordFormat
 import TextForms
 
 /// Counts and prints what was found.
@@ -109,10 +111,16 @@ final class ItemRecords {
       }
     case .record:
       // The list first: a record that announces one that is not there yet would be damage again.
-      try write(StoredBytes.closedList(), listName, item)
+      try write(StoredBytes.closedList.encoded, listName, item)
       let flag: FileFlags = inspection.recordPrefix.hasPrefix("trusted.") ? .systemImmutable : .userImmutable
       try write(StoredBytes.lockedRecord(flag), coreName, item)
-    case .list: try write(StoredBytes.closedList(), listName, item)
+    case .list:
+      // The record first: nothing may promise for a moment that the closed list is an open one.
+      try write(stored.record(announcing: StoredBytes.closedList), coreName, item)
+      try write(StoredBytes.closedList.encoded, listName, item)
+    case .contradiction:
+      let list = stored.list.flatMap { try? AccessListBytes.decode($0.span) }
+      try write(list.flatMap { stored.record(announcing: $0) }, coreName, item)
     case .header, .leftover, .newer, .unheeded: throw .invalid
     }
   }
@@ -129,4 +137,8 @@ final class ItemRecords {
       try item.place.descriptor.setAttribute(name, to: bytes.span)
     }
   }
+}
+
+extension AccessList {
+  fileprivate var encoded: [UInt8]? { try? AccessListBytes.encode(self) }
 }

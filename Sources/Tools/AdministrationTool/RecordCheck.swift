@@ -15,6 +15,8 @@ struct Defect: Equatable {
     case record
     /// The access list of an item.
     case list
+    /// What a record promises about its list and the list does not keep.
+    case contradiction
     /// A list that no record announces; nobody looks at it.
     case residue
     /// Written by a later version; not for this one to judge.
@@ -38,6 +40,7 @@ struct Defect: Equatable {
     case .leftover: "remove what was never finished"
     case .record: "lock the item until root has looked at it"
     case .list: "deny everything to everybody until the owner or root has set another list"
+    case .contradiction: "let the list count"
     case .residue: "remove the list nobody looks at"
     case .unheeded: "let the records count"
     case .newer: nil
@@ -68,8 +71,11 @@ struct StoredBytes {
     }
     guard let list else { return Defect(.list, "the access list is missing") }
     do {
-      _ = try AccessListBytes.decode(list.span)
-      return nil
+      let decoded = try AccessListBytes.decode(list.span)
+      guard record.hasOpenList, decoded.deniesAnybody(.looking) else { return nil }
+      return Defect(
+        .contradiction,
+        "the record says that the list denies nobody a look, but it does; stat(2) does not ask it")
     } catch {
       return StoredBytes.defect(.list, "the access list", error)
     }
@@ -83,16 +89,20 @@ struct StoredBytes {
   }
 
   /// A list under which nobody but root gets at anything; the owner may still set another one.
-  static func closedList() -> [UInt8]? {
-    try? AccessListBytes.encode(
-      AccessList([AccessEntry(.deny, .everyone, Rights(rawValue: 0x3FFE))]))
-  }
+  static let closedList = AccessList([AccessEntry(.deny, .everyone, Rights(rawValue: 0x3FFE))])
 
-  /// A record that lets nobody change anything until `flag` is cleared, and announces a list.
+  /// A record that lets nobody change anything until `flag` is cleared, and announces that list.
   static func lockedRecord(_ flag: FileFlags) -> [UInt8] {
     var record = CoreRecord()
     record.flags = flag
-    record.marks.insert(.accessList)
+    record.announce(closedList)
+    return record.encoded()
+  }
+
+  /// The record, if it is sound, announcing another list, and promising about it what is so.
+  func record(announcing list: AccessList) -> [UInt8]? {
+    guard let core, var record = try? CoreRecord(decoding: core.span) else { return nil }
+    record.announce(list)
     return record.encoded()
   }
 }
