@@ -118,7 +118,7 @@ let package = Package(
       "MountTests",
       [
         "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
-        "RecordFormat",
+        "RecordFormat", "Randomness",
       ]),
 
     .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),

@@ -127,7 +127,7 @@ func body(capacity: Int = 4096, _ make: (inout ReplyBuffer) throws -> Void) reth
   }
 
   @Test("An open directory has no flags") func openDirectory() throws {
-    let sent = try body { try $0.appendOpenDirectory(9) }
+    let sent = try body { try $0.appendOpenDirectory(9, .asked) }
     #expect(sent == hex("0900000000000000 00000000 00000000"))
   }
 

@@ -7,8 +7,8 @@ import LinuxFiles
 extension Door {
   func openDirectory(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) -> Undo {
     // The flags of the caller's open(2) have nothing to say about a directory.
-    let handle = try volume.openDirectory(request.node, for: request.caller)
-    try buffer.appendOpenDirectory(handle)
+    let (handle, use) = try volume.openDirectory(request.node, for: request.caller)
+    try buffer.appendOpenDirectory(handle, use)
     return .release(handle)
   }
 

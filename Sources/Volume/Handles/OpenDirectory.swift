@@ -11,6 +11,10 @@ final class OpenDirectory: Sendable {
     var page = EntryBuffer()
     /// The offset after the entry that was handed out last; what the kernel asks for next, normally.
     var position: Int64 = 0
+    /// Whether the kernel asks for names without their attributes.
+    ///
+    /// It begins every listing with attributes, and goes on without them unless somebody looks at the names.
+    var isForNames = false
   }
 
   let node: Node

@@ -66,6 +66,9 @@ struct RecordMemory: Sendable {
     return known.stored
   }
 
+  /// Whether change times tell everything, and anything may be remembered.
+  var believes: Bool { lifetime > 0 }
+
   /// `status` was read before the record.
   func keep(_ stored: StoredRecord, for node: Node?, _ status: FileStatus) {
     guard lifetime > 0, let node, status.isSettled else { return }

@@ -120,6 +120,8 @@ final class Attachment: Sendable {
     var directory: SharedDescriptor?
     /// Directories: what decides about a search, and until when it is believed.
     var facts: RememberedFacts?
+    /// Directories: whether the kernel may keep their names.
+    var listing = KeptListing()
     /// The way to an object without a name while nobody has it open.
     ///
     /// Owned by the queue of pins.

@@ -5,7 +5,9 @@ package import LinuxFiles
 import Synchronization
 
 extension Volume {
-  package func openDirectory(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> HandleID {
+  package func openDirectory(
+    _ nodeID: NodeID, for caller: Caller
+  ) throws(Errno) -> (handle: HandleID, use: ListingUse) {
     if nodeID == Reserved.directoryNode { throw .accessDenied }
     let node = try node(nodeID)
     guard node.isDirectory else { throw .notDirectory }
@@ -15,8 +17,20 @@ extension Volume {
       try gate.require(caller) { $0.list(facts.item) }
       let descriptor = SharedDescriptor(
         try resolver.directory(node).descriptor.reopen([.readOnly, .directory]))
-      return handles.add(OpenDirectory(node: node, descriptor: descriptor))
+      let use = try listingUse(of: node, facts, descriptor.descriptor)
+      return (handles.add(OpenDirectory(node: node, descriptor: descriptor)), use)
     }
+  }
+
+  private func listingUse(
+    of node: Node, _ facts: Facts, _ directory: borrowing Descriptor
+  ) throws(Errno) -> ListingUse {
+    // Where attributes are not for everybody, the kernel could not check what it kept.
+    guard store.memory.believes, facts.item.isVisibleToAnyone(options.rules),
+      node.attachment.state.withLock({ $0.listing.isWorthKeeping })
+    else { return .asked }
+    let status = try directory.status()
+    return node.attachment.state.withLock { $0.listing.open(status) }
   }
 
   /// Calls `emit` for each name from `offset` on until it says that the answer is full; the name it refused
@@ -37,8 +51,11 @@ extension Volume {
             try directory.descriptor.descriptor.seekDirectory(to: offset)
             stream.page.clear()
             stream.position = offset
+            if offset == 0 { stream.isForNames = false }
           }
+          let start = stream.position
           try copy(&stream, directory, above, showsEntries: showsEntries, for: caller, emit: emit)
+          if !withAttributes, stream.position != start { stream.isForNames = true }
           return nil
         } catch {
           return error
@@ -54,7 +71,11 @@ extension Volume {
   ) throws(Errno) {
     while true {
       guard let next = try stream.page.next() else {
-        guard try directory.descriptor.descriptor.readEntries(into: &stream.page) > 0 else { return }
+        guard try directory.descriptor.descriptor.readEntries(into: &stream.page) > 0 else {
+          let isForNames = stream.isForNames
+          directory.node.attachment.state.withLock { $0.listing.wasRead(forNames: isForNames) }
+          return
+        }
         continue
       }
       if next.role == .child, try isHidden(next, stream.page, in: directory.node) {

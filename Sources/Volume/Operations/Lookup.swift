@@ -13,6 +13,7 @@ extension Volume {
     let parent = try node(parentID)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
+      parent.existingAttachment?.state.withLock { $0.listing.lookedUp() }
       try gate.require(caller) { $0.search(above.item) }
       let directory = try resolver.directory(parent)
       let status: FileStatus

@@ -43,8 +43,8 @@ extension ReplyBuffer {
   ///
   /// No flags: the kernel's own cache of listings (CACHE_DIR) made the first listing slower and
   /// the next no faster (measured).
-  mutating func appendOpenDirectory(_ handle: HandleID) throws(Errno) {
-    try append(fuse_open_out(fh: handle, open_flags: 0, padding: 0))
+  mutating func appendOpenDirectory(_ handle: HandleID, _ use: ListingUse) throws(Errno) {
+    try append(fuse_open_out(fh: handle, open_flags: use.kernelFlags, padding: 0))
   }
 
   /// Answers how much was written; the kernel's field has 32 bits.
@@ -99,6 +99,16 @@ extension Validity {
     case .none: 0
     case .seconds(let seconds): UInt64(seconds)
     case .unlimited: UInt64(Int32.max)
+    }
+  }
+}
+
+extension ListingUse {
+  var kernelFlags: UInt32 {
+    switch self {
+    case .asked: 0
+    case .keptFromNow: UInt32(FOPEN_CACHE_DIR)
+    case .kept: UInt32(FOPEN_CACHE_DIR | FOPEN_KEEP_CACHE)
     }
   }
 }

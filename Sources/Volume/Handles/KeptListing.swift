@@ -1,0 +1,59 @@
+// Whether the kernel may keep the names of a directory from one listing to the next.
+//
+// A kept listing spares asking for names, and costs those who look at each name, since names no longer come with
+// their attributes. So it is for directories that are read for their names alone.
+
+import LinuxFiles
+import Synchronization
+
+/// What an opener of a directory may do with the names the kernel has kept.
+package enum ListingUse: Hashable, Sendable {
+  /// Ask for all of them, and keep none.
+  case asked
+  /// Ask, and keep them for others.
+  case keptFromNow
+  /// Use those that were kept.
+  case kept
+}
+
+/// What is known of how one directory is read.
+struct KeptListing: Sendable {
+  /// So many names looked up since it was opened, and its readers want more than names.
+  private static let fewLookups = 16
+
+  /// Whether the last listing went beyond its first part, and asked for names alone.
+  private var isForNames = false
+  private var lookups = 0
+  /// The directory's change time when the kernel began to keep it.
+  private var keptAt: Timestamp?
+
+  /// Whether anything has to be looked at when the directory is opened.
+  var isWorthKeeping: Bool { isForNames }
+
+  /// The directory is opened, and `status` read now.
+  ///
+  /// Only a change time that every later change moves tells whether what is kept is still right. The kernel compares
+  /// the modification time as well, but that anybody can set back.
+  mutating func open(_ status: FileStatus) -> ListingUse {
+    lookups = 0
+    guard isForNames, status.isSettled else {
+      keptAt = nil
+      return .asked
+    }
+    if keptAt == status.change { return .kept }
+    keptAt = status.change
+    return .keptFromNow
+  }
+
+  mutating func wasRead(forNames: Bool) {
+    isForNames = forNames
+    if !forNames { keptAt = nil }
+  }
+
+  /// A name in it was looked up.
+  mutating func lookedUp() {
+    guard isForNames else { return }
+    lookups += 1
+    if lookups > KeptListing.fewLookups { wasRead(forNames: false) }
+  }
+}
