@@ -189,7 +189,7 @@ extension CommandTests {
         defer { desk.volume.remove() }
         let text =
           wound.hasPrefix("rm")
-          ? "is missing; without it no record counts"
+          ? "is missing; the next mount makes a new one"
           : "the volume file begins with 'nonsense', this version reads 'varve-volume 1'"
         try expect(
           desk,
@@ -212,6 +212,20 @@ extension CommandTests {
           prints: "rm: cannot remove 'BASE/mount/d/locked': Operation not permitted\n")
         try desk.end()
       }
+    }
+
+    @Test("A volume file that got lost takes no lock with it, checked or not") func lostHeader() throws {
+      let desk = try damaged("rm $UP/.varve/volume")
+      defer { desk.volume.remove() }
+      try desk.volume.mount()
+      try expect(
+        desk, "rm -f $BASE/mount/d/locked; varve ls -lO $BASE/mount/d/locked | grep -c uchg",
+        prints: """
+          rm: cannot remove 'BASE/mount/d/locked': Operation not permitted
+          1
+
+          """)
+      try desk.end()
     }
 
     @Test("Records that do not count are found; what a later version wrote is left to it") func unheeded()

@@ -177,7 +177,7 @@ private final class VolumeCheck {
     switch inspection.header {
     case .sound, .notForUs: break
     case .missing:
-      let defect = Defect(.header, "is missing; without it no record counts")
+      let defect = Defect(.header, "is missing; the next mount makes a new one")
       try repair(defect, file) { () throws(Errno) in try inspection.letRecordsCount() }
     case .damaged(let message, let bytes):
       try repair(Defect(.header, message), file) { () throws(Errno) in

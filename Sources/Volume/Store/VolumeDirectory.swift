@@ -57,13 +57,14 @@ final class VolumeDirectory: Sendable {
 
   /// Opens the volume of an upper directory, making it one if it is none.
   static func open(root: SharedDescriptor, readOnly: Bool) throws -> VolumeDirectory {
-    if try standing(in: root) == .absent {
+    let isNew = try standing(in: root) == .absent
+    if isNew {
       if readOnly { return try implicit(root) }
       try root.descriptor.makeDirectory(try FileName(".varve"), mode: 0o700)
     }
     let directory = try openOwn(in: root)
     let lock = readOnly ? nil : try takeLock(in: directory)
-    let header = try readHeader(in: directory, readOnly: readOnly)
+    let header = try readHeader(in: directory, readOnly: readOnly, isNew: isNew)
     let workshop = readOnly ? nil : try openWorkshop(in: directory)
     return VolumeDirectory(directory: directory, lock: lock, workshop: workshop, header: header)
   }
@@ -147,9 +148,13 @@ final class VolumeDirectory: Sendable {
     }
   }
 
-  private static func readHeader(in directory: SharedDescriptor, readOnly: Bool) throws -> VolumeHeader {
+  private static func readHeader(
+    in directory: SharedDescriptor, readOnly: Bool, isNew: Bool
+  ) throws -> VolumeHeader {
     guard let text = try storedHeader(in: directory) else {
-      let header = VolumeHeader.fresh()
+      var header = VolumeHeader.fresh()
+      // Where the file was lost, the records were not: no lock goes with it.
+      header.recordsExist = !isNew
       if !readOnly { try store(header, in: directory) }
       return header
     }
