@@ -6,14 +6,21 @@ DESTDIR ?=
 SBINDIR ?= /sbin
 # Where systemd looks for the units of programs below PREFIX.
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSCONFDIR ?= /etc
 SWIFT   := scripts/swift
 # Programs to install carry the Swift run time inside: no Debian package has it.
 STATIC  := .build/static
+# Nothing of the programs can be rewritten once they run.
+HARDEN  := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xcc -fstack-protector-strong
+# Where systemd looks for the units of programs below PREFIX.
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+# One list for installing, uninstalling and the package.
+PLACE   := PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" SBINDIR="$(SBINDIR)" UNITDIR="$(UNITDIR)" SYSCONFDIR="$(SYSCONFDIR)" scripts/place
 
-.PHONY: help setup build try test check bench man install uninstall deb clean
+.PHONY: help setup build try test check bench man install uninstall deb test-deb clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-16s %s\n", $$1, $$2 }'
 
 setup: ## Install missing Debian packages and check the Swift toolchain
 	@scripts/setup
@@ -53,37 +60,22 @@ man: ## Render the manual pages as text into .build/man
 
 $(STATIC)/release/varve $(STATIC)/release/varved: FORCE
 	@scripts/setup
-	$(SWIFT) build -c release --static-swift-stdlib --scratch-path $(STATIC) --product $(@F)
+	$(SWIFT) build -c release --static-swift-stdlib $(HARDEN) --scratch-path $(STATIC) --product $(@F)
 
 .PHONY: FORCE
 FORCE:
 
 install: $(STATIC)/release/varve $(STATIC)/release/varved ## Install below PREFIX (DESTDIR honoured)
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/sbin" "$(DESTDIR)$(SBINDIR)"
-	install -m 755 $(STATIC)/release/varve "$(DESTDIR)$(PREFIX)/bin/varve"
-	install -m 755 $(STATIC)/release/varved "$(DESTDIR)$(PREFIX)/sbin/varved"
-	install -m 755 mount-helpers/mount.varve "$(DESTDIR)$(SBINDIR)/mount.varve"
-	ln -sf mount.varve "$(DESTDIR)$(SBINDIR)/mount.fuse.varve"
-	install -d "$(DESTDIR)$(UNITDIR)" "$(DESTDIR)$(PREFIX)/share/doc/varve/examples"
-	sed 's|@BINDIR@|$(PREFIX)/bin|' systemd/varve@.service.in >"$(DESTDIR)$(UNITDIR)/varve@.service"
-	chmod 644 "$(DESTDIR)$(UNITDIR)/varve@.service"
-	install -m 644 systemd/varve.conf "$(DESTDIR)$(PREFIX)/share/doc/varve/examples/varve.conf"
-	for page in man/*.[1-9]; do \
-	  section=$${page##*.}; \
-	  install -d "$(DESTDIR)$(PREFIX)/share/man/man$$section"; \
-	  install -m 644 "$$page" "$(DESTDIR)$(PREFIX)/share/man/man$$section/"; \
-	done
+	@BUILT=$(STATIC)/release $(PLACE) add
 
 uninstall: ## Remove what `make install` put there
-	rm -f "$(DESTDIR)$(PREFIX)/bin/varve" "$(DESTDIR)$(PREFIX)/sbin/varved"
-	rm -f "$(DESTDIR)$(UNITDIR)/varve@.service" "$(DESTDIR)$(PREFIX)/share/doc/varve/examples/varve.conf"
-	rm -f "$(DESTDIR)$(SBINDIR)/mount.varve" "$(DESTDIR)$(SBINDIR)/mount.fuse.varve"
-	for page in man/*.[1-9]; do \
-	  rm -f "$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}"; \
-	done
+	@$(PLACE) remove
 
-deb: ## Build a Debian package into .build
-	@scripts/deb
+deb: $(STATIC)/release/varve $(STATIC)/release/varved ## Build a Debian package into .build
+	@BUILT=$(STATIC)/release scripts/deb
+
+test-deb: deb ## Try the package in a bare Debian 12 (root; fetches about 60 MB)
+	@scripts/test-deb
 
 clean: ## Remove everything that was built
 	rm -rf .build

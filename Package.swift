@@ -93,8 +93,8 @@ let package = Package(
     tool(
       "varve", "Tools/AdministrationTool",
       [
-        "Arguments", "Verbs", "TextForms", "AccessForms", "AccessControl", "FlagRules", "LinuxFiles",
-        "LinuxPrograms",
+        "Arguments", "Verbs", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
+        "LayeredVolume", "LinuxFiles", "LinuxPrograms",
       ]),
     tool(
       "varved", "Tools/Daemon",

@@ -33,6 +33,8 @@ package struct VolumeOptions: Sendable {
   package var chattr = ChattrDomain.system
   /// Whether the reserved directory at the root answers at all.
   package var showsReservedDirectory = true
+  /// Whether flags and lists are shown as attributes that copying programs carry along.
+  package var showsTwins = false
   package var threads = 2
   package var debug = false
   /// Features switched off by `no_FEATURE`, so that their fallbacks can be tested.

@@ -74,7 +74,7 @@ extension CommandTests {
           1
           0
           0
-          varve chflags: g: the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and remove its attribute trusted.varve.m (user.varve.m without root) in the upper directory
+          varve chflags: g: the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and let 'varve check --repair' of the upper directory lock it
 
           """)
       try desk.end()

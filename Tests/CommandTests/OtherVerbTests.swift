@@ -104,7 +104,7 @@ extension CommandTests {
           uappnd uchg
           uchg
           report.txt reports
-          chflags chmod completion
+          chflags chmod chown check completion
           glob* globular
           two  words
           varve completion: 'tcsh' is no shell known here: bash, zsh and fish are

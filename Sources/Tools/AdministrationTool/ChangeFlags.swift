@@ -4,18 +4,22 @@ import Arguments
 import FlagRules
 import LinuxFiles
 import LinuxPrograms
+import RecordFormat
 import Verbs
 
 func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve chflags")
   console.isSilent = invocation.has(.force)
-  let wanted = try flagInstruction(invocation.operands[0])
+  // Locks that were copied as twins wait to be put into force; each item has its own.
+  let isWaiting = invocation.operands[0] == Array("waiting".utf8)
+  let named = isWaiting ? FileFlags.Instruction() : try flagInstruction(invocation.operands[0])
   let detail = invocation.count(.listChanges)
   // Contents first: a tree can be locked in one pass.
   let walk = ItemWalk(invocation, .contentsFirst, console)
   for path in invocation.operands.dropFirst() {
     walk.go(path) { item in
       do throws(Refusal) {
+        let wanted = isWaiting ? try waitingFlags(of: item) : named
         try change(item, wanted, detail: detail, console)
       } catch {
         console.complain(item.path, error.sentence)
@@ -38,6 +42,23 @@ private func change(
     console.printPath(item.path, detail > 1 ? ": \(octal(before)) -> \(octal(after))" : "")
   } catch {
     throw refusal(error, item, wanted)
+  }
+}
+
+/// The flags that an item's twin tells, in force or not.
+private func waitingFlags(of item: VisitedItem) throws(Refusal) -> FileFlags.Instruction {
+  var wanted = FileFlags.Instruction()
+  do throws(Errno) {
+    guard let twin = try item.place.descriptor.attribute(AttributeName("user.varve.flags")) else {
+      return wanted
+    }
+    guard let flags = TwinText.readFlags(twin) else { throw .badMessage }
+    wanted.set = flags
+    return wanted
+  } catch {
+    // Linux keeps `user.` attributes of files and directories only.
+    if error == .notPermitted { return wanted }
+    throw Refusal(error)
   }
 }
 
@@ -68,7 +89,7 @@ private func flagInstruction(_ word: Word) throws(UsageError) -> FileFlags.Instr
   do throws(FileFlags.UnknownWord) {
     return try FileFlags.instruction(String(decoding: word, as: UTF8.self))
   } catch {
-    let known = Verb.flagWords + Verb.flagWords.map { "no\($0)" } + ["dump"]
+    let known = Verb.flagWords + Verb.flagWords.map { "no\($0)" } + ["dump", "waiting"]
     throw UsageError(
       "unknown flag '\(error.word)'" + suggestion(for: error.word, among: known), verb: "chflags", .value)
   }

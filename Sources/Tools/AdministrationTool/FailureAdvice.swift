@@ -40,13 +40,13 @@ extension Refusal {
       return Refusal("its access list is damaged (EIO); as root, 'varve acl strip' removes it")
     } catch {
       return Refusal(
-        "the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and remove "
-          + "its attribute trusted.varve.m (user.varve.m without root) in the upper directory")
+        "the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and let "
+          + "'varve check --repair' of the upper directory lock it")
     }
   }
 
   /// Says which flags stand in the way, if any do.
-  private static func locked(_ path: [UInt8], _ place: borrowing Descriptor) -> String? {
+  static func locked(_ path: [UInt8], _ place: borrowing Descriptor) -> String? {
     guard let flags = try? place.fileFlags() else { return nil }
     let locks = flags.intersection(FileFlags.immutable.union(.appendOnly))
     guard !locks.isEmpty else { return nil }

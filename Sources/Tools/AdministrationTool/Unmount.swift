@@ -150,5 +150,8 @@ private func isRunning(_ process: SharedDescriptor) -> Bool {
   guard let state = try? process.descriptor.contents(of: Array("stat".utf8)) else { return false }
   // "1234 (name) S ...": the name may hold anything, so the last parenthesis counts.
   guard let end = state.lastIndex(of: UInt8(ascii: ")")), end + 2 < state.count else { return false }
-  return state[end + 2] != UInt8(ascii: "Z") && state[end + 2] != UInt8(ascii: "X")
+  if state[end + 2] != UInt8(ascii: "Z") && state[end + 2] != UInt8(ascii: "X") { return true }
+  // Its first thread may have ended before the others, and the lock goes with the last: the eighteenth field.
+  let fields = state[(end + 2)...].split(separator: UInt8(ascii: " "))
+  return fields.count > 17 && (Int(String(decoding: fields[17], as: UTF8.self)) ?? 1) > 1
 }

@@ -27,6 +27,7 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "status": try showStatus(invocation)
   case "chflags": try changeFlags(invocation)
   case "chmod": try changeMode(invocation)
+  case "chown": try changeOwner(invocation)
   case "ls": try list(invocation)
   case "acl get": try getLists(invocation)
   case "acl edit": try editLists(invocation)
@@ -37,6 +38,7 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "acl set", "acl explicit", "acl strip", "acl copy", "acl sort": try changeLists(invocation)
   case "why": try explain(invocation)
   case "access": try showAccess(invocation)
+  case "check": try checkVolumes(invocation)
   case "completion": try printCompletion(invocation)
   default: throw UsageError("the verb is not there yet", verb: invocation.verb)
   }
@@ -62,8 +64,10 @@ func explained(_ error: UsageError) -> Int32 {
   let name = (["varve"] + [error.verb].compactMap { $0 }).joined(separator: " ")
   let console = Console(name)
   console.complain(error.message)
-  // chmod and chflags of macOS end with 1 whatever is wrong.
-  if error.kind == .value { return ["chmod", "chflags", "mount", "remount"].contains(error.verb) ? 1 : 2 }
+  // chmod, chflags and chown of macOS end with 1 whatever is wrong.
+  if error.kind == .value {
+    return ["chmod", "chflags", "chown", "mount", "remount"].contains(error.verb) ? 1 : 2
+  }
   if let verb = error.verb.flatMap({ Program.varve.verb(named: $0) }) {
     console.explain(Program.varve.usage(verb).joined(separator: "\n"))
   }

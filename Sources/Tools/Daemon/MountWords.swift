@@ -74,6 +74,7 @@ struct MountWords {
     case "allow_other": kernel.allowsOthers = true
     case "noallow_other": kernel.allowsOthers = false
     case "foreground": isForeground = true
+    case "twins": volume.showsTwins = true
     case "nomagic": volume.showsReservedDirectory = false
     case "clone_fd": kernel.clonesDevice = true
     case "threads":

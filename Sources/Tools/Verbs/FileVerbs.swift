@@ -1,4 +1,4 @@
-// The verbs that look at and change files: chflags, chmod, ls.
+// The verbs that look at and change files: chflags, chmod, chown, ls.
 
 package import Arguments
 
@@ -19,7 +19,8 @@ extension Verb {
     ],
     forms: ["[-fhvx] \(walkSynopsis) FLAGS PATH..."],
     discussion: [
-      "Keywords: \(flagWords.joined(separator: ", ")). 'dump' clears nodump.",
+      "Keywords: \(flagWords.joined(separator: ", ")). 'dump' clears nodump. 'waiting' alone puts locks "
+        + "into force that were copied as twins (see mount.varve(8)).",
       "The flags of the system (arch, schg, sappnd, sunlnk) belong to root; the others to the owner, and to "
         + "whoever holds the right writesecurity. With -R a directory is changed after what it holds.",
     ],
@@ -68,6 +69,34 @@ extension Verb {
         "Let the group in, now and in what is made later."),
       Example("varve chmod -a# 0 report.txt", "Remove the first entry."),
       Example("varve chmod u=rw,go= diary.txt", "Set the mode."),
+    ])
+
+  package static let chown = Verb(
+    "chown", "change owners and groups",
+    order: .beforeOperands(dashed: ""),
+    options: [
+      .force, .actOnLinks, .listChanges, .oneFileSystem, .recursive, .followNamed, .followAll, .followNone,
+    ],
+    operands: [
+      Operand("OWNER", .any, .text, "a user, by name or number"),
+      Operand("GROUP", .any, .text, "a group, by name or number"),
+      Operand("PATH", .oneOrMore, .path, "files and directories"),
+    ],
+    forms: [
+      "[-fhvx] \(walkSynopsis) OWNER[:GROUP] PATH...",
+      "[-fhvx] \(walkSynopsis) :GROUP PATH...",
+      "[-fhvx] \(walkSynopsis) :group=GROUP PATH...",
+    ],
+    discussion: [
+      ":group=GROUP makes a group the owner in place of a user: each of its members has the owner's rights "
+        + "then, and listings show the user nobody. The group of the item stays what it was.",
+      "Only root gives items to others. With the right chown an item can be taken over, for oneself or for a "
+        + "group one is a member of. Set-id bits are cleared. With -R a directory is changed after what it "
+        + "holds, and links are left alone unless -h is given.",
+    ],
+    examples: [
+      Example("varve chown ann:staff plan.txt", "Give a file to Ann and to the group staff."),
+      Example("varve chown -R :group=staff project", "Every member of staff is an owner of the project."),
     ])
 
   package static let ls = Verb(

@@ -49,6 +49,7 @@ package enum MountOptionTable {
     MountOptionEntry("chattr", "system|user"),
     MountOptionEntry("groups", "process|nss"),
     MountOptionEntry("cache", "shared|exclusive|none"),
+    MountOptionEntry("twins"),
     MountOptionEntry("view", "display"),
     MountOptionEntry("lang", "LANGUAGE"),
     MountOptionEntry("keyfile", "SOURCE"),

@@ -5,8 +5,8 @@ package import Arguments
 extension Program {
   package static let varve = Program(
     "varve", version: "0.1.0", "file system with macOS flags and access lists",
-    verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .ls] + Verb.accessLists
-      + [.why, .access, .completion],
+    verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .chown, .ls] + Verb.accessLists
+      + [.why, .access, .check, .completion],
     groups: [.acl],
     discussion: [
       "A Varve volume is a directory mounted again, with the file flags and access lists of macOS enforced "

@@ -182,7 +182,9 @@ extension Volume {
       var record = facts.record
       record.flags = change.after
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-        try store.rewrite(record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+        try forgetWaitingLocks(of: object)
+        return try store.rewrite(
+          record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
       }
     }
   }

@@ -56,7 +56,7 @@ extension Volume {
       guard node.id == root.id, let path = controlPath else { throw .noData }
       return path
     case .finderInfo: return try finderInfo(of: node, for: caller)
-    case .hidden: throw .noData
+    case .hidden: return try readTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored): return try value(stored, of: node, for: caller, needsRight: false)
     case .stored(let stored): return try value(stored, of: node, for: caller, needsRight: true)
@@ -102,7 +102,8 @@ extension Volume {
     // Nothing is refused for CREATE or REPLACE: what is behind a door is always there, and NFSv4 tools say REPLACE.
     case .door(let door): try write(door, of: node, copy(value), setting, for: caller)
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
-    case .hidden, .control: throw .notPermitted
+    case .control: throw .notPermitted
+    case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
       try changeStored(of: node, for: caller) { object throws(Errno) in
@@ -123,7 +124,8 @@ extension Volume {
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
     case .finderInfo: try removeFinderInfo(of: node, for: caller)
-    case .hidden, .control: throw .notPermitted
+    case .control: throw .notPermitted
+    case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
       try changeStored(of: node, for: caller) { object throws(Errno) in
@@ -162,7 +164,7 @@ extension Volume {
       let object = try hold(node)
       try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
       let names = try object.descriptor.descriptor.attributeNames()
-      var shown: [UInt8] = []
+      var shown = twinNames(of: object, node)
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
         case .door, .control, .finderInfo, .hidden, .unsupported: return

@@ -25,7 +25,7 @@ enum Sweeper {
     }
   }
 
-  private static func names(in directory: SharedDescriptor) throws(Errno) -> [[UInt8]] {
+  static func names(in directory: SharedDescriptor) throws(Errno) -> [[UInt8]] {
     var page = EntryBuffer()
     var names: [[UInt8]] = []
     try directory.descriptor.seekDirectory(to: 0)

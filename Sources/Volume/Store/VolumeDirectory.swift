@@ -68,23 +68,31 @@ final class VolumeDirectory: Sendable {
 
   /// Opens the volume of an upper directory, making it one if it is none.
   static func open(root: SharedDescriptor, readOnly: Bool) throws -> VolumeDirectory {
-    let name = try FileName(".varve")
+    let isNew = try standing(in: root) == .absent
+    if isNew {
+      if readOnly { return try implicit(root) }
+      try root.descriptor.makeDirectory(try FileName(".varve"), mode: 0o700)
+    }
+    let directory = try openOwn(in: root)
+    let lock = readOnly ? nil : try takeLock(in: directory)
+    let header = try readHeader(in: directory, readOnly: readOnly, isNew: isNew)
+    let workshop = readOnly ? nil : try openWorkshop(in: directory)
+    return VolumeDirectory(
+      root: root, directory: directory, lock: lock, workshop: workshop, header: header)
+  }
+
+  /// Opens the bookkeeping, if it is there and the caller's own.
+  static func openOwn(in root: SharedDescriptor) throws -> SharedDescriptor {
     switch try standing(in: root) {
     case .ours: break
-    case .absent where readOnly: return try implicit(root)
-    case .absent: try root.descriptor.makeDirectory(name, mode: 0o700)
+    case .absent: throw VolumeFailure("there is no '.varve'; this was never mounted for writing")
     case .otherKind: throw VolumeFailure("'.varve' in the upper directory is not a directory")
     case .mountPoint: throw VolumeFailure("'.varve' in the upper directory is a mount point")
     case .strangers:
       throw VolumeFailure(
         "'.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700")
     }
-    let directory = SharedDescriptor(try root.descriptor.open(name, [.readOnly, .directory]))
-    let lock = readOnly ? nil : try takeLock(in: directory)
-    let header = try readHeader(in: directory, readOnly: readOnly)
-    let workshop = readOnly ? nil : try openWorkshop(in: directory)
-    return VolumeDirectory(
-      root: root, directory: directory, lock: lock, workshop: workshop, header: header)
+    return SharedDescriptor(try root.descriptor.open(try FileName(".varve"), [.readOnly, .directory]))
   }
 
   /// Takes what a volume mounted read-only went without: the lock, the workshop, where there was none a volume file.
@@ -143,14 +151,27 @@ final class VolumeDirectory: Sendable {
   }
 
   private static func takeLock(in directory: SharedDescriptor) throws -> SharedDescriptor {
-    let file = try openOrCreateLock(in: directory)
-    switch try file.descriptor.tryLockWhole(exclusive: true) {
-    case .locked:
-      try file.descriptor.recordHolder(process: CurrentProcess.identifier)
-      return file
+    switch try tryLock(in: directory) {
+    case .taken(let file): return file
     case .held(let holder):
       let who = holder.map { "process \($0)" } ?? "another process"
       throw VolumeFailure("the volume is mounted already, by \(who)")
+    }
+  }
+
+  enum Locking {
+    case taken(SharedDescriptor)
+    case held(by: Int32?)
+  }
+
+  /// Takes the lock of the volume, if nobody has it.
+  static func tryLock(in directory: SharedDescriptor) throws(Errno) -> Locking {
+    let file = try openOrCreateLock(in: directory)
+    switch try file.descriptor.tryLockWhole(exclusive: true) {
+    case .held(let holder): return .held(by: holder)
+    case .locked:
+      try file.descriptor.recordHolder(process: CurrentProcess.identifier)
+      return .taken(file)
     }
   }
 
@@ -163,9 +184,13 @@ final class VolumeDirectory: Sendable {
     }
   }
 
-  private static func readHeader(in directory: SharedDescriptor, readOnly: Bool) throws -> VolumeHeader {
+  private static func readHeader(
+    in directory: SharedDescriptor, readOnly: Bool, isNew: Bool
+  ) throws -> VolumeHeader {
     guard let text = try storedHeader(in: directory) else {
-      let header = VolumeHeader.fresh()
+      var header = VolumeHeader.fresh()
+      // Where the file was lost, the records were not: no lock goes with it.
+      header.recordsExist = !isNew
       if !readOnly { try store(header, in: directory) }
       return header
     }
@@ -174,7 +199,7 @@ final class VolumeDirectory: Sendable {
     return header
   }
 
-  private static func storedHeader(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
+  static func storedHeader(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
     let name = try FileName("volume")
     do throws(Errno) {
       return try directory.descriptor.open(name, .readOnly).read(upTo: VolumeHeader.longest)
@@ -184,7 +209,7 @@ final class VolumeDirectory: Sendable {
   }
 
   /// Replaces the volume file so that a crash leaves the old one or the new one.
-  private static func store(_ header: VolumeHeader, in directory: SharedDescriptor) throws(Errno) {
+  static func store(_ header: VolumeHeader, in directory: SharedDescriptor) throws(Errno) {
     let temporary = try FileName("volume.new")
     let final = try FileName("volume")
     do throws(Errno) {

@@ -1,0 +1,144 @@
+// What `varve check` says, and what it does to one item.
+
+import AccessControl
+import FlagRules
+import LayeredVolume
+import LinuxFiles
+import LinuxPrograms
+import RecordFormat
+import TextForms
+
+/// Counts and prints what was found.
+final class CheckReport {
+  private let console: Console
+  private let isJSON: Bool
+  private let isQuiet: Bool
+  var checked = 0
+  private var found = 0
+  private var repaired = 0
+
+  init(_ console: Console, isJSON: Bool, isQuiet: Bool) {
+    self.console = console
+    self.isJSON = isJSON
+    self.isQuiet = isQuiet
+    if isJSON { console.print("{\"items\": [") }
+  }
+
+  func add(_ defect: Defect, _ path: [UInt8], isRepaired: Bool) {
+    found += 1
+    if isRepaired { repaired += 1 }
+    if isJSON {
+      let members =
+        JSON.nameMembers("path", path) + [
+          JSON.Member("kind", .string(defect.kind.rawValue)), JSON.Member("text", .string(defect.text)),
+          JSON.Member("repaired", .bool(isRepaired)),
+        ]
+      console.print((found == 1 ? "\n  " : ",\n  ") + JSON.object(members).text)
+    } else if !isQuiet {
+      console.printPath(path, ": \(defect.kind.rawValue): \(defect.text)\(isRepaired ? "; repaired" : "")")
+    }
+  }
+
+  /// 0 if nothing is wrong any more, 1 if something is, 2 if not everything could be looked at.
+  func finish() -> Int32 {
+    if isJSON {
+      let end = found == 0 ? "]" : "\n]"
+      console.print(
+        "\(end), \"checked\": \(checked), \"findings\": \(found), \"repaired\": \(repaired), "
+          + "\"failed\": \(console.failures)}\n")
+    }
+    if console.finish() != 0 { return 2 }
+    return found > repaired ? 1 : 0
+  }
+
+  /// A line of `.varve/damaged`: when, what, the bytes, and the path in a form that is one word.
+  static func line(for bytes: [UInt8], of attribute: String, _ path: [UInt8]) -> [UInt8] {
+    let digits = bytes.map { byte in
+      let text = String(byte, radix: 16)
+      return text.count == 1 ? "0" + text : text
+    }
+    return Array(
+      "\(Clock.realtime.seconds) \(attribute) 0x\(digits.joined()) \(PathText.escaped(path))\n".utf8)
+  }
+}
+
+/// Looks at the records of items, and repairs them.
+final class ItemRecords {
+  private let inspection: VolumeInspection
+  private let report: CheckReport
+  private let console: Console
+  private let coreName: String
+  private let listName: String
+  /// Items that carry a record.
+  private(set) var found = 0
+
+  init(_ inspection: VolumeInspection, _ report: CheckReport, _ console: Console) {
+    self.inspection = inspection
+    self.report = report
+    self.console = console
+    coreName = inspection.recordPrefix + ".m"
+    listName = inspection.recordPrefix + ".acl"
+  }
+
+  func check(_ item: VisitedItem, isWanted: (Defect) -> Bool) {
+    do throws(Errno) {
+      let stored = StoredBytes(
+        core: try read(coreName, item), list: try read(listName, item))
+      if stored.core != nil { found += 1 }
+      guard let defect = stored.defect else { return }
+      guard isWanted(defect) else { return report.add(defect, item.path, isRepaired: false) }
+      do throws(Errno) {
+        try repair(defect, stored, item)
+        report.add(defect, item.path, isRepaired: true)
+      } catch {
+        report.add(defect, item.path, isRepaired: false)
+        console.complain(item.path, "not repaired: \(error)")
+      }
+    } catch {
+      console.complain(item.path, error)
+    }
+  }
+
+  private func repair(_ defect: Defect, _ stored: StoredBytes, _ item: VisitedItem) throws(Errno) {
+    for (name, bytes) in [(coreName, stored.core), (listName, stored.list)] {
+      if let bytes { try inspection.keepAside(CheckReport.line(for: bytes, of: name, item.path)) }
+    }
+    let place = item.place
+    switch defect.kind {
+    case .residue:
+      try AttributeName.with(Array(listName.utf8)) { name throws(Errno) in
+        try place.descriptor.removeAttribute(name)
+      }
+    case .record:
+      // The list first: a record that announces one that is not there yet would be damage again.
+      try write(StoredBytes.closedList.encoded, listName, item)
+      let flag: FileFlags = inspection.recordPrefix.hasPrefix("trusted.") ? .systemImmutable : .userImmutable
+      try write(StoredBytes.lockedRecord(flag), coreName, item)
+    case .list:
+      // The record first: nothing may promise for a moment that the closed list is an open one.
+      try write(stored.record(announcing: StoredBytes.closedList), coreName, item)
+      try write(StoredBytes.closedList.encoded, listName, item)
+    case .contradiction:
+      let list = stored.list.flatMap { try? AccessListBytes.decode($0.span) }
+      try write(list.flatMap { stored.record(announcing: $0) }, coreName, item)
+    case .header, .leftover, .newer, .unheeded: throw .invalid
+    }
+  }
+
+  private func read(_ name: String, _ item: VisitedItem) throws(Errno) -> [UInt8]? {
+    try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
+      try item.place.descriptor.attribute(name)
+    }
+  }
+
+  private func write(_ bytes: [UInt8]?, _ name: String, _ item: VisitedItem) throws(Errno) {
+    guard let bytes else { throw .invalid }
+    try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
+      try item.place.descriptor.setAttribute(name, to: bytes.span)
+    }
+  }
+}
+
+extension AccessList {
+  fileprivate var encoded: [UInt8]? { try? AccessListBytes.encode(self) }
+}

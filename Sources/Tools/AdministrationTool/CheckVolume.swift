@@ -1,0 +1,238 @@
+// `varve check`: goes through what a volume stores, below the upper directory or through a mount.
+
+import AccessControl
+import Arguments
+import LayeredVolume
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Verbs
+
+func checkVolumes(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console("varve check")
+  let check = VolumeCheck(invocation, console)
+  if invocation.has(.repair), !invocation.has(.yes), !StandardStream.input.isTerminal {
+    throw UsageError("--repair asks before each change; where nobody can answer, it needs -y", verb: "check")
+  }
+  if invocation.has(.yes), !invocation.has(.repair) {
+    throw UsageError("-y is of no use without --repair", verb: "check")
+  }
+  let paths = invocation.operands.isEmpty ? [Array(".".utf8)] : invocation.operands
+  for path in paths where !Interruption.isRequested {
+    do throws(Refusal) {
+      try check.check(path)
+    } catch {
+      console.complain(path, error.sentence)
+    }
+  }
+  return check.finish()
+}
+
+private final class VolumeCheck {
+  private let console: Console
+  private let report: CheckReport
+  private let repairs: Bool
+  private let asks: Bool
+  private let isQuiet: Bool
+  private let names = NameBook.machine(Accounts())
+  /// Upper directories whose bookkeeping has been looked at.
+  private var seen: [[UInt8]] = []
+
+  init(_ invocation: Invocation, _ console: Console) {
+    self.console = console
+    report = CheckReport(console, isJSON: invocation.has(.json), isQuiet: invocation.has(.quiet))
+    repairs = invocation.has(.repair)
+    asks = !invocation.has(.yes)
+    isQuiet = invocation.has(.quiet)
+  }
+
+  func finish() -> Int32 { report.finish() }
+
+  func check(_ path: [UInt8]) throws(Refusal) {
+    let isMounted: Bool
+    do throws(Errno) {
+      let place = try Descriptor.place(path, .followed)
+      do throws(Errno) {
+        isMounted = try place.fileFlags() != nil
+      } catch .inputOutput {
+        isMounted = true
+      }
+    } catch {
+      throw Refusal("\(error)")
+    }
+    if isMounted {
+      guard !repairs else {
+        throw Refusal("is on a mounted volume; unmount it, and repair its upper directory")
+      }
+      return checkThroughMount(path)
+    }
+    try checkBelow(path)
+  }
+
+  // MARK: - Through a mount
+
+  private func checkThroughMount(_ path: [UInt8]) {
+    var walk = self.walk()
+    walk.links = .named
+    walk.go(path, leaf: nil) { item in
+      report.checked += 1
+      do throws(Errno) {
+        _ = try item.place.descriptor.fileFlags()
+        if let text = try item.place.descriptor.accessListText(), !text.isEmpty {
+          do throws(ParseFailure) {
+            _ = try AccessListText.readList(bytes: text, names: names)
+          } catch {
+            report.add(
+              Defect(.list, "the access list cannot be read: \(error)"), item.path, isRepaired: false)
+          }
+        }
+      } catch .inputOutput {
+        let isList = (try? item.place.descriptor.fileFlags()) != nil
+        report.add(
+          Defect(
+            isList ? .list : .record,
+            "\(isList ? "the access list" : "the record of flags and owner") is damaged; 'varve check' of the upper "
+              + "directory tells how"), item.path, isRepaired: false)
+      } catch {
+        console.complain(item.path, error)
+      }
+      return .into
+    }
+  }
+
+  private func walk() -> ItemWalk {
+    var walk = ItemWalk(isRecursive: true, order: .directoryFirst, console)
+    walk.actsOnLinks = true
+    walk.staysOnFileSystem = true
+    walk.progress = isQuiet ? nil : Progress("varve check", console)
+    return walk
+  }
+
+  // MARK: - Below the upper directory
+
+  private func checkBelow(_ path: [UInt8]) throws(Refusal) {
+    let real: [UInt8]
+    let root: [UInt8]
+    let inspection: VolumeInspection
+    do throws(Errno) { real = try realPath(path) } catch { throw Refusal("\(error)") }
+    guard let found = VolumeCheck.upperDirectory(above: real) else {
+      throw Refusal("is neither on a Varve volume nor in the upper directory of one")
+    }
+    root = found
+    do {
+      let place = try Descriptor.place(root, .followed)
+      inspection = try VolumeInspection(of: SharedDescriptor(try place.listing()))
+    } catch let failure as VolumeFailure {
+      throw Refusal(about(root, real, failure.message))
+    } catch {
+      throw Refusal(about(root, real, "\(error)"))
+    }
+    if repairs, case .mounted(let holder) = inspection.use {
+      throw Refusal(
+        "the volume is mounted\(holder.map { ", by process \($0)" } ?? ""); it is repaired while it is not")
+    }
+    // A mount for reading alone takes no lock; what it remembers must not change below it.
+    if repairs, (try? mountTable())?.contains(where: { $0.isOurs && $0.source == root }) ?? false {
+      throw Refusal("the volume is mounted; it is repaired while it is not")
+    }
+    if case .notForUs(let message) = inspection.header { throw Refusal(about(root, real, message)) }
+    if !seen.contains(root) {
+      seen.append(root)
+      try checkBookkeeping(inspection, root)
+    }
+    let bookkeeping = joined(root, Array(".varve".utf8))
+    let items = ItemRecords(inspection, report, console)
+    walk().go(real, leaf: nil) { item in
+      guard item.path != bookkeeping else { return .past }
+      report.checked += 1
+      items.check(item) { defect in self.isWanted(defect, item.path) }
+      return .into
+    }
+    try heed(items, inspection, root)
+  }
+
+  /// What is wrong with a volume, for whoever named a part of it.
+  private func about(_ root: [UInt8], _ named: [UInt8], _ message: String) -> String {
+    root == named ? message : "the volume \(shown(root)): \(message)"
+  }
+
+  /// The upper directory a path is in: the nearest with bookkeeping.
+  private static func upperDirectory(above path: [UInt8]) -> [UInt8]? {
+    var path = path
+    while true {
+      let bookkeeping = joined(path, Array(".varve".utf8))
+      // What cannot be looked at is no bookkeeping of ours.
+      if let place = try? Descriptor.place(bookkeeping, .held), let status = try? place.knownStatus(),
+        status.kind == .directory
+      {
+        return path
+      }
+      guard path.count > 1, let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+      path = slash == 0 ? [UInt8(ascii: "/")] : Array(path[..<slash])
+    }
+  }
+
+  private func checkBookkeeping(_ inspection: VolumeInspection, _ root: [UInt8]) throws(Refusal) {
+    let file = joined(root, Array(".varve/volume".utf8))
+    switch inspection.header {
+    case .sound, .notForUs: break
+    case .missing:
+      let defect = Defect(.header, "is missing; the next mount makes a new one")
+      try repair(defect, file) { () throws(Errno) in try inspection.letRecordsCount() }
+    case .damaged(let message, let bytes):
+      try repair(Defect(.header, message), file) { () throws(Errno) in
+        try inspection.keepAside(CheckReport.line(for: bytes, of: "volume", file))
+        try inspection.letRecordsCount()
+      }
+    }
+    // While it is mounted, what is there is being worked on.
+    guard case .nobody = inspection.use else { return }
+    let leftovers: [[UInt8]]
+    do throws(Errno) { leftovers = try inspection.leftovers() } catch { throw Refusal("\(error)") }
+    guard let first = leftovers.first else { return }
+    let more = leftovers.count > 1 ? " and \(leftovers.count - 1) more" : ""
+    try repair(
+      Defect(
+        .leftover, "\(PathText.escaped(first))\(more): left behind by a crash, never finished and nobody's"),
+      joined(root, Array(".varve".utf8))
+    ) { () throws(Errno) in try inspection.removeLeftovers() }
+  }
+
+  /// Records that were found do not count while the volume file says that there are none.
+  private func heed(_ items: ItemRecords, _ inspection: VolumeInspection, _ root: [UInt8]) throws(Refusal) {
+    guard items.found > 0, case .sound(recordsExist: false) = inspection.header else { return }
+    let file = joined(root, Array(".varve/volume".utf8))
+    try repair(
+      Defect(
+        .unheeded,
+        "says that no item has a record, but \(grouped(items.found)) of those checked do; they count for "
+          + "nothing"), file
+    ) { () throws(Errno) in try inspection.letRecordsCount() }
+  }
+
+  private func repair(
+    _ defect: Defect, _ path: [UInt8], _ body: () throws(Errno) -> Void
+  ) throws(Refusal) {
+    guard isWanted(defect, path) else { return report.add(defect, path, isRepaired: false) }
+    do throws(Errno) {
+      try body()
+      report.add(defect, path, isRepaired: true)
+    } catch {
+      report.add(defect, path, isRepaired: false)
+      throw Refusal("not repaired: \(error)")
+    }
+  }
+
+  /// Whether something is to be repaired: asks, unless told not to.
+  private func isWanted(_ defect: Defect, _ path: [UInt8]) -> Bool {
+    guard repairs, let remedy = defect.remedy else { return false }
+    guard asks else { return true }
+    console.clearProgress()
+    console.flush()
+    console.note(path, "\(defect.kind.rawValue): \(defect.text)")
+    try? StandardStream.error.write(Array("\(remedy)? [y/N] ".utf8))
+    // No answer is no.
+    let answer = try? StandardStream.input.readLine(limit: 80)
+    return answer?.first == UInt8(ascii: "y") || answer?.first == UInt8(ascii: "Y")
+  }
+}

@@ -1,0 +1,140 @@
+// What can be wrong with the stored bytes of one item, in words; and what they are replaced by.
+
+import AccessControl
+import FlagRules
+import RecordFormat
+
+/// Something that is wrong with what a volume stores.
+struct Defect: Equatable {
+  enum Kind: String {
+    /// The volume file.
+    case header
+    /// What a crash left behind.
+    case leftover
+    /// The record of an item: its flags, its owner.
+    case record
+    /// The access list of an item.
+    case list
+    /// What a record promises about its list and the list does not keep.
+    case contradiction
+    /// A list that no record announces; nobody looks at it.
+    case residue
+    /// Written by a later version; not for this one to judge.
+    case newer
+    /// Records that do not count.
+    case unheeded
+  }
+
+  let kind: Kind
+  let text: String
+
+  init(_ kind: Kind, _ text: String) {
+    self.kind = kind
+    self.text = text
+  }
+
+  /// What repairing would do, as a question; nil where this version can do nothing.
+  var remedy: String? {
+    switch kind {
+    case .header: "write a new volume file"
+    case .leftover: "remove what was never finished"
+    case .record: "lock the item until root has looked at it"
+    case .list: "deny everything to everybody until the owner or root has set another list"
+    case .contradiction: "let the list count"
+    case .residue: "remove the list nobody looks at"
+    case .unheeded: "let the records count"
+    case .newer: nil
+    }
+  }
+}
+
+/// The stored bytes of one item.
+struct StoredBytes {
+  let core: [UInt8]?
+  let list: [UInt8]?
+
+  /// What is wrong with them; nil if nothing is.
+  var defect: Defect? {
+    guard let core else {
+      return list == nil
+        ? nil : Defect(.residue, "has an access list that no record announces; it is ignored")
+    }
+    let record: CoreRecord
+    do {
+      record = try CoreRecord(decoding: core.span)
+    } catch {
+      return StoredBytes.defect(.record, "the record of flags and owner", error)
+    }
+    guard record.presence.contains(.accessList) else {
+      return list == nil
+        ? nil : Defect(.residue, "has an access list that its record does not announce; it is ignored")
+    }
+    guard let list else { return Defect(.list, "the access list is missing") }
+    do {
+      let decoded = try AccessListBytes.decode(list.span)
+      guard record.hasOpenList, decoded.deniesAnybody(.looking) else { return nil }
+      return Defect(
+        .contradiction,
+        "the record says that the list denies nobody a look, but it does; stat(2) does not ask it")
+    } catch {
+      return StoredBytes.defect(.list, "the access list", error)
+    }
+  }
+
+  private static func defect(_ kind: Defect.Kind, _ what: String, _ damage: Damage) -> Defect {
+    if case .unknownVersion(let version) = damage {
+      return Defect(.newer, "\(what) is of version \(version), which needs a newer varve")
+    }
+    return Defect(kind, "\(what) is damaged: \(damage.sentence)")
+  }
+
+  /// A list under which nobody but root gets at anything; the owner may still set another one.
+  static let closedList = AccessList([AccessEntry(.deny, .everyone, Rights(rawValue: 0x3FFE))])
+
+  /// A record that lets nobody change anything until `flag` is cleared, and announces that list.
+  static func lockedRecord(_ flag: FileFlags) -> [UInt8] {
+    var record = CoreRecord()
+    record.flags = flag
+    record.announce(closedList)
+    return record.encoded()
+  }
+
+  /// The record, if it is sound, announcing another list, and promising about it what is so.
+  func record(announcing list: AccessList) -> [UInt8]? {
+    guard let core, var record = try? CoreRecord(decoding: core.span) else { return nil }
+    record.announce(list)
+    return record.encoded()
+  }
+}
+
+extension Damage {
+  /// The damage for a person.
+  var sentence: String {
+    switch self {
+    case .tooShort: "it is cut off"
+    case .trailingBytes: "something stands behind its end"
+    case .foreignMagic(let byte): "it begins with the byte \(hexadecimal(byte)), which no such thing does"
+    case .unknownVersion(let version): "its version is \(version)"
+    case .checksum(let stored, let computed):
+      "its checksum is \(hexadecimal(stored)) and should be \(hexadecimal(computed))"
+    case .unknownPresence(let bits): "it holds parts nobody knows (\(hexadecimal(bits)))"
+    case .tooManyEntries(let count): "it claims \(count) entries"
+    case .badField(let field):
+      switch field {
+      case .protectionClass: "its protection class is none"
+      case .reserved: "bytes that are always zero are not"
+      case .linkBase: "it counts links from nowhere"
+      case .nanoseconds: "its time of birth has more than a second of nanoseconds"
+      case .identityClass(let entry): "entry \(entry) is about nobody there is"
+      case .kind(let entry): "entry \(entry) neither allows nor denies nor watches"
+      case .inheritance(let entry): "entry \(entry) is inherited in a way nobody knows"
+      case .strayNumber(let entry): "entry \(entry) has a number where none belongs"
+      }
+    }
+  }
+
+  private func hexadecimal(_ number: some FixedWidthInteger & UnsignedInteger) -> String {
+    let digits = String(number, radix: 16)
+    return "0x" + String(repeating: "0", count: max(0, number.bitWidth / 4 - digits.count)) + digits
+  }
+}

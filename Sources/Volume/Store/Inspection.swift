@@ -1,0 +1,144 @@
+// The bookkeeping of a volume as a check needs it: looked at without being believed, changed only when asked to.
+
+package import LinuxFiles
+
+/// The directory `.varve` of a volume that is looked at from below.
+///
+/// Holds the volume's lock for as long as it lives, if nobody else has it: nothing is mounted meanwhile.
+package final class VolumeInspection: Sendable {
+  /// What the volume file says, or why it cannot be believed.
+  package enum Header: Sendable {
+    case sound(recordsExist: Bool)
+    /// Written by a later version, or for more privilege than the caller has.
+    case notForUs(String)
+    case missing
+    case damaged(String, [UInt8])
+  }
+
+  package enum Use: Sendable {
+    case nobody
+    case mounted(by: Int32?)
+  }
+
+  package let header: Header
+  package let use: Use
+  /// The attributes of the records, without `.m` and `.acl`.
+  package let recordPrefix: String
+  private let directory: SharedDescriptor
+  private let lock: SharedDescriptor?
+  private let namespace: MetadataStore.Namespace
+
+  /// Looks at the bookkeeping in `root`.
+  ///
+  /// Refuses what a mount would refuse: bookkeeping that belongs to somebody else.
+  package init(of root: SharedDescriptor) throws(VolumeFailure) {
+    do {
+      directory = try VolumeDirectory.openOwn(in: root)
+      (lock, use) = try VolumeInspection.look(into: directory)
+      header = try VolumeInspection.header(in: directory)
+    } catch let failure as VolumeFailure {
+      throw failure
+    } catch {
+      throw VolumeFailure("\(error)")
+    }
+    // Without a volume file, whoever made the bookkeeping says where his records are: a user has no other place.
+    let stored = try? VolumeDirectory.storedHeader(in: directory).map { try VolumeHeader(parsing: $0) }
+    namespace = stored?.namespace ?? (CurrentProcess.isRoot ? .trusted : .user)
+    recordPrefix = "\(namespace.rawValue).varve"
+  }
+
+  private static func look(into directory: SharedDescriptor) throws(Errno) -> (SharedDescriptor?, Use) {
+    do throws(Errno) {
+      switch try VolumeDirectory.tryLock(in: directory) {
+      case .taken(let file): return (file, .nobody)
+      case .held(let holder): return (nil, .mounted(by: holder))
+      }
+    } catch .readOnly {
+      // Nobody can have it for writing there.
+      return (nil, .nobody)
+    }
+  }
+
+  private static func header(in directory: SharedDescriptor) throws -> Header {
+    guard let text = try VolumeDirectory.storedHeader(in: directory) else { return .missing }
+    let header: VolumeHeader
+    do throws(VolumeFailure) {
+      header = try VolumeHeader(parsing: text)
+    } catch {
+      return .damaged(error.message, text)
+    }
+    do throws(VolumeFailure) {
+      try header.checkFeatures(readOnly: false)
+    } catch {
+      return .notForUs(error.message)
+    }
+    return .sound(recordsExist: header.recordsExist)
+  }
+
+  /// The names of what a crash left behind: unfinished objects, and half a volume file.
+  package func leftovers() throws(Errno) -> [[UInt8]] {
+    var names: [[UInt8]] = []
+    do throws(Errno) {
+      let workshop = SharedDescriptor(
+        try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
+      names = try Sweeper.names(in: workshop).map { Array("work/".utf8) + $0 }
+    } catch .noSuchFile {
+      // It is made with the first mount for writing.
+    }
+    do throws(Errno) {
+      _ = try directory.descriptor.status(of: try FileName("volume.new"))
+      names.append(Array("volume.new".utf8))
+    } catch .noSuchFile {
+      return names
+    }
+    return names
+  }
+
+  /// Removes what a crash left behind; nothing of it was ever acknowledged.
+  package func removeLeftovers() throws(Errno) {
+    guard lock != nil else { throw .busy }
+    do throws(Errno) {
+      let workshop = SharedDescriptor(
+        try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
+      try Sweeper.empty(workshop)
+    } catch .noSuchFile {
+      // Nothing was ever begun.
+    }
+    do throws(Errno) {
+      try directory.descriptor.removeFile(try FileName("volume.new"))
+    } catch .noSuchFile {
+      // No crash while replacing the volume file.
+    }
+  }
+
+  /// Writes a volume file by which every record counts: the present one if it can be read, else a new one.
+  package func letRecordsCount() throws(Errno) {
+    guard lock != nil else { throw .busy }
+    var header = VolumeHeader.fresh()
+    header.namespace = namespace
+    // What cannot be parsed is replaced.
+    if let text = try VolumeDirectory.storedHeader(in: directory),
+      let present = try? VolumeHeader(parsing: text)
+    {
+      header = present
+    }
+    try VolumeDirectory.store(header.withRecords, in: directory)
+  }
+
+  /// Adds a line to the file that keeps damaged bytes, and waits until the disk has it.
+  package func keepAside(_ line: [UInt8]) throws(Errno) {
+    guard lock != nil else { throw .busy }
+    let name = try FileName("damaged")
+    let file: Descriptor
+    do throws(Errno) {
+      file = try directory.descriptor.createFile(name, mode: 0o600)
+    } catch .exists {
+      file = try directory.descriptor.open(name, .readWrite)
+    }
+    let status = try file.status()
+    guard status.kind == .regular, let end = Int64(exactly: status.size) else { throw .invalid }
+    try file.writeAll(line, at: end)
+    try file.sync()
+    try directory.descriptor.sync()
+  }
+}
