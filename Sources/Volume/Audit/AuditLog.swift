@@ -26,17 +26,18 @@ package final class AuditLog: Sendable {
 
   private let queue = Mutex(Queue())
   private let bell = Bell()
-  private let names: NameBook
+  /// The names for one batch of lines.
+  private let names: @Sendable () -> NameBook
 
   /// Opens the target and starts the thread; fails if the file cannot be had.
   package convenience init(_ target: Target) throws(Errno) {
     let sink = try AuditSink(target)
-    self.init(names: .system)
+    self.init(names: .forOneRequest())
     try start { sink.write($0) }
   }
 
   /// For tests: any sink.
-  init(names: NameBook) {
+  init(names: @autoclosure @escaping @Sendable () -> NameBook) {
     self.names = names
   }
 
@@ -74,6 +75,7 @@ package final class AuditLog: Sendable {
     }
     guard !events.isEmpty || dropped > 0 else { return }
     var text = ""
+    let names = names()
     for event in events { text += event.line(names) + "\n" }
     if dropped > 0 { text += AuditEvent.dropped(dropped) + "\n" }
     let hasArrived = write(text)

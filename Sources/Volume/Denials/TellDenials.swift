@@ -10,7 +10,7 @@ import LinuxFiles
 extension Volume {
   /// The latest `count` refusals, the last one first, as a JSON array.
   package func denials(latest count: Int, for asker: Subject) -> String {
-    let names = NameBook.system
+    let names = NameBook.forOneRequest()
     let judge = Judge(rules: options.rules, subject: asker)
     let objects = denials.latest(count, of: asker.isRoot ? nil : asker.user).map { denial in
       var denial = denial

@@ -82,7 +82,7 @@ package struct Explanation: Sendable {
 extension Explanation {
   /// One JSON object, for programs and for the tool that makes sentences of it.
   package var json: String {
-    let names = NameBook.system
+    let names = NameBook.forOneRequest()
     var object = JSONObject()
     object.add("outcome", outcome.rawValue)
     object.add("operation", question.deed.rawValue)

@@ -29,7 +29,7 @@ struct GroupReader: Sendable {
 
   /// Somebody whose own groups are known, such as the peer of a socket; `nil`: they could not be found out.
   func subject(user: UInt32, group: UInt32, groups: [UInt32]?) -> Subject {
-    let direct = live.current.groups == .nss ? Accounts.groups[user] : groups
+    let direct = live.current.groups == .nss ? Accounts.groups.value(user, RequestPatience()) : groups
     guard let direct else { return Subject(user: user, group: group, groups: .unreadable) }
     return Subject(user: user, group: group, groups: .listed(nesting.expanded([group] + direct)))
   }

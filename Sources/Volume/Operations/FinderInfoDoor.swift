@@ -59,7 +59,7 @@ extension Volume {
       var changed = record
       changed.flags = change.after
       do throws(Errno) {
-        try changingPolicy(of: node, object) { () throws(Errno) in
+        try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
           try store.rewrite(
             changed, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
         }

@@ -26,7 +26,7 @@ extension Volume {
       let list = try planList(wanted.list, on: facts, for: caller)
       let mode = try planPermissions(wanted.permissions, on: facts, for: caller)
       guard list != nil || mode != nil else { return }
-      try changingPolicy(of: node, object) { () throws(Errno) in
+      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
         try carryOut(list, mode ?? facts.item.mode, on: object)
       }
       if mode != nil { link?.expireAttributes(node.id) }
