@@ -4,6 +4,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 # mount(8) looks for its helpers here and nowhere else.
 SBINDIR ?= /sbin
+# Where systemd looks for the units of programs below PREFIX.
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 SWIFT   := scripts/swift
 # Programs to install carry the Swift run time inside: no Debian package has it.
 STATIC  := .build/static
@@ -62,6 +64,10 @@ install: $(STATIC)/release/varve $(STATIC)/release/varved ## Install below PREFI
 	install -m 755 $(STATIC)/release/varved "$(DESTDIR)$(PREFIX)/sbin/varved"
 	install -m 755 mount-helpers/mount.varve "$(DESTDIR)$(SBINDIR)/mount.varve"
 	ln -sf mount.varve "$(DESTDIR)$(SBINDIR)/mount.fuse.varve"
+	install -d "$(DESTDIR)$(UNITDIR)" "$(DESTDIR)$(PREFIX)/share/doc/varve/examples"
+	sed 's|@BINDIR@|$(PREFIX)/bin|' systemd/varve@.service.in >"$(DESTDIR)$(UNITDIR)/varve@.service"
+	chmod 644 "$(DESTDIR)$(UNITDIR)/varve@.service"
+	install -m 644 systemd/varve.conf "$(DESTDIR)$(PREFIX)/share/doc/varve/examples/varve.conf"
 	for page in man/*.[1-9]; do \
 	  section=$${page##*.}; \
 	  install -d "$(DESTDIR)$(PREFIX)/share/man/man$$section"; \
@@ -70,6 +76,7 @@ install: $(STATIC)/release/varve $(STATIC)/release/varved ## Install below PREFI
 
 uninstall: ## Remove what `make install` put there
 	rm -f "$(DESTDIR)$(PREFIX)/bin/varve" "$(DESTDIR)$(PREFIX)/sbin/varved"
+	rm -f "$(DESTDIR)$(UNITDIR)/varve@.service" "$(DESTDIR)$(PREFIX)/share/doc/varve/examples/varve.conf"
 	rm -f "$(DESTDIR)$(SBINDIR)/mount.varve" "$(DESTDIR)$(SBINDIR)/mount.fuse.varve"
 	for page in man/*.[1-9]; do \
 	  rm -f "$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}"; \

@@ -130,6 +130,8 @@ let package = Package(
         "RecordFormat", "Randomness", "TextForms",
       ]),
 
+    tests("FrontTests", ["MountSupport", "LinuxFiles"]),
+
     .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),
     tests(
       "ModelTests",

@@ -55,7 +55,7 @@ package final class Volume: Sendable {
     let status = try rootDescriptor.descriptor.status()
     let fileSystem = try rootDescriptor.descriptor.fileSystemStatus()
     guard fileSystem.magic != FileSystemStatus.nfsMagic else {
-      throw VolumeFailure("'\(upper)' is on NFS, which cannot hold an upper directory")
+      throw VolumeFailure("on NFS, which cannot hold an upper directory")
     }
     try Volume.requireForeign(rootDescriptor, path: upper)
     isLocal = fileSystem.isLocal
@@ -89,14 +89,14 @@ package final class Volume: Sendable {
     do throws(Errno) {
       return try Descriptor.directory(atPath: path)
     } catch {
-      throw VolumeFailure("cannot open the upper directory '\(path)': \(error)")
+      throw VolumeFailure("cannot open the upper directory: \(error)")
     }
   }
 
   /// Refuses an upper directory that is itself on a volume of ours, where our records are hidden.
   private static func requireForeign(_ root: SharedDescriptor, path: String) throws(VolumeFailure) {
     guard !isOnVolume(root.descriptor) else {
-      throw VolumeFailure("'\(path)' is on a Varve volume already")
+      throw VolumeFailure("on a Varve volume already")
     }
   }
 

@@ -32,7 +32,7 @@ import Verbs
     Set(verbs.flatMap { $0.options.flatMap(\.spellings) }).sorted()
   }
 
-  @Test(arguments: (Verb.accessLists + [.mount, .umount, .status, .why, .access]).map(\.name))
+  @Test(arguments: (Verb.accessLists + [.mount, .remount, .umount, .status, .why, .access]).map(\.name))
   func hasTheOptionsOfTheTable(_ name: String) throws {
     let verb = try #require(Program.varve.verb(named: name))
     let ends = [".It Cm ", ".Ss ", ".Sh "]

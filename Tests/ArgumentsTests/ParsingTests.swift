@@ -15,7 +15,10 @@ import Testing
     operands: [Operand("MODE", .one, .text, "the mode"), Operand("PATH", .oneOrMore, .path, "the files")])
   static let show = Verb(
     "show", "show something", operands: [Operand("DIR", .optional, .directory, "where")])
-  static let program = Program("tool", version: "1.2", "do things", verbs: [copy, change, show])
+  static let tie = Verb(
+    "tie", "tie something to something",
+    operands: [Operand("WHAT", .optional, .text, "what"), Operand("TO", .one, .text, "to what")])
+  static let program = Program("tool", version: "1.2", "do things", verbs: [copy, change, show, tie])
 
   static func words(_ line: String) -> [Word] {
     line.split(separator: " ").map { Word($0.utf8) }
@@ -61,6 +64,8 @@ import Testing
       ["-rw", "f"]),
     Row("an operand that may be left out", "show", [], []),
     Row("and is not", "show d", [], ["d"]),
+    Row("one in front that is left out", "tie b", [], ["b"]),
+    Row("and is not", "tie a b", [], ["a", "b"]),
   ]
 
   @Test(arguments: rows) func understands(_ row: Row) throws {

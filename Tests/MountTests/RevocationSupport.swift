@@ -9,6 +9,11 @@ import Synchronization
 /// One way to give and take the way through a directory: `area/gate/inner/file`, as root.
 enum Gate: String, CaseIterable, Sendable {
   case mode, list, owner, group, exchange, move
+  /// By the options of the mount: whether lists count, and whether owners do.
+  case lists, owners
+
+  /// Those that are quickly turned.
+  static let allCases: [Gate] = [.mode, .list, .owner, .group, .exchange, .move]
 
   /// Makes the tree, open.
   func build(in area: String) throws {
@@ -26,6 +31,12 @@ enum Gate: String, CaseIterable, Sendable {
     switch self {
     case .owner: _ = chmod(area + "/gate", 0o700)
     case .group: _ = chmod(area + "/gate", 0o750)
+    case .owners: _ = chmod(area + "/gate", 0o700)
+    case .lists:
+      let list = "user:1001 allow search\ngroup:everyone deny search"
+      if let error = Attribute.set(area + "/gate", Attribute.list, list) {
+        throw TestFailure("list: \(error)")
+      }
     default: break
     }
     if let error = turn(open: true, in: area) { throw TestFailure("\(self): \(error)") }
@@ -47,6 +58,12 @@ enum Gate: String, CaseIterable, Sendable {
       if isOpen == open { return nil }
       let result = lt_renameat2(AT_FDCWD, gate, AT_FDCWD, area + "/closed", 2)
       return result < 0 ? Errno(rawValue: CInt(-result)) : nil
+    case .lists, .owners:
+      let words = self == .lists ? ("noacl", "acl") : ("noowners", "owners")
+      let mount = String(area.prefix(upTo: area.lastIndex(of: "/") ?? area.endIndex))
+      let change = ["remount", "-o", open ? words.0 : words.1, mount]
+      // Only that it worked matters here.
+      return (try? Program.run(Program.built("varve"), change).exit) == 0 ? nil : .inputOutput
     case .move:
       let away = area + "/private/gate"
       if open, Calls.status(gate).refusal == nil { return nil }

@@ -31,6 +31,22 @@ extension MountTests {
       try stress(options, rounds: options == "transport=uring" ? 1_000 : 150)
     }
 
+    @Test(
+      "After a remount has returned nobody gets through by what the former options allowed",
+      arguments: [Gate.lists, .owners], ["", "cache=exclusive", "no_epoch"])
+    func options(gate: Gate, options: String) throws {
+      let volume = try MountedVolume(options)
+      defer { volume.remove() }
+      let area = "\(volume.path)/\(gate)"
+      try gate.build(in: area)
+      let passage = Passage(gate, area: area)
+      let rounds = 60
+      try pass(passage, gate, area: area, rounds: rounds, seed: .random(in: 0...(.max)))
+      try #require(passage.failures.withLock { $0 } == [], "-o '\(options)'")
+      #expect(passage.passed.load(ordering: .relaxed) > rounds / 5)
+      #expect(passage.refused.load(ordering: .relaxed) > rounds / 5)
+    }
+
     @Test("Whoever is inside already goes on by relative names, as on any file system")
     func inside() throws {
       let volume = try MountedVolume()

@@ -52,7 +52,7 @@ import Verbs
 }
 
 @Suite("The manual of varve") struct ManualTests {
-  @Test(arguments: ["mount", "umount", "status", "chflags", "chmod", "ls"]) func namesEveryOption(
+  @Test(arguments: ["mount", "remount", "umount", "status", "chflags", "chmod", "ls"]) func namesEveryOption(
     _ name: String
   ) throws {
     let page = try manual("varve.1")
@@ -96,6 +96,10 @@ private func manual(_ name: String) throws -> String {
     #expect(team.isOurs)
     #expect(team.source == Array("/srv/team".utf8))
     #expect(team.options == "rw,nosuid,nodev")
+    #expect(team.systemOptions == "rw,user_id=0,group_id=0")
+    #expect(team.device == "0:98")
+    #expect(team.owner == 0)
+    #expect(MountTableTests.table[2].owner == nil)
     #expect(!MountTableTests.table[0].isOurs)
   }
 

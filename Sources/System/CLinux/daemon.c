@@ -3,12 +3,29 @@
 #include "internal.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <syslog.h>
 
 long lv_write(int fd, const void *from, size_t count) { return LV_RESULT(write(fd, from, count)); }
 
-void lv_system_log(int priority, const char *text) { syslog(LOG_DAEMON | priority, "%s", text); }
+static void name_ourselves(void) { openlog("varved", LOG_PID, LOG_DAEMON); }
+
+void lv_system_log(int priority, const char *text) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, name_ourselves);
+  syslog(LOG_DAEMON | priority, "%s", text);
+}
+
+long lv_new_session(void) { return LV_RESULT(setsid()); }
+
+long lv_enter_mount_namespace(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  long result = LV_RESULT(setns(fd, CLONE_NEWNS));
+  close(fd);
+  return result;
+}
 
 static void stop_signals(sigset_t *set) {
   sigemptyset(set);

@@ -72,6 +72,15 @@ long lv_remount(const char *path, unsigned flags, int whole) {
   return answer(mount(NULL, path, NULL, MS_REMOUNT | (whole ? 0 : MS_BIND) | flags, NULL));
 }
 
+long lv_known_device(int fd, uint32_t *major, uint32_t *minor) {
+  struct statx found;
+  long result = answer(statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0, &found));
+  if (result < 0) return result;
+  *major = found.stx_dev_major;
+  *minor = found.stx_dev_minor;
+  return 0;
+}
+
 long lv_is_executable(const char *path) {
   struct stat status;
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;

@@ -12,6 +12,17 @@ package enum CurrentProcess {
 
   package static var user: UInt32 { geteuid() }
 
+  /// Cuts this process off from its terminal and process group.
+  package static func leaveSession() {
+    // Fails for whoever leads a group of his own, whom no terminal's keys reach either.
+    _ = lv_new_session()
+  }
+
+  /// Goes over to another mount namespace, such as `/proc/1/ns/mnt`; before there is a second thread.
+  package static func enterMountNamespace(_ path: String) throws(Errno) {
+    try retrying { unsafe lv_enter_mount_namespace(path) }
+  }
+
   package static var processors: Int { max(1, Int(sysconf(CInt(_SC_NPROCESSORS_ONLN)))) }
 }
 

@@ -37,6 +37,14 @@ extension Descriptor {
     try Descriptor.openAny(rawValue, name, pathOnly | (link == .held ? O_NOFOLLOW : 0))
   }
 
+  /// The number of the device it is on, as /proc/self/mountinfo writes it; its file system is asked nothing.
+  package borrowing func knownDevice() throws(Errno) -> String {
+    var (major, minor): (UInt32, UInt32) = (0, 0)
+    let number = rawValue
+    try retrying { unsafe lv_known_device(number, &major, &minor) }
+    return "\(major):\(minor)"
+  }
+
   /// Opens the directory this descriptor holds on to, for listing.
   package borrowing func listing() throws(Errno) -> Descriptor {
     try Descriptor.openAny(rawValue, [UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)

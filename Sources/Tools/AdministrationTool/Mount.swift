@@ -30,7 +30,9 @@ private struct MountRefusal: Error {
 }
 
 func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve mount")
+  // The mount helper is what people called.
+  let name = environment("VARVE_CALLED_AS").map { String(decoding: $0, as: UTF8.self) }
+  let console = Console(name ?? "varve mount")
   do throws(MountRefusal) {
     let options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     if options.contains(where: { $0.name == "remount" }) {
@@ -58,7 +60,8 @@ func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
 private func changeOptions(
   _ options: [MountOption], _ invocation: Invocation, _ console: Console
 ) throws(MountRefusal) -> Int32 {
-  let point = invocation.operands[1]
+  let options = environment("VARVE_CALLED_AS") == nil ? options : options + unsaid(in: options)
+  let point = invocation.operands[invocation.operands.count - 1]
   do throws(Refusal) {
     let change = try OptionChange(of: point, options, isSloppy: invocation.has(.sloppy))
     let words = try change.make(checkingOnly: invocation.has(.checkOnly))
@@ -69,6 +72,18 @@ private func changeOptions(
   }
 }
 
+/// What mount(8) means by leaving words out: it names all flags that are to be set, and drops `exec` and the like.
+///
+/// `nosuid` and `nodev` stay: they are on by default here.
+private func unsaid(in options: [MountOption]) -> [MountOption] {
+  let names = Set(options.map(\.name))
+  var words: [String] = []
+  if !names.contains("noexec") { words.append("exec") }
+  if !names.contains("nodiratime") { words.append("diratime") }
+  if names.isDisjoint(with: ["noatime", "relatime", "strictatime"]) { words.append("relatime") }
+  return words.map { MountOption(Array($0.utf8)) }
+}
+
 /// What is to be mounted where.
 private struct MountPlan {
   let source: Word
@@ -76,9 +91,16 @@ private struct MountPlan {
   let options: [MountOption]
   let isForeground: Bool
   private let daemon: Word
+  /// Another mount namespace; then only the daemon, who goes there, can look at anything.
+  private let namespace: Word?
 
   init(_ invocation: Invocation) throws(MountRefusal) {
-    var options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
+    namespace = invocation.values(.namespace).last
+    let point = invocation.operands[invocation.operands.count - 1]
+    mountPoint = namespace == nil ? try MountPlan.mountPoint(point) : point
+    let settings = try MountPlan.settings()
+    var options =
+      settings.options(for: mountPoint) + invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     if invocation.has(.sloppy) { options.removeAll { !MountOptionTable.isKnown($0.name) } }
     if invocation.has(.checkOnly), let unknown = options.first(where: { !MountOptionTable.isKnown($0.name) })
     {
@@ -89,12 +111,12 @@ private struct MountPlan {
       options.append(MountOption(Array("foreground".utf8)))
     }
     self.options = options
-    mountPoint = try MountPlan.mountPoint(invocation.operands[1])
+    let named = try MountPlan.source(invocation, settings.section(mountPoint))
     // With `upperdir=` the source is a mere word.
-    let isPath = !options.contains { $0.name == "upperdir" }
-    source = isPath ? try MountPlan.directory(invocation.operands[0]) : invocation.operands[0]
+    let isPath = namespace == nil && !options.contains { $0.name == "upperdir" }
+    source = isPath ? try MountPlan.directory(named) : named
     do throws(Errno) {
-      _ = try Descriptor.place(Array("/dev/fuse".utf8), .followed)
+      if namespace == nil { _ = try Descriptor.place(Array("/dev/fuse".utf8), .followed) }
     } catch {
       throw MountRefusal(
         .failed, "/dev/fuse: \(error); the module fuse is not there, or not in this container")
@@ -103,6 +125,33 @@ private struct MountPlan {
       throw MountRefusal(.system, "varved: not found beside this program, in /usr/sbin or in PATH")
     }
     self.daemon = daemon
+  }
+
+  /// What was named, or what the settings name for the mount point.
+  private static func source(
+    _ invocation: Invocation, _ section: SettingsFile.Section?
+  ) throws(MountRefusal) -> Word {
+    guard invocation.operands.count < 2 else { return invocation.operands[0] }
+    if let source = section?.source { return source }
+    let point = String(decoding: invocation.operands[0], as: UTF8.self)
+    throw MountRefusal(
+      .usage, "\(point): SOURCE is missing, and \(SettingsFile.path) names none for this mount point")
+  }
+
+  private static func settings() throws(MountRefusal) -> SettingsFile {
+    let text: [UInt8]
+    do throws(Errno) {
+      text = try Descriptor.reading(Array(SettingsFile.path.utf8)).readToEnd(limit: 1 << 20)
+    } catch .noSuchFile {
+      return SettingsFile()
+    } catch {
+      throw MountRefusal(.failed, "\(SettingsFile.path): \(error)")
+    }
+    do throws(SettingsFile.Failure) {
+      return try SettingsFile(text)
+    } catch {
+      throw MountRefusal(.usage, "\(SettingsFile.path), line \(error.line): \(error.sentence)")
+    }
   }
 
   /// The absolute path of an existing directory: the daemon works in another directory.
@@ -120,7 +169,9 @@ private struct MountPlan {
     // Several: who mounts again and again after a crash has a pile of them.
     for _ in 0..<16 where isDead(path) {
       do throws(Refusal) {
-        try takeAway(try ownMount(path).mountPoint, isLazy: true)
+        let mount = try ownMount(path)
+        removeControlSocket(of: mount)
+        try takeAway(mount, isLazy: true)
       } catch {
         let name = String(decoding: path, as: UTF8.self)
         throw MountRefusal(.failed, "\(name): a mount without a daemon is in the way: \(error.sentence)")
@@ -140,7 +191,8 @@ private struct MountPlan {
 
   private var words: [Word] {
     let optionWords = options.isEmpty ? [] : [Array("-o".utf8), MountOption.text(options)]
-    return optionWords + [source, mountPoint]
+    let namespaceWords = namespace.map { [Array("--namespace".utf8), $0] } ?? []
+    return namespaceWords + optionWords + [Array("--".utf8), source, mountPoint]
   }
 
   /// Becomes the daemon, for supervisors and for looking at it.
@@ -156,12 +208,21 @@ private struct MountPlan {
   func startDaemon() throws(MountRefusal) {
     let (answer, complaints) = try runDaemon()
     // Nobody else will ever see them; a lost warning is no reason to fail.
-    try? StandardStream.error.write(complaints)
+    try? StandardStream.error.write(MountPlan.withoutPriorities(complaints))
     switch DaemonAnswer(answer) {
     case .ready: return
     case .refused(let status, let message): throw MountRefusal(status: status, message)
     case .silent: throw MountRefusal(.failed, "the daemon ended before the volume was ready")
     }
+  }
+
+  /// The lines without `<5>` and the like, which are for logs.
+  private static func withoutPriorities(_ text: [UInt8]) -> [UInt8] {
+    let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
+      let isMarked = line.first == UInt8(ascii: "<") && line.dropFirst(2).first == UInt8(ascii: ">")
+      return isMarked ? Array(line.dropFirst(3)) : Array(line)
+    }
+    return Array(lines.joined(separator: [0x0A]))
   }
 
   /// Everything the daemon says before it is ready: on its pipe, and on its standard error.
@@ -172,7 +233,7 @@ private struct MountPlan {
       let log = try Descriptor.memoryFile("varved standard error")
       _ = try ChildProcess(
         daemon, words: [Array("varved".utf8), Array("--ready-fd".utf8), Array("3".utf8)] + words,
-        ChildProcess.Streams(error: log.rawValue, extra: pipe.writing.rawValue), inNewSession: true,
+        ChildProcess.Streams(error: log.rawValue, extra: pipe.writing.rawValue),
         keepingDescriptors: options.contains { $0.value?.starts(with: "fd:".utf8) ?? false })
       let reading = pipe.intoReadingEnd()
       // Up to the end of the line: a daemon that keeps the pipe open must not keep us.

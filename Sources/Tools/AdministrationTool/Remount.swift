@@ -15,7 +15,7 @@ func remount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let change = try OptionChange(
       of: invocation.operands[0], invocation.values(.mountOptions).flatMap { MountOption.list($0) },
       isSloppy: invocation.has(.sloppy))
-    let words = try change.make(checkingOnly: invocation.has(.checkOnly))
+    let words = try change.make(checkingOnly: invocation.has(.checkChange))
     if invocation.has(.verbose) { console.printPath(change.mount.mountPoint, " (\(words))") }
     return console.finish()
   } catch {

@@ -39,19 +39,31 @@ func volumeStatus(_ volume: MountedVolume) throws(Errno) -> JSON? {
 }
 
 private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Console) {
+  let states = volumes.map { MountState($0) }
   if isJSON {
-    let objects = volumes.map { volume in
+    let objects = zip(volumes, states).map { volume, state in
       JSON.object(
         JSON.nameMembers("source", volume.source) + JSON.nameMembers("mountPoint", volume.mountPoint)
-          + [JSON.Member("options", .string(volume.options))])
+          + [JSON.Member("options", .string(volume.options)), JSON.Member("state", .string("\(state)"))])
     }
     console.print(JSON.array(objects).indentedText() + "\n")
     return
   }
   if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
-  for volume in volumes {
+  for (volume, state) in zip(volumes, states) {
     console.printPath(
-      volume.source + Array(" on ".utf8) + volume.mountPoint, " (\(volume.options))")
+      volume.source + Array(" on ".utf8) + volume.mountPoint, " (\(volume.options))\(state.remark)")
+  }
+}
+
+extension MountState {
+  /// What a list adds to a mount with which something is wrong.
+  fileprivate var remark: String {
+    switch self {
+    case .serving, .unknown: ""
+    case .dead: "  dead: its daemon is gone; 'varve umount' removes the mount"
+    case .silent: "  its daemon does not answer"
+    }
   }
 }
 

@@ -12,10 +12,12 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   do throws(Refusal) {
     let mount = try ownMount(path)
     let point = mount.mountPoint
+    let state = MountState(mount)
     // Asked before, because afterwards nobody answers. A dead mount has no daemon to wait for.
-    let daemon = runningDaemon(of: mount)
-    try takeAway(point, isLazy: invocation.has(.lazy))
-    if !invocation.has(.lazy), let daemon { try waitForEnd(of: daemon) }
+    let daemon = state == .serving ? runningDaemon(of: mount) : nil
+    if state == .dead { removeControlSocket(of: mount) }
+    try takeAway(mount, isLazy: invocation.has(.lazy) || state == .dead)
+    if !invocation.has(.lazy), let daemon { try waitForEnd(of: daemon, of: mount, console) }
     if invocation.has(.verbose) { console.printPath(point, " unmounted") }
   } catch {
     console.complain(path, error.sentence)
@@ -55,23 +57,45 @@ private func canonical(_ path: Word) throws(Errno) -> Word {
   }
 }
 
-/// The directory of a running daemon in /proc: unlike a number, it never comes to mean another process.
-private func runningDaemon(of mount: MountedVolume) -> SharedDescriptor? {
+/// A running daemon: its number, and its directory in /proc, which never comes to mean another process.
+private struct RunningDaemon {
+  let process: Int
+  let directory: SharedDescriptor
+}
+
+private func runningDaemon(of mount: MountedVolume) -> RunningDaemon? {
   // A daemon that cannot be asked or found is not waited for.
-  guard let id = try? volumeStatus(mount)?["pid"]?.integer else { return nil }
+  guard let process = try? volumeStatus(mount)?["pid"]?.integer else { return nil }
   do throws(Errno) {
-    return SharedDescriptor(try Descriptor.place(Array("/proc/\(id)".utf8), .held))
+    return RunningDaemon(
+      process: process,
+      directory: SharedDescriptor(try Descriptor.place(Array("/proc/\(process)".utf8), .held)))
   } catch {
     return nil
   }
 }
 
-func takeAway(_ point: Word, isLazy: Bool) throws(Refusal) {
+/// Removes what a daemon that died has left of its control socket.
+///
+/// As long as the dead mount is there, its device number is nobody else's, so this comes before anybody can have it;
+/// a name in a user's own directory goes with the next mount there.
+func removeControlSocket(of mount: MountedVolume) {
+  guard ThisProgram.isRoot else { return }
+  // Most likely there is none.
+  try? removeFile(Array("/run/varve/\(mount.device).sock".utf8))
+}
+
+/// Takes a mount away, as root by itself, else through fusermount3.
+func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
+  let point = mount.mountPoint
   if ThisProgram.isRoot {
     do throws(Errno) {
       try unmount(point, isLazy: isLazy)
     } catch .busy {
-      throw Refusal("busy: some program works in it or has a file open; 'fuser -vm' names it (EBUSY)")
+      let users = holders(ofDevice: mount.device, except: nil).filter { $0.hold == .uses }
+      throw Refusal(
+        "busy: \(users.first?.sentence ?? "something is mounted below, or it is used from elsewhere") (EBUSY)"
+          + (users.count > 1 ? ", and \(users.count - 1) more do" : ""))
     } catch {
       throw Refusal("\(error)")
     }
@@ -91,14 +115,32 @@ func takeAway(_ point: Word, isLazy: Bool) throws(Refusal) {
 }
 
 /// The daemon lets go of the volume's lock when it ends.
-private func waitForEnd(of daemon: SharedDescriptor) throws(Refusal) {
+///
+/// It goes on while the mount is held anywhere: then it is said by whom, and waited on.
+private func waitForEnd(
+  of daemon: RunningDaemon, of mount: MountedVolume, _ console: Console
+) throws(Refusal) {
   // Half a minute: it may have to write out what programs left behind.
   for attempt in 0..<3_050 {
-    guard isRunning(daemon) else { return }
+    guard isRunning(daemon.directory) else { return }
+    if attempt == 250 { sayWhoHolds(mount, except: daemon, console) }
     // Most daemons are gone after a few short ones.
     pause(milliseconds: attempt < 50 ? 1 : 10)
   }
-  throw Refusal("unmounted, but the daemon is still at work; the volume cannot be mounted again yet")
+  throw Refusal(
+    "unmounted, but its daemon, process \(daemon.process), is still at work; the volume cannot be mounted again yet"
+  )
+}
+
+private func sayWhoHolds(_ mount: MountedVolume, except daemon: RunningDaemon, _ console: Console) {
+  let holders = holders(ofDevice: mount.device, except: daemon.process)
+  if holders.isEmpty {
+    console.note(mount.mountPoint, "unmounted; waiting for its daemon, process \(daemon.process), to finish")
+  }
+  for holder in holders.prefix(10) {
+    console.note(mount.mountPoint, "unmounted here, and waiting: \(holder.sentence)")
+  }
+  if holders.count > 10 { console.note("and \(holders.count - 10) more") }
 }
 
 /// Whether a process is there and has not ended.

@@ -225,6 +225,9 @@ extension Verb {
 
   private func checkOperands(_ words: [Word]) throws(UsageError) {
     var available = words.count
+    let needed = operands.count { $0.count == .one || $0.count == .oneOrMore }
+    // An optional word in front takes what the others leave.
+    var surplus = max(0, words.count - needed)
     var isOpen = false
     for operand in operands {
       switch operand.count {
@@ -232,7 +235,10 @@ extension Verb {
         guard available > 0 else { throw UsageError("\(operand.name) is missing", verb: name) }
         available -= 1
         if operand.count == .oneOrMore { isOpen = true }
-      case .optional: available = max(0, available - 1)
+      case .optional:
+        guard surplus > 0 else { continue }
+        surplus -= 1
+        available -= 1
       case .any: isOpen = true
       }
     }

@@ -25,9 +25,9 @@ enum Daemon {
     } catch let failure as MountFailure {
       waiting.refuse(failure.exitCode, failure.sentence)
     } catch let failure as VolumeFailure {
-      waiting.refuse(32, failure.message)
+      waiting.refuse(32, "\(arguments.source): \(failure.message)")
     } catch {
-      waiting.refuse(32, "'\(arguments.source)' cannot be mounted: \(error)")
+      waiting.refuse(32, "\(arguments.source): cannot be mounted: \(error)")
     }
   }
 
@@ -37,6 +37,11 @@ enum Daemon {
   }
 
   private static func run(_ arguments: DaemonArguments, _ waiting: Waiting) throws {
+    if let namespace = arguments.namespace {
+      do throws(Errno) { try CurrentProcess.enterMountNamespace(namespace) } catch {
+        throw ArgumentFailure("cannot enter the mount namespace '\(namespace)': \(error)")
+      }
+    }
     let words = try MountWords(arguments.options, source: arguments.source)
     let nesting = try NestedGroups.load()
     // The callers' own masks are in the modes they send.
@@ -50,10 +55,12 @@ enum Daemon {
     try Overlap.refuseTaken(mountPoint: arguments.mountPoint)
     let session = try Session(volume: volume, mountPoint: arguments.mountPoint, options: words.kernel)
     let control = ControlSocket()
+    let manager = words.isForeground ? ServiceManager() : nil
     _ = try PlainThread(name: "signals") {
       var isAskedAgain = false
       while true {
         StopSignals.wait()
+        manager?.tell("STOPPING=1", "STATUS=Unmounting \(session.mountPath)")
         // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
         if isAskedAgain {
           control.remove()
@@ -69,7 +76,9 @@ enum Daemon {
       control.open(
         .of(volume, kernel: words.kernel), volume: volume, upper: words.upper, mountPoint: session.mountPath)
       waiting.ready(logsToSystem: !words.isForeground)
+      manager?.tell("READY=1", "STATUS=Serving \(words.upper) on \(session.mountPath)")
     }
+    manager?.tell("STOPPING=1")
     control.remove()
     audit?.finish()
     // At once: taking a table of a million nodes apart would be work for nothing.
@@ -96,6 +105,8 @@ private struct Waiting {
   }
 
   func ready(logsToSystem: Bool) {
+    // Not earlier: an automounter waits for the mount, and lets only its own process group walk to the mount point.
+    if logsToSystem { CurrentProcess.leaveSession() }
     say("ok\n")
     if logsToSystem { Log.goToSystem() }
   }

@@ -1,4 +1,4 @@
-// What varved was started with: `varved [--ready-fd N] [-o OPTIONS] SOURCE DIR`.
+// What varved was started with: `varved [--ready-fd N] [--namespace PATH] [-o OPTIONS] SOURCE DIR`.
 
 import TextForms
 
@@ -18,10 +18,12 @@ struct DaemonArguments {
   var options: [MountOption] = []
   /// Where to say that the mount is ready; nobody waits when it is absent.
   var readyDescriptor: Int32?
+  /// The mount namespace to go over to first; its own when it is absent.
+  var namespace: String?
   var wantsHelp = false
   var wantsVersion = false
 
-  static let usage = "usage: varved [--ready-fd N] [-o OPTIONS] SOURCE DIR\n"
+  static let usage = "usage: varved [--ready-fd N] [--namespace PATH] [-o OPTIONS] SOURCE DIR\n"
 
   init(_ words: [String]) throws(ArgumentFailure) {
     var operands: [String] = []
@@ -42,6 +44,9 @@ struct DaemonArguments {
           throw ArgumentFailure("'--ready-fd' needs the number of a descriptor")
         }
         readyDescriptor = number
+      case "--namespace":
+        guard let path = rest.popFirst() else { throw ArgumentFailure("'--namespace' needs a path") }
+        namespace = path
       case _ where word.hasPrefix("-o"): options += MountOption.list(Array(word.dropFirst(2).utf8))
       case _ where word.hasPrefix("-") && word.count > 1: throw ArgumentFailure("unknown option '\(word)'")
       default: operands.append(word)

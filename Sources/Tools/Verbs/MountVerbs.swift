@@ -5,9 +5,11 @@ package import Arguments
 extension Verb {
   package static let mount = Verb(
     "mount", "mount a volume",
-    options: [.mountOptions, .checkOnly, .foreground, .sloppy, .noTable, .verbose],
+    options: [.mountOptions, .checkOnly, .foreground, .sloppy, .noTable, .namespace, .verbose],
     operands: [
-      Operand("SOURCE", .one, .directory, "the directory that keeps the files (the upper directory)"),
+      Operand(
+        "SOURCE", .optional, .directory,
+        "the directory that keeps the files (the upper directory); without it, the one that varve.conf names"),
       Operand("DIR", .one, .directory, "where the volume appears"),
     ],
     discussion: [
@@ -22,7 +24,7 @@ extension Verb {
 
   package static let remount = Verb(
     "remount", "change the options of a mounted volume",
-    options: [.mountOptions, .checkOnly, .sloppy, .verbose],
+    options: [.mountOptions, .checkChange, .sloppy, .verbose],
     operands: [Operand("DIR", .one, .directory, "the mount point")],
     discussion: [
       "What is not named stays as it is. Status: 0 changed, 1 wrong usage or not permitted, 32 refused; nothing is "

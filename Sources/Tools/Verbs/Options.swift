@@ -42,9 +42,12 @@ extension Option {
   package static let mountOptions = Option(
     "o", "options", value: Value("OPTIONS"), "options, with commas between them; see mount.varve(8)")
   package static let checkOnly = Option("f", "fake", "check everything, but do not mount")
+  package static let checkChange = Option("f", "fake", "check everything, but change nothing")
   package static let foreground = Option(nil, "foreground", "do not go to the background")
   package static let sloppy = Option("s", "leave out options that are unknown, instead of failing")
   package static let noTable = Option("n", "accepted for mount(8); there is no table to write")
+  package static let namespace = Option(
+    "N", "namespace", value: Value("PATH", .path), "mount in the mount namespace of this path, as root")
   package static let verbose = Option("v", "verbose", "say what is done")
   package static let lazy = Option("l", "lazy", "take the mount away now, and end it when nobody uses it")
 

@@ -137,6 +137,8 @@ long lv_clock(int is_realtime, struct lv_time *out);
 long lv_thread_id(void);
 long lv_write(int fd, const void *_Nullable from, size_t count);
 void lv_system_log(int priority, const char *text);
+long lv_new_session(void);
+long lv_enter_mount_namespace(const char *path);
 void lv_block_stop_signals(void);
 void lv_wait_stop_signal(void);
 // A word of the calling thread: set, and taken back, which leaves 0.

@@ -1,0 +1,93 @@
+// Who keeps a mount alive that has been taken away here: another mount namespace, or an open file.
+
+import LinuxFiles
+import LinuxPrograms
+
+/// A process that holds a mount.
+struct Holder {
+  enum Hold: Equatable {
+    /// It has a file, a program or its working directory there.
+    case uses
+    /// The mount is in its mount namespace still.
+    case seesMount
+  }
+
+  let process: Int
+  let name: String
+  let hold: Hold
+
+  /// `process 4711 (bash) works in it`.
+  var sentence: String {
+    switch hold {
+    case .uses: "process \(process) (\(name)) works in it or has a file open"
+    case .seesMount: "it is still mounted in the mount namespace of process \(process) (\(name))"
+    }
+  }
+}
+
+/// The processes found to hold the file system of a device, `0:98`; without root, only one's own.
+///
+/// Asks the file system itself nothing: its daemon may be waiting for one of them.
+func holders(ofDevice device: String, except daemon: Int?) -> [Holder] {
+  let own = namespace(of: "self")
+  var seen: Set<[UInt8]> = own.map { [$0] } ?? []
+  var users: [Holder] = []
+  var viewers: [Holder] = []
+  for process in processes() where process != daemon {
+    let name =
+      String(decoding: (try? contents("/proc/\(process)/comm")) ?? [], as: UTF8.self)
+      .split(separator: "\n").first.map(String.init) ?? "?"
+    if uses(process, device) {
+      users.append(Holder(process: process, name: name, hold: .uses))
+    } else if let namespace = namespace(of: "\(process)"), seen.insert(namespace).inserted,
+      hasMount(process, device)
+    {
+      viewers.append(Holder(process: process, name: name, hold: .seesMount))
+    }
+  }
+  return users + viewers
+}
+
+private func contents(_ path: String) throws(Errno) -> [UInt8] {
+  try Descriptor.reading(Array(path.utf8)).readToEnd()
+}
+
+private func processes() -> [Int] {
+  names(in: "/proc").compactMap { Int($0) }.filter { $0 > 0 }.sorted()
+}
+
+private func names(in path: String) -> [String] {
+  var names: [String] = []
+  // A process that ended, or is somebody else's, holds nothing that can be found.
+  guard let directory = try? Descriptor.place(Array(path.utf8), .followed).listing() else { return [] }
+  var page = EntryBuffer()
+  while let count = try? directory.readEntries(into: &page), count > 0 {
+    while let entry = try? page.next() {
+      let name = try? page.withNameBytes(of: entry) { name in
+        String(decoding: name.indices.map { name[$0] }, as: UTF8.self)
+      }
+      if let name { names.append(name) }
+    }
+  }
+  return names
+}
+
+/// What tells one mount namespace from another.
+private func namespace(of process: String) -> [UInt8]? {
+  try? Descriptor.place(Array("/proc/\(process)/ns/mnt".utf8), .held).readLink()
+}
+
+private func hasMount(_ process: Int, _ device: String) -> Bool {
+  guard let text = try? contents("/proc/\(process)/mountinfo") else { return false }
+  return text.split(separator: 0x0A).contains { line in
+    let words = line.split(separator: 0x20, maxSplits: 3)
+    return words.count > 2 && words[2].elementsEqual(device.utf8)
+  }
+}
+
+private func uses(_ process: Int, _ device: String) -> Bool {
+  let links = ["cwd", "root", "exe"] + names(in: "/proc/\(process)/fd").map { "fd/\($0)" }
+  return links.contains { link in
+    (try? Descriptor.place(Array("/proc/\(process)/\(link)".utf8), .followed).knownDevice()) == device
+  }
+}
