@@ -183,7 +183,11 @@ private struct Inquiry {
     if let taken { throw walk.end(taken.path, "link", .exists, "the name is taken") }
     let facts = try look([spot, newParent])
     let (item, above) = (facts[0].item, facts[1].item)
-    if !judge.rules.isReadOnly, KernelRules.refuseLink(to: facts[0], for: judge.subject) {
+    // Before anything is asked of the item, for which there will be no name.
+    if judge.rules.isReadOnly {
+      try walk.judge(newParent.path, addition(false), .refused(.readOnly, .readOnlyVolume), about: above)
+    }
+    if KernelRules.refuseLink(to: facts[0], for: judge.subject) {
       throw walk.end(
         spot.path, "link", .notPermitted,
         "the kernel lets only the owner link to such an item (fs.protected_hardlinks)")
