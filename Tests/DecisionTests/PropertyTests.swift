@@ -177,11 +177,11 @@ import Testing
       let item = dice.item(dice.once(in: 2) ? .directory : .file)
       let rules = dice.rules()
       let judge = Judge(rules: rules, subject: dice.subject())
-      if item.isSearchableByAnyone(rules) {
+      if item.isSearchableByAnyone {
         searchable += 1
         if !judge.search(item).isAllowed { Issue.record("not searchable: \(item)\n  by \(judge)") }
       }
-      if item.isVisibleToAnyone(rules) {
+      if item.isVisibleToAnyone {
         visible += 1
         if !judge.readAttributes(item).isAllowed { Issue.record("not visible: \(item)\n  by \(judge)") }
       }

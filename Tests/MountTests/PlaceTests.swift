@@ -55,7 +55,7 @@ extension MountTests {
       #expect(Glibc.mkdir(point, 0o755) == 0)
       let refused = try mount(volume.path + "/upper", point)
       #expect(refused.exit == 32)
-      #expect(refused.output.contains("is on a Varve volume already"))
+      #expect(refused.output.contains("/upper: on a Varve volume already"))
     }
   }
 }

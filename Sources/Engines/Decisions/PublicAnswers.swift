@@ -1,4 +1,7 @@
 // Which answers are the same for everybody, so that the kernel may remember them.
+//
+// By whatever options: the kernel may be about to take over an answer in the very moment in which options change, and a
+// listing's names cannot be called back then. So a list counts here even while it is not evaluated.
 
 import AccessControl
 import DirectoryModes
@@ -7,15 +10,14 @@ extension Item {
   /// Whether every caller may search this directory.
   ///
   /// All three classes have the x bit and nobody is told no. Allow entries never take anything away.
-  package func isSearchableByAnyone(_ rules: VolumeRules) -> Bool {
+  package var isSearchableByAnyone: Bool {
     guard kind == .directory, record == .sound, mode.bits & 0o111 == 0o111 else { return false }
-    guard rules.usesLists, let list else { return true }
+    guard let list else { return true }
     return !list.deniesAnybody(.search)
   }
 
   /// Whether every caller may look at this object's attributes.
-  package func isVisibleToAnyone(_ rules: VolumeRules) -> Bool {
-    guard rules.usesLists else { return true }
+  package var isVisibleToAnyone: Bool {
     guard record == .sound else { return false }
     guard let list else { return true }
     return !list.deniesAnybody(.looking)

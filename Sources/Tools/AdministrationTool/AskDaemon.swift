@@ -67,5 +67,7 @@ private func connect(_ mount: MountedVolume) throws(Errno) -> LocalStream {
     throw .badMessage
   }
   let directory = try Descriptor.place(Array(path.dropLast(ending.count)), .followed)
+  // A link there would lead to a socket of somebody else's choice.
+  guard try directory.place(of: name, .held).knownStatus().kind == .socket else { throw .badMessage }
   return try FileName.with(name) { name throws(Errno) in try LocalStream(to: name, in: directory) }
 }

@@ -47,8 +47,8 @@ struct Glance: Sendable {
   /// Everything that is known, if that is all there is.
   var facts: Facts? { stored.leavesListUnread ? nil : Facts(status, stored) }
 
-  func isVisibleToAnyone(_ rules: VolumeRules) -> Bool {
-    facts?.item.isVisibleToAnyone(rules) ?? true
+  var isVisibleToAnyone: Bool {
+    facts?.item.isVisibleToAnyone ?? true
   }
 }
 

@@ -314,11 +314,10 @@ extension Volume {
       attachment.isAppendOnly.store(after.item.flags.isAppendOnly, ordering: .releasing)
       if after.mayCarryPrivilege { attachment.mayHavePrivilege.store(true, ordering: .releasing) }
     }
-    let rules = options.rules
-    if before.item.isSearchableByAnyone(rules), !after.item.isSearchableByAnyone(rules) {
+    if before.item.isSearchableByAnyone, !after.item.isSearchableByAnyone {
       link?.expireNames()
     }
-    if before.item.isVisibleToAnyone(rules), !after.item.isVisibleToAnyone(rules) {
+    if before.item.isVisibleToAnyone, !after.item.isVisibleToAnyone {
       link?.expireAttributes(node.id)
     }
   }

@@ -106,7 +106,7 @@ extension Volume {
   /// Only where the answer is the same for everybody: a walk by a remembered name never asks us again. And
   /// only if there is a way to make the kernel forget before a tightening change is answered.
   func nameValidity(in parent: Facts) -> Validity {
-    guard parent.item.isSearchableByAnyone(options.rules), link?.canExpireNames ?? false else {
+    guard parent.item.isSearchableByAnyone, link?.canExpireNames ?? false else {
       return .none
     }
     return validity
@@ -114,7 +114,7 @@ extension Volume {
 
   /// How long the kernel may remember the attributes of an object.
   private func attributeValidity(of node: Node, _ found: Glance) -> Validity {
-    guard found.isVisibleToAnyone(options.rules), !options.rules.ignoresOwnership,
+    guard found.isVisibleToAnyone, !options.rules.ignoresOwnership,
       !(node.existingAttachment?.isWrittenUnseen.load(ordering: .acquiring) ?? false)
     else { return .none }
     return validity

@@ -61,7 +61,7 @@ extension Volume {
           after.list = list
           // A lookup under way may be about to hand out attributes for everybody. The kernel can be told better only
           // of what it holds already, as it does when it asks about the file itself.
-          guard !facts.item.isVisibleToAnyone(options.rules) || after.isVisibleToAnyone(options.rules) else {
+          guard !facts.item.isVisibleToAnyone || after.isVisibleToAnyone else {
             return .aside
           }
           try replaceList(

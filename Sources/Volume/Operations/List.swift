@@ -26,7 +26,7 @@ extension Volume {
     of node: Node, _ facts: Facts, _ directory: borrowing Descriptor
   ) throws(Errno) -> ListingUse {
     // Where attributes are not for everybody, the kernel could not check what it kept.
-    guard store.memory.believes, facts.item.isVisibleToAnyone(options.rules),
+    guard store.memory.believes, facts.item.isVisibleToAnyone,
       node.attachment.state.withLock({ $0.listing.isWorthKeeping })
     else { return .asked }
     let status = try directory.status()
@@ -44,7 +44,7 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let above = try directoryFacts(node)
       // Attributes of children are handed out only where nobody could be refused the walk to them.
-      let showsEntries = withAttributes && above.item.isSearchableByAnyone(options.rules)
+      let showsEntries = withAttributes && above.item.isSearchableByAnyone
       let failure: Errno? = directory.stream.withLock { stream in
         do throws(Errno) {
           if stream.position != offset || offset == 0 {

@@ -143,12 +143,11 @@ extension Volume {
 
   /// A name that everybody could walk must not stay remembered where not everybody may.
   private func expireNames(_ move: Move, _ style: RenameStyle) {
-    let rules = options.rules
     let leavesPublic =
-      move.above.item.isSearchableByAnyone(rules) && !move.below.item.isSearchableByAnyone(rules)
+      move.above.item.isSearchableByAnyone && !move.below.item.isSearchableByAnyone
     let swapsIntoPrivate =
-      style == .exchange && move.below.item.isSearchableByAnyone(rules)
-      && !move.above.item.isSearchableByAnyone(rules)
+      style == .exchange && move.below.item.isSearchableByAnyone
+      && !move.above.item.isSearchableByAnyone
     if leavesPublic || swapsIntoPrivate { link?.expireNames() }
   }
 }
