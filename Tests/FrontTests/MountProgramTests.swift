@@ -67,6 +67,8 @@ extension FrontTests {
         status_of mount -t fuse.varve "$BASE/nowhere" "$BASE/mount"
         status_of mount -t fuse.varve -o bogus "$BASE/upper" "$BASE/mount"
         status_of mount -t fuse.varve -o securelevel=9 "$BASE/upper" "$BASE/mount"
+        status_of mount -t fuse.varve -o noowners=no "$BASE/upper" "$BASE/mount"
+        status_of mount -f -t fuse.varve -o noexec,debug=0 "$BASE/upper" "$BASE/mount"
         status_of mount -s -t fuse.varve -o bogus "$BASE/upper" "$BASE/mount"
         status_of mount -t fuse.varve "$BASE/upper" "$BASE/second" | sed 's/process [0-9]*/process N/'
         umount "$BASE/mount"
@@ -82,6 +84,10 @@ extension FrontTests {
           mount.varve: unknown mount option 'bogus'
           status 1
           mount.varve: 'securelevel' is a number from -1 to 3
+          status 1
+          mount.varve: 'noowners' takes no value
+          status 1
+          mount.varve: 'debug' takes no value
           status 1
           status 0
           mount.varve: BASE/upper: the volume is mounted already, by process N

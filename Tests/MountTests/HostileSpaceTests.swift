@@ -172,6 +172,40 @@ extension MountTests {
       #expect(try Calls.read(path).get() == "again")
     }
 
+    @Test("One user who opens all he may leaves room for others, and most for root")
+    func share() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.unmount()
+      try Program.shell("ulimit -n 300; exec \(Program.built("varve")) mount \(volume.upper) \(volume.path)")
+      let path = try volume.file("f", 0, 0, 0o644)
+      var files: [CInt] = []
+      defer { for file in files { close(file) } }
+      func openAll(_ user: TestUser) -> (count: Int, refusal: Errno?) {
+        let (opened, refusal) = user.run { () -> ([CInt], Errno?) in
+          var opened: [CInt] = []
+          while opened.count < 400 {
+            let file = open(path, O_RDONLY | O_CLOEXEC)
+            guard file >= 0 else { return (opened, .current) }
+            opened.append(file)
+          }
+          return (opened, nil)
+        }
+        files += opened
+        return (opened.count, refusal)
+      }
+      let first = openAll(.bob)
+      #expect(first.refusal == .tooManyOpenFiles)
+      let second = openAll(.carol)
+      #expect(second.refusal == .tooManyOpenFiles)
+      #expect(second.count * 3 > first.count, "\(first), \(second)")
+      #expect(Calls.open(path, O_RDWR) == nil)
+      #expect(try Calls.list(volume.path).get() == ["f"])
+      for file in files { close(file) }
+      files = []
+      #expect(openAll(.bob).count == first.count, "what was closed counts no more")
+    }
+
     @Test("Files that are open and have no name any more are as good as others, however many")
     func unnamedFiles() throws {
       let volume = try MountedVolume()

@@ -99,12 +99,18 @@ private struct MountPlan {
     let point = invocation.operands[invocation.operands.count - 1]
     mountPoint = namespace == nil ? try MountPlan.mountPoint(point) : point
     let settings = try MountPlan.settings()
+    for option in settings.options(for: mountPoint) {
+      if let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil) {
+        throw MountRefusal(.usage, "\(SettingsFile.path): \(complaint)")
+      }
+    }
     var options =
       settings.options(for: mountPoint) + invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     if invocation.has(.sloppy) { options.removeAll { !MountOptionTable.isKnown($0.name) } }
-    if invocation.has(.checkOnly), let unknown = options.first(where: { !MountOptionTable.isKnown($0.name) })
-    {
-      throw MountRefusal(.usage, MountOptionTable.complaint(unknown.name))
+    for option in options where invocation.has(.checkOnly) {
+      if let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil) {
+        throw MountRefusal(.usage, complaint)
+      }
     }
     isForeground = invocation.has(.foreground) || options.contains { $0.name == "foreground" }
     if isForeground, !options.contains(where: { $0.name == "foreground" }) {

@@ -52,6 +52,11 @@ extension MountOption {
   /// The value without the backslashes that protect something.
   var text: String? { value.map { String(decoding: MountOption.unescaped($0), as: UTF8.self) } }
 
+  func requireValueWanted() throws(ArgumentFailure) {
+    guard value != nil, let complaint = MountOptionTable.complaint(aboutValueOf: name) else { return }
+    throw ArgumentFailure(complaint)
+  }
+
   func neededText() throws(ArgumentFailure) -> String {
     guard let text, !text.isEmpty else { throw ArgumentFailure("'\(name)' needs a value") }
     return text
@@ -102,6 +107,7 @@ struct RemountWords {
     settings = present
     self.words = words
     for option in options {
+      try option.requireValueWanted()
       let written = String(decoding: option.written, as: UTF8.self)
       if try settings.take(option) {
         keep(option, written)

@@ -41,6 +41,7 @@ struct MountWords {
     var live = LiveSettings()
     var name: String?
     for option in options {
+      try option.requireValueWanted()
       if option.name == "upperdir" {
         upper = try option.neededText()
         name = name ?? source

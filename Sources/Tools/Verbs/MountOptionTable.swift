@@ -90,6 +90,20 @@ package enum MountOptionTable {
     return (common + own).contains { $0.name == name }
   }
 
+  /// The sentence about a word that is given a value and takes none.
+  ///
+  /// `noowners=no` would otherwise switch on what its writer wants off.
+  package static func complaint(aboutValueOf name: String) -> String? {
+    let isBare = (common + own).contains { $0.name == name && $0.value == nil } || name.hasPrefix("no_")
+    return isBare ? "'\(name)' takes no value" : nil
+  }
+
+  /// The sentence about a word that cannot stand there; nil if it can.
+  package static func complaint(about name: String, hasValue: Bool) -> String? {
+    guard isKnown(name) else { return complaint(name) }
+    return hasValue ? complaint(aboutValueOf: name) : nil
+  }
+
   /// The sentence about an option nobody knows.
   package static func complaint(_ name: String) -> String {
     "unknown mount option '\(name)'" + suggestion(for: name, among: (common + own).map(\.name))

@@ -15,7 +15,10 @@ final class AuditSink: Sendable {
 
   init(_ target: AuditLog.Target) throws(Errno) {
     switch target {
-    case .journal: state = Mutex(State())
+    case .journal:
+      // Whoever sends to a log that is not there hears nothing of it.
+      guard try Descriptor.open(path: "/dev/log", .path).status().kind == .socket else { throw .noSuchFile }
+      state = Mutex(State())
     case .file(let path): state = Mutex(State(file: try AuditFile(path)))
     }
   }

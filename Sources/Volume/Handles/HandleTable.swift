@@ -14,12 +14,15 @@ final class HandleTable: Sendable {
 
   private struct Place {
     var opened: Opened?
+    var user: UInt32
     var epoch: UInt32
   }
 
   private struct Contents {
     var places: [Place] = []
     var free: [Int] = []
+    /// How many are open, by who opened them.
+    var counts: [UInt32: Int] = [:]
   }
 
   private let contents = Mutex(Contents())
@@ -30,24 +33,31 @@ final class HandleTable: Sendable {
   }
 
   /// Refuses one more open file before it costs the descriptors that everybody else's requests need.
-  func requireRoom() throws(Errno) {
-    guard count < limit else { throw .fileTableFull }
+  ///
+  /// One user gets no more than half of them (EMFILE), and the last tenth is root's: nobody shuts the volume to others.
+  func requireRoom(for user: UInt32) throws(Errno) {
+    let (all, own) = contents.withLock { ($0.places.count - $0.free.count, $0.counts[user] ?? 0) }
+    guard all < limit else { throw .fileTableFull }
+    guard user != 0 else { return }
+    guard own < limit / 2, all < limit - limit / 10 else { throw .tooManyOpenFiles }
   }
 
-  func add(_ file: OpenFile) -> HandleID { add(.file(file)) }
+  func add(_ file: OpenFile, for user: UInt32) -> HandleID { add(.file(file), user) }
 
-  func add(_ directory: OpenDirectory) -> HandleID { add(.directory(directory)) }
+  func add(_ directory: OpenDirectory, for user: UInt32) -> HandleID { add(.directory(directory), user) }
 
-  private func add(_ opened: Opened) -> HandleID {
+  private func add(_ opened: Opened, _ user: UInt32) -> HandleID {
     contents.withLock { contents in
       let place: Int
       if let free = contents.free.popLast() {
         place = free
       } else {
-        contents.places.append(Place(opened: nil, epoch: 1))
+        contents.places.append(Place(opened: nil, user: user, epoch: 1))
         place = contents.places.count - 1
       }
       contents.places[place].opened = opened
+      contents.places[place].user = user
+      contents.counts[user, default: 0] += 1
       return UInt64(contents.places[place].epoch) << 32 | UInt64(place)
     }
   }
@@ -83,6 +93,9 @@ final class HandleTable: Sendable {
       contents.places[place].opened = nil
       contents.places[place].epoch &+= 1
       contents.free.append(place)
+      let user = contents.places[place].user
+      let left = (contents.counts[user] ?? 1) - 1
+      contents.counts[user] = left > 0 ? left : nil
       return opened
     }
     guard case .file(let file) = removed else { return nil }

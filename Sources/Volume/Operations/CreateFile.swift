@@ -9,7 +9,7 @@ extension Volume {
     _ name: borrowing FileName, in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
     let parent = try node(parentID)
-    try handles.requireRoom()
+    try handles.requireRoom(for: caller.user)
     do throws(Errno) {
       return try createNew(name, in: parent, mode: mode, flags: flags, for: caller)
     } catch .exists {
@@ -61,7 +61,7 @@ extension Volume {
   ) throws(Errno) -> (Entry, OpenAnswer) {
     do throws(Errno) {
       try requireUnbuffered(file, flags)
-      let answer = try register(file, node, facts, flags)
+      let answer = try register(file, node, facts, flags, for: caller)
       return (entry(node, facts.glance, in: above, for: caller), answer)
     } catch {
       forget(node.id, references: 1)
@@ -107,7 +107,7 @@ extension Volume {
     in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
     let parent = try node(parentID)
-    try handles.requireRoom()
+    try handles.requireRoom(for: caller.user)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
       let birth = try birth(of: .regular, mode: mode, in: above, for: caller)

@@ -11,14 +11,14 @@ extension Volume {
     if nodeID == Reserved.directoryNode { throw .accessDenied }
     let node = try node(nodeID)
     guard node.isDirectory else { throw .notDirectory }
-    try handles.requireRoom()
+    try handles.requireRoom(for: caller.user)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try directoryFacts(node)
       try gate.require(caller, about: Scene(facts.item)) { $0.list(facts.item) }
       let descriptor = SharedDescriptor(
         try resolver.directory(node).descriptor.reopen([.readOnly, .directory]))
       let use = try listingUse(of: node, facts, descriptor.descriptor)
-      return (handles.add(OpenDirectory(node: node, descriptor: descriptor)), use)
+      return (handles.add(OpenDirectory(node: node, descriptor: descriptor), for: caller.user), use)
     }
   }
 

@@ -8,10 +8,10 @@ import Synchronization
 
 extension Volume {
   package func open(_ nodeID: NodeID, _ mode: OpenMode, for caller: Caller) throws(Errno) -> OpenAnswer {
-    if let answer = try reservedOpen(nodeID, mode) { return answer }
+    if let answer = try reservedOpen(nodeID, mode, for: caller) { return answer }
     let node = try node(nodeID)
     guard node.kind == .regular else { throw node.isDirectory ? .isDirectory : .noDevice }
-    try handles.requireRoom()
+    try handles.requireRoom(for: caller.user)
     let truncates = mode.contains(.truncate)
     let lock: LockRequest = truncates ? .exclusive(node.stripe) : .shared(node.stripe)
     return try locks.holding(lock) { () throws(Errno) in
@@ -28,7 +28,7 @@ extension Volume {
       if truncates {
         try emptied(file, facts, mode, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
       }
-      let answer = try register(file, node, facts, mode)
+      let answer = try register(file, node, facts, mode, for: caller)
       if outdatesAttributes(answer.route, mode) { link?.expireAttributes(node.id) }
       return answer
     }
@@ -92,7 +92,7 @@ extension Volume {
   /// Called with the node's lock held, or before anybody knows the node. EBUSY when the file is in use in a way
   /// that the kernel does not let us join.
   func register(
-    _ descriptor: SharedDescriptor, _ node: Node, _ facts: Facts, _ mode: OpenMode
+    _ descriptor: SharedDescriptor, _ node: Node, _ facts: Facts, _ mode: OpenMode, for caller: Caller
   ) throws(Errno) -> OpenAnswer {
     let attachment = node.attachment
     attachment.isAppendOnly.store(facts.item.flags.isAppendOnly, ordering: .releasing)
@@ -102,7 +102,7 @@ extension Volume {
     if route.backingID != nil, file.canMapForWriting {
       attachment.isWrittenUnseen.store(true, ordering: .releasing)
     }
-    return OpenAnswer(handle: handles.add(file), route: route)
+    return OpenAnswer(handle: handles.add(file, for: caller.user), route: route)
   }
 
   package func release(_ handle: HandleID) {

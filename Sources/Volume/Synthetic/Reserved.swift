@@ -54,11 +54,12 @@ extension Volume {
   }
 
   /// Opening the status makes its text; the handle keeps it.
-  func reservedOpen(_ node: NodeID, _ mode: OpenMode) throws(Errno) -> OpenAnswer? {
+  func reservedOpen(_ node: NodeID, _ mode: OpenMode, for caller: Caller) throws(Errno) -> OpenAnswer? {
     guard node == Reserved.statusNode else { return nil }
     guard !mode.contains(.write), !mode.contains(.truncate) else { throw .accessDenied }
+    try handles.requireRoom(for: caller.user)
     let file = OpenFile(node: nil, content: .text(Array(statusText().utf8)), mode: mode, route: .direct)
     // Without a copy: the size is not known beforehand, so reads must not be cut at it.
-    return OpenAnswer(handle: handles.add(file), route: file.route)
+    return OpenAnswer(handle: handles.add(file, for: caller.user), route: file.route)
   }
 }
