@@ -32,7 +32,11 @@ import Verbs
     Set(verbs.flatMap { $0.options.flatMap(\.spellings) }).sorted()
   }
 
-  @Test(arguments: (Verb.accessLists + [.mount, .remount, .umount, .status, .why, .access, .check]).map(\.name))
+  private static let described = Verb.accessLists + [
+    .mount, .remount, .umount, .status, .why, .access, .check,
+  ]
+
+  @Test(arguments: described.map(\.name))
   func hasTheOptionsOfTheTable(_ name: String) throws {
     let verb = try #require(Program.varve.verb(named: name))
     let ends = [".It Cm ", ".Ss ", ".Sh "]

@@ -93,7 +93,7 @@ extension CommandTests {
         varve completion tcsh; echo $?
         """,
         prints: """
-          acl
+          acl access
           restore
           --undo
           zfs

@@ -145,7 +145,7 @@ private final class Outcome: Sendable {
     ("rename", 3, 8),
     ("unlink and forget", 1, 6),
     ("mkdir", 2, 10),
-    ("rmdir and forget", 2, 4),
+    ("rmdir and forget", 2, 6),
     ("opendir and releasedir", 3, 3),
     ("readdirplus, 100 names, known", 0, 0),
     ("readdirplus, 100 names, new", 200, 500),

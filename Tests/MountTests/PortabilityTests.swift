@@ -14,11 +14,13 @@ extension MountTests {
       /// Without twins, and with them.
       let plain: String
       let twins: String
-      /// Whether it copies every attribute that is listed, and so the lists that NFSv4 tools see.
-      var copiesAll = false
     }
 
     private static let lost = "list= lock= flags="
+    /// What Finder knows of an item is an attribute, and being hidden is part of it.
+    private static let kept = "list= lock= flags=hidden"
+    /// These copy every attribute that is listed, the list by its NFSv4 name among them.
+    private static let keptList = "list=d,f lock= flags=hidden"
     private static let carried = "list=d,f lock=waiting flags=nodump,hidden"
 
     static let rows: [Row] = [
@@ -26,59 +28,58 @@ extension MountTests {
         program: "cp", testDescription: "cp -r", script: "cp -r $FROM/t $TO", plain: "\(lost) note=",
         twins: "\(lost) note="),
       Row(
-        program: "cp", testDescription: "cp -a", script: "cp -a $FROM/t $TO", plain: "\(lost) note=hi",
+        program: "cp", testDescription: "cp -a", script: "cp -a $FROM/t $TO", plain: "\(kept) note=hi",
         twins: "\(carried) note=hi"),
       Row(
         program: "cp", testDescription: "cp -a by way of another file system",
-        script: "cp -a $FROM/t $WORK; cp -a $WORK/t $TO", plain: "\(lost) note=hi",
+        script: "cp -a $FROM/t $WORK; cp -a $WORK/t $TO", plain: "\(kept) note=hi",
         twins: "\(carried) note=hi"),
       Row(
         program: "mv", testDescription: "mv", script: "varve chflags nouchg $FROM/t/lock; mv $FROM/t $TO",
-        plain: "\(lost) note=hi", twins: "list=d,f lock= flags=nodump,hidden note=hi"),
+        plain: "\(kept) note=hi", twins: "list=d,f lock= flags=nodump,hidden note=hi"),
       Row(
         program: "rsync", testDescription: "rsync -a", script: "rsync -a $FROM/t $TO", plain: "\(lost) note=",
         twins: "\(lost) note="),
       Row(
         program: "rsync", testDescription: "rsync -aX", script: "rsync -aX $FROM/t $TO",
-        plain: "\(lost) note=hi",
+        plain: "\(kept) note=hi",
         twins: "\(carried) note=hi"),
       Row(
         program: "rsync", testDescription: "rsync -aAX, twice",
         script: "rsync -aAX $FROM/t $TO; rsync -aAX $FROM/t $TO",
-        plain: "\(lost) note=hi", twins: "\(carried) note=hi"),
+        plain: "\(kept) note=hi", twins: "\(carried) note=hi"),
       Row(
         program: "tar", testDescription: "tar", script: "tar -cf x.tar -C $FROM t; tar -xpf x.tar -C $TO",
         plain: "\(lost) note=", twins: "\(lost) note="),
       Row(
         program: "tar", testDescription: "tar --xattrs",
-        script: "tar --xattrs -cf x.tar -C $FROM t; tar --xattrs -xpf x.tar -C $TO", plain: "\(lost) note=hi",
+        script: "tar --xattrs -cf x.tar -C $FROM t; tar --xattrs -xpf x.tar -C $TO", plain: "\(kept) note=hi",
         twins: "\(carried) note=hi"),
       Row(
         program: "tar", testDescription: "tar --xattrs --xattrs-include='*'",
         script: """
           tar --xattrs --xattrs-include='*' -cf x.tar -C $FROM t
           tar --xattrs --xattrs-include='*' -xpf x.tar -C $TO
-          """, plain: "\(lost) note=hi", twins: "\(carried) note=hi", copiesAll: true),
+          """, plain: "\(keptList) note=hi", twins: "\(carried) note=hi"),
       Row(
         program: "bsdtar", testDescription: "bsdtar",
         script: "bsdtar -cpf x.tar -C $FROM t; bsdtar -xpf x.tar -C $TO",
-        plain: "list= lock=schg flags=nodump note=hi",
-        twins: "list=d,f lock=schg flags=nodump,hidden note=hi",
-        copiesAll: true),
+        plain: "list=d,f lock=schg flags=nodump,hidden note=hi",
+        twins: "list=d,f lock=schg flags=nodump,hidden note=hi"),
       Row(
         program: "restic", testDescription: "restic",
         script: """
           export RESTIC_PASSWORD=x RESTIC_REPOSITORY=$WORK/repository
           restic init -q --no-cache; (cd $FROM; restic -q --no-cache backup t)
           restic -q --no-cache restore latest --target $TO
-          """, plain: "\(lost) note=hi", twins: "\(carried) note=hi", copiesAll: true),
+          """, plain: "\(keptList) note=hi", twins: "\(carried) note=hi"),
       Row(
         program: "borg", testDescription: "borg",
         script: """
           export BORG_REPO=$WORK/repository BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK=yes BORG_BASE_DIR=$WORK
           borg init -e none; (cd $FROM; borg create ::x t); (cd $TO; borg extract ::x)
-          """, plain: "list= lock=schg flags=nodump note=hi",
-        twins: "list=d,f lock=schg flags=nodump,hidden note=hi", copiesAll: true),
+          """, plain: "list=d,f lock=schg flags=nodump,hidden note=hi",
+        twins: "list=d,f lock=schg flags=nodump,hidden note=hi"),
     ]
 
     private static func isHere(_ program: String) -> Bool {
@@ -123,11 +124,7 @@ extension MountTests {
           ], in: "/")
         #expect(output.exit == 0, "\(row.testDescription) \(options): \(output.output)")
         let found = try Program.run("/bin/bash", ["-c", prelude + PortabilityTests.survey], in: "/")
-        var expected = options.isEmpty ? row.plain : row.twins
-        // Lists that are listed under NFSv4's name go along with everything that is listed.
-        if row.copiesAll, found.output.hasPrefix("list=d,f "), options.isEmpty {
-          expected = "list=d,f" + expected.dropFirst(5)
-        }
+        let expected = options.isEmpty ? row.plain : row.twins
         #expect(found.output == expected + "\n", "\(row.testDescription) \(options)")
       }
     }

@@ -45,7 +45,7 @@ struct Glance: Sendable {
   }
 
   /// Everything that is known, if that is all there is.
-  var facts: Facts? { stored.leavesListUnread ? nil : Facts(status, stored) }
+  var facts: Facts? { stored.bytesWithoutList == nil ? Facts(status, stored) : nil }
 
   var isVisibleToAnyone: Bool {
     facts?.item.isVisibleToAnyone ?? true

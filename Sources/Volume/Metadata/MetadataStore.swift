@@ -99,8 +99,8 @@ struct MetadataStore: Sendable {
     guard records.exist, canCarryRecord(status.kind) else { return .none }
     var core: [UInt8]?
     if let known = memory.recall(node, status) {
-      guard known.leavesListUnread, withList else { return known }
-      core = known.core.encoded()
+      guard let bytes = known.bytesWithoutList, withList else { return known }
+      core = bytes
     } else {
       core = try AttributeName.with(coreName) { attribute throws(Errno) in try read(attribute) }
     }
@@ -126,7 +126,7 @@ struct MetadataStore: Sendable {
 
   private static func decodeAlone(_ core: [UInt8]) -> StoredRecord {
     do {
-      return StoredRecord(core: try CoreRecord(decoding: core.span), leavesListUnread: true)
+      return StoredRecord(core: try CoreRecord(decoding: core.span), bytesWithoutList: core)
     } catch {
       // The same as with its list.
       return decode(core, nil)

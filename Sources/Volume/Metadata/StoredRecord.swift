@@ -13,17 +13,17 @@ final class StoredRecord: Sendable {
   let soundness: Item.Record
   /// For the log: what could not be read.
   let damage: String?
-  /// Whether there is a list that was not read, because it denies nobody a look: then this is good for showing the
-  /// object, and for nothing else.
-  let leavesListUnread: Bool
+  /// The bytes this was read from, if there is a list that was not read, because it denies nobody a look: then this is
+  /// good for showing the object, and for nothing else.
+  let bytesWithoutList: [UInt8]?
 
   init(
     core: CoreRecord, list: AccessList? = nil, soundness: Item.Record = .sound, damage: String? = nil,
-    leavesListUnread: Bool = false
+    bytesWithoutList: [UInt8]? = nil
   ) {
     self.core = core
     self.list = list
-    self.leavesListUnread = leavesListUnread
+    self.bytesWithoutList = bytesWithoutList
     self.soundness = soundness
     self.damage = damage
   }
