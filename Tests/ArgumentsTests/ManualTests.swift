@@ -32,9 +32,10 @@ import Verbs
     Set(verbs.flatMap { $0.options.flatMap(\.spellings) }).sorted()
   }
 
-  private static let described = Verb.accessLists + [
-    .mount, .remount, .umount, .status, .why, .access, .check,
-  ]
+  private static let described =
+    Verb.accessLists + [
+      .mount, .remount, .umount, .status, .why, .access, .check,
+    ]
 
   @Test(arguments: described.map(\.name))
   func hasTheOptionsOfTheTable(_ name: String) throws {

@@ -103,6 +103,46 @@ extension MountTests {
       #expect(text(path, Self.flags) == .success("varve-flags 1 7f3fe452\nhidden\n"))
     }
 
+    @Test("A lock that waits is forgotten when the flags are set otherwise, also to what they are")
+    func forgotten()
+      throws
+    {
+      let (volume, path) = try volume()
+      defer { volume.remove() }
+      let twin = String(decoding: TwinText.flags([.userImmutable]), as: UTF8.self)
+      try #require(Attribute.set(path, Attribute.flags, "") == nil)
+      for end in ["", "hidden"] {
+        #expect(TestUser.alice.run { Attribute.set(path, Self.flags, twin) } == nil)
+        #expect(text(path, Self.flags) == .success(twin))
+        // Not for those who could not have brought it.
+        #expect(TestUser.carol.run { Attribute.set(path, Attribute.flags, "") } == .notPermitted)
+        #expect(text(path, Self.flags) == .success(twin))
+        #expect(TestUser.alice.run { Attribute.set(path, Attribute.flags, end) } == nil)
+        let varve = Program.built("varve")
+        #expect(try Program.run(varve, ["chflags", "-R", "waiting", volume.path]).output == "")
+        #expect(Attribute.text(path, Attribute.flags) == .success(end))
+      }
+    }
+
+    @Test("Who may not look at an item does not learn from its names what it has") func names() throws {
+      let (volume, path) = try volume()
+      defer { volume.remove() }
+      try #require(Attribute.set(path, Attribute.list, "user:1002 deny readattr") == nil)
+      try #require(Attribute.set(path, "user.note", "x") == nil)
+      #expect(try names(path).contains("user.varve.acl"))
+      let file = open(path, O_RDONLY)
+      defer { close(file) }
+      let seen = TestUser.bob.run { () -> [String] in
+        var room = [CChar](repeating: 0, count: 4_096)
+        let size = flistxattr(file, &room, room.count)
+        guard size > 0 else { return [] }
+        return room.prefix(size).split(separator: 0).map {
+          String(decoding: $0.map(UInt8.init), as: UTF8.self)
+        }
+      }
+      #expect(seen == ["user.note"])
+    }
+
     @Test("A twin neither clears a lock in force nor outlives another change of the flags") func locksStay()
       throws
     {

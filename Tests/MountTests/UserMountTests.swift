@@ -50,6 +50,11 @@ extension MountTests {
         if varve chflags -h hidden mount/link 2> /dev/null; then exit 11; fi
         varve status mount > /dev/null
         varve umount mount
+        varve mount -o twins upper mount
+        echo text > mount/closed; chmod 0444 mount/closed
+        varve chflags hidden mount/closed; varve chflags nohidden mount/closed
+        cp -a mount/closed mount/copy; test ! -w mount/copy
+        varve umount mount
         test -e upper/inner/file
         ' 2>&1
         """)

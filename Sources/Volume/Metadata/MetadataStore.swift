@@ -164,11 +164,8 @@ struct MetadataStore: Sendable {
     _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
   ) throws(Errno) {
     try records.announce()
-    do throws(Errno) {
+    try writing(to: object) { () throws(Errno) in
       try writeParts(record, list: list, over: present, to: object)
-    } catch {
-      guard namespace == .user, error == .accessDenied else { throw error }
-      try writeMadeWritable(record, list: list, over: present, to: object)
     }
   }
 
@@ -193,21 +190,22 @@ struct MetadataStore: Sendable {
     }
   }
 
-  /// Writes a record to an object that the daemon owns and may not write.
+  /// Writes attributes of an object that the daemon owns and perhaps may not write.
   ///
   /// Without privilege `user.` attributes can be set only by those who may write the object itself. The daemon
   /// owns it, so it can let itself in; a crash in between leaves the owner a bit more.
-  private func writeMadeWritable(
-    _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
-  ) throws(Errno) {
-    let mode = try object.status().mode
-    try object.changeMode(mode | 0o600)
-    var failure: Errno?
-    do throws(Errno) { try writeParts(record, list: list, over: present, to: object) } catch {
-      failure = error
+  func writing(to object: borrowing Descriptor, _ write: () throws(Errno) -> Void) throws(Errno) {
+    do throws(Errno) {
+      try write()
+    } catch {
+      guard namespace == .user, error == .accessDenied else { throw error }
+      let mode = try object.status().mode
+      try object.changeMode(mode | 0o600)
+      var failure: Errno?
+      do throws(Errno) { try write() } catch { failure = error }
+      try object.changeMode(mode)
+      if let failure { throw failure }
     }
-    try object.changeMode(mode)
-    if let failure { throw failure }
   }
 
   private func writeParts(

@@ -175,17 +175,27 @@ extension Volume {
       let facts = object.facts
       // Not even "no change" can be said of flags that nobody can read.
       guard facts.item.record != .damaged else { throw .inputOutput }
-      let change = FlagChange(from: facts.item.flags, to: wanted(facts.item.flags))
-      try gate.require(caller, about: Scene(facts.item)) { $0.changeFlags(of: facts.item, change) }
-      guard !change.isNothing else { return }
-      guard store.canCarryRecord(node.kind) else { throw .unsupported }
-      var record = facts.record
-      record.flags = change.after
-      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-        try forgetWaitingLocks(of: object)
-        return try store.rewrite(
-          record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
-      }
+      try setFlags(of: node, object, to: wanted(facts.item.flags), waiting: [], for: caller)
+    }
+  }
+
+  /// Decides about other flags and stores them; under the object's exclusive lock.
+  ///
+  /// `waiting`: locks that are brought, but not to be in force yet. Those that waited until now are forgotten.
+  func setFlags(
+    of node: Node, _ object: HeldObject, to flags: FileFlags, waiting: FileFlags, for caller: Caller
+  ) throws(Errno) {
+    let facts = object.facts
+    let change = FlagChange(from: facts.item.flags, to: flags)
+    try gate.require(caller, about: Scene(facts.item)) { $0.changeFlags(of: facts.item, change) }
+    guard change.isNothing || store.canCarryRecord(node.kind) else { throw .unsupported }
+    try letWait(waiting, for: object, of: caller)
+    guard !change.isNothing else { return }
+    var record = facts.record
+    record.flags = change.after
+    try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
+      try store.rewrite(
+        record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
     }
   }
 

@@ -164,7 +164,9 @@ extension Volume {
       let object = try hold(node)
       try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
       let names = try object.descriptor.descriptor.attributeNames()
-      var shown = twinNames(of: object, node)
+      // That something is there is part of what only some may read.
+      let tells = gate.allows(caller) { $0.readAttributes(object.facts.item) }
+      var shown = tells ? twinNames(of: object, node) : []
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
         case .door, .control, .finderInfo, .hidden, .unsupported: return
@@ -175,7 +177,7 @@ extension Volume {
         shown += name.copy()
         shown.append(0)
       }
-      if object.facts.item.list != nil { shown += Array("system.nfs4_acl\0".utf8) }
+      if tells, object.facts.item.list != nil { shown += Array("system.nfs4_acl\0".utf8) }
       if try listsFinderInfo(object) { shown += Volume.finderInfoName + [0] }
       return shown
     }

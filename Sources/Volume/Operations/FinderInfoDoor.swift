@@ -1,4 +1,4 @@
-// `com.apple.FinderInfo` and `user.com.apple.FinderInfo`: stored, but for the invisible bit, which is the flag `hidden`.
+// `com.apple.FinderInfo` and `user.com.apple.FinderInfo`: stored, all but the invisible bit, which is the flag `hidden`.
 
 import Decisions
 import FlagRules

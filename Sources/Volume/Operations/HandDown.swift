@@ -40,6 +40,8 @@ extension Volume {
         let above = try directoryFacts(parent)
         try gate.require(caller, about: Scene(above.item)) { $0.search(above.item) }
         guard above.item.record == .sound else { return .aside }
+        // It may have gone elsewhere before the locks were taken, and inherits from there.
+        guard ObjectIdentity(try directory.descriptor.status(of: name)) == identity else { return .aside }
         let node = nodes.node(of: identity)
         let status = try descriptor.descriptor.status()
         let facts = try store.facts(status, of: descriptor.descriptor, knownBy: node)

@@ -58,7 +58,9 @@ extension Volume {
     guard let permissions, permissions != present.bits & 0o777 else { return nil }
     guard facts.status.kind != .symbolicLink else { throw .unsupported }
     let asked = Mode(present.without(0o777).bits | permissions & 0o777)
-    let subject = try gate.require(caller, about: Scene(facts.item)) { $0.changeMode(of: facts.item, to: asked) }
+    let subject = try gate.require(caller, about: Scene(facts.item)) {
+      $0.changeMode(of: facts.item, to: asked)
+    }
     return granted(asked, to: subject, on: facts.item, for: caller)
   }
 

@@ -86,10 +86,16 @@ extension Volume {
     return names
   }
 
-  /// Forgets locks that wait, because the flags are changed in another way; under the node's exclusive lock.
-  func forgetWaitingLocks(of object: HeldObject) throws(Errno) {
+  /// Lets these locks wait and no others, because the flags are changed; under the node's exclusive lock.
+  func letWait(_ waiting: FileFlags, for object: HeldObject, of caller: Caller) throws(Errno) {
     guard mounted.showsTwins else { return }
-    try keep([], waitingFor: object)
+    let present = try waitingLocks(of: object)
+    guard present != waiting else { return }
+    // Who may not set them may not take them back.
+    let item = object.facts.item
+    let change = FlagChange(from: item.flags, to: item.flags.union(present).union(waiting))
+    try gate.require(caller, about: Scene(item)) { $0.changeFlags(of: item, change) }
+    try keep(waiting, waitingFor: object)
   }
 
   private func has(_ twin: Twin, _ node: Node, for caller: Caller) throws(Errno) -> Bool {
@@ -117,24 +123,18 @@ extension Volume {
   /// Sets what locks nothing, and lets the locks wait.
   ///
   /// Who may not set all of them sets none. Locks that are in force stay.
-  private func bringFlags(_ flags: FileFlags, to node: Node, for caller: Caller) throws(Errno) {
-    let flags = flags.subtracting(.ofStorage)
-    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let facts = try hold(node).facts
-      guard facts.item.record != .damaged else { throw .inputOutput }
-      let change = FlagChange(from: facts.item.flags, to: flags.union(facts.item.flags.intersection(.locks)))
-      try gate.require(caller, about: Scene(facts.item)) { $0.changeFlags(of: facts.item, change) }
-    }
-    try changeFlags(of: node, for: caller) { now in
-      flags.subtracting(.locks).union(now.intersection(.locks))
-    }
+  private func bringFlags(_ brought: FileFlags, to node: Node, for caller: Caller) throws(Errno) {
+    let brought = brought.subtracting(.ofStorage)
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
-      let waiting = flags.intersection(.locks).subtracting(object.facts.item.flags)
-      // Once more: between the locks somebody may have taken the right away.
-      let change = FlagChange(from: object.facts.item.flags, to: object.facts.item.flags.union(waiting))
-      try gate.require(caller, about: Scene(object.facts.item)) { $0.changeFlags(of: object.facts.item, change) }
-      try keep(waiting, waitingFor: object)
+      let item = object.facts.item
+      guard item.record != .damaged else { throw .inputOutput }
+      let inForce = item.flags.intersection(.locks)
+      let whole = FlagChange(from: item.flags, to: brought.union(inForce))
+      try gate.require(caller, about: Scene(item)) { $0.changeFlags(of: item, whole) }
+      try setFlags(
+        of: node, object, to: brought.subtracting(.locks).union(inForce),
+        waiting: brought.intersection(.locks).subtracting(inForce), for: caller)
     }
   }
 
@@ -148,14 +148,16 @@ extension Volume {
 
   private func keep(_ waiting: FileFlags, waitingFor object: HeldObject) throws(Errno) {
     let place = object.descriptor
-    try AttributeName.with(waitingName) { name throws(Errno) in
-      guard waiting.isEmpty else {
-        return try place.descriptor.setAttribute(name, to: TwinText.flags(waiting).span)
-      }
-      do throws(Errno) {
-        try place.descriptor.removeAttribute(name)
-      } catch .noData {
-        // Nothing waited.
+    try store.writing(to: place.descriptor) { () throws(Errno) in
+      try AttributeName.with(waitingName) { name throws(Errno) in
+        guard waiting.isEmpty else {
+          return try place.descriptor.setAttribute(name, to: TwinText.flags(waiting).span)
+        }
+        do throws(Errno) {
+          try place.descriptor.removeAttribute(name)
+        } catch .noData {
+          // Nothing waited.
+        }
       }
     }
   }
