@@ -73,15 +73,15 @@ import Testing
     let shown = try entries(nil, mode: 0o1777, for: .directory)
     #expect(shown.map { $0.rights.contains(.deleteChild) } == [true, false, false])
     let plain = try entries(nil, mode: 0o777, for: .directory)
-    for (present, written, mode): (UInt16, [AccessEntry], UInt16?) in [
-      (0o1700, shown, 0o777), (0o700, plain, 0o777),
+    for (present, written, mode, stored): (UInt16, [AccessEntry], UInt16, ArraySlice<AccessEntry>) in [
+      (0o1700, shown, 0o777, []), (0o700, plain, 0o777, []),
       // Such permits would let everybody remove what others own, or take something away: they are what was meant.
-      (0o1700, plain, nil), (0o700, shown, nil),
+      (0o1700, plain, 0o777, plain[1...]), (0o700, shown, 0o755, shown[1...]),
     ] {
       let change = try NFSv4List.change(
         to: written, from: nil, mode: present, for: .directory, as: .names)
       #expect(change.mode == mode, "\(String(present, radix: 8))")
-      #expect((change.list == nil) == (mode != nil))
+      #expect(change.list?.entries ?? [] == Array(stored), "\(String(present, radix: 8))")
     }
     for mode in UInt16(0o1000)...0o1777 {
       let bytes = NFSv4List.encode(Shorthand.list("!a b"), mode: mode, for: .directory, names: .testing)
@@ -97,28 +97,37 @@ import Testing
     let staff = AccessEntry(.audit, .group(12), .read)
     let mode = try entries(nil, mode: 0o640, for: .file)
     let (owner, group, other) = (mode[0], mode[1], mode[2])
-    let rows: [(written: [AccessEntry], stored: [AccessEntry])] = [
-      ([other, group, owner, ann], [ann]),
-      ([bob, other, ann, group, staff, owner], [bob, ann, staff]),
-      ([group, other], []), ([other], []),
+    let rows: [(written: [AccessEntry], stored: [AccessEntry], mode: UInt16)] = [
+      ([other, group, owner, ann], [ann], 0o640),
+      ([bob, other, ann, group, staff, owner], [bob, ann, staff], 0o640),
+      ([group, owner], [], 0o640), ([other, owner], [], 0o600), ([other], [], 0),
+      // The group holds more than the owner here: no mode says that without a deny.
+      ([group, other], [group], 0),
       // Before a deny a permit says something that the mode cannot say.
-      ([owner, other, bob, group, ann], [owner, other, bob, ann]),
-      ([AccessEntry(.allow, .everyone, other.rights, .fileInherit)], nil),
-      ([AccessEntry(.allow, .everyone, other.rights.union(.read))], nil),
-      ([AccessEntry(.allow, .user(1), other.rights)], nil),
-    ].map { ($0.0, $0.1 ?? $0.0) }
+      ([owner, other, bob, group, ann], [owner, other, bob, ann], 0o640),
+      ([AccessEntry(.allow, .everyone, other.rights, .fileInherit)], nil, 0),
+      ([AccessEntry(.allow, .everyone, other.rights.union(.read))], nil, 0),
+      ([AccessEntry(.allow, .user(1), other.rights)], nil, 0),
+    ].map { ($0.0, $0.1 ?? $0.0, $0.2) }
     for row in rows {
-      let change = try NFSv4List.change(to: row.written, from: nil, mode: 0o640, for: .file, as: .names)
-      #expect(change.list?.entries ?? [] == row.stored)
-      #expect(change.mode == nil)
+      for present: UInt16 in [0o640, 0o777, 0] {
+        let change = try NFSv4List.change(
+          to: row.written, from: nil, mode: present, for: .file, as: .names)
+        #expect(change.list?.entries ?? [] == row.stored)
+        #expect(change.mode == row.mode)
+      }
     }
   }
 
   @Test("Where a class holds less than a later one, permits that look like the mode's are stored")
   func exclusiveClasses() throws {
-    let mode = try entries(nil, mode: 0o604, for: .file)
+    let mode = try entries(nil, mode: 0o606, for: .file)
     let permits = mode.filter { $0.kind == .allow }
-    let change = try NFSv4List.change(to: permits, from: nil, mode: 0o604, for: .file, as: .names)
-    #expect(change == NFSv4Change(list: AccessList(permits), mode: nil))
+    // Without the deny the group holds what everyone holds, and its own permit is none of that mode.
+    let change = try NFSv4List.change(to: permits, from: nil, mode: 0o606, for: .file, as: .names)
+    #expect(change == NFSv4Change(list: AccessList([permits[1]]), mode: 0o666))
+    let denial = mode.filter { $0.kind == .deny }
+    let torn = try NFSv4List.change(to: denial + permits, from: nil, mode: 0o777, for: .file, as: .names)
+    #expect(torn == NFSv4Change(list: AccessList(denial + [permits[2]]), mode: 0o600))
   }
 }

@@ -44,6 +44,41 @@ extension MountTests {
       #expect(TestUser.bob.run { Calls.open(path, O_WRONLY) } == .accessDenied)
     }
 
+    @Test("An entry that is taken out takes its right away, and one that is added anywhere gives no other")
+    func removal() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let path = try volume.file("f", 1001, 2001, 0o644)
+      func run(_ words: String, _ mode: String, _ list: [String] = []) throws {
+        let result = try volume.run(words, as: .alice)
+        #expect(result.exit == 0, "\(words): \(result.output)")
+        #expect(try Shown(of: path) == Shown("1001:2001", mode, list: list), "\(words)")
+      }
+      #expect(TestUser.bob.run { Calls.open(path, O_RDONLY) } == nil)
+      try run("nfs4_setfacl -x A::EVERYONE@:rtncy f", "0640")
+      #expect(TestUser.bob.run { Calls.open(path, O_RDONLY) } == .accessDenied)
+      #expect(TestUser.carol.run { Calls.open(path, O_RDONLY) } == nil)
+      #expect(try volume.nfsEntries("f") == Self.plain)
+      try run("nfs4_setfacl -x A:g:GROUP@:rtncy f", "0600")
+      #expect(TestUser.carol.run { Calls.open(path, O_RDONLY) } == .accessDenied)
+      // Half of what the bit stands for is an entry of its own.
+      try run(
+        "nfs4_setfacl -m A::EVERYONE@:tcy A::EVERYONE@:rtc f", "0600",
+        ["group:everyone allow read,readattr,readsecurity"])
+      #expect(TestUser.bob.run { Calls.open(path, O_RDONLY) } == nil)
+      try run("nfs4_setfacl -x A::EVERYONE@:rtc f", "0600")
+      // Behind the entries of the mode.
+      try run("nfs4_setfacl -a A::1002:rw 4 f", "0600", ["user:1002 allow read,write"])
+      #expect(TestUser.carol.run { Calls.open(path, O_RDONLY) } == .accessDenied)
+      let editor = volume.base + "/editor"
+      let script = "#!/bin/sh\nnew=$(grep -v OWNER@ \"$1\")\necho \"$new\" >\"$1\"\n"
+      #expect(Calls.write(editor, script) == nil && chmod(editor, 0o755) == 0)
+      try run("env EDITOR=\(editor) nfs4_editfacl f", "00", ["user:1002 allow read,write"])
+      #expect(TestUser.alice.run { Calls.open(path, O_RDONLY) } == .accessDenied)
+      // The letters for several rights at once say what the bits stand for.
+      try run("nfs4_setfacl -s A::OWNER@:RW,A:g:GROUP@:R f", "0640")
+    }
+
     @Test("Whatever is read and written back is the same, on every kind of item and through every list")
     func roundTrips() throws {
       let volume = try MountedVolume()

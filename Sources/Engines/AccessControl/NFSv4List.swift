@@ -25,7 +25,7 @@ package enum NFSv4Writing: Hashable, Sendable {
 package struct NFSv4Change: Hashable, Sendable {
   /// The list to store; none: the list is removed.
   package var list: AccessList?
-  /// The nine permission bits to set; none: the mode stays.
+  /// The nine permission bits to set; none: the mode stays, as nothing was said about it.
   package var mode: UInt16?
 
   package init(list: AccessList?, mode: UInt16?) {
@@ -90,17 +90,25 @@ package enum NFSv4List {
 
   /// What setting `entries` comes to on an object that has the list `present` and the mode `mode`.
   ///
-  /// Entries at the end that are a mode become the mode. Other entries are stored as they are, except permits that
-  /// repeat the mode: programs that sort a list, as those of Windows do, tear the end apart.
+  /// Entries at the end that are a mode become the mode. A list that ends otherwise says everything, as NFSv4 means
+  /// it: the mode becomes the one it implies, so that nobody keeps what an entry gave him that is no longer there.
+  /// Its entries are stored as they are, except permits that repeat that mode: programs that sort a list, as those
+  /// of Windows do, tear the end apart. No entries at all say nothing about the mode.
   package static func change(
     to entries: [AccessEntry], from present: AccessList?, mode: UInt16, for kind: ObjectKind,
     as view: NFSv4View, writing: NFSv4Writing = .anew
   ) throws(NFSv4Failure) -> NFSv4Change {
     let peeled = NFSv4Projection.peel(entries, mode: mode, for: kind)
-    let kept = peeled?.rest ?? NFSv4Projection.withoutRepetition(entries, mode: mode, for: kind)
-    guard kept.count <= AccessList.entryLimit else { throw .tooManyEntries }
-    let meant = writing == .edit ? completed(kept, from: present?.entries ?? [], for: kind) : kept
-    return NFSv4Change(list: list(meant, over: present, as: view), mode: peeled?.permissions)
+    let written = peeled?.rest ?? entries
+    var meant = writing == .edit ? completed(written, from: present?.entries ?? [], for: kind) : written
+    var permissions = peeled?.permissions
+    if permissions == nil, !entries.isEmpty {
+      let implied = NFSv4Projection.implied(by: meant, mode: mode, for: kind)
+      meant = NFSv4Projection.withoutRepetition(meant, mode: mode & ~0o777 | implied, for: kind)
+      permissions = implied
+    }
+    guard meant.count <= AccessList.entryLimit else { throw .tooManyEntries }
+    return NFSv4Change(list: list(meant, over: present, as: view), mode: permissions)
   }
 
   /// The entries, each replaced by the present one that reads the same as text.

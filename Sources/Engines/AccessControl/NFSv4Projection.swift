@@ -77,6 +77,45 @@ enum NFSv4Projection {
     return (mode & 0o777, Array(entries.dropLast(pattern.count)))
   }
 
+  /// The permission bits that a list implies which says everything: what it does not grant is not granted.
+  ///
+  /// For each class the entries about it and about everyone are walked, as RFC 8881 (6.3.2) derives a mode. A bit is
+  /// set only where all that it stands for is granted: here a mode grants what the entries leave open, so half a
+  /// bit would let in those whom no entry lets in. Of the present mode only the sticky bit matters, which stays.
+  ///
+  /// And it is set only where every earlier class has it. Otherwise the mode would show itself with a deny, which
+  /// programs that sort a list put in front of the permits that were meant to come first. Nobody loses by a bit that is
+  /// not set: the entries that would have set it are stored, and grant what they say.
+  static func implied(
+    by entries: [AccessEntry], mode present: UInt16, for kind: ObjectKind
+  ) -> UInt16 {
+    let removesAny = present & sticky == 0
+    func bits(of identities: Set<Identity>, removesAny: Bool) -> UInt16 {
+      var granted = identities.contains(.owner) ? free.union(owners) : free
+      granted.formUnion(self.granted(by: entries, to: identities))
+      return ([4, 2, 1] as [UInt16]).reduce(0) { mode, bit in
+        rights(bit, for: kind, removesAny: removesAny).isSubset(of: granted) ? mode | bit : mode
+      }
+    }
+    let owner = bits(of: [.owner, .everyone], removesAny: true)
+    let group = bits(of: [.owningGroup, .everyone], removesAny: removesAny) & owner
+    return owner << 6 | group << 3 | bits(of: [.everyone], removesAny: removesAny) & group
+  }
+
+  /// What the entries about some identities grant on the object itself; the first about a right decides.
+  private static func granted(by entries: [AccessEntry], to identities: Set<Identity>) -> Rights {
+    var granted: Rights = []
+    var decided: Rights = []
+    for entry in entries
+    where identities.contains(entry.identity) && !entry.inheritance.contains(.onlyInherit) {
+      guard entry.kind == .allow || entry.kind == .deny else { continue }
+      let rights = entry.rights.expanded
+      if entry.kind == .allow { granted.formUnion(rights.subtracting(decided)) }
+      decided.formUnion(rights)
+    }
+    return granted
+  }
+
   /// The entries without permits that say exactly what the mode says anyway.
   ///
   /// Those can be left out only where no deny follows and where no class holds less than a later one: then whoever
