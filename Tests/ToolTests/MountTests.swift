@@ -123,6 +123,22 @@ private func manual(_ name: String) throws -> String {
     let found = MountedVolume.serving(Array("/m/x".utf8), in: MountedVolume.table(Array(lines.utf8)))
     #expect(found?.source == Array("above".utf8))
   }
+
+  @Test func aPartThatIsBoundElsewhereIsOfTheVolumeThatShowsAllOfItself() {
+    let lines = """
+      1 0 0:1 / / rw - ext4 disk rw
+      2 1 0:9 /pub/a\\040b /bind rw - fuse.varve up rw
+      3 1 0:9 / /covered rw - fuse.varve up rw
+      4 1 0:1 / /covered rw - ext4 disk rw
+      5 1 0:9 / /team rw - fuse.varve up rw
+      6 1 0:8 /pub /alone rw - fuse.varve other rw
+      """
+    let table = MountedVolume.table(Array(lines.utf8))
+    #expect(table[1].root == Array("/pub/a b".utf8))
+    #expect(table[1].whole(in: table) == table[4])
+    #expect(table[2].whole(in: table) == table[2])
+    #expect(table[5].whole(in: table) == nil)
+  }
 }
 
 @Suite("The daemon's answer") struct DaemonAnswerTests {

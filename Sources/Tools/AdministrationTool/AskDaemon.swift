@@ -11,6 +11,7 @@ import TextForms
 func ask(
   _ mount: MountedVolume, _ verb: String, _ members: [JSON.Member] = []
 ) throws(Refusal) -> JSON {
+  guard MountState(mount) != .silent else { throw Refusal(MountState.silence, status: 32) }
   let stream = try controlConnection(mount)
   let request = JSON.object([JSON.Member("verb", .string(verb))] + members)
   // The daemon may have to wait for requests under way before it can answer.

@@ -140,7 +140,7 @@ private func showDenials(_ invocation: Invocation) throws(UsageError) -> Int32 {
   do throws(Refusal) {
     let table = try volumeTable()
     let here = try? VolumePath([UInt8(ascii: ".")], table)
-    let mounts = here.map { [$0.mount] } ?? table.filter(\.isOurs)
+    let mounts = here.map { [$0.mount] } ?? volumes(table)
     if mounts.isEmpty { throw Refusal("no Varve volume is mounted", status: 2) }
     var found: [(mount: MountedVolume, denial: JSON)] = []
     for mount in mounts {
@@ -166,6 +166,14 @@ private func showDenials(_ invocation: Invocation) throws(UsageError) -> Int32 {
     console.complain(error.sentence)
   }
   return console.finish() == 0 ? 0 : 2
+}
+
+/// One mount of each volume that can be asked here, however often it, or a part of it, is bound elsewhere.
+private func volumes(_ table: [MountedVolume]) -> [MountedVolume] {
+  var seen: Set<String> = []
+  return table.filter(\.isOurs).compactMap { mount in
+    seen.insert(mount.device).inserted ? mount.whole(in: table) : nil
+  }
 }
 
 private func withMountPoint(_ denial: JSON, _ mount: MountedVolume) -> JSON {

@@ -14,6 +14,9 @@ enum MountState: Equatable {
   /// Something else is wrong: closed to us, or covered by another mount.
   case unknown
 
+  /// What is said of a silent mount to whoever wants something of it.
+  static let silence = "its daemon does not answer; 'varve umount -l' takes the mount away"
+
   /// Waits two seconds for an answer, no longer.
   init(_ mount: MountedVolume) {
     self = Patience.wait(milliseconds: 2_000) { MountState.asked(mount) } ?? .silent

@@ -62,34 +62,43 @@ extension MountState {
     switch self {
     case .serving, .unknown: ""
     case .dead: "  dead: its daemon is gone; 'varve umount' removes the mount"
-    case .silent: "  its daemon does not answer"
+    case .silent: "  \(MountState.silence)"
     }
   }
 }
 
 private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ console: Console) {
-  do throws(Errno) {
-    let place = try realPath(path)
-    guard let volume = MountedVolume.serving(place, in: table), volume.isOurs else {
-      console.complain(path, "not on a Varve volume")
-      return
-    }
-    guard let status = try volumeStatus(volume) else {
-      console.complain(path, "the daemon's answer is not JSON")
-      return
-    }
+  do throws(Refusal) {
+    let volume = try VolumePath(path, table).mount
+    let status = try heardStatus(volume)
     if isJSON {
       console.print(status.indentedText() + "\n")
     } else {
       console.printPath(volume.source + Array(" on ".utf8) + volume.mountPoint, "")
       console.print(described(status, indent: "  "))
     }
-  } catch .notConnected {
-    console.complain(path, "the daemon of this mount is gone; 'varve umount' removes the mount")
-  } catch .noSuchFile {
-    console.complain(path, "no such file, or a volume mounted with nomagic, which hides its status")
   } catch {
-    console.complain(path, error)
+    console.complain(path, error.sentence)
+  }
+}
+
+private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
+  guard MountState(volume) != .silent else { throw Refusal(MountState.silence) }
+  do throws(Errno) {
+    guard let status = try volumeStatus(volume) else { throw .badMessage }
+    return status
+  } catch .badMessage {
+    throw Refusal("the daemon's answer is not JSON")
+  } catch .notConnected {
+    throw Refusal("the daemon of this mount is gone; 'varve umount' removes the mount")
+  } catch .noSuchFile {
+    throw Refusal("its daemon cannot be asked: a volume mounted with nomagic hides its status")
+  } catch .accessDenied where ThisProgram.isRoot && volume.owner != 0 {
+    throw Refusal(
+      "the mount of user \(volume.owner.map { "\($0)" } ?? "unknown") is closed to everybody else, root included; "
+        + "allow_other opens it (EACCES)")
+  } catch {
+    throw Refusal(error)
   }
 }
 

@@ -13,11 +13,16 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let mount = try ownMount(path)
     let point = mount.mountPoint
     let state = MountState(mount)
+    let isLazy = invocation.has(.lazy)
+    // It would be busy with our own question, which nobody takes back.
+    guard state != .silent || isLazy else { throw Refusal(MountState.silence) }
     // Asked before, because afterwards nobody answers. A dead mount has no daemon to wait for.
-    let daemon = state == .serving ? runningDaemon(of: mount) : nil
-    if state == .dead { removeControlSocket(of: mount) }
-    try takeAway(mount, isLazy: invocation.has(.lazy) || state == .dead)
-    if !invocation.has(.lazy), let daemon { try waitForEnd(of: daemon, of: mount, console) }
+    // Where the volume is mounted elsewhere too, its daemon goes on.
+    let isLast = try volumeTable().count { $0.device == mount.device } == 1
+    let daemon = state == .serving && isLast ? runningDaemon(of: mount) : nil
+    if state == .dead, isLast { removeControlSocket(of: mount) }
+    try takeAway(mount, isLazy: isLazy || state == .dead)
+    if !isLazy, let daemon { try waitForEnd(of: daemon, of: mount, console) }
     if invocation.has(.verbose) { console.printPath(point, " unmounted") }
   } catch {
     console.complain(path, error.sentence)
@@ -27,34 +32,11 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 /// The mount a path names, which is of our type; the topmost one.
 func ownMount(_ path: Word) throws(Refusal) -> MountedVolume {
-  let table: [MountedVolume]
-  let absolute: Word
-  do throws(Errno) {
-    table = try mountTable()
-    absolute = try canonical(path)
-  } catch {
-    throw Refusal(error)
-  }
-  guard let mount = table.last(where: { $0.mountPoint == absolute }) else {
-    throw Refusal("not a mount point")
-  }
-  guard mount.isOurs else { throw Refusal("a mount of type \(mount.type), not of Varve") }
-  return mount
-}
-
-/// The path without links; of a dead mount, whose root answers nobody, the path of the directory it is in.
-private func canonical(_ path: Word) throws(Errno) -> Word {
-  do throws(Errno) {
-    return try realPath(path)
-  } catch .notConnected {
-    let slash = UInt8(ascii: "/")
-    var trimmed = path
-    while trimmed.count > 1, trimmed.last == slash { trimmed.removeLast() }
-    guard let end = trimmed.lastIndex(of: slash) else {
-      return joined(try realPath([UInt8(ascii: ".")]), trimmed)
-    }
-    return joined(try realPath(Array(trimmed[...end])), Array(trimmed[(end + 1)...]))
-  }
+  let place = try TypedPlace(path, try volumeTable())
+  // A step to a directory of the volume and back is not taken: only the volume knows where it leads.
+  guard place.rest.isEmpty, place.isMountPoint else { throw Refusal("not a mount point") }
+  guard place.mount.isOurs else { throw Refusal("a mount of type \(place.mount.type), not of Varve") }
+  return place.mount
 }
 
 /// A running daemon: its number, and its directory in /proc, which never comes to mean another process.
@@ -92,7 +74,9 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
     do throws(Errno) {
       try unmount(point, isLazy: isLazy)
     } catch .busy {
-      let users = holders(ofDevice: mount.device, except: nil).filter { $0.hold == .uses }
+      let users = holders(ofDevice: mount.device, except: Int(CurrentProcess.identifier)).filter {
+        $0.hold == .uses
+      }
       throw Refusal(
         "busy: \(users.first?.sentence ?? "something is mounted below, or it is used from elsewhere") (EBUSY)"
           + (users.count > 1 ? ", and \(users.count - 1) more do" : ""))

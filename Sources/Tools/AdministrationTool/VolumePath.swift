@@ -1,5 +1,6 @@
 // From a path as it was typed to a path of a volume, without needing the rights to walk it: that is what the daemon
-// is asked about.
+// is asked about. Nothing on the volume is looked at on the way, so that asking leaves no refusals behind, and a
+// daemon that does not answer keeps nobody waiting.
 
 import LinuxFiles
 import LinuxPrograms
@@ -7,45 +8,131 @@ import TextForms
 
 /// A path on a mounted volume.
 struct VolumePath {
+  /// The mount whose root is the volume's, where its daemon is asked.
   let mount: MountedVolume
   /// From the root of the volume, as typed from there on.
   let path: [UInt8]
 
-  /// Finds the volume; links on the way to it are followed, what comes after its mount point is left to the daemon.
   init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
-    let slash = UInt8(ascii: "/")
+    let place = try TypedPlace(typed, table)
+    guard place.mount.isOurs else { throw Refusal("not on a Varve volume", status: 2) }
+    guard let whole = place.mount.whole(in: place.table) else {
+      throw Refusal(
+        "only a part of this volume is mounted where you can see it; its daemon is asked where all of it is",
+        status: 2)
+    }
+    guard !place.mount.root.suffix(9).elementsEqual("//deleted".utf8) else {
+      throw Refusal("what is mounted here has been removed from its volume", status: 2)
+    }
+    mount = whole
+    let bound = place.mount.root.split(separator: slash).map { Array($0) }
+    let names = bound + place.rest
+    path = Array(names.joined(separator: [slash])) + (place.wantsDirectory && !names.isEmpty ? [slash] : [])
+  }
+}
+
+/// Where a typed path leads: a mount, and what comes after its mount point.
+///
+/// Links on the way to a volume are followed; what comes after its mount point is left to the daemon, except steps up
+/// that lead out of it again, and other mounts on it.
+struct TypedPlace {
+  /// As it is after an automatic mount on the way was made.
+  private(set) var table: [MountedVolume]
+  private(set) var mount: MountedVolume
+  /// What is left to the mount's file system, as typed; empty if it is not ours.
+  private(set) var rest: [[UInt8]] = []
+  let wantsDirectory: Bool
+  /// Without links, as far as we looked.
+  private var way: [[UInt8]] = []
+
+  /// Whether the path leads to where something is mounted, and no further.
+  var isMountPoint: Bool { mount.mountPoint == TypedPlace.path(way) }
+
+  init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
+    guard !typed.isEmpty else { throw Refusal("an empty path names nothing (ENOENT)", status: 2) }
     var absolute = typed
     if typed.first != slash {
+      // The kernel tells the working directory without asking a file system.
       do throws(Errno) { absolute = joined(try realPath([UInt8(ascii: ".")]), typed) } catch {
         throw Refusal("the working directory cannot be found: \(error)", status: 2)
       }
     }
-    guard !typed.isEmpty else { throw Refusal("an empty path names nothing (ENOENT)", status: 2) }
     let names = absolute.split(separator: slash).map { Array($0) }
-    // The shortest beginning that is on a volume of ours, and does not leave it again: the rest is walked by the
-    // rules that are asked about.
-    var beginning: [UInt8] = []
-    var found: (mount: MountedVolume, path: [UInt8])?
-    for count in 0...names.count {
-      if count > 0 { beginning += [slash] + names[count - 1] }
-      // Where a beginning cannot be resolved, a longer one cannot either.
-      guard let real = try? realPath(beginning.isEmpty ? [slash] : beginning) else { break }
-      // A link that leads away is for the daemon to tell of; only a step up is one that was typed.
-      if found != nil, !names[count - 1].elementsEqual("..".utf8) { continue }
-      guard let mount = MountedVolume.serving(real, in: table), mount.isOurs else {
-        found = nil
+    // A step to "." is none, but at the end it wants a directory, as a slash does.
+    wantsDirectory = absolute.last == slash || names.last == TypedPlace.here
+    guard let root = MountedVolume.serving([slash], in: table) else {
+      throw Refusal("no file system is mounted at the root", status: 2)
+    }
+    self.table = table
+    mount = root
+    try walk(names)
+  }
+
+  private static let here = [UInt8(ascii: ".")]
+  private static let above = Array("..".utf8)
+
+  private static func path(_ way: [[UInt8]]) -> [UInt8] {
+    [slash] + Array(way.joined(separator: [slash]))
+  }
+
+  private mutating func walk(_ names: [[UInt8]]) throws(Refusal) {
+    // The next one last.
+    var pending = Array(names.reversed())
+    var links = 0
+    while let name = pending.popLast() {
+      if name == TypedPlace.here { continue }
+      if name == TypedPlace.above {
+        if !way.isEmpty { way.removeLast() }
+        let before = mount
+        try serve(way)
+        // Within a volume the daemon takes the step, by the rules that are asked about.
+        if mount == before, mount.isOurs { rest.append(name) }
         continue
       }
-      if let found, found.mount.device == mount.device { continue }
-      // A step to "." is none, but at the end it wants a directory, as a slash does.
-      let inside = real.dropFirst(mount.mountPoint.count).split(separator: slash).map { Array($0) }
-      let rest = inside + names[count...].filter { $0 != [UInt8(ascii: ".")] }
-      let wantsDirectory = absolute.last == slash || names.last == [UInt8(ascii: ".")]
-      let path = Array(rest.joined(separator: [slash])) + (wantsDirectory && !rest.isEmpty ? [slash] : [])
-      found = (mount, path)
+      let before = mount
+      try serve(way + [name])
+      if mount.isOurs {
+        if mount == before { rest.append(name) }
+      } else if mount == before, let target = try target(way + [name]) {
+        links += 1
+        guard links <= 40 else { throw Refusal("too many links on the way (ELOOP)", status: 2) }
+        if target.first == slash {
+          way = []
+          try serve(way)
+        }
+        pending += target.split(separator: slash).map { Array($0) }.reversed()
+        continue
+      }
+      way.append(name)
     }
-    guard let found else { throw Refusal("not on a Varve volume", status: 2) }
-    mount = found.mount
-    path = found.path
+  }
+
+  /// Finds who serves a way, and what of it lies below the mount point.
+  private mutating func serve(_ way: [[UInt8]]) throws(Refusal) {
+    let path = TypedPlace.path(way)
+    guard var found = MountedVolume.serving(path, in: table) else { return }
+    if found.type == "autofs", found != mount {
+      // Looking into it makes the mount, if it can be made; whatever goes wrong shows below.
+      _ = try? Descriptor.place(path + [slash], .followed)
+      table = try volumeTable()
+      found = MountedVolume.serving(path, in: table) ?? found
+    }
+    guard found != mount else { return }
+    mount = found
+    let depth = found.mountPoint.split(separator: slash).count
+    rest = found.isOurs ? Array(way.dropFirst(depth)) : []
+  }
+
+  /// Where a link outside of our volumes leads; nil for anything else.
+  private func target(_ way: [[UInt8]]) throws(Refusal) -> [UInt8]? {
+    let path = TypedPlace.path(way)
+    do throws(Errno) {
+      let place = try Descriptor.place(path, .held)
+      return try place.knownStatus().kind == .symbolicLink ? try place.readLink() : nil
+    } catch {
+      throw Refusal("not on a Varve volume: \(PathText.escaped(path)): \(error)", status: 2)
+    }
   }
 }
+
+private let slash = UInt8(ascii: "/")

@@ -4,6 +4,8 @@
 package struct MountedVolume: Equatable, Sendable {
   /// The number of its device, `0:98`.
   package let device: String
+  /// What of the file system is shown: `/` for all of it, or the directory or file that was bound here.
+  package let root: [UInt8]
   package let mountPoint: [UInt8]
   /// `fuse.varve` for ours.
   package let type: String
@@ -35,6 +37,7 @@ package struct MountedVolume: Equatable, Sendable {
       dash + 2 < words.count
     else { return nil }
     device = String(decoding: words[2], as: UTF8.self)
+    root = MountedVolume.unescaped(words[3])
     mountPoint = MountedVolume.unescaped(words[4])
     options = String(decoding: words[5], as: UTF8.self)
     type = String(decoding: MountedVolume.unescaped(words[dash + 1]), as: UTF8.self)
@@ -58,6 +61,17 @@ package struct MountedVolume: Equatable, Sendable {
     }
     return best
   }
+
+  /// A mount that shows all of the file system this one is of, and is not covered itself, if it can be.
+  ///
+  /// Whoever binds a part of a volume elsewhere still has one daemon, which is asked where its root is.
+  package func whole(in table: [MountedVolume]) -> MountedVolume? {
+    if showsAll { return self }
+    let all = table.filter { $0.device == device && $0.type == type && $0.showsAll }
+    return all.first { MountedVolume.serving($0.mountPoint, in: table) == $0 } ?? all.first
+  }
+
+  private var showsAll: Bool { root == [UInt8(ascii: "/")] }
 
   private func contains(_ path: [UInt8]) -> Bool {
     guard mountPoint != [UInt8(ascii: "/")] else { return true }
