@@ -111,6 +111,8 @@ extension Volume {
       let writers = try locks.holdingAll { () throws(Errno) -> Int in
         let writers = closes ? handles.writers : 0
         guard writers == 0 else { return writers }
+        // Whoever had the lock until now may have changed anything, and what is remembered need not ever grow old.
+        if present.isReadOnly, !wanted.isReadOnly { forgetAllFacts() }
         live.set(wanted)
         link?.expireNames()
         return 0
@@ -121,9 +123,16 @@ extension Volume {
     return 0
   }
 
+  private func forgetAllFacts() {
+    forgetFacts(of: root)
+    for identifier in nodes.identifiers {
+      if let node = nodes.node(identifier) { forgetFacts(of: node) }
+    }
+  }
+
   private func becomeWritable() -> ChangeRefusal? {
     do {
-      if try directory.becomeWritable() { store.noteRecords() }
+      if let exist = try directory.becomeWritable() { store.settleRecords(exist) }
       return nil
     } catch let failure as VolumeFailure {
       return .volume(failure)

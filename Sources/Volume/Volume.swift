@@ -65,7 +65,8 @@ package final class Volume: Sendable {
     let directory = directory
     store = MetadataStore(
       namespace: directory.namespace,
-      records: RecordsExist(directory.recordsExist) {
+      // Read-only there is no lock: somebody else may be about to write the first record.
+      records: RecordsExist(directory.recordsExist || !directory.isLocked) {
         if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
         try directory.announceRecords()
       },
