@@ -97,6 +97,10 @@ extension FrontTests {
         there "$BASE/upper" "$BASE/mount"
         there "$BASE/other" "$BASE/mount"
         status_of varve mount -N "$BASE/upper" "$BASE/upper" "$BASE/mount"
+        varve mount "$BASE/other" "$BASE/mount"
+        there -o remount,ro "$BASE/mount"
+        findmnt -no FS-OPTIONS "$BASE/mount" | cut -d, -f1
+        varve umount "$BASE/mount"
         nsenter --mount --target "$other" varve umount "$BASE/mount"
         kill "$other"
         """)
@@ -113,6 +117,9 @@ extension FrontTests {
           status 32
           varve mount: cannot enter the mount namespace 'BASE/upper': Invalid argument (EINVAL)
           status 1
+          varve mount: 'remount' and '-N' do not go together; remount in that namespace
+          status 1
+          rw
 
           """)
     }
