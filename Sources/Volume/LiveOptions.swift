@@ -107,23 +107,33 @@ extension Volume {
   private func put(_ wanted: LiveSettings, over present: LiveSettings) throws(Errno) -> Int {
     let closes = wanted.isReadOnly && !present.isReadOnly
     // The kernel tells us of a close when it has returned already: an open file may be on its way out.
-    for attempt in 0..<20 {
+    var attempts = 20
+    while true {
       let writers = try locks.holdingAll { () throws(Errno) -> Int in
         let writers = closes ? handles.writers : 0
         guard writers == 0 else { return writers }
+        // Whoever had the lock until now may have changed anything, and what is remembered need not ever grow old.
+        if present.isReadOnly, !wanted.isReadOnly { forgetAllFacts() }
         live.set(wanted)
         link?.expireNames()
         return 0
       }
-      if writers == 0 || attempt == 19 { return writers }
+      attempts -= 1
+      if writers == 0 || attempts == 0 { return writers }
       Clock.pause(milliseconds: 10)
     }
-    return 0
+  }
+
+  private func forgetAllFacts() {
+    forgetFacts(of: root)
+    for identifier in nodes.identifiers {
+      if let node = nodes.node(identifier) { forgetFacts(of: node) }
+    }
   }
 
   private func becomeWritable() -> ChangeRefusal? {
     do {
-      if try directory.becomeWritable() { store.noteRecords() }
+      if let exist = try directory.becomeWritable() { store.settleRecords(exist) }
       return nil
     } catch let failure as VolumeFailure {
       return .volume(failure)

@@ -43,15 +43,18 @@ package final class Volume: Sendable {
   let startedAt = Clock.realtime
 
   /// Opens the upper directory as a volume.
+  ///
+  /// `opened`: the upper directory, where its path means nothing here.
   package init(
-    upper: String, options: VolumeOptions, groupNesting: [UInt32: [UInt32]] = [:], audit: AuditLog? = nil
+    upper: String, openedAs opened: SharedDescriptor? = nil, options: VolumeOptions,
+    groupNesting: [UInt32: [UInt32]] = [:], audit: AuditLog? = nil
   ) throws {
     mounted = options
     wordsInForce = Mutex(options.words)
     live = LiveOptions(options.live)
     self.audit = audit
     isPrivileged = CurrentProcess.isRoot
-    let rootDescriptor = SharedDescriptor(try Volume.openUpper(upper))
+    let rootDescriptor = try opened ?? SharedDescriptor(try Volume.openUpper(upper))
     let status = try rootDescriptor.descriptor.status()
     let fileSystem = try rootDescriptor.descriptor.fileSystemStatus()
     guard fileSystem.magic != FileSystemStatus.nfsMagic else {
@@ -65,7 +68,8 @@ package final class Volume: Sendable {
     let directory = directory
     store = MetadataStore(
       namespace: directory.namespace,
-      records: RecordsExist(directory.recordsExist) {
+      // Read-only there is no lock: somebody else may be about to write the first record.
+      records: RecordsExist(directory.recordsExist || !directory.isLocked) {
         if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
         try directory.announceRecords()
       },

@@ -104,6 +104,72 @@ extension MountTests {
       #expect(try Program.run(varve, ["umount", other]).exit == 0)
     }
 
+    /// A second mount point on the volume's upper directory.
+    private func other(_ volume: MountedVolume, _ options: String) throws -> String {
+      let path = volume.base + "/other"
+      mkdir(path, 0o755)
+      let result = try Program.run(Program.built("varve"), ["mount", "-o", options, volume.upper, path])
+      guard result.exit == 0 else { throw TestFailure(result.output) }
+      return path
+    }
+
+    @Test("A read-only mount obeys the first list, which somebody sets through another mount")
+    func firstRecordElsewhere() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let path = try volume.file("file", 0, 0, 0o644)
+      _ = try volume.directory("dir", 0, 0, 0o755)
+      _ = try volume.file("dir/inner", 0, 0, 0o644)
+      try volume.unmount()
+      let other = try other(volume, "ro")
+      defer { umount2(other, CInt(MNT_DETACH)) }
+      #expect(TestUser.bob.run { Calls.read(other + "/file").refusal } == nil)
+      #expect(TestUser.bob.run { Calls.read(other + "/dir/inner").refusal } == nil)
+      try volume.mount()
+      try #require(Attribute.set(path, Attribute.list, "user:1002 deny read") == nil)
+      try #require(Attribute.set(volume.path + "/dir", Attribute.list, "user:1002 deny search") == nil)
+      // What is remembered of a directory is a second old at most.
+      usleep(1_200_000)
+      #expect(TestUser.bob.run { Calls.read(other + "/file").refusal } == .accessDenied)
+      #expect(TestUser.bob.run { Calls.read(other + "/dir/inner").refusal } == .accessDenied)
+      #expect(TestUser.carol.run { Calls.read(other + "/dir/inner").refusal } == nil)
+    }
+
+    @Test("A mount that becomes writable believes nothing it saw before it had the lock")
+    func changedElsewhere() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let directory = try volume.directory("dir", 0, 0, 0o755)
+      _ = try volume.file("dir/inner", 0, 0, 0o644)
+      try volume.unmount()
+      let other = try other(volume, "ro,cache=exclusive")
+      defer { umount2(other, CInt(MNT_DETACH)) }
+      #expect(TestUser.bob.run { Calls.read(other + "/dir/inner").refusal } == nil)
+      try volume.mount()
+      try #require(Attribute.set(directory, Attribute.list, "user:1002 deny search") == nil)
+      try volume.unmount()
+      let result = try Program.run(Program.built("varve"), ["remount", "-o", "rw", other])
+      #expect(result.exit == 0, "\(result.output)")
+      #expect(TestUser.bob.run { Calls.read(other + "/dir/inner").refusal } == .accessDenied)
+    }
+
+    @Test("The first list of a volume that became writable is there after the next mount")
+    func firstRecordAfterwards() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let path = try volume.file("file", 0, 0, 0o644)
+      try volume.unmount()
+      let other = try other(volume, "ro")
+      defer { umount2(other, CInt(MNT_DETACH)) }
+      let varve = Program.built("varve")
+      try #require(try Program.run(varve, ["remount", "-o", "rw", other]).exit == 0)
+      try #require(Attribute.set(other + "/file", Attribute.list, "user:1002 deny read") == nil)
+      #expect(TestUser.bob.run { Calls.read(other + "/file").refusal } == .accessDenied)
+      try #require(try Program.run(varve, ["umount", other]).exit == 0)
+      try volume.mount()
+      #expect(TestUser.bob.run { Calls.read(path).refusal } == .accessDenied)
+    }
+
     @Test("A directory that never was a volume becomes one when it becomes writable") func becomesVolume()
       throws
     {

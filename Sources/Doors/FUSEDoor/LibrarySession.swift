@@ -2,6 +2,7 @@
 
 import CFUSE
 import Glibc
+import LinuxFiles
 import Synchronization
 
 /// A session of libfuse, mounted.
@@ -14,13 +15,17 @@ import Synchronization
   /// Kept alive for the hooks, which find it through libfuse.
   private let handshake: Handshake
 
+  /// Where it was mounted in another namespace, which libfuse knows nothing of.
+  private var elsewhere: MountPoint?
+
   /// Mounts; the sentence of the failure is libfuse's last complaint.
   static func mount(
-    on mountPoint: MountPoint, words: String, handshake: Handshake
+    on mountPoint: MountPoint, _ foreign: ForeignDirectory?, _ options: MountOptions, handshake: Handshake
   ) throws(MountFailure) -> LibrarySession {
     LibraryLog.take()
     var arguments = unsafe fuse_args()
     defer { unsafe fuse_opt_free_args(&arguments) }
+    let words = options.words(isPrivileged: geteuid() == 0)
     for word in ["varved", "-o", words] {
       guard unsafe fuse_opt_add_arg(&arguments, word) == 0 else {
         throw MountFailure("cannot mount on '\(mountPoint.path)': out of memory")
@@ -32,8 +37,12 @@ import Synchronization
     let made = unsafe fuse_session_new(
       &arguments, &operations, MemoryLayout<fuse_lowlevel_ops>.size, userdata)
     guard let made = unsafe made else { throw failure(mountPoint) }
-    let library = unsafe LibrarySession(session: made, handshake: handshake)
-    guard unsafe fuse_session_mount(made, mountPoint.path) == 0 else { throw failure(mountPoint) }
+    var library = unsafe LibrarySession(session: made, handshake: handshake)
+    if let foreign {
+      try library.mount(on: foreign, options)
+    } else {
+      guard unsafe fuse_session_mount(made, mountPoint.path) == 0 else { throw failure(mountPoint) }
+    }
     // After mounting: before, libfuse would take it for a connection that is mounted elsewhere.
     var hooks = unsafe fuse_custom_io(
       writev: writeHook, read: readHook, splice_receive: nil, splice_send: nil)
@@ -46,6 +55,29 @@ import Synchronization
   @unsafe private init(session: OpaquePointer, handshake: Handshake) {
     unsafe self.session = session
     self.handshake = handshake
+  }
+
+  /// Mounts in another mount namespace, by our own device and without libfuse: that would run programs and read
+  /// tables which are somebody else's there.
+  private mutating func mount(on foreign: ForeignDirectory, _ options: MountOptions) throws(MountFailure) {
+    let mountPoint = MountPoint(foreign)
+    do throws(Errno) {
+      let opened = try retrying { lv_fuse_open_device() }
+      let device = Descriptor(adopting: CInt(truncatingIfNeeded: opened))
+      let (source, type) = (options.source, "fuse.\(options.subtype)")
+      let (flags, words) = (options.flags, options.words(device: device.rawValue))
+      _ = try foreign.namespace.visit(in: foreign.directory) { () throws(Errno) -> Int in
+        try retrying { unsafe lv_fuse_mount_here(source, type, flags, words) }
+      }
+      elsewhere = mountPoint
+      // Such a path is libfuse's word for a connection that is mounted already.
+      guard unsafe fuse_session_mount(session, "/dev/fd/\(device.rawValue)") == 0 else {
+        throw .inputOutput
+      }
+      _ = device.release()
+    } catch {
+      throw MountFailure("cannot mount on '\(foreign.path)': \(error)")
+    }
   }
 
   /// The device, open until this is destroyed.
@@ -74,8 +106,11 @@ import Synchronization
   consuming func close() {}
 
   deinit {
+    let isLeft = elsewhere != nil && lv_fuse_is_over(device) == 0
     unsafe fuse_session_unmount(session)
     unsafe fuse_session_destroy(session)
+    // After the device is closed, so that it waits for nobody. Whatever happened is told already.
+    if isLeft { try? elsewhere?.unmount(lazily: true) }
   }
 }
 

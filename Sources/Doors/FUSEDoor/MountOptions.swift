@@ -1,5 +1,7 @@
 // How a volume is to be mounted, and why it could not be.
 
+import CFUSE
+
 /// A mount that did not come about.
 package struct MountFailure: Error, Equatable, Sendable, CustomStringConvertible {
   /// For people: what, where, and what to do.
@@ -57,6 +59,22 @@ package struct MountOptions: Equatable, Sendable {
     if isSynchronous { words.append("sync") }
     if isSynchronousForNames { words.append("dirsync") }
     return words.joined(separator: ",")
+  }
+
+  /// What mount(2) is told, for who mounts by himself.
+  var flags: UInt {
+    let flags = [
+      (isReadOnly, lv_mount_read_only), (ignoresSetID, lv_mount_no_setid),
+      (ignoresDevices, lv_mount_no_devices), (forbidsExecution, lv_mount_no_programs),
+      (keepsAccessTimes, lv_mount_no_access_times), (isSynchronous, lv_mount_synchronous),
+      (isSynchronousForNames, lv_mount_names_synchronous),
+    ]
+    return flags.reduce(0) { $1.0 ? $0 | $1.1 : $0 }
+  }
+
+  /// The words mount(2) is told about a connection, for root; the root of a volume is a directory.
+  func words(device: CInt) -> String {
+    "fd=\(device),rootmode=40000,user_id=0,group_id=0" + (allowsOthers ? ",allow_other" : "")
   }
 
   /// Protects commas, which part options.

@@ -5,12 +5,21 @@ import Glibc
 import LinuxFiles
 
 /// A checked, absolute mount point.
-struct MountPoint: Equatable, Sendable {
+struct MountPoint: Sendable {
   let path: String
+  /// Where the path leads there; nil in our own mount namespace.
+  private let namespace: MountNamespace?
+
+  /// A directory that was opened in another mount namespace.
+  init(_ foreign: ForeignDirectory) {
+    path = foreign.path
+    namespace = foreign.namespace
+  }
 
   /// Resolves `path` and checks that something can be mounted there.
   init(_ path: String) throws(MountFailure) {
     let status: FileStatus
+    namespace = nil
     do throws(Errno) {
       self.path = try MountPoint.resolve(path)
       status = try Descriptor.open(path: self.path, .path).status()
@@ -36,6 +45,13 @@ struct MountPoint: Equatable, Sendable {
   ///
   /// EBUSY without `lazily` while files are open. Users go through fusermount3.
   func unmount(lazily: Bool) throws(Errno) {
+    if let namespace {
+      let path = path
+      _ = try namespace.visit { () throws(Errno) -> Int in
+        try retrying { unsafe lv_fuse_unmount(path, lazily ? 1 : 0) }
+      }
+      return
+    }
     let result = unsafe lv_fuse_unmount(path, lazily ? 1 : 0)
     if result >= 0 { return }
     let error = Errno(rawValue: CInt(truncatingIfNeeded: -result))

@@ -21,17 +21,23 @@ package final class Session: Sendable {
 
   /// Mounts `volume` on `mountPoint`.
   ///
-  /// Callers of the mount wait until `serve` runs. Sets libfuse's one global, its log function.
-  package init(volume: Volume, mountPoint: String, options: MountOptions) throws(MountFailure) {
+  /// Callers of the mount wait until `serve` runs. Sets libfuse's one global, its log function. `foreign`: the mount
+  /// point, where it is in another mount namespace.
+  package init(
+    volume: Volume, mountPoint: String, in foreign: ForeignDirectory? = nil, options: MountOptions
+  ) throws(MountFailure) {
     self.volume = volume
     self.options = options
-    self.mountPoint = try MountPoint(mountPoint)
+    if let foreign {
+      self.mountPoint = MountPoint(foreign)
+    } else {
+      self.mountPoint = try MountPoint(mountPoint)
+    }
     door = Door(volume)
     handshake = Handshake(
       disabled: volume.mounted.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))),
       stackDepth: volume.stackDepth)
-    let library = try LibrarySession.mount(
-      on: self.mountPoint, words: options.words(isPrivileged: geteuid() == 0), handshake: handshake)
+    let library = try LibrarySession.mount(on: self.mountPoint, foreign, options, handshake: handshake)
     let transport = Transport.prepare(
       options.transport, threadsPerQueue: options.ringThreads, device: library.device)
     if case .device = transport { handshake.refuse(.ring) }

@@ -56,6 +56,28 @@ static inline long lv_fuse_unmount(const char *_Nonnull path, int lazily) {
   return lv_fuse_result(umount2(path, lazily ? MNT_DETACH : 0));
 }
 
+// Mounts on the working directory of the calling thread, by no path that could lead elsewhere.
+static inline long lv_fuse_mount_here(
+    const char *_Nonnull source, const char *_Nonnull type, unsigned long flags, const char *_Nonnull words) {
+  return lv_fuse_result(mount(source, ".", type, flags, words));
+}
+
+static const unsigned long lv_mount_read_only = MS_RDONLY;
+static const unsigned long lv_mount_no_setid = MS_NOSUID;
+static const unsigned long lv_mount_no_devices = MS_NODEV;
+static const unsigned long lv_mount_no_programs = MS_NOEXEC;
+static const unsigned long lv_mount_no_access_times = MS_NOATIME;
+static const unsigned long lv_mount_synchronous = MS_SYNCHRONOUS;
+static const unsigned long lv_mount_names_synchronous = MS_DIRSYNC;
+
+static inline long lv_fuse_open_device(void) { return lv_fuse_result(open("/dev/fuse", O_RDWR | O_CLOEXEC)); }
+
+// Whether the connection has ended: nothing is mounted any more.
+static inline int lv_fuse_is_over(int device) {
+  struct pollfd state = {device, POLLIN, 0};
+  return poll(&state, 1, 0) > 0 && (state.revents & POLLERR) != 0;
+}
+
 // Tells the calling hook of libfuse, which looks at `errno`, why a call failed.
 static inline void lv_fuse_set_error(int number) { errno = number; }
 

@@ -19,12 +19,19 @@ void lv_system_log(int priority, const char *text) {
 
 long lv_new_session(void) { return LV_RESULT(setsid()); }
 
-long lv_enter_mount_namespace(const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -errno;
-  long result = LV_RESULT(setns(fd, CLONE_NEWNS));
-  close(fd);
-  return result;
+long lv_visit_mount_namespace(int fd) {
+  // The kernel moves nobody who shares root and working directory with others.
+  if (unshare(CLONE_FS) < 0) return -errno;
+  return LV_RESULT(setns(fd, CLONE_NEWNS));
+}
+
+long lv_stand_in(int directory) { return LV_RESULT(fchdir(directory)); }
+
+long lv_standing_place(char *into, size_t count) {
+  // Not the library's: that one would search for the way where the kernel knows none.
+  long length = LV_RESULT(syscall(SYS_getcwd, into, count));
+  if (length < 0) return length;
+  return into[0] == '/' ? length - 1 : -ENOENT;
 }
 
 static void stop_signals(sigset_t *set) {

@@ -18,11 +18,6 @@ package enum CurrentProcess {
     _ = lv_new_session()
   }
 
-  /// Goes over to another mount namespace, such as `/proc/1/ns/mnt`; before there is a second thread.
-  package static func enterMountNamespace(_ path: String) throws(Errno) {
-    try retrying { unsafe lv_enter_mount_namespace(path) }
-  }
-
   package static var processors: Int { max(1, Int(sysconf(CInt(_SC_NPROCESSORS_ONLN)))) }
 }
 

@@ -36,6 +36,10 @@ func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   do throws(MountRefusal) {
     let options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     if options.contains(where: { $0.name == "remount" }) {
+      // The path means another mount here, or none.
+      guard !invocation.has(.namespace) else {
+        throw MountRefusal(.usage, "'remount' and '-N' do not go together; remount in that namespace")
+      }
       return try changeOptions(options, invocation, console)
     }
     let plan = try MountPlan(invocation)

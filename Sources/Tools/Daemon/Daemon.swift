@@ -37,11 +37,7 @@ enum Daemon {
   }
 
   private static func run(_ arguments: DaemonArguments, _ waiting: Waiting) throws {
-    if let namespace = arguments.namespace {
-      do throws(Errno) { try CurrentProcess.enterMountNamespace(namespace) } catch {
-        throw ArgumentFailure("cannot enter the mount namespace '\(namespace)': \(error)")
-      }
-    }
+    let namespace = try arguments.namespace.map { path in try openNamespace(path) }
     let words = try MountWords(arguments.options, source: arguments.source)
     let nesting = try NestedGroups.load()
     // The callers' own masks are in the modes they send.
@@ -49,11 +45,7 @@ enum Daemon {
     if CurrentProcess.isRoot { try ThreadIdentity.keepCapabilities() }
     // Before any thread exists: threads inherit what is blocked, and only one waits for signals.
     StopSignals.block()
-    try Overlap.refuse(upper: words.upper, mountPoint: arguments.mountPoint)
-    let audit = try words.audit.map { target in try openAudit(target) }
-    let volume = try Volume(upper: words.upper, options: words.volume, groupNesting: nesting, audit: audit)
-    try Overlap.refuseTaken(mountPoint: arguments.mountPoint)
-    let session = try Session(volume: volume, mountPoint: arguments.mountPoint, options: words.kernel)
+    let (volume, session, audit) = try mount(arguments, words, nesting, in: namespace)
     let control = ControlSocket()
     let manager = words.isForeground ? ServiceManager() : nil
     _ = try PlainThread(name: "signals") {
@@ -74,7 +66,8 @@ enum Daemon {
     defer { control.remove() }
     try session.serve {
       control.open(
-        .of(volume, kernel: words.kernel), volume: volume, upper: words.upper, mountPoint: session.mountPath)
+        .of(volume, kernel: words.kernel), volume: volume, upper: namespace == nil ? words.upper : nil,
+        mountPoint: session.mountPath, in: namespace)
       waiting.ready(logsToSystem: !words.isForeground)
       manager?.tell("READY=1", "STATUS=Serving \(words.upper) on \(session.mountPath)")
     }
@@ -83,6 +76,27 @@ enum Daemon {
     audit?.finish()
     // At once: taking a table of a million nodes apart would be work for nothing.
     ThisProgram.exit(0)
+  }
+}
+
+/// Opens the volume and mounts it; nothing of the two places stays open but what the volume needs.
+private func mount(
+  _ arguments: DaemonArguments, _ words: MountWords, _ nesting: [UInt32: [UInt32]],
+  in namespace: MountNamespace?
+) throws -> (Volume, Session, AuditLog?) {
+  let places = try Places(upper: words.upper, mountPoint: arguments.mountPoint, in: namespace)
+  let audit = try words.audit.map { target in try openAudit(target) }
+  let volume = try places.volume(words.volume, groupNesting: nesting, audit: audit)
+  return (volume, try places.session(volume, words.kernel), audit)
+}
+
+private func openNamespace(_ path: String) throws(ArgumentFailure) -> MountNamespace {
+  do throws(Errno) {
+    let namespace = try MountNamespace(path)
+    try namespace.visit {}
+    return namespace
+  } catch {
+    throw ArgumentFailure("cannot enter the mount namespace '\(path)': \(error)")
   }
 }
 

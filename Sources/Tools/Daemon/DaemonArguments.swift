@@ -18,7 +18,7 @@ struct DaemonArguments {
   var options: [MountOption] = []
   /// Where to say that the mount is ready; nobody waits when it is absent.
   var readyDescriptor: Int32?
-  /// The mount namespace to go over to first; its own when it is absent.
+  /// The mount namespace of source and mount point; the daemon's own when it is absent.
   var namespace: String?
   var wantsHelp = false
   var wantsVersion = false

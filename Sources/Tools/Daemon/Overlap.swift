@@ -10,7 +10,13 @@ enum Overlap {
   ///
   /// A mount on the upper directory itself is allowed: the daemon holds the directory below.
   static func refuse(upper: String, mountPoint: String) throws(ArgumentFailure) {
-    guard let upper = real(upper), let mountPoint = real(mountPoint), upper != mountPoint else { return }
+    guard let upper = real(upper), let mountPoint = real(mountPoint) else { return }
+    try refuse(upper: upper, mountPoint: mountPoint)
+  }
+
+  /// The same for paths that are absolute and free of links.
+  static func refuse(upper: [UInt8], mountPoint: [UInt8]) throws(ArgumentFailure) {
+    guard upper != mountPoint else { return }
     if isBelow(mountPoint, upper) {
       throw ArgumentFailure("the mount point is inside the upper directory")
     }
@@ -21,16 +27,23 @@ enum Overlap {
 
   /// Refuses a mount point that shows a volume already, which would be hidden, or lies on one.
   static func refuseTaken(mountPoint: String) throws(MountFailure) {
-    let isTaken: Bool
     do throws(Errno) {
-      isTaken = Volume.isOnVolume(try Descriptor.open(path: mountPoint, [.readOnly, .directory]))
+      let directory = try Descriptor.directory(atPath: mountPoint)
+      guard Volume.isOnVolume(directory) else { return }
     } catch {
       // Whatever is wrong with it is said when it is mounted on.
       return
     }
-    guard !isTaken else {
-      throw MountFailure("'\(mountPoint)' is on a Varve volume already; unmount that one first")
-    }
+    throw taken(mountPoint)
+  }
+
+  /// The same for a directory that is open.
+  static func refuseTaken(_ directory: borrowing Descriptor, path: String) throws(MountFailure) {
+    guard !Volume.isOnVolume(directory) else { throw taken(path) }
+  }
+
+  private static func taken(_ mountPoint: String) -> MountFailure {
+    MountFailure("'\(mountPoint)' is on a Varve volume already; unmount that one first")
   }
 
   /// A path that cannot be resolved is somebody else's error to report.

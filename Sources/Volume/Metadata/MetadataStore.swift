@@ -81,8 +81,8 @@ struct MetadataStore: Sendable {
   /// Whether it pays to look for a node that may remember a record.
   var recordsExist: Bool { records.exist }
 
-  /// Somebody else said that the volume has records.
-  func noteRecords() { records.note() }
+  /// It is sure now whether the volume has records.
+  func settleRecords(_ exist: Bool) { records.settle(exist) }
 
   /// Linux refuses `user.` attributes on anything but files and directories.
   func canCarryRecord(_ kind: FileKind) -> Bool {

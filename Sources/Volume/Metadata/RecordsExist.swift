@@ -16,9 +16,11 @@ final class RecordsExist: Sendable {
 
   var exist: Bool { known.load(ordering: .acquiring) }
 
-  /// Says so after the fact: the volume's own file says it already.
-  func note() {
-    known.store(true, ordering: .releasing)
+  /// Takes over what the volume's own file says, as soon as nobody else can change that.
+  ///
+  /// Also if it says that there are none: whoever only supposed them must announce the first one.
+  func settle(_ exist: Bool) {
+    known.store(exist, ordering: .releasing)
   }
 
   /// Called before a record is written.

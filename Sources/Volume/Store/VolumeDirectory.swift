@@ -56,6 +56,10 @@ final class VolumeDirectory: Sendable {
     return Workshop.movesChangeTimes(in: workshop.descriptor, namespace: namespace)
   }
 
+  /// Whether nobody else can write to the volume.
+  var isLocked: Bool { opened.withLock { $0.lock != nil } }
+
+  /// What the volume file says; without the lock it may say something else by now.
   var recordsExist: Bool { header.withLock { $0.recordsExist } }
 
   /// Writes down that records exist, and waits until the disk has it.
@@ -97,9 +101,9 @@ final class VolumeDirectory: Sendable {
 
   /// Takes what a volume mounted read-only went without: the lock, the workshop, where there was none a volume file.
   ///
-  /// - Returns: whether it turned out that the volume has records.
-  func becomeWritable() throws -> Bool {
-    guard workshop == nil else { return false }
+  /// - Returns: whether the volume has records, which is sure from now on; nil if there was nothing to take.
+  func becomeWritable() throws -> Bool? {
+    guard workshop == nil else { return nil }
     let name = try FileName(".varve")
     if case .absent = try VolumeDirectory.standing(in: root) {
       try root.descriptor.makeDirectory(name, mode: 0o700)

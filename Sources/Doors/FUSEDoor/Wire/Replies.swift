@@ -41,8 +41,8 @@ extension ReplyBuffer {
 
   /// Answers OPENDIR.
   ///
-  /// No flags: the kernel's own cache of listings (CACHE_DIR) made the first listing slower and
-  /// the next no faster (measured).
+  /// Only where `use` says so may the kernel keep the names (CACHE_DIR), and show those it kept (KEEP_CACHE): keeping
+  /// them costs whoever wants more than names.
   mutating func appendOpenDirectory(_ handle: HandleID, _ use: ListingUse) throws(Errno) {
     try append(fuse_open_out(fh: handle, open_flags: use.kernelFlags, padding: 0))
   }

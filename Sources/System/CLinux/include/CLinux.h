@@ -138,7 +138,11 @@ long lv_thread_id(void);
 long lv_write(int fd, const void *_Nullable from, size_t count);
 void lv_system_log(int priority, const char *text);
 long lv_new_session(void);
-long lv_enter_mount_namespace(const char *path);
+// Takes the calling thread, and no other, to another mount namespace; it cannot come back.
+long lv_visit_mount_namespace(int fd);
+// For a thread whose working directory is its own: goes to a directory, and tells the path of where it is.
+long lv_stand_in(int directory);
+long lv_standing_place(char *into, size_t count);
 void lv_block_stop_signals(void);
 void lv_wait_stop_signal(void);
 // A word of the calling thread: set, and taken back, which leaves 0.

@@ -11,16 +11,27 @@ import TextForms
 final class ControlSocket: Sendable {
   private let place: Mutex<ControlPlace?> = Mutex(nil)
 
-  /// Opens the socket, as soon as requests are served, and lets the mount tell where it is; without a place for one, the mount goes on without.
-  func open(_ verbs: ControlVerbs, volume: Volume, upper: String, mountPoint: String) {
-    guard let device = ControlSocket.device(of: mountPoint) else {
+  /// Opens the socket, as soon as requests are served, and lets the mount tell where it is; without a place for one,
+  /// the mount goes on without.
+  ///
+  /// `namespace`: that of the mount, if it is not ours; the socket is among our own paths. `upper`: the path of the
+  /// upper directory, if there is one among these.
+  func open(
+    _ verbs: ControlVerbs, volume: Volume, upper: String?, mountPoint: String, in namespace: MountNamespace?
+  ) {
+    let device =
+      if let namespace { ControlSocket.device(of: mountPoint, in: namespace) } else {
+        ControlSocket.device(of: mountPoint)
+      }
+    guard let device else {
       Log.notice("no control socket: '\(mountPoint)' is not in the table of mounts")
       return
     }
     let runtime = environment("XDG_RUNTIME_DIR").map { String(decoding: $0, as: UTF8.self) }
     var failure: Errno?
     for place in ControlPlace.candidates(
-      device: device, runtime: runtime, bookkeeping: ControlSocket.bookkeeping(of: volume, upper))
+      device: device, runtime: runtime,
+      bookkeeping: upper.flatMap { ControlSocket.bookkeeping(of: volume, $0) })
     {
       do throws(Errno) {
         try ControlServer.start(try place.listen()) { verbs.answer($0, $1) }
@@ -56,5 +67,13 @@ final class ControlSocket: Sendable {
     }
     return MountedVolume.table(text).last { $0.mountPoint.elementsEqual(mountPoint.utf8) && $0.isOurs }?
       .device
+  }
+
+  /// The same where no table of ours shows the mount; its file system is asked nothing.
+  private static func device(of mountPoint: String, in namespace: MountNamespace) -> String? {
+    // Without a number there is no name for a socket.
+    try? namespace.visit { () throws(Errno) in
+      try Descriptor.place(Array(mountPoint.utf8), .held).knownDevice()
+    }
   }
 }
