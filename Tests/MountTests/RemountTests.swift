@@ -261,6 +261,21 @@ extension MountTests {
     }
 
     @Test(
+      "What a mount says of its options does not steer the terminal",
+      .enabled(if: access("/usr/bin/script", X_OK) == 0, "needs script(1) for a terminal"))
+    func terminal() throws {
+      let volume = try MountedVolume("x-note=\u{1B}[31mred\u{9B}1m\nsecond")
+      defer { volume.remove() }
+      let varve = Program.built("varve")
+      for words in ["status \(volume.path)", "remount -v -o noexec \(volume.path)"] {
+        let shown = try Program.run("/usr/bin/script", ["-qec", "\(varve) \(words)", "/dev/null"]).output
+        #expect(shown.contains("x-note=?[31mred"), "\(shown)")
+        #expect(!shown.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{9B}" }, "\(shown)")
+        #expect(!shown.contains("\nsecond"), "\(shown)")
+      }
+    }
+
+    @Test(
       "Only root and the owner of a mount change its options, and nobody by talking to the socket himself")
     func strangers() throws {
       let volume = try MountedVolume()
