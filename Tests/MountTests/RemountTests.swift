@@ -48,6 +48,33 @@ extension MountTests {
       #expect(try remount(volume, "suid", status: 32).contains("cannot change 'suid' while mounted"))
     }
 
+    @Test("noowners takes the set-id bits from programs, through whichever mount they are run")
+    func ownersElsewhere() throws {
+      let volume = try MountedVolume("suid")
+      defer { volume.remove() }
+      let other = volume.base + "/other"
+      try #require(mkdir(other, 0o755) == 0 && mount(volume.path, other, nil, UInt(MS_BIND), nil) == 0)
+      defer { umount2(other, CInt(MNT_DETACH)) }
+      try Program.shell("cp /usr/bin/id id && chmod 6755 id && mkdir -m 2755 dir", in: volume.path)
+      let program = other + "/id"
+      func effective() throws -> String {
+        try Program.run(
+          "/usr/bin/setpriv", ["--reuid", "1002", "--regid", "2009", "--clear-groups", program, "-u"]
+        ).output
+      }
+      #expect(try effective() == "0\n")
+      try remount(volume, "noowners")
+      #expect(try effective() == "1002\n")
+      for user in [TestUser.root, .bob] {
+        #expect(user.run { (try? Calls.status(program).get().st_mode) }.map { $0 & 0o7777 } == 0o755)
+      }
+      // The kernel has the root's view of it now.
+      #expect(try effective() == "1002\n")
+      #expect((try? Calls.status(other + "/dir").get().st_mode).map { $0 & 0o7777 } == 0o2755)
+      try remount(volume, "owners")
+      #expect((try? Calls.status(program).get().st_mode).map { $0 & 0o7777 } == 0o6755)
+    }
+
     @Test(
       "With a file open for writing a volume stays writable, and says so", arguments: ["", "passthrough=off"])
     func openFiles(options: String) throws {
@@ -230,6 +257,21 @@ extension MountTests {
       let status = try Program.run(Program.built("varve"), ["status", "--json", volume.path]).output
       for word in ["\"exec\"", "\"nosuiddir\"", "\"chattr=user\"", "\"noexec\": false"] {
         #expect(status.contains(word), "\(word) in \(status)")
+      }
+    }
+
+    @Test(
+      "What a mount says of its options does not steer the terminal",
+      .enabled(if: access("/usr/bin/script", X_OK) == 0, "needs script(1) for a terminal"))
+    func terminal() throws {
+      let volume = try MountedVolume("x-note=\u{1B}[31mred\u{9B}1m\nsecond")
+      defer { volume.remove() }
+      let varve = Program.built("varve")
+      for words in ["status \(volume.path)", "remount -v -o noexec \(volume.path)"] {
+        let shown = try Program.run("/usr/bin/script", ["-qec", "\(varve) \(words)", "/dev/null"]).output
+        #expect(shown.contains("x-note=?[31mred"), "\(shown)")
+        #expect(!shown.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{9B}" }, "\(shown)")
+        #expect(!shown.contains("\nsecond"), "\(shown)")
       }
     }
 

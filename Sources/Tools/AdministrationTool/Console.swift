@@ -55,6 +55,12 @@ final class Console: Sendable {
     return String(decoding: PathText.forTerminal(Array(text.utf8)), as: UTF8.self)
   }
 
+  /// Prints lines that somebody else wrote.
+  func printLines(_ text: String) {
+    let bytes = Array(text.utf8)
+    print(outputIsTerminal ? PathText.forTerminal(bytes, keepingNewlines: true) : bytes)
+  }
+
   /// Writes what is waiting.
   func flush() {
     state.withLock { flush(&$0) }

@@ -69,7 +69,9 @@ private func changeOptions(
   do throws(Refusal) {
     let change = try OptionChange(of: point, options, isSloppy: invocation.has(.sloppy))
     let words = try change.make(checkingOnly: invocation.has(.checkOnly))
-    if invocation.has(.verbose) { console.printPath(change.mount.mountPoint, " remounted (\(words))") }
+    if invocation.has(.verbose) {
+      console.printPath(change.mount.mountPoint, " remounted (\(console.forOutput(words)))")
+    }
     return console.finish()
   } catch {
     throw MountRefusal(status: UInt8(clamping: error.status), "\(PathText.escaped(point)): \(error.sentence)")

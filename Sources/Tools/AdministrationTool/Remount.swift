@@ -16,7 +16,9 @@ func remount(_ invocation: Invocation) throws(UsageError) -> Int32 {
       of: invocation.operands[0], invocation.values(.mountOptions).flatMap { MountOption.list($0) },
       isSloppy: invocation.has(.sloppy))
     let words = try change.make(checkingOnly: invocation.has(.checkChange))
-    if invocation.has(.verbose) { console.printPath(change.mount.mountPoint, " (\(words))") }
+    if invocation.has(.verbose) {
+      console.printPath(change.mount.mountPoint, " (\(console.forOutput(words)))")
+    }
     return console.finish()
   } catch {
     console.complain(invocation.operands[0], error.sentence)

@@ -46,7 +46,7 @@ private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Co
         JSON.nameMembers("source", volume.source) + JSON.nameMembers("mountPoint", volume.mountPoint)
           + [JSON.Member("options", .string(volume.options)), JSON.Member("state", .string("\(state)"))])
     }
-    console.print(JSON.array(objects).indentedText() + "\n")
+    console.printLines(JSON.array(objects).indentedText() + "\n")
     return
   }
   if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
@@ -72,10 +72,11 @@ private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ 
     let volume = try VolumePath(path, table).mount
     let status = try heardStatus(volume)
     if isJSON {
-      console.print(status.indentedText() + "\n")
+      console.printLines(status.indentedText() + "\n")
     } else {
       console.printPath(volume.source + Array(" on ".utf8) + volume.mountPoint, "")
-      console.print(described(status, indent: "  "))
+      // Whoever serves the mount wrote it, and that may be anybody.
+      console.printLines(described(status, indent: "  "))
     }
   } catch {
     console.complain(path, error.sentence)
@@ -120,7 +121,8 @@ private func words(_ value: JSON) -> String {
   case .null: "unknown"
   case .bool(let value): value ? "yes" : "no"
   case .number(let digits): digits
-  case .string(let text): text
+  // A line is a line of ours.
+  case .string(let text): String(text.map { $0.isNewline ? " " : $0 })
   case .array(let values): values.isEmpty ? "none" : values.map(words).joined(separator: ", ")
   case .object: value.text
   }
