@@ -318,7 +318,7 @@ extension CommandTests {
         varve check $BASE/none $BASE/gone; echo $?
         """,
         prints: """
-          varve check: BASE/upper: '.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700
+          varve check: BASE/upper: '.varve' in the upper directory belongs to root, who alone can mount or check this volume
           2
           varve check: BASE/none: is neither on a Varve volume nor in the upper directory of one
           varve check: BASE/gone: No such file or directory (ENOENT)

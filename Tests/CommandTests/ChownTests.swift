@@ -38,6 +38,27 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("A colon at the end is the user's own group, and a colon alone changes nothing") func colons()
+      throws
+    {
+      let desk = try Desk("", "touch f")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve chown -vv nobody: f; stat -c %G f | grep -cx "$(id -gn nobody)"
+        varve chown -vv : f; echo $?; varve chown : gone; echo $?
+        """,
+        prints: """
+          f: 0:0 -> 65534:65534
+          1
+          0
+          varve chown: gone: No such file or directory (ENOENT)
+          1
+
+          """)
+      try desk.end()
+    }
+
     @Test("A group owns a tree in place of a user, until a user is named") func ownedByGroup() throws {
       let desk = try Desk("", "mkdir d; touch d/f; chmod 600 d/f; chmod 6755 d/f")
       defer { desk.volume.remove() }
@@ -76,7 +97,7 @@ extension CommandTests {
         ann 7002 f; ann :7003 f; ann :group=7001 f
         varve chmod +a 'user:7001 allow chown' f; ann :group=7001 f
         ann :7001 g
-        for words in nobodyhere :nogrouphere : '' 7001: :group= 7001:group=7002 4294967295 7001.7002; do
+        for words in nobodyhere :nogrouphere '' 7001: :group= 7001:group=7002 4294967295 7001.7002; do
           varve chown "$words" f; echo $?
         done
         varve chown 0; echo $?
@@ -98,9 +119,7 @@ extension CommandTests {
           1
           varve chown: neither an owner nor a group is named
           1
-          varve chown: neither an owner nor a group is named
-          1
-          varve chown: the name of a group is missing
+          varve chown: user 7001 has no account, and so no group; name one
           1
           varve chown: the name of a group is missing
           1

@@ -35,6 +35,33 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("Flags that stay as they are, and words that stand alone, are said to") func flagWords() throws {
+      let desk = try Desk("", "touch f; mkdir \"$BASE/plain\"; touch \"$BASE/plain/a\" \"$BASE/plain/b\"")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve chflags waiting,hidden f; echo $?
+        varve chflags compressed f; varve chflags -vv compressed f; varve chflags -v compressed,hidden f
+        varve chflags 0x8000 f; varve ls -lO f | grep -c hidden
+        varve chflags -R hidden "$BASE/plain"; echo $?
+        varve acl get -R "$BASE/plain"; echo $?
+        """,
+        prints: """
+          varve chflags: 'waiting' stands alone: it is no flag, but puts locks into force that were copied
+          1
+          varve chflags: f: compressed is the volume's own to set, and stayed as it was
+          varve chflags: f: compressed is the volume's own to set, and stayed as it was
+          f
+          1
+          varve chflags: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP)
+          1
+          varve acl get: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP)
+          1
+
+          """)
+      try desk.end()
+    }
+
     @Test("Names cannot steer a terminal, nor pretend to be entries") func names() throws {
       let desk = try Desk("", "touch \"$(printf 'a\\033[31m\\233b\\302\\233c\\nuser:0 allow full')\"")
       defer { desk.volume.remove() }
@@ -86,6 +113,10 @@ extension CommandTests {
         complete varve chflags u
         complete varve chflags -R uc
         complete varve chflags uchg rep
+        complete varve chflags uchg,uap
+        complete varve access read,wri
+        complete varve mount -o rep
+        complete varve why --as roo
         complete varve help c
         touch "glob*" globular "two  words"
         complete varve acl get glob
@@ -104,6 +135,10 @@ extension CommandTests {
           uappnd uchg
           uchg
           report.txt reports
+          uchg,uappnd
+          read,write read,writeattr read,writexattr read,writeacl
+
+          root
           chflags chmod chown check completion
           glob* globular
           two  words

@@ -125,6 +125,44 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("What is missing is one line, a mistyped operation is named, and circles are told once")
+    func oddities()
+      throws
+    {
+      let desk = try Desk("", "touch f; ln -s b a; ln -s a b; mkdir d")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve access gone; echo $?
+        varve access read,list d/gone f; echo $?
+        varve access create gone | cut -c1-15
+        varve access raed,write f 2>&1 | head -1; varve access raed,write f > /dev/null 2>&1; echo $?
+        varve why read a
+        varve why --json --as 1001:2001,2002,2001 read f | tr -d ' \\n' | grep -o '"groups":[^]]*]'
+        """,
+        prints: """
+          varve access: gone: there is no such name (ENOENT)
+          2
+          varve access: d/gone: there is no such name (ENOENT)
+          f:
+          read        yes  root, or its like, is bound by flags only
+          list        -    is no directory (ENOTDIR)
+          2
+          create      yes
+          varve access: no such operation 'raed'; did you mean 'read'?
+          2
+          impossible: root cannot read BASE/mount/a (ELOOP)
+            BASE/mount: search allowed: root, or its like, is bound by flags only
+            a: is a link to 'b'
+            b: is a link to 'a'
+            and so on in circles, 76 steps more
+            b: too many links, the last one to 'a' (ELOOP)
+          "groups":[2001,2002]
+
+          """)
+      try desk.end()
+    }
+
     @Test("JSON for programs, any bytes in names, -- before dashes, no colour in a pipe") func forPrograms()
       throws
     {
@@ -230,7 +268,7 @@ extension CommandTests {
           2
           varve why: : an empty path names nothing (ENOENT)
           2
-          varve why: team/plan.txt: not on a Varve volume
+          varve why: /proc/version: not on a Varve volume
           2
           varve access: PATH is missing
 

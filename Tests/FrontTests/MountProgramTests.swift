@@ -94,7 +94,7 @@ extension FrontTests {
           status 32
           status 0
           not mounted
-          mount.varve: the mount point is inside the upper directory
+          mount.varve: the mount point BASE/upper/inner is inside the upper directory BASE/upper
           status 1
 
           """)

@@ -29,10 +29,37 @@ extension MountTests {
       try Program.shell("mkdir -p upper/inner", in: base)
       let below = try mount(base + "/upper", base + "/upper/inner")
       #expect(below.exit == 1)
-      #expect(below.output.contains("inside the upper directory"))
+      #expect(below.output.contains("\(base)/upper/inner is inside the upper directory \(base)/upper\n"))
       let above = try mount(base + "/upper/inner", base + "/upper")
       #expect(above.exit == 1)
-      #expect(above.output.contains("inside the mount point"))
+      #expect(above.output.contains("\(base)/upper/inner is inside the mount point \(base)/upper\n"))
+    }
+
+    @Test("A volume that was taken away lazily and is still in use is said to be") func lingering() throws {
+      let volume = try MountedVolume("ro,rw,securelevel=0,securelevel=-1")
+      defer { volume.remove() }
+      let status = try Program.run(Program.built("varve"), ["status", volume.path]).output
+      #expect(status.contains("options:       rw, securelevel=-1\n"), "\(status)")
+      let file = open(volume.path, O_RDONLY | O_DIRECTORY)
+      try #require(file >= 0)
+      defer { close(file) }
+      try #require(mkdir(volume.base + "/other", 0o755) == 0)
+      let seen = try mount(volume.upper, volume.base + "/other")
+      #expect(seen.exit == 32 && !seen.output.contains("umount -l"), "\(seen.output)")
+      #expect(try Program.run(Program.built("varve"), ["umount", "-l", volume.path]).exit == 0)
+      let again = try mount(volume.upper, volume.path)
+      #expect(again.exit == 32)
+      #expect(again.output.contains("after 'umount -l' its daemon goes on"), "\(again.output)")
+    }
+
+    @Test("Bookkeeping of another user is said to be his") func strangers() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.unmount()
+      try #require(chown(volume.upper + "/.varve", 1002, 1002) == 0)
+      let refused = try mount(volume.upper, volume.path)
+      #expect(refused.exit == 32)
+      #expect(refused.output.contains("belongs to user 1002, who alone can"), "\(refused.output)")
     }
 
     @Test("A mount point that shows a volume already is refused, and that volume stays") func taken() throws {

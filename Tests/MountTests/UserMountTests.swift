@@ -49,6 +49,10 @@ extension MountTests {
         ln -s file mount/link && mkfifo mount/fifo && mv mount/file mount/inner/file
         if varve chflags -h hidden mount/link 2> /dev/null; then exit 11; fi
         varve status mount > /dev/null
+        varve remount -o ro,noexec mount
+        varve status | grep "$PWD/mount (ro,.*,noexec)"
+        varve status --json | grep -c "\"options\": \"ro,.*,noexec\""
+        varve remount -o rw,exec mount
         varve umount mount
         varve mount -o twins upper mount
         echo text > mount/closed; chmod 0444 mount/closed
@@ -95,6 +99,9 @@ extension MountTests {
         as_user 'varve mount upper mount'
         if ls mount 2> complaint; then exit 10; fi
         grep -q 'Permission denied' complaint
+        varve status mount 2>&1 | grep 'closed to everybody but user 65534, root included'
+        other() { setpriv --reuid 1002 --regid 2009 --clear-groups "$@"; }
+        other varve umount mount 2>&1 | grep 'it was mounted by nobody; only nobody and root take it away'
         as_user 'varve umount mount'
         """)
       #expect(result.exit == 0, "\(result.output)")

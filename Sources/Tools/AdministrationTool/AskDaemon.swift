@@ -51,6 +51,8 @@ private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalS
   } catch .noSuchFile {
     throw Refusal(
       "its control socket cannot be seen from here; it may be in another mount namespace", status: 32)
+  } catch .accessDenied where ThisProgram.isRoot && mount.owner != 0 {
+    throw Refusal(MountState.closed(mount), status: 32)
   } catch .notPermitted {
     throw Refusal(
       "its control socket is served by somebody who neither is root nor made this mount", status: 32)

@@ -17,12 +17,17 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   // Contents first: a tree can be locked in one pass.
   let walk = ItemWalk(invocation, .contentsFirst, console)
   for path in invocation.operands.dropFirst() {
+    var isOutside = false
     walk.go(path) { item in
       do throws(Refusal) {
         let wanted = isWaiting ? try waitingFlags(of: item) : named
         try change(item, wanted, detail: detail, console)
       } catch {
-        console.complain(item.path, error.sentence)
+        // Once for a tree: the first thing that comes is at its bottom, and the rest is no different.
+        if !error.isAboutVolume || !isOutside {
+          console.complain(error.isAboutVolume ? path : item.path, error.sentence)
+        }
+        isOutside = isOutside || error.isAboutVolume
       }
     }
   }
@@ -39,6 +44,11 @@ private func change(
     guard after != before else { return }
     try place.descriptor.setFileFlags(after)
     guard detail > 0 else { return }
+    let ignored = try place.descriptor.fileFlags()?.symmetricDifference(after) ?? []
+    if !ignored.isEmpty {
+      console.note(item.path, "\(ignored.text) is the volume's own to set, and stayed as it was")
+    }
+    guard ignored != after.symmetricDifference(before) else { return }
     console.printPath(item.path, detail > 1 ? ": \(octal(before)) -> \(octal(after))" : "")
   } catch {
     throw refusal(error, item, wanted)
@@ -90,6 +100,11 @@ private func flagInstruction(_ word: Word) throws(UsageError) -> FileFlags.Instr
     return try FileFlags.instruction(String(decoding: word, as: UTF8.self))
   } catch {
     let known = Verb.flagWords + Verb.flagWords.map { "no\($0)" } + ["dump", "waiting"]
+    guard !["waiting", "nowaiting"].contains(error.word) else {
+      throw UsageError(
+        "'waiting' stands alone: it is no flag, but puts locks into force that were copied", verb: "chflags",
+        .value)
+    }
     throw UsageError(
       "unknown flag '\(error.word)'" + suggestion(for: error.word, among: known), verb: "chflags", .value)
   }

@@ -49,12 +49,26 @@ struct OwnerRequest {
       return
     }
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    guard text != ":", !text.isEmpty else {
+    // As for chown(1): nothing is changed.
+    if text == ":" {
+      (owner, group) = (nil, nil)
+      return
+    }
+    guard !text.isEmpty else {
       throw UsageError("neither an owner nor a group is named", verb: "chown", .value)
     }
-    owner = parts[0].isEmpty ? nil : .user(try OwnerRequest.number(parts[0], "user", names.user))
+    let user = parts[0].isEmpty ? nil : try OwnerRequest.number(parts[0], "user", names.user)
+    owner = user.map { .user($0) }
     guard parts.count > 1 else {
       group = nil
+      return
+    }
+    // "ann:" is Ann and the group she logs in with.
+    if let user, parts[1].isEmpty {
+      guard let groups = UserDatabase.groups(ofUser: user), let first = groups.first else {
+        throw UsageError("user \(parts[0]) has no account, and so no group; name one", verb: "chown", .value)
+      }
+      group = first
       return
     }
     guard !parts[1].hasPrefix("group=") else {

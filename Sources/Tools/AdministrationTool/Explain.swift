@@ -24,17 +24,21 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve why")
   let colors = try Colors(invocation)
   let other = try AskedUser(invocation)
+  // What a complaint is about.
+  var asked = words[1]
   do throws(Refusal) {
     let table = try volumeTable()
     let place = try VolumePath(words[1], table)
     var question = [JSON.Member("operation", .string(operation))] + JSON.nameMembers("path", place.path)
     if words.count > 2 {
+      asked = words[2]
       let newPlace = try VolumePath(words[2], table)
       guard newPlace.mount.device == place.mount.device else {
         throw Refusal("the two paths are on different volumes (EXDEV)", status: 2)
       }
       question += JSON.nameMembers("newPath", newPlace.path)
     }
+    asked = words[1]
     let answer = try askWhy(place.mount, [.object(question)], other)[0]
     let text = ExplanationText(answer, mountPoint: place.mount.mountPoint)
     if invocation.has(.json) {
@@ -45,7 +49,7 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let status = console.finish()
     return status == 0 ? text.exitStatus : 2
   } catch {
-    console.complain(words[1], error.sentence)
+    console.complain(asked, error.sentence)
     _ = console.finish()
     return 2
   }

@@ -18,7 +18,7 @@ func getLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
     var walk = ItemWalk(isRecursive: invocation.has(.recursive), order: .directoryFirst, console)
     walk.links = .named
     walk.staysOnFileSystem = true
-    walk.go(path) { printer.show($0) }
+    walk.go(path, leaf: nil) { printer.show($0) ? .into : .past }
   }
   printer.end()
   return console.finish()
@@ -46,16 +46,20 @@ private final class ListPrinter {
     if format == .json { console.print("[") }
   }
 
-  func show(_ item: VisitedItem) {
+  /// Answers whether what is below can be any different.
+  func show(_ item: VisitedItem) -> Bool {
     do throws(Refusal) {
-      guard item.status.kind != .symbolicLink else { return }
+      guard item.status.kind != .symbolicLink else { return true }
       let list = try item.place.descriptor.accessList(names)
-      guard list != nil || showsEverything || item.depth == 0 else { return }
+      guard list != nil || showsEverything || item.depth == 0 else { return true }
       let kind = ObjectKind(isDirectory: item.status.kind == .directory)
       if format == .json { showJSON(list, item, kind) } else { showText(list, item, kind) }
       isFirst = false
+      return true
     } catch {
       console.complain(item.path, error.sentence)
+      // The walk stays on one file system.
+      return !error.isAboutVolume
     }
   }
 

@@ -223,9 +223,27 @@ private struct MountPlan {
     try? StandardStream.error.write(MountPlan.withoutPriorities(complaints))
     switch DaemonAnswer(answer) {
     case .ready: return
-    case .refused(let status, let message): throw MountRefusal(status: status, message)
+    case .refused(let status, let message): throw MountRefusal(status: status, message + whereabouts(message))
     case .silent: throw MountRefusal(.failed, "the daemon ended before the volume was ready")
     }
+  }
+
+  /// Where to look for a mount that is in the way, if it is none that can be seen.
+  private func whereabouts(_ message: String) -> String {
+    // Only an answer that came from the volume's lock.
+    guard namespace == nil, message.contains("mounted already"), let table = try? mountTable() else {
+      return ""
+    }
+    let isSeen = table.contains { mount in
+      guard mount.isOurs else { return false }
+      if mount.source == source { return true }
+      guard MountState(mount) == .serving, let daemon = try? volumeStatus(mount)?["pid"]?.integer else {
+        return false
+      }
+      return message.hasSuffix("by process \(daemon)")
+    }
+    return isSeen
+      ? "" : ", and not to be seen here: after 'umount -l' its daemon goes on until nobody uses the volume"
   }
 
   /// The lines without `<5>` and the like, which are for logs.

@@ -17,6 +17,11 @@ enum MountState: Equatable {
   /// What is said of a silent mount to whoever wants something of it.
   static let silence = "its daemon does not answer; 'varve umount -l' takes the mount away"
 
+  /// What root is told of a user's mount that lets in nobody else.
+  static func closed(_ mount: MountedVolume) -> String {
+    "the mount is closed to everybody but user \(mount.owner ?? 0), root included; 'allow_other' opens it (EACCES)"
+  }
+
   /// Waits two seconds for an answer, no longer.
   init(_ mount: MountedVolume) {
     self = Patience.wait(milliseconds: 2_000) { MountState.asked(mount) } ?? .silent

@@ -10,6 +10,11 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   var paths = invocation.operands[...]
   var operations = Verb.operationWords
   var isComplete = true
+  if let first = paths.first, paths.count > 1, let unknown = mistypedOperation(first) {
+    throw UsageError(
+      "no such operation '\(unknown)'" + suggestion(for: unknown, among: operations), verb: invocation.verb,
+      .value)
+  }
   if let first = paths.first, let chosen = chosenOperations(first), paths.count > 1 {
     operations = chosen
     paths = paths.dropFirst()
@@ -21,6 +26,7 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let other = try AskedUser(invocation)
   var tables: [JSON] = []
   var worst: Int32 = 0
+  var isFirst = true
   for path in paths {
     do throws(Refusal) {
       let place = try VolumePath(path, try volumeTable())
@@ -32,12 +38,17 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
         !isComplete || ExplanationText($0, mountPoint: place.mount.mountPoint).isForItsKind
       }
       let texts = answers.map { ExplanationText($0, mountPoint: place.mount.mountPoint) }
+      if let obstacle = ExplanationText.commonObstacle(texts) {
+        // A program gets its table all the same.
+        if invocation.has(.json) { tables.append(table(path, answers)) }
+        throw Refusal(obstacle, status: 2)
+      }
       if invocation.has(.json) {
-        tables.append(
-          .object(JSON.nameMembers("path", path) + [JSON.Member("operations", .array(answers))]))
+        tables.append(table(path, answers))
       } else {
         if paths.count > 1 {
-          if path != paths.first { console.print("\n") }
+          if !isFirst { console.print("\n") }
+          isFirst = false
           console.print(console.forOutput(PathText.escaped(path)) + ":\n")
         }
         printTable(texts, console, colors)
@@ -49,6 +60,19 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
   if invocation.has(.json) { console.print(JSON.array(tables).indentedText() + "\n") }
   return console.finish() == 0 ? worst : 2
+}
+
+private func table(_ path: Word, _ answers: [JSON]) -> JSON {
+  .object(JSON.nameMembers("path", path) + [JSON.Member("operations", .array(answers))])
+}
+
+/// The word that is none among operations with commas between them.
+private func mistypedOperation(_ word: Word) -> String? {
+  let words = String(decoding: word, as: UTF8.self).split(separator: ",", omittingEmptySubsequences: false)
+    .map { String($0) }
+  // Anything else is a file.
+  guard words.count > 1, words.contains(where: { Verb.operationWords.contains($0) }) else { return nil }
+  return words.first { !Verb.operationWords.contains($0) }
 }
 
 /// The operations a word names; `nil` if it is anything else, such as a path.

@@ -40,20 +40,31 @@ func volumeStatus(_ volume: MountedVolume) throws(Errno) -> JSON? {
 
 private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Console) {
   let states = volumes.map { MountState($0) }
+  let options = zip(volumes, states).map { volume, state in optionsInForce(volume, state) }
   if isJSON {
-    let objects = zip(volumes, states).map { volume, state in
+    let objects = zip(volumes, zip(states, options)).map { volume, told in
       JSON.object(
         JSON.nameMembers("source", volume.source) + JSON.nameMembers("mountPoint", volume.mountPoint)
-          + [JSON.Member("options", .string(volume.options)), JSON.Member("state", .string("\(state)"))])
+          + [JSON.Member("options", .string(told.1)), JSON.Member("state", .string("\(told.0)"))])
     }
     console.printLines(JSON.array(objects).indentedText() + "\n")
     return
   }
   if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
-  for (volume, state) in zip(volumes, states) {
+  for (volume, (state, options)) in zip(volumes, zip(states, options)) {
     console.printPath(
-      volume.source + Array(" on ".utf8) + volume.mountPoint, " (\(volume.options))\(state.remark)")
+      volume.source + Array(" on ".utf8) + volume.mountPoint, " (\(options))\(state.remark)")
   }
+}
+
+/// The options the kernel shows, made stricter by what the daemon enforces: a user's remount reaches only the daemon.
+private func optionsInForce(_ volume: MountedVolume, _ state: MountState) -> String {
+  var words = volume.options.split(separator: ",").map { String($0) }
+  // Whoever cannot be asked has nothing to add.
+  guard state == .serving, let status = try? volumeStatus(volume) else { return volume.options }
+  if status["readOnly"] == .bool(true), words.first == "rw" { words[0] = "ro" }
+  if status["noexec"] == .bool(true), !words.contains("noexec") { words.append("noexec") }
+  return words.joined(separator: ",")
 }
 
 extension MountState {
@@ -95,9 +106,7 @@ private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
   } catch .noSuchFile {
     throw Refusal("its daemon cannot be asked: a volume mounted with nomagic hides its status")
   } catch .accessDenied where ThisProgram.isRoot && volume.owner != 0 {
-    throw Refusal(
-      "the mount of user \(volume.owner.map { "\($0)" } ?? "unknown") is closed to everybody else, root included; "
-        + "allow_other opens it (EACCES)")
+    throw Refusal(MountState.closed(volume))
   } catch {
     throw Refusal(error)
   }

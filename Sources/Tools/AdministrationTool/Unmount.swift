@@ -85,6 +85,10 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
     }
     return
   }
+  if let owner = mount.owner, owner != CurrentProcess.user {
+    let name = Accounts().userName(owner) ?? "user \(owner)"
+    throw Refusal("it was mounted by \(name); only \(name) and root take it away")
+  }
   guard let helper = unmountProgram() else {
     throw Refusal("fusermount3 is missing; it comes with the package fuse3")
   }

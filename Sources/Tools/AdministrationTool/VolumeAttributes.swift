@@ -11,6 +11,9 @@ struct Refusal: Error {
   /// What the program ends with, where a daemon named it; else 1.
   let status: Int32
 
+  /// Whether it holds for the whole volume, so that saying it once of a tree is enough.
+  private(set) var isAboutVolume = false
+
   init(_ sentence: String, status: Int32 = 1) {
     self.sentence = sentence
     self.status = status
@@ -20,6 +23,7 @@ struct Refusal: Error {
   init(_ error: Errno) {
     self.init(
       error == .unsupported ? "not on a Varve volume, or the volume keeps none (ENOTSUP)" : "\(error)")
+    isAboutVolume = error == .unsupported
   }
 }
 

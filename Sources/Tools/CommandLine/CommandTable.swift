@@ -6,6 +6,8 @@ package enum ArgumentKind: Equatable, Sendable {
   case path
   case directory
   case number
+  /// The name of a user.
+  case user
   /// One of these words, or several with commas between them.
   case words([String])
 }

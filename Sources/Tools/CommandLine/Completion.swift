@@ -31,7 +31,8 @@ extension Program {
       let operands = verb.operands.first { $0.kind.completes }?.kind.words ?? []
       if !operands.isEmpty { cases.append("      operands=\(quoted(operands.joined(separator: " ")))") }
       for option in verb.options {
-        guard let value = option.value, let known = value.kind.bashWords else { continue }
+        guard let value = option.value else { continue }
+        let known = value.kind.bashWords ?? "<none>"
         let patterns = option.spellings.joined(separator: "|")
         cases.append("      case $previous in \(patterns)) values=\(quoted(known)) ;; esac")
       }
@@ -81,10 +82,16 @@ extension Program {
           [[ ${COMP_WORDS[index]} == -* ]] || given=$((given + 1))
         done
         if [[ $values == '<file>' ]]; then _\(name)_files "$current"
+        elif [[ $values == '<none>' ]]; then :
+        elif [[ $values == '<user>' ]]; then mapfile -t COMPREPLY < <(compgen -u -- "$current")
         elif [[ -n $values ]]; then mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
         elif [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
         elif [[ -n $operands && $given -eq 0 ]]; then
-          mapfile -t COMPREPLY < <(compgen -W "$operands" -- "$current")
+          # Several words have commas between them.
+          if [[ $current == *,* ]]; then
+            mapfile -t COMPREPLY < <(compgen -P "${current%,*}," -W "$operands" -- "${current##*,}")
+          else mapfile -t COMPREPLY < <(compgen -W "$operands" -- "$current")
+          fi
         else _\(name)_files "$current"
         fi
       }
@@ -194,7 +201,7 @@ extension Program {
         if let letter = option.letter { line += letter == "@" ? " -s '@'" : " -s \(letter)" }
         if let word = option.word { line += " -l \(word)" }
         if let value = option.value {
-          line += " -r" + (value.kind.words.map { " -f -a \(quoted($0.joined(separator: " ")))" } ?? "")
+          line += " -r" + value.kind.fishWords
         }
         lines.append(line + " -d \(quoted(option.summary))")
       }
@@ -234,7 +241,17 @@ extension ArgumentKind {
     switch self {
     case .words(let words): words.joined(separator: " ")
     case .path, .directory: "<file>"
+    case .user: "<user>"
     case .text, .number: nil
+    }
+  }
+
+  fileprivate var fishWords: String {
+    switch self {
+    case .words(let words): " -f -a \(quoted(words.joined(separator: " ")))"
+    case .user: " -f -a '(__fish_complete_users)'"
+    case .text, .number: " -f"
+    case .path, .directory: ""
     }
   }
 
@@ -243,7 +260,8 @@ extension ArgumentKind {
     case .words(let words): "(\(words.joined(separator: " ")))"
     case .path: "_files"
     case .directory: "_files -/"
-    case .text, .number: ""
+    case .user: "_users"
+    case .text, .number: " "
     }
   }
 }

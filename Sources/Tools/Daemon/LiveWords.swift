@@ -76,7 +76,7 @@ extension MountOption {
   }
 
   /// The words of which the last one counts have this in common.
-  fileprivate var family: String {
+  var family: String {
     switch name {
     case "ro", "rw": "rw"
     case _ where name.hasSuffix("atime"): name.hasSuffix("diratime") ? "diratime" : "atime"

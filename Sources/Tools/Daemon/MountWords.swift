@@ -37,7 +37,10 @@ struct MountWords {
     kernel.ignoresDevices = true
     kernel.allowsOthers = CurrentProcess.isRoot
     volume.threads = max(2, CurrentProcess.processors)
-    volume.words = options.map { String(decoding: $0.written, as: UTF8.self) }
+    // Of words that contradict each other the last one is in force.
+    let families = options.map(\.family)
+    volume.words = options.indices.filter { !families[($0 + 1)...].contains(families[$0]) }
+      .map { String(decoding: options[$0].written, as: UTF8.self) }
     var live = LiveSettings()
     var name: String?
     for option in options {

@@ -4,6 +4,7 @@ import FUSEDoor
 import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
+import TextForms
 
 enum Overlap {
   /// Refuses a mount point inside the upper directory, and an upper directory inside the mount point.
@@ -17,11 +18,12 @@ enum Overlap {
   /// The same for paths that are absolute and free of links.
   static func refuse(upper: [UInt8], mountPoint: [UInt8]) throws(ArgumentFailure) {
     guard upper != mountPoint else { return }
+    let (upperText, pointText) = (PathText.escaped(upper), PathText.escaped(mountPoint))
     if isBelow(mountPoint, upper) {
-      throw ArgumentFailure("the mount point is inside the upper directory")
+      throw ArgumentFailure("the mount point \(pointText) is inside the upper directory \(upperText)")
     }
     if isBelow(upper, mountPoint) {
-      throw ArgumentFailure("the upper directory is inside the mount point")
+      throw ArgumentFailure("the upper directory \(upperText) is inside the mount point \(pointText)")
     }
   }
 

@@ -72,7 +72,16 @@ package struct ExplanationText {
 
   private var steps: [String] {
     guard case .array(let steps)? = answer["steps"] else { return [] }
-    return steps.map { "  " + line($0) }
+    return folded(steps.map { "  " + line($0) })
+  }
+
+  /// A way in circles is told once.
+  private func folded(_ lines: [String]) -> [String] {
+    guard answer["error"]?.string == "ELOOP", let last = lines.last else { return lines }
+    var seen: Set<String> = []
+    let fresh = lines.dropLast().filter { seen.insert($0).inserted }
+    let others = lines.count - 1 - fresh.count
+    return fresh + (others > 0 ? ["  and so on in circles, \(others) steps more"] : []) + [last]
   }
 
   /// The root by its mount point, everything else by its path from there.
@@ -122,6 +131,19 @@ package struct ExplanationText {
       if step["reason"]?.string == "fact" { reason += step["error"]?.string.map { " (\($0))" } ?? "" }
     }
     return (word + fill, outcome == "allowed" ? "yes" : outcome == "denied" ? "no" : "-", reason)
+  }
+
+  /// What keeps everything from being done with a thing that is not there, or not to be reached; nil if a rule, or
+  /// the kind of thing it is, has any say.
+  package static func commonObstacle(_ texts: [ExplanationText]) -> String? {
+    // A free name is what these two want.
+    let others = texts.filter { !["create", "mkdir"].contains($0.answer["operation"]?.string) }
+    let isHopeless = others.allSatisfy { text in
+      ["ENOENT", "ELOOP", "ENAMETOOLONG"].contains(text.answer["error"]?.string)
+        && text.outcome == "impossible"
+    }
+    let reasons = Set(others.map { $0.row(width: 0).reason })
+    return isHopeless && reasons.count == 1 ? reasons.first : nil
   }
 
   private func line(of path: [UInt8]) -> String {

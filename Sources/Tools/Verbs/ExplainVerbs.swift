@@ -4,7 +4,7 @@ package import Arguments
 
 extension Option {
   package static let asUser = Option(
-    nil, "as", value: Value("USER[:GROUP,...]"),
+    nil, "as", value: Value("USER[:GROUP,...]", .user),
     "ask about another user; named groups, the first his own, replace those of his account")
   package static let lastDenials = Option(
     nil, "last", "print your latest denials, or N of them, with their reasons; as root, everybody's")

@@ -14,13 +14,15 @@ extension Verb {
     operands: [
       Operand(
         "FLAGS", .one, .words(flagWords),
-        "keywords with commas between them, 'no' in front to clear one, or an octal number for all flags"),
+        "keywords with commas between them, 'no' in front to clear one, or an octal number (0x: hexadecimal) for all flags"
+      ),
       Operand("PATH", .oneOrMore, .path, "files and directories on a Varve volume"),
     ],
     forms: ["[-fhvx] \(walkSynopsis) FLAGS PATH..."],
     discussion: [
       "Keywords: \(flagWords.joined(separator: ", ")). 'dump' clears nodump. 'waiting' alone puts locks "
-        + "into force that were copied as twins (see mount.varve(8)).",
+        + "into force that were copied as twins (see mount.varve(8)). 'compressed' and "
+        + "'dataless' are shown, never changed.",
       "The flags of the system (arch, schg, sappnd, sunlnk) belong to root; the others to the owner, and to "
         + "whoever holds the right writesecurity. With -R a directory is changed after what it holds.",
     ],

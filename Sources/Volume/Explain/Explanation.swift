@@ -91,7 +91,11 @@ extension Explanation {
     object.add("user", Int(subject.user))
     if let name = names.userName(subject.user) { object.add("userName", name) }
     object.add("group", Int(subject.group))
-    if case .listed(let groups) = subject.groups { object.add("groups", groups.map { Int($0) }) }
+    if case .listed(let groups) = subject.groups {
+      // The kernel lists a caller's own group twice.
+      var seen: Set<UInt32> = []
+      object.add("groups", groups.filter { seen.insert($0).inserted }.map { Int($0) })
+    }
     if let isDirectory { object.add("directory", isDirectory) }
     if let failure { object.add("error", failure.name) }
     object.add("steps", steps.map { $0.json(names) })

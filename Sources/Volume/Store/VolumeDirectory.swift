@@ -92,7 +92,11 @@ final class VolumeDirectory: Sendable {
     case .absent: throw VolumeFailure("there is no '.varve'; this was never mounted for writing")
     case .otherKind: throw VolumeFailure("'.varve' in the upper directory is not a directory")
     case .mountPoint: throw VolumeFailure("'.varve' in the upper directory is a mount point")
-    case .strangers:
+    case .strangers(let user):
+      let owner = UserDatabase.userName(user) ?? "user \(user)"
+      throw VolumeFailure(
+        "'.varve' in the upper directory belongs to \(owner), who alone can mount or check this volume")
+    case .open:
       throw VolumeFailure(
         "'.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700")
     }
@@ -124,13 +128,15 @@ final class VolumeDirectory: Sendable {
   }
 
   /// What stands under the bookkeeping's name.
-  private enum Standing {
+  private enum Standing: Equatable {
     case absent
     case ours
     case otherKind
     case mountPoint
     /// Whoever can write there says where records are kept, and swaps objects that are being finished.
-    case strangers
+    case open
+    /// Somebody else's, who can do the same.
+    case strangers(UInt32)
   }
 
   private static func standing(in root: SharedDescriptor) throws(Errno) -> Standing {
@@ -144,7 +150,8 @@ final class VolumeDirectory: Sendable {
     }
     guard status.kind == .directory else { return .otherKind }
     guard status.device == rootDevice else { return .mountPoint }
-    return status.user == CurrentProcess.user && status.mode & 0o077 == 0 ? .ours : .strangers
+    guard status.user == CurrentProcess.user else { return .strangers(status.user) }
+    return status.mode & 0o077 == 0 ? .ours : .open
   }
 
   /// A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
