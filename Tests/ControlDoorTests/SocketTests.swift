@@ -176,12 +176,19 @@ private func failure(_ body: () throws -> Void) -> Errno? {
     var seats = ControlSeats(ControlLimits())
     var taken = 0
     for user in UInt32(1)...100 where seats.take(user) { taken += 1 }
-    #expect(taken == 8)
-    let roots = (0..<20).filter { _ in seats.take(0) }.count
-    #expect(roots == 8)
+    #expect(taken == 16)
+    let roots = (0..<40).filter { _ in seats.take(0) }.count
+    #expect(roots == 16)
     seats.leave(1)
     let isIn = seats.take(0)
     #expect(isIn)
+  }
+
+  @Test func twoUsersDoNotKeepAThirdOut() {
+    var seats = ControlSeats(ControlLimits())
+    for user in UInt32(1_000)...1_001 { for _ in 0..<20 where seats.take(user) {} }
+    let third = seats.take(1_002)
+    #expect(third)
   }
 
   @Test func oneUserLeavesRoomForOthers() {

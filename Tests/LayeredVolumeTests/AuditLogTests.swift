@@ -1,6 +1,7 @@
 import AccessControl
 import Decisions
 import DirectoryModes
+import Glibc
 import LinuxFiles
 import Synchronization
 import Testing
@@ -67,6 +68,37 @@ import Testing
     let lines = target.lines.withLock { $0 }
     #expect(lines.count == 2)
     #expect(lines.last?.contains("\"count\":3") == true)
+  }
+
+  @Test(
+    "After a line that a full disk cut off, the next one stands alone",
+    .enabled(if: geteuid() == 0, "needs root for a small disk"))
+  func torn() throws {
+    var template = Array("/tmp/varve-audit-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Errno.current }
+    let base = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    #expect(mount("tmpfs", base, "tmpfs", 0, "size=8k,mode=700") == 0)
+    defer {
+      umount2(base, CInt(MNT_DETACH))
+      rmdir(base)
+    }
+    var file = try AuditFile("\(base)/log")
+    func lines() throws -> [String] {
+      let bytes = try Descriptor.open(path: "\(base)/log", .readOnly).read(upTo: 1 << 16)
+      return String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        .map { String($0) }
+    }
+    try file.append("first\n")
+    #expect(throws: Errno.self) { try file.append(String(repeating: "x", count: 10_000) + "\n") }
+    // Nothing arrives at all: still one line end is owed, not two.
+    #expect(throws: Errno.self) { try file.append("lost\n") }
+    #expect(mount("tmpfs", base, "tmpfs", UInt(MS_REMOUNT), "size=64k") == 0)
+    try file.append("second\n")
+    try file.append("third\n")
+    let found = try lines()
+    #expect(found.count == 5)
+    #expect(found.first == "first" && found[1].allSatisfy { $0 == "x" } && !found[1].isEmpty)
+    #expect(found.suffix(3) == ["second", "third", ""])
   }
 
   @Test("A change that changes nothing is no event") func nothing() throws {

@@ -161,7 +161,34 @@ extension MountTests {
       try volume.unmount()
     }
 
-    @Test("Without its log a volume is not mounted: no directory, a relative path, a pipe, a link")
+    @Test("What was refused right before the daemon is told to end twice is in the log") func ends() throws {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      let log = base + "/audit.log"
+      let volume = try MountSupport.MountedVolume("audit=\(log)")
+      defer { volume.remove() }
+      let file = try volume.file("file", 1001, 2001, 0o600)
+      let daemon = try #require(volume.daemon)
+      // Keeps the first request to end from being the last.
+      let held = open(file, O_RDONLY)
+      defer { close(held) }
+      TestUser.bob.run { for _ in 0..<3_000 { _ = Calls.open(file, O_RDONLY) } }
+      #expect(Glibc.kill(daemon, SIGTERM) == 0)
+      #expect(wait { (try? Text.read("/proc/self/mountinfo").contains(volume.path)) == false })
+      #expect(Glibc.kill(daemon, SIGTERM) == 0)
+      #expect(wait { Glibc.kill(daemon, 0) != 0 || isZombie(daemon) })
+      let events = lines(log)
+      let dropped = events.compactMap { $0["event"]?.string == "dropped" ? $0["count"]?.integer : nil }
+      #expect(events.count { $0["event"]?.string == "denied" } + dropped.reduce(0, +) == 3_000)
+    }
+
+    private func isZombie(_ process: Int32) -> Bool {
+      (try? Text.read("/proc/\(process)/status").contains("State:\tZ")) ?? true
+    }
+
+    @Test(
+      "Without its log a volume is not mounted: no directory, a relative path, a pipe, a link, another's file"
+    )
     func refused()
       throws
     {
@@ -169,7 +196,15 @@ extension MountTests {
       defer { TemporaryDirectory.remove(base) }
       #expect(mkfifo(base + "/pipe", 0o600) == 0)
       #expect(symlink("/dev/null", base + "/link") == 0)
-      for path in [base + "/missing/log", "relative", base + "/pipe", base + "/link", "/dev/full"] {
+      // Somebody else's, one that others can read, and one with a second name.
+      for name in ["others", "open", "twice"] { #expect(Calls.write("\(base)/\(name)", "") == nil) }
+      #expect(chmod(base + "/others", 0o600) == 0 && chown(base + "/others", 1001, 0) == 0)
+      #expect(chmod(base + "/open", 0o640) == 0)
+      #expect(chmod(base + "/twice", 0o600) == 0 && link(base + "/twice", base + "/again") == 0)
+      let places =
+        [base + "/missing/log", "relative", "/dev/full"]
+        + ["pipe", "link", "others", "open", "twice"].map { "\(base)/\($0)" }
+      for path in places {
         #expect(throws: TestFailure.self, "\(path)") {
           let volume = try MountSupport.MountedVolume("audit=\(path)", base: base)
           volume.remove()

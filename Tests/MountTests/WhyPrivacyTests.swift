@@ -105,6 +105,10 @@ extension MountTests {
       }
       let answer = try asked([WhyClient.question("read", "public")], by: .bob, about: .carol)
       #expect(answer.text.contains("entry 0 of its list: user:1003 allow read"), "\(answer.text)")
+      // Nor does the kernel's rule about links to set-id programs tell him of a mode he may not read.
+      _ = try volume.file("setid", 1003, 2001, 0o4755, list: ["user:1002 deny readsecurity"])
+      let link = try asked([WhyClient.question("link", "setid")], by: .bob, about: .alice)
+      #expect(link["ok"] == .bool(false), "\(link.text)")
       // His own groups are what the kernel says, not what he says: with others he is somebody else.
       let boasting = TestUser(1002, group: 2001, groups: [0])
       let refused = try asked([WhyClient.question("read", "private/there")], by: .bob, about: boasting)

@@ -37,14 +37,14 @@ import TextForms
       #"""
       {"outcome": "impossible", "operation": "rename", "path": "a\nb", "newPath": "x", "newPathBytes": "ff",
        "user": 7, "error": "ENOENT", "steps": [
-        {"path": "l", "asked": "follow", "reason": "note", "because": "is a link to 'x'"},
+        {"path": "l", "asked": "follow", "reason": "note", "because": "is a link to 'x\n\u001b\u202ey'"},
         {"path": "a\nb", "asked": "search", "allowed": false, "error": "ENOENT", "reason": "fact",
          "because": "there is no such name"}]}
       """#)
     #expect(
       told.lines == [
         #"impossible: user 7 cannot rename /mnt/team/a\012b to /mnt/team/\377 (ENOENT)"#,
-        "  l: is a link to 'x'", #"  a\012b: there is no such name (ENOENT)"#,
+        "  l: is a link to 'x???y'", #"  a\012b: there is no such name (ENOENT)"#,
       ])
     #expect(told.exitStatus == 2)
     #expect(told.row(width: 0).reason == "there is no such name (ENOENT)")

@@ -1,15 +1,20 @@
 // Where a mount's control socket stands, and that it stands there only while somebody answers.
+//
+// Its name is a secret that only the mount tells: whoever cannot reach the mount cannot ask its daemon either. So nobody
+// but the owner may list the directory, and the socket is bound and listens under another name first, because
+// /proc/net/unix shows everybody the name it was bound to.
 
 package import LinuxFiles
 
-/// The socket of one mount, under the name of the mount's device.
+/// The socket of one mount, under a name that begins with the mount's device and goes on with chance.
 package struct ControlPlace: Sendable {
   private let directory: SharedDescriptor
+  private let device: String
   private let name: [UInt8]
   /// The absolute path, as the mount tells it.
   package let path: [UInt8]
 
-  /// Holds on to a directory that nobody but its owner can have put a socket into.
+  /// Holds on to a directory that nobody but its owner can list, or can have put a socket into.
   ///
   /// `place` is opened following links, because an administrator chose it; the last component is made if it is
   /// missing, and is no link. EPERM when it belongs to somebody else or is open for others to write.
@@ -24,13 +29,18 @@ package struct ControlPlace: Sendable {
     let directory = try parent.open(component, [.readOnly, .directory])
     let status = try directory.status()
     guard status.user == CurrentProcess.user, status.mode & 0o022 == 0 else { throw .notPermitted }
+    // Earlier versions let everybody list it.
+    if status.mode & 0o777 & ~mode != 0 { try directory.changeMode(mode) }
     self.init(
       in: SharedDescriptor(directory), path: Array("\(place)/\(last)".utf8), device: device)
   }
 
-  private init(in directory: SharedDescriptor, path: [UInt8], device: String) {
+  init(in directory: SharedDescriptor, path: [UInt8], device: String) {
     self.directory = directory
-    name = Array("\(device).sock".utf8)
+    self.device = device
+    var chance = SystemRandomNumberGenerator()
+    let secret = [chance.next(), chance.next()].map { String($0, radix: 36) }.joined()
+    name = Array("\(device).\(secret).sock".utf8)
     self.path = path + [UInt8(ascii: "/")] + name
   }
 
@@ -48,7 +58,7 @@ package struct ControlPlace: Sendable {
     var places: [ControlPlace] = []
     for parent in parents where parent.hasPrefix("/") {
       // Whatever is wrong with a place, the next one is tried.
-      let mode: UInt16 = CurrentProcess.isRoot ? 0o755 : 0o700
+      let mode: UInt16 = CurrentProcess.isRoot ? 0o711 : 0o700
       if let place = try? ControlPlace(parent, "varve", mode: mode, device: device) { places.append(place) }
     }
     if let bookkeeping {
@@ -59,22 +69,35 @@ package struct ControlPlace: Sendable {
 
   /// Listens, in place of whoever had the device before and died.
   ///
-  /// Everybody may connect who can reach the directory; what he may ask is the business of each verb. The name
-  /// appears when there is somebody to answer.
+  /// Everybody may connect who knows the name and can reach the directory; what he may ask is the business of each
+  /// verb. The name appears when there is somebody to answer.
   package func listen() throws(Errno) -> ListeningSocket {
     let directory = directory
-    return try FileName.with(name + Array(".new".utf8)) { temporary throws(Errno) in
-      do throws(Errno) {
-        try directory.descriptor.removeFile(temporary)
-      } catch .noSuchFile {
-        // Nobody died in the middle of this.
-      }
-      let socket = try ListeningSocket(temporary, in: directory.descriptor, mode: 0o666)
+    for left in try ControlPlace.names(in: directory.descriptor) where left.starts(with: "\(device).".utf8) {
+      try FileName.with(left) { left throws(Errno) in try directory.descriptor.removeFile(left) }
+    }
+    return try FileName.with(Array("\(device).new".utf8)) { temporary throws(Errno) in
+      // Closed to everybody as long as it can be found by anybody.
+      let socket = try ListeningSocket(temporary, in: directory.descriptor, mode: 0o600)
       try FileName.with(name) { final throws(Errno) in
         try directory.descriptor.rename(temporary, to: directory.descriptor, as: final)
+        try directory.descriptor.changeMode(of: final, 0o666)
       }
       return socket
     }
+  }
+
+  private static func names(in directory: borrowing Descriptor) throws(Errno) -> [[UInt8]] {
+    var page = EntryBuffer()
+    var names: [[UInt8]] = []
+    try directory.seekDirectory(to: 0)
+    while try directory.readEntries(into: &page) > 0 {
+      while let entry = try page.next() {
+        guard entry.role == .child else { continue }
+        names.append(try page.withName(of: entry) { name throws(Errno) in name.copy() })
+      }
+    }
+    return names
   }
 
   /// Takes the name away; at the end of the mount.

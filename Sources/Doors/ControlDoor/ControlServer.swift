@@ -15,8 +15,8 @@ package struct ControlLimits: Sendable {
   /// Bytes of a request.
   package var request = 65_536
   /// Peers at once; beyond the first half only root is let in, so that nobody can shut root out.
-  package var peers = 16
-  /// Peers at once that are one user.
+  package var peers = 32
+  /// Peers at once that are one user: it takes four to keep everybody but root out for a while.
   package var peersOfOneUser = 4
   /// For the whole request to come, and for the whole answer to be taken, in nanoseconds.
   package var patience: UInt64 = 5_000_000_000

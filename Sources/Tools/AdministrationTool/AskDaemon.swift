@@ -6,8 +6,8 @@ import TextForms
 
 /// Sends one request to the daemon of a mount and answers the members of its answer.
 ///
-/// The mount tells where the socket is. Anybody may have made a mount, so the name must be the one this very mount
-/// has, and whoever answers must be root or the user who mounted: otherwise a mount could send us anywhere.
+/// The mount tells where the socket is. Anybody may have made a mount, so the name must begin with the device of
+/// this very mount, and whoever answers must be root or the user who mounted: otherwise a mount could send us anywhere.
 func ask(
   _ mount: MountedVolume, _ verb: String, _ members: [JSON.Member] = []
 ) throws(Refusal) -> JSON {
@@ -64,12 +64,14 @@ private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalS
 private func connect(_ mount: MountedVolume) throws(Errno) -> LocalStream {
   let root = try Descriptor.place(mount.mountPoint, .held)
   guard let path = try root.attribute(AttributeName("system.varve.control")) else { throw .noData }
-  let name = Array("\(mount.device).sock".utf8)
-  let ending = [UInt8(ascii: "/")] + name
-  guard path.first == UInt8(ascii: "/"), path.suffix(ending.count).elementsEqual(ending) else {
+  let slash = UInt8(ascii: "/")
+  // What follows the device only this mount knows, and whoever reaches it.
+  guard path.first == slash, let end = path.lastIndex(of: slash) else { throw .badMessage }
+  let name = Array(path[(end + 1)...])
+  guard name.starts(with: "\(mount.device).".utf8), name.suffix(5).elementsEqual(".sock".utf8) else {
     throw .badMessage
   }
-  let directory = try Descriptor.place(Array(path.dropLast(ending.count)), .followed)
+  let directory = try Descriptor.place(end == 0 ? [slash] : Array(path[..<end]), .followed)
   // A link there would lead to a socket of somebody else's choice.
   guard try directory.place(of: name, .held).knownStatus().kind == .socket else { throw .badMessage }
   return try FileName.with(name) { name throws(Errno) in try LocalStream(to: name, in: directory) }

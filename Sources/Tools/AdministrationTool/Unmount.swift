@@ -64,7 +64,19 @@ private func runningDaemon(of mount: MountedVolume) -> RunningDaemon? {
 func removeControlSocket(of mount: MountedVolume) {
   guard ThisProgram.isRoot else { return }
   // Most likely there is none.
-  try? removeFile(Array("/run/varve/\(mount.device).sock".utf8))
+  try? removeSockets(named: "\(mount.device).", in: Array("/run/varve".utf8))
+}
+
+private func removeSockets(named beginning: String, in path: Word) throws(Errno) {
+  let directory = try Descriptor.place(path, .held).listing()
+  var page = EntryBuffer()
+  while try directory.readEntries(into: &page) > 0 {
+    while let entry = try page.next() {
+      guard entry.role == .child else { continue }
+      let name = try page.withName(of: entry) { name throws(Errno) in name.copy() }
+      if name.starts(with: beginning.utf8) { try removeFile(joined(path, name)) }
+    }
+  }
 }
 
 /// Takes a mount away, as root by itself, else through fusermount3.

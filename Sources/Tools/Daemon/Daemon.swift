@@ -56,6 +56,7 @@ enum Daemon {
         // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
         if isAskedAgain {
           control.remove()
+          audit?.finish()
           ThisProgram.exit(0)
         }
         isAskedAgain = true

@@ -92,7 +92,7 @@ package struct ExplanationText {
 
   /// What a step says of its path.
   private static func told(_ step: JSON) -> String {
-    let because = step["because"]?.string ?? ""
+    let because = reason(of: step)
     switch step["reason"]?.string {
     case "note": return because
     case "fact": return because + (step["error"]?.string.map { " (\($0))" } ?? "")
@@ -100,6 +100,12 @@ package struct ExplanationText {
       let verdict = step["allowed"] == .bool(true) ? "allowed" : "denied"
       return "\(step["asked"]?.string ?? "") \(verdict)\(joined(because))"
     }
+  }
+
+  /// The reason, as one line whatever names the daemon has put into it, and whoever reads it.
+  fileprivate static func reason(of object: JSON) -> String {
+    let words = object["because"]?.string ?? ""
+    return String(decoding: PathText.forTerminal(Array(words.utf8)), as: UTF8.self)
   }
 
   /// The reason as it follows a verdict: "by a rule" goes on, anything else is said after a colon.
@@ -127,7 +133,7 @@ package struct ExplanationText {
       if path != answer.nameBytes("path") {
         reason = line(of: path) + (step["asked"]?.string.map { "\($0) " } ?? "")
       }
-      reason += step["because"]?.string ?? ""
+      reason += ExplanationText.reason(of: step)
       if step["reason"]?.string == "fact" { reason += step["error"]?.string.map { " (\($0))" } ?? "" }
     }
     return (word + fill, outcome == "allowed" ? "yes" : outcome == "denied" ? "no" : "-", reason)
@@ -168,6 +174,6 @@ package enum DenialText {
     let error = denial["error"]?.string.map { " (\($0))" } ?? ""
     return
       "\(denial["time"]?.string ?? "") \(who): \(denial["operation"]?.string ?? "") \(shown("path"))\(target)"
-      + " denied\(ExplanationText.joined(denial["because"]?.string ?? ""))\(error)"
+      + " denied\(ExplanationText.joined(ExplanationText.reason(of: denial)))\(error)"
   }
 }

@@ -50,6 +50,8 @@ struct AuditFile: Sendable {
   private let directory: SharedDescriptor
   private let name: [UInt8]
   private var file: SharedDescriptor
+  /// Whether a line may end in the middle, because the disk was full or the like.
+  private var isTorn = false
 
   init(_ path: String) throws(Errno) {
     guard path.hasPrefix("/"), let end = path.lastIndex(of: "/") else { throw .invalid }
@@ -61,6 +63,9 @@ struct AuditFile: Sendable {
   }
 
   /// Opens what is there, or makes it for its owner alone; never through a link, and nothing but a plain file.
+  ///
+  /// EPERM for one that somebody else owns, can open or has under another name: he could read what nobody else may
+  /// know, or rewrite it.
   private static func open(_ name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor
   {
     try FileName.with(name) { name throws(Errno) in
@@ -71,14 +76,30 @@ struct AuditFile: Sendable {
       }
       // Without waiting: nobody may be at the other end of a FIFO.
       let file = try directory.descriptor.open(name, [.writeOnly, .append, .nonBlocking])
-      guard try file.status().kind == .regular else { throw .invalid }
+      let status = try file.status()
+      guard status.kind == .regular else { throw .invalid }
+      guard status.user == CurrentProcess.user, status.mode & 0o077 == 0, status.linkCount == 1 else {
+        throw .notPermitted
+      }
       return SharedDescriptor(file)
     }
   }
 
   mutating func append(_ text: String) throws(Errno) {
-    if try !isInPlace() { file = try AuditFile.open(name, in: directory) }
-    try file.descriptor.writeToStream(Array(text.utf8))
+    if try !isInPlace() {
+      file = try AuditFile.open(name, in: directory)
+      isTorn = false
+    }
+    let size = try file.descriptor.status().size
+    do throws(Errno) {
+      // Half a line stays alone: what follows it can be read.
+      try file.descriptor.writeToStream(Array(((isTorn ? "\n" : "") + text).utf8))
+      isTorn = false
+    } catch {
+      // Where the size cannot be had, rather an empty line than a lost one.
+      if (try? file.descriptor.status().size) != size { isTorn = true }
+      throw error
+    }
   }
 
   private func isInPlace() throws(Errno) -> Bool {

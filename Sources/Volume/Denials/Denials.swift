@@ -40,7 +40,10 @@ package struct DeniedRequest: Sendable {
 
 /// The ring of one volume.
 package final class Denials: Sendable {
-  /// What a person looks back on; a list of entries that is kept alive by one is at most 2 KiB.
+  /// What a person looks back on.
+  ///
+  /// An entry keeps two places of at most `PlaceText.longest` bytes, two names and a list of at most 2 KiB: 6 MiB for
+  /// the whole ring.
   static let capacity = 512
 
   /// Halves that wait for the other: more than there are threads that serve requests.
@@ -125,13 +128,30 @@ extension Volume {
 
   func place(of node: Node) -> [UInt8] {
     var names: [[UInt8]] = []
+    var count = 0
     var current = node
-    while current.id != root.id, names.count < 4_096 {
+    while current.id != root.id {
       let place = current.place.withLock { $0 }
+      count += place.name.count + 1
+      // The lower end tells more.
+      guard count <= PlaceText.longest - PlaceText.mark.count else {
+        names.append(PlaceText.mark)
+        break
+      }
       names.append(place.name)
       guard let parent = place.parent else { break }
       current = parent
     }
     return Array(names.reversed().joined(separator: [UInt8(ascii: "/")]))
   }
+}
+
+/// How a place is written that is too deep for any path.
+enum PlaceText {
+  /// What the kernel takes for a path; nesting has no bound, and thousands of places may wait to be told.
+  static let longest = 4_095
+  /// Stands for the names above those that are left.
+  static let mark = Array("…".utf8)
+
+  static func isShortened(_ place: [UInt8]) -> Bool { place.starts(with: mark + [UInt8(ascii: "/")]) }
 }

@@ -9,17 +9,25 @@ import LinuxFiles
 
 extension Volume {
   /// The latest `count` refusals, the last one first, as a JSON array.
-  package func denials(latest count: Int, for asker: Subject) -> String {
+  ///
+  /// Fewer when they fill `bytes` bytes, or `deadline` comes, of the monotonic clock in nanoseconds: finding out which
+  /// names may be told takes a while on deep ways.
+  package func denials(latest count: Int, for asker: Subject, bytes: Int, deadline: UInt64) -> String {
     let names = NameBook.forOneRequest()
     let judge = Judge(rules: options.rules, subject: asker)
-    let objects = denials.latest(count, of: asker.isRoot ? nil : asker.user).map { denial in
+    var objects: [String] = []
+    var left = bytes
+    for denial in denials.latest(count, of: asker.isRoot ? nil : asker.user) {
+      guard Clock.monotonicNanoseconds < deadline else { break }
       var denial = denial
       if !asker.isRoot {
         denial.rename { tellable($0, to: judge) }
       }
       var object = JSONObject()
       object.add(denial, names: names, hidingRules: !asker.isRoot)
-      return object.text
+      left -= object.text.utf8.count + 1
+      guard left >= 0 else { break }
+      objects.append(object.text)
     }
     return "[" + objects.joined(separator: ",") + "]"
   }
@@ -27,6 +35,9 @@ extension Volume {
   /// A path with a question mark for every name that `judge` could not find out by walking and listing.
   private func tellable(_ path: [UInt8], to judge: Judge) -> [UInt8] {
     let unknown = [UInt8(ascii: "?")]
+    // Nobody can walk to names of which he does not know what is above; one who made a directory of the mark's name
+    // would learn them.
+    if PlaceText.isShortened(path) { return Walk.joined(PlaceText.mark, unknown) }
     var told: [UInt8] = []
     var here: Spot? = rootSpot()
     for name in path.split(separator: UInt8(ascii: "/")) {

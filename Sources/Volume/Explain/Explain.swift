@@ -22,22 +22,25 @@ extension Volume {
   ///
   /// `asker`: who wants to know, if it is not the subject himself. Root learns everything. Anybody else learns of
   /// another only what he could have worked out by reading: EACCES as soon as the way passes a directory he may not
-  /// search, or an item whose rules he may not read.
+  /// search, or an item whose rules he may not read. E2BIG for a way that goes on and on, and beyond the deadline.
   package func explain(
-    _ question: Question, as subject: Subject, for asker: Subject? = nil
+    _ question: Question, as subject: Subject, for asker: Subject? = nil, within limits: WalkLimits
   ) throws(Errno) -> Explanation {
     let isRoot = (asker ?? subject).isRoot
     let view = View(
       judge: Judge(rules: options.rules, subject: subject),
       asker: isRoot ? nil : asker.map { Judge(rules: options.rules, subject: $0) }, askerIsRoot: isRoot)
-    var inquiry = Inquiry(volume: self, walk: Walk(self, view), question: question)
+    var inquiry = Inquiry(volume: self, walk: Walk(self, view, limits), question: question)
     do throws(Stop) {
       try inquiry.run()
     } catch .notYours {
       throw .accessDenied
+    } catch .tooMuch {
+      throw .tooBig
     } catch {
       // The last step says why it ended.
     }
+    do throws(Stop) { try inquiry.walk.finish() } catch { throw .tooBig }
     return Explanation(
       question: question, subject: subject, steps: inquiry.walk.steps, isDirectory: inquiry.isDirectory)
   }
@@ -187,6 +190,8 @@ private struct Inquiry {
     if judge.rules.isReadOnly {
       try walk.judge(newParent.path, addition(false), .refused(.readOnly, .readOnlyVolume), about: above)
     }
+    // Whether the kernel refuses tells of its owner and mode.
+    try walk.view.requireReadable(item)
     if KernelRules.refuseLink(to: facts[0], for: judge.subject) {
       throw walk.end(
         spot.path, "link", .notPermitted,

@@ -31,6 +31,25 @@ enum Stop: Error, Equatable {
   case blocked
   /// Whoever asks may not know the rest.
   case notYours
+  /// The answer would be too long, or take too long.
+  case tooMuch
+}
+
+/// What one question may cost the daemon: links make a way as long as somebody likes.
+///
+/// A way that is longer gets no answer, rather than a wrong one.
+package struct WalkLimits: Sendable {
+  /// Names looked at, by `.` and `..` as well.
+  var names = 16_384
+  /// What is written down, and the bytes of its paths and sentences.
+  var steps = 1_024
+  var bytes = 512 << 10
+  /// Of the monotonic clock, in nanoseconds.
+  var deadline: UInt64
+
+  package init(deadline: UInt64) {
+    self.deadline = deadline
+  }
 }
 
 /// With whose eyes is looked: those of the subject, and of whoever asks if that is somebody else.
@@ -67,14 +86,37 @@ struct Walk {
   let view: View
   private(set) var steps: [ExplanationStep] = []
   private var linksLeft = 40
+  private var left: WalkLimits
 
-  init(_ volume: Volume, _ view: View) {
+  init(_ volume: Volume, _ view: View, _ limits: WalkLimits) {
     self.volume = volume
     self.view = view
+    left = limits
   }
 
+  /// Writes down a step.
+  ///
+  /// One that is too much is left out, and so is all that follows: the next name ends the way, or `finish`.
   mutating func add(_ path: [UInt8], _ asked: String, _ content: ExplanationStep.Content) {
+    left.steps -= 1
+    left.bytes -= path.count + 64
+    if case .noted(let words) = content { left.bytes -= words.utf8.count }
+    if case .ends(_, let words) = content { left.bytes -= words.utf8.count }
+    guard !hasTooMuch else { return }
     steps.append(ExplanationStep(path: path, asked: asked, content: content))
+  }
+
+  private var hasTooMuch: Bool { left.steps < 0 || left.bytes < 0 }
+
+  /// Refuses an answer of which a part was left out.
+  func finish() throws(Stop) {
+    if hasTooMuch { throw .tooMuch }
+  }
+
+  /// Pays for the next name.
+  private mutating func advance() throws(Stop) {
+    left.names -= 1
+    guard left.names >= 0, !hasTooMuch, Clock.monotonicNanoseconds < left.deadline else { throw .tooMuch }
   }
 
   /// Writes down a judgement, and ends the way if it refuses.
@@ -104,6 +146,7 @@ struct Walk {
     var rest = Walk.components(path, keepsSlash: last == .followed)
     // Only a name that is itself the last component can be free: "a/" and "a/." want a directory.
     while let name = rest.popLast() {
+      try advance()
       guard here.isDirectory else {
         throw end(here.path, "search", .notDirectory, "is no directory")
       }
@@ -157,6 +200,8 @@ struct Walk {
   /// Asks for the search and takes what stands under the name, both under the directory's lock.
   private mutating func look(at name: [UInt8], in here: Spot) throws(Stop) -> Sight {
     let path = Walk.joined(here.path, name)
+    // Links can lead further down than any path that can be written.
+    guard path.count < 4_096 else { throw .tooMuch }
     guard !here.path.isEmpty || name != VolumeDirectory.name else {
       throw end(path, "search", .notPermitted, "the name is the volume's own")
     }
@@ -198,7 +243,7 @@ struct Walk {
 
   private mutating func follow(_ target: [UInt8], from link: Spot, _ rest: inout [[UInt8]]) throws(Stop) {
     linksLeft -= 1
-    let text = "'" + PrintableName.text(target) + "'"
+    let text = "'" + String(decoding: target, as: UTF8.self) + "'"
     guard linksLeft > 0 else {
       throw end(link.path, "follow", .tooManySymbolicLinks, "too many links, the last one to \(text)")
     }
@@ -224,21 +269,6 @@ struct Walk {
 
   static func joined(_ path: [UInt8], _ name: [UInt8]) -> [UInt8] {
     path.isEmpty ? name : path + [slash] + name
-  }
-}
-
-/// Bytes of a name in a sentence: what could steer a terminal is written out.
-enum PrintableName {
-  static func text(_ bytes: [UInt8]) -> String {
-    var text = ""
-    for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
-      if scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) {
-        text += "\\" + String(scalar.value, radix: 8)
-      } else {
-        text.unicodeScalars.append(scalar)
-      }
-    }
-    return text
   }
 }
 

@@ -52,7 +52,7 @@ extension Volume {
     switch AttributeRoom(name) {
     case .door(let door): return try read(door, of: node, for: caller)
     case .control:
-      // A path is no secret, and who may ask what is for each verb to say.
+      // The path is a secret of those who can reach the mount: it is told here and nowhere else.
       guard node.id == root.id, let path = controlPath else { throw .noData }
       return path
     case .finderInfo: return try finderInfo(of: node, for: caller)

@@ -1,7 +1,8 @@
 // What can be asked over the control socket: a table from names to answers.
 //
 // A request is one line, `{"verb": "status", ...}`; the answer is one line, `{"ok": true, ...}` or
-// `{"ok": false, "status": 1, "error": "why"}`. Every verb checks by itself what its peer may ask.
+// `{"ok": false, "status": 1, "error": "why"}`. Only the mount tells where the socket is, so who can ask could also look
+// at the mount; every verb checks by itself what its peer may ask.
 
 import FUSEDoor
 import LayeredVolume
@@ -40,19 +41,23 @@ struct ControlVerbs: Sendable {
   typealias Verb = @Sendable (ControlRequest) throws(ControlRefusal) -> [JSON.Member]
 
   private let table: [String: Verb]
+  /// Whether anybody but root and the owner is on the mount at all.
+  private let servesOthers: Bool
 
-  init(_ table: [String: Verb]) {
+  init(_ table: [String: Verb], servesOthers: Bool) {
     self.table = table
+    self.servesOthers = servesOthers
   }
 
   /// The verbs of a mounted volume.
   static func of(_ volume: Volume, kernel: MountOptions) -> ControlVerbs {
-    ControlVerbs([
-      "status": status(volume),
-      "why": why(volume),
-      "denials": denials(volume),
-      "remount": remount(volume, kernel),
-    ])
+    ControlVerbs(
+      [
+        "status": status(volume),
+        "why": why(volume),
+        "denials": denials(volume),
+        "remount": remount(volume, kernel),
+      ], servesOthers: kernel.allowsOthers)
   }
 
   /// The answer to one line, whatever it holds.
@@ -70,6 +75,11 @@ struct ControlVerbs: Sendable {
   }
 
   private func members(_ line: [UInt8], _ peer: SocketPeer) throws(ControlRefusal) -> [JSON.Member] {
+    // The kernel lets nobody else in there, but tells everybody the attributes of the root.
+    guard servesOthers || peer.user == 0 || peer.user == CurrentProcess.user else {
+      throw ControlRefusal(
+        "only root and the owner of the mount are served: it is mounted without allow_other")
+    }
     guard let body = JSON(line), let name = body["verb"]?.string else {
       throw ControlRefusal("the request is not a JSON object with a verb")
     }

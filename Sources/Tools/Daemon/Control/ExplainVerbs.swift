@@ -10,6 +10,10 @@ import TextForms
 extension ControlVerbs {
   /// As many questions as a table of one item has, and room for more.
   private static var mostQuestions: Int { 64 }
+  /// For all the answers to one request: what nobody reads must not fill the daemon's memory.
+  private static var mostBytes: Int { 1 << 20 }
+  /// For one request, in nanoseconds; a seat at the socket is for the next one to have soon.
+  private static var patience: UInt64 { 2_000_000_000 }
 
   /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`.
   static func why(_ volume: Volume) -> Verb {
@@ -19,30 +23,39 @@ extension ControlVerbs {
       }
       let asker = asker(request, volume)
       let other = try request.body["as"].map { body throws(ControlRefusal) in try subject(body, volume) }
+      let limits = WalkLimits(deadline: Clock.monotonicNanoseconds &+ patience)
       var answers: [JSON] = []
+      var bytes = 0
       for body in questions {
-        answers.append(try explanation(try question(body), as: other, for: asker, volume))
+        let text = try explanation(try question(body), as: other, for: asker, limits, volume)
+        bytes += text.count
+        guard bytes <= mostBytes else {
+          throw ControlRefusal("the answers are too long; ask about less at once", status: 2)
+        }
+        guard let answer = JSON(text) else { throw ControlRefusal("the answer cannot be told", status: 2) }
+        answers.append(answer)
       }
       return [JSON.Member("explanations", .array(answers))]
     }
   }
 
   private static func explanation(
-    _ question: Question, as other: Subject?, for asker: Subject, _ volume: Volume
-  ) throws(ControlRefusal) -> JSON {
-    let explanation: Explanation
+    _ question: Question, as other: Subject?, for asker: Subject, _ limits: WalkLimits, _ volume: Volume
+  ) throws(ControlRefusal) -> [UInt8] {
     do throws(Errno) {
-      explanation = try volume.explain(question, as: other ?? asker, for: other == nil ? nil : asker)
+      let explanation = try volume.explain(
+        question, as: other ?? asker, for: other == nil ? nil : asker, within: limits)
+      return Array(explanation.json.utf8)
     } catch .accessDenied {
       throw ControlRefusal(
         "about somebody else you are told only where you may walk, and read every rule, yourself", status: 2)
+    } catch .tooBig {
+      throw ControlRefusal(
+        "the question cannot be answered: the way is too long, or so much was asked that it took too long",
+        status: 2)
     } catch {
       throw ControlRefusal("the question cannot be answered: \(error)", status: 2)
     }
-    guard let answer = JSON(Array(explanation.json.utf8)) else {
-      throw ControlRefusal("the answer cannot be told", status: 2)
-    }
-    return answer
   }
 
   /// `{"verb": "denials", "count": 10}`.
@@ -50,7 +63,9 @@ extension ControlVerbs {
     { request throws(ControlRefusal) in
       let count = request.body["count"]?.integer ?? 10
       guard (1...512).contains(count) else { throw ControlRefusal("'count' is a number from 1 to 512") }
-      let text = volume.denials(latest: count, for: asker(request, volume))
+      let text = volume.denials(
+        latest: count, for: asker(request, volume), bytes: mostBytes,
+        deadline: Clock.monotonicNanoseconds &+ patience)
       guard let answer = JSON(Array(text.utf8)) else {
         throw ControlRefusal("the denials cannot be told", status: 2)
       }
