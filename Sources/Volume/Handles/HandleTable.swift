@@ -103,6 +103,9 @@ final class HandleTable: Sendable {
   }
 
   /// How many files are open for writing.
+  ///
+  /// Not how many are mapped: a mapping of the backing file outlives the handle it was made with. Where there are such
+  /// mappings only root can remount, and the kernel, which is asked first, refuses on account of them.
   var writers: Int {
     contents.withLock { contents in
       contents.places.count { place in
