@@ -39,9 +39,11 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
       }
       let texts = answers.map { ExplanationText($0, mountPoint: place.mount.mountPoint) }
       if let obstacle = ExplanationText.commonObstacle(texts) {
-        // A program gets its table all the same.
-        if invocation.has(.json) { tables.append(table(path, answers)) }
-        throw Refusal(obstacle, status: 2)
+        guard invocation.has(.json) else { throw Refusal(obstacle, status: 2) }
+        // A program finds it in its table.
+        tables.append(table(path, answers))
+        worst = 2
+        continue
       }
       if invocation.has(.json) {
         tables.append(table(path, answers))
