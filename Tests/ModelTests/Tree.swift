@@ -1,5 +1,6 @@
 // A whole tree as text, one line for each object: through the mount as root, below it, and in the model.
 
+import Decisions
 import FlagRules
 import Glibc
 import LinuxFiles
