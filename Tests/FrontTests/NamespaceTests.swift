@@ -110,7 +110,7 @@ extension FrontTests {
           status 32
           varve mount: BASE/nowhere: cannot open the upper directory: No such file or directory (ENOENT)
           status 32
-          varve mount: the mount point is inside the upper directory
+          varve mount: the mount point BASE/upper/inner is inside the upper directory BASE/upper
           status 1
           status 0
           varve mount: 'BASE/mount' is on a Varve volume already; unmount that one first

@@ -54,7 +54,9 @@ extension Model {
   private func doorsListed(of thing: Thing) -> [String] {
     let isPlain = thing.kind == .file || thing.isDirectory
     let info = thing.flags.contains(.hidden) && isPlain ? ["user.com.apple.FinderInfo"] : []
-    return (thing.list == nil ? [] : ["system.nfs4_acl"]) + info
+    // Whoever may not look at it is not told that it has a list.
+    let tells = thing.list != nil && judge.readAttributes(thing.item).isAllowed
+    return (tells ? ["system.nfs4_acl"] : []) + info
   }
 
   private func changeFlags(of thing: Thing, to wanted: FileFlags) throws(Errno) {
