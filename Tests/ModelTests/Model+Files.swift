@@ -103,8 +103,6 @@ extension Model {
         reads: wish.reads || !wish.writes, writes: wish.writes, appends: wish.appends,
         truncates: wish.truncates)
       try require(judge.open(thing.item, request))
-      // The kernel is not shown the bits there, and cannot ask for them to go when it writes.
-      if rules.ignoresOwnership, wish.writes { stripSetID(of: thing) }
       // A mapping of the backing file could overwrite what may only grow.
       if passesThrough, thing.flags.isAppendOnly, wish.maps, thing.routes.refusesMapper == true {
         throw .busy

@@ -46,10 +46,8 @@ extension Model {
       case .link: thing.target.utf8.count
       default: nil
       }
-    let isHarmless = rules.ignoresOwnership && thing.kind == .file
     return Status(
-      kind: thing.kind, mode: isHarmless ? thing.mode & ~0o6000 : thing.mode,
-      user: isMine ? subject.user : thing.user,
+      kind: thing.kind, mode: thing.mode, user: isMine ? subject.user : thing.user,
       group: isMine ? subject.group : thing.group,
       // The root has the bookkeeping below it, which nobody sees.
       links: thing === root ? nil : thing.links, size: size, accessed: thing.accessed,

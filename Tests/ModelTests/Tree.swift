@@ -1,6 +1,5 @@
 // A whole tree as text, one line for each object: through the mount as root, below it, and in the model.
 
-import Decisions
 import FlagRules
 import Glibc
 import LinuxFiles
@@ -44,10 +43,8 @@ extension Model {
   func tree(isFull: Bool) -> Tree {
     var tree: Tree = [:]
     func visit(_ thing: Thing, _ path: String) {
-      let hidesSetID = isFull && rules.ignoresOwnership && thing.kind == .file
       var shown = Status(
-        kind: thing.kind, mode: hidesSetID ? thing.mode & ~0o6000 : thing.mode, user: thing.user,
-        group: thing.group,
+        kind: thing.kind, mode: thing.mode, user: thing.user, group: thing.group,
         links: thing === root ? nil : thing.links)
       shown.size = nil
       let content = thing.kind == .link ? Array(thing.target.utf8) : thing.bytes

@@ -48,33 +48,6 @@ extension MountTests {
       #expect(try remount(volume, "suid", status: 32).contains("cannot change 'suid' while mounted"))
     }
 
-    @Test("noowners takes the set-id bits from programs, through whichever mount they are run")
-    func ownersElsewhere() throws {
-      let volume = try MountedVolume("suid")
-      defer { volume.remove() }
-      let other = volume.base + "/other"
-      try #require(mkdir(other, 0o755) == 0 && mount(volume.path, other, nil, UInt(MS_BIND), nil) == 0)
-      defer { umount2(other, CInt(MNT_DETACH)) }
-      try Program.shell("cp /usr/bin/id id && chmod 6755 id && mkdir -m 2755 dir", in: volume.path)
-      let program = other + "/id"
-      func effective() throws -> String {
-        try Program.run(
-          "/usr/bin/setpriv", ["--reuid", "1002", "--regid", "2009", "--clear-groups", program, "-u"]
-        ).output
-      }
-      #expect(try effective() == "0\n")
-      try remount(volume, "noowners")
-      #expect(try effective() == "1002\n")
-      for user in [TestUser.root, .bob] {
-        #expect(user.run { (try? Calls.status(program).get().st_mode) }.map { $0 & 0o7777 } == 0o755)
-      }
-      // The kernel has the root's view of it now.
-      #expect(try effective() == "1002\n")
-      #expect((try? Calls.status(other + "/dir").get().st_mode).map { $0 & 0o7777 } == 0o2755)
-      try remount(volume, "owners")
-      #expect((try? Calls.status(program).get().st_mode).map { $0 & 0o7777 } == 0o6755)
-    }
-
     @Test(
       "With a file open for writing a volume stays writable, and says so", arguments: ["", "passthrough=off"])
     func openFiles(options: String) throws {

@@ -67,8 +67,7 @@ extension Attributes {
   /// What stat shows of an object.
   ///
   /// An object that a group owns shows the user `nobody`. Where ownership is ignored, everybody but root
-  /// sees himself as the owner, and nobody sees a file as a program to be run in its owner's name: anybody could
-  /// have made it one, and the kernel would run it through every mount of the volume that is not `nosuid`.
+  /// sees himself as the owner.
   init(_ glance: Glance, ignoringOwnershipFor caller: Caller? = nil) {
     let status = glance.status
     let record = glance.stored.core
@@ -90,7 +89,6 @@ extension Attributes {
     group = status.group
     deviceMajor = status.specialDevice.major
     deviceMinor = status.specialDevice.minor
-    if caller != nil, status.kind == .regular { mode &= ~0o6000 }
     if let caller, caller.user != 0 {
       user = caller.user
       group = caller.group

@@ -27,11 +27,6 @@ extension Volume {
       try requireUnbuffered(file, mode)
       if truncates {
         try emptied(file, facts, mode, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
-      } else if options.rules.ignoresOwnership, mode.contains(.write), caller.user != 0,
-        facts.mayCarryPrivilege
-      {
-        // The kernel is not shown these bits and cannot ask for them to go when it writes by itself.
-        try stripPrivilege(of: file.descriptor, facts.item.mode)
       }
       let answer = try register(file, node, facts, mode, for: caller)
       if outdatesAttributes(answer.route, mode) { link?.expireAttributes(node.id) }
