@@ -60,11 +60,8 @@ struct TypedPlace {
     let names = absolute.split(separator: slash).map { Array($0) }
     // A step to "." is none, but at the end it wants a directory, as a slash does.
     wantsDirectory = absolute.last == slash || names.last == TypedPlace.here
-    guard let root = MountedVolume.serving([slash], in: table) else {
-      throw Refusal("no file system is mounted at the root", status: 2)
-    }
     self.table = table
-    mount = root
+    mount = MountedVolume.serving([slash], in: table) ?? .unlisted
     try walk(names)
   }
 
@@ -110,7 +107,7 @@ struct TypedPlace {
   /// Finds who serves a way, and what of it lies below the mount point.
   private mutating func serve(_ way: [[UInt8]]) throws(Refusal) {
     let path = TypedPlace.path(way)
-    guard var found = MountedVolume.serving(path, in: table) else { return }
+    var found = MountedVolume.serving(path, in: table) ?? .unlisted
     if found.type == "autofs", found != mount {
       // Looking into it makes the mount, if it can be made; whatever goes wrong shows below.
       _ = try? Descriptor.place(path + [slash], .followed)

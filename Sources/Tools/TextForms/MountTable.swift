@@ -45,6 +45,14 @@ package struct MountedVolume: Equatable, Sendable {
     systemOptions = dash + 3 < words.count ? String(decoding: words[dash + 3], as: UTF8.self) : ""
   }
 
+  /// What serves a path that no line of the table is about: below a chroot(2) the root is no mount point.
+  package static let unlisted = MountedVolume()
+
+  private init() {
+    (device, type, options, systemOptions) = ("", "", "", "")
+    (root, mountPoint, source) = ([UInt8(ascii: "/")], [UInt8(ascii: "/")], [])
+  }
+
   /// Every mount of the table, in the order of mounting.
   package static func table(_ text: [UInt8]) -> [MountedVolume] {
     text.split(separator: UInt8(ascii: "\n")).compactMap { MountedVolume(line: $0) }
