@@ -82,7 +82,7 @@ package final class Volume: Sendable {
       id: Volume.rootNode, identity: ObjectIdentity(status), parent: nil, name: [])
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
-    handles = HandleTable(limit: budget * 11 / 20)
+    handles = HandleTable(limit: budget * 11 / 20, owner: CurrentProcess.user)
     resolver = Resolver(
       root: root, rootDescriptor: rootDescriptor,
       directories: DirectoryCache(capacity: min(4096, budget / 4)))

@@ -34,6 +34,7 @@ package enum MountOptionTable {
   /// The words of ours.
   package static let own: [MountOptionEntry] = [
     MountOptionEntry("allow_other"),
+    MountOptionEntry("noallow_other"),
     MountOptionEntry("lower", "A:B"),
     MountOptionEntry("lowerdir", "A:B"),
     MountOptionEntry("upperdir", "DIR"),

@@ -27,9 +27,12 @@ final class HandleTable: Sendable {
 
   private let contents = Mutex(Contents())
   private let limit: Int
+  /// Whoever mounted shares with nobody: on a user's own mount there is nobody else.
+  private let owner: UInt32
 
-  init(limit: Int) {
+  init(limit: Int, owner: UInt32) {
     self.limit = limit
+    self.owner = owner
   }
 
   /// Refuses one more open file before it costs the descriptors that everybody else's requests need.
@@ -38,7 +41,7 @@ final class HandleTable: Sendable {
   func requireRoom(for user: UInt32) throws(Errno) {
     let (all, own) = contents.withLock { ($0.places.count - $0.free.count, $0.counts[user] ?? 0) }
     guard all < limit else { throw .fileTableFull }
-    guard user != 0 else { return }
+    guard user != 0, user != owner else { return }
     guard own < limit / 2, all < limit - limit / 10 else { throw .tooManyOpenFiles }
   }
 

@@ -189,14 +189,18 @@ extension Volume {
     let change = FlagChange(from: facts.item.flags, to: flags)
     try gate.require(caller, about: Scene(facts.item)) { $0.changeFlags(of: facts.item, change) }
     guard change.isNothing || store.canCarryRecord(node.kind) else { throw .unsupported }
-    try letWait(waiting, for: object, of: caller)
-    guard !change.isNothing else { return }
-    var record = facts.record
-    record.flags = change.after
-    try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-      try store.rewrite(
-        record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+    let changesWaiting = try mayLetWait(waiting, for: object, of: caller)
+    // What waits is forgotten last: a crash in between leaves a lock waiting that is in force, and none that is neither.
+    if changesWaiting, !waiting.isEmpty { try letWait(waiting, for: object) }
+    if !change.isNothing {
+      var record = facts.record
+      record.flags = change.after
+      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
+        try store.rewrite(
+          record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+      }
     }
+    if changesWaiting, waiting.isEmpty { try letWait([], for: object) }
   }
 
   /// Storing or removing a list by any door.

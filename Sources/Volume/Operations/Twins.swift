@@ -86,16 +86,16 @@ extension Volume {
     return names
   }
 
-  /// Lets these locks wait and no others, because the flags are changed; under the node's exclusive lock.
-  func letWait(_ waiting: FileFlags, for object: HeldObject, of caller: Caller) throws(Errno) {
-    guard mounted.showsTwins else { return }
+  /// Whether other locks wait than these, and the caller may see to it that they do.
+  func mayLetWait(_ waiting: FileFlags, for object: HeldObject, of caller: Caller) throws(Errno) -> Bool {
+    guard mounted.showsTwins else { return false }
     let present = try waitingLocks(of: object)
-    guard present != waiting else { return }
+    guard present != waiting else { return false }
     // Who may not set them may not take them back.
     let item = object.facts.item
     let change = FlagChange(from: item.flags, to: item.flags.union(present).union(waiting))
     try gate.require(caller, about: Scene(item)) { $0.changeFlags(of: item, change) }
-    try keep(waiting, waitingFor: object)
+    return true
   }
 
   private func has(_ twin: Twin, _ node: Node, for caller: Caller) throws(Errno) -> Bool {
@@ -146,7 +146,8 @@ extension Volume {
     return bytes.flatMap { TwinText.readFlags($0) }?.intersection(.locks) ?? []
   }
 
-  private func keep(_ waiting: FileFlags, waitingFor object: HeldObject) throws(Errno) {
+  /// Lets these locks wait and no others; under the node's exclusive lock.
+  func letWait(_ waiting: FileFlags, for object: HeldObject) throws(Errno) {
     let place = object.descriptor
     try store.writing(to: place.descriptor) { () throws(Errno) in
       try AttributeName.with(waitingName) { name throws(Errno) in
