@@ -7,10 +7,12 @@ import LinuxFiles
 struct Device: Sendable {
   /// Borrowed: open as long as the session's workers run.
   let number: CInt
+  /// Whether to receive is to wait; at a descriptor that does not block it may be a question.
+  var sleeps = true
 
   enum Received: Equatable {
     case request
-    /// Nothing this time: interrupted, or the request went away while it was being read.
+    /// Nothing this time: interrupted, nothing there, or the request went away while it was being read.
     case nothing
     /// The volume is not mounted any more.
     case unmounted
@@ -26,10 +28,21 @@ struct Device: Sendable {
     case .noSuchDevice, .connectionAborted, .notConnected: return .unmounted
     case .interrupted, .noSuchFile: return .nothing
     case .again:
-      // Only when somebody made the descriptor non-blocking.
-      _ = lv_fuse_wait(number)
+      // Only of a descriptor that does not block: an eager one, or one that somebody has made so.
+      if sleeps { _ = lv_fuse_wait(number) }
       return .nothing
     case let error: return .failed(error)
+    }
+  }
+
+  /// A new end of the same connection, of which each answers what it received; nil where the kernel refuses.
+  func clone(_ flags: OpenFlags = []) -> SharedDescriptor? {
+    do throws(Errno) {
+      let own = try Descriptor.open(path: "/dev/fuse", [.readWrite, flags])
+      try retrying { lv_fuse_clone(own.rawValue, number) }
+      return SharedDescriptor(own)
+    } catch {
+      return nil
     }
   }
 

@@ -12,6 +12,7 @@ final class Workplace: Sendable {
   let door: Door
   let maxWrite: Int
   private let ringPayload: Int
+  private let vigil: Vigil
   /// The first reason for which a worker gave up while the volume was still mounted.
   private let failure = Mutex<Errno?>(nil)
   /// Ends the connection to the kernel, and with it the process: whoever waits for an answer gets an error.
@@ -20,10 +21,14 @@ final class Workplace: Sendable {
   /// nobody writes below it by mistake.
   private let sever: @Sendable () -> Void
 
-  init(door: Door, maxWrite: Int, ringPayload: Int = 0, sever: @escaping @Sendable () -> Void = {}) {
+  init(
+    door: Door, maxWrite: Int, ringPayload: Int = 0, vigil: Vigil = Vigil(),
+    sever: @escaping @Sendable () -> Void = {}
+  ) {
     self.door = door
     self.maxWrite = maxWrite
     self.ringPayload = ringPayload
+    self.vigil = vigil
     self.sever = sever
   }
 
@@ -37,13 +42,19 @@ final class Workplace: Sendable {
 
   /// Serves requests until the volume is unmounted.
   ///
-  /// The two buffers are this thread's own and made once.
-  func work(at device: Device, _ pulse: Pulse = Pulse()) {
+  /// The two buffers are this thread's own and made once. `eager` is another end, one that does not block.
+  func work(at device: Device, eager: SharedDescriptor? = nil, _ pulse: Pulse = Pulse()) {
+    var ear = Ear(device, eager: eager, vigil)
     var request = RequestBuffer(dataSize: maxWrite)
     var reply = ReplyBuffer(capacity: replySize)
     while true {
-      switch device.receive(into: &request) {
-      case .request: request.withRequest { serve($0, at: device, &reply, pulse) }
+      let (received, from) = ear.receive(into: &request)
+      switch received {
+      case .request:
+        request.withRequest {
+          serve($0, at: from, &reply, pulse)
+          ear.hasAnswered($0.caller.thread)
+        }
       case .nothing: continue
       case .unmounted: return pulse.sawTheEnd()
       case .failed(let error): return fail(error)
@@ -110,8 +121,13 @@ struct Workers: ~Copyable {
     try withSignalsBlocked { () throws(Errno) in
       let relief = Relief()
       var crew = Crew(spare: 1) { (pulse, _) throws(Errno) in
-        let own = clonesDevice ? Workers.clone(session) : nil
-        return try begin { workplace.work(at: Device(number: own?.descriptor.rawValue ?? session), pulse) }
+        let device = Device(number: session)
+        let own = clonesDevice ? device.clone() : nil
+        let eager = device.clone(.nonBlocking)
+        return try begin {
+          workplace.work(
+            at: own.map { Device(number: $0.descriptor.rawValue) } ?? device, eager: eager, pulse)
+        }
       }
       var members = [try crew.hire(relief)]
       while members.count < count, let another = try? crew.hire(relief) { members.append(another) }
@@ -214,15 +230,5 @@ struct Workers: ~Copyable {
     unsafe pthread_sigmask(SIG_SETMASK, &all, &former)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &former, nil) }
     return try body()
-  }
-
-  private static func clone(_ session: CInt) -> SharedDescriptor? {
-    do throws(Errno) {
-      let own = try Descriptor.open(path: "/dev/fuse", .readWrite)
-      try retrying { lv_fuse_clone(own.rawValue, session) }
-      return SharedDescriptor(own)
-    } catch {
-      return nil
-    }
   }
 }
