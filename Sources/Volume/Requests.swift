@@ -146,23 +146,23 @@ package struct ListedName: Sendable {
 ///
 /// All calls are made from inside a request and with the volume's locks held, the first two before the answer to
 /// the change that needs them, so they must not wait for another request.
-package struct KernelLink: Sendable {
+package final class KernelLink: Sendable {
   /// Whether `expireNames` works.
   ///
   /// Without it no name may be remembered at all.
-  package var canExpireNames: Bool
+  package let canExpireNames: Bool
   /// Makes every name the kernel remembers stale, so that the next walk asks again.
-  package var expireNames: @Sendable () -> Void
+  package let expireNames: @Sendable () -> Void
   /// Makes the remembered attributes of a node stale.
-  package var expireAttributes: @Sendable (NodeID) -> Void
+  package let expireAttributes: @Sendable (NodeID) -> Void
   /// Hands a file to the kernel, which then reads and writes it without asking; `nil` if it will not.
-  package var openBacking: @Sendable (borrowing Descriptor) -> BackingID?
+  package let openBacking: @Sendable (borrowing Descriptor) -> BackingID?
   /// Takes a file back that nobody has open any more.
-  package var closeBacking: @Sendable (BackingID) -> Void
+  package let closeBacking: @Sendable (BackingID) -> Void
   /// Facts about the connection for `status`: pairs of name and value.
-  package var features: @Sendable () -> [(name: String, value: String)]
+  package let features: @Sendable () -> [(name: String, value: String)]
   /// How often each kind of request came.
-  package var requests: @Sendable () -> [(name: String, count: UInt64)]
+  package let requests: @Sendable () -> [(name: String, count: UInt64)]
 
   package init(
     canExpireNames: Bool, features: @escaping @Sendable () -> [(name: String, value: String)],
