@@ -152,7 +152,7 @@ extension CommandTests {
         """,
         prints: """
           BASE/plain: 0:0 -> 7001:7002
-          varve chown: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP)
+          varve chown: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
           1
 
           """)

@@ -84,7 +84,7 @@ final class Console: Sendable {
 
   /// Says what went wrong with a file.
   func complain(_ path: [UInt8], _ error: Errno) {
-    complain(path, "\(error)")
+    complain(path, "\(error)\(error.advice(about: path))")
   }
 
   func complain(_ path: [UInt8], _ sentence: String) {

@@ -129,7 +129,7 @@ struct ItemWalk {
   /// A word such as `-R` behind the first operand is taken for a file, as on every BSD; say so.
   private func missing(_ path: [UInt8], _ error: Errno) -> String {
     guard error == .noSuchFile, path.first == UInt8(ascii: "-"), !path.contains(UInt8(ascii: "/")) else {
-      return "\(error)"
+      return "\(error)\(error.advice(about: path))"
     }
     return "\(error); options stand in front of everything else, and a file of this name is './' and the name"
   }

@@ -22,7 +22,9 @@ struct Refusal: Error {
   /// Other file systems know neither attribute.
   init(_ error: Errno) {
     self.init(
-      error == .unsupported ? "not on a Varve volume, or the volume keeps none (ENOTSUP)" : "\(error)")
+      error == .unsupported
+        ? "not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes"
+        : "\(error)")
     isAboutVolume = error == .unsupported
   }
 }
