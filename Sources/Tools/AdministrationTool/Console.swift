@@ -20,6 +20,8 @@ final class Console: Sendable {
   private let state: Mutex<State> = Mutex(State())
   private let isTerminal = StandardStream.error.isTerminal
   private let outputIsTerminal = StandardStream.output.isTerminal
+  /// How wide the terminal is that results go to; nil if they go elsewhere.
+  private let columns = StandardStream.output.columns
 
   init(_ name: String) {
     self.name = name
@@ -53,6 +55,12 @@ final class Console: Sendable {
   func forOutput(_ text: String) -> String {
     guard outputIsTerminal else { return text }
     return String(decoding: PathText.forTerminal(Array(text.utf8)), as: UTF8.self)
+  }
+
+  /// A line for standard output: as wide as the terminal at most, and what could steer it taken away.
+  func line(_ text: String, indent: Int) -> String {
+    let text = forOutput(text)
+    return columns.map { folded(text, width: $0, indent: indent) } ?? text
   }
 
   /// Prints lines that somebody else wrote.
@@ -139,7 +147,9 @@ final class Console: Sendable {
 
   /// Shows how far the work is, in place of what was shown before; on a terminal only.
   func showProgress(_ text: String) {
-    guard isTerminal else { return }
+    guard let columns = StandardStream.error.columns else { return }
+    // A line that is full would go on in the next one, where nothing takes it away.
+    let text = text.prefix(max(0, columns - 1))
     state.withLock { state in
       state.hasProgress = true
       try? StandardStream.error.write(Array("\r\(text)\u{1B}[K".utf8))

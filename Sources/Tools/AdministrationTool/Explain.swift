@@ -57,9 +57,9 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 private func printExplanation(_ text: ExplanationText, _ console: Console, _ colors: Colors) {
   var lines = text.lines
-  let first = console.forOutput(lines.removeFirst())
+  let first = console.line(lines.removeFirst(), indent: 2)
   console.print((text.exitStatus == 0 ? colors.success(first) : colors.failure(first)) + "\n")
-  for line in lines { console.print(console.forOutput(line) + "\n") }
+  for line in lines { console.print(console.line(line, indent: 4) + "\n") }
 }
 
 /// Asks about several things at once and answers one explanation for each.
@@ -163,7 +163,7 @@ private func showDenials(_ invocation: Invocation) throws(UsageError) -> Int32 {
     } else {
       if latest.isEmpty { console.print("nothing was denied lately\n") }
       for (mount, denial) in latest {
-        console.print(console.forOutput(DenialText.line(denial, mountPoint: mount.mountPoint)) + "\n")
+        console.print(console.line(DenialText.line(denial, mountPoint: mount.mountPoint), indent: 2) + "\n")
       }
     }
   } catch {

@@ -95,6 +95,9 @@ private func printTable(_ texts: [ExplanationText], _ console: Console, _ colors
       case "no": colors.failure(answer)
       default: colors.dimmed(answer)
       }
-    console.print("\(row.operation)  \(painted)  \(console.forOutput(row.reason))\n")
+    // Folded as it will stand: the colour takes no room.
+    let start = "\(row.operation)  \(answer)  "
+    let line = console.line(start + row.reason, indent: start.count)
+    console.print("\(row.operation)  \(painted)  \(line.dropFirst(start.count))\n")
   }
 }
