@@ -30,4 +30,9 @@ import TextForms
   @Test(arguments: rows) func folds(_ row: Row) {
     #expect(folded(row.text, width: row.width, indent: 2) == row.lines)
   }
+
+  @Test func countsWhatStandsInFront() {
+    #expect(folded("one two three", width: 12, indent: 5, start: 5) == "one two\n     three")
+    #expect(folded("/very/long/path two", width: 12, indent: 5, start: 5) == "/very/long/path\n     two")
+  }
 }

@@ -58,9 +58,9 @@ final class Console: Sendable {
   }
 
   /// A line for standard output: as wide as the terminal at most, and what could steer it taken away.
-  func line(_ text: String, indent: Int) -> String {
+  func line(_ text: String, indent: Int, start: Int = 0) -> String {
     let text = forOutput(text)
-    return columns.map { folded(text, width: $0, indent: indent) } ?? text
+    return columns.map { folded(text, width: $0, indent: indent, start: start) } ?? text
   }
 
   /// Prints lines that somebody else wrote.
@@ -96,7 +96,7 @@ final class Console: Sendable {
   }
 
   func complain(_ path: [UInt8], _ sentence: String) {
-    complain(Array("\(name): ".utf8) + path + Array(": \(sentence)".utf8))
+    complain(about(path, sentence))
   }
 
   func complain(_ sentence: String) {
@@ -115,7 +115,13 @@ final class Console: Sendable {
 
   /// Says something about a file that is no failure.
   func note(_ path: [UInt8], _ sentence: String) {
-    explain(Array("\(name): ".utf8) + path + Array(": \(sentence)".utf8))
+    explain(about(path, sentence))
+  }
+
+  /// The line about a file, wherever it goes: a name with a line break would pretend to be another complaint.
+  private func about(_ path: [UInt8], _ sentence: String) -> [UInt8] {
+    let shown = path.isEmpty ? "''" : PathText.escaped(path)
+    return Array("\(name): \(shown): \(sentence)".utf8)
   }
 
   func note(_ sentence: String) {

@@ -97,13 +97,13 @@ struct AskedUser {
     func failure(_ sentence: String) -> UsageError { UsageError(sentence, verb: invocation.verb, .value) }
     let name = String(parts[0])
     guard let user = UInt32(name) ?? UserDatabase.user(named: name) else {
-      throw failure("there is no user '\(name)'")
+      throw failure("there is no user '\(name)'; a number will do")
     }
     var groups: [UInt32] = []
     if parts.count > 1 {
       for part in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
         guard let group = UInt32(part) ?? UserDatabase.group(named: String(part)) else {
-          throw failure("there is no group '\(part)'")
+          throw failure("there is no group '\(part)'; a number will do")
         }
         groups.append(group)
       }

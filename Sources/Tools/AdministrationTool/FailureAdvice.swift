@@ -82,7 +82,7 @@ extension Errno {
   func advice(about path: [UInt8]) -> String {
     switch self {
     case .noSuchFile: whatIsMissing(path)
-    case .accessDenied: "; on a volume 'varve why' tells which rule"
+    case .accessDenied: "; on a volume 'varve why --last' tells which rule"
     case .notConnected: "; the daemon of this volume is gone: 'varve umount' removes the mount"
     case .notDirectory: "; something on the way there is no directory"
     default: ""

@@ -131,6 +131,9 @@ struct ItemWalk {
     guard error == .noSuchFile, path.first == UInt8(ascii: "-"), !path.contains(UInt8(ascii: "/")) else {
       return "\(error)\(error.advice(about: path))"
     }
+    if path == Array("--".utf8) {
+      return "\(error); '--' stands in front of everything else, and behind it each word is a file"
+    }
     return "\(error); options stand in front of everything else, and a file of this name is './' and the name"
   }
 }

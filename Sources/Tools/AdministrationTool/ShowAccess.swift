@@ -95,9 +95,8 @@ private func printTable(_ texts: [ExplanationText], _ console: Console, _ colors
       case "no": colors.failure(answer)
       default: colors.dimmed(answer)
       }
-    // Folded as it will stand: the colour takes no room.
-    let start = "\(row.operation)  \(answer)  "
-    let line = console.line(start + row.reason, indent: start.count)
-    console.print("\(row.operation)  \(painted)  \(line.dropFirst(start.count))\n")
+    let start = "\(row.operation)  \(answer)  ".count
+    let reason = console.line(row.reason, indent: start, start: start)
+    console.print("\(row.operation)  \(painted)  \(reason)\n")
   }
 }

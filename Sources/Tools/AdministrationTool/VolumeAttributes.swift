@@ -27,6 +27,11 @@ struct Refusal: Error {
         : "\(error)")
     isAboutVolume = error == .unsupported
   }
+
+  /// About a path that could not be got at.
+  init(_ error: Errno, at path: [UInt8]) {
+    self = error == .unsupported ? Refusal(error) : Refusal("\(error)\(error.advice(about: path))")
+  }
 }
 
 extension Descriptor {
