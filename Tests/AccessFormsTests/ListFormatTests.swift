@@ -62,7 +62,7 @@ import TextForms
     (.nfs4, "X::1001:r", "'X' is no type: A, D, U and L are"),
     (.nfs4, "A:q:1001:r", "'q' is no flag of an NFSv4 entry"),
     (.nfs4, "A::1001:q", "'q' is no right of an NFSv4 entry"),
-    (.nfs4, "A::bob:r", "no user is called 'bob'"),
+    (.nfs4, "A::bob:r", "no user is called 'bob'; a number will do, such as user:1001"),
     (.nfs4, "A::4294967295:r", "4294967295 is the number for 'no id'; nobody can have it"),
     (.zfs, "user:1:r:allow", "'r' is no inheritance flag of a ZFS entry"),
     (.zfs, "user:1:r:f:permit", "'permit' is no type: allow, deny, audit and alarm are"),
@@ -70,7 +70,7 @@ import TextForms
     (.json, "{}", "an entry needs 'who' and 'type'"),
     (
       .json, #"{"who": "user:1", "type": "allow", "rights": ["fly"]}"#,
-      "'fly' is not a right and not an inheritance word"
+      "'fly' is not a right and not an inheritance word; varve(1) lists both"
     ),
   ]
 

@@ -146,7 +146,7 @@ import Testing
     var failure = ParseFailure(.unknownVerb, "permit", line: 3)
     #expect(failure.description == "line 3: 'permit' stands where 'allow' or 'deny' was expected")
     failure = ParseFailure(.unknownName, "zed")
-    #expect(failure.description == "'zed' is neither a user nor a group")
+    #expect(failure.description == "'zed' is neither a user nor a group; a number will do, such as user:1001")
   }
 
   @Test("An identity alone can be read") func readsIdentity() throws {

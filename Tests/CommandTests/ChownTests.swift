@@ -113,9 +113,9 @@ extension CommandTests {
           0
           varve chown: g: is locked by uchg; clear it first: varve chflags nouchg g (EPERM)
           1
-          varve chown: there is no user 'nobodyhere'
+          varve chown: there is no user 'nobodyhere'; a number will do
           1
-          varve chown: there is no group 'nogrouphere'
+          varve chown: there is no group 'nogrouphere'; a number will do
           1
           varve chown: neither an owner nor a group is named
           1
@@ -127,7 +127,7 @@ extension CommandTests {
           1
           varve chown: '4294967295' is not the number of a user
           1
-          varve chown: there is no user '7001.7002'
+          varve chown: there is no user '7001.7002'; a number will do
           1
           varve chown: PATH is missing
           Usage: varve chown [-fhvx] [-R [-H | -L | -P]] OWNER[:GROUP] PATH...
@@ -152,7 +152,7 @@ extension CommandTests {
         """,
         prints: """
           BASE/plain: 0:0 -> 7001:7002
-          varve chown: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP)
+          varve chown: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
           1
 
           """)

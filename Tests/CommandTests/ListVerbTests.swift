@@ -90,7 +90,7 @@ extension CommandTests {
         prints: """
           varve acl set: 4294967295 is the number for 'no id'; nobody can have it
           2
-          varve acl set: 'no-such-user' is neither a user nor a group
+          varve acl set: 'no-such-user' is neither a user nor a group; a number will do, such as user:1001
           2
           varve acl set: '-': line 3: 'alow' stands where 'allow' or 'deny' was expected
           2
@@ -103,7 +103,7 @@ extension CommandTests {
           2
           varve acl get: gone: No such file or directory (ENOENT)
           1
-          varve acl get: /etc/passwd: not on a Varve volume, or the volume keeps none (ENOTSUP)
+          varve acl get: /etc/passwd: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
           1
           varve acl: what should be done? One of get, set, edit, propagate, inherit, explicit, strip, copy, sort, check, dump, restore
           'varve help acl' tells more.

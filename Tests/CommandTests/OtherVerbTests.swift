@@ -2,7 +2,7 @@ import MountSupport
 import Testing
 
 extension CommandTests {
-  @Suite("chmod, chflags, ls and completion") struct OtherVerbTests {
+  @Suite("chmod, chflags and ls") struct OtherVerbTests {
     @Test("Mistakes are met with what to do") func mistakes() throws {
       let desk = try Desk("", "mkdir d; touch d/f")
       defer { desk.volume.remove() }
@@ -53,9 +53,9 @@ extension CommandTests {
           varve chflags: f: compressed is the volume's own to set, and stayed as it was
           f
           1
-          varve chflags: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP)
+          varve chflags: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
           1
-          varve acl get: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP)
+          varve acl get: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
           1
 
           """)
@@ -92,65 +92,6 @@ extension CommandTests {
         find d -type f -print0 | varve acl strip -0 -v | grep -c 'entries$' | grep -qx 3
         test $(varve acl get -R d | grep -c allow) = 0
         """, succeeds: true)
-      try desk.end()
-    }
-
-    @Test("bash completes verbs, options, values and files") func completion() throws {
-      let desk = try Desk("", "touch report.txt; mkdir reports")
-      defer { desk.volume.remove() }
-      try desk.expect(
-        """
-        source <(varve completion bash)
-        complete() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _varve; echo "${COMPREPLY[*]}"; }
-        complete varve ac
-        complete varve acl re
-        complete varve acl propagate --u
-        complete varve acl get --format z
-        complete varve acl get --format = n
-        complete varve acl get rep
-        complete varve acl set -F rep
-        complete varve completion z
-        complete varve chflags u
-        complete varve chflags -R uc
-        complete varve chflags uchg rep
-        complete varve chflags uchg,uap
-        complete varve access read,wri
-        complete varve mount -o rep
-        complete varve why --as roo
-        complete varve help c
-        touch "glob*" globular "two  words"
-        complete varve acl get glob
-        complete varve acl get two
-        varve completion tcsh; echo $?
-        """,
-        prints: """
-          acl access
-          restore
-          --undo
-          zfs
-          nfs4
-          report.txt reports
-          report.txt reports
-          zsh
-          uappnd uchg
-          uchg
-          report.txt reports
-          uchg,uappnd
-          read,write read,writeattr read,writexattr read,writeacl
-
-          root
-          chflags chmod chown check completion
-          glob* globular
-          two  words
-          varve completion: 'tcsh' is no shell known here: bash, zsh and fish are
-          2
-
-          """)
-      for shell in ["bash", "zsh", "fish"] {
-        try desk.run(
-          "command -v \(shell) > /dev/null || exit 0; varve completion \(shell) > $BASE/script; \(shell) -n $BASE/script",
-          succeeds: true)
-      }
       try desk.end()
     }
   }

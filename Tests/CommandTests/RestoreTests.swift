@@ -83,17 +83,17 @@ extension CommandTests {
         varve acl get d/f
         """,
         prints: """
-          varve acl restore: this is no dump of access lists: 'varve-acl 1' was expected, and the file ends before it
+          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
           1
-          varve acl restore: this is no dump of access lists: 'varve-acl 1' was expected, and the file ends before it
+          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
           1
-          varve acl restore: the file ends inside a record; what is complete in it was restored
+          varve acl restore: standard input: ends inside a record; what is complete in it was restored
           1
-          varve acl restore: the file ends inside a record; what is complete in it was restored
+          varve acl restore: standard input: ends inside a record; what is complete in it was restored
           1
-          varve acl restore: the file ends inside a record; what is complete in it was restored
+          varve acl restore: standard input: ends inside a record; what is complete in it was restored
           1
-          varve acl restore: there is no 'end' at the end: whoever wrote the file was stopped; what is complete in it was restored
+          varve acl restore: standard input: has no 'end' at its end: whoever wrote the file was stopped; what is complete in it was restored
           0
           0
           # d/f
@@ -119,7 +119,7 @@ extension CommandTests {
         varve acl get b/f
         """,
         prints: """
-          varve acl restore: the file has a second root, 'BASE/mount/b', and --root names one place for both; nothing after this line is restored
+          varve acl restore: BASE/two: has a second root, 'BASE/mount/b', and --root names one place for both; nothing after this line is restored
           1
           # c/f
           user:7001 allow read

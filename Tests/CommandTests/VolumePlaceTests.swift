@@ -72,7 +72,7 @@ extension CommandTests {
           BASE/upper on BASE/mount
           nothing was denied lately
           0
-          varve why: BASE/bind/..: not on a Varve volume
+          varve why: BASE/bind/..: not on a Varve volume; 'varve status' lists the volumes
           2
           0
           0

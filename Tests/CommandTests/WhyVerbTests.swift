@@ -117,7 +117,7 @@ extension CommandTests {
           0
           team/plan.txt:
           read        yes  root, or its like, is bound by flags only
-          varve access: /proc/version: not on a Varve volume
+          varve access: /proc/version: not on a Varve volume; 'varve status' lists the volumes
           2
           read        yes  by its mode (other r--)
 
@@ -260,15 +260,15 @@ extension CommandTests {
           varve why: 'read' takes one path
           varve why: '--last' takes a number from 1 to 512
           2
-          varve why: there is no user 'nobody-there'
+          varve why: there is no user 'nobody-there'; a number will do
           2
           varve why: user 4711 has no account; name the groups: --as 4711:GROUP
           2
-          varve why: /proc/version: not on a Varve volume
+          varve why: /proc/version: not on a Varve volume; 'varve status' lists the volumes
           2
-          varve why: : an empty path names nothing (ENOENT)
+          varve why: '': an empty path names nothing (ENOENT)
           2
-          varve why: /proc/version: not on a Varve volume
+          varve why: /proc/version: not on a Varve volume; 'varve status' lists the volumes
           2
           varve access: PATH is missing
 

@@ -22,7 +22,8 @@ import TextForms
     Row("u+x", 0o644, 0o744), Row("g-w", 0o664, 0o644), Row("o=", 0o647, 0o640), Row("a=rX", 0o640, 0o444),
     Row("a=rX", 0o740, 0o555), Row("a=rX", 0o640, 0o555, isDirectory: true),
     Row("u+rwX,g-w,o=", 0o066, 0o640), Row("ug+rw", 0, 0o660), Row("ugo-rwx", 0o777, 0),
-    Row("+t", 0o755, 0o1755), Row("-t", 0o1755, 0o755), Row("u+s", 0o755, 0o4755),
+    Row("+t", 0o755, 0o1755), Row("-t", 0o1755, 0o755), Row("o+t", 0o755, 0o755), Row("u+t", 0o755, 0o1755),
+    Row("a=r", 0o1777, 0o1444), Row("u+s", 0o755, 0o4755),
     Row("g+s", 0o755, 0o2755), Row("+s", 0o755, 0o6755), Row("o+s", 0o755, 0o755), Row("u=s", 0o6755, 0o6055),
     Row("g=u", 0o740, 0o770), Row("o=g", 0o750, 0o755), Row("u+g", 0o460, 0o660), Row("go=u-w", 0o600, 0o644),
     // Without a class the umask, here 022, counts.

@@ -42,13 +42,16 @@ extension EditFailure: CustomStringConvertible {
   /// What to put behind the name of the file, in one line.
   package var description: String {
     switch self {
-    case .noList: "no access list is present"
-    case .notCanonical: "the access list is not in canonical order; give a position with +a#"
+    case .noList: "there is no access list to change; +a begins one"
+    case .notCanonical:
+      "the access list is not in canonical order; sort it first, or give a position with +a#"
     case .undecidingEntry(let index?): "entry \(index) neither allows nor denies; give a position with +a#"
     case .undecidingEntry(nil): "the entry neither allows nor denies; give a position with +a#"
-    case .noSuchPosition(let position, let count): "there is no entry \(position) in a list of \(count)"
-    case .noSuchEntry: "no matching entry"
-    case .tooManyEntries: "an access list holds at most \(AccessList.entryLimit) entries"
+    case .noSuchPosition(let position, let count):
+      "there is no entry \(position) in a list of \(count); entries are numbered from 0, as ls -le shows them"
+    case .noSuchEntry: "no entry has this name and this verb; ls -le shows the entries"
+    case .tooManyEntries:
+      "an access list holds at most \(AccessList.entryLimit) entries; take some away, or name a group"
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -87,6 +88,11 @@ long lv_is_executable(const char *path) {
 }
 
 long lv_is_terminal(int fd) { return isatty(fd); }
+
+long lv_columns(int fd) {
+  struct winsize size;
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 long lv_user(void) { return geteuid(); }
 

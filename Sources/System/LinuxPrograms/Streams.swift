@@ -62,6 +62,20 @@ package enum StandardStream: CInt, Sendable {
 
   package var isTerminal: Bool { lv_is_terminal(rawValue) == 1 }
 
+  /// How many letters a line of the terminal has; COLUMNS goes before what the terminal says.
+  ///
+  /// Nil for anything but a terminal.
+  package var columns: Int? {
+    guard isTerminal else { return nil }
+    if let wish = environment("COLUMNS"), let columns = Int(String(decoding: wish, as: UTF8.self)),
+      columns > 0
+    {
+      return columns
+    }
+    let columns = Int(lv_columns(rawValue))
+    return columns > 0 ? columns : 80
+  }
+
   package func readToEnd(limit: Int) throws(Errno) -> [UInt8] {
     try readAll(from: rawValue, limit: limit)
   }

@@ -23,15 +23,20 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
         let wanted = isWaiting ? try waitingFlags(of: item) : named
         try change(item, wanted, detail: detail, console)
       } catch {
+        guard error.isAboutVolume else { return console.complain(item.path, error.sentence) }
         // Once for a tree: the first thing that comes is at its bottom, and the rest is no different.
-        if !error.isAboutVolume || !isOutside {
-          console.complain(error.isAboutVolume ? path : item.path, error.sentence)
-        }
-        isOutside = isOutside || error.isAboutVolume
+        if !isOutside { console.complain(keepsFlags(path) ? item.path : path, error.sentence) }
+        isOutside = true
       }
     }
   }
   return console.finish()
+}
+
+/// Whether what is named is on a volume, so that something mounted below it is not.
+private func keepsFlags(_ path: Word) -> Bool {
+  guard let place = try? Descriptor.place(path, .followed) else { return false }
+  return (try? place.fileFlags()) ?? nil != nil
 }
 
 private func change(
@@ -99,7 +104,8 @@ private func flagInstruction(_ word: Word) throws(UsageError) -> FileFlags.Instr
   do throws(FileFlags.UnknownWord) {
     return try FileFlags.instruction(String(decoding: word, as: UTF8.self))
   } catch {
-    let known = Verb.flagWords + Verb.flagWords.map { "no\($0)" } + ["dump", "waiting"]
+    let known =
+      Verb.flagWords + Verb.flagWords.map { $0 == "nodump" ? "dump" : "no\($0)" } + ["waiting"]
     guard !["waiting", "nowaiting"].contains(error.word) else {
       throw UsageError(
         "'waiting' stands alone: it is no flag, but puts locks into force that were copied", verb: "chflags",

@@ -100,7 +100,7 @@ private func contents(of path: Word, _ verb: String) throws(FormatFailure) -> [U
     guard bytes.count <= inputLimit else { throw .tooBig }
     return bytes
   } catch {
-    throw FormatFailure("\(error)")
+    throw FormatFailure("\(error)\(error.advice(about: path))")
   }
 }
 
@@ -112,7 +112,7 @@ private func copy(_ invocation: Invocation, _ names: NameBook) throws(UsageError
   do throws(Refusal) {
     let place: SharedDescriptor
     do throws(Errno) { place = SharedDescriptor(try Descriptor.place(source, .followed)) } catch {
-      throw Refusal(error)
+      throw Refusal(error, at: source)
     }
     list = try place.descriptor.accessList(names)
   } catch {

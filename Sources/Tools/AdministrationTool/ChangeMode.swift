@@ -93,7 +93,7 @@ private struct ChangeOfItem {
     } catch {
       throw Refusal("entry \(error.entry) neither allows nor denies")
     }
-    throw Refusal("the access list is not in canonical order")
+    throw Refusal("the access list is not in canonical order; 'varve acl sort' puts it into it")
   }
 
   private func report(_ item: VisitedItem, _ change: String) {

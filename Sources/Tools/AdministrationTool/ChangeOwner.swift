@@ -91,7 +91,7 @@ struct OwnerRequest {
       return number
     }
     guard let number = find(String(name)) else {
-      throw UsageError("there is no \(kind) '\(name)'", verb: "chown", .value)
+      throw UsageError("there is no \(kind) '\(name)'; a number will do", verb: "chown", .value)
     }
     return number
   }

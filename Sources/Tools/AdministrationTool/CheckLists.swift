@@ -30,6 +30,8 @@ private final class ListChecker {
   private let isQuiet: Bool
   private let isJSON: Bool
   private var items = 0
+  /// Whether the tree being walked is on no volume, which was said.
+  private var isOutside = false
   private var found = 0
   private var objects = 0
   /// The lists of the directories on the way down; nil where one could not be read.
@@ -61,6 +63,7 @@ private final class ListChecker {
 
   func check(_ item: VisitedItem) {
     guard item.status.kind != .symbolicLink else { return }
+    if item.depth == 0 { isOutside = false }
     items += 1
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     way.removeLast(max(0, way.count - item.depth))
@@ -79,6 +82,9 @@ private final class ListChecker {
     } catch .inputOutput {
       findings.append(Finding(.damage, Refusal.reading(.inputOutput, item.place.descriptor).sentence))
     } catch {
+      // Of a tree that is on no volume it is said once.
+      guard !isOutside else { return }
+      isOutside = item.depth == 0 && error == .unsupported
       console.complain(item.path, Refusal.reading(error, item.place.descriptor).sentence)
     }
     if case .some(.some(let list)) = list {

@@ -20,6 +20,8 @@ final class Console: Sendable {
   private let state: Mutex<State> = Mutex(State())
   private let isTerminal = StandardStream.error.isTerminal
   private let outputIsTerminal = StandardStream.output.isTerminal
+  /// How wide the terminal is that results go to; nil if they go elsewhere.
+  private let columns = StandardStream.output.columns
 
   init(_ name: String) {
     self.name = name
@@ -55,6 +57,12 @@ final class Console: Sendable {
     return String(decoding: PathText.forTerminal(Array(text.utf8)), as: UTF8.self)
   }
 
+  /// A line for standard output: as wide as the terminal at most, and what could steer it taken away.
+  func line(_ text: String, indent: Int, start: Int = 0) -> String {
+    let text = forOutput(text)
+    return columns.map { folded(text, width: $0, indent: indent, start: start) } ?? text
+  }
+
   /// Prints lines that somebody else wrote.
   func printLines(_ text: String) {
     let bytes = Array(text.utf8)
@@ -84,11 +92,11 @@ final class Console: Sendable {
 
   /// Says what went wrong with a file.
   func complain(_ path: [UInt8], _ error: Errno) {
-    complain(path, "\(error)")
+    complain(path, "\(error)\(error.advice(about: path))")
   }
 
   func complain(_ path: [UInt8], _ sentence: String) {
-    complain(Array("\(name): ".utf8) + path + Array(": \(sentence)".utf8))
+    complain(about(path, sentence))
   }
 
   func complain(_ sentence: String) {
@@ -107,7 +115,13 @@ final class Console: Sendable {
 
   /// Says something about a file that is no failure.
   func note(_ path: [UInt8], _ sentence: String) {
-    explain(Array("\(name): ".utf8) + path + Array(": \(sentence)".utf8))
+    explain(about(path, sentence))
+  }
+
+  /// The line about a file, wherever it goes: a name with a line break would pretend to be another complaint.
+  private func about(_ path: [UInt8], _ sentence: String) -> [UInt8] {
+    let shown = path.isEmpty ? "''" : PathText.escaped(path)
+    return Array("\(name): \(shown): \(sentence)".utf8)
   }
 
   func note(_ sentence: String) {
@@ -139,7 +153,9 @@ final class Console: Sendable {
 
   /// Shows how far the work is, in place of what was shown before; on a terminal only.
   func showProgress(_ text: String) {
-    guard isTerminal else { return }
+    guard let columns = StandardStream.error.columns else { return }
+    // A line that is full would go on in the next one, where nothing takes it away.
+    let text = text.prefix(max(0, columns - 1))
     state.withLock { state in
       state.hasProgress = true
       try? StandardStream.error.write(Array("\r\(text)\u{1B}[K".utf8))

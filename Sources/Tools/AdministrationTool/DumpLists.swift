@@ -28,8 +28,8 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
     walk.links = .named
     walk.staysOnFileSystem = true
     walk.progress = progress
-    walk.go(path) { item in
-      guard item.status.kind != .symbolicLink else { return }
+    walk.go(path, leaf: nil) { item in
+      guard item.status.kind != .symbolicLink else { return .past }
       do throws(Refusal) {
         let kind = ObjectKind(isDirectory: item.status.kind == .directory)
         let list = try item.place.descriptor.accessList(names)
@@ -37,8 +37,11 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
           isDirectory: kind == .directory, path: item.location.relative,
           lines: numericLines(list, kind, printed))
         console.print(record.text)
+        return .into
       } catch {
         console.complain(item.path, error.sentence)
+        // The walk stays on one file system, and what is below has its own lists.
+        return error.isAboutVolume ? .past : .into
       }
     }
   }

@@ -57,9 +57,9 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 private func printExplanation(_ text: ExplanationText, _ console: Console, _ colors: Colors) {
   var lines = text.lines
-  let first = console.forOutput(lines.removeFirst())
+  let first = console.line(lines.removeFirst(), indent: 2)
   console.print((text.exitStatus == 0 ? colors.success(first) : colors.failure(first)) + "\n")
-  for line in lines { console.print(console.forOutput(line) + "\n") }
+  for line in lines { console.print(console.line(line, indent: 4) + "\n") }
 }
 
 /// Asks about several things at once and answers one explanation for each.
@@ -97,13 +97,13 @@ struct AskedUser {
     func failure(_ sentence: String) -> UsageError { UsageError(sentence, verb: invocation.verb, .value) }
     let name = String(parts[0])
     guard let user = UInt32(name) ?? UserDatabase.user(named: name) else {
-      throw failure("there is no user '\(name)'")
+      throw failure("there is no user '\(name)'; a number will do")
     }
     var groups: [UInt32] = []
     if parts.count > 1 {
       for part in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
         guard let group = UInt32(part) ?? UserDatabase.group(named: String(part)) else {
-          throw failure("there is no group '\(part)'")
+          throw failure("there is no group '\(part)'; a number will do")
         }
         groups.append(group)
       }
@@ -163,7 +163,7 @@ private func showDenials(_ invocation: Invocation) throws(UsageError) -> Int32 {
     } else {
       if latest.isEmpty { console.print("nothing was denied lately\n") }
       for (mount, denial) in latest {
-        console.print(console.forOutput(DenialText.line(denial, mountPoint: mount.mountPoint)) + "\n")
+        console.print(console.line(DenialText.line(denial, mountPoint: mount.mountPoint), indent: 2) + "\n")
       }
     }
   } catch {

@@ -2,6 +2,7 @@
 
 import FlagRules
 import LinuxFiles
+import LinuxPrograms
 import TextForms
 
 extension Refusal {
@@ -18,7 +19,7 @@ extension Refusal {
         "\(error): this needs the right \(right), which the owner and root have; "
           + "'varve acl get' shows who else")
     case .inputOutput: return damaged(place)
-    case .readOnly: return Refusal("the volume is read-only (EROFS)")
+    case .readOnly: return Refusal("the volume is read-only (EROFS); 'varve remount -o rw' would change that")
     default: return Refusal(error)
     }
   }
@@ -60,28 +61,48 @@ extension Refusal {
 
 /// A path as it can be copied into a shell.
 func shellWord(_ path: [UInt8]) -> String {
+  // A name that begins with a dash would be taken for an option.
+  let path = path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path
+  let escaped = PathText.escaped(path)
+  guard escaped.utf8.elementsEqual(path), !path.contains(UInt8(ascii: "'")) else {
+    // Bash and zsh read octal numbers in this kind of quotes.
+    return "$'" + escaped.replacing("'", with: "\\'") + "'"
+  }
   let isPlain = path.allSatisfy { byte in
     switch Unicode.Scalar(byte) {
     case "a"..."z", "A"..."Z", "0"..."9", "_", ".", "/", "+", "-", "@", "%", ",", ":", "=": true
     default: byte >= 0x80
     }
   }
-  if isPlain, String(validating: path, as: UTF8.self) != nil, path.first != UInt8(ascii: "-") {
-    return String(decoding: path, as: UTF8.self)
-  }
-  let quoted = String(decoding: path, as: UTF8.self)
-  if quoted.utf8.elementsEqual(path),
-    path.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "'") }),
-    path.first != UInt8(ascii: "-")
-  {
-    return "'\(quoted)'"
-  }
-  // Bash and zsh read octal numbers in this kind of quotes.
-  let name = path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path
-  return "$'" + PathText.escaped(name).replacing("'", with: "\\'") + "'"
+  return isPlain && !path.isEmpty ? escaped : "'\(escaped)'"
 }
 
 extension Errno {
+  /// What to put behind the error of a path nobody could get at; empty where nothing helps.
+  func advice(about path: [UInt8]) -> String {
+    switch self {
+    case .noSuchFile: whatIsMissing(path)
+    case .accessDenied: "; on a volume 'varve why --last' tells which rule"
+    case .notConnected: "; the daemon of this volume is gone: 'varve umount' removes the mount"
+    case .notDirectory: "; something on the way there is no directory"
+    default: ""
+    }
+  }
+
+  /// Says which part of a path is not there, if it is not the whole.
+  private func whatIsMissing(_ path: [UInt8]) -> String {
+    let slash = UInt8(ascii: "/")
+    for end in path.indices.dropFirst() where path[end] == slash && path[end - 1] != slash {
+      let above = Array(path[..<end])
+      do throws(Errno) { _ = try Descriptor.place(above, .followed) } catch {
+        return error == .noSuchFile ? "; there is no \(shellWord(above))" : ""
+      }
+    }
+    // It is there, and what it leads to is not.
+    guard let target = try? Descriptor.place(path, .held).readLink() else { return "" }
+    return "; it is a link to \(shellWord(target))"
+  }
+
   /// `EPERM`, without the words.
   var shortName: String {
     let text = "\(self)"

@@ -138,6 +138,6 @@ func directoryAbove(_ path: Word) throws(Refusal) -> SharedDescriptor? {
     let end = max(real.lastIndex(of: slash) ?? 0, 1)
     return SharedDescriptor(try Descriptor.place(Array(real[..<end]), .held))
   } catch {
-    throw Refusal(error)
+    throw Refusal(error, at: path)
   }
 }

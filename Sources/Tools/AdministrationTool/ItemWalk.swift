@@ -129,7 +129,10 @@ struct ItemWalk {
   /// A word such as `-R` behind the first operand is taken for a file, as on every BSD; say so.
   private func missing(_ path: [UInt8], _ error: Errno) -> String {
     guard error == .noSuchFile, path.first == UInt8(ascii: "-"), !path.contains(UInt8(ascii: "/")) else {
-      return "\(error)"
+      return "\(error)\(error.advice(about: path))"
+    }
+    if path == Array("--".utf8) {
+      return "\(error); '--' stands in front of everything else, and behind it each word is a file"
     }
     return "\(error); options stand in front of everything else, and a file of this name is './' and the name"
   }

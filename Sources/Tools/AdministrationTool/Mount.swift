@@ -172,7 +172,7 @@ private struct MountPlan {
       guard try Descriptor.place(path, .followed).status().kind == .directory else { throw .notDirectory }
       return try realPath(path)
     } catch {
-      throw MountRefusal(.failed, "\(String(decoding: path, as: UTF8.self)): \(error)")
+      throw MountRefusal(.failed, "\(PathText.escaped(path)): \(error)\(error.advice(about: path))")
     }
   }
 
@@ -185,8 +185,8 @@ private struct MountPlan {
         removeControlSocket(of: mount)
         try takeAway(mount, isLazy: true)
       } catch {
-        let name = String(decoding: path, as: UTF8.self)
-        throw MountRefusal(.failed, "\(name): a mount without a daemon is in the way: \(error.sentence)")
+        throw MountRefusal(
+          .failed, "\(PathText.escaped(path)): a mount without a daemon is in the way: \(error.sentence)")
       }
     }
     return try directory(path)

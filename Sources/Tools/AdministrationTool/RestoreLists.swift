@@ -12,7 +12,8 @@ func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let names = NameBook.machine(Accounts())
   let file = invocation.operands[0]
   let restoration = Restoration(
-    try ListChanger(invocation, console, names), console, names, root: invocation.values(.root).last,
+    try ListChanger(invocation, console, names), console, names, from: file,
+    root: invocation.values(.root).last,
     progress: invocation.has(.quiet) ? nil : Progress("varve acl restore", console))
   Interruption.watch()
   do throws(Errno) {
@@ -30,6 +31,8 @@ func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 /// Reads a dump from front to back and restores item by item.
 private final class Restoration {
+  /// What is read, for complaints.
+  private let file: Word
   private let changer: ListChanger
   private let console: Console
   private let names: NameBook
@@ -54,8 +57,10 @@ private final class Restoration {
   }
 
   init(
-    _ changer: ListChanger, _ console: Console, _ names: NameBook, root: Word?, progress: Progress?
+    _ changer: ListChanger, _ console: Console, _ names: NameBook, from file: Word, root: Word?,
+    progress: Progress?
   ) {
+    self.file = file == Word("-".utf8) ? Word("standard input".utf8) : file
     self.changer = changer
     self.console = console
     self.names = names
@@ -87,12 +92,13 @@ private final class Restoration {
   private func judgeEnd(_ line: [UInt8]) {
     if !reader.hasBegun {
       console.complain(
-        "this is no dump of access lists: '\(DumpReader.header)' was expected, and the file ends before it")
+        file, "is no dump of access lists: '\(DumpReader.header)' was expected, and it ends before that")
     } else if !line.isEmpty || reader.isInRecord {
-      console.complain("the file ends inside a record; what is complete in it was restored")
+      console.complain(file, "ends inside a record; what is complete in it was restored")
     } else if !isEnded {
       console.note(
-        "there is no '\(DumpReader.end)' at the end: whoever wrote the file was stopped; what is complete in it "
+        file,
+        "has no '\(DumpReader.end)' at its end: whoever wrote the file was stopped; what is complete in it "
           + "was restored")
     }
   }
@@ -107,7 +113,8 @@ private final class Restoration {
         isEnded = false
         guard newRoot == nil || rootInFile == nil || rootInFile == path else {
           console.complain(
-            "the file has a second root, \(shown(path)), and --root names one place for both; nothing "
+            file,
+            "has a second root, \(shown(path)), and --root names one place for both; nothing "
               + "after this line is restored")
           isEnded = true
           return false
@@ -119,7 +126,7 @@ private final class Restoration {
       }
       return true
     } catch {
-      console.complain("\(error); nothing after this line is restored")
+      console.complain(file, "\(error); nothing after this line is restored")
       isEnded = true
       return false
     }

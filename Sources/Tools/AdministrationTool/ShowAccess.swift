@@ -95,6 +95,8 @@ private func printTable(_ texts: [ExplanationText], _ console: Console, _ colors
       case "no": colors.failure(answer)
       default: colors.dimmed(answer)
       }
-    console.print("\(row.operation)  \(painted)  \(console.forOutput(row.reason))\n")
+    let start = "\(row.operation)  \(answer)  ".count
+    let reason = console.line(row.reason, indent: start, start: start)
+    console.print("\(row.operation)  \(painted)  \(reason)\n")
   }
 }

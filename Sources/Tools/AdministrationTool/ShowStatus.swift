@@ -52,9 +52,13 @@ private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Co
   }
   if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
   for (volume, (state, options)) in zip(volumes, zip(states, options)) {
-    console.printPath(
-      volume.source + Array(" on ".utf8) + volume.mountPoint, " (\(options))\(state.remark)")
+    console.print("\(places(volume)) (\(options))\(state.remark)\n")
   }
+}
+
+/// What is mounted where, as one line whatever the names are.
+private func places(_ volume: MountedVolume) -> String {
+  "\(PathText.escaped(volume.source)) on \(PathText.escaped(volume.mountPoint))"
 }
 
 /// The options the kernel shows, made stricter by what the daemon enforces: a user's remount reaches only the daemon.
@@ -85,7 +89,7 @@ private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ 
     if isJSON {
       console.printLines(status.indentedText() + "\n")
     } else {
-      console.printPath(volume.source + Array(" on ".utf8) + volume.mountPoint, "")
+      console.print("\(places(volume))\n")
       // Whoever serves the mount wrote it, and that may be anybody.
       console.printLines(described(status, indent: "  "))
     }

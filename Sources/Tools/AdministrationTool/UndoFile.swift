@@ -58,7 +58,7 @@ final class UndoFile: Sendable {
     } catch .badMessage {
       throw UsageError("\(shown(path)) is no undo file, or a damaged one", verb: invocation.verb, .value)
     } catch {
-      throw UsageError("\(shown(path)): \(error)", verb: invocation.verb, .value)
+      throw UsageError("\(shown(path)): \(error)\(error.advice(about: path))", verb: invocation.verb, .value)
     }
   }
 

@@ -34,8 +34,12 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
 func ownMount(_ path: Word) throws(Refusal) -> MountedVolume {
   let place = try TypedPlace(path, try volumeTable())
   // A step to a directory of the volume and back is not taken: only the volume knows where it leads.
-  guard place.rest.isEmpty, place.isMountPoint else { throw Refusal("not a mount point") }
-  guard place.mount.isOurs else { throw Refusal("a mount of type \(place.mount.type), not of Varve") }
+  guard place.rest.isEmpty, place.isMountPoint else {
+    throw Refusal("not a mount point; 'varve status' lists the volumes")
+  }
+  guard place.mount.isOurs else {
+    throw Refusal("a mount of type \(place.mount.type), not of Varve; umount(8) is for it")
+  }
   return place.mount
 }
 
@@ -99,7 +103,8 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
   }
   if let owner = mount.owner, owner != CurrentProcess.user {
     let name = Accounts().userName(owner) ?? "user \(owner)"
-    throw Refusal("it was mounted by \(name); only \(name) and root take it away")
+    throw Refusal(
+      "it was mounted by \(name); only \(owner == 0 ? "root takes" : "\(name) and root take") it away")
   }
   guard let helper = unmountProgram() else {
     throw Refusal("fusermount3 is missing; it comes with the package fuse3")

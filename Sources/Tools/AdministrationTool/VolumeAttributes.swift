@@ -22,8 +22,15 @@ struct Refusal: Error {
   /// Other file systems know neither attribute.
   init(_ error: Errno) {
     self.init(
-      error == .unsupported ? "not on a Varve volume, or the volume keeps none (ENOTSUP)" : "\(error)")
+      error == .unsupported
+        ? "not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes"
+        : "\(error)")
     isAboutVolume = error == .unsupported
+  }
+
+  /// About a path that could not be got at.
+  init(_ error: Errno, at path: [UInt8]) {
+    self = error == .unsupported ? Refusal(error) : Refusal("\(error)\(error.advice(about: path))")
   }
 }
 

@@ -15,7 +15,9 @@ struct VolumePath {
 
   init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
     let place = try TypedPlace(typed, table)
-    guard place.mount.isOurs else { throw Refusal("not on a Varve volume", status: 2) }
+    guard place.mount.isOurs else {
+      throw Refusal("not on a Varve volume; 'varve status' lists the volumes", status: 2)
+    }
     guard let whole = place.mount.whole(in: place.table) else {
       throw Refusal(
         "only a part of this volume is mounted where you can see it; its daemon is asked where all of it is",

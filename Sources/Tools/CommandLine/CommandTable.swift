@@ -8,8 +8,10 @@ package enum ArgumentKind: Equatable, Sendable {
   case number
   /// The name of a user.
   case user
-  /// One of these words, or several with commas between them.
+  /// One of these words.
   case words([String])
+  /// One of these words, or several with commas between them; a word that ends with `=` takes a value.
+  case list([String])
 }
 
 /// One option, in one or two spellings.

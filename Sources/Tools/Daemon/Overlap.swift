@@ -45,7 +45,8 @@ enum Overlap {
   }
 
   private static func taken(_ mountPoint: String) -> MountFailure {
-    MountFailure("'\(mountPoint)' is on a Varve volume already; unmount that one first")
+    MountFailure(
+      "'\(PathText.escaped(Array(mountPoint.utf8)))' is on a Varve volume already; unmount that one first")
   }
 
   /// A path that cannot be resolved is somebody else's error to report.

@@ -131,7 +131,8 @@ package struct ExplanationText {
       let path = step.nameBytes("path") ?? []
       // Where it is not the item itself, the table says what was asked of what.
       if path != answer.nameBytes("path") {
-        reason = line(of: path) + (step["asked"]?.string.map { "\($0) " } ?? "")
+        let isRule = step["reason"]?.string != "fact" && step["reason"]?.string != "note"
+        reason = line(of: path) + (isRule ? step["asked"]?.string.map { "\($0) " } ?? "" : "")
       }
       reason += ExplanationText.reason(of: step)
       if step["reason"]?.string == "fact" { reason += step["error"]?.string.map { " (\($0))" } ?? "" }

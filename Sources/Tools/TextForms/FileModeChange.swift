@@ -25,6 +25,10 @@ package struct FileModeChange: Equatable, Sendable {
     let permissions: Permissions
   }
 
+  private static let sticky: UInt32 = 0o1000
+  /// The bits of owner, group and others, with their set-id bits.
+  private static let everyClass: UInt32 = 0o6777
+
   private let absolute: UInt32?
   private let steps: [Step]
 
@@ -65,7 +69,7 @@ package struct FileModeChange: Equatable, Sendable {
       switch step.operator {
       case .add: result |= bits
       case .remove: result &= ~bits
-      case .assign: result = result & ~(step.affected ?? 0o7777) | bits
+      case .assign: result = result & ~(step.affected ?? FileModeChange.everyClass) | bits
       }
     }
     return result & 0o7777
@@ -86,7 +90,12 @@ package struct FileModeChange: Equatable, Sendable {
         guard add(letter, to: &permissions) else { return nil }
         rest.removeFirst()
       }
-      steps.append(Step(affected: affected, operator: `operator`, permissions: permissions))
+      // The sticky bit belongs to no class, and counts wherever more than the others are meant.
+      if permissions.bits & sticky != 0, let classes = affected, classes & ~0o7 != 0 {
+        steps.append(Step(affected: classes | sticky, operator: `operator`, permissions: permissions))
+      } else {
+        steps.append(Step(affected: affected, operator: `operator`, permissions: permissions))
+      }
     }
     return steps.isEmpty ? nil : steps
   }
@@ -95,8 +104,8 @@ package struct FileModeChange: Equatable, Sendable {
     switch letter {
     case UInt8(ascii: "u"): 0o4700
     case UInt8(ascii: "g"): 0o2070
-    case UInt8(ascii: "o"): 0o1007
-    case UInt8(ascii: "a"): 0o7777
+    case UInt8(ascii: "o"): 0o7
+    case UInt8(ascii: "a"): everyClass
     default: nil
     }
   }

@@ -43,7 +43,7 @@ extension Verb {
     "access", "print what may be done with files, as a table",
     options: [.asUser, .json, .color],
     operands: [
-      Operand("OPS", .any, .words(operationWords), "only these, with commas between them"),
+      Operand("OPS", .any, .list(operationWords), "only these, with commas between them"),
       Operand("PATH", .oneOrMore, .path, "files and directories on a Varve volume"),
     ],
     forms: ["[--as USER[:GROUP,...]] [OPS] PATH..."],

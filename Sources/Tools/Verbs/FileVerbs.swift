@@ -13,7 +13,7 @@ extension Verb {
     ],
     operands: [
       Operand(
-        "FLAGS", .one, .words(flagWords),
+        "FLAGS", .one, .list(flagWords),
         "keywords with commas between them, 'no' in front to clear one, or an octal number (0x: hexadecimal) for all flags"
       ),
       Operand("PATH", .oneOrMore, .path, "files and directories on a Varve volume"),

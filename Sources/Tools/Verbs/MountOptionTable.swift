@@ -59,6 +59,7 @@ package enum MountOptionTable {
     MountOptionEntry("passthrough", "auto|off"),
     MountOptionEntry("transport", "auto|dev|uring"),
     MountOptionEntry("threads", "N"),
+    MountOptionEntry("clone_fd"),
     MountOptionEntry("fsname", "TEXT"),
     MountOptionEntry("nomagic"),
     MountOptionEntry("debug"),
@@ -78,6 +79,17 @@ package enum MountOptionTable {
 
   package static var all: [MountOptionEntry] {
     [MountOptionEntry("ro"), MountOptionEntry("noexec"), MountOptionEntry("noatime")] + own
+  }
+
+  /// What completion offers: words, words with each of their values, and `name=` where any text may follow.
+  package static let completions: [String] = (common + own).flatMap { entry in
+    guard let value = entry.value else { return [entry.name] }
+    let bare = entry.name == "user" ? [entry.name] : []
+    return bare
+      + value.split(separator: "|").map { choice in
+        let isWord = choice.allSatisfy { $0.isLowercase }
+        return isWord ? "\(entry.name)=\(choice)" : "\(entry.name)="
+      }
   }
 
   /// What the kernel writes into the table of mounts, from where mount(8) hands it on when it remounts.

@@ -40,7 +40,8 @@ extension Option {
 
   // mount, umount
   package static let mountOptions = Option(
-    "o", "options", value: Value("OPTIONS"), "options, with commas between them; see mount.varve(8)")
+    "o", "options", value: Value("OPTIONS", .list(MountOptionTable.completions)),
+    "options, with commas between them; see mount.varve(8)")
   package static let checkOnly = Option("f", "fake", "check everything, but do not mount")
   package static let checkChange = Option("f", "fake", "check everything, but change nothing")
   package static let foreground = Option(nil, "foreground", "do not go to the background")

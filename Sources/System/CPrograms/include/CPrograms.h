@@ -49,6 +49,8 @@ long lv_known_device(int fd, uint32_t *major, uint32_t *minor);
 long lv_unmount(const char *path, int is_lazy);
 long lv_is_executable(const char *path);
 long lv_is_terminal(int fd);
+// How many letters a line of the terminal has; 0 if that is not known.
+long lv_columns(int fd);
 long lv_user(void);
 uint32_t lv_umask(void);
 void lv_pause(uint32_t milliseconds);

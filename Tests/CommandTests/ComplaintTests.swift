@@ -1,0 +1,257 @@
+// Complaints name the file and say what to do, verb by verb.
+
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("Complaints") struct ComplaintTests {
+    private static let tree = #"""
+      mkdir -p d/sub closed; : > d/f; : > d/sub/locked; : > closed/x; ln -s gone d/dangling
+      varve acl set -e "user:7001 deny delete" d/f; varve chflags uchg d/sub/locked; chmod 700 closed
+      mkdir "$BASE/plain"; : > "$BASE/plain/a"
+      """#
+
+    @Test("What is missing is named, with the part of the path that is") func missing() throws {
+      let desk = try Desk("", Self.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        changing=("chflags hidden" "chmod 600" "chmod -N" "chown 1" "acl set -e everyone:allow:read" "acl strip" "acl sort" "acl explicit"
+          "acl inherit" "acl propagate" "acl copy d/f")
+        for verb in ls "${changing[@]}" "acl get" "acl check" "acl restore" check "why read" "access read"; do
+          varve $verb d/gone 2>&1 | tail -1
+        done
+        for verb in ls "${changing[@]}" "acl get" "acl check" "acl restore" "access read"; do varve $verb d/none/x 2>&1 | tail -1; done
+        for path in d/f/x d/dangling ""; do varve chmod 600 "$path"; varve acl inherit "$path"; varve access read "$path"; done
+        varve ls -L d/dangling; varve acl copy d/gone d/f; varve acl set -F d/gone d/f; varve acl set -e "everyone allow read" --undo none/undo d/f
+        varve mount "$BASE/none/x" "$BASE/plain"; varve mount "$BASE/plain/a" "$BASE/plain"; varve umount d/f; varve remount -o ro d/f
+        """#,
+        prints: #"""
+          varve ls: d/gone: No such file or directory (ENOENT)
+          varve chflags: d/gone: No such file or directory (ENOENT)
+          varve chmod: d/gone: No such file or directory (ENOENT)
+          varve chmod: d/gone: No such file or directory (ENOENT)
+          varve chown: d/gone: No such file or directory (ENOENT)
+          varve acl set: d/gone: No such file or directory (ENOENT)
+          varve acl strip: d/gone: No such file or directory (ENOENT)
+          varve acl sort: d/gone: No such file or directory (ENOENT)
+          varve acl explicit: d/gone: No such file or directory (ENOENT)
+          varve acl inherit: d/gone: No such file or directory (ENOENT)
+          varve acl propagate: d/gone: No such file or directory (ENOENT)
+          varve acl copy: d/gone: No such file or directory (ENOENT)
+          varve acl get: d/gone: No such file or directory (ENOENT)
+          varve acl check: d/gone: No such file or directory (ENOENT)
+          varve acl restore: d/gone: No such file or directory (ENOENT)
+          varve check: d/gone: No such file or directory (ENOENT)
+            d/gone: there is no such name (ENOENT)
+          varve access: d/gone: there is no such name (ENOENT)
+          varve ls: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve chflags: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve chmod: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve chmod: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve chown: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl set: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl strip: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl sort: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl explicit: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl inherit: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl propagate: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl copy: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl get: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl check: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve acl restore: d/none/x: No such file or directory (ENOENT); there is no d/none
+          varve access: d/none/x: d/none: there is no such name (ENOENT)
+          varve chmod: d/f/x: Not a directory (ENOTDIR); something on the way there is no directory
+          varve acl inherit: d/f/x: Not a directory (ENOTDIR); something on the way there is no directory
+          read        -    d/f: is no directory (ENOTDIR)
+          varve chmod: d/dangling: No such file or directory (ENOENT); it is a link to gone
+          varve acl inherit: d/dangling: No such file or directory (ENOENT); it is a link to gone
+          varve access: d/dangling: d/gone: there is no such name (ENOENT)
+          varve chmod: '': No such file or directory (ENOENT)
+          varve acl inherit: '': No such file or directory (ENOENT)
+          varve access: '': an empty path names nothing (ENOENT)
+          d/dangling
+          varve acl copy: 'd/gone': No such file or directory (ENOENT)
+          varve acl set: 'd/gone': No such file or directory (ENOENT)
+          varve acl set: 'none/undo': No such file or directory (ENOENT); there is no none
+          varve mount: BASE/none/x: No such file or directory (ENOENT); there is no BASE/none
+          varve mount: BASE/plain/a: Not a directory (ENOTDIR); something on the way there is no directory
+          varve umount: d/f: not a mount point; 'varve status' lists the volumes
+          varve remount: d/f: not a mount point; 'varve status' lists the volumes
+
+          """#)
+      try desk.end()
+    }
+
+    @Test("What is no volume is said once for a tree") func volumes() throws {
+      let desk = try Desk("", Self.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        changing=("chflags hidden" "chmod 600" "chmod -N" "chown 1" "acl set -e everyone:allow:read" "acl strip" "acl sort" "acl explicit"
+          "acl inherit" "acl propagate" "acl copy d/f")
+        for verb in "chflags -R hidden" "${changing[@]:4}" "acl get" "acl check -R" "why read" "access read" status umount; do
+          varve $verb "$BASE/plain"
+        done
+        varve acl dump "$BASE/plain"; echo $?
+        varve acl restore "$BASE/plain"; varve acl restore "$BASE/plain/a"; varve acl propagate "$BASE/plain/a"
+        """#,
+        prints: #"""
+          varve chflags: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl set: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl strip: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl sort: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl explicit: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl inherit: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl propagate: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl copy: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl get: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl check: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve why: BASE/plain: not on a Varve volume; 'varve status' lists the volumes
+          varve access: BASE/plain: not on a Varve volume; 'varve status' lists the volumes
+          varve status: BASE/plain: not on a Varve volume; 'varve status' lists the volumes
+          varve umount: BASE/plain: not a mount point; 'varve status' lists the volumes
+          varve-acl 1
+          root BASE/plain
+          varve acl dump: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          end
+          1
+          varve acl restore: BASE/plain: Is a directory (EISDIR)
+          varve acl restore: BASE/plain/a: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
+          varve acl propagate: BASE/plain/a: not a directory; 'varve acl inherit' renews the entries of a single file
+
+          """#)
+      try desk.end()
+    }
+
+    @Test("What is not permitted names the right, or the way to the rule") func rights() throws {
+      let desk = try Desk("", Self.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        cp "$(declare -f varve | sed -n "s/^ *'\(.*\)' .*/\1/p")" "$BASE/varve"; chmod 755 "$BASE/varve" .
+        other() { setpriv --reuid 7001 --regid 7001 --clear-groups "$BASE/varve" "$@"; }
+        changing=("chflags hidden" "chmod 600" "chmod -N" "chown 1" "acl set -e everyone:allow:read" "acl strip" "acl sort" "acl explicit"
+          "acl inherit" "acl propagate" "acl copy d/f")
+        for verb in "${changing[@]:0:7}" "acl copy d/f"; do other $verb d/f; done 2>&1 | sed 's/d\/f: d\/f/d\/f/'
+        for verb in ls "chmod 600" "acl get" "acl strip" "acl check"; do other $verb closed/x; done
+        other ls closed; other remount -o noacl .; other umount .
+        other why --last 1 | sed -E 's/^[-0-9T:.Z]+ //'
+        """#,
+        prints: #"""
+          varve chflags: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
+          varve chmod: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
+          varve chmod: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
+          varve chown: d/f: Operation not permitted (EPERM): only root gives items to others; to take one over needs the right chown
+          varve acl set: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
+          varve acl strip: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
+          varve ls: closed/x: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          varve chmod: closed/x: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          varve acl get: closed/x: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          varve acl strip: closed/x: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          varve acl check: closed/x: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          varve ls: closed: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          varve remount: .: only root and the owner of the mount may change its options
+          varve umount: .: it was mounted by root; only root takes it away
+          user 7001: list BASE/mount/closed denied by its mode (other ---) (EACCES)
+
+          """#)
+      try desk.end()
+    }
+
+    @Test("A flag in the way is named, with the command that clears it") func flags() throws {
+      let desk = try Desk("", Self.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        changing=("chflags hidden" "chmod 600" "chmod -N" "chown 1" "acl set -e everyone:allow:read" "acl strip" "acl sort" "acl explicit"
+          "acl inherit" "acl propagate" "acl copy d/f")
+        for verb in "${changing[@]:1:4}" "chmod +a everyone:allow:read"; do varve $verb d/sub/locked; done
+        varve chflags schg d/f; varve chmod 600 d/f; varve acl strip -R d; echo $?
+        """#,
+        prints: #"""
+          varve chmod: d/sub/locked: is locked by uchg; clear it first: varve chflags nouchg d/sub/locked (EPERM)
+          varve chown: d/sub/locked: is locked by uchg; clear it first: varve chflags nouchg d/sub/locked (EPERM)
+          varve acl set: d/sub/locked: is locked by uchg; clear it first: varve chflags nouchg d/sub/locked (EPERM)
+          varve chmod: d/sub/locked: is locked by uchg; clear it first: varve chflags nouchg d/sub/locked (EPERM)
+          varve chmod: d/f: is locked by schg; clear it first, as root: varve chflags noschg d/f (EPERM)
+          varve acl strip: d/f: is locked by schg; clear it first, as root: varve chflags noschg d/f (EPERM)
+          1
+
+          """#)
+      try desk.end()
+    }
+
+    @Test("A volume that is read-only, or keeps no lists, says how to change that") func readOnly() throws {
+      let desk = try Desk("", Self.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        changing=("chflags hidden" "chmod 600" "chmod -N" "chown 1" "acl set -e everyone:allow:read" "acl strip" "acl sort" "acl explicit"
+          "acl inherit" "acl propagate" "acl copy d/f")
+        varve remount -o ro .
+        for verb in "${changing[@]:0:6}"; do varve $verb d/f; done
+        varve remount -o rw,noacl .; varve acl set -e "everyone allow read" d/f; varve chmod +a "everyone allow read" d/f
+        """#,
+        prints: #"""
+          varve chflags: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
+          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
+          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
+          varve chown: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
+          varve acl set: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
+          varve acl strip: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
+          varve acl set: d/f: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve chmod: d/f: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+
+          """#)
+      try desk.end()
+    }
+
+    @Test("A mistake in a word names the word and, where it helps, the right one") func words() throws {
+      let desk = try Desk("", Self.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        varve chmod +a "nobody-here allow read" d/f; varve chmod +a "user:nobody-here allow read" d/f
+        varve chmod +a "everyone alow read" d/f; varve chmod +a "everyone allow reed" d/f; varve chmod 888 d/f; varve chmod u+q d/f
+        varve chflags uhcg d/f; varve chflags no d/f; varve chown nobody-here d/f; varve chown :nobody-here d/f
+        varve why raed d/f 2>&1 | cut -c 1-40; varve why --as nobody-here read d/f; varve access read,wriet d/f
+        varve acl set --format nfs4 -e "A::nobody-here:r" d/f; varve acl set --format nfs4 -e "A:r" d/f
+        varve acl set --format zfs -e "x" d/f; varve acl set --format json -e "{" d/f; varve acl set --format xml -e x d/f
+        varve ls --jsno d/f 2>&1 | head -1; varve sttaus 2>&1 | head -1; varve acl gte 2>&1 | head -1; varve help lss 2>&1 | head -1
+        varve mount -o noaccl "$BASE/plain" "$BASE/plain"; varve remount -o noaccl .; varve completion tcsh
+        varve acl set -e "everyone allow read" --resume d/f 2>&1 | head -1
+        """#,
+        prints: #"""
+          varve chmod: 'nobody-here' is neither a user nor a group; a number will do, such as user:1001
+          varve chmod: no user is called 'nobody-here'; a number will do, such as user:1001
+          varve chmod: 'alow' stands where 'allow' or 'deny' was expected
+          varve chmod: 'reed' is not a right and not an inheritance word; varve(1) lists both
+          varve chmod: '888' is neither a mode nor a form such as +a
+          varve chmod: 'u+q' is neither a mode nor a form such as +a
+          varve chflags: unknown flag 'uhcg'; did you mean 'uchg'?
+          varve chflags: unknown flag 'no'
+          varve chown: there is no user 'nobody-here'; a number will do
+          varve chown: there is no group 'nobody-here'; a number will do
+          varve why: 'raed' is no operation; one o
+          varve why: there is no user 'nobody-here'; a number will do
+          varve access: no such operation 'wriet'; did you mean 'write'?
+          varve acl set: no user is called 'nobody-here'; a number will do, such as user:1001
+          varve acl set: TYPE:FLAGS:WHO:RIGHTS was expected: 'A:r'
+          varve acl set: WHO:RIGHTS:FLAGS:TYPE was expected: 'x'
+          varve acl set: this is not JSON
+          varve acl set: 'xml' is no format: macos, nfs4, zfs and json are
+          varve ls: unknown option '--jsno'; did you mean '--json'?
+          varve: unknown verb 'sttaus'; did you mean 'status'?
+          varve acl: unknown verb 'gte'; did you mean 'get'?
+          varve: unknown verb 'lss'; did you mean 'ls'?
+          varve mount: unknown mount option 'noaccl'; did you mean 'noacl'?
+          varve remount: .: unknown mount option 'noaccl'; did you mean 'noacl'?
+          varve completion: 'tcsh' is no shell known here: bash, zsh and fish are
+          varve acl set: --resume goes with --undo FILE
+
+          """#)
+      try desk.end()
+    }
+  }
+}
