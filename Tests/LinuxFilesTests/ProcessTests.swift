@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import LinuxFiles
 import Synchronization
@@ -24,6 +25,21 @@ extension LinuxFilesTests {
       let deadline = Clock.monotonicNanoseconds + 10_000_000_000
       while shared.value.withLock({ $0 }) == 0, Clock.monotonicNanoseconds < deadline { sched_yield() }
       #expect(shared.value.withLock { $0 } == 1)
+    }
+
+    @Test("the processors that may be used are counted, not those of the machine")
+    func usableProcessors() throws {
+      let all = CurrentProcess.usableProcessors
+      #expect((1...CurrentProcess.processors).contains(all))
+      // A thread of its own, which may be bound to one without a consequence for the others.
+      let bound = Shared(Mutex(0))
+      let thread = try PlainThread {
+        let isBound = (UInt32(0)..<1024).contains { lv_stay_on_processor($0) >= 0 }
+        bound.value.withLock { $0 = isBound ? CurrentProcess.usableProcessors : -1 }
+      }
+      thread.join()
+      #expect(bound.value.withLock { $0 } == 1)
+      #expect(CurrentProcess.usableProcessors == all)
     }
 
     @Test("lists of processors are read as the kernel writes them")

@@ -25,7 +25,7 @@ final class Vigil: Sendable {
   private let lastCaller = Atomic<Int32>(0)
 
   /// On a single processor whoever listens keeps everybody else from asking.
-  init(processors: Int = CurrentProcess.processors) {
+  init(processors: Int = CurrentProcess.usableProcessors) {
     isWanted = processors > 1
   }
 

@@ -102,6 +102,14 @@ long lv_stay_on_processor(uint32_t processor) {
   return LV_RESULT(sched_setaffinity(0, sizeof only, &only));
 }
 
+long lv_usable_processors(void) {
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  // Fails on machines with more processors than fit in there.
+  if (sched_getaffinity(0, sizeof usable, &usable) < 0) return sysconf(_SC_NPROCESSORS_ONLN);
+  return CPU_COUNT(&usable);
+}
+
 int lv_error_number(void) { return errno; }
 
 const char *lv_error_name(int number) { return strerrorname_np(number); }

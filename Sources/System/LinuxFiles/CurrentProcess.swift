@@ -18,6 +18,9 @@ package enum CurrentProcess {
     _ = lv_new_session()
   }
 
+  /// How many processors the calling thread may run on: a container or a service often has fewer than the machine.
+  package static var usableProcessors: Int { max(1, lv_usable_processors()) }
+
   package static var processors: Int { max(1, Int(sysconf(CInt(_SC_NPROCESSORS_ONLN)))) }
 }
 

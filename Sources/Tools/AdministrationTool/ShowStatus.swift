@@ -28,11 +28,16 @@ func mountTable() throws(Errno) -> [MountedVolume] {
 
 /// What the daemon behind a mount tells about itself; nil if it tells nothing that can be understood.
 ///
-/// With `nomagic` there is no file that says it, but there is the control socket.
+/// ETIMEDOUT after two seconds: it may have been stopped since somebody asked whether it serves. With `nomagic` there
+/// is no file that says it, but there is the control socket.
 func volumeStatus(_ volume: MountedVolume) throws(Errno) -> JSON? {
   let path = joined(joined(volume.mountPoint, Array(".varve".utf8)), Array("status".utf8))
+  let heard = Patience.wait(milliseconds: 2_000) { () -> Result<[UInt8], Errno> in
+    do throws(Errno) { return .success(try Descriptor.reading(path).readToEnd()) } catch { return .failure(error) }
+  }
   do throws(Errno) {
-    return JSON(try Descriptor.reading(path).readToEnd())
+    guard let heard else { throw .timedOut }
+    return JSON(try heard.get())
   } catch .noSuchFile {
     do throws(Refusal) { return try ask(volume, "status")["status"] } catch { throw .noSuchFile }
   }
@@ -103,6 +108,8 @@ private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
   do throws(Errno) {
     guard let status = try volumeStatus(volume) else { throw .badMessage }
     return status
+  } catch .timedOut {
+    throw Refusal(MountState.silence)
   } catch .badMessage {
     throw Refusal("the daemon's answer is not JSON")
   } catch .notConnected {

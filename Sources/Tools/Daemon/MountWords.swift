@@ -23,13 +23,6 @@ struct MountWords {
     "workdir",
   ]
 
-  /// Options of the mount contract that this version cannot honour.
-  ///
-  /// Ignoring one could expose data or lose it, so each is an error.
-  private static let planned: Set<String> = [
-    "lower", "lowerdir", "view", "lang", "keyfile", "interop",
-  ]
-
   init(_ options: [MountOption], source: String) throws(ArgumentFailure) {
     upper = source
     kernel = MountOptions(source: source)
@@ -107,7 +100,7 @@ struct MountWords {
   private mutating func applyOther(_ option: MountOption) throws(ArgumentFailure) {
     if option.name.hasPrefix("no_") {
       volume.disabledFeatures.insert(String(option.name.dropFirst(3)))
-    } else if MountWords.planned.contains(option.name) {
+    } else if MountOptionTable.isPlanned(option.name) {
       throw ArgumentFailure("this version cannot mount with '\(option.name)'")
     } else if !MountWords.silent.contains(option.name), !option.name.hasPrefix("x-"),
       !option.name.hasPrefix("X-")

@@ -7,10 +7,13 @@ package struct MountOptionEntry: Equatable, Sendable {
   package let name: String
   /// The name of its value; nil for a bare word.
   package let value: String?
+  /// Whether this version knows the word and refuses to mount with it: to ignore one could expose data or lose it.
+  package let isPlanned: Bool
 
-  fileprivate init(_ name: String, _ value: String? = nil) {
+  fileprivate init(_ name: String, _ value: String? = nil, isPlanned: Bool = false) {
     self.name = name
     self.value = value
+    self.isPlanned = isPlanned
   }
 
   /// As help shows it: `ro` or `securelevel=N`.
@@ -35,8 +38,8 @@ package enum MountOptionTable {
   package static let own: [MountOptionEntry] = [
     MountOptionEntry("allow_other"),
     MountOptionEntry("noallow_other"),
-    MountOptionEntry("lower", "A:B"),
-    MountOptionEntry("lowerdir", "A:B"),
+    MountOptionEntry("lower", "A:B", isPlanned: true),
+    MountOptionEntry("lowerdir", "A:B", isPlanned: true),
     MountOptionEntry("upperdir", "DIR"),
     MountOptionEntry("workdir", "DIR"),
     MountOptionEntry("acl"),
@@ -51,10 +54,10 @@ package enum MountOptionTable {
     MountOptionEntry("groups", "process|nss"),
     MountOptionEntry("cache", "shared|exclusive|none"),
     MountOptionEntry("twins"),
-    MountOptionEntry("view", "display"),
-    MountOptionEntry("lang", "LANGUAGE"),
-    MountOptionEntry("keyfile", "SOURCE"),
-    MountOptionEntry("interop", "overlay"),
+    MountOptionEntry("view", "display", isPlanned: true),
+    MountOptionEntry("lang", "LANGUAGE", isPlanned: true),
+    MountOptionEntry("keyfile", "SOURCE", isPlanned: true),
+    MountOptionEntry("interop", "overlay", isPlanned: true),
     MountOptionEntry("audit", "FILE|journal"),
     MountOptionEntry("passthrough", "auto|off"),
     MountOptionEntry("transport", "auto|dev|uring"),
@@ -77,12 +80,18 @@ package enum MountOptionTable {
     return (common + own).filter { names.contains($0.name) }
   }()
 
+  /// What help names.
   package static var all: [MountOptionEntry] {
-    [MountOptionEntry("ro"), MountOptionEntry("noexec"), MountOptionEntry("noatime")] + own
+    [MountOptionEntry("ro"), MountOptionEntry("noexec"), MountOptionEntry("noatime")] + own.filter { !$0.isPlanned }
+  }
+
+  /// Whether an option of this name will be understood by a later version.
+  package static func isPlanned(_ name: String) -> Bool {
+    own.contains { $0.name == name && $0.isPlanned }
   }
 
   /// What completion offers: words, words with each of their values, and `name=` where any text may follow.
-  package static let completions: [String] = (common + own).flatMap { entry in
+  package static let completions: [String] = (common + own).filter { !$0.isPlanned }.flatMap { entry in
     guard let value = entry.value else { return [entry.name] }
     let bare = entry.name == "user" ? [entry.name] : []
     return bare

@@ -19,7 +19,7 @@ extension Verb {
     ],
     examples: [
       Example("varve mount /srv/team /mnt/team", "Mount a directory."),
-      Example("varve mount -o ro,lower=/srv/base /srv/mine /mnt/merged", "With a layer below, read-only."),
+      Example("varve mount -o ro,noexec /srv/team /mnt/look", "Only to look: nothing there can be changed or run."),
     ])
 
   package static let remount = Verb(

@@ -151,6 +151,7 @@ uint64_t lv_take_note(void);
 long lv_open_thread_status(int thread);
 long lv_name_thread(const char *name);
 long lv_stay_on_processor(uint32_t processor);
+long lv_usable_processors(void);
 int lv_error_number(void);
 const char *_Nullable lv_error_name(int number);
 const char *_Nullable lv_error_text(int number);
