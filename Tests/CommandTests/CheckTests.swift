@@ -67,12 +67,41 @@ extension CommandTests {
 
           """)
       try desk.end()
-      let reader = try MountedVolume("ro", base: desk.volume.base)
-      try expect(
-        desk, "varve check --repair -y $UP; echo $?",
-        prints: "varve check: BASE/upper: the volume is mounted; it is repaired while it is not\n2\n")
-      try reader.unmount()
     }
+
+    @Test("A volume mounted read-only is not repaired, wherever it is mounted; others may mount it so too")
+    func readers() throws {
+      let desk = try damaged("")
+      defer { desk.volume.remove() }
+      // The reader names its source otherwise, and another one is where nobody sees it.
+      try expect(
+        desk,
+        """
+        mkdir $BASE/side $BASE/hidden $BASE/second; mount --bind $UP $BASE/side
+        varve mount -o ro $BASE/side $BASE/mount; varve check --repair -y $UP; echo $?
+        varve mount -o ro $UP $BASE/second; varve check $UP; echo $?
+        varve umount $BASE/second; varve umount $BASE/mount; umount $BASE/side; varve check --repair -y $UP; echo $?
+        mkfifo $BASE/ready $BASE/end
+        unshare -m --propagation private bash -c "varve mount -o ro $UP $BASE/hidden; echo > $BASE/ready
+          read < $BASE/end; varve umount $BASE/hidden" &
+        read < $BASE/ready; varve check --repair -y $UP; echo $?
+        varve mount $UP $BASE/mount && varve umount $BASE/mount; echo > $BASE/end; wait
+        varve check --repair -y $UP; echo $?
+        """,
+        prints: """
+          varve check: BASE/upper: \(CheckTests.readOnly)
+          2
+          0
+          0
+          varve check: BASE/upper: \(CheckTests.readOnly)
+          2
+          0
+
+          """)
+    }
+
+    private static let readOnly =
+      "the volume is mounted read-only, maybe in another mount namespace; it is repaired while it is not"
 
     private static let wounds =
       """

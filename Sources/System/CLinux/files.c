@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -167,6 +168,10 @@ static long lv_whole(int fd, short type) {
 long lv_lock_whole(int fd, int exclusive) { return lv_whole(fd, exclusive ? F_WRLCK : F_RDLCK); }
 
 long lv_unlock_whole(int fd) { return lv_whole(fd, F_UNLCK); }
+
+long lv_lock_open(int fd, int exclusive) {
+  return LV_RESULT(flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB));
+}
 
 long lv_control(int fd, uint32_t number, void *bytes) {
   return LV_RESULT(ioctl(fd, (unsigned long)number, bytes));

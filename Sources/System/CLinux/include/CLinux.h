@@ -86,6 +86,8 @@ long lv_sync_file_system(int fd);
 long lv_list(int directory, void *into, size_t count);
 long lv_lock_whole(int fd, int exclusive);
 long lv_unlock_whole(int fd);
+// flock(2), without waiting.
+long lv_lock_open(int fd, int exclusive);
 long lv_control(int fd, uint32_t number, void *bytes);
 long lv_generation(int fd, uint32_t *out);
 
