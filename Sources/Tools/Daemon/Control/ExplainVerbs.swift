@@ -15,7 +15,8 @@ extension ControlVerbs {
   /// For one request, in nanoseconds; a seat at the socket is for the next one to have soon.
   private static var patience: UInt64 { 2_000_000_000 }
 
-  /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`.
+  /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`, and with
+  /// `"mount": {"readOnly": true, "noexec": true}` what the kernel forbids where the paths were named.
   static func why(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
       guard case .array(let questions)? = request.body["questions"], questions.count <= mostQuestions else {
@@ -23,11 +24,14 @@ extension ControlVerbs {
       }
       let asker = asker(request, volume)
       let other = try request.body["as"].map { body throws(ControlRefusal) in try subject(body, volume) }
+      let mount = MountLimits(
+        isReadOnly: request.body["mount"]?["readOnly"] == .bool(true),
+        forbidsExecution: request.body["mount"]?["noexec"] == .bool(true))
       let limits = WalkLimits(deadline: Clock.monotonicNanoseconds &+ patience)
       var answers: [JSON] = []
       var bytes = 0
       for body in questions {
-        let text = try explanation(try question(body), as: other, for: asker, limits, volume)
+        let text = try explanation(try question(body, on: mount), as: other, for: asker, limits, volume)
         bytes += text.count
         guard bytes <= mostBytes else {
           throw ControlRefusal("the answers are too long; ask about less at once", status: 2)
@@ -95,11 +99,11 @@ extension ControlVerbs {
     value?.integer.flatMap { UInt32(exactly: $0) }.flatMap { $0 == .max ? nil : $0 }
   }
 
-  private static func question(_ body: JSON) throws(ControlRefusal) -> Question {
+  private static func question(_ body: JSON, on mount: MountLimits) throws(ControlRefusal) -> Question {
     guard let word = body["operation"]?.string, let deed = Deed(rawValue: word) else {
       throw ControlRefusal("a question has no operation that is known")
     }
     guard let path = body.nameBytes("path") else { throw ControlRefusal("a question has no path") }
-    return Question(deed, path, to: body["newPath"] == nil ? nil : body.nameBytes("newPath"))
+    return Question(deed, path, to: body["newPath"] == nil ? nil : body.nameBytes("newPath"), on: mount)
   }
 }
