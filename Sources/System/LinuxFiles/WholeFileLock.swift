@@ -29,10 +29,6 @@ extension Descriptor {
     }
   }
 
-  package borrowing func unlockWhole() throws(Errno) {
-    try retrying { lv_unlock_whole(rawValue) }
-  }
-
   /// Shares this open file or directory with others who do, or takes it alone; false while others forbid that.
   ///
   /// Needs no descriptor open for writing, so it works for directories, and says nothing of who has it
