@@ -3,6 +3,7 @@
 import AccessControl
 import CMountSupport
 import Glibc
+import JSONForm
 import LinuxFiles
 import MountSupport
 import Randomness

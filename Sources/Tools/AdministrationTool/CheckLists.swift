@@ -3,9 +3,9 @@
 import AccessControl
 import AccessForms
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import TextForms
 import Verbs
 
 func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {

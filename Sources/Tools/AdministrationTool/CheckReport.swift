@@ -2,6 +2,7 @@
 
 import AccessControl
 import FlagRules
+import JSONForm
 import LayeredVolume
 import LinuxFiles
 import LinuxPrograms

@@ -1,6 +1,7 @@
 // `varve why`: what the daemon would decide, and by which rule.
 
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

@@ -3,10 +3,10 @@
 import AccessControl
 import AccessForms
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import Synchronization
-import TextForms
 import Verbs
 
 /// Changes lists, on any thread, and counts.

@@ -1,6 +1,7 @@
 // `varve access`: what may be done with files, a line for each operation.
 
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

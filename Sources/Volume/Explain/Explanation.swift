@@ -2,6 +2,7 @@
 
 package import AccessControl
 package import Decisions
+package import JSONForm
 package import LinuxFiles
 
 /// What the kernel forbids on the mount by which a volume is reached, whatever the volume itself allows.
@@ -116,9 +117,9 @@ package struct Explanation: Sendable {
 
 extension Explanation {
   /// One JSON object, for programs and for the tool that makes sentences of it.
-  package var json: String {
+  package var json: JSON {
     let names = NameBook.forOneRequest()
-    var object = JSONObject()
+    var object: [JSON.Member] = []
     object.add("outcome", outcome.rawValue)
     object.add("operation", question.deed.rawValue)
     object.add(path: question.path)
@@ -129,18 +130,18 @@ extension Explanation {
     if case .listed(let groups) = subject.groups {
       // The kernel lists a caller's own group twice.
       var seen: Set<UInt32> = []
-      object.add("groups", groups.filter { seen.insert($0).inserted }.map { Int($0) })
+      object.add("groups", .array(groups.filter { seen.insert($0).inserted }.map { .number($0) }))
     }
     if let isDirectory { object.add("directory", isDirectory) }
     if let failure { object.add("error", failure.name) }
-    object.add("steps", steps.map { $0.json(names, mount) })
-    return object.text
+    object.add("steps", .array(steps.map { $0.json(names, mount) }))
+    return .object(object)
   }
 }
 
 extension ExplanationStep {
-  fileprivate func json(_ names: NameBook, _ mount: MountLimits) -> JSONObject {
-    var object = JSONObject()
+  fileprivate func json(_ names: NameBook, _ mount: MountLimits) -> JSON {
+    var object: [JSON.Member] = []
     object.add(path: path)
     object.add("asked", asked)
     switch content {
@@ -159,7 +160,7 @@ extension ExplanationStep {
       object.add("reason", "note")
       object.add("because", words)
     }
-    return object
+    return .object(object)
   }
 }
 

@@ -3,9 +3,9 @@
 
 import AccessControl
 import Decisions
+import JSONForm
 import LayeredVolume
 import LinuxFiles
-import TextForms
 
 extension ControlVerbs {
   /// As many questions as a table of one item has, and room for more.
@@ -31,12 +31,11 @@ extension ControlVerbs {
       var answers: [JSON] = []
       var bytes = 0
       for body in questions {
-        let text = try explanation(try question(body, on: mount), as: other, for: asker, limits, volume)
-        bytes += text.count
+        let answer = try explanation(try question(body, on: mount), as: other, for: asker, limits, volume)
+        bytes += answer.compactText.utf8.count
         guard bytes <= mostBytes else {
           throw ControlRefusal("the answers are too long; ask about less at once", status: 2)
         }
-        guard let answer = JSON(text) else { throw ControlRefusal("the answer cannot be told", status: 2) }
         answers.append(answer)
       }
       return [JSON.Member("explanations", .array(answers))]
@@ -45,11 +44,11 @@ extension ControlVerbs {
 
   private static func explanation(
     _ question: Question, as other: Subject?, for asker: Subject, _ limits: WalkLimits, _ volume: Volume
-  ) throws(ControlRefusal) -> [UInt8] {
+  ) throws(ControlRefusal) -> JSON {
     do throws(Errno) {
       let explanation = try volume.explain(
         question, as: other ?? asker, for: other == nil ? nil : asker, within: limits)
-      return Array(explanation.json.utf8)
+      return explanation.json
     } catch .accessDenied {
       throw ControlRefusal(
         "about somebody else you are told only where you may walk, and read every rule, yourself", status: 2)
@@ -67,12 +66,9 @@ extension ControlVerbs {
     { request throws(ControlRefusal) in
       let count = request.body["count"]?.integer ?? 10
       guard (1...512).contains(count) else { throw ControlRefusal("'count' is a number from 1 to 512") }
-      let text = volume.denials(
+      let answer = volume.denials(
         latest: count, for: asker(request, volume), bytes: mostBytes,
         deadline: Clock.monotonicNanoseconds &+ patience)
-      guard let answer = JSON(Array(text.utf8)) else {
-        throw ControlRefusal("the denials cannot be told", status: 2)
-      }
       return [JSON.Member("denials", answer)]
     }
   }
