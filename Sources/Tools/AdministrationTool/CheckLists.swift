@@ -28,10 +28,9 @@ private final class ListChecker {
   private let colors: Colors
   private let names: NameBook
   private let isQuiet: Bool
-  private let isJSON: Bool
+  private let json: JSONStream?
   private var items = 0
   private var found = 0
-  private var objects = 0
   /// The lists of the directories on the way down; nil where one could not be read.
   private var way: [AccessList??] = []
   /// The list of the directory the root is in; nil if there is none, or it could not be read.
@@ -42,8 +41,7 @@ private final class ListChecker {
     self.colors = colors
     names = NameBook.machine(Accounts())
     isQuiet = invocation.has(.quiet)
-    isJSON = invocation.has(.json)
-    if isJSON { console.print("{\"items\": [") }
+    json = invocation.has(.json) ? JSONStream("items", console) : nil
   }
 
   /// Begins with another root.
@@ -107,20 +105,15 @@ private final class ListChecker {
   private func report(_ findings: [Finding], _ item: VisitedItem) {
     guard !findings.isEmpty else { return }
     found += findings.count
-    guard !isQuiet || isJSON else { return }
-    if isJSON {
-      let members = JSON.nameMembers("path", item.path)
+    guard !isQuiet || json != nil else { return }
+    if let json {
       let values = findings.map { finding in
         JSON.object(
           [JSON.Member("kind", .string(finding.kind.rawValue))]
             + (finding.entry.map { [JSON.Member("entry", .number($0))] } ?? [])
             + [JSON.Member("text", .string(finding.text))])
       }
-      console.print(
-        (objects == 0 ? "\n  " : ",\n  ")
-          + JSON.object(members + [JSON.Member("findings", .array(values))]).text)
-      objects += 1
-      return
+      return json.add(JSON.nameMembers("path", item.path) + [JSON.Member("findings", .array(values))])
     }
     for finding in findings {
       let place = finding.entry.map { "entry \($0): " } ?? ""
@@ -130,11 +123,10 @@ private final class ListChecker {
   }
 
   func finish() -> Int32 {
-    if isJSON {
-      let end = objects == 0 ? "]" : "\n]"
-      console.print(
-        "\(end), \"checked\": \(items), \"findings\": \(found), \"failed\": \(console.failures)}\n")
-    }
+    json?.end([
+      JSON.Member("checked", .number(items)), JSON.Member("findings", .number(found)),
+      JSON.Member("failed", .number(console.failures)),
+    ])
     let status = console.finish()
     return found > 0 ? 1 : status
   }
