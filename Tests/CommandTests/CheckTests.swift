@@ -211,6 +211,30 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("What is repaired is what the path named in the beginning, whatever takes its name meanwhile")
+    func swapped() throws {
+      let desk = try damaged("flip $M $UP/d/locked 8 00; echo nonsense > $UP/.varve/volume")
+      defer { desk.volume.remove() }
+      try expect(
+        desk,
+        """
+        cd $BASE; cp -a upper other; mkfifo in
+        script -qfc "'\(Program.built("varve"))' check --repair $UP" out < in > /dev/null & exec 3> in
+        for i in $(seq 200); do grep -q 'y/N' out && break; sleep 0.05; done
+        mv upper was; mv other upper; printf 'y\\ny\\n' >&3; wait; exec 3>&-
+        varve check -q was; echo $?; varve check -q upper; echo $?; grep -c . was/.varve/damaged; ls upper/.varve
+        """,
+        prints: """
+          0
+          1
+          2
+          lock
+          volume
+          work
+
+          """)
+    }
+
     @Test("A volume file that is damaged or gone is written anew, and every record counts then")
     func header() throws {
       for wound in ["echo nonsense > $UP/.varve/volume", "rm $UP/.varve/volume"] {
