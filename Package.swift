@@ -64,6 +64,7 @@ let package = Package(
     module("DirectoryModes", "Engines/DirectoryModes", ["AccessControl"]),
     module("Decisions", "Engines/Decisions", ["AccessControl", "FlagRules", "DirectoryModes"]),
     module("RecordFormat", "Engines/MetadataRecord", ["AccessControl", "FlagRules"]),
+    module("JSONForm", "Engines/JSONForm"),
 
     // System: the only safe face of Linux. `unsafe` lives here and at the door's wire.
     .target(name: "CLinux", path: "Sources/System/CLinux"),
@@ -77,7 +78,9 @@ let package = Package(
     // Volume: where the product happens.
     module(
       "LayeredVolume", "Volume",
-      ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "LinuxFiles"],
+      [
+        "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "JSONForm", "LinuxFiles",
+      ],
       settings: strict + opened),
 
     // Doors: translate, one call, one reply.
@@ -90,20 +93,19 @@ let package = Package(
     // Tools.
     module("Arguments", "Tools/CommandLine"),
     module("Verbs", "Tools/Verbs", ["Arguments"]),
-    module("TextForms", "Tools/TextForms"),
-    module("AccessForms", "Tools/AccessForms", ["AccessControl", "TextForms"]),
+    module("TextForms", "Tools/TextForms", ["JSONForm"]),
+    module("AccessForms", "Tools/AccessForms", ["AccessControl", "JSONForm", "TextForms"]),
     tool(
       "varve", "Tools/AdministrationTool",
       [
         "Arguments", "Verbs", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
-        "LayeredVolume", "LinuxFiles", "LinuxPrograms",
+        "JSONForm", "LayeredVolume", "LinuxFiles", "LinuxPrograms",
       ]),
     tool(
       "varved", "Tools/Daemon",
       [
-        "TextForms", "Verbs", "AccessControl", "Decisions", "FUSEDoor", "ControlDoor", "LayeredVolume",
-        "LinuxFiles",
-        "LinuxPrograms",
+        "TextForms", "Verbs", "AccessControl", "Decisions", "JSONForm", "FUSEDoor", "ControlDoor",
+        "LayeredVolume", "LinuxFiles", "LinuxPrograms",
       ]),
 
     // Tests: one target per engine, milliseconds each.
@@ -129,7 +131,7 @@ let package = Package(
       "MountTests",
       [
         "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
-        "RecordFormat", "Randomness", "TextForms",
+        "RecordFormat", "JSONForm", "Randomness", "TextForms",
       ]),
 
     tests("FrontTests", ["MountSupport", "LinuxFiles"]),
@@ -151,14 +153,15 @@ let package = Package(
     // The hot loops are a C program, so that nothing but the volume is measured.
     .executableTarget(name: "VolumeLoad", path: "Benchmarks/VolumeLoad"),
     .target(
-      name: "BenchmarkReport", dependencies: ["TextForms"], path: "Benchmarks/Report", swiftSettings: strict),
+      name: "BenchmarkReport", dependencies: ["JSONForm"], path: "Benchmarks/Report",
+      swiftSettings: strict),
     benchmark("VolumeBenchmark", ["BenchmarkReport", "LinuxFiles", "LinuxPrograms"]),
-    tests("BenchmarkReportTests", ["BenchmarkReport", "TextForms"]),
+    tests("BenchmarkReportTests", ["BenchmarkReport", "JSONForm"]),
 
     // Tests of the tools.
     tests("ArgumentsTests", ["Arguments", "Verbs"]),
-    tests("ToolTests", ["TextForms", "Verbs", "Arguments"]),
-    tests("AccessFormsTests", ["Randomness", "AccessForms", "AccessControl", "TextForms"]),
+    tests("ToolTests", ["JSONForm", "TextForms", "Verbs", "Arguments"]),
+    tests("AccessFormsTests", ["Randomness", "AccessForms", "AccessControl", "JSONForm", "TextForms"]),
     tests("CommandTests", ["MountSupport", "TextForms", "Verbs"]),
   ]
 )

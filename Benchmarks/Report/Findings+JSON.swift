@@ -1,4 +1,4 @@
-package import TextForms
+package import JSONForm
 
 // What was found, for programs.
 

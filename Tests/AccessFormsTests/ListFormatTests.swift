@@ -1,8 +1,8 @@
 import AccessControl
 import AccessForms
+import JSONForm
 import Randomness
 import Testing
-import TextForms
 
 @Suite("Lists in four notations") struct ListFormatTests {
   static let book = NameBook(users: ["ann": 1001, "mary ann": 1002], groups: ["staff": 50])

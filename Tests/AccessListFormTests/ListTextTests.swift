@@ -106,8 +106,8 @@ import Testing
           [.fileInherit, .directoryInherit]),
         AccessEntry(.allow, .group(1), [.list, .search], .inherited),
       ])
-    let printed = AccessListText.numberedLines(list, for: .directory, names: .testing)
-    #expect(printed.joined(separator: "\n") == text)
+    let printed = AccessListText.lines(list, for: .directory, names: .testing)
+    #expect(printed.enumerated().map { " \($0.offset): \($0.element)" }.joined(separator: "\n") == text)
     #expect(
       AccessListText.print(list, for: .directory, names: .testing, numeric: true)
         == """

@@ -150,10 +150,16 @@ extension NFSv4List {
         == NFSv4Change(list: AccessList([AccessEntry(.deny, .user(1000), .writeExtended)]), mode: 0o640))
   }
 
-  @Test("No entries at all remove the list and leave the mode") func empty() throws {
-    let nothing = NFSv4Change(list: nil, mode: nil)
+  @Test("No entries at all grant nobody anything, however they are written") func empty() throws {
+    let nothing = NFSv4Change(list: nil, mode: 0)
     #expect(try NFSv4List.change([0, 0, 0, 0], for: .file) == nothing)
     #expect(try NFSv4List.change([0, 0, 0, 0, 0, 0, 0, 0], for: .file) == nothing)
+    let list = AccessList([AccessEntry(.allow, .user(1), .read)])
+    for writing in [NFSv4Writing.anew, .edit] {
+      #expect(
+        try NFSv4List.change(
+          to: [], from: list, mode: 0o1755, for: .directory, as: .names, writing: writing) == nothing)
+    }
   }
 
   @Test(
@@ -323,7 +329,7 @@ extension NFSv4List {
       #expect(throws: failure) { try NFSv4List.changeNumbers(bad, for: .file) }
     }
     #expect(
-      try NFSv4List.changeNumbers(Wire.words(0x30007, 0), for: .file) == NFSv4Change(list: nil, mode: nil))
+      try NFSv4List.changeNumbers(Wire.words(0x30007, 0), for: .file) == NFSv4Change(list: nil, mode: 0))
   }
 
   @Test("No bytes stop the reader") func fuzz() {

@@ -1,7 +1,7 @@
 import BenchmarkReport
 import Foundation
+import JSONForm
 import Testing
-import TextForms
 
 // What people and programs get to see.
 

@@ -67,12 +67,41 @@ extension CommandTests {
 
           """)
       try desk.end()
-      let reader = try MountedVolume("ro", base: desk.volume.base)
-      try expect(
-        desk, "varve check --repair -y $UP; echo $?",
-        prints: "varve check: BASE/upper: the volume is mounted; it is repaired while it is not\n2\n")
-      try reader.unmount()
     }
+
+    @Test("A volume mounted read-only is not repaired, wherever it is mounted; others may mount it so too")
+    func readers() throws {
+      let desk = try damaged("")
+      defer { desk.volume.remove() }
+      // The reader names its source otherwise, and another one is where nobody sees it.
+      try expect(
+        desk,
+        """
+        mkdir $BASE/side $BASE/hidden $BASE/second; mount --bind $UP $BASE/side
+        varve mount -o ro $BASE/side $BASE/mount; varve check --repair -y $UP; echo $?
+        varve mount -o ro $UP $BASE/second; varve check $UP; echo $?
+        varve umount $BASE/second; varve umount $BASE/mount; umount $BASE/side; varve check --repair -y $UP; echo $?
+        mkfifo $BASE/ready $BASE/end
+        unshare -m --propagation private bash -c "varve mount -o ro $UP $BASE/hidden; echo > $BASE/ready
+          read < $BASE/end; varve umount $BASE/hidden" &
+        read < $BASE/ready; varve check --repair -y $UP; echo $?
+        varve mount $UP $BASE/mount && varve umount $BASE/mount; echo > $BASE/end; wait
+        varve check --repair -y $UP; echo $?
+        """,
+        prints: """
+          varve check: BASE/upper: \(CheckTests.readOnly)
+          2
+          0
+          0
+          varve check: BASE/upper: \(CheckTests.readOnly)
+          2
+          0
+
+          """)
+    }
+
+    private static let readOnly =
+      "the volume is mounted read-only, maybe in another mount namespace; it is repaired while it is not"
 
     private static let wounds =
       """
@@ -180,6 +209,30 @@ extension CommandTests {
 
           """)
       try desk.end()
+    }
+
+    @Test("What is repaired is what the path named in the beginning, whatever takes its name meanwhile")
+    func swapped() throws {
+      let desk = try damaged("flip $M $UP/d/locked 8 00; echo nonsense > $UP/.varve/volume")
+      defer { desk.volume.remove() }
+      try expect(
+        desk,
+        """
+        cd $BASE; cp -a upper other; mkfifo in
+        script -qfc "'\(Program.built("varve"))' check --repair $UP" out < in > /dev/null & exec 3> in
+        for i in $(seq 200); do grep -q 'y/N' out && break; sleep 0.05; done
+        mv upper was; mv other upper; printf 'y\\ny\\n' >&3; wait; exec 3>&-
+        varve check -q was; echo $?; varve check -q upper; echo $?; grep -c . was/.varve/damaged; ls upper/.varve
+        """,
+        prints: """
+          0
+          1
+          2
+          lock
+          volume
+          work
+
+          """)
     }
 
     @Test("A volume file that is damaged or gone is written anew, and every record counts then")

@@ -214,6 +214,59 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("What another mount of the volume forbids is the reason there, and nowhere else") func binds()
+      throws
+    {
+      let desk = try Desk("suid", WhyVerbTests.scene + "\nchmod 755 team/plan.txt; mkdir $BASE/ro $BASE/part")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        cd $BASE; mount --bind mount ro; mount -o remount,ro,bind ro
+        mount --bind mount/team part; mount -o remount,noexec,bind part
+        varve why --as 1001:2001 write ro/team/plan.txt; echo $?
+        varve why --as 1002:2009 delete ro/team/plan.txt | tail -n 1
+        varve why --as 1001:2001 write mount/team/plan.txt | head -n 1
+        varve why --as 1001:2001 execute part/plan.txt | tail -n 1
+        varve access --as 1001:2001 read,write,execute ro/team/plan.txt part/plan.txt
+        varve why --json --as 1001:2001 write ro/team/plan.txt | tail -n 10
+        varve why rename mount/team/plan.txt part/plan; varve why rename part/plan.txt part/plan | head -n 1
+        umount ro part
+        """,
+        prints: """
+          denied: user 1001 may not write BASE/ro/team/plan.txt (EROFS)
+            BASE/ro: search allowed by its mode (other r-x)
+            team: search allowed by its mode (owner rwx)
+            team/plan.txt: write denied: this mount of the volume is read-only
+          1
+            team: delete_child denied: this mount of the volume is read-only
+          allowed: user 1001 may write BASE/mount/team/plan.txt
+            team/plan.txt: execute denied: this mount of the volume is noexec
+          ro/team/plan.txt:
+          read        yes  by its mode (owner rwx)
+          write       no   this mount of the volume is read-only
+          execute     yes  by its mode (owner rwx)
+
+          part/plan.txt:
+          read        yes  by its mode (owner rwx)
+          write       yes  by its mode (owner rwx)
+          execute     no   this mount of the volume is noexec
+              {
+                "path": "team/plan.txt",
+                "asked": "write",
+                "allowed": false,
+                "error": "EROFS",
+                "reason": "readonly",
+                "because": "this mount of the volume is read-only"
+              }
+            ]
+          }
+          varve why: part/plan: the two paths are on different mounts of the volume (EXDEV)
+          allowed: root may rename BASE/mount/team/plan.txt to BASE/mount/team/plan
+
+          """)
+      try desk.end()
+    }
+
     @Test("What was denied lately, as a user and as root") func last() throws {
       let desk = try Desk("", WhyVerbTests.scene)
       defer { desk.volume.remove() }

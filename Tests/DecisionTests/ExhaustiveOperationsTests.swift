@@ -107,7 +107,8 @@ import Testing
 enum Operations {
   static func onOne(_ item: Item) -> [Request] {
     var all: [Request] = [
-      .stat(item), .truncate(item), .mapShared(item), .readExtended(item), .writeExtended(item), .touch(item),
+      .stat(item), .truncate(item), .check(item, .checkImmutable), .readExtended(item), .writeExtended(item),
+      .touch(item),
       .changeTimes(item), .changeList(item, nil), .changeList(item, item.list),
       .changeList(item, AccessList([AccessEntry(.deny, .nobody, .read)])),
       .open(item, OpenRequest(executes: true)),

@@ -12,7 +12,6 @@ enum Request {
   case access(Item, AccessMode)
   case stat(Item)
   case truncate(Item)
-  case mapShared(Item)
   case readExtended(Item)
   case writeExtended(Item)
   case touch(Item)
@@ -35,7 +34,6 @@ enum Request {
     case .access(let item, let mode): judge.access(item, mode)
     case .stat(let item): judge.readAttributes(item)
     case .truncate(let item): judge.truncate(item)
-    case .mapShared(let item): judge.mapShared(item)
     case .readExtended(let item): judge.readExtended(item)
     case .writeExtended(let item): judge.writeExtended(item)
     case .touch(let item): judge.touch(item)
@@ -63,7 +61,7 @@ enum Request {
   var items: [Item] {
     switch self {
     case .check(let item, _), .open(let item, _), .access(let item, _), .stat(let item), .truncate(let item),
-      .mapShared(let item), .readExtended(let item), .writeExtended(let item), .touch(let item),
+      .readExtended(let item), .writeExtended(let item), .touch(let item),
       .changeTimes(let item), .changeMode(let item, _), .changeOwner(let item, _),
       .changeFlags(let item, _), .changeList(let item, _), .create(_, let item), .createDevice(let item):
       [item]
@@ -82,7 +80,6 @@ enum Request {
     case .access(_, let mode): .access(items[0], mode)
     case .stat: .stat(items[0])
     case .truncate: .truncate(items[0])
-    case .mapShared: .mapShared(items[0])
     case .readExtended: .readExtended(items[0])
     case .writeExtended: .writeExtended(items[0])
     case .touch: .touch(items[0])
@@ -123,7 +120,6 @@ extension Reference {
       return access(thing, letters.map(\.1).joined())
     case .stat: return stat(thing)
     case .truncate: return check(thing, [.write])
-    case .mapShared: return check(thing, [.checkImmutable])
     case .readExtended: return check(thing, [.readextattr])
     case .writeExtended: return check(thing, [.writeextattr])
     case .touch: return utimesNow(thing)

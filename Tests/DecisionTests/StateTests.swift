@@ -120,7 +120,7 @@ import Testing
       let judge = Judge(rules: usual, subject: alice)
       #expect(judge.open(file, OpenRequest(reads: true, writes: true)).refusal == .notPermitted)
       #expect(judge.truncate(file).refusal == .notPermitted)
-      #expect(judge.mapShared(file).refusal == .notPermitted)
+      #expect(judge.check(file, .checkImmutable).refusal == .notPermitted)
     }
   }
 

@@ -53,10 +53,10 @@ extension Model {
   /// The doors that are listed because something is behind them.
   private func doorsListed(of thing: Thing) -> [String] {
     let isPlain = thing.kind == .file || thing.isDirectory
-    let info = thing.flags.contains(.hidden) && isPlain ? ["user.com.apple.FinderInfo"] : []
-    // Whoever may not look at it is not told that it has a list.
-    let tells = thing.list != nil && judge.readAttributes(thing.item).isAllowed
-    return (tells ? ["system.nfs4_acl"] : []) + info
+    // Whoever may not look at it is not told that it has a list, or is hidden.
+    guard judge.readAttributes(thing.item).isAllowed else { return [] }
+    return (thing.list != nil ? ["system.nfs4_acl"] : [])
+      + (thing.flags.contains(.hidden) && isPlain ? ["user.com.apple.FinderInfo"] : [])
   }
 
   private func changeFlags(of thing: Thing, to wanted: FileFlags) throws(Errno) {

@@ -2,6 +2,7 @@
 
 import CMountSupport
 import Glibc
+import JSONForm
 import LinuxFiles
 import MountSupport
 import Testing
@@ -128,6 +129,34 @@ extension MountTests {
       // A chmod to the mode there is changes nothing.
       #expect(events.count { $0["mode"] != nil } == 1)
       try volume.unmount()
+    }
+
+    @Test("Set-id bits that go when somebody writes are in the audit log, whoever takes them away")
+    func stripping() throws {
+      for options in ["", ",passthrough=off", ",no_killpriv_v2"] {
+        let base = try TemporaryDirectory.make()
+        defer { TemporaryDirectory.remove(base) }
+        let log = base + "/audit.log"
+        let volume = try MountSupport.MountedVolume("audit=\(log)\(options)")
+        defer { volume.remove() }
+        let ways: [(name: String, write: @Sendable (String) -> Void)] = [
+          ("written", { path in #expect(Calls.write(path, "x", 0) == nil) }),
+          ("emptied", { path in #expect(Calls.open(path, O_WRONLY | O_TRUNC) == nil) }),
+          ("shortened", { path in #expect(truncate(path, 1) == 0) }),
+        ]
+        for (name, write) in ways {
+          let path = try volume.file(name, 1001, 2001, 0o6777)
+          TestUser.bob.run { write(path) }
+          #expect(try Calls.status(path).get().st_mode & 0o7777 == 0o777, "\(name)\(options)")
+          func changes() -> [JSON] {
+            lines(log).filter { $0["path"]?.string == name && $0["user"]?.integer == 1002 }
+          }
+          #expect(wait { !changes().isEmpty }, "\(name)\(options)")
+          #expect(
+            changes().map { $0["mode"]?.text } == [#"{"old": "6777", "new": "0777"}"#], "\(name)\(options)")
+        }
+        try volume.unmount()
+      }
     }
 
     @Test("A log that was moved away is made anew; a link in its place is not followed") func rotation()

@@ -106,6 +106,31 @@ extension MountTests {
       }
     }
 
+    @Test("Whoever may not read the flags does not find out here that an item is hidden") func secrecy()
+      throws
+    {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let paths = [
+        try volume.file("f", 1001, 2001, 0o644, list: ["user:1002 deny readattr"], flags: "hidden"),
+        try volume.directory("d", 1001, 2001, 0o755, list: ["user:1002 deny readattr"], flags: "hidden"),
+      ]
+      for path in paths {
+        for name in Self.spellings {
+          #expect(TestUser.bob.run { Attribute.get(path, Attribute.flags).refusal } == .accessDenied)
+          #expect(TestUser.bob.run { Attribute.get(path, name).refusal } == .noData)
+          #expect(try TestUser.carol.run { Attribute.get(path, name) }.get() == Self.info(invisible: true))
+        }
+        #expect(try TestUser.bob.run { Attribute.names(path) }.get() == [])
+        // What is stored beside the flag is an attribute like any other.
+        try #require(
+          Attribute.set(path, Self.spellings[0], Self.info(type: "TEXT", invisible: true)) == nil)
+        #expect(
+          try TestUser.bob.run { Attribute.get(path, Self.spellings[0]) }.get() == Self.info(type: "TEXT"))
+        #expect(try TestUser.bob.run { Attribute.names(path) }.get() == ["user.com.apple.FinderInfo"])
+      }
+    }
+
     @Test("Copies of hidden items are hidden, and links keep the bit but nothing else") func copies() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

@@ -90,11 +90,12 @@ extension MountTests {
         #expect(TestUser.alice.run { set([], 0o600) } == nil)
         #expect(try Shown(of: file) == Shown("1001:2001", "06600"))
         #expect(TestUser.bob.run { Calls.open(file, O_RDONLY) } == .accessDenied)
-        // No entries at all say nothing about the mode.
+        // No entries at all grant nobody anything.
         let bare = name == Self.names ? [UInt8](repeating: 0, count: 4) : [UInt8](repeating: 0, count: 8)
         #expect(TestUser.alice.run { set([Self.bobWrites], 0o640) } == nil)
         #expect(TestUser.alice.run { Attribute.set(file, name, bare) } == nil)
-        #expect(try Shown(of: file) == Shown("1001:2001", "06640"))
+        #expect(try Shown(of: file) == Shown("1001:2001", "06000"))
+        #expect(TestUser.bob.run { Calls.open(file, O_WRONLY) } == .accessDenied)
       }
     }
 

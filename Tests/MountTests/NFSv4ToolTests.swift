@@ -77,6 +77,8 @@ extension MountTests {
       #expect(TestUser.alice.run { Calls.open(path, O_RDONLY) } == .accessDenied)
       // The letters for several rights at once say what the bits stand for.
       try run("nfs4_setfacl -s A::OWNER@:RW,A:g:GROUP@:R f", "0640")
+      // All of them at once leave a list without any.
+      try run("sh -c 'nfs4_getfacl f | grep @ | nfs4_setfacl -X - f'", "00")
     }
 
     @Test("Whatever is read and written back is the same, on every kind of item and through every list")

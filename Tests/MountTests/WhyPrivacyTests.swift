@@ -2,6 +2,7 @@
 
 import CMountSupport
 import Glibc
+import JSONForm
 import LinuxFiles
 import MountSupport
 import Testing

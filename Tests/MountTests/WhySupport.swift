@@ -3,6 +3,7 @@
 import AccessControl
 import CMountSupport
 import Glibc
+import JSONForm
 import LinuxFiles
 import MountSupport
 import Randomness
@@ -11,9 +12,12 @@ import TextForms
 /// The daemon behind a mount, as a program asks it.
 struct WhyClient: Sendable {
   private let socket: String
+  /// What the kernel forbids on the mount by which things are tried.
+  private let mount: [String]
 
-  init(_ volume: MountSupport.MountedVolume) throws {
+  init(_ volume: MountSupport.MountedVolume, mount: [String] = []) throws {
     socket = try Attribute.text(volume.path, "system.varve.control").get()
+    self.mount = mount
   }
 
   /// The answer to one request, asked by the calling thread's user.
@@ -36,6 +40,9 @@ struct WhyClient: Sendable {
   /// Explanations of several questions, about `user` if that is not who asks.
   func explain(_ questions: [JSON], as user: TestUser? = nil) throws -> [JSON] {
     var members = [JSON.Member("questions", .array(questions))]
+    if !mount.isEmpty {
+      members.append(JSON.Member("mount", .object(mount.map { JSON.Member($0, .bool(true)) })))
+    }
     if let user { members.append(JSON.Member("as", user.json)) }
     let answer = try ask("why", members)
     guard case .array(let explanations)? = answer["explanations"] else {

@@ -2,6 +2,7 @@
 
 import CMountSupport
 import Glibc
+import JSONForm
 import LinuxFiles
 import MountSupport
 import Randomness
@@ -152,6 +153,39 @@ extension MountTests {
       }
     }
 
+    @Test("The same where a bind mount is read-only and the volume is not") func agreesWhereBound() throws {
+      var dice = Dice(for: "why, bound")
+      let volume = try MountSupport.MountedVolume()
+      defer { volume.remove() }
+      let bound = "\(volume.base)/bound"
+      try require(mkdir(bound, 0o755))
+      try require(mount(volume.path, bound, nil, UInt(MS_BIND), nil))
+      defer {
+        _ = umount2(bound, CInt(MNT_DETACH))
+        rmdir(bound)
+      }
+      let flags = [MS_REMOUNT, MS_BIND, MS_RDONLY, MS_NOEXEC, MS_NOSUID, MS_NODEV]
+      try require(mount(nil, bound, nil, flags.reduce(0) { $0 | UInt($1) }, nil))
+      let client = try WhyClient(volume, mount: ["readOnly", "noexec"])
+      for round in 0..<8 {
+        let scene = WhyScene(using: &dice)
+        for (index, user) in WhyTests.users.enumerated() {
+          let name = "s\(round)-\(index)"
+          try scene.build("\(volume.path)/\(name)")
+          for (number, attempt) in Attempt.all(scene).enumerated() {
+            let trial = Trial(scene: scene, user: user, attempt: attempt, name: name)
+            _ = try compare(trial, number, volume, client, at: bound)
+          }
+        }
+      }
+      try require(umount2(bound, 0))
+      try volume.unmount()
+    }
+
+    private func require(_ result: CInt) throws {
+      guard result == 0 else { throw Errno.current }
+    }
+
     private struct Tally {
       var builds = 0
       var cases = 0
@@ -173,10 +207,11 @@ extension MountTests {
 
     /// Asks, tries, and answers what came of it; a difference ends the test with the whole story.
     private func compare(
-      _ trial: Trial, _ number: Int, _ volume: MountSupport.MountedVolume, _ client: WhyClient
+      _ trial: Trial, _ number: Int, _ volume: MountSupport.MountedVolume, _ client: WhyClient,
+      at mountPoint: String? = nil
     ) throws -> Errno? {
       let (user, attempt) = (trial.user, trial.attempt)
-      let place = "\(volume.path)/\(trial.name)"
+      let place = "\(mountPoint ?? volume.path)/\(trial.name)"
       let question = WhyClient.question(
         attempt.operation, "\(trial.name)/\(attempt.path)",
         to: attempt.newPath.map { "\(trial.name)/\($0)" })

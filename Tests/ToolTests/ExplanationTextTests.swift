@@ -1,3 +1,4 @@
+import JSONForm
 import Testing
 import TextForms
 

@@ -39,16 +39,6 @@ package enum AccessListText {
     list.entries.map { print($0, for: kind, names: book, numeric: numeric, detail: detail) }
   }
 
-  /// The lines under an object in `ls -le`: a blank, the number from 0, the entry.
-  package static func numberedLines(
-    _ list: AccessList, for kind: ObjectKind, names book: NameBook, numeric: Bool = false,
-    detail: Detail = .listing
-  ) -> [String] {
-    lines(list, for: kind, names: book, numeric: numeric, detail: detail).enumerated().map {
-      " \($0.offset): \($0.element)"
-    }
-  }
-
   /// One entry.
   package static func print(
     _ entry: AccessEntry, for kind: ObjectKind, names book: NameBook, numeric: Bool = false,

@@ -24,11 +24,6 @@ extension AccessList {
     let explicit = initial.entries.filter { !$0.inheritance.contains(.inherited) }
     return AccessList(explicit + source.map { $0.handedDown(toDirectory: isDirectory) })
   }
-
-  /// Whether anything made below could inherit from this list.
-  package var hasInheritableEntries: Bool {
-    entries.contains { !$0.inheritance.isDisjoint(with: [.fileInherit, .directoryInherit]) }
-  }
 }
 
 extension AccessEntry {

@@ -93,7 +93,7 @@ package enum NFSv4List {
   /// Entries at the end that are a mode become the mode. A list that ends otherwise says everything, as NFSv4 means
   /// it: the mode becomes the one it implies, so that nobody keeps what an entry gave him that is no longer there.
   /// Its entries are stored as they are, except permits that repeat that mode: programs that sort a list, as those
-  /// of Windows do, tear the end apart. No entries at all say nothing about the mode.
+  /// of Windows do, tear the end apart. So no entries at all are a list that grants nobody anything.
   package static func change(
     to entries: [AccessEntry], from present: AccessList?, mode: UInt16, for kind: ObjectKind,
     as view: NFSv4View, writing: NFSv4Writing = .anew
@@ -102,7 +102,7 @@ package enum NFSv4List {
     let written = peeled?.rest ?? entries
     var meant = writing == .edit ? completed(written, from: present?.entries ?? [], for: kind) : written
     var permissions = peeled?.permissions
-    if permissions == nil, !entries.isEmpty {
+    if permissions == nil {
       let implied = NFSv4Projection.implied(by: meant, mode: mode, for: kind)
       meant = NFSv4Projection.withoutRepetition(meant, mode: mode & ~0o777 | implied, for: kind)
       permissions = implied

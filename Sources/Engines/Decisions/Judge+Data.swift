@@ -68,9 +68,6 @@ extension Judge {
 
   package func truncate(_ item: Item) -> Verdict { check(item, .write) }
 
-  /// A writable shared mapping asks for nothing but the absence of flags.
-  package func mapShared(_ item: Item) -> Verdict { check(item, .checkImmutable) }
-
   package func access(_ item: Item, _ mode: AccessMode) -> Verdict {
     var rights: Rights = []
     if mode.contains(.read) { rights.insert(.read) }

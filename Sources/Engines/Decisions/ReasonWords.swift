@@ -11,7 +11,7 @@ package struct ToldReason: Hashable, Sendable {
   /// One word for the rule, for programs.
   package let code: String
   /// For people: what the verdict rests on, as in "by its mode (group r-x)".
-  package let words: String
+  package var words: String
   /// The number of the entry that decided.
   package private(set) var entry: Int?
   package private(set) var entryText: String?

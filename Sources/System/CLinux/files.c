@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -148,11 +149,7 @@ long lv_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, siz
   return LV_RESULT(copy_file_range(from, &read_at, to, &write_at, count, 0));
 }
 
-long lv_clone(int to, int from) { return LV_RESULT(ioctl(to, FICLONE, from)); }
-
 long lv_sync(int fd, int data_only) { return LV_RESULT(data_only ? fdatasync(fd) : fsync(fd)); }
-
-long lv_sync_file_system(int fd) { return LV_RESULT(syncfs(fd)); }
 
 long lv_list(int directory, void *into, size_t count) {
   return LV_RESULT(syscall(SYS_getdents64, directory, into, count));
@@ -166,7 +163,9 @@ static long lv_whole(int fd, short type) {
 
 long lv_lock_whole(int fd, int exclusive) { return lv_whole(fd, exclusive ? F_WRLCK : F_RDLCK); }
 
-long lv_unlock_whole(int fd) { return lv_whole(fd, F_UNLCK); }
+long lv_lock_open(int fd, int exclusive) {
+  return LV_RESULT(flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB));
+}
 
 long lv_control(int fd, uint32_t number, void *bytes) {
   return LV_RESULT(ioctl(fd, (unsigned long)number, bytes));

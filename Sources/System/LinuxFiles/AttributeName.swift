@@ -82,12 +82,4 @@ import Glibc
     let skipped = min(max(dropped, 0), count)
     return unsafe [UInt8](UnsafeRawBufferPointer(start: pointer + skipped, count: count - skipped))
   }
-
-  /// Lends the bytes after the first `dropped`, without the terminator.
-  package borrowing func withBytes<R: ~Copyable>(
-    droppingFirst dropped: Int = 0, _ body: (Span<UInt8>) throws(Errno) -> R
-  ) throws(Errno) -> R {
-    let skipped = min(max(dropped, 0), count)
-    return try unsafe body(byteBuffer(pointer + skipped, count - skipped).span)
-  }
 }

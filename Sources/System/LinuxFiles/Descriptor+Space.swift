@@ -47,22 +47,10 @@ extension Descriptor {
     Int64(try retrying { lv_seek(rawValue, offset, whence.rawValue) })
   }
 
-  /// The next range that holds data at or after `offset`; nil when only a hole follows.
-  package borrowing func nextData(from offset: Int64) throws(Errno) -> Range<Int64>? {
-    do throws(Errno) {
-      let start = try seek(offset: offset, whence: .data)
-      let end = try seek(offset: start, whence: .hole)
-      // Somebody may punch between the two calls; then there is nothing to report here.
-      return start..<max(start, end)
-    } catch .noDevice {
-      return nil
-    }
-  }
-
   /// Copies bytes inside the kernel and answers how many; 0 at the end of the source.
   ///
-  /// One call over a whole sparse file fills its holes on some file systems: go from `nextData` to
-  /// `nextData`. EXDEV or EINVAL where the two file systems cannot do it.
+  /// One call over a whole sparse file fills its holes on some file systems: go from data to data, as `seek`
+  /// finds it. EXDEV or EINVAL where the two file systems cannot do it.
   package borrowing func copyRange(
     from offset: Int64, to destination: borrowing Descriptor, at destinationOffset: Int64, length: Int
   ) throws(Errno) -> Int {
@@ -72,19 +60,9 @@ extension Descriptor {
     }
   }
 
-  /// Makes this file share all of `source`'s blocks (`FICLONE`); EOPNOTSUPP, EXDEV or EINVAL where it cannot.
-  package borrowing func cloneContents(of source: borrowing Descriptor) throws(Errno) {
-    try retrying { lv_clone(rawValue, source.rawValue) }
-  }
-
   /// Waits until the file is on the disk; with `dataOnly`, without times that are not needed to read it.
   package borrowing func sync(dataOnly: Bool = false) throws(Errno) {
     try retrying { lv_sync(rawValue, dataOnly ? 1 : 0) }
-  }
-
-  /// Waits until the whole file system is on the disk.
-  package borrowing func syncFileSystem() throws(Errno) {
-    try retrying { lv_sync_file_system(rawValue) }
   }
 
   /// An ioctl whose number says how many bytes go there and back; EINVAL when there are not that many.

@@ -26,10 +26,6 @@ extension Descriptor {
     return current
   }
 
-  package borrowing func openDirectoryPath(beneath path: [UInt8]) throws(Errno) -> Descriptor {
-    try openDirectoryPath(beneath: path.span)
-  }
-
   private borrowing func openStep(_ name: Span<UInt8>) throws(Errno) -> Descriptor {
     try FileName.with(name) { name throws(Errno) in try openDirectoryPath(name) }
   }

@@ -75,13 +75,6 @@ import Glibc
       return unsafe memcmp(pointer, start, count) == 0
     }
   }
-
-  /// Lends the bytes, without the terminator.
-  package borrowing func withBytes<R: ~Copyable>(
-    _ body: (Span<UInt8>) throws(Errno) -> R
-  ) throws(Errno) -> R {
-    try unsafe body(byteBuffer(pointer, count).span)
-  }
 }
 
 private let slash = CInt(UInt8(ascii: "/"))

@@ -29,8 +29,17 @@ extension Descriptor {
     }
   }
 
-  package borrowing func unlockWhole() throws(Errno) {
-    try retrying { lv_unlock_whole(rawValue) }
+  /// Shares this open file or directory with others who do, or takes it alone; false while others forbid that.
+  ///
+  /// Needs no descriptor open for writing, so it works for directories, and says nothing of who has it
+  /// (flock(2)). The lock lives as long as the open file.
+  package borrowing func tryLockOpen(exclusive: Bool) throws(Errno) -> Bool {
+    do throws(Errno) {
+      try retrying { lv_lock_open(rawValue, exclusive ? 1 : 0) }
+      return true
+    } catch .again {
+      return false
+    }
   }
 
   /// Writes `process` as the file's whole text; call it with the exclusive lock held.

@@ -1,7 +1,7 @@
 // Lists as JSON: one object, with the words of the macOS form.
 
 package import AccessControl
-package import TextForms
+package import JSONForm
 
 extension ListFormat {
   private static let inheritanceWords: Set<String> = [

@@ -1,7 +1,7 @@
 // The same list in the notations of four worlds.
 
 package import AccessControl
-import TextForms
+import JSONForm
 
 /// A notation for access lists.
 package enum ListFormat: String, CaseIterable, Sendable {

@@ -1,5 +1,6 @@
 // Asking the daemon behind a mount, over its control socket.
 
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

@@ -3,9 +3,9 @@
 import AccessControl
 import AccessForms
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import TextForms
 import Verbs
 
 func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
@@ -28,12 +28,11 @@ private final class ListChecker {
   private let colors: Colors
   private let names: NameBook
   private let isQuiet: Bool
-  private let isJSON: Bool
+  private let json: JSONStream?
   private var items = 0
   /// Whether the tree being walked is on no volume, which was said.
   private var isOutside = false
   private var found = 0
-  private var objects = 0
   /// The lists of the directories on the way down; nil where one could not be read.
   private var way: [AccessList??] = []
   /// The list of the directory the root is in; nil if there is none, or it could not be read.
@@ -44,8 +43,7 @@ private final class ListChecker {
     self.colors = colors
     names = NameBook.machine(Accounts())
     isQuiet = invocation.has(.quiet)
-    isJSON = invocation.has(.json)
-    if isJSON { console.print("{\"items\": [") }
+    json = invocation.has(.json) ? JSONStream("items", console) : nil
   }
 
   /// Begins with another root.
@@ -113,20 +111,15 @@ private final class ListChecker {
   private func report(_ findings: [Finding], _ item: VisitedItem) {
     guard !findings.isEmpty else { return }
     found += findings.count
-    guard !isQuiet || isJSON else { return }
-    if isJSON {
-      let members = JSON.nameMembers("path", item.path)
+    guard !isQuiet || json != nil else { return }
+    if let json {
       let values = findings.map { finding in
         JSON.object(
           [JSON.Member("kind", .string(finding.kind.rawValue))]
             + (finding.entry.map { [JSON.Member("entry", .number($0))] } ?? [])
             + [JSON.Member("text", .string(finding.text))])
       }
-      console.print(
-        (objects == 0 ? "\n  " : ",\n  ")
-          + JSON.object(members + [JSON.Member("findings", .array(values))]).text)
-      objects += 1
-      return
+      return json.add(JSON.nameMembers("path", item.path) + [JSON.Member("findings", .array(values))])
     }
     for finding in findings {
       let place = finding.entry.map { "entry \($0): " } ?? ""
@@ -136,11 +129,10 @@ private final class ListChecker {
   }
 
   func finish() -> Int32 {
-    if isJSON {
-      let end = objects == 0 ? "]" : "\n]"
-      console.print(
-        "\(end), \"checked\": \(items), \"findings\": \(found), \"failed\": \(console.failures)}\n")
-    }
+    json?.end([
+      JSON.Member("checked", .number(items)), JSON.Member("findings", .number(found)),
+      JSON.Member("failed", .number(console.failures)),
+    ])
     let status = console.finish()
     return found > 0 ? 1 : status
   }

@@ -2,6 +2,7 @@
 
 import AccessControl
 import FlagRules
+import JSONForm
 import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
@@ -11,7 +12,7 @@ import TextForms
 /// Counts and prints what was found.
 final class CheckReport {
   private let console: Console
-  private let isJSON: Bool
+  private let json: JSONStream?
   private let isQuiet: Bool
   var checked = 0
   private var found = 0
@@ -19,21 +20,19 @@ final class CheckReport {
 
   init(_ console: Console, isJSON: Bool, isQuiet: Bool) {
     self.console = console
-    self.isJSON = isJSON
+    json = isJSON ? JSONStream("items", console) : nil
     self.isQuiet = isQuiet
-    if isJSON { console.print("{\"items\": [") }
   }
 
   func add(_ defect: Defect, _ path: [UInt8], isRepaired: Bool) {
     found += 1
     if isRepaired { repaired += 1 }
-    if isJSON {
-      let members =
+    if let json {
+      json.add(
         JSON.nameMembers("path", path) + [
           JSON.Member("kind", .string(defect.kind.rawValue)), JSON.Member("text", .string(defect.text)),
           JSON.Member("repaired", .bool(isRepaired)),
-        ]
-      console.print((found == 1 ? "\n  " : ",\n  ") + JSON.object(members).text)
+        ])
     } else if !isQuiet {
       console.printPath(path, ": \(defect.kind.rawValue): \(defect.text)\(isRepaired ? "; repaired" : "")")
     }
@@ -41,12 +40,10 @@ final class CheckReport {
 
   /// 0 if nothing is wrong any more, 1 if something is, 2 if not everything could be looked at.
   func finish() -> Int32 {
-    if isJSON {
-      let end = found == 0 ? "]" : "\n]"
-      console.print(
-        "\(end), \"checked\": \(checked), \"findings\": \(found), \"repaired\": \(repaired), "
-          + "\"failed\": \(console.failures)}\n")
-    }
+    json?.end([
+      JSON.Member("checked", .number(checked)), JSON.Member("findings", .number(found)),
+      JSON.Member("repaired", .number(repaired)), JSON.Member("failed", .number(console.failures)),
+    ])
     if console.finish() != 0 { return 2 }
     return found > repaired ? 1 : 0
   }

@@ -50,10 +50,11 @@ private final class VolumeCheck {
 
   func check(_ path: [UInt8]) throws(Refusal) {
     let isMounted: Bool
+    let found: FollowedPath
     do throws(Errno) {
-      let place = try Descriptor.place(path, .followed)
+      found = try FollowedPath(path)
       do throws(Errno) {
-        isMounted = try place.fileFlags() != nil
+        isMounted = try found.place.descriptor.fileFlags() != nil
       } catch .inputOutput {
         isMounted = true
       }
@@ -64,17 +65,17 @@ private final class VolumeCheck {
       guard !repairs else {
         throw Refusal("is on a mounted volume; unmount it, and repair its upper directory")
       }
-      return checkThroughMount(path)
+      return checkThroughMount(path, found.place)
     }
-    try checkBelow(path)
+    try checkBelow(found)
   }
 
   // MARK: - Through a mount
 
-  private func checkThroughMount(_ path: [UInt8]) {
+  private func checkThroughMount(_ path: [UInt8], _ place: SharedDescriptor) {
     var walk = self.walk()
     walk.links = .named
-    walk.go(path, leaf: nil) { item in
+    walk.go(path, at: place, leaf: nil) { item in
       report.checked += 1
       do throws(Errno) {
         _ = try item.place.descriptor.fileFlags()
@@ -110,40 +111,31 @@ private final class VolumeCheck {
 
   // MARK: - Below the upper directory
 
-  private func checkBelow(_ path: [UInt8]) throws(Refusal) {
-    let real: [UInt8]
-    let root: [UInt8]
-    let inspection: VolumeInspection
-    do throws(Errno) { real = try realPath(path) } catch { throw Refusal("\(error)") }
-    guard let found = VolumeCheck.upperDirectory(above: real) else {
+  private func checkBelow(_ found: FollowedPath) throws(Refusal) {
+    guard let upper = found.upper else {
       throw Refusal("is neither on a Varve volume nor in the upper directory of one")
     }
-    root = found
+    let (root, real) = (upper.path, found.path)
+    let inspection: VolumeInspection
+    let bookkeeping: FileStatus
     do {
-      let place = try Descriptor.place(root, .followed)
-      inspection = try VolumeInspection(of: SharedDescriptor(try place.listing()))
+      inspection = try VolumeInspection(
+        of: SharedDescriptor(try upper.place.descriptor.listing()), for: repairs ? .repairing : .looking)
+      bookkeeping = try inspection.directoryStatus()
     } catch let failure as VolumeFailure {
       throw Refusal(about(root, real, failure.message))
     } catch {
       throw Refusal(about(root, real, "\(error)"))
     }
-    if repairs, case .mounted(let holder) = inspection.use {
-      throw Refusal(
-        "the volume is mounted\(holder.map { ", by process \($0)" } ?? ""); it is repaired while it is not")
-    }
-    // A mount for reading alone takes no lock; what it remembers must not change below it.
-    if repairs, (try? mountTable())?.contains(where: { $0.isOurs && $0.source == root }) ?? false {
-      throw Refusal("the volume is mounted; it is repaired while it is not")
-    }
+    if repairs { try refuseMounted(inspection.use, root) }
     if case .notForUs(let message) = inspection.header { throw Refusal(about(root, real, message)) }
     if !seen.contains(root) {
       seen.append(root)
       try checkBookkeeping(inspection, root)
     }
-    let bookkeeping = joined(root, Array(".varve".utf8))
     let items = ItemRecords(inspection, report, console)
-    walk().go(real, leaf: nil) { item in
-      guard item.path != bookkeeping else { return .past }
+    walk().go(real, at: found.place, leaf: nil) { item in
+      guard !item.status.isSame(as: bookkeeping) else { return .past }
       report.checked += 1
       items.check(item) { defect in self.isWanted(defect, item.path) }
       return .into
@@ -156,19 +148,18 @@ private final class VolumeCheck {
     root == named ? message : "the volume \(shown(root)): \(message)"
   }
 
-  /// The upper directory a path is in: the nearest with bookkeeping.
-  private static func upperDirectory(above path: [UInt8]) -> [UInt8]? {
-    var path = path
-    while true {
-      let bookkeeping = joined(path, Array(".varve".utf8))
-      // What cannot be looked at is no bookkeeping of ours.
-      if let place = try? Descriptor.place(bookkeeping, .held), let status = try? place.knownStatus(),
-        status.kind == .directory
-      {
-        return path
-      }
-      guard path.count > 1, let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return nil }
-      path = slash == 0 ? [UInt8(ascii: "/")] : Array(path[..<slash])
+  private func refuseMounted(_ use: VolumeInspection.Use, _ root: [UInt8]) throws(Refusal) {
+    switch use {
+    case .nobody:
+      // What was mounted before it had any bookkeeping shares nothing of it.
+      guard (try? mountTable())?.contains(where: { $0.isOurs && $0.source == root }) ?? false else { return }
+      throw Refusal("the volume is mounted; it is repaired while it is not")
+    case .mounted(let holder):
+      throw Refusal(
+        "the volume is mounted\(holder.map { ", by process \($0)" } ?? ""); it is repaired while it is not")
+    case .mountedForReading:
+      throw Refusal(
+        "the volume is mounted read-only, maybe in another mount namespace; it is repaired while it is not")
     }
   }
 

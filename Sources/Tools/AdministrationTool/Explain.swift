@@ -1,6 +1,7 @@
 // `varve why`: what the daemon would decide, and by which rule.
 
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
@@ -36,10 +37,13 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
       guard newPlace.mount.device == place.mount.device else {
         throw Refusal("the two paths are on different volumes (EXDEV)", status: 2)
       }
+      guard newPlace.named == place.named else {
+        throw Refusal("the two paths are on different mounts of the volume (EXDEV)", status: 2)
+      }
       question += JSON.nameMembers("newPath", newPlace.path)
     }
     asked = words[1]
-    let answer = try askWhy(place.mount, [.object(question)], other)[0]
+    let answer = try askWhy(place, [.object(question)], other)[0]
     let text = ExplanationText(answer, mountPoint: place.mount.mountPoint)
     if invocation.has(.json) {
       console.print(answer.indentedText() + "\n")
@@ -64,11 +68,19 @@ private func printExplanation(_ text: ExplanationText, _ console: Console, _ col
 
 /// Asks about several things at once and answers one explanation for each.
 func askWhy(
-  _ mount: MountedVolume, _ questions: [JSON], _ other: AskedUser?
+  _ place: VolumePath, _ questions: [JSON], _ other: AskedUser?
 ) throws(Refusal) -> [JSON] {
-  var members = [JSON.Member("questions", .array(questions))]
+  var members = [
+    JSON.Member("questions", .array(questions)),
+    JSON.Member(
+      "mount",
+      .object([
+        JSON.Member("readOnly", .bool(place.named.isReadOnly)),
+        JSON.Member("noexec", .bool(place.named.forbidsPrograms)),
+      ])),
+  ]
   if let other { members.append(JSON.Member("as", other.json)) }
-  let answer = try ask(mount, "why", members)
+  let answer = try ask(place.mount, "why", members)
   guard case .array(let answers)? = answer["explanations"], answers.count == questions.count else {
     throw Refusal("the daemon's answer is not understood", status: 2)
   }

@@ -3,6 +3,7 @@
 import AccessControl
 import AccessForms
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

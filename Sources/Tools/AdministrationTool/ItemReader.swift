@@ -3,6 +3,7 @@
 import AccessControl
 import Arguments
 import FlagRules
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

@@ -116,13 +116,26 @@ struct ItemWalk {
   func go(_ path: [UInt8], leaf: ((LeafItem) -> Void)?, _ visit: (VisitedItem) -> Descent) {
     let follows = isRecursive ? links != .none : !actsOnLinks
     do throws(Errno) {
-      let place = try Descriptor.place(path, follows ? .followed : .held)
-      let running = RunningWalk(self, root: path, device: try place.knownStatus().device)
+      let place = SharedDescriptor(try Descriptor.place(path, follows ? .followed : .held))
+      go(path, at: place, leaf: leaf, visit)
+    } catch {
+      console.complain(path, missing(path, error))
+    }
+  }
+
+  /// Visits from a place on that is held already; `path` only says how it was come by.
+  func go(
+    _ path: [UInt8], at place: SharedDescriptor, leaf: ((LeafItem) -> Void)?,
+    _ visit: (VisitedItem) -> Descent
+  ) {
+    let follows = isRecursive ? links != .none : !actsOnLinks
+    do throws(Errno) {
+      let running = RunningWalk(self, root: path, device: try place.descriptor.knownStatus().device)
       running.enter(
         place, ItemLocation(root: path, above: [], name: []), isFollowed: follows, visit)
       while running.isDescending, !Interruption.isRequested { running.step(leaf, visit) }
     } catch {
-      console.complain(path, missing(path, error))
+      console.complain(path, error)
     }
   }
 

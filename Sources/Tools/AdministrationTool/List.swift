@@ -1,6 +1,7 @@
 // `varve ls`: names, or the long form of macOS with flags, access lists and extended attributes.
 
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

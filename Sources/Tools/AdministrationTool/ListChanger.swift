@@ -3,10 +3,10 @@
 import AccessControl
 import AccessForms
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import Synchronization
-import TextForms
 import Verbs
 
 /// Changes lists, on any thread, and counts.
@@ -24,7 +24,7 @@ final class ListChanger: Sendable {
   /// Whether each change is printed, and so has to happen in order.
   let tells: Bool
   private let tellsHow: Bool
-  private let isJSON: Bool
+  private let json: JSONStream?
   private let isQuiet: Bool
   private let verb: String
   private let counts: Mutex<Counts> = Mutex(Counts())
@@ -33,13 +33,12 @@ final class ListChanger: Sendable {
     self.console = console
     self.names = names
     isDryRun = invocation.has(.dryRun)
-    isJSON = invocation.has(.json)
     isQuiet = invocation.has(.quiet)
     tellsHow = invocation.has(.listChanged)
     tells = isDryRun || tellsHow
     verb = invocation.verb
     undo = try UndoFile(invocation, console)
-    if isJSON { console.print("{\"changes\": [") }
+    json = invocation.has(.json) ? JSONStream("changes", console) : nil
   }
 
   /// What one item has come to.
@@ -197,28 +196,21 @@ final class ListChanger: Sendable {
         throw Refusal.change(error, location.path, place, needs: "writesecurity")
       }
     }
-    let number = counts.withLock { counts in
-      counts.changed += 1
-      return counts.changed
-    }
-    if tells { tell(decision, location, kind, isFirst: number == 1) }
+    counts.withLock { $0.changed += 1 }
+    if tells { tell(decision, location, kind) }
   }
 
   // MARK: - Telling
 
-  private func tell(
-    _ decision: ListDecision, _ location: ItemLocation, _ kind: ObjectKind, isFirst: Bool
-  ) {
+  private func tell(_ decision: ListDecision, _ location: ItemLocation, _ kind: ObjectKind) {
     guard case .store(let after) = decision.answer else { return }
     let path = location.path
-    if isJSON {
-      let members =
+    if let json {
+      return json.add(
         JSON.nameMembers("path", path) + [
           JSON.Member("before", ListFormat.json(decision.before, for: kind, names: names)),
           JSON.Member("after", ListFormat.json(after, for: kind, names: names)),
-        ]
-      console.print((isFirst ? "\n  " : ",\n  ") + JSON.object(members).text)
-      return
+        ])
     }
     let (old, new) = (decision.before?.entries.count ?? 0, after?.entries.count ?? 0)
     console.printPath(path, ": \(old) -> \(new) \(new == 1 ? "entry" : "entries")")
@@ -233,16 +225,17 @@ final class ListChanger: Sendable {
     undo?.end()
     let counts = counts.withLock { $0 }
     let failed = console.failures
-    if isJSON {
-      console.print(
-        "\(tells && counts.changed > 0 ? "\n" : "")], \"dryRun\": \(isDryRun), \"items\": \(counts.items), "
-          + "\"changed\": \(counts.changed), \"leftAlone\": \(counts.left), \"failed\": \(failed), "
-          + "\"interrupted\": \(Interruption.isRequested)}\n")
+    if let json {
+      json.end([
+        JSON.Member("dryRun", .bool(isDryRun)), JSON.Member("items", .number(counts.items)),
+        JSON.Member("changed", .number(counts.changed)), JSON.Member("leftAlone", .number(counts.left)),
+        JSON.Member("failed", .number(failed)), JSON.Member("interrupted", .bool(Interruption.isRequested)),
+      ])
     } else if isDryRun {
       console.print("\(grouped(counts.changed)) of \(counted(counts.items)) would change\n")
     }
     if Interruption.isRequested { stopped(counts) }
-    if !isJSON, !isDryRun, tellsHow, !isQuiet {
+    if json == nil, !isDryRun, tellsHow, !isQuiet {
       let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone with what is below" : ""
       console.note(
         "\(counted(counts.items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")

@@ -1,6 +1,7 @@
 // `varve mount`: checks, starts the daemon, and waits until it serves.
 
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

@@ -4,6 +4,7 @@
 // whatever forbids less comes last, so that at no moment more is allowed than before or after.
 
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

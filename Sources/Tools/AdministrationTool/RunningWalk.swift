@@ -54,15 +54,14 @@ final class RunningWalk {
 
   /// Visits an item, and opens it if it is a directory to go into.
   func enter(
-    _ place: consuming Descriptor, _ location: ItemLocation, isFollowed: Bool,
+    _ place: SharedDescriptor, _ location: ItemLocation, isFollowed: Bool,
     _ visit: (VisitedItem) -> ItemWalk.Descent
   ) {
-    let shared = SharedDescriptor(place)
     do throws(Errno) {
-      let status = try shared.descriptor.knownStatus()
+      let status = try place.descriptor.knownStatus()
       if status.kind == .symbolicLink, walk.isRecursive, !walk.actsOnLinks { return }
       if walk.staysOnFileSystem, status.device != device { return }
-      let item = VisitedItem(location: location, status: status, place: shared, depth: levels.count)
+      let item = VisitedItem(location: location, status: status, place: place, depth: levels.count)
       walk.progress?.count()
       let isEntered = walk.isRecursive && status.kind == .directory
       // Without links nothing leads back up.
@@ -120,7 +119,7 @@ final class RunningWalk {
       do throws(Errno) {
         // What is a link comes from the listing; a name of unknown kind is followed as if it were one.
         let isFollowed = walk.links == .all && (name.kind ?? .symbolicLink) == .symbolicLink
-        let place = try place(name.bytes, in: listing, isFollowed: isFollowed)
+        let place = SharedDescriptor(try place(name.bytes, in: listing, isFollowed: isFollowed))
         enter(place, location, isFollowed: isFollowed, visit)
       } catch .noSuchFile {
         // Somebody removed it in the meantime.

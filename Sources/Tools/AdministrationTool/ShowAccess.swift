@@ -1,6 +1,7 @@
 // `varve access`: what may be done with files, a line for each operation.
 
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
@@ -34,7 +35,7 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
         JSON.object(
           [JSON.Member("operation", .string(operation))] + JSON.nameMembers("path", place.path))
       }
-      let answers = try askWhy(place.mount, questions, other).filter {
+      let answers = try askWhy(place, questions, other).filter {
         !isComplete || ExplanationText($0, mountPoint: place.mount.mountPoint).isForItsKind
       }
       let texts = answers.map { ExplanationText($0, mountPoint: place.mount.mountPoint) }

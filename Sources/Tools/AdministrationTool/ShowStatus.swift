@@ -1,6 +1,7 @@
 // `varve status`: which volumes are mounted, and what is in force on one.
 
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

@@ -1,6 +1,7 @@
 // `varve umount`: takes a mount away, and returns when its daemon is done with the volume.
 
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms

@@ -10,6 +10,8 @@ import TextForms
 struct VolumePath {
   /// The mount whose root is the volume's, where its daemon is asked.
   let mount: MountedVolume
+  /// The mount the path was named on: the same, or a bind mount of it or of a part of it.
+  let named: MountedVolume
   /// From the root of the volume, as typed from there on.
   let path: [UInt8]
 
@@ -27,6 +29,7 @@ struct VolumePath {
       throw Refusal("what is mounted here has been removed from its volume", status: 2)
     }
     mount = whole
+    named = place.mount
     let bound = place.mount.root.split(separator: slash).map { Array($0) }
     let names = bound + place.rest
     path = Array(names.joined(separator: [slash])) + (place.wantsDirectory && !names.isEmpty ? [slash] : [])

@@ -1,6 +1,8 @@
 // What the daemon answers to "why", as sentences. The reasons come in words already: they are the daemon's, which knows
 // the rules; here they are put beside paths and names.
 
+package import JSONForm
+
 /// The sentences of one explanation.
 package struct ExplanationText {
   /// Where the volume is mounted.

@@ -27,6 +27,16 @@ package struct MountedVolume: Equatable, Sendable {
     }.first
   }
 
+  /// Whether the kernel lets nobody write here: to this one mount, or to the file system wherever it is mounted.
+  package var isReadOnly: Bool { says("ro", options) || says("ro", systemOptions) }
+
+  /// Whether the kernel runs no program of this mount.
+  package var forbidsPrograms: Bool { says("noexec", options) }
+
+  private func says(_ word: String, _ options: String) -> Bool {
+    options.split(separator: ",").contains { $0 == word }
+  }
+
   /// Reads one line; nil if it is not a line of that file.
   ///
   ///     36 35 0:98 / /mnt/team rw,nosuid shared:1 - fuse.varve /srv/team rw,user_id=0

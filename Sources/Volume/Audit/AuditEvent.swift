@@ -4,6 +4,7 @@ import AccessControl
 import Decisions
 import DirectoryModes
 import FlagRules
+import JSONForm
 import LinuxFiles
 
 /// A change of what decides about an object, after it was made.
@@ -35,32 +36,32 @@ enum AuditEvent: Sendable {
   func line(_ names: NameBook) -> String {
     switch self {
     case .denial(let denial):
-      var object = JSONObject()
+      var object: [JSON.Member] = []
       object.add("event", "denied")
       object.add(denial, names: names, hidingRules: false)
-      return object.text
+      return JSON.object(object).compactText
     case .change(let change):
-      var object = JSONObject()
+      var object: [JSON.Member] = []
       object.add("event", "changed")
       object.add("time", change.time.text)
       object.add(change.caller, names: names)
       object.add(path: change.place)
       object.add(difference: change, names: names)
-      return object.text
+      return JSON.object(object).compactText
     }
   }
 
   /// The line that says how many are missing.
   static func dropped(_ count: Int) -> String {
-    var object = JSONObject()
+    var object: [JSON.Member] = []
     object.add("event", "dropped")
     object.add("time", Clock.realtime.text)
     object.add("count", count)
-    return object.text
+    return JSON.object(object).compactText
   }
 }
 
-extension JSONObject {
+extension [JSON.Member] {
   mutating func add(_ caller: Caller, names: NameBook) {
     add("user", Int(caller.user))
     if let name = names.userName(caller.user) { add("userName", name) }
@@ -96,12 +97,10 @@ extension JSONObject {
   /// The old and the new value of each rule that differs.
   fileprivate mutating func add(difference change: PolicyChange, names: NameBook) {
     let (before, after) = (change.before, change.after)
-    func pair(_ old: String, _ new: String) -> JSONObject {
-      var pair = JSONObject()
-      pair.add("old", old)
-      pair.add("new", new)
-      return pair
+    func pair(_ old: JSON, _ new: JSON) -> JSON {
+      .object([JSON.Member("old", old), JSON.Member("new", new)])
     }
+    func pair(_ old: String, _ new: String) -> JSON { pair(.string(old), .string(new)) }
     if before.mode != after.mode { add("mode", pair(before.mode.octal, after.mode.octal)) }
     if before.user != after.user || before.ownerGroup != after.ownerGroup {
       add("owner", pair(before.owner(names), after.owner(names)))
@@ -109,10 +108,7 @@ extension JSONObject {
     if before.group != after.group { add("fileGroup", pair("\(before.group)", "\(after.group)")) }
     if before.flags != after.flags { add("flags", pair(before.flags.text, after.flags.text)) }
     if before.list != after.list {
-      var lists = JSONObject()
-      lists.add("old", before.lines(names))
-      lists.add("new", after.lines(names))
-      add("acl", lists)
+      add("acl", pair(before.lines(names), after.lines(names)))
     }
   }
 }
@@ -129,10 +125,11 @@ extension Item {
     AccessListText.print(ownerGroup.map { .group($0) } ?? .user(user), names: names)
   }
 
-  fileprivate func lines(_ names: NameBook) -> [String] {
-    guard let list else { return [] }
-    return AccessListText.lines(
+  fileprivate func lines(_ names: NameBook) -> JSON {
+    guard let list else { return .array([]) }
+    let lines = AccessListText.lines(
       list, for: ObjectKind(isDirectory: isDirectory), names: names, detail: .complete)
+    return .array(lines.map { .string($0) })
   }
 }
 

@@ -5,6 +5,7 @@
 
 package import AccessControl
 import Decisions
+package import JSONForm
 import LinuxFiles
 
 extension Volume {
@@ -12,10 +13,10 @@ extension Volume {
   ///
   /// Fewer when they fill `bytes` bytes, or `deadline` comes, of the monotonic clock in nanoseconds: finding out which
   /// names may be told takes a while on deep ways.
-  package func denials(latest count: Int, for asker: Subject, bytes: Int, deadline: UInt64) -> String {
+  package func denials(latest count: Int, for asker: Subject, bytes: Int, deadline: UInt64) -> JSON {
     let names = NameBook.forOneRequest()
     let judge = Judge(rules: options.rules, subject: asker)
-    var objects: [String] = []
+    var objects: [JSON] = []
     var left = bytes
     for denial in denials.latest(count, of: asker.isRoot ? nil : asker.user) {
       guard Clock.monotonicNanoseconds < deadline else { break }
@@ -23,13 +24,14 @@ extension Volume {
       if !asker.isRoot {
         denial.rename { tellable($0, to: judge) }
       }
-      var object = JSONObject()
-      object.add(denial, names: names, hidingRules: !asker.isRoot)
-      left -= object.text.utf8.count + 1
+      var members: [JSON.Member] = []
+      members.add(denial, names: names, hidingRules: !asker.isRoot)
+      let object = JSON.object(members)
+      left -= object.compactText.utf8.count + 1
       guard left >= 0 else { break }
-      objects.append(object.text)
+      objects.append(object)
     }
-    return "[" + objects.joined(separator: ",") + "]"
+    return .array(objects)
   }
 
   /// A path with a question mark for every name that `judge` could not find out by walking and listing.

@@ -27,10 +27,14 @@ extension Volume {
     _ question: Question, as subject: Subject, for asker: Subject? = nil, within limits: WalkLimits
   ) throws(Errno) -> Explanation {
     let isRoot = (asker ?? subject).isRoot
+    let rules = options.rules
+    let mount = question.mount.beyond(rules)
     let view = View(
-      judge: Judge(rules: options.rules, subject: subject),
-      asker: isRoot ? nil : asker.map { Judge(rules: options.rules, subject: $0) }, askerIsRoot: isRoot)
-    var inquiry = Inquiry(volume: self, walk: Walk(self, view, limits), question: question)
+      judge: Judge(rules: rules, subject: subject),
+      asker: isRoot ? nil : asker.map { Judge(rules: rules, subject: $0) }, askerIsRoot: isRoot)
+    var inquiry = Inquiry(
+      volume: self, walk: Walk(self, view, limits), question: question,
+      judge: Judge(rules: mount.added(to: rules), subject: subject))
     do throws(Stop) {
       try inquiry.run()
     } catch .notYours {
@@ -42,7 +46,8 @@ extension Volume {
     }
     do throws(Stop) { try inquiry.walk.finish() } catch { throw .tooBig }
     return Explanation(
-      question: question, subject: subject, steps: inquiry.walk.steps, isDirectory: inquiry.isDirectory)
+      question: question, subject: subject, steps: inquiry.walk.steps, isDirectory: inquiry.isDirectory,
+      mount: mount)
   }
 }
 
@@ -51,16 +56,18 @@ private struct Inquiry {
   let volume: Volume
   var walk: Walk
   let question: Question
+  /// Of the deed itself, with what the mount forbids; the daemon, which knows nothing of that, judges the way there.
+  private let judge: Judge
   private(set) var isDirectory: Bool?
 
-  init(volume: Volume, walk: Walk, question: Question) {
+  init(volume: Volume, walk: Walk, question: Question, judge: Judge) {
     self.volume = volume
     self.walk = walk
     self.question = question
+    self.judge = judge
   }
 
   private var deed: Deed { question.deed }
-  private var judge: Judge { walk.view.judge }
 
   mutating func run() throws(Stop) {
     switch deed.target {

@@ -2,7 +2,36 @@
 
 package import AccessControl
 package import Decisions
+package import JSONForm
 package import LinuxFiles
+
+/// What the kernel forbids on the mount by which a volume is reached, whatever the volume itself allows.
+///
+/// Every bind mount of a volume has its own, of which the daemon knows nothing.
+package struct MountLimits: Hashable, Sendable {
+  package var isReadOnly: Bool
+  package var forbidsExecution: Bool
+
+  package init(isReadOnly: Bool = false, forbidsExecution: Bool = false) {
+    self.isReadOnly = isReadOnly
+    self.forbidsExecution = forbidsExecution
+  }
+
+  /// What these rules do not say already.
+  func beyond(_ rules: VolumeRules) -> MountLimits {
+    MountLimits(
+      isReadOnly: isReadOnly && !rules.isReadOnly,
+      forbidsExecution: forbidsExecution && !rules.forbidsExecution)
+  }
+
+  /// The rules of the volume, and these.
+  func added(to rules: VolumeRules) -> VolumeRules {
+    var rules = rules
+    if isReadOnly { rules.isReadOnly = true }
+    if forbidsExecution { rules.forbidsExecution = true }
+    return rules
+  }
+}
 
 /// What is asked: a deed, and one or two paths from the root of the volume.
 package struct Question: Hashable, Sendable {
@@ -11,11 +40,16 @@ package struct Question: Hashable, Sendable {
   package var path: [UInt8]
   /// For a rename or a further link: the new name.
   package var newPath: [UInt8]?
+  /// Of the mount the paths were named on.
+  package var mount: MountLimits
 
-  package init(_ deed: Deed, _ path: [UInt8], to newPath: [UInt8]? = nil) {
+  package init(
+    _ deed: Deed, _ path: [UInt8], to newPath: [UInt8]? = nil, on mount: MountLimits = MountLimits()
+  ) {
     self.deed = deed
     self.path = path
     self.newPath = newPath
+    self.mount = mount
   }
 }
 
@@ -68,6 +102,8 @@ package struct Explanation: Sendable {
   package let steps: [ExplanationStep]
   /// What the path leads to, if the way got there.
   package let isDirectory: Bool?
+  /// What the mount forbids and the volume does not.
+  package let mount: MountLimits
 
   package var failure: Errno? { steps.lazy.compactMap(\.failure).first }
 
@@ -81,9 +117,9 @@ package struct Explanation: Sendable {
 
 extension Explanation {
   /// One JSON object, for programs and for the tool that makes sentences of it.
-  package var json: String {
+  package var json: JSON {
     let names = NameBook.forOneRequest()
-    var object = JSONObject()
+    var object: [JSON.Member] = []
     object.add("outcome", outcome.rawValue)
     object.add("operation", question.deed.rawValue)
     object.add(path: question.path)
@@ -94,25 +130,27 @@ extension Explanation {
     if case .listed(let groups) = subject.groups {
       // The kernel lists a caller's own group twice.
       var seen: Set<UInt32> = []
-      object.add("groups", groups.filter { seen.insert($0).inserted }.map { Int($0) })
+      object.add("groups", .array(groups.filter { seen.insert($0).inserted }.map { .number($0) }))
     }
     if let isDirectory { object.add("directory", isDirectory) }
     if let failure { object.add("error", failure.name) }
-    object.add("steps", steps.map { $0.json(names) })
-    return object.text
+    object.add("steps", .array(steps.map { $0.json(names, mount) }))
+    return .object(object)
   }
 }
 
 extension ExplanationStep {
-  fileprivate func json(_ names: NameBook) -> JSONObject {
-    var object = JSONObject()
+  fileprivate func json(_ names: NameBook, _ mount: MountLimits) -> JSON {
+    var object: [JSON.Member] = []
     object.add(path: path)
     object.add("asked", asked)
     switch content {
     case .judged(let verdict, let item):
       object.add("allowed", verdict.isAllowed)
       if let failure { object.add("error", failure.name) }
-      object.add(ToldReason(verdict, about: item, names: names))
+      var reason = ToldReason(verdict, about: item, names: names)
+      if let words = mount.words(for: verdict.reason) { reason.words = words }
+      object.add(reason)
     case .ends(let error, let words):
       object.add("allowed", false)
       object.add("error", error.name)
@@ -122,6 +160,17 @@ extension ExplanationStep {
       object.add("reason", "note")
       object.add("because", words)
     }
-    return object
+    return .object(object)
+  }
+}
+
+extension MountLimits {
+  /// In place of the volume's: it is another mount of it that would have to be changed.
+  fileprivate func words(for reason: Reason) -> String? {
+    switch reason {
+    case .readOnlyVolume where isReadOnly: "this mount of the volume is read-only"
+    case .executionForbidden where forbidsExecution: "this mount of the volume is noexec"
+    default: nil
+    }
   }
 }

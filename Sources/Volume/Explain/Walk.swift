@@ -183,7 +183,7 @@ struct Walk {
     if path.isEmpty { return volume.rootSpot() }
     do throws(Errno) {
       let root = volume.resolver.rootDescriptor
-      let directory = SharedDescriptor(try root.descriptor.openDirectoryPath(beneath: path))
+      let directory = SharedDescriptor(try root.descriptor.openDirectoryPath(beneath: path.span))
       guard ObjectIdentity(try directory.descriptor.status()) == identity else { throw .stale }
       return Spot(descriptor: directory, identity: identity, path: path)
     } catch {

@@ -178,7 +178,7 @@ extension Volume {
         shown.append(0)
       }
       if tells, object.facts.item.list != nil { shown += Array("system.nfs4_acl\0".utf8) }
-      if try listsFinderInfo(object) { shown += Volume.finderInfoName + [0] }
+      if try listsFinderInfo(object, for: caller) { shown += Volume.finderInfoName + [0] }
       return shown
     }
   }

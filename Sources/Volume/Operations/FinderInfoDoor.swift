@@ -13,17 +13,25 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
       try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
-      let info = FinderInfo(stored: try storedFinderInfo(of: object), flags: object.facts.item.flags)
+      let info = FinderInfo(
+        stored: try storedFinderInfo(of: object), flags: tellableFlags(of: object, to: caller))
       guard !info.isEmpty else { throw .noData }
       return info.bytes
     }
   }
 
   /// Whether the attribute is to be listed; Linux lets nobody read `user.` attributes of links and devices.
-  func listsFinderInfo(_ object: HeldObject) throws(Errno) -> Bool {
+  func listsFinderInfo(_ object: HeldObject, for caller: Caller) throws(Errno) -> Bool {
     guard object.facts.item.kind == .file || object.facts.item.kind == .directory else { return false }
-    if object.facts.item.flags.contains(.hidden) { return true }
+    if tellableFlags(of: object, to: caller).contains(.hidden) { return true }
     return try !FinderInfo(stored: storedFinderInfo(of: object), flags: []).isEmpty
+  }
+
+  /// The flags, as far as the caller may know them by any door: reading them takes another right than reading attributes
+  /// like this one.
+  private func tellableFlags(of object: HeldObject, to caller: Caller) -> FileFlags {
+    let item = object.facts.item
+    return gate.allows(caller) { $0.readAttributes(item) } ? item.flags : []
   }
 
   func setFinderInfo(
@@ -47,7 +55,7 @@ extension Volume {
       let (item, record) = (object.facts.item, object.facts.record)
       try gate.require(caller, about: Scene(item)) { $0.writeExtended(item) }
       let former = try storedFinderInfo(of: object)
-      let isThere = !FinderInfo(stored: former, flags: item.flags).isEmpty
+      let isThere = !FinderInfo(stored: former, flags: tellableFlags(of: object, to: caller)).isEmpty
       if setting == .create, isThere { throw .exists }
       if setting == .replace, !isThere { throw .noData }
       let change = FlagChange(from: item.flags, to: wanted.applied(to: item.flags))

@@ -26,7 +26,10 @@ extension Volume {
       }
       try requireUnbuffered(file, mode)
       if truncates {
-        try emptied(file, facts, mode, clearsSetID: mode.contains(.clearsSetID) || caller.user != 0)
+        try emptied(file, facts, mode)
+        if mode.contains(.clearsSetID) || caller.user != 0 {
+          try stripPrivilege(of: node, file, facts.status, for: caller)
+        }
       }
       let answer = try register(file, node, facts, mode, for: caller)
       if outdatesAttributes(answer.route, mode) { link?.expireAttributes(node.id) }
@@ -61,17 +64,13 @@ extension Volume {
     return (file, facts)
   }
 
-  private func emptied(
-    _ file: SharedDescriptor, _ facts: Facts, _ mode: OpenMode, clearsSetID: Bool
-  ) throws(Errno) {
+  private func emptied(_ file: SharedDescriptor, _ facts: Facts, _ mode: OpenMode) throws(Errno) {
     if mode.contains(.write) {
       try file.descriptor.truncate(to: 0)
     } else {
       // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
       try file.descriptor.reopen(.writeOnly).truncate(to: 0)
     }
-    guard clearsSetID else { return }
-    try stripPrivilege(of: file.descriptor, facts.item.mode)
   }
 
   /// The flags of the backing descriptor.

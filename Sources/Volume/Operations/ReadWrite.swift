@@ -1,5 +1,6 @@
 // Bytes in and out of open files.
 
+import Decisions
 import DirectoryModes
 package import LinuxFiles
 import Synchronization
@@ -31,6 +32,7 @@ extension Volume {
     let (file, node, descriptor) = try writable(handle)
     let start = try Int64(checking: offset)
     let attachment = node.attachment
+    let writer = clearsSetID ? caller : nil
     // The kernel's idea of the end may be old. Where it keeps a copy it has put the bytes there all the same.
     let place: Descriptor.Place = appends && !file.route.keepsCopy ? .end : .offset(start)
     // Shared: a flag that is being set waits for us, or we see it and come back exclusively, so that nobody
@@ -38,7 +40,7 @@ extension Volume {
     if place == .end || !attachment.isAppendOnly.load(ordering: .acquiring) {
       let written = try locks.holding(.shared(node.stripe)) { () throws(Errno) -> Int? in
         guard place == .end || !attachment.isAppendOnly.load(ordering: .acquiring) else { return nil }
-        return try put(bytes, at: place, into: descriptor, of: node, clearsSetID: clearsSetID)
+        return try put(bytes, at: place, into: descriptor, of: node, clearingFor: writer)
       }
       if let written { return written }
     }
@@ -46,15 +48,16 @@ extension Volume {
       if attachment.isAppendOnly.load(ordering: .acquiring) {
         guard try descriptor.descriptor.status().size == offset else { throw .notPermitted }
       }
-      return try put(bytes, at: place, into: descriptor, of: node, clearsSetID: clearsSetID)
+      return try put(bytes, at: place, into: descriptor, of: node, clearingFor: writer)
     }
   }
 
+  /// `writer`: whose bytes they are, if set-id bits go before they arrive.
   private func put(
     _ bytes: Span<UInt8>, at place: Descriptor.Place, into descriptor: SharedDescriptor, of node: Node,
-    clearsSetID: Bool
+    clearingFor writer: Caller?
   ) throws(Errno) -> Int {
-    if clearsSetID { try stripBeforeWriting(node, descriptor) }
+    if let writer { try stripBeforeWriting(node, descriptor, for: writer) }
     var done = 0
     while done < bytes.count {
       let count: Int
@@ -84,20 +87,37 @@ extension Volume {
   /// The set-id bits and the capability go before the first foreign byte arrives.
   ///
   /// Every unprivileged write asks for this; once done it need not be done again until somebody sets a bit.
-  private func stripBeforeWriting(_ node: Node, _ descriptor: SharedDescriptor) throws(Errno) {
+  private func stripBeforeWriting(
+    _ node: Node, _ descriptor: SharedDescriptor, for caller: Caller
+  ) throws(Errno) {
     guard node.attachment.mayHavePrivilege.load(ordering: .acquiring) else { return }
-    let mode = Mode(try descriptor.descriptor.status().mode)
-    try stripPrivilege(of: descriptor.descriptor, mode)
+    let status = try descriptor.descriptor.status()
+    let isChanged = try stripPrivilege(of: node, descriptor, status, for: caller)
     node.attachment.mayHavePrivilege.store(false, ordering: .releasing)
     // Where the kernel keeps no copy of the bytes it leaves the stripping to us, and would go on running the program
     // with the mode it remembers.
-    if mode.afterForeignWrite != mode { link?.expireAttributes(node.id) }
+    if isChanged { link?.expireAttributes(node.id) }
   }
 
-  func stripPrivilege(of object: borrowing Descriptor, _ mode: Mode) throws(Errno) {
+  /// Takes the set-id bits and the capability from a file somebody writes to; whether there were such bits.
+  @discardableResult
+  func stripPrivilege(
+    of node: Node, _ object: SharedDescriptor, _ status: FileStatus, for caller: Caller
+  ) throws(Errno) -> Bool {
+    let mode = Mode(status.mode)
     let stripped = mode.afterForeignWrite
-    if stripped != mode { try object.changeMode(stripped.bits) }
-    try dropCapability(of: object)
+    if stripped != mode {
+      // Nobody is refused his write because the log does not know of what.
+      let before = audit == nil ? nil : try? store.facts(status, of: object.descriptor, knownBy: node).item
+      try object.descriptor.changeMode(stripped.bits)
+      if let before {
+        var after = before
+        after.mode = stripped
+        audit?.add(.change(PolicyChange(caller, place(of: node), from: before, to: after)))
+      }
+    }
+    try dropCapability(of: object.descriptor)
+    return stripped != mode
   }
 
   package func synchronize(_ handle: HandleID, dataOnly: Bool) throws(Errno) {
@@ -117,7 +137,7 @@ extension Volume {
       if node.attachment.isAppendOnly.load(ordering: .acquiring), mode != .keepSize {
         throw .notPermitted
       }
-      if caller.user != 0 { try stripBeforeWriting(node, descriptor) }
+      if caller.user != 0 { try stripBeforeWriting(node, descriptor, for: caller) }
       try descriptor.descriptor.allocate(mode: mode, offset: start, length: count)
     }
   }
@@ -146,7 +166,7 @@ extension Volume {
     let count = Int(min(length, 64 << 20))
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       if node.attachment.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
-      if caller.user != 0 { try stripBeforeWriting(node, descriptor) }
+      if caller.user != 0 { try stripBeforeWriting(node, descriptor, for: caller) }
       let copied = try origin.descriptor.copyRange(
         from: from, to: descriptor.descriptor, at: to, length: count)
       return UInt64(copied)

@@ -4,7 +4,8 @@ package import LinuxFiles
 
 /// The directory `.varve` of a volume that is looked at from below.
 ///
-/// Holds the volume's lock for as long as it lives, if nobody else has it: nothing is mounted meanwhile.
+/// Holds the volume's lock for as long as it lives, if nobody else has it: nothing is mounted for writing
+/// meanwhile, and nothing at all during a repair.
 package final class VolumeInspection: Sendable {
   /// What the volume file says, or why it cannot be believed.
   package enum Header: Sendable {
@@ -18,6 +19,13 @@ package final class VolumeInspection: Sendable {
   package enum Use: Sendable {
     case nobody
     case mounted(by: Int32?)
+    /// Mounted read-only, which only a repair must know.
+    case mountedForReading
+  }
+
+  package enum Purpose: Sendable {
+    case looking
+    case repairing
   }
 
   package let header: Header
@@ -31,10 +39,10 @@ package final class VolumeInspection: Sendable {
   /// Looks at the bookkeeping in `root`.
   ///
   /// Refuses what a mount would refuse: bookkeeping that belongs to somebody else.
-  package init(of root: SharedDescriptor) throws(VolumeFailure) {
+  package init(of root: SharedDescriptor, for purpose: Purpose) throws(VolumeFailure) {
     do {
       directory = try VolumeDirectory.openOwn(in: root)
-      (lock, use) = try VolumeInspection.look(into: directory)
+      (lock, use) = try VolumeInspection.look(into: directory, for: purpose)
       header = try VolumeInspection.header(in: directory)
     } catch let failure as VolumeFailure {
       throw failure
@@ -47,11 +55,21 @@ package final class VolumeInspection: Sendable {
     recordPrefix = "\(namespace.rawValue).varve"
   }
 
-  private static func look(into directory: SharedDescriptor) throws(Errno) -> (SharedDescriptor?, Use) {
+  /// The directory `.varve` itself.
+  package func directoryStatus() throws(Errno) -> FileStatus { try directory.descriptor.knownStatus() }
+
+  private static func look(
+    into directory: SharedDescriptor, for purpose: Purpose
+  ) throws(Errno) -> (SharedDescriptor?, Use) {
     do throws(Errno) {
       switch try VolumeDirectory.tryLock(in: directory) {
-      case .taken(let file): return (file, .nobody)
       case .held(let holder): return (nil, .mounted(by: holder))
+      case .taken(let file):
+        // What a mount for reading remembers must not change below it.
+        if purpose == .repairing, try !directory.descriptor.tryLockOpen(exclusive: true) {
+          return (nil, .mountedForReading)
+        }
+        return (file, .nobody)
       }
     } catch .readOnly {
       // Nobody can have it for writing there.

@@ -14,7 +14,9 @@ package struct VolumeFailure: Error, Sendable {
 
 /// The bookkeeping of a volume.
 ///
-/// Holds the lock for as long as it lives.
+/// Holds the lock for as long as it lives. A volume mounted read-only goes without it: any number of them may
+/// stand beside each other and beside one that writes. It shares the directory itself instead, which a repair
+/// takes alone.
 final class VolumeDirectory: Sendable {
   static let name = Array(".varve".utf8)
 
@@ -78,6 +80,10 @@ final class VolumeDirectory: Sendable {
       try root.descriptor.makeDirectory(try FileName(".varve"), mode: 0o700)
     }
     let directory = try openOwn(in: root)
+    // A file system without such locks is no reason not to mount.
+    if readOnly, let isShared = try? directory.descriptor.tryLockOpen(exclusive: false), !isShared {
+      throw VolumeFailure("the volume is being repaired")
+    }
     let lock = readOnly ? nil : try takeLock(in: directory)
     let header = try readHeader(in: directory, readOnly: readOnly, isNew: isNew)
     let workshop = readOnly ? nil : try openWorkshop(in: directory)

@@ -1,13 +1,16 @@
 // `.varve/status`: one JSON object about the volume as it is mounted now.
 
 import Decisions
+package import JSONForm
 import LinuxFiles
 
 extension Volume {
   /// One JSON object, on one line.
-  package func statusText() -> String {
+  package func statusText() -> String { status().compactText + "\n" }
+
+  package func status() -> JSON {
     let options = options
-    var object = JSONObject()
+    var object: [JSON.Member] = []
     object.add("version", Version.text)
     object.add("pid", Int(CurrentProcess.identifier))
     object.add("uuid", directory.uuid)
@@ -25,17 +28,17 @@ extension Volume {
     object.add("chattr", options.chattr.rawValue)
     object.add("debug", options.debug)
     object.add("threads", mounted.threads)
-    object.add("options", words)
+    object.add("options", .array(words.map { .string($0) }))
     object.add("nodes", nodeCount)
     object.add("handles", handleCount)
     object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))
-    var kernel = JSONObject()
+    var kernel: [JSON.Member] = []
     for feature in link?.features() ?? [] { kernel.add(feature.name, feature.value) }
-    object.add("kernel", kernel)
-    var requests = JSONObject()
+    object.add("kernel", .object(kernel))
+    var requests: [JSON.Member] = []
     for request in link?.requests() ?? [] { requests.add(request.name, Int(clamping: request.count)) }
-    object.add("requests", requests)
-    return object.text + "\n"
+    object.add("requests", .object(requests))
+    return .object(object)
   }
 }
 

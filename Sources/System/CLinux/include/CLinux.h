@@ -80,12 +80,11 @@ long lv_seek(int fd, int64_t offset, int whence);
 long lv_truncate(int fd, int64_t size);
 long lv_allocate(int fd, int mode, int64_t offset, int64_t length);
 long lv_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
-long lv_clone(int to, int from);
 long lv_sync(int fd, int data_only);
-long lv_sync_file_system(int fd);
 long lv_list(int directory, void *into, size_t count);
 long lv_lock_whole(int fd, int exclusive);
-long lv_unlock_whole(int fd);
+// flock(2), without waiting.
+long lv_lock_open(int fd, int exclusive);
 long lv_control(int fd, uint32_t number, void *bytes);
 long lv_generation(int fd, uint32_t *out);
 

@@ -5,6 +5,7 @@
 // at the mount; every verb checks by itself what its peer may ask.
 
 import FUSEDoor
+import JSONForm
 import LayeredVolume
 import LinuxFiles
 import TextForms
@@ -93,11 +94,6 @@ struct ControlVerbs: Sendable {
 extension ControlVerbs {
   /// What `.varve/status` says, also where `nomagic` hides that; for everybody who can see the mount.
   private static func status(_ volume: Volume) -> Verb {
-    { _ throws(ControlRefusal) in
-      guard let status = JSON(Array(volume.statusText().utf8)) else {
-        throw ControlRefusal("the status of the volume cannot be told", status: 32)
-      }
-      return [JSON.Member("status", status)]
-    }
+    { _ throws(ControlRefusal) in [JSON.Member("status", volume.status())] }
   }
 }

@@ -3,9 +3,9 @@
 
 import AccessControl
 import Decisions
+import JSONForm
 import LayeredVolume
 import LinuxFiles
-import TextForms
 
 extension ControlVerbs {
   /// As many questions as a table of one item has, and room for more.
@@ -15,7 +15,8 @@ extension ControlVerbs {
   /// For one request, in nanoseconds; a seat at the socket is for the next one to have soon.
   private static var patience: UInt64 { 2_000_000_000 }
 
-  /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`.
+  /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`, and with
+  /// `"mount": {"readOnly": true, "noexec": true}` what the kernel forbids where the paths were named.
   static func why(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
       guard case .array(let questions)? = request.body["questions"], questions.count <= mostQuestions else {
@@ -23,16 +24,18 @@ extension ControlVerbs {
       }
       let asker = asker(request, volume)
       let other = try request.body["as"].map { body throws(ControlRefusal) in try subject(body, volume) }
+      let mount = MountLimits(
+        isReadOnly: request.body["mount"]?["readOnly"] == .bool(true),
+        forbidsExecution: request.body["mount"]?["noexec"] == .bool(true))
       let limits = WalkLimits(deadline: Clock.monotonicNanoseconds &+ patience)
       var answers: [JSON] = []
       var bytes = 0
       for body in questions {
-        let text = try explanation(try question(body), as: other, for: asker, limits, volume)
-        bytes += text.count
+        let answer = try explanation(try question(body, on: mount), as: other, for: asker, limits, volume)
+        bytes += answer.compactText.utf8.count
         guard bytes <= mostBytes else {
           throw ControlRefusal("the answers are too long; ask about less at once", status: 2)
         }
-        guard let answer = JSON(text) else { throw ControlRefusal("the answer cannot be told", status: 2) }
         answers.append(answer)
       }
       return [JSON.Member("explanations", .array(answers))]
@@ -41,11 +44,11 @@ extension ControlVerbs {
 
   private static func explanation(
     _ question: Question, as other: Subject?, for asker: Subject, _ limits: WalkLimits, _ volume: Volume
-  ) throws(ControlRefusal) -> [UInt8] {
+  ) throws(ControlRefusal) -> JSON {
     do throws(Errno) {
       let explanation = try volume.explain(
         question, as: other ?? asker, for: other == nil ? nil : asker, within: limits)
-      return Array(explanation.json.utf8)
+      return explanation.json
     } catch .accessDenied {
       throw ControlRefusal(
         "about somebody else you are told only where you may walk, and read every rule, yourself", status: 2)
@@ -63,12 +66,9 @@ extension ControlVerbs {
     { request throws(ControlRefusal) in
       let count = request.body["count"]?.integer ?? 10
       guard (1...512).contains(count) else { throw ControlRefusal("'count' is a number from 1 to 512") }
-      let text = volume.denials(
+      let answer = volume.denials(
         latest: count, for: asker(request, volume), bytes: mostBytes,
         deadline: Clock.monotonicNanoseconds &+ patience)
-      guard let answer = JSON(Array(text.utf8)) else {
-        throw ControlRefusal("the denials cannot be told", status: 2)
-      }
       return [JSON.Member("denials", answer)]
     }
   }
@@ -95,11 +95,11 @@ extension ControlVerbs {
     value?.integer.flatMap { UInt32(exactly: $0) }.flatMap { $0 == .max ? nil : $0 }
   }
 
-  private static func question(_ body: JSON) throws(ControlRefusal) -> Question {
+  private static func question(_ body: JSON, on mount: MountLimits) throws(ControlRefusal) -> Question {
     guard let word = body["operation"]?.string, let deed = Deed(rawValue: word) else {
       throw ControlRefusal("a question has no operation that is known")
     }
     guard let path = body.nameBytes("path") else { throw ControlRefusal("a question has no path") }
-    return Question(deed, path, to: body["newPath"] == nil ? nil : body.nameBytes("newPath"))
+    return Question(deed, path, to: body["newPath"] == nil ? nil : body.nameBytes("newPath"), on: mount)
   }
 }

@@ -2,6 +2,7 @@
 
 import Decisions
 import FUSEDoor
+import JSONForm
 import LayeredVolume
 import LinuxFiles
 import Synchronization

@@ -1,4 +1,4 @@
-// JSON, small: what `--json` prints and what the daemon's status file holds.
+// JSON, small: what `--json` prints, what is said over the control socket, the status file and the audit log.
 
 /// A JSON value; objects keep the order of their members.
 package indirect enum JSON: Equatable, Sendable {
@@ -38,16 +38,23 @@ package indirect enum JSON: Equatable, Sendable {
     if case .number(let digits) = self { Int(digits) } else { nil }
   }
 
-  /// The value on one line.
-  package var text: String {
+  /// The value on one line, for people as well.
+  package var text: String { line(blank: " ") }
+
+  /// The value on one line without a blank, for programs.
+  package var compactText: String { line(blank: "") }
+
+  private func line(blank: String) -> String {
     switch self {
     case .null: "null"
     case .bool(let value): value ? "true" : "false"
     case .number(let digits): digits
     case .string(let text): JSON.quoted(text)
-    case .array(let values): "[" + values.map(\.text).joined(separator: ", ") + "]"
+    case .array(let values): "[" + values.map { $0.line(blank: blank) }.joined(separator: "," + blank) + "]"
     case .object(let members):
-      "{" + members.map { JSON.quoted($0.name) + ": " + $0.value.text }.joined(separator: ", ") + "}"
+      "{"
+        + members.map { JSON.quoted($0.name) + ":" + blank + $0.value.line(blank: blank) }
+        .joined(separator: "," + blank) + "}"
     }
   }
 
