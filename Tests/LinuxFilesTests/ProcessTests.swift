@@ -32,10 +32,10 @@ extension LinuxFilesTests {
       let all = CurrentProcess.usableProcessors
       #expect((1...CurrentProcess.processors).contains(all))
       // A thread of its own, which may be bound to one without a consequence for the others.
-      let bound = Shared(Mutex(0))
+      let bound = Shared(Mutex<Int32>(0))
       let thread = try PlainThread {
         let isBound = (UInt32(0)..<1024).contains { lv_stay_on_processor($0) >= 0 }
-        bound.value.withLock { $0 = isBound ? CurrentProcess.usableProcessors : -1 }
+        bound.value.withLock { $0 = isBound ? Int32(CurrentProcess.usableProcessors) : -1 }
       }
       thread.join()
       #expect(bound.value.withLock { $0 } == 1)
