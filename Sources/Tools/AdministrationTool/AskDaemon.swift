@@ -12,7 +12,6 @@ import TextForms
 func ask(
   _ mount: MountedVolume, _ verb: String, _ members: [JSON.Member] = []
 ) throws(Refusal) -> JSON {
-  guard MountState(mount) != .silent else { throw Refusal(MountState.silence, status: 32) }
   let stream = try controlConnection(mount)
   let request = JSON.object([JSON.Member("verb", .string(verb))] + members)
   // The daemon may have to wait for requests under way before it can answer.
@@ -43,6 +42,8 @@ private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalS
     let server = try stream.peer.user
     guard server == 0 || server == mount.owner else { throw .notPermitted }
     return stream
+  } catch .timedOut {
+    throw Refusal(MountState.silence, status: 32)
   } catch .noData {
     throw Refusal("its daemon has no control socket; its log says why", status: 32)
   } catch .unsupported {
@@ -63,8 +64,7 @@ private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalS
 }
 
 private func connect(_ mount: MountedVolume) throws(Errno) -> LocalStream {
-  let root = try Descriptor.place(mount.mountPoint, .held)
-  guard let path = try root.attribute(AttributeName("system.varve.control")) else { throw .noData }
+  let path = try MountState.controlSocket(of: mount)
   let slash = UInt8(ascii: "/")
   // What follows the device only this mount knows, and whoever reaches it.
   guard path.first == slash, let end = path.lastIndex(of: slash) else { throw .badMessage }

@@ -22,20 +22,37 @@ enum MountState: Equatable {
     "the mount is closed to everybody but user \(mount.owner ?? 0), root included; 'allow_other' opens it (EACCES)"
   }
 
+  /// How long is waited for an answer, in milliseconds.
+  static let patience = 2_000
+
   /// Waits two seconds for an answer, no longer.
   init(_ mount: MountedVolume) {
-    self = Patience.wait(milliseconds: 2_000) { MountState.asked(mount) } ?? .silent
+    do throws(Errno) {
+      _ = try MountState.controlSocket(of: mount)
+      self = .serving
+    } catch {
+      switch error {
+      case .timedOut: self = .silent
+      case .notConnected, .connectionAborted: self = .dead
+      // It has no such attribute, and says so.
+      case .noData: self = .serving
+      default: self = .unknown
+      }
+    }
   }
 
-  private static func asked(_ mount: MountedVolume) -> MountState {
-    do throws(Errno) {
+  /// Where the mount says that its daemon can be asked; ETIMEDOUT when it says nothing within two seconds, EXDEV when
+  /// another mount covers it.
+  ///
+  /// The kernel may know the root's status by itself, but keeps no attributes.
+  static func controlSocket(of mount: MountedVolume) throws(Errno) -> [UInt8] {
+    let told = try QuestionApart.ask(milliseconds: patience) { () throws(Errno) -> [UInt8] in
       let root = try Descriptor.place(mount.mountPoint, .held)
-      guard try root.knownDevice() == mount.device else { return .unknown }
-      // The kernel may know the root's status by itself, but keeps no attributes.
-      _ = try root.attribute(AttributeName("system.varve.control"))
-      return .serving
-    } catch {
-      return error == .notConnected || error == .connectionAborted ? .dead : .unknown
+      guard try root.knownDevice() == mount.device else { throw .crossDevice }
+      guard let path = try root.attribute(AttributeName("system.varve.control")) else { throw .noData }
+      return path
     }
+    guard let told else { throw .timedOut }
+    return try told.get()
   }
 }

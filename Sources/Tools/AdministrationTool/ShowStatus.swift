@@ -33,8 +33,8 @@ func mountTable() throws(Errno) -> [MountedVolume] {
 /// is no file that says it, but there is the control socket.
 func volumeStatus(_ volume: MountedVolume) throws(Errno) -> JSON? {
   let path = joined(joined(volume.mountPoint, Array(".varve".utf8)), Array("status".utf8))
-  let heard = Patience.wait(milliseconds: 2_000) { () -> Result<[UInt8], Errno> in
-    do throws(Errno) { return .success(try Descriptor.reading(path).readToEnd()) } catch { return .failure(error) }
+  let heard = try QuestionApart.ask(milliseconds: MountState.patience) { () throws(Errno) -> [UInt8] in
+    try Descriptor.reading(path).readToEnd()
   }
   do throws(Errno) {
     guard let heard else { throw .timedOut }

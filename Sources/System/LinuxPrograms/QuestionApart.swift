@@ -1,0 +1,61 @@
+// Asking what may never be answered.
+
+import CPrograms
+package import LinuxFiles
+
+/// Runs a question in a process of its own, and gives up waiting after a while.
+///
+/// Not on a thread: whoever asks a file system whose daemon has been stopped may not even be killed before it answers,
+/// and a program does not end before its threads have. Such a process holds nothing of ours, is seen by nobody and
+/// ends when the daemon goes on or ends.
+package enum QuestionApart {
+  /// The answer; nil if it did not come in time. EAGAIN or ENOMEM when there can be no such process.
+  ///
+  /// For a program with one thread: the question must not need what another thread may hold just now.
+  package static func ask(
+    milliseconds: Int, _ question: () throws(Errno) -> [UInt8]
+  ) throws(Errno) -> Result<[UInt8], Errno>? {
+    var end: CInt = -1
+    let child = CInt(truncatingIfNeeded: try retrying { unsafe lv_fork_apart(&end) })
+    guard child > 0 else { answer(at: end, question) }
+    let reading = Descriptor(adopting: end)
+    defer { lv_bury(child) }
+    let deadline = Clock.monotonicNanoseconds &+ UInt64(milliseconds) &* 1_000_000
+    var bytes: [UInt8] = []
+    var page = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let now = Clock.monotonicNanoseconds
+      guard now < deadline else { return nil }
+      let left = CInt(clamping: (deadline - now) / 1_000_000 + 1)
+      let count: Int
+      do throws(Errno) { count = try hear(reading, left, &page) } catch .timedOut { return nil }
+      guard count > 0 else { break }
+      bytes += page[..<count]
+    }
+    // An error first, in the order of bytes of this machine.
+    guard bytes.count >= 4 else { return .failure(.inputOutput) }
+    let error = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Int32.self) }
+    return error == 0 ? .success(Array(bytes[4...])) : .failure(Errno(rawValue: error))
+  }
+
+  private static func hear(
+    _ reading: borrowing Descriptor, _ milliseconds: CInt, _ page: inout [UInt8]
+  ) throws(Errno) -> Int {
+    let end = reading.rawValue
+    return try retrying {
+      unsafe page.withUnsafeMutableBytes { room in
+        guard let start = room.baseAddress else { return 0 }
+        return unsafe lv_hear_apart(end, milliseconds, start, room.count)
+      }
+    }
+  }
+
+  private static func answer(at end: CInt, _ question: () throws(Errno) -> [UInt8]) -> Never {
+    do throws(Errno) {
+      let bytes = try question()
+      unsafe lv_answer_apart(end, 0, bytes, bytes.count)
+    } catch {
+      unsafe lv_answer_apart(end, error.rawValue, [], 0)
+    }
+  }
+}
