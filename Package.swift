@@ -9,8 +9,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   .strictMemorySafety(),
   .treatAllWarnings(as: .error),
-  // Else what is generic in one module is never made for the types of another: a twentieth of each request.
-  .unsafeFlags(["-cross-module-optimization"]),
+  // Else most of what is generic in one module is not made for the types of another: a twentieth of each request.
+  .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
 /// Tests call the C library as programs do; what ships is held to more.

@@ -144,6 +144,8 @@ package struct ListedName: Sendable {
 
 /// The way back to the kernel, given by the door once the connection stands.
 ///
+/// A class, because it is lent for each use: a copy would retain each closure.
+///
 /// All calls are made from inside a request and with the volume's locks held, the first two before the answer to
 /// the change that needs them, so they must not wait for another request.
 package final class KernelLink: Sendable {

@@ -32,8 +32,8 @@ import Testing
       Ear(Device(number: patient.ends.theirs.rawValue), eager: listening, vigil)
     }
 
-    /// Puts a request at each end and says which one the ear takes, which must also be the one it names.
-    func isHeardAwake(_ ear: inout Ear) throws -> Bool {
+    /// Puts a request at each end and says whether the ear takes the one at the eager end; it must say where it was.
+    func isHeardAwake(_ ear: borrowing Ear) throws -> Bool {
       try patient.ends.send([1])
       try eager.ends.send([2])
       var buffer = RequestBuffer(dataSize: 4096)
@@ -47,101 +47,109 @@ import Testing
       #expect(count == 1 && left == (isAwake ? 1 : 2))
       return isAwake
     }
-
-    /// Answers one program until it is worth listening; a machine that stops for a moment does not matter.
-    func makeKeen(_ ear: inout Ear, caller: Int32 = 7) throws {
-      for _ in 0..<100 {
-        for _ in 0...Vigil.streak {
-          ear.hasAnswered(caller)
-        }
-        if try isHeardAwake(&ear) { return ear.hasAnswered(caller) }
-        ear.hasAnswered(caller)
-      }
-      Issue.record("a program that asks without a pause is never listened for")
-    }
   }
 
-  @Test("Who has just answered one program often stays awake for it") func keen() throws {
-    let ends = try Ends()
-    var ear = ends.ear(Vigil(processors: 2))
-    #expect(try !ends.isHeardAwake(&ear), "nobody has asked before")
-    try ends.makeKeen(&ear)
-  }
-
-  @Test("Two programs by turns: nobody stays awake") func turns() throws {
-    let ends = try Ends()
-    var ear = ends.ear(Vigil(processors: 2))
-    for turn in Int32(0)..<200 {
-      ear.hasAnswered(turn & 1 + 7)
-      #expect(try !ends.isHeardAwake(&ear))
-    }
-  }
-
-  @Test("Requests of another program that another worker answers count, too") func others() throws {
-    let ends = try Ends()
+  /// A right that is worth using: one thread asks, and soon.
+  static func keenVigil(caller: Int32 = 7) -> Vigil {
     let vigil = Vigil(processors: 2)
-    var ear = ends.ear(vigil)
-    for _ in 0..<200 {
-      ear.hasAnswered(7)
-      _ = vigil.isSameCaller(8)
-      #expect(try !ends.isHeardAwake(&ear))
+    for turn in 0...UInt64(Vigil.streak + 1) {
+      vigil.came(at: turn * 50_000 + 10_000)
+      vigil.answered(caller, at: turn * 50_000)
     }
+    vigil.came(at: UInt64(Vigil.streak + 1) * 50_000 + 10_000)
+    return vigil
   }
 
-  @Test("What the kernel asks by itself changes nothing") func kernel() throws {
+  @Test("Who is awake hears what comes to the eager end, and says so; who sleeps hears the other") func ends()
+    throws
+  {
     let ends = try Ends()
-    let vigil = Vigil(processors: 2)
-    var ear = ends.ear(vigil)
-    try ends.makeKeen(&ear)
-    for _ in 0..<100 {
-      ear.hasAnswered(0)
-      if try ends.isHeardAwake(&ear) { return }
-      try ends.makeKeen(&ear)
-    }
-    Issue.record("a request of the kernel's own ends the vigils")
+    #expect(try !ends.isHeardAwake(ends.ear(Vigil(processors: 2))), "nobody has asked before")
+    #expect(try ends.isHeardAwake(ends.ear(Self.keenVigil())))
+    let without = Ear(Device(number: ends.patient.ends.theirs.rawValue), eager: nil, Self.keenVigil())
+    #expect(try !ends.isHeardAwake(without))
   }
 
-  @Test("One worker at a time, and none where there is one processor") func alone() throws {
+  @Test("A vigil takes its time, ends, and lets the right go") func inVain() throws {
     let ends = try Ends()
-    let vigil = Vigil(processors: 2)
-    var ear = ends.ear(vigil)
-    try ends.makeKeen(&ear)
-    #expect(vigil.begin())
-    #expect(!vigil.begin())
-    #expect(try !ends.isHeardAwake(&ear))
-    vigil.end()
-    try ends.makeKeen(&ear)
-    let single = Vigil(processors: 1)
-    #expect(!single.begin())
-  }
-
-  @Test("A vigil for nothing ends, is let go, and is not kept again at once") func inVain() throws {
-    let ends = try Ends()
-    let vigil = Vigil(processors: 2)
-    var ear = ends.ear(vigil)
-    try ends.makeKeen(&ear)
-    usleep(1_000)
+    let vigil = Self.keenVigil()
     try ends.patient.ends.send([1])
     var buffer = RequestBuffer(dataSize: 4096)
     let start = Clock.monotonicNanoseconds
-    let (received, from) = ear.receive(into: &buffer)
+    let (received, from) = ends.ear(vigil).receive(into: &buffer)
     #expect(received == .request && from.number == ends.patient.ends.theirs.rawValue)
     #expect(Clock.monotonicNanoseconds - start >= Vigil.nanoseconds)
-    #expect(vigil.begin(), "the right is free again")
-    vigil.end()
-    ear.hasAnswered(7)
-    #expect(try !ends.isHeardAwake(&ear), "the last request came late")
   }
 
-  @Test("The end of the mount is heard at either end") func end() throws {
-    let ends = try Ends()
-    var ear = ends.ear(Vigil(processors: 2))
-    try ends.makeKeen(&ear)
-    shutdown(ends.eager.ends.ours.rawValue, CInt(SHUT_RDWR))
-    shutdown(ends.patient.ends.ours.rawValue, CInt(SHUT_RDWR))
+  @Test("Of an end that is over the ear says so, awake and asleep") func end() throws {
+    let awake = try Ends()
+    shutdown(awake.eager.ends.ours.rawValue, CInt(SHUT_RDWR))
     var buffer = RequestBuffer(dataSize: 4096)
-    #expect(ear.receive(into: &buffer).received == .unmounted)
-    var asleep = ends.ear(Vigil(processors: 1))
-    #expect(asleep.receive(into: &buffer).received == .unmounted)
+    let (received, from) = awake.ear(Self.keenVigil()).receive(into: &buffer)
+    #expect(received == .unmounted && from.number == awake.listening.descriptor.rawValue)
+    let asleep = try Ends()
+    shutdown(asleep.patient.ends.ours.rawValue, CInt(SHUT_RDWR))
+    #expect(asleep.ear(Vigil(processors: 1)).receive(into: &buffer).received == .unmounted)
+  }
+
+  @Test("One worker at a time, and none where there is one processor") func alone() {
+    let vigil = Self.keenVigil()
+    #expect(vigil.begin())
+    #expect(!vigil.begin())
+    vigil.end(heard: true)
+    #expect(vigil.begin())
+    let single = Vigil(processors: 1)
+    for turn in 0..<UInt64(100) {
+      single.answered(7, at: turn)
+      single.came(at: turn)
+      #expect(!single.begin())
+    }
+  }
+
+  @Test("Threads by turns: nobody stays awake") func turns() {
+    let vigil = Vigil(processors: 2)
+    for turn in UInt64(0)..<200 {
+      // Never as often in a row as it takes.
+      vigil.answered(turn % UInt64(Vigil.streak) == 0 ? 8 : 7, at: turn * 1_000)
+      vigil.came(at: turn * 1_000 + 500)
+      #expect(!vigil.begin())
+    }
+  }
+
+  @Test("What the kernel asks by itself changes nothing") func kernel() {
+    let vigil = Self.keenVigil()
+    vigil.answered(0)
+    #expect(vigil.begin())
+  }
+
+  @Test("A request that comes late ends the vigils, one that comes soon begins them again") func late() {
+    let vigil = Self.keenVigil()
+    vigil.answered(7, at: 10_000_000)
+    vigil.came(at: 10_000_000 + Vigil.nearlyHeard)
+    #expect(!vigil.begin())
+    vigil.answered(7, at: 20_000_000)
+    vigil.came(at: 20_000_000 + Vigil.nearlyHeard - 1)
+    #expect(vigil.begin())
+  }
+
+  @Test("Vigils in vain become rare, and one that was not makes up for them") func rare() {
+    let vigil = Self.keenVigil()
+    var kept = 0
+    for turn in UInt64(1)...1_000 {
+      // Always a little too late for a vigil, and always soon enough to give it hope.
+      vigil.answered(7, at: turn * 100_000)
+      if vigil.begin() {
+        kept += 1
+        vigil.end(heard: false)
+      }
+      vigil.came(at: turn * 100_000 + 45_000)
+    }
+    #expect((7...30).contains(kept), "\(kept) of 1,000")
+    while !vigil.begin() {}
+    vigil.end(heard: true)
+    #expect(vigil.begin())
+    vigil.end(heard: false)
+    #expect(!vigil.begin())
+    #expect(vigil.begin(), "one left out, no more")
   }
 }

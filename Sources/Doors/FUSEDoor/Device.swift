@@ -35,6 +35,15 @@ struct Device: Sendable {
     }
   }
 
+  /// Asks again and again for the next request, until `end` of the monotonic clock.
+  func receive(into buffer: inout RequestBuffer, until end: UInt64) -> Received {
+    repeat {
+      let received = receive(into: &buffer)
+      if received != .nothing { return received }
+    } while Clock.monotonicNanoseconds < end
+    return .nothing
+  }
+
   /// A new end of the same connection, of which each answers what it received; nil where the kernel refuses.
   func clone(_ flags: OpenFlags = []) -> SharedDescriptor? {
     do throws(Errno) {

@@ -12,7 +12,7 @@ final class Workplace: Sendable {
   let door: Door
   let maxWrite: Int
   private let ringPayload: Int
-  private let vigil: Vigil
+  let vigil: Vigil
   /// The first reason for which a worker gave up while the volume was still mounted.
   private let failure = Mutex<Errno?>(nil)
   /// Ends the connection to the kernel, and with it the process: whoever waits for an answer gets an error.
@@ -44,7 +44,7 @@ final class Workplace: Sendable {
   ///
   /// The two buffers are this thread's own and made once. `eager` is another end, one that does not block.
   func work(at device: Device, eager: SharedDescriptor? = nil, _ pulse: Pulse = Pulse()) {
-    var ear = Ear(device, eager: eager, vigil)
+    let ear = Ear(device, eager: eager, vigil)
     var request = RequestBuffer(dataSize: maxWrite)
     var reply = ReplyBuffer(capacity: replySize)
     while true {
@@ -53,7 +53,7 @@ final class Workplace: Sendable {
       case .request:
         request.withRequest {
           serve($0, at: from, &reply, pulse)
-          ear.hasAnswered($0.caller.thread)
+          vigil.answered($0.caller.thread)
         }
       case .nothing: continue
       case .unmounted: return pulse.sawTheEnd()
@@ -123,7 +123,7 @@ struct Workers: ~Copyable {
       var crew = Crew(spare: 1) { (pulse, _) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
-        let eager = device.clone(.nonBlocking)
+        let eager = workplace.vigil.isWanted ? device.clone(.nonBlocking) : nil
         return try begin {
           workplace.work(
             at: own.map { Device(number: $0.descriptor.rawValue) } ?? device, eager: eager, pulse)
