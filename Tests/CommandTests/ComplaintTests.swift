@@ -195,12 +195,12 @@ extension CommandTests {
         varve remount -o rw,noacl .; varve acl set -e "everyone allow read" d/f; varve chmod +a "everyone allow read" d/f
         """#,
         prints: #"""
-          varve chflags: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve chown: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve acl set: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve acl strip: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
+          varve chflags: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chown: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve acl set: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve acl strip: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
           varve acl set: d/f: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
           varve chmod: d/f: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
 

@@ -19,7 +19,9 @@ extension Refusal {
         "\(error): this needs the right \(right), which the owner and root have; "
           + "'varve acl get' shows who else")
     case .inputOutput: return damaged(place)
-    case .readOnly: return Refusal("the volume is read-only (EROFS); 'varve remount -o rw' would change that")
+    case .readOnly:
+      return Refusal(
+        "the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that")
     default: return Refusal(error)
     }
   }
