@@ -16,7 +16,7 @@ extension CommandTests.ChmodManualTests {
       # chmod 600 file1 gone gone/file1 file1/file2 file2
       varve chmod: gone: No such file or directory (ENOENT)
       varve chmod: gone/file1: No such file or directory (ENOENT); there is no gone
-      varve chmod: file1/file2: Not a directory (ENOTDIR); something on the way there is no directory
+      varve chmod: file1/file2: Not a directory (ENOTDIR); file1 is not a directory
       [1]
       # chmod +a "guest allow read" gone file2
       varve chmod: gone: No such file or directory (ENOENT)

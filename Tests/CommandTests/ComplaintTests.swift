@@ -23,6 +23,7 @@ extension CommandTests {
         done
         for verb in ls "${changing[@]}" "acl get" "acl check" "acl restore" "access read"; do varve $verb d/none/x 2>&1 | tail -1; done
         for path in d/f/x d/dangling ""; do varve chmod 600 "$path"; varve acl inherit "$path"; varve access read "$path"; done
+        for path in d/dangling/x d/dangling/ d/f/x/y d/f/ d/none/; do varve acl get "$path"; done
         varve ls -L d/dangling; varve acl copy d/gone d/f; varve acl set -F d/gone d/f; varve acl set -e "everyone allow read" --undo none/undo d/f
         varve mount "$BASE/none/x" "$BASE/plain"; varve mount "$BASE/plain/a" "$BASE/plain"; varve umount d/f; varve remount -o ro d/f
         """#,
@@ -61,8 +62,8 @@ extension CommandTests {
           varve acl check: d/none/x: No such file or directory (ENOENT); there is no d/none
           varve acl restore: d/none/x: No such file or directory (ENOENT); there is no d/none
           varve access: d/none/x: d/none: there is no such name (ENOENT)
-          varve chmod: d/f/x: Not a directory (ENOTDIR); something on the way there is no directory
-          varve acl inherit: d/f/x: Not a directory (ENOTDIR); something on the way there is no directory
+          varve chmod: d/f/x: Not a directory (ENOTDIR); d/f is not a directory
+          varve acl inherit: d/f/x: Not a directory (ENOTDIR); d/f is not a directory
           read        -    d/f: is no directory (ENOTDIR)
           varve chmod: d/dangling: No such file or directory (ENOENT); it is a link to gone
           varve acl inherit: d/dangling: No such file or directory (ENOENT); it is a link to gone
@@ -70,12 +71,17 @@ extension CommandTests {
           varve chmod: '': No such file or directory (ENOENT)
           varve acl inherit: '': No such file or directory (ENOENT)
           varve access: '': an empty path names nothing (ENOENT)
+          varve acl get: d/dangling/x: No such file or directory (ENOENT); d/dangling is a link to nowhere
+          varve acl get: d/dangling/: No such file or directory (ENOENT); it is a link to gone
+          varve acl get: d/f/x/y: Not a directory (ENOTDIR); d/f is not a directory
+          varve acl get: d/f/: Not a directory (ENOTDIR)
+          varve acl get: d/none/: No such file or directory (ENOENT)
           d/dangling
           varve acl copy: 'd/gone': No such file or directory (ENOENT)
           varve acl set: 'd/gone': No such file or directory (ENOENT)
           varve acl set: 'none/undo': No such file or directory (ENOENT); there is no none
           varve mount: BASE/none/x: No such file or directory (ENOENT); there is no BASE/none
-          varve mount: BASE/plain/a: Not a directory (ENOTDIR); something on the way there is no directory
+          varve mount: BASE/plain/a: Not a directory (ENOTDIR)
           varve umount: d/f: not a mount point; 'varve status' lists the volumes
           varve remount: d/f: not a mount point; 'varve status' lists the volumes
 
@@ -93,7 +99,7 @@ extension CommandTests {
         for verb in "chflags -R hidden" "${changing[@]:4}" "acl get" "acl check -R" "why read" "access read" status umount; do
           varve $verb "$BASE/plain"
         done
-        varve acl dump "$BASE/plain"; echo $?
+        varve acl dump "$BASE/plain"; echo $?; varve acl check -R --json "$BASE/plain" 2> /dev/null
         varve acl restore "$BASE/plain"; varve acl restore "$BASE/plain/a"; varve acl propagate "$BASE/plain/a"
         """#,
         prints: #"""
@@ -116,6 +122,7 @@ extension CommandTests {
           varve acl dump: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
           end
           1
+          {"items": [], "checked": 1, "findings": 0, "failed": 1}
           varve acl restore: BASE/plain: Is a directory (EISDIR)
           varve acl restore: BASE/plain/a: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
           varve acl propagate: BASE/plain/a: not a directory; 'varve acl inherit' renews the entries of a single file
@@ -194,12 +201,12 @@ extension CommandTests {
         varve remount -o rw,noacl .; varve acl set -e "everyone allow read" d/f; varve chmod +a "everyone allow read" d/f
         """#,
         prints: #"""
-          varve chflags: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve chown: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve acl set: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
-          varve acl strip: d/f: the volume is read-only (EROFS); 'varve remount -o rw' would change that
+          varve chflags: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chown: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve acl set: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve acl strip: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
           varve acl set: d/f: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
           varve chmod: d/f: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
 

@@ -74,7 +74,7 @@ extension CommandTests {
            0: user:7001 deny delete
            1: group:2 inherited allow read
           -rw-r--r--@ 1 root  root  1B Jan  2 03:04:00 2023 d/data
-          varve ls: d/link/: Not a directory (ENOTDIR); something on the way there is no directory
+          varve ls: d/link/: Not a directory (ENOTDIR)
           varve ls: d/gone: No such file or directory (ENOENT)
           1
 

@@ -35,8 +35,8 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 /// Whether what is named is on a volume, so that something mounted below it is not.
 private func keepsFlags(_ path: Word) -> Bool {
-  guard let place = try? Descriptor.place(path, .followed) else { return false }
-  return (try? place.fileFlags()) ?? nil != nil
+  // Of what cannot be asked, nothing is known.
+  (try? Descriptor.place(path, .followed).fileFlags()) != nil
 }
 
 private func change(

@@ -18,7 +18,7 @@ func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
     walk.staysOnFileSystem = true
     walk.progress = invocation.has(.quiet) ? nil : Progress("varve acl check", console)
     checker.begin(path)
-    walk.go(path) { checker.check($0) }
+    walk.go(path, leaf: nil) { checker.check($0) }
   }
   return checker.finish()
 }
@@ -30,8 +30,6 @@ private final class ListChecker {
   private let isQuiet: Bool
   private let json: JSONStream?
   private var items = 0
-  /// Whether the tree being walked is on no volume, which was said.
-  private var isOutside = false
   private var found = 0
   /// The lists of the directories on the way down; nil where one could not be read.
   private var way: [AccessList??] = []
@@ -59,9 +57,8 @@ private final class ListChecker {
     }
   }
 
-  func check(_ item: VisitedItem) {
-    guard item.status.kind != .symbolicLink else { return }
-    if item.depth == 0 { isOutside = false }
+  func check(_ item: VisitedItem) -> ItemWalk.Descent {
+    guard item.status.kind != .symbolicLink else { return .past }
     items += 1
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     way.removeLast(max(0, way.count - item.depth))
@@ -80,10 +77,10 @@ private final class ListChecker {
     } catch .inputOutput {
       findings.append(Finding(.damage, Refusal.reading(.inputOutput, item.place.descriptor).sentence))
     } catch {
-      // Of a tree that is on no volume it is said once.
-      guard !isOutside else { return }
-      isOutside = item.depth == 0 && error == .unsupported
-      console.complain(item.path, Refusal.reading(error, item.place.descriptor).sentence)
+      let refusal = Refusal.reading(error, item.place.descriptor)
+      console.complain(item.path, refusal.sentence)
+      // The walk stays on one file system: what is below has no lists either.
+      if refusal.isAboutVolume { return .past }
     }
     if case .some(.some(let list)) = list {
       findings += ListReview(list, on: kind, mode: item.status.mode, names: names).findings
@@ -95,6 +92,7 @@ private final class ListChecker {
     }
     if kind == .directory { way.append(list) }
     report(findings, item)
+    return .into
   }
 
   /// Whether the inherited entries are those that the directory above hands down now.

@@ -19,7 +19,9 @@ extension Refusal {
         "\(error): this needs the right \(right), which the owner and root have; "
           + "'varve acl get' shows who else")
     case .inputOutput: return damaged(place)
-    case .readOnly: return Refusal("the volume is read-only (EROFS); 'varve remount -o rw' would change that")
+    case .readOnly:
+      return Refusal(
+        "the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that")
     default: return Refusal(error)
     }
   }
@@ -84,23 +86,46 @@ extension Errno {
     case .noSuchFile: whatIsMissing(path)
     case .accessDenied: "; on a volume 'varve why --last' tells which rule"
     case .notConnected: "; the daemon of this volume is gone: 'varve umount' removes the mount"
-    case .notDirectory: "; something on the way there is no directory"
+    case .notDirectory: whatIsNoDirectory(path)
     default: ""
     }
   }
 
   /// Says which part of a path is not there, if it is not the whole.
   private func whatIsMissing(_ path: [UInt8]) -> String {
-    let slash = UInt8(ascii: "/")
-    for end in path.indices.dropFirst() where path[end] == slash && path[end - 1] != slash {
-      let above = Array(path[..<end])
+    for above in waysAbove(path) {
       do throws(Errno) { _ = try Descriptor.place(above, .followed) } catch {
-        return error == .noSuchFile ? "; there is no \(shellWord(above))" : ""
+        guard error == .noSuchFile else { return "" }
+        let isLink = (try? Descriptor.place(above, .held).readLink()) != nil
+        return isLink ? "; \(shellWord(above)) is a link to nowhere" : "; there is no \(shellWord(above))"
       }
     }
     // It is there, and what it leads to is not.
-    guard let target = try? Descriptor.place(path, .held).readLink() else { return "" }
+    guard let target = try? Descriptor.place(withoutSlashes(path), .held).readLink() else { return "" }
     return "; it is a link to \(shellWord(target))"
+  }
+
+  /// Says which part of a path is no directory, if it is not the whole.
+  private func whatIsNoDirectory(_ path: [UInt8]) -> String {
+    for above in waysAbove(path) {
+      // Where it cannot be seen, the error alone has to do.
+      guard let kind = try? Descriptor.place(above, .followed).status().kind else { return "" }
+      if kind != .directory { return "; \(shellWord(above)) is not a directory" }
+    }
+    return ""
+  }
+
+  /// What a path leads through, from the top, without itself.
+  private func waysAbove(_ path: [UInt8]) -> [[UInt8]] {
+    let path = withoutSlashes(path)
+    return path.indices.dropFirst().filter { path[$0] == slash && path[$0 - 1] != slash }.map {
+      Array(path[..<$0])
+    }
+  }
+
+  /// A slash at the end names what stands in front of it.
+  private func withoutSlashes(_ path: [UInt8]) -> [UInt8] {
+    Array(path[..<((path.lastIndex { $0 != slash } ?? -1) + 1)])
   }
 
   /// `EPERM`, without the words.
@@ -110,3 +135,5 @@ extension Errno {
     return String(text[text.index(after: start)...].dropLast())
   }
 }
+
+private let slash = UInt8(ascii: "/")

@@ -217,8 +217,8 @@ extension Program {
   /// Operands that are one word by their place, and the last of those that can be many.
   private func zshOperands(_ verb: Verb) -> [String] {
     var specifications: [String] = []
-    if let words = verb.completedOperand, words.count == .any {
-      // Words that may be left out stand in front of paths.
+    // Words that may be left out stand in front of paths; only a list has a function for them.
+    if let words = verb.completedOperand, words.count == .any, case .list = words.kind {
       specifications.append(
         quoted("1:\(zshText(words.name.lowercased())):\(zshList(words.name, verb))_or_path"))
     }

@@ -91,11 +91,9 @@ package struct FileModeChange: Equatable, Sendable {
         rest.removeFirst()
       }
       // The sticky bit belongs to no class, and counts wherever more than the others are meant.
-      if permissions.bits & sticky != 0, let classes = affected, classes & ~0o7 != 0 {
-        steps.append(Step(affected: classes | sticky, operator: `operator`, permissions: permissions))
-      } else {
-        steps.append(Step(affected: affected, operator: `operator`, permissions: permissions))
-      }
+      let isSticky = permissions.bits & sticky != 0 && (affected ?? 0) & ~0o7 != 0
+      let classes = affected.map { isSticky ? $0 | sticky : $0 }
+      steps.append(Step(affected: classes, operator: `operator`, permissions: permissions))
     }
     return steps.isEmpty ? nil : steps
   }

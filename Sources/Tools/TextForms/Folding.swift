@@ -4,6 +4,9 @@
 ///
 /// A word that is wider, such as a long path, stays in one piece, so that it can be copied; the terminal breaks it.
 ///
+/// Letters are counted, not columns: a line with letters that are two columns wide, such as those of
+/// Chinese, can be wider than the terminal.
+///
 /// - Parameters:
 ///   - text: what is printed.
 ///   - width: how many letters a line holds.
