@@ -82,7 +82,8 @@ package enum MountOptionTable {
 
   /// What help names.
   package static var all: [MountOptionEntry] {
-    [MountOptionEntry("ro"), MountOptionEntry("noexec"), MountOptionEntry("noatime")] + own.filter { !$0.isPlanned }
+    [MountOptionEntry("ro"), MountOptionEntry("noexec"), MountOptionEntry("noatime")]
+      + own.filter { !$0.isPlanned }
   }
 
   /// Whether an option of this name will be understood by a later version.

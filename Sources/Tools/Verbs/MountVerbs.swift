@@ -19,7 +19,8 @@ extension Verb {
     ],
     examples: [
       Example("varve mount /srv/team /mnt/team", "Mount a directory."),
-      Example("varve mount -o ro,noexec /srv/team /mnt/look", "Only to look: nothing there can be changed or run."),
+      Example(
+        "varve mount -o ro,noexec /srv/team /mnt/look", "Only to look: nothing there can be changed or run."),
     ])
 
   package static let remount = Verb(
