@@ -5,19 +5,22 @@ import Synchronization
 
 /// The right to listen without sleeping, of which a session has one, and what tells whether it is worth using.
 ///
-/// A program that works asks again soon after it has its answer, and to wake a sleeping worker on another processor takes
-/// longer than most requests. So one worker at a time stays awake for a moment after an answer, while a single thread
-/// asks. Several keep the workers awake by themselves, and want the processors.
+/// A program that works asks again soon after it has its answer, and to wake a sleeping worker on another
+/// processor takes longer than most requests. So one worker at a time stays awake for a moment after an answer,
+/// while a single thread asks. Several keep the workers awake by themselves, and want the processors.
 ///
-/// All but the right itself is a guess from numbers that workers may change at the same time; a wrong guess costs a moment.
+/// All but the right itself is a guess from numbers that workers may change at the same time; a wrong guess costs
+/// a moment.
 final class Vigil: Sendable {
-  /// How long it lasts. Most of what it can save is had after a third of this.
+  /// How long it lasts.
+  ///
+  /// Most of what it can save is had after a third of this.
   static let nanoseconds: UInt64 = 30_000
   /// A request that came this soon after an answer would have been heard, waking up included.
   static let nearlyHeard: UInt64 = 60_000
   /// So many requests of one thread in a row mean that no other asks.
   static let streak = 16
-  /// After this many vigils in vain, each time as many as before are left out, and as many again.
+  /// After one in vain one is left out, after the next two, then four: no more than this.
   static let mostLeftOut = 64
 
   private let isKept = Atomic(false)

@@ -9,9 +9,9 @@ package import LinuxFiles
 /// and a program does not end before its threads have. Such a process holds nothing of ours, is seen by nobody and
 /// ends when the daemon goes on or ends.
 package enum QuestionApart {
-  /// The answer; nil if it did not come in time. EAGAIN or ENOMEM when there can be no such process.
+  /// The answer; nil if it did not come in time.
   ///
-  /// For a program with one thread: the question must not need what another thread may hold just now.
+  /// EAGAIN or ENOMEM when there can be no such process. For a program with one thread: the question must not need what another thread may hold just now.
   package static func ask(
     milliseconds: Int, _ question: () throws(Errno) -> [UInt8]
   ) throws(Errno) -> Result<[UInt8], Errno>? {

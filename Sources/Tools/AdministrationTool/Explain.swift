@@ -159,7 +159,7 @@ private func showDenials(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let mounts = here.map { [$0.mount] } ?? volumes(table)
     if mounts.isEmpty { throw Refusal("no Varve volume is mounted", status: 2) }
     var found: [(mount: MountedVolume, denial: JSON)] = []
-    for mount in mounts {
+    for mount in mounts where here != nil || !MountState.isOutOfReach(mount) {
       do throws(Refusal) {
         let answer = try ask(mount, "denials", [JSON.Member("count", .number(count))])
         guard case .array(let denials)? = answer["denials"] else { continue }

@@ -55,4 +55,10 @@ enum MountState: Equatable {
     guard let told else { throw .timedOut }
     return try told.get()
   }
+
+  /// Whether the mount is somebody else's, closed to us: nothing of ours can have been denied there.
+  static func isOutOfReach(_ mount: MountedVolume) -> Bool {
+    do throws(Errno) { _ = try controlSocket(of: mount) } catch { return error == .accessDenied }
+    return false
+  }
 }

@@ -92,6 +92,7 @@ private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ 
   do throws(Refusal) {
     let volume = try VolumePath(path, table).mount
     let status = try heardStatus(volume)
+    try requireItem(path)
     if isJSON {
       console.printLines(status.indentedText() + "\n")
     } else {
@@ -101,6 +102,15 @@ private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ 
     }
   } catch {
     console.complain(path, error.sentence)
+  }
+}
+
+/// Refuses a name that leads to nothing; where we may not look, the volume is told about all the same.
+private func requireItem(_ path: Word) throws(Refusal) {
+  do throws(Errno) {
+    _ = try Descriptor.place(path, .held)
+  } catch {
+    if error == .noSuchFile || error == .notDirectory { throw Refusal(error) }
   }
 }
 

@@ -68,6 +68,9 @@ struct MountWords {
     case "async": (kernel.isSynchronous, kernel.isSynchronousForNames) = (false, false)
     case "sync": kernel.isSynchronous = true
     case "dirsync": kernel.isSynchronousForNames = true
+    case "symfollow": break
+    case "nosymfollow":
+      throw ArgumentFailure("'nosymfollow' has to wait until it is mounted: mount -o remount,nosymfollow")
     case "allow_other": kernel.allowsOthers = true
     case "noallow_other": kernel.allowsOthers = false
     case "foreground": isForeground = true
