@@ -111,5 +111,42 @@ extension CommandTests {
 
           """)
     }
+
+    @Test("status complains about names that lead to nothing") func nothing() throws {
+      let desk = try Desk("", "touch f")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        cd "$BASE"; varve status mount/none; echo $?; varve status mount/f/x; echo $?
+        varve status mount/f | head -n 1
+        """,
+        prints: """
+          varve status: mount/none: No such file or directory (ENOENT)
+          1
+          varve status: mount/f/x: Not a directory (ENOTDIR)
+          1
+          BASE/upper on BASE/mount
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Who asks for his latest denials is not told of volumes that are closed to him") func closed() throws {
+      let desk = try Desk("", "touch f")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        cd "$BASE"; mkdir -m 700 closed; mkdir closed/upper closed/mount; varve mount closed/upper closed/mount
+        cp '\(Program.built("varve"))' varve
+        setpriv --reuid 1002 --regid 2009 --clear-groups ./varve why --last; echo $?
+        varve umount closed/mount
+        """,
+        prints: """
+          nothing was denied lately
+          0
+
+          """)
+      try desk.end()
+    }
   }
 }
