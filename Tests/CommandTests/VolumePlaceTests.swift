@@ -136,7 +136,8 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         """
-        cd "$BASE"; mkdir -m 700 closed; mkdir closed/upper closed/mount; varve mount closed/upper closed/mount
+        cd "$BASE"; mkdir -m 700 closed; mkdir closed/upper closed/mount
+        varve mount closed/upper closed/mount
         cp '\(Program.built("varve"))' varve
         setpriv --reuid 1002 --regid 2009 --clear-groups ./varve why --last; echo $?
         varve umount closed/mount
