@@ -131,7 +131,9 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("Who asks for his latest denials is not told of volumes that are closed to him") func closed() throws {
+    @Test("Who asks for his latest denials is not told of volumes that are closed to him") func closed()
+      throws
+    {
       let desk = try Desk("", "touch f")
       defer { desk.volume.remove() }
       try desk.expect(
