@@ -8,23 +8,25 @@
 #include <unistd.h>
 
 long lv_fork_apart(int *end) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) < 0) return -(long)errno;
+  // Above 3, whatever of the first numbers is closed.
+  int reading, writing;
+  long failure = lv_pipe(&reading, &writing);
+  if (failure < 0) return failure;
   pid_t child = fork();
   if (child < 0) {
     int error = errno;
-    close(ends[0]);
-    close(ends[1]);
+    close(reading);
+    close(writing);
     return -(long)error;
   }
   if (child > 0) {
-    close(ends[1]);
-    *end = ends[0];
+    close(writing);
+    *end = reading;
     return child;
   }
   // Whoever waits for the end of our output, or for our terminal or locks, must not wait for this process.
   setsid();
-  if (ends[1] != 3) dup2(ends[1], 3);
+  dup2(writing, 3);
   close_range(4, ~0U, 0);
   int null = open("/dev/null", O_RDWR);
   for (int number = 0; number < 3; number++) {
