@@ -36,7 +36,7 @@ try: build ## Mount a small demo volume and show what to type next
 test: ## Build and run every test
 	@scripts/setup
 	$(SWIFT) build -c release --build-tests
-	@scripts/apart $(SWIFT) test -c release --skip-build --no-parallel --disable-xctest
+	@scripts/test
 
 check: ## Check the house rules: format, layers, shell, manual pages
 	@scripts/setup

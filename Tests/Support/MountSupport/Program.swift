@@ -103,7 +103,8 @@ package enum TemporaryDirectory {
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// Removes a tree, whatever its names are: Foundation stops at the first that is not UTF-8.
   package static func remove(_ path: String) {
-    try? FileManager.default.removeItem(atPath: path)
+    _ = try? Program.run("/bin/rm", ["-rf", "--one-file-system", "--", path])
   }
 }
