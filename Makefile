@@ -12,8 +12,6 @@ SWIFT   := scripts/swift
 STATIC  := .build/static
 # Nothing of the programs can be rewritten once they run.
 HARDEN  := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xcc -fstack-protector-strong
-# Where systemd looks for the units of programs below PREFIX.
-UNITDIR ?= $(PREFIX)/lib/systemd/system
 # One list for installing, uninstalling and the package.
 PLACE   := PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" SBINDIR="$(SBINDIR)" UNITDIR="$(UNITDIR)" SYSCONFDIR="$(SYSCONFDIR)" scripts/place
 

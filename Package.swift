@@ -118,7 +118,8 @@ let package = Package(
       "DecisionTests",
       ["Randomness", "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
     tests(
-      "DoorTests", ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE", "CAllocationCounter"]),
+      "DoorTests",
+      ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE", "CAllocationCounter", "Verbs"]),
 
     tests("ControlDoorTests", ["ControlDoor", "LinuxFiles"]),
     tests("LinuxFilesTests", ["LinuxFiles"]),

@@ -220,7 +220,7 @@ extension CommandTests {
         """
         cd $BASE; cp -a upper other; mkfifo in
         script -qfc "'\(Program.built("varve"))' check --repair $UP" out < in > /dev/null & exec 3> in
-        for i in $(seq 200); do grep -q 'y/N' out && break; sleep 0.05; done
+        for i in $(seq 200); do grep -qs 'y/N' out && break; sleep 0.05; done
         mv upper was; mv other upper; printf 'y\\ny\\n' >&3; wait; exec 3>&-
         varve check -q was; echo $?; varve check -q upper; echo $?; grep -c . was/.varve/damaged; ls upper/.varve
         """,

@@ -4,6 +4,7 @@ import CFUSE
 import Glibc
 import LinuxFiles
 import Testing
+import Verbs
 
 @testable import FUSEDoor
 
@@ -19,6 +20,11 @@ import Testing
     #expect(agreement.flags == wanted)
     #expect(agreement.maxWrite == 1 << 20)
     #expect(agreement.maxPages == 256)
+  }
+
+  @Test("Each feature can be switched off by a mount option, and nothing else") func words() {
+    #expect(
+      MountOptionTable.kernelFeatures == Set(Feature.allCases.map(\.rawValue)).union(["epoch", "statx"]))
   }
 
   @Test("Nothing is taken that is not offered or that is switched off") func subset() {

@@ -37,6 +37,10 @@ import Verbs
     #expect(MountOptionTable.isKnown("securelevel"))
     #expect(MountOptionTable.isKnown("x-systemd.automount"))
     #expect(MountOptionTable.isKnown("no_passthrough"))
+    #expect(!MountOptionTable.isKnown("no_exec"))
+    #expect(
+      MountOptionTable.complaint(about: "no_acl", hasValue: false)
+        == "unknown mount option 'no_acl'; did you mean 'noacl'?")
     #expect(!MountOptionTable.isKnown("secrelevel"))
     #expect(
       MountOptionTable.complaint("secrelevel")

@@ -6,7 +6,7 @@ import Verbs
 
 ThisProgram.ignoreBrokenPipes()
 
-let words = Array(ThisProgram.words.dropFirst())
+let words = lineWithVerb(ThisProgram.words)
 do throws(UsageError) {
   switch try Program.varve.parse(words) {
   case .run(let invocation): ThisProgram.exit(try run(invocation))
@@ -16,6 +16,16 @@ do throws(UsageError) {
   }
 } catch {
   ThisProgram.exit(explained(error))
+}
+
+/// The words behind the program's name; in front of them the verb, if the program goes by its name.
+///
+/// So a script written for macOS finds `chmod +a` where links of these names come first in its PATH.
+func lineWithVerb(_ words: [Word]) -> [Word] {
+  guard let program = words.first?.split(separator: UInt8(ascii: "/")).last.map(Array.init),
+    ["chflags", "chmod", "chown", "ls"].contains(where: { Array($0.utf8) == program })
+  else { return Array(words.dropFirst()) }
+  return [program] + words.dropFirst()
 }
 
 /// Runs a verb and answers the exit status.

@@ -101,8 +101,8 @@ struct MountWords {
   }
 
   private mutating func applyOther(_ option: MountOption) throws(ArgumentFailure) {
-    if option.name.hasPrefix("no_") {
-      volume.disabledFeatures.insert(String(option.name.dropFirst(3)))
+    if let feature = MountOptionTable.switchedOff(by: option.name) {
+      volume.disabledFeatures.insert(feature)
     } else if MountOptionTable.isPlanned(option.name) {
       throw ArgumentFailure("this version cannot mount with '\(option.name)'")
     } else if !MountWords.silent.contains(option.name), !option.name.hasPrefix("x-"),

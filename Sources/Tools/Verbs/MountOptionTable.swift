@@ -105,11 +105,27 @@ package enum MountOptionTable {
   /// What the kernel writes into the table of mounts, from where mount(8) hands it on when it remounts.
   package static let fromTable: Set<String> = ["user_id", "group_id", "max_read", "blksize"]
 
+  /// What the connection to the kernel consists of; `no_` in front of one does without it.
+  ///
+  /// Anything else that begins so is a mistake: `no_exec` must not be taken and ignored.
+  package static let kernelFeatures: Set<String> = [
+    "init_ext", "async_read", "atomic_o_trunc", "big_writes", "ioctl_dir", "auto_inval_data", "readdirplus",
+    "readdirplus_auto", "parallel_dirops", "max_pages", "killpriv_v2", "passthrough", "over_io_uring",
+    "epoch", "statx",
+  ]
+
+  /// The feature that a word switches off.
+  package static func switchedOff(by name: String) -> String? {
+    guard name.hasPrefix("no_") else { return nil }
+    let feature = String(name.dropFirst(3))
+    return kernelFeatures.contains(feature) ? feature : nil
+  }
+
   /// Whether an option of this name is understood.
   ///
-  /// `user` comes with and without a value; `x-` words are for others; `no_FEATURE` switches a kernel feature off.
+  /// `user` comes with and without a value, and `x-` words are for others.
   package static func isKnown(_ name: String) -> Bool {
-    if name.hasPrefix("x-") || name.hasPrefix("X-") || name.hasPrefix("no_") { return true }
+    if name.hasPrefix("x-") || name.hasPrefix("X-") || switchedOff(by: name) != nil { return true }
     return (common + own).contains { $0.name == name }
   }
 
@@ -117,7 +133,8 @@ package enum MountOptionTable {
   ///
   /// `noowners=no` would otherwise switch on what its writer wants off.
   package static func complaint(aboutValueOf name: String) -> String? {
-    let isBare = (common + own).contains { $0.name == name && $0.value == nil } || name.hasPrefix("no_")
+    let isBare =
+      (common + own).contains { $0.name == name && $0.value == nil } || switchedOff(by: name) != nil
     return isBare ? "'\(name)' takes no value" : nil
   }
 

@@ -23,6 +23,17 @@ package enum Program {
     return root.appendingPathComponent(".build/release/\(name)").path
   }
 
+  /// What programs of tests find in their environment: the same wherever the tests run.
+  ///
+  /// Somebody's NO_COLOR or COLUMNS, or a SHELL that is not set, must not decide what is printed.
+  fileprivate static let environment: [String: String] = {
+    let own = ProcessInfo.processInfo.environment
+    return own.filter { $0.key.hasPrefix("VARVE_") }.merging([
+      "HOME": own["HOME"] ?? "/root", "PATH": own["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin",
+      "LANG": "C.UTF-8", "SHELL": "/bin/bash", "TERM": "xterm",
+    ]) { $1 }
+  }()
+
   /// Runs a program and waits for it.
   @discardableResult
   package static func run(
@@ -31,7 +42,7 @@ package enum Program {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.environment = Program.environment.merging(environment) { $1 }
     if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
     let pipe = Pipe()
     process.standardInput = FileHandle.nullDevice
@@ -69,6 +80,7 @@ package final class RunningProgram {
   package init(_ path: String, _ arguments: [String], output: String) throws {
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
+    process.environment = Program.environment
     process.standardInput = FileHandle.nullDevice
     _ = FileManager.default.createFile(atPath: output, contents: nil)
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
