@@ -14,6 +14,8 @@ package struct Contender: Hashable, Sendable {
     case bindfs
     case mergerfs
     case overlay = "fuse-overlayfs"
+    /// The example of libfuse, made by `Benchmarks/passthrough_hp.sh`.
+    case example = "passthrough_hp"
   }
 
   package let kind: Kind

@@ -40,12 +40,16 @@ final class Arena {
     switch contender.kind {
     case .native: nil
     case .varve: Programs.find(varve) == nil ? "\(varve) is missing: `make build`" : nil
+    case .example where contender.servesUser: "passthrough_hp serves nobody but root"
+    case .example:
+      Programs.find(example) == nil ? "\(example) is missing: Benchmarks/passthrough_hp.sh makes it" : nil
     default:
       Programs.find(contender.kind.rawValue) == nil ? "\(contender.kind.rawValue) is not installed" : nil
     }
   }
 
   private var varve: String { "\(contender.build ?? builds)/varve" }
+  private var example: String { "\(builds)/passthrough_hp" }
 
   /// The words that mount it: each peer with the settings that serve it best here; see docs/performance.md.
   var mountCommand: [String] {
@@ -72,6 +76,10 @@ final class Arena {
         "lowerdir=\(root)/empty,upperdir=\(source),workdir=\(root)/work,allow_other,static_nlink\(extra)",
         top,
       ]
+    case .example:
+      // It has no mount options, only switches.
+      let switches = (contender.options ?? "").split(separator: ",").map { "--\($0)" }
+      return [example] + switches + [source, top]
     }
   }
 
@@ -79,7 +87,7 @@ final class Arena {
   var describedCommand: String {
     mountCommand.filter { $0 != source && $0 != top }
       .map { $0.replacingOccurrences(of: root, with: "DIR") }
-      .map { $0 == varve ? "varve" : $0 }
+      .map { $0 == varve ? "varve" : $0 == example ? "passthrough_hp" : $0 }
       .joined(separator: " ")
   }
 

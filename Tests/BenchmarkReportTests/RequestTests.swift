@@ -31,7 +31,8 @@ import Testing
     let request = try Request(["--quick", "--on", "disk"])
     #expect(request.rounds == 3)
     #expect(request.places == [.disk])
-    #expect(request.contenders == [native, varve, bindfs, mergerfs, Contender(.overlay)])
+    #expect(
+      request.contenders == [native, varve, bindfs, mergerfs, Contender(.overlay), Contender(.example)])
     #expect(!request.rows.isEmpty && request.rows.count < Row.all.count)
   }
 
@@ -59,6 +60,7 @@ import Testing
     "a contender is written as it was read",
     arguments: [
       "native", "varve+acl+user@/b:threads=1", "varve:a:b@c", "fuse-overlayfs:x=1", "varve@/b", "bindfs+user",
+      "passthrough_hp:nocache,nosplice",
     ])
   func names(_ name: String) throws {
     #expect(try Contender(name).name == name)
