@@ -109,7 +109,15 @@ package enum TemporaryDirectory {
   ///
   /// On a real disk unless `VARVE_TEST_DIRECTORY` names another place.
   package static func make() throws -> String {
-    let place = ProcessInfo.processInfo.environment["VARVE_TEST_DIRECTORY"] ?? "/var/tmp"
+    try make(in: ProcessInfo.processInfo.environment["VARVE_TEST_DIRECTORY"] ?? "/var/tmp")
+  }
+
+  /// A new directory in the memory of the machine, where that can be.
+  package static func makeInMemory() throws -> String {
+    try make(in: access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/var/tmp")
+  }
+
+  private static func make(in place: String) throws -> String {
     var template = Array("\(place)/varve-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestFailure("no temporary directory in \(place)") }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
