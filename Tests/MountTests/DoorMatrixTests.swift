@@ -10,7 +10,7 @@ extension MountTests {
   @Suite(
     "The doors side by side",
     .enabled(
-      if: isInstalled("nfs4_setfacl", "setfacl", "chattr", "setfattr"), "needs the tools of all doors"),
+      if: Programs.has("nfs4_setfacl", "setfacl", "chattr", "setfattr"), "needs the tools of all doors"),
     .timeLimit(.minutes(2)))
   struct DoorMatrixTests {
     /// What is there to see of a file of alice and group 2001, at each door.

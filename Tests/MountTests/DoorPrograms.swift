@@ -4,13 +4,6 @@ import Glibc
 import LinuxFiles
 import MountSupport
 
-/// Whether programs are there; a test of one that is not is skipped, with that as the reason.
-func isInstalled(_ programs: String...) -> Bool {
-  programs.allSatisfy { name in
-    (try? Program.run("/bin/bash", ["-c", "PATH=$PATH:/usr/sbin:/sbin command -v \(name)"]).exit) == 0
-  }
-}
-
 extension MountedVolume {
   /// Runs a program in the mount as somebody; the exit status and what it said.
   ///

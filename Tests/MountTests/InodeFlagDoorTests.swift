@@ -112,7 +112,8 @@ extension MountTests {
     }
 
     @Test(
-      "lsattr shows generations and projects, chattr cannot set them", .enabled(if: isInstalled("lsattr")))
+      "lsattr shows generations and projects, chattr cannot set them",
+      .enabled(if: Programs.has("lsattr"), "needs e2fsprogs"))
     func programs() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

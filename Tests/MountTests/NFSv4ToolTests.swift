@@ -8,7 +8,7 @@ import Testing
 extension MountTests {
   @Suite(
     "NFSv4 tools",
-    .enabled(if: isInstalled("nfs4_getfacl", "nfs4_setfacl", "nfs4_editfacl"), "needs nfs4-acl-tools"),
+    .enabled(if: Programs.has("nfs4_getfacl", "nfs4_setfacl", "nfs4_editfacl"), "needs nfs4-acl-tools"),
     .timeLimit(.minutes(1)))
   struct NFSv4ToolTests {
     private static let plain = ["A::OWNER@:rwatTnNcCy", "A:g:GROUP@:rtncy", "A::EVERYONE@:tcy"]

@@ -82,22 +82,9 @@ extension MountTests {
         twins: "list=d,f lock=schg flags=nodump,hidden note=hi"),
     ]
 
-    private static func isHere(_ program: String) -> Bool {
-      ["/usr/bin/", "/bin/"].contains { access($0 + program, X_OK) == 0 }
-    }
-
-    @Test(
-      "Every program of the table is here",
-      .enabled(
-        if: ProcessInfo.processInfo.environment["VARVE_CI_RUN"] != nil,
-        "backup programs are fetched by CI only"))
-    func everyProgramIsHere() {
-      #expect(PortabilityTests.rows.filter { !PortabilityTests.isHere($0.program) }.map(\.program) == [])
-    }
-
     @Test(
       "Content and attributes always arrive; flags and lists as the table says",
-      arguments: rows.filter { isHere($0.program) })
+      arguments: rows.filter { Programs.path(of: $0.program) != nil })
     func keeps(_ row: Row) throws {
       for options in ["", "twins"] {
         let from = try MountedVolume(options)

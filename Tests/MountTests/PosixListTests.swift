@@ -66,7 +66,7 @@ extension MountTests {
 
     @Test(
       "cp, mv, install, rsync, tar, getfacl and setfacl carry the mode in, out and within, without a word",
-      .enabled(if: isInstalled("setfacl", "rsync"), "needs acl and rsync"))
+      .enabled(if: Programs.has("setfacl", "rsync"), "needs acl and rsync"))
     func programs() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

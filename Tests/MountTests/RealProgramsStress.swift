@@ -15,7 +15,7 @@ extension MountTests.RealProgramsTests {
 
   @Test(
     "stress-ng finds nothing wrong in a minute",
-    .enabled(if: Glibc.access("/usr/bin/stress-ng", X_OK) == 0, "needs stress-ng"), .timeLimit(.minutes(3)))
+    .enabled(if: Programs.has("stress-ng"), "needs stress-ng"), .timeLimit(.minutes(3)))
   func stress() throws {
     let volume = try MountedVolume()
     defer { volume.remove() }

@@ -6,13 +6,6 @@ import Testing
 // Programs people use, run as an ordinary user on the mount. Each is judged by its own check of its work and
 // by a comparison with what is in the upper directory.
 
-/// Whether a program is there; without it its test is skipped, with this as the reason.
-private func has(_ programs: String...) -> Bool {
-  programs.allSatisfy { name in
-    (try? Program.run("/bin/bash", ["-c", "command -v \(name)"]).exit) == 0
-  }
-}
-
 /// A volume whose root belongs to an ordinary user, and a home for him beside it.
 private struct Desk {
   let volume: MountedVolume
@@ -50,7 +43,7 @@ private struct Desk {
 
 extension MountTests {
   @Suite("Real programs") struct RealProgramsTests {
-    @Test("git: commit, branch, merge, clone, gc, fsck", .enabled(if: has("git"), "needs git"))
+    @Test("git: commit, branch, merge, clone, gc, fsck", .enabled(if: Programs.has("git"), "needs git"))
     func git() throws {
       let desk = try Desk()
       defer { desk.volume.remove() }
@@ -99,7 +92,8 @@ extension MountTests {
       try desk.end()
     }
 
-    @Test("SQLite: writers at once in a write-ahead log", .enabled(if: has("sqlite3"), "needs sqlite3"))
+    @Test(
+      "SQLite: writers at once in a write-ahead log", .enabled(if: Programs.has("sqlite3"), "needs sqlite3"))
     func sqlite() throws {
       for options in ["", "cache=exclusive"] {
         let desk = try Desk(options)
@@ -127,7 +121,7 @@ extension MountTests {
 
     @Test(
       "Python: sqlite, file locks, temporary files, shutil",
-      .enabled(if: has("python3"), "needs python3"))
+      .enabled(if: Programs.has("python3"), "needs python3"))
     func python() throws {
       let desk = try Desk()
       defer { desk.volume.remove() }
@@ -179,7 +173,7 @@ extension MountTests {
 
     @Test(
       "tar and rsync carry a tree there and back",
-      .enabled(if: has("tar", "rsync", "getfattr"), "needs tar, rsync, attr"))
+      .enabled(if: Programs.has("tar", "rsync", "getfattr"), "needs tar, rsync, attr"))
     func archives() throws {
       let desk = try Desk()
       defer { desk.volume.remove() }
@@ -229,7 +223,7 @@ extension MountTests {
 
     @Test(
       "make and gcc build a program, and do nothing the second time",
-      .enabled(if: has("make", "gcc"), "needs make, gcc"))
+      .enabled(if: Programs.has("make", "gcc"), "needs make, gcc"))
     func compile() throws {
       let desk = try Desk()
       defer { desk.volume.remove() }

@@ -235,7 +235,7 @@ extension MountTests {
 
     @Test(
       "What a mount says of its options does not steer the terminal",
-      .enabled(if: access("/usr/bin/script", X_OK) == 0, "needs script(1) for a terminal"))
+      .enabled(if: Programs.has("script"), "needs script(1) for a terminal"))
     func terminal() throws {
       let volume = try MountedVolume("x-note=\u{1B}[31mred\u{9B}1m\nsecond")
       defer { volume.remove() }

@@ -9,7 +9,7 @@ extension MountTests {
   @Suite(
     "Samba",
     .enabled(
-      if: isInstalled("smbd", "smbclient", "smbcacls", "smbpasswd", "ip", "unshare", "nfs4_getfacl"),
+      if: Programs.has("smbd", "smbclient", "smbcacls", "smbpasswd", "ip", "unshare", "nfs4_getfacl"),
       "needs samba, smbclient, iproute2 and nfs4-acl-tools"),
     .timeLimit(.minutes(2)))
   struct SambaTests {

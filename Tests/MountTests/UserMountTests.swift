@@ -6,7 +6,7 @@ import Testing
 extension MountTests {
   /// A volume that an ordinary user mounts through fusermount3: records in `user.` attributes, no privilege.
   @Suite("A user's own mount") struct UserMountTests {
-    static let hasTools = access("/usr/bin/fusermount3", X_OK) == 0 && access("/usr/bin/setpriv", X_OK) == 0
+    static let hasTools = Programs.has("fusermount3", "setpriv")
 
     /// Runs a script as root in mounts of its own, where everybody may open /dev/fuse, as is usual; `as_user` runs
     /// a script as nobody: fusermount3 wants a user with an account.
