@@ -69,6 +69,8 @@ extension Model {
   }
 
   private func changeList(of thing: Thing, to list: AccessList?) throws(Errno) {
+    // C22: none can be set, and there was none when the volume was mounted.
+    if list != nil, !rules.usesLists { throw .unsupported }
     try require(judge.changeList(of: thing.item, to: list))
     thing.list = list
   }

@@ -132,11 +132,5 @@ struct Run {
 }
 
 extension Machine {
-  /// Whether the kernel takes backing files; asked of a volume.
-  static let passesThrough: Bool = {
-    guard let volume = try? MountedVolume() else { return false }
-    defer { volume.remove() }
-    return (try? Text.read(volume.path + "/.varve/status").contains("\"passthrough\":\"on\"")) ?? false
-  }()
   static let protectsHardLinks = (try? Text.read("/proc/sys/fs/protected_hardlinks")) != "0\n"
 }

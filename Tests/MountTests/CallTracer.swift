@@ -9,30 +9,37 @@ import MountSupport
 struct CallCount {
   /// Answers to the kernel; what it says without waiting for one (it forgets nodes) is not counted.
   var requests = 0
-  /// All other system calls but waiting, by name: those that read requests and write answers are `requests`, twice.
+  /// All other system calls but waiting, by name: those that take requests and give answers are `requests`.
   var others: [String: Int] = [:]
+  /// Over the device one call takes a request and one answers it; at the ring one call answers and takes the next.
+  var isAtRing = false
 
-  var calls: Int { 2 * requests + others.values.reduce(0, +) }
+  var calls: Int { (isAtRing ? 1 : 2) * requests + others.values.reduce(0, +) }
 }
 
 /// Watches a daemon.
 ///
 /// A mark is a lookup of a name that exists nowhere: it shows in the log where the daemon looks for it, and so
-/// after everything that was asked before. The daemon must have a single worker.
+/// after everything that was asked before. A single worker must answer: the daemon's only one, or the one at the ring
+/// for the processor that the calling thread stays on.
 final class CallTracer {
   private let program: RunningProgram
   private let log: String
   private let volume: String
   private var marks = 0
 
-  static let strace = "/usr/bin/strace"
+  /// Whether this process may watch another one at all.
+  static let works: Bool = {
+    guard Programs.has("strace"), let strace = Programs.path(of: "strace") else { return false }
+    return (try? Program.run(strace, ["-qq", "-o", "/dev/null", "/bin/true"]).exit) == 0
+  }()
 
   /// Watches `daemon`, which serves `volume`; the log is kept in the directory `base`.
   init(_ daemon: Int32, of volume: String, logsIn base: String) throws {
     self.volume = volume
     log = base + "/calls"
     let words = ["-f", "-y", "-qq", "-s", "40", "-o", log, "-p", "\(daemon)"]
-    program = try RunningProgram(CallTracer.strace, words, output: base + "/strace")
+    program = try RunningProgram(Programs.path(of: "strace") ?? "", words, output: base + "/strace")
     let deadline = ContinuousClock.now + .seconds(20)
     while try !hasSeen(mark()) {
       guard program.isRunning, ContinuousClock.now < deadline else {
@@ -105,6 +112,11 @@ extension CallCount {
     let word = String(text[..<parenthesis])
     let name = CallCount.young[word] ?? word
     guard !CallCount.waiting.contains(name) else { return }
+    if name == "io_uring_enter" {
+      requests += 1
+      isAtRing = true
+      return
+    }
     let first = text[parenthesis...].prefix { $0 != "," }
     guard first.hasSuffix("</dev/fuse>"), name != "ioctl" else {
       others[name, default: 0] += 1

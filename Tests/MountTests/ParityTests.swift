@@ -58,9 +58,6 @@ extension MountTests {
     @Test("Names: what can be made, found, moved and removed, and every refusal")
     func names() throws { try compare(ParityScenarios.names) }
 
-    @Test("Names, with nothing remembered by the kernel")
-    func namesUncached() throws { try compare(ParityScenarios.names, options: "cache=none") }
-
     @Test("Rename: every kind onto every kind, in all three styles")
     func renames() throws { try compare(ParityScenarios.renames) }
 
@@ -71,34 +68,22 @@ extension MountTests {
     func openFiles() throws { try compare(ParityScenarios.openFiles) }
 
     @Test("Attributes: modes, owners, times, extended attributes")
-    func attributes() throws { try compare(ParityScenarios.attributes) }
+    func attributes() throws { try compare(ParityScenarios.attributes + ParityScenarios.births) }
+
+    static let strangers = [TestUser(1002, group: 2001), TestUser(1002, group: 2001, groups: [2077])]
 
     @Test("What belongs to somebody else")
-    func strangers() throws {
-      let stranger = TestUser(1002, group: 2001)
-      try compare(ParityScenarios.strangers, users: [stranger, TestUser(1002, group: 2001, groups: [2077])])
-    }
+    func ofOthers() throws { try compare(ParityScenarios.strangers, users: ParityTests.strangers) }
 
     @Test(
-      "All of it over the kernel's ring", .enabled(if: Machine.offersRing, "no FUSE over io_uring here"),
-      arguments: ["transport=uring", "transport=uring,threads=1,cache=none"])
-    func overRing(options: String) throws {
+      "All of it in every arrangement of transport, threads, routes, caches and kernel",
+      arguments: Arrangement.all)
+    func arranged(options: String) throws {
+      let births = options.contains("no_statx") ? [] : ParityScenarios.births
       try compare(
         ParityScenarios.names + ParityScenarios.renames + ParityScenarios.bytes + ParityScenarios.openFiles
-          + ParityScenarios.attributes, options: options)
-    }
-
-    @Test(
-      "Bytes, attributes and open files in every arrangement of threads and routes",
-      arguments: ["passthrough=off", "passthrough=off,cache=none", "threads=1", "threads=8,clone_fd"])
-    func arrangements(options: String) throws {
-      try compare(
-        ParityScenarios.bytes + ParityScenarios.openFiles + ParityScenarios.attributes, options: options)
-    }
-
-    @Test("Attributes and open files where only the mount changes the tree")
-    func exclusive() throws {
-      try compare(ParityScenarios.attributes + ParityScenarios.openFiles, options: "cache=exclusive")
+          + ParityScenarios.attributes + births, users: [.alice], options: options)
+      try compare(ParityScenarios.strangers, users: ParityTests.strangers, options: options)
     }
   }
 }

@@ -6,7 +6,10 @@ import Testing
 // What lies below and above a volume whose files are passed through.
 
 extension MountTests {
-  @Suite("Passthrough over and under other file systems") struct PassthroughPlacesTests {
+  @Suite(
+    "Passthrough over and under other file systems",
+    .enabled(if: Machine.passesThrough, "this kernel passes no files through"))
+  struct PassthroughPlacesTests {
     private static let work = """
       cp /bin/true program && ./program
       head -c 300000 /dev/urandom > a && cp a b && cmp a b && echo more >> b && test $(stat -c %s b) = 300005
@@ -35,37 +38,48 @@ extension MountTests {
       return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
     }
 
-    @Test("The backing may be any of these", arguments: ["tmpfs", "ext4", "xfs", "btrfs"])
-    func backing(_ kind: String) throws {
-      let maker = kind == "tmpfs" ? "/bin/true" : "/sbin/mkfs.\(kind)"
-      guard access(maker, X_OK) == 0 || access("/usr" + maker, X_OK) == 0 else {
-        return print("passthrough over \(kind): \(maker) is not installed")
-      }
+    private static func canHave(_ kind: String) -> Bool {
+      Machine.knows(fileSystem: kind) && Programs.has("mkfs.\(kind)")
+    }
+
+    @Test("The backing may be tmpfs") func overMemory() throws { try workOver("tmpfs") }
+
+    @Test("The backing may be ext4", .enabled(if: canHave("ext4"), "needs ext4 and its mkfs"))
+    func overExt4() throws { try workOver("ext4") }
+
+    @Test("The backing may be XFS", .enabled(if: canHave("xfs"), "needs XFS and its mkfs"))
+    func overXFS() throws { try workOver("xfs") }
+
+    @Test("The backing may be btrfs", .enabled(if: canHave("btrfs"), "needs btrfs and its mkfs"))
+    func overBtrfs() throws { try workOver("btrfs") }
+
+    private func workOver(_ kind: String) throws {
       let result = try inOwnWorld(
         """
         mkdir disk mount
         case \(kind) in
           tmpfs) mount -t tmpfs -o mode=755 none disk ;;
-          *) truncate -s 400M image && mkfs.\(kind) -q image && mount -o loop image disk || exit 77 ;;
+          *) truncate -s 400M image && mkfs.\(kind) -q image && mount -o loop image disk ;;
         esac
         mkdir disk/upper
         varve mount disk/upper mount
-        passes mount || exit 77
+        passes mount
         work mount
         varve umount mount
         umount disk
         """)
-      if result.exit == 77 { return print("passthrough over \(kind): cannot be had here: \(result.output)") }
-      #expect(result.exit == 0, "\(result.output)")
+      #expect(result.exit == 0, "\(kind): \(result.output)")
     }
 
-    @Test("Over overlayfs, and under it") func overlay() throws {
+    @Test(
+      "Over overlayfs, and under it", .enabled(if: Machine.knows(fileSystem: "overlay"), "needs overlayfs"))
+    func overlay() throws {
       let result = try inOwnWorld(
         """
         mkdir tmp && mount -t tmpfs -o mode=755 none tmp && cd tmp
-        mkdir l u w over mount && mount -t overlay -o lowerdir=l,upperdir=u,workdir=w none over || exit 77
+        mkdir l u w over mount && mount -t overlay -o lowerdir=l,upperdir=u,workdir=w none over
         mkdir over/upper && varve mount over/upper mount
-        passes mount || exit 77
+        passes mount
         work mount
         varve umount mount
         mkdir plain lower2 u2 w2 over2 && varve mount plain mount
@@ -74,11 +88,10 @@ extension MountTests {
         grep -q text over2/file && echo more >> over2/file && grep -q more over2/file && ! grep -q more mount/file
         umount over2 && varve umount mount
         """)
-      if result.exit == 77 { return print("passthrough and overlayfs: cannot be had here: \(result.output)") }
       #expect(result.exit == 0, "\(result.output)")
     }
 
-    @Test("Over another FUSE file system", .enabled(if: access("/usr/bin/bindfs", X_OK) == 0, "needs bindfs"))
+    @Test("Over another FUSE file system", .enabled(if: Programs.has("bindfs"), "needs bindfs"))
     func fuse() throws {
       let result = try inOwnWorld(
         """
@@ -90,8 +103,10 @@ extension MountTests {
       #expect(result.exit == 0, "\(result.output)")
     }
 
-    @Test("A user's own mount does without, and says so") func unprivileged() throws {
-      guard UserMountTests.hasTools else { return print("passthrough: fusermount3 or setpriv is missing") }
+    @Test(
+      "A user's own mount does without, and says so",
+      .enabled(if: UserMountTests.hasTools, "needs fusermount3 and setpriv"))
+    func unprivileged() throws {
       let result = try inOwnWorld(
         """
         mkdir bin && cp \(Program.built("varve")) \(Program.built("varved")) bin && chmod -R a+rX bin

@@ -8,32 +8,24 @@ import Testing
 
 extension MountTests {
   @Suite("Taking rights away on a mount", .timeLimit(.minutes(4))) struct RevocationTests {
-    @Test("After a revocation has returned nobody gets through by remembered names")
-    func byDefault() throws {
-      try stress("", rounds: 1_700)
+    @Test(
+      "After a revocation has returned nobody gets through by remembered names",
+      arguments: Machine.transports)
+    func byDefault(options: String) throws {
+      try stress(options, rounds: 1_000)
     }
 
     @Test(
-      "The same without the notice that makes names stale, and with other caches",
-      arguments: [
-        "no_epoch", "cache=none", "cache=exclusive", "cache=exclusive,no_epoch", "passthrough=off",
-        "threads=1",
-        "threads=8,clone_fd",
-      ])
-    func elsewhere(options: String) throws {
-      try stress(options, rounds: 150)
-    }
-
-    @Test(
-      "The same over the kernel's ring", .enabled(if: Machine.offersRing, "no FUSE over io_uring here"),
-      arguments: ["transport=uring", "transport=uring,no_epoch"])
-    func overRing(options: String) throws {
-      try stress(options, rounds: options == "transport=uring" ? 1_000 : 150)
+      "Nobody gets through in any arrangement of transport, threads, routes, caches and kernel",
+      arguments: Arrangement.all)
+    func arranged(options: String) throws {
+      try stress(options, rounds: 120)
     }
 
     @Test(
       "After a remount has returned nobody gets through by what the former options allowed",
-      arguments: [Gate.lists, .owners], ["", "cache=exclusive", "no_epoch"])
+      arguments: [Gate.lists, .owners],
+      ["", "cache=exclusive", "no_epoch", "transport=uring,passthrough=off"])
     func options(gate: Gate, options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
@@ -93,12 +85,12 @@ extension MountTests {
         answers.dropFirst(4) == [.accessDenied, .accessDenied, nil, .accessDenied], "his own room is shut")
     }
 
-    @Test("After a deny of readattr nobody reads remembered attributes", arguments: ["", "cache=exclusive"])
+    @Test("After a deny of readattr nobody reads remembered attributes", arguments: Arrangement.all)
     func attributes(options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
       let path = try volume.file("file", 1001, 2001, 0o644)
-      for _ in 0..<300 {
+      for _ in 0..<60 {
         #expect(TestUser.bob.run { Calls.status(path).refusal } == nil)
         try #require(Attribute.set(path, Attribute.list, "user:1002 deny readattr") == nil)
         #expect(TestUser.bob.run { Calls.status(path).refusal } == .accessDenied)

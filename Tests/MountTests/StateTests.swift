@@ -179,7 +179,7 @@ extension MountTests {
       }
       #expect(Calls.open(path, O_WRONLY | O_APPEND) == nil)
       // C17: a handle that the kernel serves from the backing file keeps what it was given.
-      let passes = try PassthroughTests.isOn(volume)
+      let passes = Machine.passesThrough && options.isEmpty
       #expect(Calls.answer(pwrite(file, "C", 1, 0)) == (passes ? nil : .notPermitted))
       // Whoever could map the file for writing must wait until it is closed.
       #expect(Calls.open(path, O_RDWR | O_APPEND) == (passes ? .busy : nil))

@@ -9,8 +9,10 @@ import VectorFixture
 
 extension MountTests {
   @Suite("The decision vectors on a mount", .timeLimit(.minutes(2))) struct VectorTests {
-    @Test("Every vector is answered as written, by kernel caches that are cold and by warm ones")
-    func everyVector() throws {
+    @Test(
+      "Every vector is answered as written, by kernel caches that are cold and by warm ones",
+      arguments: Arrangement.all)
+    func everyVector(arrangement: String) throws {
       let vectors = try AuthorizationVector.load()
       #expect(vectors.count == 130)
       let volume = try MountedVolume()
@@ -22,12 +24,13 @@ extension MountTests {
       try volume.unmount()
 
       for (options, group) in Dictionary(grouping: vectors, by: \.scene.volume.words) {
-        let mounted = try MountedVolume(options, base: volume.base)
-        for vector in group { check(vector, stage(vector, "cold", mounted), "cold, '\(options)'") }
+        let words = options.isEmpty ? arrangement : "\(arrangement),\(options)"
+        let mounted = try MountedVolume(words, base: volume.base)
+        for vector in group { check(vector, stage(vector, "cold", mounted), "cold, '\(words)'") }
         for vector in group {
           let stage = stage(vector, "warm", mounted)
           stage.walk()
-          check(vector, stage, "warm, '\(options)'")
+          check(vector, stage, "warm, '\(words)'")
         }
         try mounted.unmount()
       }
