@@ -143,7 +143,7 @@ extension CommandTests {
           raw?M-^?: 1 -> 0 entries
           two words: 1 -> 0 entries
           varve acl strip: 8 items, 8 changed, 0 failed
-          varve mount: 'BASE/mount/m\012m' is on a Varve volume already; unmount that one first
+          varve mount: BASE/mount/m\012m: the mount point is on a Varve volume already; unmount that one first
           BASE/other on BASE/n\012n
 
           """#)

@@ -186,6 +186,13 @@ import TextForms
     for name in [Array("a".utf8), [0x61, 0xFF], [], [0, 0x0A, 0x22]] {
       #expect(JSON.object(JSON.nameMembers("name", name)).nameBytes("name") == name)
     }
+    let lists: [[[UInt8]]] = [[], [[0x61]], [[0x61], [0xFF], []]]
+    for list in lists {
+      #expect(JSON.object(JSON.nameListMembers("words", list)).nameListBytes("words") == list)
+    }
+    #expect(JSON.nameListMembers("words", lists[1]).map(\.name) == ["words"])
+    #expect(
+      JSON.nameListMembers("words", lists[2]).last?.value == .array(["61", "ff", ""].map { .string($0) }))
     for digits in ["6", "6g", "+1"] {
       let value = JSON.object([JSON.Member("name", .string("a")), JSON.Member("nameBytes", .string(digits))])
       #expect(value.nameBytes("name") == nil)

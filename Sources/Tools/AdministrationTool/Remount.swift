@@ -111,7 +111,7 @@ struct OptionChange {
   }
 
   private func words(_ answer: JSON) -> String {
-    guard case .array(let words)? = answer["options"] else { return "" }
-    return words.compactMap(\.string).joined(separator: ",")
+    let words = answer.nameListBytes("options") ?? []
+    return String(decoding: Array(words.joined(separator: [UInt8(ascii: ",")])), as: UTF8.self)
   }
 }
