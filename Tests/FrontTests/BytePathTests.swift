@@ -63,14 +63,16 @@ extension FrontTests {
         nsenter --mount --target "$other" varve umount "$BASE/mount/"$'m\xfe'
         kill "$other"
         mknod world/fuse c 10 229 && chmod 0666 world/fuse && mount --bind world/fuse /dev/fuse
-        chown 65534:65534 "$BASE/"$'u\xff' "$BASE/mount/"$'m\xfe'
+        mkdir -m 700 $'run\xff' && export XDG_RUNTIME_DIR="$BASE/"$'run\xff'
+        chown 65534:65534 "$XDG_RUNTIME_DIR" "$BASE/"$'u\xff' "$BASE/mount/"$'m\xfe'
         as_user 'varve mount u? mount/m?; varve status | grep -a "$BASE"; varve remount -o ro mount/m?'
-        as_user 'varve umount mount/m?'
+        as_user 'ls run?/varve | grep -c sock; varve umount mount/m?'
         """#)
       #expect(
         output == #"""
           BASE/s\377 on BASE/mount/m\376 (rw,nosuid,nodev,relatime)
           BASE/u\377 on BASE/mount/m\376 (rw,nosuid,nodev,relatime)
+          1
 
           """#)
     }
@@ -128,7 +130,9 @@ extension FrontTests {
         status_of mount -t fuse.varve "$BASE/"$'n\xff' "$BASE/mount"
         status_of varve mount -o "audit=$BASE/none/"$'l\xff' upper mount
         status_of varve mount -o "upperdir=$BASE/"$'u\xff' word mount
+        status_of varve mount -o $'bo\ngus\xff=1' upper mount
         mkdir $'m\xff' && varve mount upper $'m\xff'
+        status_of varve remount -o $'bogus\xff' $'m\xff'
         status_of varve mount other $'m\xff'
         varve umount $'m\xff'
         """#)
@@ -144,6 +148,10 @@ extension FrontTests {
           status 32
           varve mount: BASE/u\377: cannot open the upper directory: No such file or directory (ENOENT)
           status 32
+          varve mount: BASE/mount: unknown mount option 'bo\012gus\377'
+          status 1
+          varve remount: m\377: unknown mount option 'bogus\377'
+          status 1
           varve mount: BASE/m\377: the mount point is on a Varve volume already; unmount that one first
           status 32
 

@@ -40,7 +40,7 @@ struct OptionChange {
       MountOptionTable.isKnown($0.name) || MountOptionTable.fromTable.contains($0.name)
     }
     if !isSloppy, let unknown = options.first(where: { !known.contains($0) }) {
-      throw Refusal(MountOptionTable.complaint(unknown.name))
+      throw Refusal(MountOptionTable.complaint(unknown.shownName))
     }
     self.options = known
     var before = MountFlags(shown: mount)

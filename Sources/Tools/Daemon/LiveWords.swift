@@ -122,7 +122,7 @@ struct RemountWords {
         keep(option)
       } else if !RemountWords.isSilent(option), !words.contains(option.written), !isSo(option, kernel) {
         guard MountOptionTable.isKnown(option.name) else {
-          throw ArgumentFailure(MountOptionTable.complaint(option.name))
+          throw ArgumentFailure(MountOptionTable.complaint(option.shownName))
         }
         throw ArgumentFailure("cannot change '\(option.name)' while mounted; unmount and mount again")
       }

@@ -109,7 +109,7 @@ struct MountWords {
     } else if !MountWords.silent.contains(option.name), !option.name.hasPrefix("x-"),
       !option.name.hasPrefix("X-")
     {
-      throw ArgumentFailure(MountOptionTable.complaint(option.name))
+      throw ArgumentFailure(MountOptionTable.complaint(option.shownName))
     }
   }
 }
