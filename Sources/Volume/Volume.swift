@@ -31,7 +31,7 @@ package final class Volume: Sendable {
   /// Set once by the door, before the first request that could need it.
   private let connection: Mutex<KernelLink?> = Mutex(nil)
   private let control: Mutex<[UInt8]?> = Mutex(nil)
-  private let wordsInForce: Mutex<[String]>
+  private let wordsInForce: Mutex<[[UInt8]]>
   /// Whether new objects can be made in other people's names.
   let isPrivileged: Bool
   /// Whether the upper directory is on a file system whose rights and times this kernel decides about.
@@ -46,7 +46,7 @@ package final class Volume: Sendable {
   ///
   /// `opened`: the upper directory, where its path means nothing here.
   package init(
-    upper: String, openedAs opened: SharedDescriptor? = nil, options: VolumeOptions,
+    upper: [UInt8], openedAs opened: SharedDescriptor? = nil, options: VolumeOptions,
     groupNesting: [UInt32: [UInt32]] = [:], audit: AuditLog? = nil
   ) throws {
     mounted = options
@@ -60,7 +60,7 @@ package final class Volume: Sendable {
     guard fileSystem.magic != FileSystemStatus.nfsMagic else {
       throw VolumeFailure("on NFS, which cannot hold an upper directory")
     }
-    try Volume.requireForeign(rootDescriptor, path: upper)
+    try Volume.requireForeign(rootDescriptor)
     isLocal = fileSystem.isLocal
     let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
     stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
@@ -89,7 +89,7 @@ package final class Volume: Sendable {
     pins = Pins(capacity: min(1024, budget / 8))
   }
 
-  private static func openUpper(_ path: String) throws(VolumeFailure) -> Descriptor {
+  private static func openUpper(_ path: [UInt8]) throws(VolumeFailure) -> Descriptor {
     do throws(Errno) {
       return try Descriptor.directory(atPath: path)
     } catch {
@@ -98,7 +98,7 @@ package final class Volume: Sendable {
   }
 
   /// Refuses an upper directory that is itself on a volume of ours, where our records are hidden.
-  private static func requireForeign(_ root: SharedDescriptor, path: String) throws(VolumeFailure) {
+  private static func requireForeign(_ root: SharedDescriptor) throws(VolumeFailure) {
     guard !isOnVolume(root.descriptor) else {
       throw VolumeFailure("on a Varve volume already")
     }
@@ -118,7 +118,7 @@ package final class Volume: Sendable {
   package var options: LiveSettings { live.current }
 
   /// The words of `-o` that are in force, for `status`.
-  package var words: [String] {
+  package var words: [[UInt8]] {
     get { wordsInForce.withLock { $0 } }
     set { wordsInForce.withLock { $0 = newValue } }
   }

@@ -80,8 +80,8 @@ extension CommandTests {
           varve acl copy: 'd/gone': No such file or directory (ENOENT)
           varve acl set: 'd/gone': No such file or directory (ENOENT)
           varve acl set: 'none/undo': No such file or directory (ENOENT); there is no none
-          varve mount: BASE/none/x: No such file or directory (ENOENT); there is no BASE/none
-          varve mount: BASE/plain/a: Not a directory (ENOTDIR)
+          varve mount: BASE/none/x: the source does not exist (ENOENT); there is no BASE/none; make it with: mkdir -p BASE/none/x
+          varve mount: BASE/plain/a: the source is not a directory (ENOTDIR)
           varve umount: d/f: not a mount point; 'varve status' lists the volumes
           varve remount: d/f: not a mount point; 'varve status' lists the volumes
 
@@ -252,7 +252,7 @@ extension CommandTests {
           varve: unknown verb 'sttaus'; did you mean 'status'?
           varve acl: unknown verb 'gte'; did you mean 'get'?
           varve: unknown verb 'lss'; did you mean 'ls'?
-          varve mount: unknown mount option 'noaccl'; did you mean 'noacl'?
+          varve mount: BASE/plain: unknown mount option 'noaccl'; did you mean 'noacl'?
           varve remount: .: unknown mount option 'noaccl'; did you mean 'noacl'?
           varve completion: 'tcsh' is no shell known here: bash, zsh and fish are
           varve acl set: --resume goes with --undo FILE

@@ -11,18 +11,11 @@ extension CommandTests {
       varve chflags uchg d/data
       """#
 
-    /// `terminal COMMAND` runs it on a terminal, of 80 columns if WIDTH says nothing else.
-    private static let terminal = #"""
-      export TERM=xterm
-      terminal() { script -qec "stty cols ${WIDTH:-80}; $1" /dev/null | tr -d '\r'; }
-      """#
-
     @Test("Colour is for terminals, and NO_COLOR, TERM and --color are obeyed") func colors() throws {
       let desk = try Desk("", Self.tree)
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        \#(Self.terminal)
         terminal "varve acl get d/plan" | cat -v
         terminal "NO_COLOR=1 varve acl get d/plan" | cat -v
         terminal "TERM=dumb varve acl get d/plan" | cat -v
@@ -78,7 +71,6 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        \#(Self.terminal)
         verbs=$(varve completion bash | sed -n "s/^ *'\([a-z ]*\)')$/\1/p")
         echo "$verbs" | head -2
         for width in 80 200; do
@@ -102,7 +94,6 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        \#(Self.terminal)
         mkdir -p d/a-rather-long-name-of-a-directory/that-goes-on; : > d/a-rather-long-name-of-a-directory/that-goes-on/x
         long=d/a-rather-long-name-of-a-directory/that-goes-on/x
         terminal "varve why --as 7001:7001 --color=never write $long" | sed -n '/^  d: /,$p'

@@ -34,16 +34,26 @@ package struct Descriptor: ~Copyable, Sendable {
   /// Opens a directory by a path from a configuration; follows symbolic links.
   ///
   /// The result can be listed and can stand as the base of every other call.
-  package static func directory(atPath path: String) throws(Errno) -> Descriptor {
+  package static func directory(atPath path: [UInt8]) throws(Errno) -> Descriptor {
     try open(path: path, [.readOnly, .directory])
   }
 
+  /// The same for a path that is known to be text.
+  package static func directory(atPath path: String) throws(Errno) -> Descriptor {
+    try directory(atPath: Array(path.utf8))
+  }
+
   /// Opens a path from a configuration; follows symbolic links, crosses mounts, never creates.
-  package static func open(path: String, _ flags: OpenFlags) throws(Errno) -> Descriptor {
-    let opened = try retrying {
-      unsafe lv_open(AT_FDCWD, path, flags.withoutCreation | O_CLOEXEC | O_NOCTTY, 0)
+  package static func open(path: [UInt8], _ flags: OpenFlags) throws(Errno) -> Descriptor {
+    let opened = try unsafe withTerminatedPath(path) { path throws(Errno) in
+      try retrying { unsafe lv_open(AT_FDCWD, path, flags.withoutCreation | O_CLOEXEC | O_NOCTTY, 0) }
     }
     return Descriptor(adopting: opened.asCInt, isPath: flags.contains(.path))
+  }
+
+  /// The same for a path that is known to be text.
+  package static func open(path: String, _ flags: OpenFlags) throws(Errno) -> Descriptor {
+    try open(path: Array(path.utf8), flags)
   }
 
   /// A second descriptor of the same open file: offset and locks are shared.

@@ -135,5 +135,3 @@ extension Errno {
     return String(text[text.index(after: start)...].dropLast())
   }
 }
-
-private let slash = UInt8(ascii: "/")

@@ -5,6 +5,9 @@ import LinuxFiles
 import LinuxPrograms
 import Verbs
 
+/// What parts the names of a path.
+let slash = UInt8(ascii: "/")
+
 /// Goes through the paths of a command line.
 struct PathOperands {
   private let named: ArraySlice<Word>

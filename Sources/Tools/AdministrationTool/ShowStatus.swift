@@ -115,7 +115,6 @@ private func requireItem(_ path: Word) throws(Refusal) {
 }
 
 private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
-  guard MountState(volume) != .silent else { throw Refusal(MountState.silence) }
   do throws(Errno) {
     guard let status = try volumeStatus(volume) else { throw .badMessage }
     return status

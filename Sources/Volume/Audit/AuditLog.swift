@@ -11,7 +11,7 @@ package final class AuditLog: Sendable {
   package enum Target: Hashable, Sendable {
     case journal
     /// An absolute path.
-    case file(String)
+    case file([UInt8])
   }
 
   /// Events that may wait: a second of refusals on a busy machine.
