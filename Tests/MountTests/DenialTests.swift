@@ -121,6 +121,7 @@ extension MountTests {
       let denied = events.first { $0["event"]?.string == "denied" }
       #expect(denied?["entryText"]?.string == "user:1002 deny read")
       #expect(denied?["user"]?.integer == 1002)
+      #expect(events.allSatisfy { $0["mountPoint"]?.string == volume.path })
       func change(_ key: String) -> JSON? { events.lazy.compactMap { $0[key] }.first }
       #expect(change("mode")?.text == #"{"old": "0644", "new": "0640"}"#)
       #expect(change("owner")?["old"]?.string == "user:root")

@@ -89,7 +89,9 @@ private func mount(
 ) throws -> (Volume, Session, AuditLog?) {
   let audit = try words.audit.map { target in try openAudit(target, of: arguments.mountPoint) }
   let volume = try places.volume(words.volume, groupNesting: nesting, audit: audit)
-  return (volume, try places.session(volume, words.kernel), audit)
+  let session = try places.session(volume, words.kernel)
+  audit?.tell(mountPoint: session.mountPath)
+  return (volume, session, audit)
 }
 
 /// The namespace of a path, or of a process by its number, as mount(8) has it.
