@@ -69,6 +69,8 @@ extension CommandTests {
         varve chown -n 7001 d 2>&1 | head -1
         varve ls -leO d | tail -1 | cut -c1-34; stat -c '%a %u' d d/f
         varve chmod -R --json go-rx d
+        varve chown -R --undo $BASE/undo :group=7002 d; varve chflags --undo $BASE/undo --resume uchg d/f
+        varve acl restore -n $BASE/undo; varve acl restore --json -v $BASE/undo
         """,
         prints: """
           d: 040755 [drwxr-xr-x ] -> 040700 [drwx------ ]
@@ -100,6 +102,15 @@ extension CommandTests {
           755 0
           644 7001
           {"changes": [], "dryRun": false, "items": 2, "changed": 2, "leftAlone": 0, "failed": 0, "interrupted": false}
+          BASE/mount/d/f: owner group=7002:0 -> 7001:0
+          BASE/mount/d: owner group=7002:0 -> 0:0
+          BASE/mount/d/f: flags uchg,hidden -> hidden
+          3 of 3 items would change
+          {"changes": [
+            {"path": "BASE/mount/d", "before": {"ownerGroup": 7002, "group": 0, "mode": "0700"}, "after": {"user": 0, "group": 0, "mode": "0700"}},
+            {"path": "BASE/mount/d/f", "before": {"flags": ["uchg", "hidden"]}, "after": {"flags": ["hidden"]}},
+            {"path": "BASE/mount/d/f", "before": {"ownerGroup": 7002, "group": 0, "mode": "0600", "flags": ["hidden"]}, "after": {"user": 7001, "group": 0, "mode": "0600", "flags": ["hidden"]}}
+          ], "dryRun": false, "items": 3, "changed": 3, "leftAlone": 0, "failed": 0, "interrupted": false}
 
           """)
       try desk.end()
