@@ -48,6 +48,31 @@ extension Refusal {
     }
   }
 
+  /// Says why flags did not change: those of the system are root's, whatever else is right.
+  static func flags(
+    _ error: Errno, _ item: VisitedItem, _ wanted: FileFlags.Instruction
+  ) -> Refusal {
+    guard error == .notPermitted else {
+      return .change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    }
+    guard let before = try? item.place.descriptor.fileFlags() else { return Refusal(error) }
+    let changed = before.symmetricDifference(wanted.applied(to: before))
+    let system = changed.intersection(.systemDomain)
+    let pinned = before.intersection([.systemImmutable, .systemAppendOnly])
+    if ThisProgram.isRoot, !pinned.isEmpty || !system.isEmpty {
+      return Refusal(
+        "\(pinned.union(system).text) cannot be changed while the volume is mounted with securelevel above 0, "
+          + "or by root of a container (EPERM)")
+    }
+    if !system.isEmpty { return Refusal("only root may set or clear \(system.text) (EPERM)") }
+    if !pinned.isEmpty {
+      return Refusal("is locked by \(pinned.text), which only root may clear (EPERM)")
+    }
+    return Refusal(
+      "\(error): this needs the right writesecurity, which the owner and root have; "
+        + "'varve acl get' shows who else")
+  }
+
   /// Says which flags stand in the way, if any do.
   static func locked(_ path: [UInt8], _ place: borrowing Descriptor) -> String? {
     guard let flags = try? place.fileFlags() else { return nil }

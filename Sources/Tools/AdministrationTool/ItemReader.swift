@@ -63,10 +63,12 @@ struct ItemReader: Sendable {
   private let isDetailed: Bool
   private let accounts = Accounts()
   private let names: NameBook
+  private let colors: Colors
   private let now = Clock.realtime.seconds
 
-  init(_ options: Invocation, isLong: Bool) {
+  init(_ options: Invocation, isLong: Bool, _ colors: Colors) {
     self.options = options
+    self.colors = colors
     names = .machine(accounts)
     isDetailed = isLong || options.has(.json)
   }
@@ -92,6 +94,7 @@ struct ItemReader: Sendable {
     let status = try place.descriptor.knownStatus()
     var item = ReadItem(listed: ListedItem(name: name), status: status, fileName: name)
     if options.has(.displayNames) { item.listed.name = displayName(of: place) ?? name }
+    colors.paint(&item.listed, status, [])
     guard isDetailed else { return item }
     item.listed.mode = status.kind.modeBits | UInt32(status.mode)
     item.listed.inode = status.inode
@@ -101,6 +104,7 @@ struct ItemReader: Sendable {
     item.listed.size = size(status)
     item.listed.date = date(status.modification.seconds)
     item.listed.blocks = status.blocks
+    var found: [AccessEntry] = []
     // Each of these is a question to the volume; nobody asks what is not shown.
     if options.has(.flags) || options.has(.json) {
       reading("flags", into: &item) { item throws(Errno) in
@@ -108,8 +112,9 @@ struct ItemReader: Sendable {
       }
     }
     reading("access list", into: &item) { item throws(Errno) in
-      item.listed.entries = try entries(of: place, status.kind)
+      (item.listed.entries, found) = try entries(of: place, status.kind)
     }
+    colors.paint(&item.listed, status, found)
     reading("extended attributes", into: &item) { item throws(Errno) in
       item.listed.attributes = try attributes(of: place)
     }
@@ -146,16 +151,19 @@ struct ItemReader: Sendable {
     return options.has(.fullTime) ? time.complete : time.listed(isRecent: isRecent(seconds, now: now))
   }
 
-  private func entries(of place: SharedDescriptor, _ kind: FileKind) throws(Errno) -> [String] {
-    guard let text = try place.descriptor.accessListText() else { return [] }
+  private func entries(
+    of place: SharedDescriptor, _ kind: FileKind
+  ) throws(Errno) -> (lines: [String], entries: [AccessEntry]) {
+    guard let text = try place.descriptor.accessListText() else { return ([], []) }
     do throws(ParseFailure) {
       let list = try AccessListText.readList(bytes: text, names: names)
-      return AccessListText.lines(
+      let lines = AccessListText.lines(
         list, for: kind == .directory ? .directory : .file, names: names,
         numeric: options.has(.numeric))
+      return (lines, list.entries)
     } catch {
       // A word of a later version: what the volume says is better than nothing.
-      return text.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+      return (text.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }, [])
     }
   }
 

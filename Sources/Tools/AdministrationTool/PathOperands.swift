@@ -15,7 +15,12 @@ struct PathOperands {
 
   /// Takes the operands from the given one on; without any, and without -0, a path is missing.
   init(_ invocation: Invocation, from first: Int = 0) throws(UsageError) {
-    named = invocation.operands.dropFirst(first)
+    try self.init(invocation.operands.dropFirst(first), invocation)
+  }
+
+  /// Takes these words of a command line.
+  init(_ words: ArraySlice<Word>, _ invocation: Invocation) throws(UsageError) {
+    named = words
     readsInput = invocation.has(.fromInput)
     if named.isEmpty, !readsInput { throw UsageError("PATH is missing", verb: invocation.verb) }
   }
