@@ -131,6 +131,31 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("So it is with -R, however much is in the tree") func outsideTrees() throws {
+      let desk = try Desk(
+        "",
+        "mkdir -p $BASE/plain/{a,b}/{c,d}; touch $BASE/plain/{a,b}/{c,d}/{e,f}; ln -s $BASE/plain link; touch f"
+      )
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        for verb in "acl set -R -e everyone:allow:read" "acl strip -R" "acl sort -R" "acl explicit -R" "acl copy -R f" "chmod -R -N" \
+          "chown -R :group=0" "chflags -R hidden"; do
+          for path in "$BASE/plain" link; do varve $verb "$path" 2>&1 | wc -l; done
+        done | sort | uniq -c
+        varve chmod -R +a "everyone allow read" "$BASE/plain"
+        varve chmod -R +a "everyone allow read" . "$BASE/plain" f 2>&1 | wc -l
+        """#,
+        prints: """
+                3 0
+               13 1
+          varve chmod: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          1
+
+          """)
+      try desk.end()
+    }
+
     @Test("What is not permitted names the right, or the way to the rule") func rights() throws {
       let desk = try Desk("", Self.tree)
       defer { desk.volume.remove() }
@@ -207,8 +232,8 @@ extension CommandTests {
           varve chown: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
           varve acl set: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
           varve acl strip: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
-          varve acl set: d/f: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve chmod: d/f: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl set: d/f: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          varve chmod: d/f: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
 
           """#)
       try desk.end()

@@ -18,23 +18,11 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let run = try ItemRun(invocation, console)
   // Contents first: a tree can be locked in one pass.
   let walk = ItemWalk(invocation, .contentsFirst, console)
-  var outside: Word?
   run.go(paths, walk, verb: "chflags") { item throws(Refusal) in
     let wanted = isWaiting ? try waitingFlags(of: item) : named
     try change(item, wanted, run)
-  } refused: { path, item, refusal in
-    guard refusal.isAboutVolume else { return console.complain(item.path, refusal.sentence) }
-    // Once for a tree: the first thing that comes is at its bottom, and the rest is no different.
-    if outside != path { console.complain(keepsFlags(path) ? item.path : path, refusal.sentence) }
-    outside = path
   }
   return run.finish()
-}
-
-/// Whether what is named is on a volume, so that something mounted below it is not.
-private func keepsFlags(_ path: Word) -> Bool {
-  // Of what cannot be asked, nothing is known.
-  (try? Descriptor.place(path, .followed).fileFlags()) != nil
 }
 
 private func change(

@@ -22,7 +22,21 @@ extension Refusal {
     case .readOnly:
       return Refusal(
         "the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that")
+    case .unsupported: return notKept(place)
     default: return Refusal(error)
+    }
+  }
+
+  /// The sentence about something that is not kept where `place` is.
+  private static func notKept(_ place: borrowing Descriptor) -> Refusal {
+    guard place.isOnVolume() else { return Refusal(.unsupported) }
+    switch try? place.knownStatus().kind {
+    case .regular, .directory:
+      return Refusal(
+        "the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its "
+          + "mount point changes that", isAboutVolume: true)
+    default:
+      return Refusal("a volume that is mounted without root keeps none on this kind of item (ENOTSUP)")
     }
   }
 

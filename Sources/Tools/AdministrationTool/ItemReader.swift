@@ -16,7 +16,7 @@ struct ReadItem: Sendable {
   /// The name in the directory, whatever name is shown.
   let fileName: [UInt8]
   /// What could not be read, and why; the item is listed without it.
-  var unreadable: [(what: String, error: Errno)] = []
+  var unreadable: [String] = []
 
   /// `.` and `..`, which `-a` lists and nobody goes into.
   var isDots: Bool {
@@ -107,15 +107,15 @@ struct ItemReader: Sendable {
     var found: [AccessEntry] = []
     // Each of these is a question to the volume; nobody asks what is not shown.
     if options.has(.flags) || options.has(.json) {
-      reading("flags", into: &item) { item throws(Errno) in
+      reading("flags", of: place, into: &item) { item throws(Errno) in
         item.listed.flags = try place.descriptor.fileFlags()?.text ?? ""
       }
     }
-    reading("access list", into: &item) { item throws(Errno) in
+    reading("access list", of: place, into: &item) { item throws(Errno) in
       (item.listed.entries, found) = try entries(of: place, status.kind)
     }
     colors.paint(&item.listed, status, found)
-    reading("extended attributes", into: &item) { item throws(Errno) in
+    reading("extended attributes", of: place, into: &item) { item throws(Errno) in
       item.listed.attributes = try attributes(of: place)
     }
     if linkTarget, status.kind == .symbolicLink { item.listed.linkTarget = try place.descriptor.readLink() }
@@ -123,12 +123,15 @@ struct ItemReader: Sendable {
   }
 
   private func reading(
-    _ what: String, into item: inout ReadItem, _ read: (inout ReadItem) throws(Errno) -> Void
+    _ what: String, of place: SharedDescriptor, into item: inout ReadItem,
+    _ read: (inout ReadItem) throws(Errno) -> Void
   ) {
     do throws(Errno) {
       try read(&item)
     } catch {
-      item.unreadable.append((what, error))
+      // Of lists and flags the place tells more: which of the two is damaged, and what helps.
+      item.unreadable.append(
+        error == .inputOutput ? Refusal.reading(error, place.descriptor).sentence : "\(what): \(error)")
     }
   }
 

@@ -32,8 +32,7 @@ final class ItemRun {
   /// Goes through the paths, and through what is below them if the walk does.
   func go(
     _ paths: PathOperands, _ walk: ItemWalk, verb: String,
-    _ visit: (VisitedItem) throws(Refusal) -> Void,
-    refused: (_ path: Word, VisitedItem, Refusal) -> Void
+    _ visit: (VisitedItem) throws(Refusal) -> Void
   ) {
     // Only now: what is wrong with the words is said in any case.
     console.isSilent = isForced
@@ -42,25 +41,26 @@ final class ItemRun {
     paths.forEach(console) { path in
       do throws(Errno) {
         let place = try walk.place(path)
+        var isOutside = false
         try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
         walk.go(path, at: place, leaf: nil) { item in
           ledger.count { $0.items += 1 }
-          do throws(Refusal) { try visit(item) } catch { refused(path, item, error) }
+          do throws(Refusal) { try visit(item) } catch {
+            guard error.isAboutVolume else {
+              console.complain(item.path, error.sentence)
+              return .into
+            }
+            // Once for a tree: the first thing that comes may be at its bottom, and the rest is no different.
+            if !isOutside {
+              console.complain(place.descriptor.isOnVolume() ? item.path : path, error.sentence)
+            }
+            isOutside = true
+          }
           return .into
         }
       } catch {
         console.complain(path, walk.missing(path, error))
       }
-    }
-  }
-
-  /// The same where every refusal is a complaint about its item.
-  func go(
-    _ paths: PathOperands, _ walk: ItemWalk, verb: String,
-    _ visit: (VisitedItem) throws(Refusal) -> Void
-  ) {
-    go(paths, walk, verb: verb, visit) { _, item, refusal in
-      console.complain(item.path, refusal.sentence)
     }
   }
 

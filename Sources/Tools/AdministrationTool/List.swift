@@ -184,8 +184,8 @@ private struct Lister {
   }
 
   private func reportUnreadable(_ item: ReadItem, _ path: Word, _ name: Word?) {
-    for (what, error) in item.unreadable {
-      console.complain(name.map { joined(path, $0) } ?? path, "\(what): \(error)")
+    for sentence in item.unreadable {
+      console.complain(name.map { joined(path, $0) } ?? path, sentence)
     }
   }
 }

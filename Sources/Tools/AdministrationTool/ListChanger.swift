@@ -36,6 +36,8 @@ final class ListChanger: Sendable {
     case blocked
     /// Its list cannot be read.
     case unknown
+    /// Nothing here can have a list, nor what is below.
+    case outside
   }
 
   /// Decides about one item and carries it out.
@@ -46,7 +48,7 @@ final class ListChanger: Sendable {
       decision = try decide(item.place.descriptor, kind, rule)
     } catch {
       console.complain(item.path, error.sentence)
-      return .unknown
+      return error.isAboutVolume ? .outside : .unknown
     }
     do throws(Refusal) {
       switch decision.answer {
@@ -61,7 +63,7 @@ final class ListChanger: Sendable {
     } catch {
       // What is below follows the list that is in force.
       console.complain(item.path, error.sentence)
-      return .has(decision.before)
+      return error.isAboutVolume ? .outside : .has(decision.before)
     }
   }
 
