@@ -1,4 +1,4 @@
-// Files that stay with the kernel after they were closed: nobody may be let through, held up or charged for it.
+// Files that stay with the kernel after they were closed: nobody may be let through or held up by that.
 
 import CMountSupport
 import Glibc

@@ -53,8 +53,8 @@ package struct Descriptor: ~Copyable, Sendable {
 
   /// Makes the kernel find room for `count` descriptors of this process at once.
   ///
-  /// Its table doubles whenever it is full, and in a process with threads each time takes as long as a thousand
-  /// requests, for whoever opens something then. Room that cannot be had is no matter.
+  /// Its table doubles whenever it is full, and in a process with threads each time takes as long as a
+  /// thousand requests, for whoever opens something then. Room that cannot be had is no matter.
   package borrowing func makeRoom(for count: Int) {
     let last = lv_duplicate(rawValue, CInt(clamping: count))
     if last >= 0 { _ = lv_close(CInt(clamping: last)) }

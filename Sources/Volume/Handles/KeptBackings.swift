@@ -1,9 +1,9 @@
 // Files that stay with the kernel for a moment after they were closed, because files are opened again.
 //
-// To hand a file over and to take it back costs two calls, and to reach it anew another two; the next opener for
-// reading is spared all of them. What is kept is no permission: who opens is decided about each time, by a fresh look
-// at what stands under the name, and only if that is the very object that is held. It is held by a descriptor that is
-// felt by nobody (O_PATH): no lease, no deny of writing and no running program is affected by it.
+// To hand a file over and to take it back costs two calls, and to reach it anew another two; the next opener
+// for reading is spared all of them. What is kept is no permission: who opens is decided about each time, by
+// a fresh look at what stands under the name, and only if that is the very object that is held. It is held by
+// a descriptor that is felt by nobody (O_PATH): no lease, no writer and no running program is affected by it.
 
 import LinuxFiles
 import Synchronization
@@ -91,7 +91,7 @@ extension Volume {
       state.isKept = true
       return (unused, isNew)
     }
-    // The kernel lets go of the backing file before it sends RELEASE, so the next open may bring another number.
+    // The kernel lets go of the backing file before it sends RELEASE: the next open may bring another number.
     if let unused { link?.closeBacking(unused) }
     if isNew { takeBack(backings.keep(attachment)) }
   }

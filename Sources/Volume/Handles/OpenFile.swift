@@ -20,7 +20,7 @@ final class OpenFile: Sendable {
   let route: Route
   private let content: Mutex<Content>
 
-  /// `descriptor`: the backing file, opened as `mode` says, or an O_PATH one where the kernel reads by itself.
+  /// `descriptor`: the backing file, opened as `mode` says, or an O_PATH one where the kernel reads alone.
   init(node: Node, _ descriptor: SharedDescriptor, mode: OpenMode, route: Route) {
     self.node = node
     self.mode = mode

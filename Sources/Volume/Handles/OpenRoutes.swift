@@ -145,6 +145,6 @@ struct OpenRoutes {
 /// What is left to take back of a file that the kernel has and nobody uses.
 struct RestingBacking {
   let id: BackingID
-  /// Closed with the last copy of this; not under a lock, as it may be the last thing that holds a removed file.
+  /// Closed with the last copy of this; not under a lock, as it may be the last to hold a removed file.
   let way: SharedDescriptor?
 }
