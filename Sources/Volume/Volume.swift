@@ -22,6 +22,7 @@ package final class Volume: Sendable {
   let locks: StripedLocks
   let resolver: Resolver
   let pins: Pins
+  let backings: KeptBackings
   let store: MetadataStore
   let gate: Gatekeeper
   let denials = Denials()
@@ -83,10 +84,13 @@ package final class Volume: Sendable {
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
     handles = HandleTable(limit: budget * 11 / 20, owner: CurrentProcess.user)
+    let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))
+    let resting = min(4096, max(0, budget - budget * 11 / 20 - inUse - pinned) * 3 / 5)
     resolver = Resolver(
-      root: root, rootDescriptor: rootDescriptor,
-      directories: DirectoryCache(capacity: min(4096, budget / 4)))
-    pins = Pins(capacity: min(1024, budget / 8))
+      root: root, rootDescriptor: rootDescriptor, directories: DirectoryCache(capacity: inUse))
+    pins = Pins(capacity: pinned)
+    backings = KeptBackings(capacity: resting)
+    rootDescriptor.descriptor.makeRoom(for: min(inUse + resting, budget - 1))
   }
 
   private static func openUpper(_ path: [UInt8]) throws(VolumeFailure) -> Descriptor {

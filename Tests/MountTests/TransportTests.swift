@@ -103,7 +103,7 @@ extension MountTests {
         try #require(lease >= 0 && fcntl(lease, 1024, CInt(F_WRLCK)) == 0)
         leases.append(lease)
         try crowd.add {
-          if Calls.open(path, O_RDONLY) == nil { opened.add(1, ordering: .relaxed) }
+          if Calls.open(path, O_WRONLY) == nil { opened.add(1, ordering: .relaxed) }
         }
       }
       var slowest = Duration.zero

@@ -7,7 +7,7 @@ import Glibc
 package struct Descriptor: ~Copyable, Sendable {
   package let rawValue: CInt
   /// Whether it was opened with `O_PATH`, so that calls which answer EBADF then need not be tried.
-  let isPath: Bool
+  package let isPath: Bool
 
   /// Takes over `rawValue`, which nobody else may close from now on.
   package init(adopting rawValue: CInt) {
@@ -58,7 +58,16 @@ package struct Descriptor: ~Copyable, Sendable {
 
   /// A second descriptor of the same open file: offset and locks are shared.
   package borrowing func duplicate() throws(Errno) -> Descriptor {
-    Descriptor(adopting: try retrying { lv_duplicate(rawValue) }.asCInt, isPath: isPath)
+    Descriptor(adopting: try retrying { lv_duplicate(rawValue, 3) }.asCInt, isPath: isPath)
+  }
+
+  /// Makes the kernel find room for `count` descriptors of this process at once.
+  ///
+  /// Its table doubles whenever it is full, and in a process with threads each time takes as long as a
+  /// thousand requests, for whoever opens something then. Room that cannot be had is no matter.
+  package borrowing func makeRoom(for count: Int) {
+    let last = lv_duplicate(rawValue, CInt(clamping: count))
+    if last >= 0 { _ = lv_close(CInt(clamping: last)) }
   }
 }
 
