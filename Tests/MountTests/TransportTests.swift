@@ -205,7 +205,7 @@ extension MountTests {
         stop.store(true, ordering: .relaxed)
         crowd.join()
         var patience = 1_000
-        while kill(daemon, 0) == 0, !isZombie(daemon), patience > 0 {
+        while MountedVolume.isRunning(daemon), patience > 0 {
           usleep(5_000)
           patience -= 1
         }
@@ -213,10 +213,6 @@ extension MountTests {
         try volume.mount()
       }
       try volume.unmount()
-    }
-
-    private func isZombie(_ process: Int32) -> Bool {
-      (try? Text.read("/proc/\(process)/stat"))?.contains(") Z ") ?? true
     }
   }
 }
