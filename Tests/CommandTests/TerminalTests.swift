@@ -72,7 +72,6 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        \#(Self.terminal)
         terminal "varve ls d" | cat -v; varve ls --color=always d | cat -v
         varve ls -leO --color=always d > $BASE/colored; varve ls -leO d > $BASE/plain
         sed 's/\x1b\[[0-9;]*m//g' $BASE/colored | cmp - $BASE/plain; cat -v $BASE/colored |
