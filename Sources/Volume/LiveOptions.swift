@@ -35,6 +35,18 @@ final class LiveOptions: Sendable {
 }
 
 extension LiveSettings {
+  /// Whether the kernel may remember names for longer than by `other` settings.
+  ///
+  /// Which names it may remember is the same by all rules (`PublicAnswers`); for how long is the one thing that
+  /// an option decides about.
+  fileprivate func remembersLonger(than other: LiveSettings) -> Bool {
+    switch cache {
+    case .exclusive: other.cache != .exclusive
+    case .shared: other.cache == .none
+    case .none: false
+    }
+  }
+
   /// All settings in 64 bits; the group takes the lower half.
   var word: UInt64 {
     var bits = UInt64(rules.adminGroup ?? 0)
@@ -83,16 +95,18 @@ extension Volume {
   /// Puts other options in force.
   ///
   /// When this returns, no request is at work that was decided by the former ones, and nothing the kernel
-  /// remembers from then is believed any more. Files that are open stay open, with what they were opened for.
+  /// remembers from then lets anybody through who is refused now. Files that are open stay open, with what they were
+  /// opened for.
   package func change(to wanted: LiveSettings) throws(ChangeRefusal) {
     if let failure = changing.withLock({ _ in changed(to: wanted) }) { throw failure }
   }
 
   private func changed(to wanted: LiveSettings) -> ChangeRefusal? {
     let present = live.current
+    let hadLock = directory.isLocked
     if present.isReadOnly, !wanted.isReadOnly, let failure = becomeWritable() { return failure }
     do throws(Errno) {
-      let writers = try put(wanted, over: present)
+      let writers = try put(wanted, over: present, hadLock: hadLock)
       guard writers == 0 else { return .openForWriting(files: writers) }
     } catch {
       return .system(error)
@@ -104,7 +118,9 @@ extension Volume {
   }
 
   /// Changes the word with nobody else at work; answers how many files stand in the way.
-  private func put(_ wanted: LiveSettings, over present: LiveSettings) throws(Errno) -> Int {
+  private func put(
+    _ wanted: LiveSettings, over present: LiveSettings, hadLock: Bool
+  ) throws(Errno) -> Int {
     let closes = wanted.isReadOnly && !present.isReadOnly
     // The kernel tells us of a close when it has returned already: an open file may be on its way out.
     var attempts = 20
@@ -115,7 +131,9 @@ extension Volume {
         // Whoever had the lock until now may have changed anything, and what is remembered need not ever grow old.
         if present.isReadOnly, !wanted.isReadOnly { forgetAllFacts() }
         live.set(wanted)
-        link?.expireNames()
+        // Only where names may be wrong now, or are kept too long: the kernel takes away whatever is mounted
+        // on or below a name that is made stale.
+        if !hadLock || present.remembersLonger(than: wanted) { link?.expireNames() }
         return 0
       }
       attempts -= 1

@@ -157,6 +157,8 @@ package final class KernelLink: Sendable {
   package let expireNames: @Sendable () -> Void
   /// Makes the remembered attributes of a node stale.
   package let expireAttributes: @Sendable (NodeID) -> Void
+  /// Whether a file can be handed over by a descriptor that only leads to it (O_PATH).
+  package let takesPaths: @Sendable () -> Bool
   /// Hands a file to the kernel, which then reads and writes it without asking; `nil` if it will not.
   package let openBacking: @Sendable (borrowing Descriptor) -> BackingID?
   /// Takes a file back that nobody has open any more.
@@ -171,6 +173,7 @@ package final class KernelLink: Sendable {
     requests: @escaping @Sendable () -> [(name: String, count: UInt64)],
     expireNames: @escaping @Sendable () -> Void,
     expireAttributes: @escaping @Sendable (NodeID) -> Void,
+    takesPaths: @escaping @Sendable () -> Bool,
     openBacking: @escaping @Sendable (borrowing Descriptor) -> BackingID?,
     closeBacking: @escaping @Sendable (BackingID) -> Void
   ) {
@@ -179,6 +182,7 @@ package final class KernelLink: Sendable {
     self.requests = requests
     self.expireNames = expireNames
     self.expireAttributes = expireAttributes
+    self.takesPaths = takesPaths
     self.openBacking = openBacking
     self.closeBacking = closeBacking
   }

@@ -22,6 +22,7 @@ package final class Volume: Sendable {
   let locks: StripedLocks
   let resolver: Resolver
   let pins: Pins
+  let backings: KeptBackings
   let store: MetadataStore
   let gate: Gatekeeper
   let denials = Denials()
@@ -31,7 +32,7 @@ package final class Volume: Sendable {
   /// Set once by the door, before the first request that could need it.
   private let connection: Mutex<KernelLink?> = Mutex(nil)
   private let control: Mutex<[UInt8]?> = Mutex(nil)
-  private let wordsInForce: Mutex<[String]>
+  private let wordsInForce: Mutex<[[UInt8]]>
   /// Whether new objects can be made in other people's names.
   let isPrivileged: Bool
   /// Whether the upper directory is on a file system whose rights and times this kernel decides about.
@@ -46,7 +47,7 @@ package final class Volume: Sendable {
   ///
   /// `opened`: the upper directory, where its path means nothing here.
   package init(
-    upper: String, openedAs opened: SharedDescriptor? = nil, options: VolumeOptions,
+    upper: [UInt8], openedAs opened: SharedDescriptor? = nil, options: VolumeOptions,
     groupNesting: [UInt32: [UInt32]] = [:], audit: AuditLog? = nil
   ) throws {
     mounted = options
@@ -60,7 +61,7 @@ package final class Volume: Sendable {
     guard fileSystem.magic != FileSystemStatus.nfsMagic else {
       throw VolumeFailure("on NFS, which cannot hold an upper directory")
     }
-    try Volume.requireForeign(rootDescriptor, path: upper)
+    try Volume.requireForeign(rootDescriptor)
     isLocal = fileSystem.isLocal
     let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
     stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
@@ -83,13 +84,16 @@ package final class Volume: Sendable {
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
     handles = HandleTable(limit: budget * 11 / 20, owner: CurrentProcess.user)
+    let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))
+    let resting = min(4096, max(0, budget - budget * 11 / 20 - inUse - pinned) * 3 / 5)
     resolver = Resolver(
-      root: root, rootDescriptor: rootDescriptor,
-      directories: DirectoryCache(capacity: min(4096, budget / 4)))
-    pins = Pins(capacity: min(1024, budget / 8))
+      root: root, rootDescriptor: rootDescriptor, directories: DirectoryCache(capacity: inUse))
+    pins = Pins(capacity: pinned)
+    backings = KeptBackings(capacity: resting)
+    rootDescriptor.descriptor.makeRoom(for: min(inUse + resting, budget - 1))
   }
 
-  private static func openUpper(_ path: String) throws(VolumeFailure) -> Descriptor {
+  private static func openUpper(_ path: [UInt8]) throws(VolumeFailure) -> Descriptor {
     do throws(Errno) {
       return try Descriptor.directory(atPath: path)
     } catch {
@@ -98,7 +102,7 @@ package final class Volume: Sendable {
   }
 
   /// Refuses an upper directory that is itself on a volume of ours, where our records are hidden.
-  private static func requireForeign(_ root: SharedDescriptor, path: String) throws(VolumeFailure) {
+  private static func requireForeign(_ root: SharedDescriptor) throws(VolumeFailure) {
     guard !isOnVolume(root.descriptor) else {
       throw VolumeFailure("on a Varve volume already")
     }
@@ -118,7 +122,7 @@ package final class Volume: Sendable {
   package var options: LiveSettings { live.current }
 
   /// The words of `-o` that are in force, for `status`.
-  package var words: [String] {
+  package var words: [[UInt8]] {
     get { wordsInForce.withLock { $0 } }
     set { wordsInForce.withLock { $0 = newValue } }
   }

@@ -40,7 +40,7 @@ package struct VolumeOptions: Sendable {
   /// Features switched off by `no_FEATURE`, so that their fallbacks can be tested.
   package var disabledFeatures: Set<String> = []
   /// The words of `-o` as they were given, for `status`.
-  package var words: [String] = []
+  package var words: [[UInt8]] = []
 
   package init() {}
 

@@ -13,27 +13,42 @@ import Testing
 
   @Test func recordsComeBack() throws {
     let records = [
-      DumpRecord(isDirectory: true, path: [], lines: ["!#acl 1 no_inherit", "group:7 allow list"]),
-      DumpRecord(isDirectory: false, path: [0x61, 0x2F, 0x0A, 0xFF], lines: []),
-      DumpRecord(isDirectory: false, path: Array("file 0 .".utf8), lines: ["user:1 allow read"]),
+      DumpRecord(.directory, path: [], lines: ["!#acl 1 no_inherit", "group:7 allow list"]),
+      DumpRecord(.file, path: [0x61, 0x2F, 0x0A, 0xFF], lines: []),
+      DumpRecord(.file, path: Array("file 0 .".utf8), lines: ["user:1 allow read"]),
     ]
-    let text = "varve-acl 1\n# note\n\nroot /a\\012b\n" + records.map(\.text).joined() + "end\n"
+    let text = "varve-acl 1\n# note\n\nroot /a\\012b\n" + records.map { $0.text(.lists) }.joined() + "end\n"
     #expect(
       try read(text) == [.root(Array("/a\nb".utf8))] + records.map { DumpPiece.record($0) } + [.end])
   }
 
   /// Golden: the format is on disks.
   @Test func looksLikeThis() {
-    let record = DumpRecord(isDirectory: true, path: Array("x/ y".utf8), lines: ["user:1 allow read"])
-    #expect(record.text == "directory 1 x/ y\n\tuser:1 allow read\n")
-    #expect(DumpRecord(isDirectory: true, path: [], lines: []).text == "directory 0 .\n")
+    let record = DumpRecord(.directory, path: Array("x/ y".utf8), lines: ["user:1 allow read"])
+    #expect(record.text(.lists) == "directory 1 x/ y\n\tuser:1 allow read\n")
+    #expect(DumpRecord(.directory, path: [], lines: []).text(.lists) == "directory 0 .\n")
   }
 
   static let wrong = [
-    ("varve-acl 2\n", 1), ("root /\n", 1), ("varve-acl 1\nroot a\n", 2), ("varve-acl 1\nfile 0\n", 2),
+    ("varve-acl 3\n", 1), ("varve-acl 2 \n", 1), ("root /\n", 1), ("varve-acl 1\nroot a\n", 2),
+    ("varve-acl 1\nfile 0\n", 2),
     ("varve-acl 1\nfile 0 ../x\n", 2), ("varve-acl 1\nfile 0 /x\n", 2), ("varve-acl 1\nfile 0 a//b\n", 2),
     ("varve-acl 1\nfile 0 a/./b\n", 2), ("varve-acl 1\nfile 130 a\n", 2), ("varve-acl 1\nfile -1 a\n", 2),
     ("varve-acl 1\nfile 1 a\nend\n", 3), ("varve-acl 1\nsocket 0 a\n", 2), ("varve-acl 1\nfile 0 a\\9\n", 2),
+    // What version 2 says is nothing in version 1.
+    ("varve-acl 1\nlink 0 a\n", 2), ("varve-acl 1\nfile - mode=0644 a\n", 2),
+    ("varve-acl 1\nfile 0 a\nchanged 1 2\n", 3),
+    ("varve-acl 2\nfile 0 a\n", 2), ("varve-acl 2\nfile - mode=0644\n", 2),
+    ("varve-acl 2\nfile - mode=010000 a\n", 2), ("varve-acl 2\nfile - mode=8 a\n", 2),
+    ("varve-acl 2\nfile - mode=+7 a\n", 2), ("varve-acl 2\nfile - mode= a\n", 2),
+    ("varve-acl 2\nfile - mode=01,mode=01 a\n", 2), ("varve-acl 2\nfile - mode=01, a\n", 2),
+    ("varve-acl 2\nfile - owner=7 a\n", 2), ("varve-acl 2\nfile - owner=nobody:7 a\n", 2),
+    ("varve-acl 2\nfile - owner=user:4294967295 a\n", 2), ("varve-acl 2\nfile - group=-1 a\n", 2),
+    ("varve-acl 2\nfile - flags=040000000000 a\n", 2), ("varve-acl 2\nfile - color=1 a\n", 2),
+    ("varve-acl 2\nlink - mode=0777 a\n", 2), ("varve-acl 2\nfile - mode=01 ../a\n", 2),
+    ("varve-acl 2\nchanged 1 2\n", 2), ("varve-acl 2\nfile - mode=01 a\nchanged 1\n", 3),
+    ("varve-acl 2\nfile - mode=01 a\nchanged 1 1000000000\n", 3),
+    ("varve-acl 2\nfile - mode=01 a\nchanged 1 2\nchanged 1 2\n", 4),
   ]
 
   @Test(arguments: wrong) func nonsenseIsRefusedWithItsLine(_ text: String, _ line: Int) {
@@ -43,5 +58,33 @@ import Testing
 
   @Test func whatIsCutOffIsNoRecord() throws {
     #expect(try read("varve-acl 1\nfile 2 a\n\tuser:1 allow read\n").isEmpty)
+  }
+
+  @Test func recordsOfVersion2ComeBack() throws {
+    let records = [
+      DumpRecord(.directory, path: [], facts: ItemFacts(mode: 0o755), lines: nil),
+      DumpRecord(
+        .file, path: Array("a b - c".utf8),
+        facts: ItemFacts(owner: .group(7), group: 0, mode: 0o4711, flags: 0xFFFF_FFFF),
+        lines: ["user:1 deny read"]),
+      DumpRecord(.link, path: Array("-".utf8), facts: ItemFacts(owner: .user(0), flags: 0), lines: []),
+      DumpRecord(.file, path: [0xFF, 0x0A], lines: nil),
+    ]
+    let moment = DumpMoment(seconds: -1, nanoseconds: 999_999_999)
+    let text =
+      "varve-acl 2\nroot /a\n" + records.map { $0.text(.items) }.joined() + moment.line + "\nend\n"
+    #expect(
+      try read(text) == [.root(Array("/a".utf8))] + records.map { DumpPiece.record($0) }
+        + [.changed(moment), .end])
+  }
+
+  /// Golden: the format is on disks.
+  @Test func version2LooksLikeThis() {
+    let facts = ItemFacts(owner: .user(7), group: 8, mode: 0o644, flags: 0o100002)
+    #expect(
+      DumpRecord(.file, path: Array("x/ y".utf8), facts: facts, lines: ["user:1 allow read"]).text(.items)
+        == "file 1 owner=user:7,group=8,mode=0644,flags=0100002 x/ y\n\tuser:1 allow read\n")
+    #expect(DumpRecord(.link, path: [], lines: nil).text(.items) == "link - - .\n")
+    #expect(DumpMoment(seconds: 5, nanoseconds: 6).line == "changed 5 6")
   }
 }

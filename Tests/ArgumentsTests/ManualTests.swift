@@ -63,10 +63,14 @@ import Verbs
   }
 
   /// Examples come first: somebody who opens the page wants to see the command.
-  @Test(arguments: (Verb.accessLists + [.why, .access]).map(\.name)) func beginsWithAnExample(
-    _ name: String
-  ) throws {
-    let lines = try part(from: ".It Cm \(name)", to: [".It "])
-    #expect(lines.first?.hasPrefix(".Dl varve \(name)") == true)
+  @Test(arguments: Program.varve.verbs.map(\.name)) func beginsWithAnExample(_ name: String) throws {
+    let sections = [
+      "chflags": "File flags", "chmod": "Modes and access lists", "chown": "Owners", "ls": "Listing",
+      "completion": "Completion",
+    ]
+    let lines = try part(
+      from: sections[name].map { ".Ss \($0)" } ?? ".It Cm \(name)", to: [".It ", ".Ss ", ".Sh "])
+    let example = try #require(lines.first)
+    #expect(example.hasPrefix(".Dl ") && example.contains("varve \(name)"))
   }
 }

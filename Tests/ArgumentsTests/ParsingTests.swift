@@ -133,6 +133,17 @@ import Testing
     #expect(!invocation.has(ParsingTests.output))
     #expect(invocation.last(of: [ParsingTests.width]) == nil)
   }
+
+  @Test(arguments: ["--version", "copy --version", "copy -q a --version", "change -q --version r a"])
+  func theVersionIsToldWhereverOptionsMayStand(_ line: String) throws {
+    #expect(try ParsingTests.program.parse(ParsingTests.words(line)) == .version)
+  }
+
+  @Test(arguments: ["copy -- --version", "change r --version"]) func afterOperandsItIsAFile(
+    _ line: String
+  ) throws {
+    #expect(try ParsingTests.parse(line)?.operands.last == Word("--version".utf8))
+  }
 }
 
 @Suite("Finding the word that was meant") struct SuggestionTests {

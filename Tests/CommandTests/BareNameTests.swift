@@ -1,5 +1,6 @@
 // A program that goes by the name of a verb: links for scripts written for macOS.
 
+import MountSupport
 import Testing
 
 extension CommandTests {

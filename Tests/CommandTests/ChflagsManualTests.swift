@@ -88,13 +88,13 @@ extension CommandTests {
         """
         # chflags uchg,uhcg file1
         varve chflags: unknown flag 'uhcg'; did you mean 'uchg'?
-        [1]
+        [2]
         # chflags nonodump file1
         varve chflags: unknown flag 'nonodump'; did you mean 'nodump'?
-        [1]
+        [2]
         # chflags 08 file1
         varve chflags: unknown flag '08'
-        [1]
+        [2]
         # ls -lO
         -rw-r--r--  1 juser  wheel  - 0 Apr 28  2006 file1
         """),
@@ -192,17 +192,17 @@ extension CommandTests {
         """
         # chflags
         varve chflags: FLAGS is missing
-        Usage: varve chflags [-fhvx] [-R [-H | -L | -P]] FLAGS PATH...
+        Usage: varve chflags [-fhnqvx0] [-R [-H | -L | -P]] FLAGS PATH...
         'varve help chflags' tells more.
         [2]
         # chflags uchg
         varve chflags: PATH is missing
-        Usage: varve chflags [-fhvx] [-R [-H | -L | -P]] FLAGS PATH...
+        Usage: varve chflags [-fhnqvx0] [-R [-H | -L | -P]] FLAGS PATH...
         'varve help chflags' tells more.
         [2]
         # chflags -z uchg file1
         varve chflags: unknown option '-z'
-        Usage: varve chflags [-fhvx] [-R [-H | -L | -P]] FLAGS PATH...
+        Usage: varve chflags [-fhnqvx0] [-R [-H | -L | -P]] FLAGS PATH...
         'varve help chflags' tells more.
         [2]
         """),

@@ -15,13 +15,13 @@ extension CommandTests.ChmodManualTests {
        2: user:both allow read
       # chmod +a "user:admin allow read" file1
       varve chmod: no user is called 'admin'; a number will do, such as user:1001
-      [1]
+      [2]
       # chmod +a "group:guest allow read" file1
       varve chmod: no group is called 'guest'; a number will do, such as group:1001
-      [1]
+      [2]
       # chmod +a "nobody-here allow read" file1
       varve chmod: 'nobody-here' is neither a user nor a group; a number will do, such as user:1001
-      [1]
+      [2]
       """),
     Transcript(
       "the rights on every object, on directories and on files",
@@ -73,19 +73,19 @@ extension CommandTests.ChmodManualTests {
       """
       # chmod +a "guest permit read" file1
       varve chmod: 'permit' stands where 'allow' or 'deny' was expected
-      [1]
+      [2]
       # chmod +a "guest allow reed" file1
       varve chmod: 'reed' is not a right and not an inheritance word; varve(1) lists both
-      [1]
+      [2]
       # chmod +a "admin inherited allow write-security" file1
       varve chmod: 'write-security' is not a right and not an inheritance word; varve(1) lists both
-      [1]
+      [2]
       # chmod +a "guest allow" file1
       varve chmod: no right is named after the verb, such as read or full
-      [1]
+      [2]
       # chmod +a guest allow read file1
       varve chmod: 'allow' or 'deny' is missing after the name; put the entry in quotes, it is one word
-      [1]
+      [2]
       # ls -le
       -rw-r--r--  1 juser  wheel  0 Apr 28  2006 file1
       """),
@@ -180,10 +180,10 @@ extension CommandTests.ChmodManualTests {
        0: group:admin allow read
       # chmod -a# x file1
       varve chmod: 'x' is not the number of an entry (0 to 128)
-      [1]
+      [2]
       # chmod -a# 129 file1
       varve chmod: '129' is not the number of an entry (0 to 128)
-      [1]
+      [2]
       """),
     Transcript(
       "=a# adds no entries, but where there are none",
@@ -208,7 +208,7 @@ extension CommandTests.ChmodManualTests {
       """
       # chmod -E file1 <<< $'guest deny read\\nadmin allow writ'
       varve chmod: standard input: line 2: 'writ' is not a right and not an inheritance word; varve(1) lists both
-      [1]
+      [2]
       # ls -le
       -rw-r--r--+ 1 juser  wheel  0 Apr 28  2006 file1
        0: user:both deny read

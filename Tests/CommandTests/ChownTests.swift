@@ -114,25 +114,25 @@ extension CommandTests {
           varve chown: g: is locked by uchg; clear it first: varve chflags nouchg g (EPERM)
           1
           varve chown: there is no user 'nobodyhere'; a number will do
-          1
+          2
           varve chown: there is no group 'nogrouphere'; a number will do
-          1
+          2
           varve chown: neither an owner nor a group is named
-          1
+          2
           varve chown: user 7001 has no account, and so no group; name one
-          1
+          2
           varve chown: the name of a group is missing
-          1
+          2
           varve chown: an item is owned by a user or by a group; ':group=7002' stands alone
-          1
+          2
           varve chown: '4294967295' is not the number of a user
-          1
+          2
           varve chown: there is no user '7001.7002'; a number will do
-          1
+          2
           varve chown: PATH is missing
-          Usage: varve chown [-fhvx] [-R [-H | -L | -P]] OWNER[:GROUP] PATH...
-                 varve chown [-fhvx] [-R [-H | -L | -P]] :GROUP PATH...
-                 varve chown [-fhvx] [-R [-H | -L | -P]] :group=GROUP PATH...
+          Usage: varve chown [-fhqvx0] [-R [-H | -L | -P]] OWNER[:GROUP] PATH...
+                 varve chown [-fhqvx0] [-R [-H | -L | -P]] :GROUP PATH...
+                 varve chown [-fhqvx0] [-R [-H | -L | -P]] :group=GROUP PATH...
           'varve help chown' tells more.
           2
           65534:7001 f

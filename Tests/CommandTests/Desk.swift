@@ -15,11 +15,19 @@ struct Desk {
   }
 
   /// Runs a script in the mount; what fails does not end it, and statuses are printed by the script itself.
+  ///
+  /// `terminal COMMAND` runs a command on a terminal, of 80 columns if WIDTH says nothing else.
   @discardableResult
   func run(
     _ script: String, succeeds: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> String {
-    let prelude = "varve() { '\(Program.built("varve"))' \"$@\"; }\nexport -f varve\numask 022\n"
+    let prelude = #"""
+      varve() { '\#(Program.built("varve"))' "$@"; }
+      export -f varve
+      umask 022
+      terminal() { TERM=xterm script -qec "stty cols ${WIDTH:-80}; $1" /dev/null | tr -d '\r'; }
+
+      """#
     let result = try Program.run(
       "/bin/bash", ["-c", prelude + (succeeds ? "set -e\n" : "") + script], in: volume.path,
       environment: [

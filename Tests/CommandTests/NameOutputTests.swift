@@ -18,11 +18,10 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        terminal() { script -qec "stty cols 80; $1" /dev/null | tr -d '\r' | cat -v; }
         varve ls | cat -v
-        terminal "varve ls -l"
+        terminal "varve ls -l" | cat -v
         varve chflags -v hidden ./* | cat -v
-        terminal "varve chmod -vv 600 ./*"
+        terminal "varve chmod -vv 600 ./*" | cat -v
         """#,
         prints: #"""
           -dash
@@ -76,7 +75,7 @@ extension CommandTests {
         """#,
         prints: #"""
               "name": "-dash",
-              "name": "bidiM-bM-^@M-.x",
+              "name": "bidi\u202ex",
               "name": "c1\u009bx",
               "name": "cafM-CM-)",
               "name": "esc\u001b[31m",
@@ -105,13 +104,12 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        terminal() { script -qec "stty cols 80; $1" /dev/null | tr -d '\r' | cat -v; }
         varve acl set -e "everyone deny delete" -- *
         varve acl get -- * | grep '^#'
         varve access read -- * | grep ':$'
         varve why delete ./new*
         varve acl dump -- ./raw* | sed -n 2p
-        terminal "varve acl strip -v -- *" | grep -v '^  '
+        terminal "varve acl strip -v -- *" | cat -v | grep -v '^  '
         mkdir "$(printf 'm\nm')"; mkdir "$BASE/other"; varve mount "$BASE/other" m*; mkdir "$BASE/n
         n"; varve mount "$BASE/other" "$BASE/n"*; varve status | sed -n 's/ (.*//; /other/p'; varve umount "$BASE/n"*
         """#,
@@ -145,7 +143,7 @@ extension CommandTests {
           raw?M-^?: 1 -> 0 entries
           two words: 1 -> 0 entries
           varve acl strip: 8 items, 8 changed, 0 failed
-          varve mount: 'BASE/mount/m\012m' is on a Varve volume already; unmount that one first
+          varve mount: BASE/mount/m\012m: the mount point is on a Varve volume already; unmount that one first
           BASE/other on BASE/n\012n
 
           """#)
@@ -157,10 +155,9 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        terminal() { script -qec "stty cols 80; $1" /dev/null | tr -d '\r' | cat -v; }
         varve chflags uchg ./*
         varve chmod 644 ./*
-        terminal "varve chmod 644 ./new* ./esc* ./raw*"
+        terminal "varve chmod 644 ./new* ./esc* ./raw*" | cat -v
         eval "$(varve chmod 644 ./new* 2>&1 | sed 's/.*: varve/varve/; s/ (EPERM)//')"; varve chmod 644 ./new*; echo $?
         varve chflags 0 ./*
         """#,

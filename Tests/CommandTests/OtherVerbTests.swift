@@ -25,7 +25,7 @@ extension CommandTests {
           varve chmod: d/f: there was no access list; the entry became entry 0
           0
           varve chmod: 4294967295 is the number for 'no id'; nobody can have it
-          1
+          2
            0: user:7001 allow read
           varve chmod: d/f: is locked by uchg; clear it first: varve chflags nouchg d/f (EPERM)
           varve chmod: d/f: is locked by uchg; clear it first: varve chflags nouchg d/f (EPERM)
@@ -48,7 +48,7 @@ extension CommandTests {
         """,
         prints: """
           varve chflags: 'waiting' stands alone: it is no flag, but puts locks into force that were copied
-          1
+          2
           varve chflags: f: compressed is the volume's own to set, and stayed as it was
           varve chflags: f: compressed is the volume's own to set, and stayed as it was
           f

@@ -83,9 +83,9 @@ extension CommandTests {
         varve acl get d/f
         """,
         prints: """
-          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
+          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' or 'varve-acl 2' was expected, and it ends before that
           1
-          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
+          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' or 'varve-acl 2' was expected, and it ends before that
           1
           varve acl restore: standard input: ends inside a record; what is complete in it was restored
           1

@@ -11,18 +11,11 @@ extension CommandTests {
       varve chflags uchg d/data
       """#
 
-    /// `terminal COMMAND` runs it on a terminal, of 80 columns if WIDTH says nothing else.
-    private static let terminal = #"""
-      export TERM=xterm
-      terminal() { script -qec "stty cols ${WIDTH:-80}; $1" /dev/null | tr -d '\r'; }
-      """#
-
     @Test("Colour is for terminals, and NO_COLOR, TERM and --color are obeyed") func colors() throws {
       let desk = try Desk("", Self.tree)
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        \#(Self.terminal)
         terminal "varve acl get d/plan" | cat -v
         terminal "NO_COLOR=1 varve acl get d/plan" | cat -v
         terminal "TERM=dumb varve acl get d/plan" | cat -v
@@ -73,12 +66,58 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("ls and status are coloured likewise, and columns stay where they are") func coloredLists() throws {
+      let desk = try Desk(
+        "", Self.tree + "\nmkdir d/dir; ln -s plan d/link; : > d/run; chmod 755 d/run; mkfifo d/pipe\n")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        terminal "varve ls d" | cat -v; varve ls --color=always d | cat -v
+        varve ls -leO --color=always d > $BASE/colored; varve ls -leO d > $BASE/plain
+        sed 's/\x1b\[[0-9;]*m//g' $BASE/colored | cmp - $BASE/plain; cat -v $BASE/colored |
+          sed -nE 's/^.*root  (.*) +[0-9]+ [A-Z].* (.*)/\1 \2/p; /^ [0-9]/p' | tr -s ' '
+        varve ls --json --color=always d | grep -c "$(printf '\033')"
+        varve ls --color=blue d; echo $?; varve status --color=blue; echo $?
+        varve status --color=always d | head -1 | cat -v; terminal "varve status --color=never d" | head -1 | cat -v
+        """#,
+        prints: #"""
+          data
+          ^[[1;34mdir^[[0m
+          ^[[36mlink^[[0m
+          ^[[33mpipe^[[0m
+          plan
+          ^[[32mrun^[[0m
+          data
+          ^[[1;34mdir^[[0m
+          ^[[36mlink^[[0m
+          ^[[33mpipe^[[0m
+          plan
+          ^[[32mrun^[[0m
+          ^[[33muchg^[[0m data
+          - ^[[1;34mdir^[[0m
+          - plan
+          - ^[[33mpipe^[[0m
+          - plan
+           0: ^[[31muser:7001 deny delete^[[0m
+           1: ^[[2;32mgroup:bin inherited allow read^[[0m
+          - ^[[32mrun^[[0m
+          0
+          varve ls: 'blue' is no way to colour: auto, always and never are
+          2
+          varve status: 'blue' is no way to colour: auto, always and never are
+          2
+          ^[[1mBASE/upper on BASE/mount^[[0m
+          BASE/upper on BASE/mount
+
+          """#)
+      try desk.end()
+    }
+
     @Test("Help and usage fit into 80 columns, whatever the terminal") func help() throws {
       let desk = try Desk("", Self.tree)
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        \#(Self.terminal)
         verbs=$(varve completion bash | sed -n "s/^ *'\([a-z ]*\)')$/\1/p")
         echo "$verbs" | head -2
         for width in 80 200; do
@@ -102,7 +141,6 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        \#(Self.terminal)
         mkdir -p d/a-rather-long-name-of-a-directory/that-goes-on; : > d/a-rather-long-name-of-a-directory/that-goes-on/x
         long=d/a-rather-long-name-of-a-directory/that-goes-on/x
         terminal "varve why --as 7001:7001 --color=never write $long" | sed -n '/^  d: /,$p'

@@ -22,7 +22,7 @@ struct Conversation {
     volume.attach(
       KernelLink(
         canExpireNames: true, features: { [] }, requests: { [] }, expireNames: {}, expireAttributes: { _ in },
-        openBacking: { _ in nil }, closeBacking: { _ in }))
+        takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in }))
   }
 
   /// Makes a file by CREATE and answers its node and handle, both held.

@@ -79,22 +79,22 @@ extension FrontTests {
         """)
       #expect(
         output == """
-          mount.varve: BASE/nowhere: No such file or directory (ENOENT)
+          mount.varve: BASE/nowhere: the source does not exist (ENOENT); make it with: mkdir BASE/nowhere
           status 32
-          mount.varve: unknown mount option 'bogus'
+          mount.varve: BASE/mount: unknown mount option 'bogus'
           status 1
-          mount.varve: 'securelevel' is a number from -1 to 3
+          mount.varve: BASE/mount: 'securelevel' is a number from -1 to 3
           status 1
-          mount.varve: 'noowners' takes no value
+          mount.varve: BASE/mount: 'noowners' takes no value
           status 1
-          mount.varve: 'debug' takes no value
+          mount.varve: BASE/mount: 'debug' takes no value
           status 1
           status 0
           mount.varve: BASE/upper: the volume is mounted already, by process N
           status 32
           status 0
           not mounted
-          mount.varve: the mount point BASE/upper/inner is inside the upper directory BASE/upper
+          mount.varve: BASE/upper/inner: the mount point is inside the upper directory BASE/upper
           status 1
 
           """)

@@ -94,7 +94,10 @@ extension FrontTests {
         there "$BASE/upper" "$BASE/nowhere"
         there "$BASE/nowhere" "$BASE/mount"
         there "$BASE/upper" "$BASE/upper/inner"
-        there "$BASE/upper" "$BASE/mount"
+        there upper "$BASE/mount"
+        there "$BASE/upper" mount
+        status_of mount -N "$other" -t fuse.varve upper mount
+        status_of varve mount -N "$other" "$BASE/upper" "$BASE/mount"
         there "$BASE/other" "$BASE/mount"
         status_of varve mount -N "$BASE/upper" "$BASE/upper" "$BASE/mount"
         varve mount "$BASE/other" "$BASE/mount"
@@ -106,18 +109,24 @@ extension FrontTests {
         """)
       #expect(
         output == """
-          varve mount: cannot mount on 'BASE/nowhere': No such file or directory (ENOENT)
+          varve mount: BASE/nowhere: the mount point does not exist in that mount namespace (ENOENT); make it there, with mkdir
           status 32
-          varve mount: BASE/nowhere: cannot open the upper directory: No such file or directory (ENOENT)
+          varve mount: BASE/nowhere: the source does not exist in that mount namespace (ENOENT); make it there, with mkdir
           status 32
-          varve mount: the mount point BASE/upper/inner is inside the upper directory BASE/upper
+          varve mount: BASE/upper/inner: the mount point is inside the upper directory BASE/upper
+          status 1
+          varve mount: upper: the source in another mount namespace needs an absolute path
+          status 1
+          varve mount: mount: the mount point in another mount namespace needs an absolute path
+          status 1
+          mount.varve: upper: the source in another mount namespace needs an absolute path
           status 1
           status 0
-          varve mount: 'BASE/mount' is on a Varve volume already; unmount that one first
+          varve mount: BASE/mount: the mount point is on a Varve volume already; unmount that one first
           status 32
-          varve mount: cannot enter the mount namespace 'BASE/upper': Invalid argument (EINVAL)
+          varve mount: BASE/mount: cannot enter the mount namespace BASE/upper: Invalid argument (EINVAL)
           status 1
-          varve mount: 'remount' and '-N' do not go together; remount in that namespace
+          varve mount: BASE/mount: 'remount' and '-N' do not go together; remount in that namespace
           status 1
           rw
 

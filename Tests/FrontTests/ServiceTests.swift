@@ -153,7 +153,7 @@ extension FrontTests {
             "securelevel": 2,
           varve mount: BASE/second: SOURCE is missing, and /etc/varve/varve.conf names none for this mount point
           status 1
-          varve mount: /etc/varve/varve.conf, line 1: unknown setting 'optoins'; there are 'options' and 'source'
+          varve mount: BASE/second: /etc/varve/varve.conf, line 1: unknown setting 'optoins'; there are 'options' and 'source'
           status 1
 
           """)

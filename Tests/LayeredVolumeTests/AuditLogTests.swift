@@ -82,7 +82,7 @@ import Testing
       umount2(base, CInt(MNT_DETACH))
       rmdir(base)
     }
-    var file = try AuditFile("\(base)/log")
+    var file = try AuditFile(Array("\(base)/log".utf8))
     func lines() throws -> [String] {
       let bytes = try Descriptor.open(path: "\(base)/log", .readOnly).read(upTo: 1 << 16)
       return String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)

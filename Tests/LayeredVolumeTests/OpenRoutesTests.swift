@@ -1,3 +1,4 @@
+import LinuxFiles
 import Randomness
 import Testing
 
@@ -46,7 +47,8 @@ private struct KernelInode {
   }
 
   @Test("The kernel refuses none of what is granted, in whatever order it hears of it", arguments: 1...20)
-  func everyMix(_ seed: UInt64) {
+  func everyMix(_ seed: UInt64) throws {
+    let way = SharedDescriptor(try Descriptor.open(path: "/", [.path]))
     var dice = Dice(seed: seed)
     var routes = OpenRoutes()
     var kernel = KernelInode()
@@ -54,14 +56,16 @@ private struct KernelInode {
     var handedOut: Set<BackingID> = []
     var next: BackingID = 1
 
-    func release(_ open: Open) {
-      guard let unused = routes.leave(open.route) else { return }
+    func takeBack(_ unused: BackingID?) {
+      guard let unused else { return }
       let isOut = handedOut.remove(unused) != nil
       #expect(isOut, "seed \(seed): \(unused) was taken back twice")
     }
 
+    func release(_ open: Open) { takeBack(routes.leave(open.route, mayRest: dice.once(in: 2))) }
+
     for _ in 0..<20_000 {
-      switch dice.below(4) {
+      switch dice.below(5) {
       case 0 where !granted.isEmpty:
         let open = granted.remove(at: dice.below(granted.count))
         let isTaken = kernel.open(open.route)
@@ -73,13 +77,16 @@ private struct KernelInode {
         closed.append(open)
       case 2 where !closed.isEmpty:
         release(closed.remove(at: dice.below(closed.count)))
+      case 3 where routes.isResting:
+        takeBack(routes.endRest()?.id)
       default:
         guard granted.count + taken.count < 6 else { continue }
         let wish = dice.pick([OpenRoutes.Wish.backing, .mapped, .appended, .cached, .direct])
+        if !wish.wantsBacking { takeBack(routes.endRest()?.id) }
         var offer = routes.enter(wish, mayShareBacking: !dice.once(in: 4), keepsPages: false)
         if offer == .needsBacking {
           handedOut.insert(next)
-          let isFirst = routes.establish(next)
+          let isFirst = routes.establish(next, by: dice.once(in: 2) ? way : nil)
           #expect(isFirst, "seed \(seed): nobody was faster")
           offer = .granted(wish.through(next))
           next += 1
@@ -88,6 +95,7 @@ private struct KernelInode {
       }
     }
     for open in granted + taken + closed { release(open) }
+    takeBack(routes.endRest()?.id)
     #expect(handedOut.isEmpty, "seed \(seed): \(handedOut) stayed with the kernel")
   }
 

@@ -117,8 +117,10 @@ private final class Pass {
     try each("create, close") { opened("new\($0)", O_WRONLY | O_CREAT | O_EXCL) { _ in 0 } }
     refresh("f")
     var bytes = [UInt8](repeating: 7, count: 4096)
-    try each("open, read 4 KiB, close") {
-      opened("f\($0)", O_RDONLY) { read($0, &bytes, 4096) == 4096 ? 0 : -1 }
+    for operation in ["open, read 4 KiB, close", "open, read 4 KiB, close, again"] {
+      try each(operation) {
+        opened("f\($0)", O_RDONLY) { read($0, &bytes, 4096) == 4096 ? 0 : -1 }
+      }
     }
     refresh("f")
     try each("open, write 4 KiB, close") {

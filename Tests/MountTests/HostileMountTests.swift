@@ -18,7 +18,8 @@ extension MountTests {
       try Program.shell("mkdir upper mount && echo x > file && ln -s nowhere dangling", in: base)
       let rows: [(source: String, place: String, words: String)] = [
         ("missing", "mount", "missing"), ("file", "mount", "file"), ("dangling", "mount", "dangling"),
-        ("upper", "absent", "absent"), ("upper", "file", "Not a directory"), ("", "mount", ""),
+        ("upper", "absent", "absent"), ("upper", "file", "is not a directory"),
+        ("", "mount", "the source has no name"),
       ]
       for row in rows {
         let result = try mount(row.source.isEmpty ? "" : "\(base)/\(row.source)", "\(base)/\(row.place)")

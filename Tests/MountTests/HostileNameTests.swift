@@ -68,10 +68,60 @@ extension MountTests {
       #expect(Calls.create(name + "/new") != nil)
       #expect(Calls.write(name + "/status", "x") != nil)
       #expect(try Calls.list(volume.path).get() == ["f"])
+      // What the kernel answers by itself, as for any name that is there: it asks for the name, not what for.
+      let directory = try volume.directory("moved", 0, 0, 0o755)
+      let present: [(String, Errno?, Errno)] = [
+        ("mkdir", Calls.answer(mkdir(name, 0o755)), .exists),
+        ("symlink", Calls.answer(symlink("f", name)), .exists),
+        ("mknod", Calls.answer(mknod(name, S_IFREG | 0o644, 0)), .exists),
+        ("link", Calls.answer(link(file, name)), .exists),
+        ("exclusive", Calls.open(name, O_CREAT | O_EXCL | O_WRONLY), .exists),
+        ("create", Calls.open(name, O_CREAT | O_WRONLY), .isDirectory),
+        ("unlink", Calls.answer(unlink(name)), .isDirectory),
+        ("file onto it", Calls.answer(rename(file, name)), .isDirectory),
+        ("NOREPLACE", Calls.answer(lt_renameat2(AT_FDCWD, directory, AT_FDCWD, name, 1)), .exists),
+        // And what it asks for.
+        ("directory onto it", Calls.answer(rename(directory, name)), .notPermitted),
+        ("EXCHANGE", Calls.answer(lt_renameat2(AT_FDCWD, directory, AT_FDCWD, name, 2)), .notPermitted),
+        ("away", Calls.answer(rename(name, volume.path + "/x")), .notPermitted),
+        ("rmdir", Calls.answer(rmdir(name)), .notPermitted),
+        ("mkdir inside", Calls.answer(mkdir(name + "/x", 0o755)), .notPermitted),
+        ("create inside", Calls.create(name + "/x"), .notPermitted),
+        ("unlink inside", Calls.answer(unlink(name + "/status")), .notPermitted),
+        ("into it", Calls.answer(rename(file, name + "/f")), .notPermitted),
+        ("link into it", Calls.answer(link(file, name + "/f")), .notPermitted),
+      ]
+      for (call, refusal, expected) in present { #expect(refusal == expected, "\(call)") }
       // Below the root it is a name like any other.
       let inner = try volume.directory("d", 0, 0, 0o755) + "/.varve"
       #expect(Calls.answer(mkdir(inner, 0o755)) == nil)
       #expect(Calls.create(inner + "/volume") == nil)
+    }
+
+    @Test("With nomagic the reserved name is not there, and every way to make it is EPERM") func hidden()
+      throws
+    {
+      let volume = try MountedVolume("nomagic")
+      defer { volume.remove() }
+      let name = volume.path + "/.varve"
+      let file = try volume.file("f", 0, 0, 0o644)
+      let directory = try volume.directory("d", 0, 0, 0o755)
+      let refusals: [(String, Errno?, Errno)] = [
+        ("stat", Calls.status(name).refusal, .noSuchFile),
+        ("mkdir", Calls.answer(mkdir(name, 0o755)), .notPermitted),
+        ("symlink", Calls.answer(symlink("f", name)), .notPermitted),
+        ("mknod", Calls.answer(mknod(name, S_IFREG | 0o644, 0)), .notPermitted),
+        ("link", Calls.answer(link(file, name)), .notPermitted),
+        ("create", Calls.open(name, O_CREAT | O_WRONLY), .notPermitted),
+        ("exclusive", Calls.open(name, O_CREAT | O_EXCL | O_WRONLY), .notPermitted),
+        ("file onto it", Calls.answer(rename(file, name)), .notPermitted),
+        ("directory onto it", Calls.answer(rename(directory, name)), .notPermitted),
+        ("NOREPLACE", Calls.answer(lt_renameat2(AT_FDCWD, file, AT_FDCWD, name, 1)), .notPermitted),
+        ("rmdir", Calls.answer(rmdir(name)), .noSuchFile),
+        ("away", Calls.answer(rename(name, file)), .noSuchFile),
+      ]
+      for (call, refusal, expected) in refusals { #expect(refusal == expected, "\(call)") }
+      #expect(try Calls.list(volume.path).get() == ["d", "f"])
     }
 
     @Test("Attributes of the largest size and in the largest number come back or are refused")

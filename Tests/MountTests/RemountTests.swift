@@ -33,6 +33,37 @@ extension MountTests {
       }
     }
 
+    @Test("What is mounted inside a volume stays through a remount that forgets no names") func inner() throws
+    {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let inner = volume.path + "/d/inner"
+      try Program.shell(
+        "mkdir -p d/inner && mount -t tmpfs tmpfs d/inner && touch d/inner/file", in: volume.path)
+      defer { umount2(inner, CInt(MNT_DETACH)) }
+      let changes = [
+        "ro", "rw", "noacl", "acl", "noexec", "exec", "noowners", "owners", "securelevel=1", "suiddir",
+        "admin_group=2009", "groups=nss", "cache=exclusive", "ro", "securelevel=2",
+      ]
+      for change in changes {
+        try remount(volume, change)
+        #expect(try Calls.list(inner).get() == ["file"], "\(change)")
+      }
+    }
+
+    @Test("Names that were remembered for ever are forgotten when the cache option says so") func cache()
+      throws
+    {
+      for option in ["shared", "none"] {
+        let volume = try MountedVolume("cache=exclusive")
+        defer { volume.remove() }
+        #expect(Calls.status(volume.path + "/new").refusal == .noSuchFile)
+        try Program.shell("touch new", in: volume.upper)
+        try remount(volume, "cache=" + option)
+        #expect(Calls.status(volume.path + "/new").refusal == nil)
+      }
+    }
+
     @Test("Owners are shown and count as soon as owners is back") func owners() throws {
       let volume = try MountedVolume("cache=exclusive")
       defer { volume.remove() }

@@ -103,7 +103,7 @@ extension MountTests {
         try #require(lease >= 0 && fcntl(lease, 1024, CInt(F_WRLCK)) == 0)
         leases.append(lease)
         try crowd.add {
-          if Calls.open(path, O_RDONLY) == nil { opened.add(1, ordering: .relaxed) }
+          if Calls.open(path, O_WRONLY) == nil { opened.add(1, ordering: .relaxed) }
         }
       }
       var slowest = Duration.zero
@@ -205,7 +205,7 @@ extension MountTests {
         stop.store(true, ordering: .relaxed)
         crowd.join()
         var patience = 1_000
-        while kill(daemon, 0) == 0, !isZombie(daemon), patience > 0 {
+        while MountedVolume.isRunning(daemon), patience > 0 {
           usleep(5_000)
           patience -= 1
         }
@@ -213,10 +213,6 @@ extension MountTests {
         try volume.mount()
       }
       try volume.unmount()
-    }
-
-    private func isZombie(_ process: Int32) -> Bool {
-      (try? Text.read("/proc/\(process)/stat"))?.contains(") Z ") ?? true
     }
   }
 }

@@ -157,6 +157,18 @@ import TextForms
     #expect(JSON.string("\u{1}\u{7F}").text == #""\u0001\u007f""#)
   }
 
+  @Test("What turns the direction of writing is escaped, and read back the same") func directions() {
+    let turning = [0x61C, 0x200E, 0x200F] + Array(0x2028...0x202E) + Array(0x2066...0x2069)
+    for number in turning {
+      let text = String(Unicode.Scalar(UInt32(number)).map(Character.init) ?? "?")
+      let written = JSON.string("a\(text)b").text
+      let digits = String(number, radix: 16)
+      #expect(written == "\"a\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)b\"")
+      #expect(JSON(Array(written.utf8)) == .string("a\(text)b"))
+    }
+    #expect(JSON.string("\u{200D}\u{2026}\u{206A}").text == "\"\u{200D}\u{2026}\u{206A}\"")
+  }
+
   @Test func membersAreFound() {
     let value = JSON(Array(#"{"pid": 42, "name": "x"}"#.utf8))
     #expect(value?["pid"]?.integer == 42)
@@ -174,6 +186,13 @@ import TextForms
     for name in [Array("a".utf8), [0x61, 0xFF], [], [0, 0x0A, 0x22]] {
       #expect(JSON.object(JSON.nameMembers("name", name)).nameBytes("name") == name)
     }
+    let lists: [[[UInt8]]] = [[], [[0x61]], [[0x61], [0xFF], []]]
+    for list in lists {
+      #expect(JSON.object(JSON.nameListMembers("words", list)).nameListBytes("words") == list)
+    }
+    #expect(JSON.nameListMembers("words", lists[1]).map(\.name) == ["words"])
+    #expect(
+      JSON.nameListMembers("words", lists[2]).last?.value == .array(["61", "ff", ""].map { .string($0) }))
     for digits in ["6", "6g", "+1"] {
       let value = JSON.object([JSON.Member("name", .string("a")), JSON.Member("nameBytes", .string(digits))])
       #expect(value.nameBytes("name") == nil)

@@ -18,7 +18,7 @@ package struct ControlPlace: Sendable {
   ///
   /// `place` is opened following links, because an administrator chose it; the last component is made if it is
   /// missing, and is no link. EPERM when it belongs to somebody else or is open for others to write.
-  private init(_ place: String, _ last: StaticString, mode: UInt16, device: String) throws(Errno) {
+  private init(_ place: [UInt8], _ last: StaticString, mode: UInt16, device: String) throws(Errno) {
     let parent = try Descriptor.directory(atPath: place)
     let component = try FileName(last)
     do throws(Errno) {
@@ -32,7 +32,7 @@ package struct ControlPlace: Sendable {
     // Earlier versions let everybody list it.
     if status.mode & 0o777 & ~mode != 0 { try directory.changeMode(mode) }
     self.init(
-      in: SharedDescriptor(directory), path: Array("\(place)/\(last)".utf8), device: device)
+      in: SharedDescriptor(directory), path: place + Array("/\(last)".utf8), device: device)
   }
 
   init(in directory: SharedDescriptor, path: [UInt8], device: String) {
@@ -49,14 +49,14 @@ package struct ControlPlace: Sendable {
   /// `device` is the mount's, as /proc/self/mountinfo writes it. `runtime`: a user's own directory for such
   /// things. `bookkeeping`: the hidden directory of the volume, and its path.
   package static func candidates(
-    device: String, runtime: String?, bookkeeping: (directory: SharedDescriptor, path: [UInt8])?
+    device: String, runtime: [UInt8]?, bookkeeping: (directory: SharedDescriptor, path: [UInt8])?
   ) -> [ControlPlace] {
-    var parents = ["/run"]
+    var parents = [Array("/run".utf8)]
     if !CurrentProcess.isRoot {
-      parents = (runtime.map { [$0] } ?? []) + ["/run/user/\(CurrentProcess.user)"]
+      parents = (runtime.map { [$0] } ?? []) + [Array("/run/user/\(CurrentProcess.user)".utf8)]
     }
     var places: [ControlPlace] = []
-    for parent in parents where parent.hasPrefix("/") {
+    for parent in parents where parent.first == UInt8(ascii: "/") {
       // Whatever is wrong with a place, the next one is tried.
       let mode: UInt16 = CurrentProcess.isRoot ? 0o711 : 0o700
       if let place = try? ControlPlace(parent, "varve", mode: mode, device: device) { places.append(place) }

@@ -26,9 +26,9 @@ import Synchronization
     var arguments = unsafe fuse_args()
     defer { unsafe fuse_opt_free_args(&arguments) }
     let words = options.words(isPrivileged: geteuid() == 0)
-    for word in ["varved", "-o", words] {
-      guard unsafe fuse_opt_add_arg(&arguments, word) == 0 else {
-        throw MountFailure("cannot mount on '\(mountPoint.path)': out of memory")
+    for word in [Array("varved".utf8), Array("-o".utf8), words] {
+      guard unsafe addArgument(word, to: &arguments) else {
+        throw MountFailure(mountPoint.path, "cannot be mounted on: out of memory")
       }
     }
     // No operations: libfuse is asked to process INIT only.
@@ -41,7 +41,7 @@ import Synchronization
     if let foreign {
       try library.mount(on: foreign, options)
     } else {
-      guard unsafe fuse_session_mount(made, mountPoint.path) == 0 else { throw failure(mountPoint) }
+      guard unsafe connect(made, to: mountPoint.path) else { throw failure(mountPoint) }
     }
     // After mounting: before, libfuse would take it for a connection that is mounted elsewhere.
     var hooks = unsafe fuse_custom_io(
@@ -67,7 +67,9 @@ import Synchronization
       let (source, type) = (options.source, "fuse.\(options.subtype)")
       let (flags, words) = (options.flags, options.words(device: device.rawValue))
       _ = try foreign.namespace.visit(in: foreign.directory) { () throws(Errno) -> Int in
-        try retrying { unsafe lv_fuse_mount_here(source, type, flags, words) }
+        try unsafe withTerminatedPath(source) { source throws(Errno) in
+          try retrying { unsafe lv_fuse_mount_here(source, type, flags, words) }
+        }
       }
       elsewhere = mountPoint
       // Such a path is libfuse's word for a connection that is mounted already.
@@ -76,7 +78,7 @@ import Synchronization
       }
       _ = device.release()
     } catch {
-      throw MountFailure("cannot mount on '\(foreign.path)': \(error)")
+      throw MountFailure(foreign.path, "cannot be mounted on: \(error)")
     }
   }
 
@@ -99,7 +101,7 @@ import Synchronization
   private static func failure(_ mountPoint: MountPoint) -> MountFailure {
     // fusermount3, which mounts for users, complains to standard error by itself.
     let reason = LibraryLog.take() ?? "fusermount3 refused"
-    return MountFailure("cannot mount on '\(mountPoint.path)': \(reason)")
+    return MountFailure(mountPoint.path, "cannot be mounted on: \(reason)")
   }
 
   /// Closes the device, and unmounts if the kernel has not done so already.
@@ -112,6 +114,19 @@ import Synchronization
     // After the device is closed, so that it waits for nobody. Whatever happened is told already.
     if isLeft { try? elsewhere?.unmount(lazily: true) }
   }
+}
+
+// MARK: Bytes for libfuse
+
+@unsafe private func addArgument(_ word: [UInt8], to arguments: inout fuse_args) -> Bool {
+  let added = try? unsafe withTerminatedPath(word) { unsafe fuse_opt_add_arg(&arguments, $0) }
+  return added == 0
+}
+
+/// Whether the session could be mounted; if not, libfuse has said why.
+@unsafe private func connect(_ session: OpaquePointer, to path: [UInt8]) -> Bool {
+  let mounted = try? unsafe withTerminatedPath(path) { unsafe fuse_session_mount(session, $0) }
+  return mounted == 0
 }
 
 // MARK: The hooks of libfuse

@@ -3,24 +3,22 @@
 import CFUSE
 
 /// A mount that did not come about.
-package struct MountFailure: Error, Equatable, Sendable, CustomStringConvertible {
-  /// For people: what, where, and what to do.
+package struct MountFailure: Error, Equatable, Sendable {
+  /// What it is about: a mount point or a source, which need not be text.
+  package let path: [UInt8]
+  /// For people: why, and what to do.
   package let sentence: String
-  /// For mount(8): 32 is "mount failure".
-  package let exitCode: Int32
 
-  package init(_ sentence: String, exitCode: Int32 = 32) {
+  package init(_ path: [UInt8], _ sentence: String) {
+    self.path = path
     self.sentence = sentence
-    self.exitCode = exitCode
   }
-
-  package var description: String { sentence }
 }
 
 /// What the kernel is told about a mount; everything is off unless it is asked for.
 package struct MountOptions: Equatable, Sendable {
   /// What stands in the first column of /proc/mounts.
-  package var source: String
+  package var source: [UInt8]
   /// The part after "fuse." of the type.
   package var subtype = "varve"
   package var isReadOnly = false
@@ -39,7 +37,7 @@ package struct MountOptions: Equatable, Sendable {
   /// How many requests from each processor are served at a time on a ring; nil for what is good.
   package var ringThreads: Int?
 
-  package init(source: String) {
+  package init(source: [UInt8]) {
     self.source = source
   }
 
@@ -47,8 +45,8 @@ package struct MountOptions: Equatable, Sendable {
   ///
   /// `default_permissions` is never among them: the volume decides about rights, and the kernel's check
   /// would refuse what an access list grants.
-  func words(isPrivileged: Bool) -> String {
-    var words = ["fsname=\(MountOptions.escape(source))", "subtype=\(MountOptions.escape(subtype))"]
+  func words(isPrivileged: Bool) -> [UInt8] {
+    var words = ["subtype=\(subtype)"]
     words.append(isReadOnly ? "ro" : "rw")
     if allowsOthers { words.append("allow_other") }
     // Without a word libfuse takes nosuid and nodev; fusermount3 refuses their opposites to users.
@@ -58,7 +56,8 @@ package struct MountOptions: Equatable, Sendable {
     if keepsAccessTimes { words.append("noatime") }
     if isSynchronous { words.append("sync") }
     if isSynchronousForNames { words.append("dirsync") }
-    return words.joined(separator: ",")
+    return Array("fsname=".utf8) + MountOptions.escape(source)
+      + Array(words.flatMap { ",\($0)".utf8 })
   }
 
   /// What mount(2) is told, for who mounts by himself.
@@ -78,12 +77,9 @@ package struct MountOptions: Equatable, Sendable {
   }
 
   /// Protects commas, which part options.
-  private static func escape(_ text: String) -> String {
-    var escaped = ""
-    for character in text {
-      if character == "," || character == "\\" { escaped.append("\\") }
-      escaped.append(character)
+  private static func escape(_ text: [UInt8]) -> [UInt8] {
+    text.flatMap { byte in
+      byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), byte] : [byte]
     }
-    return escaped
   }
 }

@@ -6,7 +6,7 @@ import LinuxFiles
 
 /// A checked, absolute mount point.
 struct MountPoint: Sendable {
-  let path: String
+  let path: [UInt8]
   /// Where the path leads there; nil in our own mount namespace.
   private let namespace: MountNamespace?
 
@@ -17,28 +17,29 @@ struct MountPoint: Sendable {
   }
 
   /// Resolves `path` and checks that something can be mounted there.
-  init(_ path: String) throws(MountFailure) {
+  init(_ path: [UInt8]) throws(MountFailure) {
     let status: FileStatus
     namespace = nil
     do throws(Errno) {
       self.path = try MountPoint.resolve(path)
       status = try Descriptor.open(path: self.path, .path).status()
     } catch .notConnected {
-      throw MountFailure(
-        "cannot mount on '\(path)': the daemon of an earlier mount there is gone; unmount it first")
+      throw MountFailure(path, "the daemon of an earlier mount there is gone; unmount it first")
     } catch {
-      throw MountFailure("cannot mount on '\(path)': \(error)")
+      throw MountFailure(path, "cannot be mounted on: \(error)")
     }
     // libfuse would mount on a file as well; the root of a volume is a directory.
     guard status.kind == .directory else {
-      throw MountFailure("cannot mount on '\(path)': it is not a directory")
+      throw MountFailure(path, "cannot be mounted on: it is not a directory")
     }
   }
 
-  private static func resolve(_ path: String) throws(Errno) -> String {
-    guard let resolved = unsafe realpath(path, nil) else { throw .current }
-    defer { unsafe free(resolved) }
-    return unsafe String(cString: resolved)
+  private static func resolve(_ path: [UInt8]) throws(Errno) -> [UInt8] {
+    try unsafe withTerminatedPath(path) { path throws(Errno) in
+      guard let resolved = unsafe realpath(path, nil) else { throw .current }
+      defer { unsafe free(resolved) }
+      return unsafe Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
+    }
   }
 
   /// Unmounts; `lazily` takes the name away at once and lets open files go on until they are closed.
@@ -48,22 +49,30 @@ struct MountPoint: Sendable {
     if let namespace {
       let path = path
       _ = try namespace.visit { () throws(Errno) -> Int in
-        try retrying { unsafe lv_fuse_unmount(path, lazily ? 1 : 0) }
+        try MountPoint.unmount(path, lazily: lazily)
       }
       return
     }
-    let result = unsafe lv_fuse_unmount(path, lazily ? 1 : 0)
-    if result >= 0 { return }
-    let error = Errno(rawValue: CInt(truncatingIfNeeded: -result))
-    guard error == .notPermitted else { throw error }
-    try unmountAsUser(lazily: lazily)
+    do throws(Errno) {
+      try MountPoint.unmount(path, lazily: lazily)
+    } catch .notPermitted {
+      try unmountAsUser(lazily: lazily)
+    }
+  }
+
+  @discardableResult
+  private static func unmount(_ path: [UInt8], lazily: Bool) throws(Errno) -> Int {
+    try unsafe withTerminatedPath(path) { path throws(Errno) in
+      try retrying { unsafe lv_fuse_unmount(path, lazily ? 1 : 0) }
+    }
   }
 
   private func unmountAsUser(lazily: Bool) throws(Errno) {
     var words = ["fusermount3", "-u", "-q"]
     if lazily { words.append("-z") }
-    words += ["--", path]
+    words.append("--")
     var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
+    unsafe arguments.append(try unsafe withTerminatedPath(path) { unsafe strdup($0) })
     unsafe arguments.append(nil)
     defer { unsafe arguments.forEach { unsafe free($0) } }
 

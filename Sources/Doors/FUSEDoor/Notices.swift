@@ -21,9 +21,11 @@ final class Notices: Sendable {
   private let passesThrough: Bool
   /// Why the kernel took no backing file, once it refused one; 0 before.
   private let backingRefusal = Atomic<CInt>(0)
+  /// Whether the kernel takes a descriptor that only leads to a file; known when it was asked.
+  private let refusesPaths = Atomic(false)
 
   init(session: CInt, agreement: Agreement) throws(Errno) {
-    device = Descriptor(adopting: CInt(try retrying { lv_duplicate(session) }))
+    device = Descriptor(adopting: CInt(try retrying { lv_duplicate(session, 3) }))
     passesThrough = agreement.includes(.passthrough)
     let isKnown =
       agreement.offer.minor >= UInt32(LV_FUSE_EPOCH_MINOR) && !agreement.disabled.contains("epoch")
@@ -68,10 +70,20 @@ final class Notices: Sendable {
     let number = lv_fuse_open_backing(device.rawValue, file.rawValue)
     if number > 0 { return BackingID(truncatingIfNeeded: number) }
     let refusal = Errno(rawValue: CInt(truncatingIfNeeded: -number))
+    if file.isPath, refusal == .badDescriptor {
+      // The first kernels with passthrough wanted the file itself.
+      refusesPaths.store(true, ordering: .relaxed)
+      guard let opened = try? file.reopen(.readOnly) else { return nil }
+      return openBacking(opened)
+    }
     if refusal != .noMemory, refusal != .tooManyOpenFiles, refusal != .fileTableFull {
       backingRefusal.store(refusal.rawValue, ordering: .relaxed)
     }
     return nil
+  }
+
+  private var takesPaths: Bool {
+    passesThrough && backingRefusal.load(ordering: .relaxed) == 0 && !refusesPaths.load(ordering: .relaxed)
   }
 
   private func closeBacking(_ number: BackingID) {
@@ -100,6 +112,7 @@ final class Notices: Sendable {
       requests: requests,
       expireNames: { self.expireNames() },
       expireAttributes: { self.expireAttributes(of: $0) },
+      takesPaths: { self.takesPaths },
       openBacking: { self.openBacking($0) },
       closeBacking: { self.closeBacking($0) })
   }

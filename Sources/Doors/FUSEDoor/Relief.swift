@@ -60,7 +60,7 @@ struct Crew: Sendable {
   }
 
   /// Whether nobody is busy.
-  private var isFree: Bool { pulses.allSatisfy { $0.isGone || $0.now & 1 == 0 } }
+  var isFree: Bool { pulses.allSatisfy { $0.isGone || $0.now & 1 == 0 } }
 
   /// What those are at who have been at the same request since this was asked last, if they are so many that
   /// others are needed; else nothing.
@@ -113,11 +113,19 @@ struct Crew: Sendable {
 /// of each crew are free, this sleeps; the next request wakes it.
 final class Relief: Sendable {
   private static let interval = 20
+  private static let sweepInterval = 500
+
+  /// Whose files that rest are to be taken back.
+  private let volume: Volume?
 
   private let isAsleep = Atomic(false)
   private let ended = Atomic(false)
   private let bell = Bell()
   private let helpers: Mutex<[Member]> = Mutex([])
+
+  init(_ volume: Volume? = nil) {
+    self.volume = volume
+  }
 
   /// Whether nobody is to be hired any more.
   var isOver: Bool { ended.load(ordering: .acquiring) }
@@ -132,7 +140,14 @@ final class Relief: Sendable {
 
   /// Watches until it is over.
   func watch(_ crews: consuming [Crew]) {
+    volume?.willSweepBackings(true)
+    defer { volume?.willSweepBackings(false) }
+    var sweptAt = Clock.monotonicNanoseconds
     while !isOver {
+      if Clock.monotonicNanoseconds &- sweptAt >= UInt64(Relief.sweepInterval) * 1_000_000 {
+        volume?.sweepBackings()
+        sweptAt = Clock.monotonicNanoseconds
+      }
       let files = crews.flatMap(\.files)
       for index in crews.indices {
         let more = crews[index].relieve(self, files: files)
@@ -147,8 +162,19 @@ final class Relief: Sendable {
     isAsleep.store(true, ordering: .sequentiallyConsistent)
     let maySleep = crews.allSatisfy(\.isAtEase)
     // Whoever has found this asleep rings, and his ring must not cut the interval short.
-    if maySleep || !isAsleep.exchange(false, ordering: .sequentiallyConsistent) { bell.wait() }
+    if maySleep {
+      sleep(crews)
+    } else if !isAsleep.exchange(false, ordering: .sequentiallyConsistent) {
+      bell.wait()
+    }
     _ = bell.wait(milliseconds: Relief.interval)
+  }
+
+  private func sleep(_ crews: borrowing [Crew]) {
+    // Whoever is at a request now may leave something to be swept.
+    guard let volume, volume.keepsBackings || !crews.allSatisfy(\.isFree) else { return bell.wait() }
+    guard !bell.wait(milliseconds: Relief.sweepInterval) else { return }
+    if !isAsleep.exchange(false, ordering: .sequentiallyConsistent) { bell.wait() }
   }
 
   /// Nobody needs help any more; the thread that watches ends.

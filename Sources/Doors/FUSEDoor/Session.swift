@@ -11,7 +11,7 @@ package final class Session: Sendable {
   private let volume: Volume
   private let mountPoint: MountPoint
   /// Where the volume is mounted: absolute and free of links.
-  package var mountPath: String { mountPoint.path }
+  package var mountPath: [UInt8] { mountPoint.path }
   private let options: MountOptions
   private let door: Door
   private let handshake: Handshake
@@ -24,7 +24,7 @@ package final class Session: Sendable {
   /// Callers of the mount wait until `serve` runs. Sets libfuse's one global, its log function. `foreign`: the mount
   /// point, where it is in another mount namespace.
   package init(
-    volume: Volume, mountPoint: String, in foreign: ForeignDirectory? = nil, options: MountOptions
+    volume: Volume, mountPoint: [UInt8], in foreign: ForeignDirectory? = nil, options: MountOptions
   ) throws(MountFailure) {
     self.volume = volume
     self.options = options
@@ -51,7 +51,7 @@ package final class Session: Sendable {
   /// no signal of this thread; those of the workers are all blocked.
   package func serve(onReady: () -> Void) throws(MountFailure) {
     guard let library = library.withLock({ $0.take() }) else {
-      throw MountFailure("'\(mountPoint.path)' is being served already")
+      throw MountFailure(mountPoint.path, "being served already")
     }
     guard library.shakeHands(), let agreement = handshake.agreement else { throw handshakeFailure }
     let notices: Notices
@@ -77,17 +77,17 @@ package final class Session: Sendable {
           clonesDevice: options.clonesDevice)
       }
     } catch {
-      throw MountFailure("cannot serve '\(mountPoint.path)': \(error)")
+      throw MountFailure(mountPoint.path, "cannot be served: \(error)")
     }
     onReady()
     if options.transport == .uring, seats == nil {
-      Log.notice("'\(mountPoint.path)': \(way)")
+      Log.notice("'\(String(decoding: mountPoint.path, as: UTF8.self))': \(way)")
     }
     workers.join()
     notices.close()
     library.close()
     if let failure = workplace.firstFailure {
-      throw MountFailure("lost the connection of '\(mountPoint.path)' to the kernel: \(failure)")
+      throw MountFailure(mountPoint.path, "lost the connection to the kernel: \(failure)")
     }
   }
 
@@ -101,9 +101,9 @@ package final class Session: Sendable {
     let path = mountPoint.path
     if let offer = handshake.offer, offer.minor < Offer.oldestMinor {
       return MountFailure(
-        "cannot serve '\(path)': the kernel speaks FUSE \(offer.major).\(offer.minor), 7.23 is needed")
+        path, "cannot be served: the kernel speaks FUSE \(offer.major).\(offer.minor), 7.23 is needed")
     }
-    return MountFailure("cannot serve '\(path)': \(LibraryLog.take() ?? "it was unmounted at once")")
+    return MountFailure(path, "cannot be served: \(LibraryLog.take() ?? "it was unmounted at once")")
   }
 
   /// Unmounts, from any thread; `serve` then returns.

@@ -119,7 +119,7 @@ struct Workers: ~Copyable {
     _ count: Int, at workplace: Workplace, session: CInt, clonesDevice: Bool
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
-      let relief = Relief()
+      let relief = Relief(workplace.door.volume)
       var crew = Crew(spare: 1) { (pulse, _) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
@@ -142,7 +142,7 @@ struct Workers: ~Copyable {
     at seats: [RingSeat], _ workplace: Workplace, session: CInt, _ seating: Seating
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
-      let relief = Relief()
+      let relief = Relief(workplace.door.volume)
       let device = Device(number: session)
       var readers = Crew(spare: 1) { (pulse, _) throws(Errno) in
         try begin { workplace.work(at: device, pulse) }

@@ -89,18 +89,16 @@ extension AccessListText {
   }
 
   private static func add(words: Piece, to entry: inout AccessEntry) throws(ParseFailure) {
-    var isEmpty = true
-    for piece in words.split(separator: ",") {
+    guard !words.isEmpty else { throw ParseFailure(.missingWords) }
+    for piece in words.split(separator: ",", omittingEmptySubsequences: false) {
       let word = string(trimmed(piece))
-      guard !word.isEmpty else { continue }
+      guard !word.isEmpty else { throw ParseFailure(.emptyWord, string(trimmed(words))) }
       switch AccessWords.meaning(of: word) {
       case .rights(let rights): entry.rights.formUnion(rights)
       case .inheritance(let flag): entry.inheritance.formUnion(flag)
       case nil: throw ParseFailure(.unknownWord, word)
       }
-      isEmpty = false
     }
-    guard !isEmpty else { throw ParseFailure(.missingWords) }
   }
 
   private static func kind(_ verb: String, among verbs: Verbs) throws(ParseFailure) -> AccessEntry.Kind {

@@ -16,6 +16,8 @@ package struct ParseFailure: Error, Hashable, Sendable {
     case unknownVerb
     /// An entry names no right and no inheritance.
     case missingWords
+    /// Nothing between two commas, or beside one at an end.
+    case emptyWord
     case unknownWord
     /// The first line of a list is not one that this format knows.
     case unknownHeader
@@ -55,6 +57,7 @@ extension ParseFailure: CustomStringConvertible {
     case .missingVerb: "'allow' or 'deny' is missing after the name"
     case .unknownVerb: "'\(word)' stands where 'allow' or 'deny' was expected"
     case .missingWords: "no right is named after the verb, such as read or full"
+    case .emptyWord: "a word is missing beside a comma in '\(word)'"
     case .unknownWord: "'\(word)' is not a right and not an inheritance word; varve(1) lists both"
     case .unknownHeader: "'\(word)' is not a first line this version knows"
     case .tooManyEntries: "more than \(AccessList.entryLimit) entries"

@@ -39,6 +39,14 @@ public struct FileFlags: OptionSet, Hashable, Sendable {
   /// `dataless`: synthetic; attempts to set or clear it are ignored.
   package static let dataless = FileFlags(rawValue: 0x4000_0000)
 
+  /// `SF_FIRMLINK`: kept, and has no keyword.
+  package static let firmlink = FileFlags(rawValue: 0x0080_0000)
+  /// Every flag that has a name on macOS, keyword or not.
+  package static let known: FileFlags = [
+    .noDump, .userImmutable, .userAppendOnly, .opaque, .compressed, .tracked, .dataVault, .hidden, .archived,
+    .systemImmutable, .systemAppendOnly, .restricted, .systemNoUnlink, .firmlink, .dataless,
+  ]
+
   package static let immutable: FileFlags = [.userImmutable, .systemImmutable]
   package static let appendOnly: FileFlags = [.userAppendOnly, .systemAppendOnly]
 

@@ -81,7 +81,9 @@ package indirect enum JSON: Equatable, Sendable {
       case "\\": result += "\\\\"
       case "\n": result += "\\n"
       case "\t": result += "\\t"
-      case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}":
+      // A reader gets the same text; what shows the line is not steered, nor made to write backwards.
+      case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{61C}", "\u{200E}", "\u{200F}",
+        "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
         let digits = String(scalar.value, radix: 16)
         result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
       default: result.unicodeScalars.append(scalar)
@@ -96,14 +98,38 @@ extension JSON {
   package static func nameMembers(_ key: String, _ bytes: [UInt8]) -> [Member] {
     let text = String(decoding: bytes, as: UTF8.self)
     guard !text.utf8.elementsEqual(bytes) else { return [Member(key, .string(text))] }
-    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    return [Member(key, .string(text)), Member(key + "Bytes", .string(digits))]
+    return [Member(key, .string(text)), Member(key + "Bytes", .string(hexadecimal(bytes)))]
+  }
+
+  /// The same for a list of words; the bytes are those of all words, in their order.
+  package static func nameListMembers(_ key: String, _ list: [[UInt8]]) -> [Member] {
+    let texts = list.map { String(decoding: $0, as: UTF8.self) }
+    let member = Member(key, .array(texts.map { .string($0) }))
+    guard zip(texts, list).contains(where: { !$0.utf8.elementsEqual($1) }) else { return [member] }
+    return [member, Member(key + "Bytes", .array(list.map { .string(hexadecimal($0)) }))]
+  }
+
+  private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// The bytes of a file's name from the members that `nameMembers` made; nil if there is no such name.
   package func nameBytes(_ key: String) -> [UInt8]? {
     guard let digits = self[key + "Bytes"] else { return self[key]?.string.map { Array($0.utf8) } }
-    guard let digits = digits.string.map({ Array($0.utf8) }), digits.count % 2 == 0 else { return nil }
+    return JSON.bytes(digits)
+  }
+
+  /// The words of a list from the members that `nameListMembers` made; nil if there is no such list.
+  package func nameListBytes(_ key: String) -> [[UInt8]]? {
+    guard case .array(let words)? = self[key + "Bytes"] else {
+      guard case .array(let words)? = self[key] else { return nil }
+      return words.compactMap { $0.string.map { Array($0.utf8) } }
+    }
+    return words.compactMap { JSON.bytes($0) }
+  }
+
+  private static func bytes(_ value: JSON) -> [UInt8]? {
+    guard let digits = value.string.map({ Array($0.utf8) }), digits.count % 2 == 0 else { return nil }
     var bytes: [UInt8] = []
     for place in stride(from: 0, to: digits.count, by: 2) {
       guard let high = Character(Unicode.Scalar(digits[place])).hexDigitValue,

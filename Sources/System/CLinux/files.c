@@ -28,7 +28,7 @@ _Static_assert(LV_FALLOC_UNSHARE_RANGE == FALLOC_FL_UNSHARE_RANGE, "FALLOC_FL_UN
 
 long lv_close(int fd) { return LV_RESULT(close(fd)); }
 
-long lv_duplicate(int fd) { return LV_RESULT(fcntl(fd, F_DUPFD_CLOEXEC, 3)); }
+long lv_duplicate(int fd, int lowest) { return LV_RESULT(fcntl(fd, F_DUPFD_CLOEXEC, lowest)); }
 
 long lv_open(int directory, const char *name, int flags, uint32_t mode) {
   return LV_RESULT(openat(directory, name, flags, (mode_t)mode));

@@ -1,4 +1,4 @@
-// What `FileName` and `AttributeName` share: turning stored bytes and literals into C strings.
+// Turning stored bytes and literals into C strings: names, attribute names and paths.
 
 /// Lends a terminated copy of at most 255 bytes that lies on the stack.
 @unsafe func withTerminated<R: ~Copyable>(
@@ -23,6 +23,18 @@
     }
     unsafe room[count] = 0
     return try unsafe body(UnsafePointer(start.bindMemory(to: CChar.self, capacity: 256)), count)
+  }
+}
+
+/// Lends a terminated copy of a path of any length; EINVAL if it holds a terminator itself.
+@unsafe package func withTerminatedPath<R>(
+  _ path: [UInt8], _ body: (UnsafePointer<CChar>) throws(Errno) -> R
+) throws(Errno) -> R {
+  guard !path.contains(0) else { throw .invalid }
+  let bytes = path + [0]
+  return try unsafe bytes.span.withUnsafeBytes { buffer throws(Errno) -> R in
+    guard let start = buffer.baseAddress else { throw .invalid }
+    return try unsafe body(start.assumingMemoryBound(to: CChar.self))
   }
 }
 

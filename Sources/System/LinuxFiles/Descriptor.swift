@@ -7,7 +7,7 @@ import Glibc
 package struct Descriptor: ~Copyable, Sendable {
   package let rawValue: CInt
   /// Whether it was opened with `O_PATH`, so that calls which answer EBADF then need not be tried.
-  let isPath: Bool
+  package let isPath: Bool
 
   /// Takes over `rawValue`, which nobody else may close from now on.
   package init(adopting rawValue: CInt) {
@@ -34,21 +34,40 @@ package struct Descriptor: ~Copyable, Sendable {
   /// Opens a directory by a path from a configuration; follows symbolic links.
   ///
   /// The result can be listed and can stand as the base of every other call.
-  package static func directory(atPath path: String) throws(Errno) -> Descriptor {
+  package static func directory(atPath path: [UInt8]) throws(Errno) -> Descriptor {
     try open(path: path, [.readOnly, .directory])
   }
 
+  /// The same for a path that is known to be text.
+  package static func directory(atPath path: String) throws(Errno) -> Descriptor {
+    try directory(atPath: Array(path.utf8))
+  }
+
   /// Opens a path from a configuration; follows symbolic links, crosses mounts, never creates.
-  package static func open(path: String, _ flags: OpenFlags) throws(Errno) -> Descriptor {
-    let opened = try retrying {
-      unsafe lv_open(AT_FDCWD, path, flags.withoutCreation | O_CLOEXEC | O_NOCTTY, 0)
+  package static func open(path: [UInt8], _ flags: OpenFlags) throws(Errno) -> Descriptor {
+    let opened = try unsafe withTerminatedPath(path) { path throws(Errno) in
+      try retrying { unsafe lv_open(AT_FDCWD, path, flags.withoutCreation | O_CLOEXEC | O_NOCTTY, 0) }
     }
     return Descriptor(adopting: opened.asCInt, isPath: flags.contains(.path))
   }
 
+  /// The same for a path that is known to be text.
+  package static func open(path: String, _ flags: OpenFlags) throws(Errno) -> Descriptor {
+    try open(path: Array(path.utf8), flags)
+  }
+
   /// A second descriptor of the same open file: offset and locks are shared.
   package borrowing func duplicate() throws(Errno) -> Descriptor {
-    Descriptor(adopting: try retrying { lv_duplicate(rawValue) }.asCInt, isPath: isPath)
+    Descriptor(adopting: try retrying { lv_duplicate(rawValue, 3) }.asCInt, isPath: isPath)
+  }
+
+  /// Makes the kernel find room for `count` descriptors of this process at once.
+  ///
+  /// Its table doubles whenever it is full, and in a process with threads each time takes as long as a
+  /// thousand requests, for whoever opens something then. Room that cannot be had is no matter.
+  package borrowing func makeRoom(for count: Int) {
+    let last = lv_duplicate(rawValue, CInt(clamping: count))
+    if last >= 0 { _ = lv_close(CInt(clamping: last)) }
   }
 }
 

@@ -12,7 +12,7 @@ package struct MountNamespace: Sendable {
   private let descriptor: SharedDescriptor
 
   /// `path`: as our own namespace has it, such as `/proc/1/ns/mnt`.
-  package init(_ path: String) throws(Errno) {
+  package init(_ path: [UInt8]) throws(Errno) {
     descriptor = SharedDescriptor(try Descriptor.open(path: path, .readOnly))
   }
 
@@ -42,7 +42,7 @@ package struct MountNamespace: Sendable {
   }
 
   /// Opens a directory there.
-  package func directory(_ path: String) throws(Errno) -> ForeignDirectory {
+  package func directory(_ path: [UInt8]) throws(Errno) -> ForeignDirectory {
     let opened = try visit { () throws(Errno) in
       let opened = SharedDescriptor(try Descriptor.directory(atPath: path))
       try retrying { lv_stand_in(opened.descriptor.rawValue) }
@@ -51,12 +51,12 @@ package struct MountNamespace: Sendable {
     return opened
   }
 
-  private static func standingPlace() throws(Errno) -> String {
+  private static func standingPlace() throws(Errno) -> [UInt8] {
     try unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) {
-      room throws(Errno) -> String in
+      room throws(Errno) -> [UInt8] in
       guard let start = room.baseAddress else { throw .noMemory }
       try retrying { unsafe lv_standing_place(start, room.count) }
-      return unsafe String(cString: start)
+      return unsafe Array(UnsafeRawBufferPointer(start: start, count: strlen(start)))
     }
   }
 
@@ -70,5 +70,5 @@ package struct ForeignDirectory: Sendable {
   package let namespace: MountNamespace
   package let directory: SharedDescriptor
   /// Where it was when it was opened, as that namespace has it: absolute and free of links.
-  package let path: String
+  package let path: [UInt8]
 }

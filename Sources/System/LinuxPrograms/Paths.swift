@@ -37,6 +37,17 @@ extension Descriptor {
     try Descriptor.openAny(rawValue, name, pathOnly | (link == .held ? O_NOFOLLOW : 0))
   }
 
+  /// The path of what is held, without links on the way; also of a link.
+  ///
+  /// ENAMETOOLONG for 4,096 bytes or more, ENOENT where it cannot be reached from the root any more.
+  package borrowing func heldPath() throws(Errno) -> [UInt8] {
+    let link = try Descriptor.openAny(
+      AT_FDCWD, Array("/proc/self/fd/\(rawValue)".utf8), pathOnly | O_NOFOLLOW)
+    let path = try link.readLink()
+    guard path.first == UInt8(ascii: "/") else { throw .noSuchFile }
+    return path
+  }
+
   /// The number of the device it is on, as /proc/self/mountinfo writes it; its file system is asked nothing.
   package borrowing func knownDevice() throws(Errno) -> String {
     var (major, minor): (UInt32, UInt32) = (0, 0)

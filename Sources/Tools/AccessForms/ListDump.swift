@@ -1,47 +1,34 @@
-// The file `acl dump` writes, `acl restore` reads, and `--undo` keeps: access lists of a tree, line by line.
+// The file `acl dump` writes, `acl restore` reads, and `--undo` keeps: items of a tree, line by line.
 //
-//     varve-acl 1
-//     root /srv/team
-//     directory 1 .
-//     	group:7 allow list,file_inherit
-//     file 0 notes/odd\012name
-//     end
+//     varve-acl 1                                    varve-acl 2
+//     root /srv/team                                 root /srv/team
+//     directory 1 .                                  directory - mode=0755 .
+//     	group:7 allow list,file_inherit               file - owner=user:7,group=7,mode=0644 notes/odd\012name
+//     file 0 notes/odd\012name                       link - flags=02 latest
+//     end                                            end
 //
-// A record says how many lines belong to it, so that one that was cut off is known for what it is. Paths are
-// relative to the root in force, and written as `PathText` has it. Lines beginning with # are comments.
+// Version 1 holds access lists alone; version 2 whatever a record says, and `-` where it says nothing. A record
+// tells how many lines belong to it, so that one that was cut off is known for what it is. Paths are relative to
+// the root in force, and written as `PathText` has it. Lines beginning with # are comments.
 
 import TextForms
 
-/// One item of a dump.
-package struct DumpRecord: Equatable, Sendable {
-  package var isDirectory: Bool
-  /// The path below the root; empty for the root itself.
-  package var path: [UInt8]
-  /// The lines of the list; none: the item has no list.
-  package var lines: [String]
+/// The versions of the format.
+///
+/// In files since they were written; never renumber.
+package enum DumpVersion: Int, CaseIterable, Comparable, Sendable {
+  case lists = 1
+  case items = 2
 
-  package init(isDirectory: Bool, path: [UInt8], lines: [String]) {
-    self.isDirectory = isDirectory
-    self.path = path
-    self.lines = lines
+  /// The first line of the file.
+  package var header: String { "varve-acl \(rawValue)" }
+
+  /// What a reader expects, for a sentence.
+  package static var expected: String {
+    allCases.map { "'\($0.header)'" }.joined(separator: " or ") + " was expected"
   }
 
-  /// The record as it stands in the file.
-  package var text: String {
-    let place = path.isEmpty ? "." : PathText.escaped(path)
-    var text = "\(isDirectory ? "directory" : "file") \(lines.count) \(place)\n"
-    for line in lines { text += "\t\(line)\n" }
-    return text
-  }
-}
-
-/// What a dump consists of.
-package enum DumpPiece: Equatable, Sendable {
-  /// The records that follow are below this directory or file.
-  case root([UInt8])
-  case record(DumpRecord)
-  /// Whoever wrote the file came to an orderly end.
-  case end
+  package static func < (left: DumpVersion, right: DumpVersion) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// A line that does not belong into a dump.
@@ -54,12 +41,14 @@ package struct DumpFailure: Error, Equatable, Sendable, CustomStringConvertible 
 
 /// Takes a dump apart, a line at a time.
 package struct DumpReader: Sendable {
-  /// The first line of every dump; another number is another format.
-  package static let header = "varve-acl 1"
   /// The line at the end.
   package static let end = "end"
 
   private var line = 0
+  /// Known from the first line on.
+  package private(set) var version = DumpVersion.lists
+  /// Whether a record has just ended, so that a moment may follow.
+  private var isBehindRecord = false
   private var open: (record: DumpRecord, missing: Int)?
 
   package init() {}
@@ -77,13 +66,16 @@ package struct DumpReader: Sendable {
   package mutating func read(_ bytes: [UInt8]) throws(DumpFailure) -> DumpPiece? {
     line += 1
     if line == 1 {
-      guard bytes.elementsEqual(DumpReader.header.utf8) else {
-        throw failure("this is no dump of access lists: '\(DumpReader.header)' was expected")
+      guard let known = DumpVersion.allCases.first(where: { bytes.elementsEqual($0.header.utf8) }) else {
+        throw failure("this is no dump of access lists: \(DumpVersion.expected)")
       }
+      version = known
       return nil
     }
     if let (record, missing) = open { return try readEntry(bytes, of: record, missing) }
     if bytes.isEmpty || bytes.first == UInt8(ascii: "#") { return nil }
+    let mayBeChanged = isBehindRecord
+    isBehindRecord = false
     if bytes.elementsEqual(DumpReader.end.utf8) { return .end }
     let words = bytes.split(separator: UInt8(ascii: " "), maxSplits: 1)
     guard words.count == 2 else { throw failure("a path is missing") }
@@ -93,27 +85,50 @@ package struct DumpReader: Sendable {
         throw failure("a root is a path that begins with '/'")
       }
       return .root(root)
-    case "directory": return try readItem(words[1], isDirectory: true)
-    case "file": return try readItem(words[1], isDirectory: false)
+    case "directory": return try readItem(words[1], .directory)
+    case "file": return try readItem(words[1], .file)
+    case "link" where version >= .items: return try readItem(words[1], .link)
+    case "changed" where version >= .items:
+      guard mayBeChanged, let moment = DumpMoment(String(decoding: words[1], as: UTF8.self)) else {
+        throw failure("seconds and nanoseconds behind the record they belong to were expected")
+      }
+      return .changed(moment)
     default: throw failure("neither 'root', 'directory', 'file' nor 'end'")
     }
   }
 
   private mutating func readItem(
-    _ rest: ArraySlice<UInt8>, isDirectory: Bool
+    _ rest: ArraySlice<UInt8>, _ kind: DumpRecord.Kind
   ) throws(DumpFailure) -> DumpPiece? {
-    let words = rest.split(separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false)
-    guard words.count == 2, let count = Int(String(decoding: words[0], as: UTF8.self)), count >= 0,
+    var words = rest.split(
+      separator: UInt8(ascii: " "), maxSplits: version == .lists ? 1 : 2, omittingEmptySubsequences: false)
+    var facts = ItemFacts()
+    if version >= .items {
+      guard words.count == 3, let read = ItemFacts(String(decoding: words[1], as: UTF8.self)) else {
+        throw failure("the number of lines, what is said of the item, and a path were expected")
+      }
+      facts = read
+      words.remove(at: 1)
+    }
+    // A list that is not spoken of.
+    let isSilent = version >= .items && words.first?.elementsEqual("-".utf8) == true
+    guard words.count == 2, let count = isSilent ? 0 : Int(String(decoding: words[0], as: UTF8.self)),
       // The entries a list can have, and the line of list flags.
-      count <= 129
+      (0...129).contains(count)
     else { throw failure("the number of lines (0 to 129) and a path were expected") }
     guard let path = PathText.bytes(words[1]) else {
       throw failure("a backslash in a path is followed by three octal digits")
     }
-    let record = DumpRecord(isDirectory: isDirectory, path: try checked(path), lines: [])
-    guard count > 0 else { return .record(record) }
+    guard kind != .link || facts.mode == nil else { throw failure("a link has no mode") }
+    let record = DumpRecord(kind, path: try checked(path), facts: facts, lines: isSilent ? nil : [])
+    guard count > 0 else { return complete(record) }
     open = (record, count)
     return nil
+  }
+
+  private mutating func complete(_ record: DumpRecord) -> DumpPiece {
+    isBehindRecord = true
+    return .record(record)
   }
 
   /// A path that stays below the root: no `..`, nothing empty, not absolute.
@@ -133,9 +148,9 @@ package struct DumpReader: Sendable {
     guard bytes.first == UInt8(ascii: "\t"), let text = String(validating: bytes.dropFirst(), as: UTF8.self)
     else { throw failure("\(missing) more lines of a list, each after a tab, were expected") }
     var record = record
-    record.lines.append(text)
+    record.lines?.append(text)
     open = missing > 1 ? (record, missing - 1) : nil
-    return missing > 1 ? nil : .record(record)
+    return missing > 1 ? nil : complete(record)
   }
 
   private func failure(_ problem: String) -> DumpFailure { DumpFailure(line: line, problem: problem) }

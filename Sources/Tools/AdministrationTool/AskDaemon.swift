@@ -65,7 +65,6 @@ private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalS
 
 private func connect(_ mount: MountedVolume) throws(Errno) -> LocalStream {
   let path = try MountState.controlSocket(of: mount)
-  let slash = UInt8(ascii: "/")
   // What follows the device only this mount knows, and whoever reaches it.
   guard path.first == slash, let end = path.lastIndex(of: slash) else { throw .badMessage }
   let name = Array(path[(end + 1)...])

@@ -1,7 +1,9 @@
 // `varve chmod`: modes for chmod(2), and the forms of macOS for access lists.
 
 import AccessControl
+import AccessForms
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
@@ -10,64 +12,72 @@ import Verbs
 func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve chmod")
   let names = NameBook.machine(Accounts())
-  let request = try ModeRequest(invocation, names)
-  // Only now: what is wrong with the words is said in any case.
-  console.isSilent = invocation.has(.force)
   if invocation.has(.recursive), invocation.has(.actOnLinks) {
     throw UsageError("-R and -h exclude each other", verb: "chmod")
   }
-  let walk = ItemWalk(invocation, .directoryFirst, console)
-  let change = ChangeOfItem(
-    console: console, names: names, detail: invocation.count(.listChanges), umask: ThisProgram.umask)
-  for path in request.paths {
-    walk.go(path) { change.apply(request.action, to: $0) }
+  let request = try ModeRequest(invocation, names)
+  if request.action.changesAgain, invocation.has(.resume) {
+    throw UsageError(
+      "a change that counts entries cannot be gone on with: it would change again what was changed; go back "
+        + "with 'varve acl restore' first", verb: "chmod", .value)
   }
-  return console.finish()
+  let run = try ItemRun(
+    invocation, console, repetition: request.action.changesAgain ? .changesAgain : .harmless)
+  let change = ChangeOfItem(run: run, names: names, umask: ThisProgram.umask)
+  let walk = ItemWalk(invocation, .directoryFirst, console)
+  run.go(request.paths, walk, verb: "chmod") { item throws(Refusal) in
+    try change.apply(request.action, to: item)
+  }
+  return run.finish()
 }
 
 /// Does to one item what was asked for.
 private struct ChangeOfItem {
-  let console: Console
+  let run: ItemRun
   let names: NameBook
-  let detail: Int
   let umask: UInt32
 
-  func apply(_ action: ModeRequest.Action, to item: VisitedItem) {
-    do throws(Refusal) {
-      switch action {
-      case .mode(let change): try apply(change, to: item)
-      case .checkOrder: try checkOrder(of: item)
-      case .edit(let edit): try apply(edit, to: item)
-      }
-    } catch {
-      console.complain(item.path, error.sentence)
+  func apply(_ action: ModeRequest.Action, to item: VisitedItem) throws(Refusal) {
+    switch action {
+    case .mode(let change): try apply(change, to: item)
+    case .checkOrder: try checkOrder(of: item)
+    case .edit(let edit): try apply(edit, to: item)
     }
   }
 
   private func apply(_ change: FileModeChange, to item: VisitedItem) throws(Refusal) {
+    let noMode = Refusal("a link has no mode of its own on Linux (ENOTSUP)")
+    if run.ledger.isDryRun, item.status.kind == .symbolicLink { throw noMode }
     let before = item.status.kind.modeBits | UInt32(item.status.mode)
     let after = change.applied(to: before, isDirectory: item.status.kind == .directory, umask: umask)
-    do throws(Errno) {
-      // Also if nothing differs: whether it is permitted is for the volume to say.
-      try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: after))
-    } catch .unsupported where item.status.kind == .symbolicLink {
-      throw Refusal("a link has no mode of its own on Linux (ENOTSUP)")
-    } catch {
-      throw Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
-    }
     let complete = item.status.kind.modeBits | after
-    guard detail > 0, complete != before else { return }
-    report(item, "\(octal(before)) [\(modeText(before)) ] -> \(octal(complete)) [\(modeText(complete)) ]")
+    let (old, new) = (ItemFacts(mode: UInt32(item.status.mode)), ItemFacts(mode: after & 0o7777))
+    let isKept = complete != before && item.status.kind != .symbolicLink
+    try run.change(item, facts: isKept ? old : ItemFacts()) { () throws(Refusal) in
+      do throws(Errno) {
+        // Also if nothing differs: whether it is permitted is for the volume to say.
+        try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: after))
+      } catch .unsupported where item.status.kind == .symbolicLink {
+        throw noMode
+      } catch {
+        throw Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+      }
+    }
+    guard complete != before else { return }
+    run.tell(
+      item, "\(octal(before)) [\(modeText(before)) ] -> \(octal(complete)) [\(modeText(complete)) ]",
+      before: .object(old.members), after: .object(new.members))
   }
 
   private func apply(_ edit: AccessListEdit, to item: VisitedItem) throws(Refusal) {
+    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let before: AccessList?
     do throws(Refusal) {
       before = try item.place.descriptor.accessList(names)
     } catch {
       // What is removed need not be readable.
       guard edit == .removeList else { throw error }
-      return try item.place.descriptor.setAccessList(nil, of: item.status.kind, names, path: item.path)
+      return try store(nil, in: item, before: nil, kind)
     }
     let after: AccessList?
     do throws(EditFailure) {
@@ -75,15 +85,26 @@ private struct ChangeOfItem {
     } catch {
       // As chmod of macOS has it: a position that exists nowhere is a mistake in the command, not in a file.
       guard case .insert = edit, case .noSuchPosition = error else { throw Refusal("\(error)") }
-      console.complain(item.path, "\(error)")
-      ThisProgram.exit(console.finish())
+      run.console.complain(item.path, "\(error)")
+      ThisProgram.exit(run.finish())
     }
     guard after != before else { return }
-    if before == nil, case .replaceEntry(let position, _) = edit, position > 0 {
-      console.note(item.path, "there was no access list; the entry became entry 0")
+    if before == nil, case .replaceEntry(let position, _) = edit, position > 0, !run.ledger.isQuiet {
+      run.console.note(item.path, "there was no access list; the entry became entry 0")
     }
-    try item.place.descriptor.setAccessList(after, of: item.status.kind, names, path: item.path)
-    report(item, "\(before?.entries.count ?? 0) -> \(after?.entries.count ?? 0) entries")
+    try store(after, in: item, before: before, kind)
+    let count = "\(before?.entries.count ?? 0) -> \(after?.entries.count ?? 0) entries"
+    run.tell(
+      item, count, before: ListFormat.json(before, for: kind, names: names),
+      after: ListFormat.json(after, for: kind, names: names))
+  }
+
+  private func store(
+    _ list: AccessList?, in item: VisitedItem, before: AccessList?, _ kind: ObjectKind
+  ) throws(Refusal) {
+    try run.change(item, lines: numericLines(before, kind)) { () throws(Refusal) in
+      try item.place.descriptor.setAccessList(list, of: item.status.kind, names, path: item.path)
+    }
   }
 
   private func checkOrder(of item: VisitedItem) throws(Refusal) {
@@ -94,11 +115,6 @@ private struct ChangeOfItem {
       throw Refusal("entry \(error.entry) neither allows nor denies")
     }
     throw Refusal("the access list is not in canonical order; 'varve acl sort' puts it into it")
-  }
-
-  private func report(_ item: VisitedItem, _ change: String) {
-    guard detail > 0 else { return }
-    console.printPath(item.path, detail > 1 ? ": \(change)" : "")
   }
 
   private func octal(_ mode: UInt32) -> String {

@@ -1,7 +1,9 @@
 // `varve chown`: chown(2) as chown(1) has it, and groups that own items in place of a user.
 
 import AccessControl
+import AccessForms
 import Arguments
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import Verbs
@@ -10,32 +12,18 @@ func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve chown")
   let names = NameBook.machine(Accounts())
   let wanted = try OwnerRequest(invocation.operands[0], names)
-  guard invocation.operands.count > 1 else { throw UsageError("PATH is missing", verb: "chown") }
-  console.isSilent = invocation.has(.force)
-  let change = ChangeOfOwner(
-    wanted: wanted, names: names, detail: invocation.count(.listChanges), console: console)
+  let paths = try PathOperands(invocation, from: 1)
+  let run = try ItemRun(invocation, console)
+  let change = ChangeOfOwner(wanted: wanted, names: names, run: run)
   // Contents first: whoever gives a tree away needs his rights in a directory until its contents are done.
   let walk = ItemWalk(invocation, .contentsFirst, console)
-  for path in invocation.operands.dropFirst() {
-    walk.go(path) { item in
-      do throws(Refusal) {
-        try change.apply(to: item)
-      } catch {
-        console.complain(item.path, error.sentence)
-      }
-    }
-  }
-  return console.finish()
+  run.go(paths, walk, verb: "chown") { item throws(Refusal) in try change.apply(to: item) }
+  return run.finish()
 }
 
 /// What `[OWNER][:GROUP]` or `:group=GROUP` asks for.
 struct OwnerRequest {
-  enum Owner: Equatable {
-    case user(UInt32)
-    case group(UInt32)
-  }
-
-  let owner: Owner?
+  let owner: ItemFacts.Owner?
   let group: UInt32?
 
   init(_ word: Word, _ names: NameBook) throws(UsageError) {
@@ -101,51 +89,44 @@ struct OwnerRequest {
 private struct ChangeOfOwner {
   let wanted: OwnerRequest
   let names: NameBook
-  let detail: Int
-  let console: Console
+  let run: ItemRun
 
   func apply(to item: VisitedItem) throws(Refusal) {
-    let before = detail > 0 ? try owner(of: item) : nil
-    do throws(Errno) {
-      switch wanted.owner {
-      case .group(let group):
-        try item.place.descriptor.setAttribute(
-          AttributeName("system.varve.owner"), to: Array("group:\(group)".utf8).span)
-      case .user(let user): try item.place.descriptor.changeOwner(user: user, group: wanted.group)
-      case nil: try item.place.descriptor.changeOwner(user: nil, group: wanted.group)
+    // Asked only where it matters: the owner may be a group, which the volume has to be asked about.
+    let isTold = run.detail > 0 || run.ledger.undo != nil
+    let before = isTold ? try owner(of: item) : ItemFacts()
+    var after = before
+    after.owner = wanted.owner ?? before.owner
+    after.group = wanted.group ?? before.group
+    var kept = before
+    // Set-id bits of a file go with its owner.
+    if item.status.kind != .symbolicLink { kept.mode = UInt32(item.status.mode) }
+    let clears = item.status.recordKind == .file && item.status.mode & 0o6000 != 0
+    try run.change(item, facts: after != before || clears ? kept : ItemFacts()) { () throws(Refusal) in
+      do throws(Errno) {
+        try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
+      } catch {
+        throw refusal(error, item)
       }
-    } catch {
-      throw refusal(error, item)
     }
-    guard let before else { return }
-    let after = (owner: wanted.owner ?? before.owner, group: wanted.group ?? before.group)
-    guard after != before else { return }
-    console.printPath(item.path, detail > 1 ? ": \(text(before)) -> \(text(after))" : "")
+    guard !isTold || after != before else { return }
+    run.tell(
+      item, "\(text(before)) -> \(text(after))", before: .object(before.members),
+      after: .object(after.members))
   }
 
   /// Who owns an item: stat shows `nobody` where it is a group.
-  private func owner(of item: VisitedItem) throws(Refusal) -> (owner: OwnerRequest.Owner, group: UInt32) {
-    let plain = (owner: OwnerRequest.Owner.user(item.status.user), group: item.status.group)
+  private func owner(of item: VisitedItem) throws(Refusal) -> ItemFacts {
     do throws(Errno) {
-      guard let value = try item.place.descriptor.attribute(AttributeName("system.varve.owner")) else {
-        return plain
-      }
-      guard let text = String(validating: value, as: UTF8.self),
-        case .group(let group)? = try? AccessListText.readIdentity(text, names: names)
-      else { return plain }
-      return (.group(group), item.status.group)
-    } catch .unsupported {
-      return plain
+      let owner = try item.place.descriptor.owner(item.status, names)
+      return ItemFacts(owner: owner, group: item.status.group)
     } catch {
       throw Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")
     }
   }
 
-  private func text(_ owner: (owner: OwnerRequest.Owner, group: UInt32)) -> String {
-    switch owner.owner {
-    case .user(let user): "\(user):\(owner.group)"
-    case .group(let group): "group=\(group):\(owner.group)"
-    }
+  private func text(_ facts: ItemFacts) -> String {
+    "\(facts.owner?.text ?? ""):\(facts.group.map { "\($0)" } ?? "")"
   }
 
   private func refusal(_ error: Errno, _ item: VisitedItem) -> Refusal {

@@ -59,7 +59,7 @@ private final class VolumeCheck {
         isMounted = true
       }
     } catch {
-      throw Refusal("\(error)")
+      throw Refusal(error, at: path)
     }
     if isMounted {
       guard !repairs else {

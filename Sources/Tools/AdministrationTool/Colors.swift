@@ -2,7 +2,9 @@
 
 import AccessControl
 import Arguments
+import LinuxFiles
 import LinuxPrograms
+import TextForms
 import Verbs
 
 /// Whether output is coloured, and how.
@@ -32,13 +34,31 @@ struct Colors {
   /// What denies is red, what allows green; what is inherited is dimmed.
   func entry(_ text: String, _ entry: AccessEntry?) -> String {
     guard let entry else { return dimmed(text) }
+    return painted(text, code(of: entry))
+  }
+
+  private func code(of entry: AccessEntry) -> String {
     let color =
       switch entry.kind {
       case .allow: "32"
       case .deny: "31"
       case .audit, .alarm: "33"
       }
-    return painted(text, entry.isInherited ? "2;\(color)" : color)
+    return entry.isInherited ? "2;\(color)" : color
+  }
+
+  /// Colours what a listing shows of an item, so that locks, ways and programs are seen at once.
+  func paint(_ item: inout ListedItem, _ status: FileStatus, _ entries: [AccessEntry]) {
+    guard isOn else { return }
+    item.nameColor =
+      switch status.kind {
+      case .directory: "1;34"
+      case .symbolicLink: "36"
+      case .regular: status.mode & 0o111 == 0 ? "" : "32"
+      default: "33"
+      }
+    item.flagsColor = item.flags.isEmpty ? "" : "33"
+    item.entryColors = entries.map { code(of: $0) }
   }
 
   private func painted(_ text: String, _ code: String) -> String {

@@ -16,7 +16,7 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let progress =
     invocation.has(.quiet) || StandardStream.output.isTerminal ? nil : Progress("varve acl dump", console)
   Interruption.watch()
-  console.print("\(DumpReader.header)\n")
+  console.print("\(DumpVersion.lists.header)\n")
   paths.forEach(console) { path in
     do throws(Errno) {
       console.print(DumpReader.rootLine(try absolute(path)) + "\n")
@@ -34,9 +34,9 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
         let kind = ObjectKind(isDirectory: item.status.kind == .directory)
         let list = try item.place.descriptor.accessList(names)
         let record = DumpRecord(
-          isDirectory: kind == .directory, path: item.location.relative,
+          kind == .directory ? .directory : .file, path: item.location.relative,
           lines: numericLines(list, kind, printed))
-        console.print(record.text)
+        console.print(record.text(.lists))
         return .into
       } catch {
         console.complain(item.path, error.sentence)

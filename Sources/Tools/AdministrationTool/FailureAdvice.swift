@@ -22,7 +22,21 @@ extension Refusal {
     case .readOnly:
       return Refusal(
         "the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that")
+    case .unsupported: return notKept(place)
     default: return Refusal(error)
+    }
+  }
+
+  /// The sentence about something that is not kept where `place` is.
+  private static func notKept(_ place: borrowing Descriptor) -> Refusal {
+    guard place.isOnVolume() else { return Refusal(.unsupported) }
+    switch try? place.knownStatus().kind {
+    case .regular, .directory:
+      return Refusal(
+        "the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its "
+          + "mount point changes that", isAboutVolume: true)
+    default:
+      return Refusal("a volume that is mounted without root keeps none on this kind of item (ENOTSUP)")
     }
   }
 
@@ -46,6 +60,31 @@ extension Refusal {
         "the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and let "
           + "'varve check --repair' of the upper directory lock it")
     }
+  }
+
+  /// Says why flags did not change: those of the system are root's, whatever else is right.
+  static func flags(
+    _ error: Errno, _ item: VisitedItem, _ wanted: FileFlags.Instruction
+  ) -> Refusal {
+    guard error == .notPermitted else {
+      return .change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    }
+    guard let before = try? item.place.descriptor.fileFlags() else { return Refusal(error) }
+    let changed = before.symmetricDifference(wanted.applied(to: before))
+    let system = changed.intersection(.systemDomain)
+    let pinned = before.intersection([.systemImmutable, .systemAppendOnly])
+    if ThisProgram.isRoot, !pinned.isEmpty || !system.isEmpty {
+      return Refusal(
+        "\(pinned.union(system).text) cannot be changed while the volume is mounted with securelevel above 0, "
+          + "or by root of a container (EPERM)")
+    }
+    if !system.isEmpty { return Refusal("only root may set or clear \(system.text) (EPERM)") }
+    if !pinned.isEmpty {
+      return Refusal("is locked by \(pinned.text), which only root may clear (EPERM)")
+    }
+    return Refusal(
+      "\(error): this needs the right writesecurity, which the owner and root have; "
+        + "'varve acl get' shows who else")
   }
 
   /// Says which flags stand in the way, if any do.
@@ -135,5 +174,3 @@ extension Errno {
     return String(text[text.index(after: start)...].dropLast())
   }
 }
-
-private let slash = UInt8(ascii: "/")

@@ -134,7 +134,6 @@ func directoryAbove(_ path: Word) throws(Refusal) -> SharedDescriptor? {
     if status.kind == .directory { return SharedDescriptor(try item.parent()) }
     // Without links: the directory that holds the item, not one that holds a link to it.
     let real = try realPath(path)
-    let slash = UInt8(ascii: "/")
     let end = max(real.lastIndex(of: slash) ?? 0, 1)
     return SharedDescriptor(try Descriptor.place(Array(real[..<end]), .held))
   } catch {

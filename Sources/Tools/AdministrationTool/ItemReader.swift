@@ -16,7 +16,7 @@ struct ReadItem: Sendable {
   /// The name in the directory, whatever name is shown.
   let fileName: [UInt8]
   /// What could not be read, and why; the item is listed without it.
-  var unreadable: [(what: String, error: Errno)] = []
+  var unreadable: [String] = []
 
   /// `.` and `..`, which `-a` lists and nobody goes into.
   var isDots: Bool {
@@ -63,10 +63,12 @@ struct ItemReader: Sendable {
   private let isDetailed: Bool
   private let accounts = Accounts()
   private let names: NameBook
+  private let colors: Colors
   private let now = Clock.realtime.seconds
 
-  init(_ options: Invocation, isLong: Bool) {
+  init(_ options: Invocation, isLong: Bool, _ colors: Colors) {
     self.options = options
+    self.colors = colors
     names = .machine(accounts)
     isDetailed = isLong || options.has(.json)
   }
@@ -92,6 +94,7 @@ struct ItemReader: Sendable {
     let status = try place.descriptor.knownStatus()
     var item = ReadItem(listed: ListedItem(name: name), status: status, fileName: name)
     if options.has(.displayNames) { item.listed.name = displayName(of: place) ?? name }
+    colors.paint(&item.listed, status, [])
     guard isDetailed else { return item }
     item.listed.mode = status.kind.modeBits | UInt32(status.mode)
     item.listed.inode = status.inode
@@ -101,16 +104,18 @@ struct ItemReader: Sendable {
     item.listed.size = size(status)
     item.listed.date = date(status.modification.seconds)
     item.listed.blocks = status.blocks
+    var found: [AccessEntry] = []
     // Each of these is a question to the volume; nobody asks what is not shown.
     if options.has(.flags) || options.has(.json) {
-      reading("flags", into: &item) { item throws(Errno) in
+      reading("flags", of: place, into: &item) { item throws(Errno) in
         item.listed.flags = try place.descriptor.fileFlags()?.text ?? ""
       }
     }
-    reading("access list", into: &item) { item throws(Errno) in
-      item.listed.entries = try entries(of: place, status.kind)
+    reading("access list", of: place, into: &item) { item throws(Errno) in
+      (item.listed.entries, found) = try entries(of: place, status.kind)
     }
-    reading("extended attributes", into: &item) { item throws(Errno) in
+    colors.paint(&item.listed, status, found)
+    reading("extended attributes", of: place, into: &item) { item throws(Errno) in
       item.listed.attributes = try attributes(of: place)
     }
     if linkTarget, status.kind == .symbolicLink { item.listed.linkTarget = try place.descriptor.readLink() }
@@ -118,12 +123,15 @@ struct ItemReader: Sendable {
   }
 
   private func reading(
-    _ what: String, into item: inout ReadItem, _ read: (inout ReadItem) throws(Errno) -> Void
+    _ what: String, of place: SharedDescriptor, into item: inout ReadItem,
+    _ read: (inout ReadItem) throws(Errno) -> Void
   ) {
     do throws(Errno) {
       try read(&item)
     } catch {
-      item.unreadable.append((what, error))
+      // Of lists and flags the place tells more: which of the two is damaged, and what helps.
+      item.unreadable.append(
+        error == .inputOutput ? Refusal.reading(error, place.descriptor).sentence : "\(what): \(error)")
     }
   }
 
@@ -146,16 +154,19 @@ struct ItemReader: Sendable {
     return options.has(.fullTime) ? time.complete : time.listed(isRecent: isRecent(seconds, now: now))
   }
 
-  private func entries(of place: SharedDescriptor, _ kind: FileKind) throws(Errno) -> [String] {
-    guard let text = try place.descriptor.accessListText() else { return [] }
+  private func entries(
+    of place: SharedDescriptor, _ kind: FileKind
+  ) throws(Errno) -> (lines: [String], entries: [AccessEntry]) {
+    guard let text = try place.descriptor.accessListText() else { return ([], []) }
     do throws(ParseFailure) {
       let list = try AccessListText.readList(bytes: text, names: names)
-      return AccessListText.lines(
+      let lines = AccessListText.lines(
         list, for: kind == .directory ? .directory : .file, names: names,
         numeric: options.has(.numeric))
+      return (lines, list.entries)
     } catch {
       // A word of a later version: what the volume says is better than nothing.
-      return text.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+      return (text.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }, [])
     }
   }
 

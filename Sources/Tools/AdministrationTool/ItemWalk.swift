@@ -114,25 +114,29 @@ struct ItemWalk {
   ///   - leaf: takes what is not a directory and not a link, without opening it, if it is given.
   ///   - visit: takes everything else.
   func go(_ path: [UInt8], leaf: ((LeafItem) -> Void)?, _ visit: (VisitedItem) -> Descent) {
-    let follows = isRecursive ? links != .none : !actsOnLinks
     do throws(Errno) {
-      let place = SharedDescriptor(try Descriptor.place(path, follows ? .followed : .held))
-      go(path, at: place, leaf: leaf, visit)
+      go(path, at: try place(path), leaf: leaf, visit)
     } catch {
       console.complain(path, missing(path, error))
     }
   }
+
+  /// Holds on to what a walk from `path` begins with.
+  func place(_ path: [UInt8]) throws(Errno) -> SharedDescriptor {
+    SharedDescriptor(try Descriptor.place(path, followsRoot ? .followed : .held))
+  }
+
+  private var followsRoot: Bool { isRecursive ? links != .none : !actsOnLinks }
 
   /// Visits from a place on that is held already; `path` only says how it was come by.
   func go(
     _ path: [UInt8], at place: SharedDescriptor, leaf: ((LeafItem) -> Void)?,
     _ visit: (VisitedItem) -> Descent
   ) {
-    let follows = isRecursive ? links != .none : !actsOnLinks
     do throws(Errno) {
       let running = RunningWalk(self, root: path, device: try place.descriptor.knownStatus().device)
       running.enter(
-        place, ItemLocation(root: path, above: [], name: []), isFollowed: follows, visit)
+        place, ItemLocation(root: path, above: [], name: []), isFollowed: followsRoot, visit)
       while running.isDescending, !Interruption.isRequested { running.step(leaf, visit) }
     } catch {
       console.complain(path, error)
@@ -140,7 +144,7 @@ struct ItemWalk {
   }
 
   /// A word such as `-R` behind the first operand is taken for a file, as on every BSD; say so.
-  private func missing(_ path: [UInt8], _ error: Errno) -> String {
+  func missing(_ path: [UInt8], _ error: Errno) -> String {
     guard error == .noSuchFile, path.first == UInt8(ascii: "-"), !path.contains(UInt8(ascii: "/")) else {
       return "\(error)\(error.advice(about: path))"
     }

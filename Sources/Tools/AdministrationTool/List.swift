@@ -9,8 +9,13 @@ import Verbs
 
 func list(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve ls")
-  let operands = invocation.operands.isEmpty ? [Array(".".utf8)] : invocation.operands
-  var lister = Lister(invocation, console)
+  var lister = try Lister(invocation, console)
+  var operands: [Word] = []
+  if invocation.operands.isEmpty, !invocation.has(.fromInput) {
+    operands = [Array(".".utf8)]
+  } else {
+    try PathOperands(invocation).forEach(console) { operands.append($0) }
+  }
   lister.list(operands)
   return console.finish()
 }
@@ -25,11 +30,12 @@ private struct Lister {
   private var objects: [JSON] = []
   private var isFirstBlock = true
 
-  init(_ options: Invocation, _ console: Console) {
+  init(_ options: Invocation, _ console: Console) throws(UsageError) {
     self.options = options
     self.console = console
     isLong = [.long, .entries, .flags, .attributes, .numeric].contains { options.has($0) }
-    reader = ItemReader(options, isLong: isLong)
+    let colors = try Colors(options)
+    reader = ItemReader(options, isLong: isLong, colors)
     listing.showsInodes = options.has(.inodes)
     listing.showsFlags = options.has(.flags)
     listing.showsAttributes = options.has(.attributes)
@@ -56,7 +62,7 @@ private struct Lister {
       }
     }
     if !items.isEmpty { show(items, in: nil) }
-    let showsPath = operands.count > 1 || options.has(.recursive)
+    let showsPath = operands.count > 1 || options.has(.recursive) || options.has(.fromInput)
     directories.sort { $0.path.lexicographicallyPrecedes($1.path) }
     for directory in directories {
       list(directory.path, directory.place, showsPath: showsPath)
@@ -172,14 +178,14 @@ private struct Lister {
     } else {
       for item in items {
         if options.has(.inodes) { console.print("\(item.status.inode) ") }
-        console.print(listing.shown(item.listed.name) + [0x0A])
+        console.print(listing.shownName(item.listed) + [0x0A])
       }
     }
   }
 
   private func reportUnreadable(_ item: ReadItem, _ path: Word, _ name: Word?) {
-    for (what, error) in item.unreadable {
-      console.complain(name.map { joined(path, $0) } ?? path, "\(what): \(error)")
+    for sentence in item.unreadable {
+      console.complain(name.map { joined(path, $0) } ?? path, sentence)
     }
   }
 }

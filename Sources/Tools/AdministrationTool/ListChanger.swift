@@ -3,42 +3,29 @@
 import AccessControl
 import AccessForms
 import Arguments
-import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import Synchronization
 import Verbs
 
 /// Changes lists, on any thread, and counts.
 final class ListChanger: Sendable {
-  private struct Counts {
-    var items = 0
-    var changed = 0
-    var left = 0
+  let names: NameBook
+  let ledger: ChangeLedger
+  let console: Console
+  /// Whether each change is printed, and so has to happen in order.
+  var tells: Bool { ledger.tells }
+  var undo: UndoFile? { ledger.undo }
+
+  init(_ ledger: ChangeLedger, _ names: NameBook) {
+    self.ledger = ledger
+    self.names = names
+    console = ledger.console
   }
 
-  let names: NameBook
-  let console: Console
-  let undo: UndoFile?
-  let isDryRun: Bool
-  /// Whether each change is printed, and so has to happen in order.
-  let tells: Bool
-  private let tellsHow: Bool
-  private let json: JSONStream?
-  private let isQuiet: Bool
-  private let verb: String
-  private let counts: Mutex<Counts> = Mutex(Counts())
-
-  init(_ invocation: Invocation, _ console: Console, _ names: NameBook) throws(UsageError) {
-    self.console = console
-    self.names = names
-    isDryRun = invocation.has(.dryRun)
-    isQuiet = invocation.has(.quiet)
-    tellsHow = invocation.has(.listChanged)
-    tells = isDryRun || tellsHow
-    verb = invocation.verb
-    undo = try UndoFile(invocation, console)
-    json = invocation.has(.json) ? JSONStream("changes", console) : nil
+  convenience init(
+    _ invocation: Invocation, _ console: Console, _ names: NameBook
+  ) throws(UsageError) {
+    self.init(try ChangeLedger(invocation, console), names)
   }
 
   /// What one item has come to.
@@ -49,6 +36,8 @@ final class ListChanger: Sendable {
     case blocked
     /// Its list cannot be read.
     case unknown
+    /// Nothing here can have a list, nor what is below.
+    case outside
   }
 
   /// Decides about one item and carries it out.
@@ -59,12 +48,12 @@ final class ListChanger: Sendable {
       decision = try decide(item.place.descriptor, kind, rule)
     } catch {
       console.complain(item.path, error.sentence)
-      return .unknown
+      return error.isAboutVolume ? .outside : .unknown
     }
     do throws(Refusal) {
       switch decision.answer {
       case .store(let list):
-        undo?.keep(record(item.location, kind, decision).text)
+        undo?.keep([record(item.location, kind, decision)])
         try carryOut(decision, on: item.place.descriptor, item.location, kind)
         return .has(list)
       case .unchanged: return .has(decision.before)
@@ -74,7 +63,7 @@ final class ListChanger: Sendable {
     } catch {
       // What is below follows the list that is in force.
       console.complain(item.path, error.sentence)
-      return .has(decision.before)
+      return error.isAboutVolume ? .outside : .has(decision.before)
     }
   }
 
@@ -96,7 +85,7 @@ final class ListChanger: Sendable {
       }
     }
     if let undo, !ready.isEmpty {
-      undo.keep(ready.map { record($0.location, .file, $0.decision).text }.joined())
+      undo.keep(ready.map { record($0.location, .file, $0.decision) })
     }
     for (location, place, decision) in ready {
       do throws(Refusal) {
@@ -128,7 +117,7 @@ final class ListChanger: Sendable {
         change(Array(taken))
         continue
       }
-      counts.withLock { counts in
+      ledger.count { counts in
         for outcome in outcomes where outcome != .aside {
           counts.items += 1
           if outcome == .changed { counts.changed += 1 }
@@ -168,7 +157,7 @@ final class ListChanger: Sendable {
   private func decide(
     _ place: borrowing Descriptor, _ kind: ObjectKind, _ rule: ListRule
   ) throws(Refusal) -> ListDecision {
-    counts.withLock { $0.items += 1 }
+    ledger.count { $0.items += 1 }
     let text: [UInt8]?
     do throws(Errno) {
       text = try place.attribute(AttributeName("system.varve.acl"))
@@ -178,25 +167,25 @@ final class ListChanger: Sendable {
       throw Refusal.reading(error, place)
     }
     let decision = try rule.decide(text, kind)
-    if case .blocked = decision.answer { counts.withLock { $0.left += 1 } }
+    if case .blocked = decision.answer { ledger.count { $0.left += 1 } }
     return decision
   }
 
   private func record(_ location: ItemLocation, _ kind: ObjectKind, _ decision: ListDecision) -> DumpRecord {
-    DumpRecord(isDirectory: kind == .directory, path: location.relative, lines: decision.linesBefore)
+    DumpRecord(kind == .directory ? .directory : .file, path: location.relative, lines: decision.linesBefore)
   }
 
   private func carryOut(
     _ decision: ListDecision, on place: borrowing Descriptor, _ location: ItemLocation, _ kind: ObjectKind
   ) throws(Refusal) {
-    if !isDryRun {
+    if !ledger.isDryRun {
       do throws(Errno) {
         try place.setAccessListText(decision.text)
       } catch {
         throw Refusal.change(error, location.path, place, needs: "writesecurity")
       }
     }
-    counts.withLock { $0.changed += 1 }
+    ledger.count { $0.changed += 1 }
     if tells { tell(decision, location, kind) }
   }
 
@@ -205,16 +194,13 @@ final class ListChanger: Sendable {
   private func tell(_ decision: ListDecision, _ location: ItemLocation, _ kind: ObjectKind) {
     guard case .store(let after) = decision.answer else { return }
     let path = location.path
-    if let json {
-      return json.add(
-        JSON.nameMembers("path", path) + [
-          JSON.Member("before", ListFormat.json(decision.before, for: kind, names: names)),
-          JSON.Member("after", ListFormat.json(after, for: kind, names: names)),
-        ])
-    }
+    let isObject = ledger.addJSON(
+      path, before: ListFormat.json(decision.before, for: kind, names: names),
+      after: ListFormat.json(after, for: kind, names: names))
+    if isObject { return }
     let (old, new) = (decision.before?.entries.count ?? 0, after?.entries.count ?? 0)
     console.printPath(path, ": \(old) -> \(new) \(new == 1 ? "entry" : "entries")")
-    guard tellsHow else { return }
+    guard ledger.tellsHow else { return }
     let before = decision.before.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }
     let lines = after.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }
     for line in differences(before ?? [], lines ?? []) { console.print("  \(line)\n") }
@@ -222,39 +208,7 @@ final class ListChanger: Sendable {
 
   /// Ends the work: the undo file, the summary, the exit status.
   func finish() -> Int32 {
-    undo?.end()
-    let counts = counts.withLock { $0 }
-    let failed = console.failures
-    if let json {
-      json.end([
-        JSON.Member("dryRun", .bool(isDryRun)), JSON.Member("items", .number(counts.items)),
-        JSON.Member("changed", .number(counts.changed)), JSON.Member("leftAlone", .number(counts.left)),
-        JSON.Member("failed", .number(failed)), JSON.Member("interrupted", .bool(Interruption.isRequested)),
-      ])
-    } else if isDryRun {
-      console.print("\(grouped(counts.changed)) of \(counted(counts.items)) would change\n")
-    }
-    if Interruption.isRequested { stopped(counts) }
-    if json == nil, !isDryRun, tellsHow, !isQuiet {
-      let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone with what is below" : ""
-      console.note(
-        "\(counted(counts.items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")
-    }
-    return console.finish()
-  }
-
-  private func stopped(_ counts: Counts) {
-    var sentence = "interrupted after \(counted(counts.items)), \(grouped(counts.changed)) changed"
-    if !isDryRun {
-      sentence +=
-        undo == nil
-        ? "; run it again to go on"
-        : "; run it again with --resume to go on, or go back "
-          + "with 'varve acl restore'"
-    }
-    console.note(sentence)
-    _ = console.finish()
-    Interruption.end()
+    ledger.finish()
   }
 }
 

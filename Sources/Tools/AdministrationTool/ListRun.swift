@@ -45,7 +45,7 @@ final class ListRun {
   func go(_ path: Word, isRecursive: Bool, by rule: ListRule) {
     go(path, isRecursive: isRecursive) { item in
       // What is below has rules of its own: a list that is left alone stops nothing here.
-      _ = self.changer.change(item, by: rule)
+      if case .outside = self.changer.change(item, by: rule) { return .past }
       return .into
     } ruleForFiles: { _ in
       rule

@@ -14,10 +14,18 @@ struct ModeRequest {
     case mode(FileModeChange)
     case edit(AccessListEdit)
     case checkOrder
+
+    /// Whether it changes what it has changed already, where it is done again.
+    var changesAgain: Bool {
+      switch self {
+      case .edit(.insert), .edit(.removeEntry), .edit(.replaceEntry): true
+      default: false
+      }
+    }
   }
 
   let action: Action
-  let paths: [Word]
+  let paths: PathOperands
 
   init(_ invocation: Invocation, _ names: NameBook) throws(UsageError) {
     let forms: [Option] = [.removeList, .replaceList, .checkOrder, .dropInherited, .adoptInherited]
@@ -26,15 +34,20 @@ struct ModeRequest {
       throw UsageError("\(given[0].spelling) and \(given[1].spelling) exclude each other", verb: "chmod")
     }
     if let form = given.first {
+      if form == .replaceList, invocation.has(.fromInput) {
+        throw UsageError("-E and -0 both read standard input", verb: "chmod")
+      }
+      if form == .checkOrder, invocation.has(.undo) {
+        throw UsageError("-C changes nothing, so there is nothing to undo", verb: "chmod")
+      }
+      paths = try PathOperands(invocation)
       action = try ModeRequest.action(form, names)
-      paths = invocation.operands
       return
     }
     var rest = invocation.operands[...]
-    let first = rest.removeFirst()
+    guard let first = rest.popFirst() else { throw UsageError("MODE is missing", verb: "chmod") }
     action = try ModeRequest.action(first, &rest, names)
-    guard !rest.isEmpty else { throw UsageError("PATH is missing", verb: "chmod") }
-    paths = Array(rest)
+    paths = try PathOperands(rest, invocation)
   }
 
   private static func action(_ form: Option, _ names: NameBook) throws(UsageError) -> Action {

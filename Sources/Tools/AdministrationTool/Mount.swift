@@ -19,11 +19,12 @@ private struct MountRefusal: Error {
   let status: Int32
   let sentence: String
 
-  init(_ status: MountStatus, _ sentence: String) {
-    self.status = status.rawValue
-    self.sentence = sentence
+  /// About the mount point or the source, which is named: `mount -a` is about many.
+  init(_ status: MountStatus, _ path: Word, _ sentence: String) {
+    self.init(status: UInt8(status.rawValue), "\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)")
   }
 
+  /// About what the sentence names.
   init(status: UInt8, _ sentence: String) {
     self.status = Int32(status)
     self.sentence = sentence
@@ -39,12 +40,17 @@ func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     if options.contains(where: { $0.name == "remount" }) {
       // The path means another mount here, or none.
       guard !invocation.has(.namespace) else {
-        throw MountRefusal(.usage, "'remount' and '-N' do not go together; remount in that namespace")
+        throw MountRefusal(
+          .usage, invocation.operands[invocation.operands.count - 1],
+          "'remount' and '-N' do not go together; remount in that namespace")
       }
       return try changeOptions(options, invocation, console)
     }
     let plan = try MountPlan(invocation)
-    if invocation.has(.checkOnly) { return MountStatus.done.rawValue }
+    if invocation.has(.checkOnly) {
+      try plan.startDaemon(checkingOnly: true)
+      return MountStatus.done.rawValue
+    }
     if plan.isForeground {
       try plan.becomeDaemon()
     } else {
@@ -75,7 +81,9 @@ private func changeOptions(
     }
     return console.finish()
   } catch {
-    throw MountRefusal(status: UInt8(clamping: error.status), "\(PathText.escaped(point)): \(error.sentence)")
+    throw MountRefusal(
+      status: UInt8(clamping: error.status),
+      "\(point.isEmpty ? "''" : PathText.escaped(point)): \(error.sentence)")
   }
 }
 
@@ -104,21 +112,20 @@ private struct MountPlan {
   init(_ invocation: Invocation) throws(MountRefusal) {
     namespace = invocation.values(.namespace).last
     let point = invocation.operands[invocation.operands.count - 1]
-    mountPoint = namespace == nil ? try MountPlan.mountPoint(point) : point
-    let settings = try MountPlan.settings()
+    if namespace != nil {
+      mountPoint = point
+    } else {
+      mountPoint = try MountPlan.mountPoint(point, checkingOnly: invocation.has(.checkOnly))
+    }
+    let settings = try MountPlan.settings(for: mountPoint)
     for option in settings.options(for: mountPoint) {
       if let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil) {
-        throw MountRefusal(.usage, "\(SettingsFile.path): \(complaint)")
+        throw MountRefusal(.usage, mountPoint, "\(SettingsFile.path): \(complaint)")
       }
     }
     var options =
       settings.options(for: mountPoint) + invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     if invocation.has(.sloppy) { options.removeAll { !MountOptionTable.isKnown($0.name) } }
-    for option in options where invocation.has(.checkOnly) {
-      if let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil) {
-        throw MountRefusal(.usage, complaint)
-      }
-    }
     isForeground = invocation.has(.foreground) || options.contains { $0.name == "foreground" }
     if isForeground, !options.contains(where: { $0.name == "foreground" }) {
       options.append(MountOption(Array("foreground".utf8)))
@@ -127,15 +134,11 @@ private struct MountPlan {
     let named = try MountPlan.source(invocation, settings.section(mountPoint))
     // With `upperdir=` the source is a mere word.
     let isPath = namespace == nil && !options.contains { $0.name == "upperdir" }
-    source = isPath ? try MountPlan.directory(named) : named
-    do throws(Errno) {
-      if namespace == nil { _ = try Descriptor.place(Array("/dev/fuse".utf8), .followed) }
-    } catch {
-      throw MountRefusal(
-        .failed, "/dev/fuse: \(error); the module fuse is not there, or not in this container")
-    }
+    source = isPath ? try MountPlan.directory(named, .source) : named
+    try MountPlan.requireDevice(for: mountPoint)
     guard let daemon = daemonProgram() else {
-      throw MountRefusal(.system, "varved: not found beside this program, in /usr/sbin or in PATH")
+      throw MountRefusal(
+        .system, mountPoint, "varved: not found beside this program, in /usr/sbin or in PATH")
     }
     self.daemon = daemon
   }
@@ -146,39 +149,46 @@ private struct MountPlan {
   ) throws(MountRefusal) -> Word {
     guard invocation.operands.count < 2 else { return invocation.operands[0] }
     if let source = section?.source { return source }
-    let point = String(decoding: invocation.operands[0], as: UTF8.self)
     throw MountRefusal(
-      .usage, "\(point): SOURCE is missing, and \(SettingsFile.path) names none for this mount point")
+      .usage, invocation.operands[0],
+      "SOURCE is missing, and \(SettingsFile.path) names none for this mount point")
   }
 
-  private static func settings() throws(MountRefusal) -> SettingsFile {
+  private static func settings(for mountPoint: Word) throws(MountRefusal) -> SettingsFile {
     let text: [UInt8]
     do throws(Errno) {
       text = try Descriptor.reading(Array(SettingsFile.path.utf8)).readToEnd(limit: 1 << 20)
     } catch .noSuchFile {
       return SettingsFile()
     } catch {
-      throw MountRefusal(.failed, "\(SettingsFile.path): \(error)")
+      throw MountRefusal(.failed, mountPoint, "\(SettingsFile.path): \(error)")
     }
     do throws(SettingsFile.Failure) {
       return try SettingsFile(text)
     } catch {
-      throw MountRefusal(.usage, "\(SettingsFile.path), line \(error.line): \(error.sentence)")
+      throw MountRefusal(
+        .usage, mountPoint, "\(SettingsFile.path), line \(error.line): \(error.sentence)")
     }
   }
 
-  /// The absolute path of an existing directory: the daemon works in another directory.
-  private static func directory(_ path: Word) throws(MountRefusal) -> Word {
+  /// Refuses where the device cannot be opened; libfuse would say no more than that.
+  private static func requireDevice(for mountPoint: Word) throws(MountRefusal) {
     do throws(Errno) {
-      guard try Descriptor.place(path, .followed).status().kind == .directory else { throw .notDirectory }
-      return try realPath(path)
+      _ = try Descriptor.open(path: "/dev/fuse", .readWrite)
     } catch {
-      throw MountRefusal(.failed, "\(PathText.escaped(path)): \(error)\(error.advice(about: path))")
+      let advice =
+        switch error {
+        case .accessDenied: "as root, 'chmod 0666 /dev/fuse' lets users mount"
+        case .notPermitted: "this container was started without the right to use the device"
+        default: "the module fuse is not there ('modprobe fuse' loads it), or not in this container"
+        }
+      throw MountRefusal(.failed, mountPoint, "/dev/fuse: \(error); \(advice)")
     }
   }
 
   /// The mount point; what daemons that died left there is taken away first.
-  private static func mountPoint(_ path: Word) throws(MountRefusal) -> Word {
+  private static func mountPoint(_ path: Word, checkingOnly: Bool) throws(MountRefusal) -> Word {
+    if checkingOnly, isDead(path) { return path }
     // Several: who mounts again and again after a crash has a pile of them.
     for _ in 0..<16 where isDead(path) {
       do throws(Refusal) {
@@ -187,10 +197,45 @@ private struct MountPlan {
         try takeAway(mount, isLazy: true)
       } catch {
         throw MountRefusal(
-          .failed, "\(PathText.escaped(path)): a mount without a daemon is in the way: \(error.sentence)")
+          .failed, path, "a mount without a daemon is in the way: \(error.sentence)")
       }
     }
-    return try directory(path)
+    return try directory(path, .mountPoint)
+  }
+
+  /// The two places of a mount.
+  private enum Role: String {
+    case source = "the source"
+    case mountPoint = "the mount point"
+  }
+
+  /// The absolute path of an existing directory: the daemon works in another directory.
+  private static func directory(_ path: Word, _ role: Role) throws(MountRefusal) -> Word {
+    guard !path.isEmpty else {
+      throw MountRefusal(
+        .usage, path, "\(role.rawValue) has no name; a variable may be empty that should hold it")
+    }
+    do throws(Errno) {
+      guard try Descriptor.place(path, .followed).status().kind == .directory else { throw .notDirectory }
+      return try realPath(path)
+    } catch .noSuchFile {
+      throw MountRefusal(.failed, path, missing(path, role))
+    } catch .notDirectory {
+      throw MountRefusal(
+        .failed, path,
+        "\(role.rawValue) is not a directory (ENOTDIR)\(Errno.notDirectory.advice(about: path))")
+    } catch {
+      throw MountRefusal(
+        .failed, path, "\(role.rawValue) cannot be reached: \(error)\(error.advice(about: path))")
+    }
+  }
+
+  /// What is said of a place that is not there: with the command that makes it, unless a link leads there.
+  private static func missing(_ path: Word, _ role: Role) -> String {
+    let advice = Errno.noSuchFile.advice(about: path)
+    let sentence = "\(role.rawValue) does not exist (ENOENT)\(advice)"
+    if advice.hasPrefix("; it is a link to ") || advice.hasSuffix(" is a link to nowhere") { return sentence }
+    return sentence + "; make it with: mkdir \(advice.isEmpty ? "" : "-p ")\(shellWord(path))"
   }
 
   private static func isDead(_ path: Word) -> Bool {
@@ -202,30 +247,31 @@ private struct MountPlan {
     }
   }
 
-  private var words: [Word] {
+  private func words(checkingOnly: Bool) -> [Word] {
+    let checkWords = checkingOnly ? [Array("--check".utf8)] : []
     let optionWords = options.isEmpty ? [] : [Array("-o".utf8), MountOption.text(options)]
     let namespaceWords = namespace.map { [Array("--namespace".utf8), $0] } ?? []
-    return namespaceWords + optionWords + [Array("--".utf8), source, mountPoint]
+    return checkWords + namespaceWords + optionWords + [Array("--".utf8), source, mountPoint]
   }
 
   /// Becomes the daemon, for supervisors and for looking at it.
   func becomeDaemon() throws(MountRefusal) {
     do throws(Errno) {
-      try ThisProgram.become(daemon, words: [Array("varved".utf8)] + words)
+      try ThisProgram.become(daemon, words: [Array("varved".utf8)] + words(checkingOnly: false))
     } catch {
-      throw MountRefusal(.system, "\(String(decoding: daemon, as: UTF8.self)): \(error)")
+      throw MountRefusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
     }
   }
 
-  /// Starts the daemon and returns when it serves.
-  func startDaemon() throws(MountRefusal) {
-    let (answer, complaints) = try runDaemon()
+  /// Starts the daemon and returns when it serves, or has found nothing that would keep it from serving.
+  func startDaemon(checkingOnly: Bool = false) throws(MountRefusal) {
+    let (answer, complaints) = try runDaemon(words(checkingOnly: checkingOnly))
     // Nobody else will ever see them; a lost warning is no reason to fail.
     try? StandardStream.error.write(MountPlan.withoutPriorities(complaints))
     switch DaemonAnswer(answer) {
     case .ready: return
     case .refused(let status, let message): throw MountRefusal(status: status, message + whereabouts(message))
-    case .silent: throw MountRefusal(.failed, "the daemon ended before the volume was ready")
+    case .silent: throw MountRefusal(.failed, mountPoint, "the daemon ended before the volume was ready")
     }
   }
 
@@ -257,7 +303,7 @@ private struct MountPlan {
   }
 
   /// Everything the daemon says before it is ready: on its pipe, and on its standard error.
-  private func runDaemon() throws(MountRefusal) -> (answer: [UInt8], complaints: [UInt8]) {
+  private func runDaemon(_ words: [Word]) throws(MountRefusal) -> (answer: [UInt8], complaints: [UInt8]) {
     do throws(Errno) {
       let pipe = try Pipe()
       // A file and no pipe: the daemon may write to it for years without anybody reading.
@@ -271,7 +317,7 @@ private struct MountPlan {
       let answer = try reading.readLine(limit: 65_536)
       return (answer, try log.read(upTo: 65_536))
     } catch {
-      throw MountRefusal(.system, "\(String(decoding: daemon, as: UTF8.self)): \(error)")
+      throw MountRefusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
     }
   }
 }

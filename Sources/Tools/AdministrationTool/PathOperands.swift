@@ -5,6 +5,9 @@ import LinuxFiles
 import LinuxPrograms
 import Verbs
 
+/// What parts the names of a path.
+let slash = UInt8(ascii: "/")
+
 /// Goes through the paths of a command line.
 struct PathOperands {
   private let named: ArraySlice<Word>
@@ -12,7 +15,12 @@ struct PathOperands {
 
   /// Takes the operands from the given one on; without any, and without -0, a path is missing.
   init(_ invocation: Invocation, from first: Int = 0) throws(UsageError) {
-    named = invocation.operands.dropFirst(first)
+    try self.init(invocation.operands.dropFirst(first), invocation)
+  }
+
+  /// Takes these words of a command line.
+  init(_ words: ArraySlice<Word>, _ invocation: Invocation) throws(UsageError) {
+    named = words
     readsInput = invocation.has(.fromInput)
     if named.isEmpty, !readsInput { throw UsageError("PATH is missing", verb: invocation.verb) }
   }

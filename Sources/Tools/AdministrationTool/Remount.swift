@@ -40,7 +40,7 @@ struct OptionChange {
       MountOptionTable.isKnown($0.name) || MountOptionTable.fromTable.contains($0.name)
     }
     if !isSloppy, let unknown = options.first(where: { !known.contains($0) }) {
-      throw Refusal(MountOptionTable.complaint(unknown.name))
+      throw Refusal(MountOptionTable.complaint(unknown.shownName))
     }
     self.options = known
     var before = MountFlags(shown: mount)
@@ -111,7 +111,7 @@ struct OptionChange {
   }
 
   private func words(_ answer: JSON) -> String {
-    guard case .array(let words)? = answer["options"] else { return "" }
-    return words.compactMap(\.string).joined(separator: ",")
+    let words = answer.nameListBytes("options") ?? []
+    return String(decoding: Array(words.joined(separator: [UInt8(ascii: ",")])), as: UTF8.self)
   }
 }

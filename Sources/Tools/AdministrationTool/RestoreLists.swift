@@ -1,4 +1,4 @@
-// `varve acl restore`: lists from a dump or an undo file, back to where they belong.
+// `varve acl restore`: what a dump or an undo file holds, back to where it belongs.
 
 import AccessControl
 import AccessForms
@@ -11,8 +11,10 @@ func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve acl restore")
   let names = NameBook.machine(Accounts())
   let file = invocation.operands[0]
+  // What is restored may be anything a record can say, and so may the way back from it.
+  let ledger = try ChangeLedger(invocation, console, undoVersion: .items)
   let restoration = Restoration(
-    try ListChanger(invocation, console, names), console, names, from: file,
+    ListChanger(ledger, names), console, names, from: file,
     root: invocation.values(.root).last,
     progress: invocation.has(.quiet) ? nil : Progress("varve acl restore", console))
   Interruption.watch()
@@ -45,11 +47,27 @@ private final class Restoration {
   private var root: Word = []
   /// The root the file names, which another one can stand for.
   private var rootInFile: Word?
-  /// Objects that had their record.
+  /// What objects have got back.
   ///
-  /// The first one is the oldest; a later one tells of a list that was changed already: the object has several
-  /// names, or a run came to it twice, as `propagate d/sub d` does, or `--resume` with another list.
-  private var restored: Set<ObjectKey> = []
+  /// The first record is the oldest; a later one tells of what was changed already: the object has several names,
+  /// or a run came to it twice, as `propagate d/sub d` does, or `--resume` with another change.
+  private var restored: [ObjectKey: RestoredParts] = [:]
+  /// What has to wait for the end of the file: items that are locked, as a later record may know that they should
+  /// not be, and directories that close for whoever restores, as what is in them comes later.
+  private var postponed: [Postponed] = []
+  private var isPostponing = true
+  // Far more than anybody locks between two runs that share a file.
+  private static let mostPostponed = 65_536
+  /// A record that waits for the line behind it.
+  private var waiting: DumpRecord?
+
+  private struct Postponed {
+    let root: Word
+    let record: DumpRecord
+    let moment: DumpMoment?
+    /// What it is to bring back; no other record does.
+    let parts: RestoredParts
+  }
 
   private struct ObjectKey: Hashable {
     let device: UInt64
@@ -85,14 +103,17 @@ private final class Restoration {
       // Far more than any line has: a path of a million bytes.
       guard line.count < 1 << 22 else { throw .tooBig }
     }
-    if !Interruption.isRequested { judgeEnd(line) }
+    guard !Interruption.isRequested else { return }
+    restoreWaiting(nil)
+    restorePostponed()
+    judgeEnd(line)
   }
 
   /// Says whether the file is whole: `line` is what follows its last newline.
   private func judgeEnd(_ line: [UInt8]) {
     if !reader.hasBegun {
       console.complain(
-        file, "is no dump of access lists: '\(DumpReader.header)' was expected, and it ends before that")
+        file, "is no dump of access lists: \(DumpVersion.expected), and it ends before that")
     } else if !line.isEmpty || reader.isInRecord {
       console.complain(file, "ends inside a record; what is complete in it was restored")
     } else if !isEnded {
@@ -106,8 +127,14 @@ private final class Restoration {
   /// Takes one line; answers whether to go on.
   private func take(_ line: [UInt8]) -> Bool {
     do throws(DumpFailure) {
-      switch try reader.read(line) {
-      case nil: break
+      guard let piece = try reader.read(line) else { return true }
+      if case .changed(let moment) = piece {
+        restoreWaiting(moment)
+        return true
+      }
+      restoreWaiting(nil)
+      switch piece {
+      case .changed: break
       case .end: isEnded = true
       case .root(let path):
         isEnded = false
@@ -122,10 +149,11 @@ private final class Restoration {
         begin(path)
       case .record(let record):
         isEnded = false
-        restore(record)
+        if record.hasSetID { waiting = record } else { restore(record, nil) }
       }
       return true
     } catch {
+      restoreWaiting(nil)
       console.complain(file, "\(error); nothing after this line is restored")
       isEnded = true
       return false
@@ -157,24 +185,39 @@ private final class Restoration {
     return SharedDescriptor(try Descriptor.place(withoutLinks: root))
   }
 
-  private func restore(_ record: DumpRecord) {
+  private func restoreWaiting(_ moment: DumpMoment?) {
+    guard let record = waiting else { return }
+    waiting = nil
+    restore(record, moment)
+  }
+
+  private func restore(
+    _ record: DumpRecord, _ moment: DumpMoment?, own: RestoredParts = []
+  ) {
     // Without a root there is nothing to restore to, and that was said.
     guard let chain else { return }
     progress?.count()
-    let parts = record.path.split(separator: UInt8(ascii: "/")).map { Array($0) }
-    let name = parts.last ?? []
+    let names = record.path.split(separator: UInt8(ascii: "/")).map { Array($0) }
+    let name = names.last ?? []
     let location = ItemLocation(
-      root: root, above: Array(parts.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
+      root: root, above: Array(names.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
     do throws(Errno) {
-      let place = try chain.item(parts)
+      let place = try chain.item(names)
       let status = try place.descriptor.status()
-      guard (status.kind == .directory) == record.isDirectory, status.kind != .symbolicLink else {
-        console.complain(location.path, "is not a \(record.isDirectory ? "directory" : "file") any more")
+      guard status.recordKind == record.kind else {
+        console.complain(location.path, "is not a \(record.kind.rawValue) any more")
         return
       }
       let key = ObjectKey(device: status.device, inode: status.inode)
-      guard restored.insert(key).inserted else { return }
-      apply(record, VisitedItem(location: location, status: status, place: place, depth: parts.count))
+      let known = (restored[key] ?? []).subtracting(own)
+      let parts = RestoredParts(record).subtracting(known)
+      guard !parts.isEmpty else { return }
+      restored[key] = known.union(parts)
+      let item = VisitedItem(location: location, status: status, place: place, depth: names.count)
+      if closes(record, status) || !apply(record, item, known, moment) {
+        guard let rootInFile else { return }
+        postponed.append(Postponed(root: rootInFile, record: record, moment: moment, parts: parts))
+      }
     } catch .noSuchFile {
       console.complain(location.path, "is gone (ENOENT)")
     } catch .notDirectory, .tooManySymbolicLinks {
@@ -184,19 +227,50 @@ private final class Restoration {
     }
   }
 
-  private func apply(_ record: DumpRecord, _ item: VisitedItem) {
-    let list: AccessList?
-    do throws(FormatFailure) {
-      let read = try ListFormat.macos.list(Array(record.lines.joined(separator: "\n").utf8), names: names)
-      list = record.lines.isEmpty ? nil : read
+  private var mayPostpone: Bool { isPostponing && postponed.count < Restoration.mostPostponed }
+
+  /// Whether a directory becomes one that not everybody gets into who does now; root always does.
+  private func closes(_ record: DumpRecord, _ status: FileStatus) -> Bool {
+    guard mayPostpone, record.kind == .directory, let mode = record.facts.mode, !ThisProgram.isRoot else {
+      return false
+    }
+    return UInt32(status.mode) & 0o111 & ~mode != 0
+  }
+
+  private func restorePostponed() {
+    isPostponing = false
+    // The deepest directories close first.
+    for late in postponed.reversed() where !Interruption.isRequested {
+      if rootInFile != late.root || chain == nil { begin(late.root) }
+      restore(late.record, late.moment, own: late.parts)
+    }
+  }
+
+  /// Brings back what a record says; answers whether that is settled, be it as a failure.
+  private func apply(
+    _ record: DumpRecord, _ item: VisitedItem, _ known: RestoredParts, _ moment: DumpMoment?
+  ) -> Bool {
+    do throws(Refusal) {
+      guard reader.version == .lists, let lines = record.lines else {
+        let restorer = ItemRestorer(ledger: changer.ledger, names: names)
+        try restorer.restore(record, item, known: known, moment: moment)
+        return true
+      }
+      let list = try readList(lines, names)
+      let rule = ListRule(names, replacesDamage: true) { before, _ in
+        before == list ? .unchanged : .store(list)
+      }
+      _ = changer.change(item, by: rule)
     } catch {
-      console.complain(item.path, "its record: \(error)")
-      return
+      if mayPostpone, reader.version >= .items, !known.contains(.flags), record.facts.flags == nil,
+        item.isLocked
+      {
+        changer.ledger.count { $0.items -= 1 }
+        return false
+      }
+      console.complain(item.path, error.sentence)
     }
-    let rule = ListRule(names, replacesDamage: true) { before, _ in
-      before == list ? .unchanged : .store(list)
-    }
-    _ = changer.change(item, by: rule)
+    return true
   }
 
   func finish() -> Int32 {

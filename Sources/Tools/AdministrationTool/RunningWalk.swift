@@ -211,5 +211,3 @@ final class RunningWalk {
     }
   }
 }
-
-private let slash = UInt8(ascii: "/")

@@ -9,26 +9,27 @@ import Verbs
 
 func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   var paths = invocation.operands[...]
+  let readsInput = invocation.has(.fromInput)
   var operations = Verb.operationWords
   var isComplete = true
-  if let first = paths.first, paths.count > 1, let unknown = mistypedOperation(first) {
+  if let first = paths.first, paths.count > 1 || readsInput, let unknown = mistypedOperation(first) {
     throw UsageError(
       "no such operation '\(unknown)'" + suggestion(for: unknown, among: operations), verb: invocation.verb,
       .value)
   }
-  if let first = paths.first, let chosen = chosenOperations(first), paths.count > 1 {
+  if let first = paths.first, let chosen = chosenOperations(first), paths.count > 1 || readsInput {
     operations = chosen
     paths = paths.dropFirst()
     isComplete = false
   }
-  guard !paths.isEmpty else { throw UsageError("PATH is missing", verb: invocation.verb) }
+  let operands = try PathOperands(paths, invocation)
   let console = Console("varve access")
   let colors = try Colors(invocation)
   let other = try AskedUser(invocation)
   var tables: [JSON] = []
   var worst: Int32 = 0
   var isFirst = true
-  for path in paths {
+  operands.forEach(console) { path in
     do throws(Refusal) {
       let place = try VolumePath(path, try volumeTable())
       let questions = operations.map { operation in
@@ -44,12 +45,12 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
         // A program finds it in its table.
         tables.append(table(path, answers))
         worst = 2
-        continue
+        return
       }
       if invocation.has(.json) {
         tables.append(table(path, answers))
       } else {
-        if paths.count > 1 {
+        if paths.count > 1 || readsInput {
           if !isFirst { console.print("\n") }
           isFirst = false
           console.print(console.forOutput(PathText.escaped(path)) + ":\n")

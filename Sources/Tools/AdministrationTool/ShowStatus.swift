@@ -9,12 +9,13 @@ import Verbs
 
 func showStatus(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve status")
+  let colors = try Colors(invocation)
   do throws(Errno) {
     let table = try mountTable()
     if let path = invocation.operands.first {
-      showVolume(path, table, isJSON: invocation.has(.json), console)
+      showVolume(path, table, isJSON: invocation.has(.json), console, colors)
     } else {
-      listVolumes(table.filter(\.isOurs), isJSON: invocation.has(.json), console)
+      listVolumes(table.filter(\.isOurs), isJSON: invocation.has(.json), console, colors)
     }
   } catch {
     console.complain("/proc/self/mountinfo: \(error)")
@@ -44,7 +45,9 @@ func volumeStatus(_ volume: MountedVolume) throws(Errno) -> JSON? {
   }
 }
 
-private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Console) {
+private func listVolumes(
+  _ volumes: [MountedVolume], isJSON: Bool, _ console: Console, _ colors: Colors
+) {
   let states = volumes.map { MountState($0) }
   let options = zip(volumes, states).map { volume, state in optionsInForce(volume, state) }
   if isJSON {
@@ -58,7 +61,8 @@ private func listVolumes(_ volumes: [MountedVolume], isJSON: Bool, _ console: Co
   }
   if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
   for (volume, (state, options)) in zip(volumes, zip(states, options)) {
-    console.print("\(places(volume)) (\(options))\(state.remark)\n")
+    let remark = state.remark.isEmpty ? "" : colors.failure(state.remark)
+    console.print("\(places(volume)) (\(options))\(remark)\n")
   }
 }
 
@@ -88,7 +92,9 @@ extension MountState {
   }
 }
 
-private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ console: Console) {
+private func showVolume(
+  _ path: Word, _ table: [MountedVolume], isJSON: Bool, _ console: Console, _ colors: Colors
+) {
   do throws(Refusal) {
     let volume = try VolumePath(path, table).mount
     let status = try heardStatus(volume)
@@ -96,7 +102,7 @@ private func showVolume(_ path: Word, _ table: [MountedVolume], isJSON: Bool, _ 
     if isJSON {
       console.printLines(status.indentedText() + "\n")
     } else {
-      console.print("\(places(volume))\n")
+      console.print(colors.bold(places(volume)) + "\n")
       // Whoever serves the mount wrote it, and that may be anybody.
       console.printLines(described(status, indent: "  "))
     }
@@ -115,7 +121,6 @@ private func requireItem(_ path: Word) throws(Refusal) {
 }
 
 private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
-  guard MountState(volume) != .silent else { throw Refusal(MountState.silence) }
   do throws(Errno) {
     guard let status = try volumeStatus(volume) else { throw .badMessage }
     return status

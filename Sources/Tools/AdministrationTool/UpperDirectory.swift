@@ -43,5 +43,3 @@ struct UpperDirectory {
     self.place = place
   }
 }
-
-private let slash = UInt8(ascii: "/")

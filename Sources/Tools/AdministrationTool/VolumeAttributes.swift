@@ -12,11 +12,12 @@ struct Refusal: Error {
   let status: Int32
 
   /// Whether it holds for the whole volume, so that saying it once of a tree is enough.
-  private(set) var isAboutVolume = false
+  let isAboutVolume: Bool
 
-  init(_ sentence: String, status: Int32 = 1) {
+  init(_ sentence: String, status: Int32 = 1, isAboutVolume: Bool = false) {
     self.sentence = sentence
     self.status = status
+    self.isAboutVolume = isAboutVolume
   }
 
   /// Other file systems know neither attribute.
@@ -24,8 +25,7 @@ struct Refusal: Error {
     self.init(
       error == .unsupported
         ? "not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes"
-        : "\(error)")
-    isAboutVolume = error == .unsupported
+        : "\(error)", isAboutVolume: error == .unsupported)
   }
 
   /// About a path that could not be got at.
@@ -49,6 +49,11 @@ extension Descriptor {
     } catch {
       throw .badMessage
     }
+  }
+
+  /// Whether it is on a volume; of what cannot be asked, nothing is known.
+  borrowing func isOnVolume() -> Bool {
+    do throws(Errno) { return try fileFlags() != nil } catch { return false }
   }
 
   /// Sets all flags; as a number, because not every flag has a keyword.

@@ -136,5 +136,3 @@ struct TypedPlace {
     }
   }
 }
-
-private let slash = UInt8(ascii: "/")

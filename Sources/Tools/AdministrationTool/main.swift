@@ -74,14 +74,12 @@ func explained(_ error: UsageError) -> Int32 {
   let name = (["varve"] + [error.verb].compactMap { $0 }).joined(separator: " ")
   let console = Console(name)
   console.complain(error.message)
-  // chmod, chflags and chown of macOS end with 1 whatever is wrong.
-  if error.kind == .value {
-    return ["chmod", "chflags", "chown", "mount", "remount"].contains(error.verb) ? 1 : 2
+  if error.kind == .form {
+    if let verb = error.verb.flatMap({ Program.varve.verb(named: $0) }) {
+      console.explain(Program.varve.usage(verb).joined(separator: "\n"))
+    }
+    console.explain("'varve help\(error.verb.map { " \($0)" } ?? "")' tells more.")
   }
-  if let verb = error.verb.flatMap({ Program.varve.verb(named: $0) }) {
-    console.explain(Program.varve.usage(verb).joined(separator: "\n"))
-  }
-  console.explain("'varve help\(error.verb.map { " \($0)" } ?? "")' tells more.")
   // mount(8) has its own numbers: 1 is what others call 2.
   return ["mount", "remount"].contains(error.verb) ? 1 : 2
 }

@@ -92,6 +92,7 @@ extension Program {
       throw UsageError("what should be done? One of \(names)", verb: group.name)
     }
     if ["--help", "-h", "help"].contains(text(words[1])) { return .help(group.name) }
+    if text(words[1]) == "--version" { return .version }
     return try knownVerb(words[1], in: group).parse(Array(words.dropFirst(2)))
   }
 
@@ -140,6 +141,7 @@ extension Verb {
         break
       }
       if word == Word("--help".utf8) { return .help(name) }
+      if word == Word("--version".utf8) { return .version }
       let following = position < words.count ? words[position] : nil
       let tookFollowing =
         if word[1] == UInt8(ascii: "-") {
@@ -167,7 +169,7 @@ extension Verb {
       separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
     let name = text(Word(parts[0]))
     guard let option = options.first(where: { $0.word == name }) else {
-      let hint = suggestion(for: name, among: options.compactMap(\.word) + ["help"], prefix: "--")
+      let hint = suggestion(for: name, among: options.compactMap(\.word) + ["help", "version"], prefix: "--")
       throw UsageError("unknown option '--\(name)'" + hint, verb: self.name)
     }
     guard let value = option.value else {

@@ -1,16 +1,18 @@
 // varved: opens the volume, mounts it, says that it is ready, serves until it is unmounted.
 
+import Arguments
 import FUSEDoor
 import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
+import TextForms
 
 @main
 enum Daemon {
   static func main() {
     let arguments: DaemonArguments
     do throws(ArgumentFailure) {
-      arguments = try DaemonArguments(Array(CommandLine.arguments.dropFirst()))
+      arguments = try DaemonArguments(Array(ThisProgram.words.dropFirst()))
     } catch {
       StandardError.write("varved: \(error.message)\n\(DaemonArguments.usage)")
       ThisProgram.exit(1)
@@ -21,13 +23,11 @@ enum Daemon {
     do {
       try run(arguments, waiting)
     } catch let failure as ArgumentFailure {
-      waiting.refuse(1, failure.message)
+      waiting.refuse(1, failure.path ?? arguments.mountPoint, failure.message)
     } catch let failure as MountFailure {
-      waiting.refuse(failure.exitCode, failure.sentence)
-    } catch let failure as VolumeFailure {
-      waiting.refuse(32, "\(arguments.source): \(failure.message)")
+      waiting.refuse(32, failure.path, failure.sentence)
     } catch {
-      waiting.refuse(32, "\(arguments.source): cannot be mounted: \(error)")
+      waiting.refuse(32, arguments.source, "cannot be mounted: \(error)")
     }
   }
 
@@ -45,14 +45,17 @@ enum Daemon {
     if CurrentProcess.isRoot { try ThreadIdentity.keepCapabilities() }
     // Before any thread exists: threads inherit what is blocked, and only one waits for signals.
     StopSignals.block()
-    let (volume, session, audit) = try mount(arguments, words, nesting, in: namespace)
+    let places = try Places(upper: words.upper, mountPoint: arguments.mountPoint, in: namespace)
+    if arguments.checksOnly { return waiting.ready(logsToSystem: false) }
+    let (volume, session, audit) = try mount(arguments, words, nesting, places)
+    let mountPath = PathText.escaped(session.mountPath)
     let control = ControlSocket()
     let manager = words.isForeground ? ServiceManager() : nil
     _ = try PlainThread(name: "signals") {
       var isAskedAgain = false
       while true {
         StopSignals.wait()
-        manager?.tell("STOPPING=1", "STATUS=Unmounting \(session.mountPath)")
+        manager?.tell("STOPPING=1", "STATUS=Unmounting \(mountPath)")
         // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
         if isAskedAgain {
           control.remove()
@@ -70,7 +73,7 @@ enum Daemon {
         .of(volume, kernel: words.kernel), volume: volume, upper: namespace == nil ? words.upper : nil,
         mountPoint: session.mountPath, in: namespace)
       waiting.ready(logsToSystem: !words.isForeground)
-      manager?.tell("READY=1", "STATUS=Serving \(words.upper) on \(session.mountPath)")
+      manager?.tell("READY=1", "STATUS=Serving \(PathText.escaped(words.upper)) on \(mountPath)")
     }
     manager?.tell("STOPPING=1")
     control.remove()
@@ -82,32 +85,46 @@ enum Daemon {
 
 /// Opens the volume and mounts it; nothing of the two places stays open but what the volume needs.
 private func mount(
-  _ arguments: DaemonArguments, _ words: MountWords, _ nesting: [UInt32: [UInt32]],
-  in namespace: MountNamespace?
+  _ arguments: DaemonArguments, _ words: MountWords, _ nesting: [UInt32: [UInt32]], _ places: Places
 ) throws -> (Volume, Session, AuditLog?) {
-  let places = try Places(upper: words.upper, mountPoint: arguments.mountPoint, in: namespace)
-  let audit = try words.audit.map { target in try openAudit(target) }
+  let audit = try words.audit.map { target in try openAudit(target, of: arguments.mountPoint) }
   let volume = try places.volume(words.volume, groupNesting: nesting, audit: audit)
-  return (volume, try places.session(volume, words.kernel), audit)
+  let session = try places.session(volume, words.kernel)
+  audit?.tell(mountPoint: session.mountPath)
+  return (volume, session, audit)
 }
 
-private func openNamespace(_ path: String) throws(ArgumentFailure) -> MountNamespace {
+/// The namespace of a path, or of a process by its number, as mount(8) has it.
+private func openNamespace(_ path: Word) throws(ArgumentFailure) -> MountNamespace {
+  let isNumber = !path.isEmpty && path.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  let path = isNumber ? Array("/proc/".utf8) + path + Array("/ns/mnt".utf8) : path
   do throws(Errno) {
     let namespace = try MountNamespace(path)
     try namespace.visit {}
     return namespace
   } catch {
-    throw ArgumentFailure("cannot enter the mount namespace '\(path)': \(error)")
+    throw ArgumentFailure("cannot enter the mount namespace \(PathText.escaped(path)): \(error)")
   }
 }
 
 /// The audit log, or the reason why there can be none: a mount that should be watched is not made without.
-private func openAudit(_ target: AuditLog.Target) throws(MountFailure) -> AuditLog {
+private func openAudit(_ target: AuditLog.Target, of mountPoint: Word) throws(MountFailure) -> AuditLog {
   do throws(Errno) {
     return try AuditLog(target)
   } catch {
-    guard case .file(let path) = target else { throw MountFailure("no audit log: \(error)") }
-    throw MountFailure("the audit log '\(path)' cannot be opened: \(error)")
+    guard case .file(let path) = target else {
+      throw MountFailure(
+        mountPoint, "no audit log: the system's log is not there to be written to: /dev/log: \(error)")
+    }
+    let advice =
+      switch error {
+      case .noSuchFile: "; the directory for it is missing"
+      case .notPermitted:
+        "; a log that is there has to be the mounter's own, with mode 0600 and no second name"
+      default: ""
+      }
+    throw MountFailure(
+      mountPoint, "the audit log \(PathText.escaped(path)) cannot be opened: \(error)\(advice)")
   }
 }
 
@@ -126,7 +143,10 @@ private struct Waiting {
     if logsToSystem { Log.goToSystem() }
   }
 
-  func refuse(_ status: Int32, _ message: String) -> Never {
+  func refuse(_ status: Int32, _ path: Word, _ sentence: String) -> Never {
+    // The answer is one line, and libfuse quotes paths as they are.
+    let sentence = String(sentence.map { $0.isNewline ? " " : $0 })
+    let message = "\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)"
     if descriptor == nil { StandardError.write("varved: \(message)\n") }
     say("error \(status) \(message)\n")
     ThisProgram.exit(status)

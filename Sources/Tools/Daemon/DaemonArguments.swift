@@ -1,36 +1,43 @@
-// What varved was started with: `varved [--ready-fd N] [--namespace PATH] [-o OPTIONS] SOURCE DIR`.
+// What varved was started with: `varved [--check] [--ready-fd N] [--namespace PATH] [-o OPTIONS] SOURCE DIR`.
 
+import Arguments
 import TextForms
 
 /// A mistake in the arguments, in words for whoever mounts.
 struct ArgumentFailure: Error {
   let message: String
+  /// What it is about; the mount point, where nothing is said.
+  let path: Word?
 
-  init(_ message: String) {
+  init(_ message: String, about path: Word? = nil) {
     self.message = message
+    self.path = path
   }
 }
 
 /// The command line, taken apart.
 struct DaemonArguments {
-  var source = ""
-  var mountPoint = ""
+  var source: Word = []
+  var mountPoint: Word = []
   var options: [MountOption] = []
   /// Where to say that the mount is ready; nobody waits when it is absent.
   var readyDescriptor: Int32?
   /// The mount namespace of source and mount point; the daemon's own when it is absent.
-  var namespace: String?
+  var namespace: Word?
+  /// Whether only to look whether it could be mounted.
+  var checksOnly = false
   var wantsHelp = false
   var wantsVersion = false
 
-  static let usage = "usage: varved [--ready-fd N] [--namespace PATH] [-o OPTIONS] SOURCE DIR\n"
+  static let usage = "usage: varved [--check] [--ready-fd N] [--namespace PATH] [-o OPTIONS] SOURCE DIR\n"
 
-  init(_ words: [String]) throws(ArgumentFailure) {
-    var operands: [String] = []
+  init(_ words: [Word]) throws(ArgumentFailure) {
+    var operands: [Word] = []
     var rest = words[...]
     var onlyOperands = false
     while let word = rest.popFirst() {
-      switch word {
+      // An option that is no text is none of ours.
+      switch String(decoding: word, as: UTF8.self) {
       case _ where onlyOperands: operands.append(word)
       case "--": onlyOperands = true
       case "-h", "--help": wantsHelp = true
@@ -38,17 +45,21 @@ struct DaemonArguments {
       case "-f", "--foreground": options.append(MountOption(Array("foreground".utf8)))
       case "-o":
         guard let text = rest.popFirst() else { throw ArgumentFailure("'-o' needs a list of options") }
-        options += MountOption.list(Array(text.utf8))
+        options += MountOption.list(text)
       case "--ready-fd":
-        guard let text = rest.popFirst(), let number = Int32(text), number > 2 else {
+        guard let text = rest.popFirst(), let number = Int32(String(decoding: text, as: UTF8.self)),
+          number > 2
+        else {
           throw ArgumentFailure("'--ready-fd' needs the number of a descriptor")
         }
         readyDescriptor = number
       case "--namespace":
         guard let path = rest.popFirst() else { throw ArgumentFailure("'--namespace' needs a path") }
         namespace = path
-      case _ where word.hasPrefix("-o"): options += MountOption.list(Array(word.dropFirst(2).utf8))
-      case _ where word.hasPrefix("-") && word.count > 1: throw ArgumentFailure("unknown option '\(word)'")
+      case "--check": checksOnly = true
+      case let text where text.hasPrefix("-o"): options += MountOption.list(Array(word.dropFirst(2)))
+      case let text where text.hasPrefix("-") && text != "-":
+        throw ArgumentFailure("unknown option '\(text)'")
       default: operands.append(word)
       }
     }

@@ -50,7 +50,10 @@ extension LiveSettings {
 
 extension MountOption {
   /// The value without the backslashes that protect something.
-  var text: String? { value.map { String(decoding: MountOption.unescaped($0), as: UTF8.self) } }
+  var text: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+  /// The same, for what need not be text.
+  var bytes: [UInt8]? { value.map { MountOption.unescaped($0) } }
 
   func requireValueWanted() throws(ArgumentFailure) {
     guard value != nil, let complaint = MountOptionTable.complaint(aboutValueOf: name) else { return }
@@ -60,6 +63,11 @@ extension MountOption {
   func neededText() throws(ArgumentFailure) -> String {
     guard let text, !text.isEmpty else { throw ArgumentFailure("'\(name)' needs a value") }
     return text
+  }
+
+  func neededBytes() throws(ArgumentFailure) -> [UInt8] {
+    guard let bytes, !bytes.isEmpty else { throw ArgumentFailure("'\(name)' needs a value") }
+    return bytes
   }
 
   func choice<Choice>(_ words: String, _ make: (String) -> Choice?) throws(ArgumentFailure) -> Choice {
@@ -90,7 +98,7 @@ extension MountOption {
 struct RemountWords {
   private(set) var settings: LiveSettings
   /// The words in force afterwards.
-  private(set) var words: [String]
+  private(set) var words: [[UInt8]]
 
   /// Words that are the kernel's business alone, changed by whoever remounts, not here.
   private static let kernels: Set<String> = [
@@ -101,21 +109,20 @@ struct RemountWords {
   /// Reads the words against what is in force; a word that asks for something else than it is and cannot change
   /// is refused by name.
   init(
-    _ options: [MountOption], over present: LiveSettings, words: [String], kernel: MountOptions,
+    _ options: [MountOption], over present: LiveSettings, words: [[UInt8]], kernel: MountOptions,
     ignoredOwnership: Bool
   ) throws(ArgumentFailure) {
     settings = present
     self.words = words
     for option in options {
       try option.requireValueWanted()
-      let written = String(decoding: option.written, as: UTF8.self)
       if try settings.take(option) {
-        keep(option, written)
+        keep(option)
       } else if RemountWords.kernels.contains(option.name) {
-        keep(option, written)
-      } else if !RemountWords.isSilent(option), !words.contains(written), !isSo(option, kernel) {
+        keep(option)
+      } else if !RemountWords.isSilent(option), !words.contains(option.written), !isSo(option, kernel) {
         guard MountOptionTable.isKnown(option.name) else {
-          throw ArgumentFailure(MountOptionTable.complaint(option.name))
+          throw ArgumentFailure(MountOptionTable.complaint(option.shownName))
         }
         throw ArgumentFailure("cannot change '\(option.name)' while mounted; unmount and mount again")
       }
@@ -146,13 +153,13 @@ struct RemountWords {
     case "async": !kernel.isSynchronous && !kernel.isSynchronousForNames
     case "sync": kernel.isSynchronous
     case "dirsync": kernel.isSynchronousForNames
-    case "fsname": option.text == kernel.source
+    case "fsname": option.bytes == kernel.source
     default: false
     }
   }
 
-  private mutating func keep(_ option: MountOption, _ written: String) {
-    words.removeAll { MountOption(Array($0.utf8)).family == option.family }
-    words.append(written)
+  private mutating func keep(_ option: MountOption) {
+    words.removeAll { MountOption($0).family == option.family }
+    words.append(option.written)
   }
 }

@@ -11,7 +11,7 @@ import Verbs
 struct MountWords {
   var volume = VolumeOptions()
   var kernel: MountOptions
-  var upper: String
+  var upper: [UInt8]
   var isForeground = false
   var audit: AuditLog.Target?
 
@@ -23,7 +23,7 @@ struct MountWords {
     "workdir",
   ]
 
-  init(_ options: [MountOption], source: String) throws(ArgumentFailure) {
+  init(_ options: [MountOption], source: [UInt8]) throws(ArgumentFailure) {
     upper = source
     kernel = MountOptions(source: source)
     kernel.ignoresSetID = true
@@ -33,16 +33,16 @@ struct MountWords {
     // Of words that contradict each other the last one is in force.
     let families = options.map(\.family)
     volume.words = options.indices.filter { !families[($0 + 1)...].contains(families[$0]) }
-      .map { String(decoding: options[$0].written, as: UTF8.self) }
+      .map { options[$0].written }
     var live = LiveSettings()
-    var name: String?
+    var name: [UInt8]?
     for option in options {
       try option.requireValueWanted()
       if option.name == "upperdir" {
-        upper = try option.neededText()
+        upper = try option.neededBytes()
         name = name ?? source
       } else if option.name == "fsname" {
-        name = try option.neededText()
+        name = try option.neededBytes()
       } else if try !live.take(option) {
         try apply(option)
       }
@@ -86,11 +86,12 @@ struct MountWords {
     case "transport":
       kernel.transport = try option.choice("auto, dev or uring", TransportWish.init)
     case "audit":
-      let target = try option.neededText()
-      guard target == "journal" || target.hasPrefix("/") else {
+      let target = try option.neededBytes()
+      let isJournal = target.elementsEqual("journal".utf8)
+      guard isJournal || target.first == UInt8(ascii: "/") else {
         throw ArgumentFailure("'audit' is journal, or a file by its absolute path")
       }
-      audit = target == "journal" ? .journal : .file(target)
+      audit = isJournal ? .journal : .file(target)
     case "passthrough":
       guard option.text == "auto" || option.text == "off" else {
         throw ArgumentFailure("'passthrough' is auto or off")
@@ -108,7 +109,7 @@ struct MountWords {
     } else if !MountWords.silent.contains(option.name), !option.name.hasPrefix("x-"),
       !option.name.hasPrefix("X-")
     {
-      throw ArgumentFailure(MountOptionTable.complaint(option.name))
+      throw ArgumentFailure(MountOptionTable.complaint(option.shownName))
     }
   }
 }

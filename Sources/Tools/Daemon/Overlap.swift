@@ -10,25 +10,26 @@ enum Overlap {
   /// Refuses a mount point inside the upper directory, and an upper directory inside the mount point.
   ///
   /// A mount on the upper directory itself is allowed: the daemon holds the directory below.
-  static func refuse(upper: String, mountPoint: String) throws(ArgumentFailure) {
+  static func refuse(upper: [UInt8], mountPoint: [UInt8]) throws(ArgumentFailure) {
     guard let upper = real(upper), let mountPoint = real(mountPoint) else { return }
-    try refuse(upper: upper, mountPoint: mountPoint)
+    try refuse(realUpper: upper, mountPoint: mountPoint)
   }
 
   /// The same for paths that are absolute and free of links.
-  static func refuse(upper: [UInt8], mountPoint: [UInt8]) throws(ArgumentFailure) {
+  static func refuse(realUpper upper: [UInt8], mountPoint: [UInt8]) throws(ArgumentFailure) {
     guard upper != mountPoint else { return }
-    let (upperText, pointText) = (PathText.escaped(upper), PathText.escaped(mountPoint))
     if isBelow(mountPoint, upper) {
-      throw ArgumentFailure("the mount point \(pointText) is inside the upper directory \(upperText)")
+      throw ArgumentFailure(
+        "the mount point is inside the upper directory \(PathText.escaped(upper))", about: mountPoint)
     }
     if isBelow(upper, mountPoint) {
-      throw ArgumentFailure("the upper directory \(upperText) is inside the mount point \(pointText)")
+      throw ArgumentFailure(
+        "the upper directory is inside the mount point \(PathText.escaped(mountPoint))", about: upper)
     }
   }
 
   /// Refuses a mount point that shows a volume already, which would be hidden, or lies on one.
-  static func refuseTaken(mountPoint: String) throws(MountFailure) {
+  static func refuseTaken(mountPoint: [UInt8]) throws(MountFailure) {
     do throws(Errno) {
       let directory = try Descriptor.directory(atPath: mountPoint)
       guard Volume.isOnVolume(directory) else { return }
@@ -40,18 +41,17 @@ enum Overlap {
   }
 
   /// The same for a directory that is open.
-  static func refuseTaken(_ directory: borrowing Descriptor, path: String) throws(MountFailure) {
+  static func refuseTaken(_ directory: borrowing Descriptor, path: [UInt8]) throws(MountFailure) {
     guard !Volume.isOnVolume(directory) else { throw taken(path) }
   }
 
-  private static func taken(_ mountPoint: String) -> MountFailure {
-    MountFailure(
-      "'\(PathText.escaped(Array(mountPoint.utf8)))' is on a Varve volume already; unmount that one first")
+  private static func taken(_ mountPoint: [UInt8]) -> MountFailure {
+    MountFailure(mountPoint, "the mount point is on a Varve volume already; unmount that one first")
   }
 
   /// A path that cannot be resolved is somebody else's error to report.
-  private static func real(_ path: String) -> [UInt8]? {
-    do throws(Errno) { return try realPath(Array(path.utf8)) } catch { return nil }
+  private static func real(_ path: [UInt8]) -> [UInt8]? {
+    do throws(Errno) { return try realPath(path) } catch { return nil }
   }
 
   private static func isBelow(_ path: [UInt8], _ directory: [UInt8]) -> Bool {

@@ -9,13 +9,13 @@ import LinuxFiles
 import LinuxPrograms
 
 struct Places {
-  private let upper: String
-  private let mountPoint: String
+  private let upper: [UInt8]
+  private let mountPoint: [UInt8]
   /// In another mount namespace.
   private let foreign: (upper: ForeignDirectory, mountPoint: ForeignDirectory)?
 
   /// Finds them, and refuses those that overlap.
-  init(upper: String, mountPoint: String, in namespace: MountNamespace?) throws {
+  init(upper: [UInt8], mountPoint: [UInt8], in namespace: MountNamespace?) throws {
     self.upper = upper
     self.mountPoint = mountPoint
     guard let namespace else {
@@ -24,31 +24,42 @@ struct Places {
       return
     }
     let found = try (
-      upper: Places.find(upper, in: namespace, "\(upper): cannot open the upper directory"),
-      mountPoint: Places.find(mountPoint, in: namespace, "cannot mount on '\(mountPoint)'")
+      upper: Places.find(upper, "the source", in: namespace),
+      mountPoint: Places.find(mountPoint, "the mount point", in: namespace)
     )
-    try Overlap.refuse(upper: Array(found.upper.path.utf8), mountPoint: Array(found.mountPoint.path.utf8))
+    try Overlap.refuse(realUpper: found.upper.path, mountPoint: found.mountPoint.path)
     foreign = found
   }
 
   private static func find(
-    _ path: String, in namespace: MountNamespace, _ complaint: String
-  ) throws(MountFailure) -> ForeignDirectory {
+    _ path: [UInt8], _ role: String, in namespace: MountNamespace
+  ) throws -> ForeignDirectory {
+    // Our working directory is none of that namespace's.
+    guard path.first == UInt8(ascii: "/") else {
+      throw ArgumentFailure("\(role) in another mount namespace needs an absolute path", about: path)
+    }
     do throws(Errno) {
       return try namespace.directory(path)
     } catch .notConnected {
-      throw MountFailure("\(complaint): the daemon of an earlier mount there is gone; unmount it first")
+      throw MountFailure(path, "the daemon of an earlier mount there is gone; unmount it first")
+    } catch .noSuchFile {
+      throw MountFailure(
+        path, "\(role) does not exist in that mount namespace (ENOENT); make it there, with mkdir")
     } catch {
-      throw MountFailure("\(complaint): \(error)")
+      throw MountFailure(path, "\(role) in that mount namespace: \(error)")
     }
   }
 
   func volume(
     _ options: VolumeOptions, groupNesting: [UInt32: [UInt32]], audit: AuditLog?
   ) throws -> Volume {
-    try Volume(
-      upper: upper, openedAs: foreign?.upper.directory, options: options, groupNesting: groupNesting,
-      audit: audit)
+    do {
+      return try Volume(
+        upper: upper, openedAs: foreign?.upper.directory, options: options, groupNesting: groupNesting,
+        audit: audit)
+    } catch let failure as VolumeFailure {
+      throw MountFailure(upper, failure.message)
+    }
   }
 
   func session(_ volume: Volume, _ options: MountOptions) throws(MountFailure) -> Session {

@@ -30,6 +30,11 @@ package struct ListedItem: Equatable, Sendable {
   package var attributes: [Attribute] = []
   /// The entries of the access list, without their numbers.
   package var entries: [String] = []
+  /// Codes of colours, as a terminal has them behind an escape; empty: none.
+  package var nameColor = ""
+  package var flagsColor = ""
+  /// One for each entry, or none at all.
+  package var entryColors: [String] = []
 
   package init(name: [UInt8]) {
     self.name = name
@@ -65,10 +70,10 @@ package struct LongListing: Sendable {
       var line = showsInodes ? right(String(item.inode), inodes) + " " : ""
       line += modeText(item.mode) + item.mark + " " + right(String(item.links), links)
       line += " " + left(item.owner, owners) + "  " + left(item.group, groups) + "  "
-      if showsFlags { line += left(flagText(item), flags) + " " }
+      if showsFlags { line += painted(left(flagText(item), flags), item.flagsColor) + " " }
       line += right(item.size, sizes) + " " + item.date + " "
       text += line.utf8
-      text += shown(item.name)
+      text += shownName(item)
       if let target = item.linkTarget { text += Array(" -> ".utf8) + shown(target) }
       text.append(UInt8(ascii: "\n"))
       text += details(item)
@@ -87,6 +92,16 @@ package struct LongListing: Sendable {
     return PathText.forTerminal(name)
   }
 
+  /// An item's name as it may be printed, in its colour.
+  package func shownName(_ item: ListedItem) -> [UInt8] {
+    guard !item.nameColor.isEmpty else { return shown(item.name) }
+    return Array("\u{1B}[\(item.nameColor)m".utf8) + shown(item.name) + Array("\u{1B}[0m".utf8)
+  }
+
+  private func painted(_ text: String, _ color: String) -> String {
+    color.isEmpty ? text : "\u{1B}[\(color)m\(text)\u{1B}[0m"
+  }
+
   private func details(_ item: ListedItem) -> [UInt8] {
     var text: [UInt8] = []
     if showsAttributes {
@@ -95,7 +110,10 @@ package struct LongListing: Sendable {
       }
     }
     if showsEntries {
-      for (number, entry) in item.entries.enumerated() { text += Array(" \(number): \(entry)\n".utf8) }
+      for (number, entry) in item.entries.enumerated() {
+        let color = item.entryColors.indices.contains(number) ? item.entryColors[number] : ""
+        text += Array(" \(number): \(painted(entry, color))\n".utf8)
+      }
     }
     return text
   }

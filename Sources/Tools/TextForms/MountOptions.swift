@@ -15,6 +15,11 @@ package struct MountOption: Equatable, Sendable {
     value = parts.count == 2 ? Array(parts[1]) : nil
   }
 
+  /// The name in a sentence, which is one line whatever was written.
+  package var shownName: String {
+    PathText.escaped(Array(written.prefix { $0 != UInt8(ascii: "=") }))
+  }
+
   /// Splits the text after `-o`; empty words are left out.
   package static func list(_ text: [UInt8]) -> [MountOption] {
     split(text, at: UInt8(ascii: ",")).filter { !$0.isEmpty }.map { MountOption($0) }

@@ -4,13 +4,15 @@ package import Arguments
 
 extension Option {
   package static let dryRun = Option("n", "dry-run", "change nothing; print what would change")
+  /// Where `-n` is taken: chown of macOS prints numbers with it.
+  package static let plan = Option(nil, "dry-run", "change nothing; print what would change")
   package static let listChanged = Option("v", "verbose", "print each item that changes, and how")
   package static let quiet = Option("q", "quiet", "no progress and no notes; only what fails is said")
   package static let fromInput = Option(
     "0", "null", "take more paths from standard input, each ended by a NUL, as 'find -print0' writes them")
   package static let undo = Option(
     nil, "undo", value: Value("FILE", .path),
-    "write the lists as they were to FILE; 'varve acl restore FILE' goes back")
+    "write what is changed to FILE, as it was; 'varve acl restore FILE' goes back")
   package static let resume = Option(
     nil, "resume", "with --undo, go on with the FILE of a run that was interrupted")
   package static let color = Option(

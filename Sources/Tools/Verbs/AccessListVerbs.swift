@@ -154,12 +154,13 @@ extension Verb {
     examples: [Example("varve acl dump /srv/team", "Redirect it to a file, and keep that.")])
 
   package static let aclRestore = Verb(
-    "acl restore", "bring access lists back from a dump or an undo file",
+    "acl restore", "bring back what a dump or an undo file holds",
     options: [.root, .dryRun, .listChanged, .quiet, .undo, .resume, .json],
     operands: [Operand("FILE", .one, .path, "what 'varve acl dump' or --undo wrote; - is standard input")],
     discussion: [
-      "Items that are gone are reported, items that are new are left alone. A link or a file that took the "
-        + "place of a directory is never followed."
+      "Lists, and what chmod, chflags and chown kept: modes, owners, flags. Items that are gone are reported, "
+        + "items that are new are left alone. A link or a file that took the place of a directory is never "
+        + "followed. Of an interrupted run the rest is done by running it again."
     ],
     examples: [
       Example("varve acl restore before.acl", "Where the lists came from."),

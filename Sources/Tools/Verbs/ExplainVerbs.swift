@@ -41,10 +41,10 @@ extension Verb {
 
   package static let access = Verb(
     "access", "print what may be done with files, as a table",
-    options: [.asUser, .json, .color],
+    options: [.asUser, .fromInput, .json, .color],
     operands: [
       Operand("OPS", .any, .list(operationWords), "only these, with commas between them"),
-      Operand("PATH", .oneOrMore, .path, "files and directories on a Varve volume"),
+      Operand("PATH", .any, .path, "files and directories on a Varve volume"),
     ],
     forms: ["[--as USER[:GROUP,...]] [OPS] PATH..."],
     discussion: [

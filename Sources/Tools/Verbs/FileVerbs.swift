@@ -4,27 +4,36 @@ package import Arguments
 
 private let walkSynopsis = "[-R [-H | -L | -P]]"
 
+/// What goes with every change of many items; chown has them without the letter `-n`.
+private let changeOptions: [Option] = [.quiet, .fromInput, .undo, .resume, .json]
+
+private let changeDiscussion =
+  "With --dry-run a verb says what it would do. With --undo FILE it keeps what it changes, as it was, and 'varve "
+  + "acl restore FILE' brings that back; after Ctrl-C, --resume goes on."
+
 extension Verb {
   package static let chflags = Verb(
     "chflags", "change file flags",
     order: .beforeOperands(dashed: ""),
     options: [
       .force, .actOnLinks, .listChanges, .oneFileSystem, .recursive, .followNamed, .followAll, .followNone,
-    ],
+      .dryRun,
+    ] + changeOptions,
     operands: [
       Operand(
         "FLAGS", .one, .list(flagWords),
         "keywords with commas between them, 'no' in front to clear one, or an octal number (0x: hexadecimal) for all flags"
       ),
-      Operand("PATH", .oneOrMore, .path, "files and directories on a Varve volume"),
+      Operand("PATH", .any, .path, "files and directories on a Varve volume"),
     ],
-    forms: ["[-fhvx] \(walkSynopsis) FLAGS PATH..."],
+    forms: ["[-fhnqvx0] \(walkSynopsis) FLAGS PATH..."],
     discussion: [
       "Keywords: \(flagWords.joined(separator: ", ")). 'dump' clears nodump. 'waiting' alone puts locks "
         + "into force that were copied as twins (see mount.varve(8)). 'compressed' and "
         + "'dataless' are shown, never changed.",
       "The flags of the system (arch, schg, sappnd, sunlnk) belong to root; the others to the owner, and to "
         + "whoever holds the right writesecurity. With -R a directory is changed after what it holds.",
+      changeDiscussion,
     ],
     examples: [
       Example("varve chflags uchg contract.pdf", "Nobody can change it until the flag is cleared."),
@@ -43,20 +52,20 @@ extension Verb {
     order: .beforeOperands(dashed: "arwxXstugo"),
     options: [
       .force, .actOnLinks, .listChanges, .recursive, .followNamed, .followAll, .followNone,
-      .removeList, .replaceList, .checkOrder, .dropInherited, .adoptInherited,
-    ],
+      .removeList, .replaceList, .checkOrder, .dropInherited, .adoptInherited, .dryRun,
+    ] + changeOptions,
     operands: [
       Operand("MODE", .any, .text, "octal, or symbolic as in u+rwX,go-w"),
       Operand("ENTRY", .any, .text, "[user:|group:]NAME allow|deny RIGHT,... (in quotes: one word)"),
       Operand("N", .any, .number, "the number of an entry, from 0, as 'varve ls -le' prints it"),
-      Operand("PATH", .oneOrMore, .path, "files and directories on a Varve volume"),
+      Operand("PATH", .any, .path, "files and directories on a Varve volume"),
     ],
     forms: [
-      "[-fhv] \(walkSynopsis) MODE PATH...",
-      "[-fhv] \(walkSynopsis) +a | +ai | -a ENTRY PATH...",
-      "[-fhv] \(walkSynopsis) +a# | +ai# | =a# N ENTRY PATH...",
-      "[-fhv] \(walkSynopsis) -a# N PATH...",
-      "[-fhv] \(walkSynopsis) -N | -E | -C | -I | -i PATH...",
+      "[-fhnqv0] \(walkSynopsis) MODE PATH...",
+      "[-fhnqv0] \(walkSynopsis) +a | +ai | -a ENTRY PATH...",
+      "[-fhnqv0] \(walkSynopsis) +a# | +ai# | =a# N ENTRY PATH...",
+      "[-fhnqv0] \(walkSynopsis) -a# N PATH...",
+      "[-fhnqv0] \(walkSynopsis) -N | -E | -C | -I | -i PATH...",
     ],
     discussion: [
       "+a adds an entry at its canonical place, +a# as entry N, -a takes rights away, -a# removes entry N, "
@@ -64,6 +73,7 @@ extension Verb {
       "Rights: read, write, execute, append, delete, readattr, writeattr, readextattr, writeextattr, "
         + "readsecurity, writesecurity, chown; of directories: list, add_file, search, add_subdirectory, "
         + "delete_child. Inheritance: file_inherit, directory_inherit, limit_inherit, only_inherit.",
+      changeDiscussion,
     ],
     examples: [
       Example(
@@ -78,16 +88,17 @@ extension Verb {
     order: .beforeOperands(dashed: ""),
     options: [
       .force, .actOnLinks, .listChanges, .oneFileSystem, .recursive, .followNamed, .followAll, .followNone,
-    ],
+      .plan,
+    ] + changeOptions,
     operands: [
       Operand("OWNER", .any, .text, "a user, by name or number"),
       Operand("GROUP", .any, .text, "a group, by name or number"),
-      Operand("PATH", .oneOrMore, .path, "files and directories"),
+      Operand("PATH", .any, .path, "files and directories"),
     ],
     forms: [
-      "[-fhvx] \(walkSynopsis) OWNER[:GROUP] PATH...",
-      "[-fhvx] \(walkSynopsis) :GROUP PATH...",
-      "[-fhvx] \(walkSynopsis) :group=GROUP PATH...",
+      "[-fhqvx0] \(walkSynopsis) OWNER[:GROUP] PATH...",
+      "[-fhqvx0] \(walkSynopsis) :GROUP PATH...",
+      "[-fhqvx0] \(walkSynopsis) :group=GROUP PATH...",
     ],
     discussion: [
       ":group=GROUP makes a group the owner in place of a user: each of its members has the owner's rights "
@@ -95,6 +106,7 @@ extension Verb {
       "Only root gives items to others. With the right chown an item can be taken over, for oneself or for a "
         + "group one is a member of. Set-id bits are cleared. With -R a directory is changed after what it "
         + "holds, and links are left alone unless -h is given.",
+      changeDiscussion,
     ],
     examples: [
       Example("varve chown ann:staff plan.txt", "Give a file to Ann and to the group staff."),
@@ -106,9 +118,11 @@ extension Verb {
     options: [
       .long, .entries, .flags, .attributes, .all, .almostAll, .directory, .oneColumn, .recursive,
       .numeric, .humanSizes, .inodes, .reverse, .bySize, .byTime, .fullTime, .followNamed, .followAll,
-      .followNone, .displayNames, .json,
+      .followNone, .displayNames, .fromInput, .json, .color,
     ],
-    operands: [Operand("PATH", .any, .path, "what to list; the working directory if nothing is named")],
+    operands: [
+      Operand("PATH", .any, .path, "what to list; the working directory if nothing is named")
+    ],
     discussion: [
       "After the mode stands @ if the item has extended attributes, else + if it has an access list. Names "
         + "are sorted by their bytes; the size on disk is counted in blocks of 512 bytes."

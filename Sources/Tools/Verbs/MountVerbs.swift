@@ -49,7 +49,7 @@ extension Verb {
 
   package static let status = Verb(
     "status", "show mounted volumes, or what is in force on one",
-    options: [.json],
+    options: [.json, .color],
     operands: [Operand("DIR", .optional, .path, "anything on a volume; without it, all volumes are listed")],
     examples: [
       Example("varve status", "List the mounted volumes."),

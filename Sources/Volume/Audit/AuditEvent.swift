@@ -32,17 +32,19 @@ enum AuditEvent: Sendable {
   case denial(Denial)
   case change(PolicyChange)
 
-  /// The line, without its end.
-  func line(_ names: NameBook) -> String {
+  /// The line, without its end; `volume` are the members that say where it happened.
+  func line(_ names: NameBook, _ volume: [JSON.Member]) -> String {
     switch self {
     case .denial(let denial):
       var object: [JSON.Member] = []
       object.add("event", "denied")
+      object += volume
       object.add(denial, names: names, hidingRules: false)
       return JSON.object(object).compactText
     case .change(let change):
       var object: [JSON.Member] = []
       object.add("event", "changed")
+      object += volume
       object.add("time", change.time.text)
       object.add(change.caller, names: names)
       object.add(path: change.place)
@@ -52,9 +54,10 @@ enum AuditEvent: Sendable {
   }
 
   /// The line that says how many are missing.
-  static func dropped(_ count: Int) -> String {
+  static func dropped(_ count: Int, _ volume: [JSON.Member]) -> String {
     var object: [JSON.Member] = []
     object.add("event", "dropped")
+    object += volume
     object.add("time", Clock.realtime.text)
     object.add("count", count)
     return JSON.object(object).compactText

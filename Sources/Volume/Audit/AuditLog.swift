@@ -2,6 +2,7 @@
 // or full, costs events and never a request.
 
 import AccessControl
+import JSONForm
 package import LinuxFiles
 import Synchronization
 
@@ -11,7 +12,7 @@ package final class AuditLog: Sendable {
   package enum Target: Hashable, Sendable {
     case journal
     /// An absolute path.
-    case file(String)
+    case file([UInt8])
   }
 
   /// Events that may wait: a second of refusals on a busy machine.
@@ -26,6 +27,8 @@ package final class AuditLog: Sendable {
 
   private let queue = Mutex(Queue())
   private let bell = Bell()
+  /// The members of each line that say which volume it is about: several may share the system's log.
+  private let volume = Mutex<[JSON.Member]>([])
   /// The names for one batch of lines.
   private let names: @Sendable () -> NameBook
 
@@ -39,6 +42,11 @@ package final class AuditLog: Sendable {
   /// For tests: any sink.
   init(names: @autoclosure @escaping @Sendable () -> NameBook) {
     self.names = names
+  }
+
+  /// Says where the volume is mounted; before anything happens on it.
+  package func tell(mountPoint: [UInt8]) {
+    volume.withLock { $0 = JSON.nameMembers("mountPoint", mountPoint) }
   }
 
   /// `write` answers whether the lines have arrived.
@@ -76,8 +84,9 @@ package final class AuditLog: Sendable {
     guard !events.isEmpty || dropped > 0 else { return }
     var text = ""
     let names = names()
-    for event in events { text += event.line(names) + "\n" }
-    if dropped > 0 { text += AuditEvent.dropped(dropped) + "\n" }
+    let volume = volume.withLock { $0 }
+    for event in events { text += event.line(names, volume) + "\n" }
+    if dropped > 0 { text += AuditEvent.dropped(dropped, volume) + "\n" }
     let hasArrived = write(text)
     queue.withLock { queue in
       queue.atWork = 0

@@ -35,7 +35,7 @@ final class AuditSink: Sendable {
         state.hasComplained = false
         return true
       } catch {
-        if !state.hasComplained { Log.error("the audit log '\(path)' cannot be written: \(error)") }
+        if !state.hasComplained { Log.error("the audit log '\(shown(path))' cannot be written: \(error)") }
         state.hasComplained = true
         return false
       }
@@ -43,9 +43,12 @@ final class AuditSink: Sendable {
   }
 }
 
+/// A path in a line of the log, where bytes that are no text cannot stand.
+private func shown(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
+
 /// A log file, found again under its name when it was moved away.
 struct AuditFile: Sendable {
-  let path: String
+  let path: [UInt8]
   /// Held, so that no directory on the way can be swapped for a link later.
   private let directory: SharedDescriptor
   private let name: [UInt8]
@@ -53,12 +56,12 @@ struct AuditFile: Sendable {
   /// Whether a line may end in the middle, because the disk was full or the like.
   private var isTorn = false
 
-  init(_ path: String) throws(Errno) {
-    guard path.hasPrefix("/"), let end = path.lastIndex(of: "/") else { throw .invalid }
+  init(_ path: [UInt8]) throws(Errno) {
+    let slash = UInt8(ascii: "/")
+    guard path.first == slash, let end = path.lastIndex(of: slash) else { throw .invalid }
     self.path = path
-    let above = String(path[..<end])
-    directory = SharedDescriptor(try Descriptor.directory(atPath: above.isEmpty ? "/" : above))
-    name = Array(path[path.index(after: end)...].utf8)
+    directory = SharedDescriptor(try Descriptor.directory(atPath: end == 0 ? [slash] : Array(path[..<end])))
+    name = Array(path[(end + 1)...])
     file = try AuditFile.open(name, in: directory)
   }
 

@@ -39,6 +39,8 @@ struct OpenRoutes {
   private struct Backing {
     let id: BackingID
     var users: Int
+    /// By what it was handed over, if that is felt by nobody and may stay when all users are gone.
+    var way: SharedDescriptor?
   }
 
   private var backing: Backing?
@@ -95,23 +97,54 @@ struct OpenRoutes {
   }
 
   /// Counts an opener who handed the file to the kernel as `id`; false when somebody was faster.
-  mutating func establish(_ id: BackingID) -> Bool {
+  ///
+  /// `way`: by what, if it may stay handed over without users.
+  mutating func establish(_ id: BackingID, by way: SharedDescriptor? = nil) -> Bool {
     guard backing == nil, unbacked == 0 else { return false }
-    backing = Backing(id: id, users: 1)
+    backing = Backing(id: id, users: 1, way: way)
     return true
   }
 
   /// An opener is gone; the number to take back from the kernel, if it was the last to use it.
-  mutating func leave(_ route: Route) -> BackingID? {
+  ///
+  /// `mayRest`: whether the file may stay with the kernel, if it was handed over in a way that allows it.
+  mutating func leave(_ route: Route, mayRest: Bool = false) -> BackingID? {
     switch route {
     case .cached, .direct:
       unbacked -= 1
       return nil
     case .backing(let id), .mapped(let id):
       backing?.users -= 1
-      guard backing?.users == 0 else { return nil }
+      guard backing?.users == 0, !(mayRest && backing?.way != nil) else { return nil }
       backing = nil
       return id
     }
   }
+
+  // MARK: Without users
+
+  /// Leads to the file that the kernel has, whether somebody has it open or not.
+  var way: SharedDescriptor? { backing?.way }
+
+  /// Whether the kernel has the file and nobody has it open.
+  var isResting: Bool { backing?.users == 0 }
+
+  /// Takes the file back if nobody has it open.
+  mutating func endRest() -> RestingBacking? {
+    guard let backing, backing.users == 0 else { return nil }
+    self.backing = nil
+    return RestingBacking(id: backing.id, way: backing.way)
+  }
+
+  /// The file is given back when its last user is gone.
+  mutating func loseWay() {
+    backing?.way = nil
+  }
+}
+
+/// What is left to take back of a file that the kernel has and nobody uses.
+struct RestingBacking {
+  let id: BackingID
+  /// Closed with the last copy of this; not under a lock, as it may be the last to hold a removed file.
+  let way: SharedDescriptor?
 }

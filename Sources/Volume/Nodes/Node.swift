@@ -132,6 +132,10 @@ final class Attachment: Sendable {
     var openFiles: [OpenFile] = []
     /// The ways by which the kernel gets at the bytes for them.
     var routes = OpenRoutes()
+    /// Whether ``KeptBackings`` has it, resting or in use again.
+    var isKept = false
+    /// Whether it began to rest after the last sweep.
+    var hasRestedLately = false
     /// The change time at the last open: while it stays, the kernel's pages are right.
     var seenAtOpen: Timestamp?
   }

@@ -45,6 +45,7 @@ extension Volume {
     else { return }
     if forgotten.isDirectory { resolver.directories.drop(attachment) }
     pins.unpin(attachment)
+    takeBack(attachment.state.withLock { $0.routes.endRest() })
   }
 
   package func readLink(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {

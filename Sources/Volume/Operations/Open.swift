@@ -56,12 +56,30 @@ extension Volume {
     _ node: Node, _ mode: OpenMode, _ decide: (Facts) throws(Errno) -> Void
   ) throws(Errno) -> (SharedDescriptor, Facts) {
     let reach = try resolver.reach(node)
+    if case .named = reach, mode.isForReadingAlone, handsOverByPath {
+      return try found(node, by: reach, decide)
+    }
     let seen = try facts(of: node, by: reach)
     try decide(seen)
     let (file, status) = try resolver.open(node, by: reach, flags: backingFlags(mode))
     let facts = try store.facts(status, of: file.descriptor, knownBy: node)
     if seen.item != facts.item { try decide(facts) }
     return (file, facts)
+  }
+
+  /// Finds the file and opens nothing: the kernel will, for an opener `decide` has nothing against.
+  private func found(
+    _ node: Node, by reach: Reach, _ decide: (Facts) throws(Errno) -> Void
+  ) throws(Errno) -> (SharedDescriptor, Facts) {
+    // What is held cannot be another object than what has its identity now: its number is not free.
+    if let way = node.existingAttachment?.state.withLock({ $0.routes.way }) {
+      let facts = try facts(of: node, by: reach)
+      try decide(facts)
+      return (way, facts)
+    }
+    let object = try hold(node)
+    try decide(object.facts)
+    return (object.descriptor, object.facts)
   }
 
   private func emptied(_ file: SharedDescriptor, _ facts: Facts, _ mode: OpenMode) throws(Errno) {
@@ -96,8 +114,15 @@ extension Volume {
     let attachment = node.attachment
     attachment.isAppendOnly.store(facts.item.flags.isAppendOnly, ordering: .releasing)
     let route = try route(to: descriptor, of: attachment, facts, mode)
-    let file = OpenFile(node: node, content: .plain(descriptor), mode: mode, route: route)
+    let file = OpenFile(node: node, descriptor, mode: mode, route: route)
     attachment.state.withLock { $0.openFiles.append(file) }
+    // Whoever reads by way of us wants the file open, and the opener to hear what stands against that.
+    if route.backingID == nil {
+      do throws(Errno) { _ = try content(of: file) } catch {
+        leave(attachment, file)
+        throw error
+      }
+    }
     if route.backingID != nil, file.canMapForWriting {
       attachment.isWrittenUnseen.store(true, ordering: .releasing)
     }
@@ -106,17 +131,26 @@ extension Volume {
 
   package func release(_ handle: HandleID) {
     guard let file = handles.remove(handle), let attachment = file.node?.existingAttachment else { return }
-    let unused: BackingID? = attachment.state.withLock { state in
-      guard let place = state.openFiles.firstIndex(where: { $0 === file }) else { return nil }
-      state.openFiles.remove(at: place)
-      return state.routes.leave(file.route)
-    }
-    // The kernel lets go of the backing file before it sends RELEASE, so the next open may bring another number.
-    if let unused { link?.closeBacking(unused) }
+    leave(attachment, file)
+  }
+
+  /// The backing file of a handle, open: for the few things that cannot be done with what only leads there.
+  func content(of file: OpenFile) throws(Errno) -> SharedDescriptor? {
+    guard let held = file.descriptor, held.descriptor.isPath else { return file.descriptor }
+    let opened = SharedDescriptor(try held.descriptor.reopen(backingFlags(file.mode)))
+    file.hold(opened)
+    // Of two descriptors one goes, so that nobody gets more of them than he has handles.
+    file.node?.existingAttachment?.state.withLock { $0.routes.loseWay() }
+    return opened
   }
 
   /// Nothing is held back in the daemon: what was written is in the backing file.
   package func flush(_ handle: HandleID) throws(Errno) {
     _ = try handles.file(handle)
   }
+}
+
+extension OpenMode {
+  /// Whether the file is only read, and nothing is done to it when it is opened.
+  fileprivate var isForReadingAlone: Bool { isDisjoint(with: [.write, .truncate, .append]) }
 }

@@ -12,16 +12,14 @@ extension Volume {
     let file = try handles.file(handle)
     guard file.canRead else { throw .badDescriptor }
     let start = try Int64(checking: offset)
-    switch file.content {
-    case .plain(let descriptor):
+    if let descriptor = try content(of: file) {
       // The kernel takes a short answer for the end of the file.
       return try descriptor.descriptor.readFully(into: &bytes, at: start)
-    case .text(let text):
-      guard start < Int64(text.count) else { return 0 }
-      let count = min(bytes.count, text.count - Int(start))
-      for index in 0..<count { bytes[index] = text[Int(start) + index] }
-      return count
     }
+    guard let text = file.text, start < Int64(text.count) else { return 0 }
+    let count = min(bytes.count, text.count - Int(start))
+    for index in 0..<count { bytes[index] = text[Int(start) + index] }
+    return count
   }
 
   /// `appends`: the caller's open file carries O_APPEND now.
@@ -122,7 +120,7 @@ extension Volume {
 
   package func synchronize(_ handle: HandleID, dataOnly: Bool) throws(Errno) {
     let file = try handles.file(handle)
-    try file.descriptor?.descriptor.sync(dataOnly: dataOnly)
+    try content(of: file)?.descriptor.sync(dataOnly: dataOnly)
   }
 
   // MARK: Space
@@ -146,7 +144,7 @@ extension Volume {
   package func seek(_ handle: HandleID, offset: UInt64, whence: UInt32) throws(Errno) -> UInt64 {
     let file = try handles.file(handle)
     guard let origin = SeekOrigin(rawValue: CInt(truncatingIfNeeded: whence)) else { throw .invalid }
-    guard let descriptor = file.descriptor else { throw .invalid }
+    guard let descriptor = try content(of: file) else { throw .invalid }
     // A negative offset is, as on other file systems, one behind the end.
     guard let start = Int64(exactly: offset) else { throw .noDevice }
     let found = try descriptor.descriptor.seek(offset: start, whence: origin)
@@ -159,7 +157,7 @@ extension Volume {
   ) throws(Errno) -> UInt64 {
     let (_, node, descriptor) = try writable(target)
     let file = try handles.file(source)
-    guard file.canRead, let origin = file.descriptor else { throw .badDescriptor }
+    guard file.canRead, let origin = try content(of: file) else { throw .badDescriptor }
     let from = try Int64(checking: sourceOffset)
     let to = try Int64(checking: targetOffset)
     // Bounded, so that one request does not keep a worker for minutes; the caller asks again.

@@ -66,6 +66,7 @@ extension Volume {
     }
     let way = try wayWithoutName(to: node, name, in: directory)
     try removal()
+    endRest(of: node)
     forgetFacts(of: node)
     node.lostName()
     if let way { pins.pin(node.attachment, with: way) }
@@ -76,7 +77,7 @@ extension Volume {
     to node: Node, _ name: borrowing FileName, in directory: SharedDescriptor
   ) throws(Errno) -> SharedDescriptor? {
     let open = node.existingAttachment?.state.withLock { state in
-      state.pin ?? state.openFiles.first?.descriptor ?? state.directory
+      state.pin ?? state.openFiles.first?.descriptor ?? state.routes.way ?? state.directory
     }
     if let open { return open }
     do throws(Errno) {

@@ -27,13 +27,15 @@ extension Volume {
     }
     let change = facts.status.change
 
-    let (offer, keepsPages) = attachment.state.withLock { state in
+    let (offer, keepsPages, unused) = attachment.state.withLock { state in
       let isUnchanged = state.seenAtOpen == change
       // Pages may be kept as long as every later change would show another time.
       state.seenAtOpen = facts.status.isSettled ? change : nil
+      let unused = wish.wantsBacking ? nil : state.routes.endRest()
       let offer = state.routes.enter(wish, mayShareBacking: mayShare, keepsPages: isUnchanged)
-      return (offer, isUnchanged)
+      return (offer, isUnchanged, unused)
     }
+    takeBack(unused)
     switch offer {
     case .granted(let route): return route
     case .conflict: throw .busy
@@ -41,8 +43,9 @@ extension Volume {
     }
     // A call to the kernel, so not under the lock; somebody may be faster or may have gone another way meanwhile.
     let id = link?.openBacking(descriptor.descriptor)
+    let way = descriptor.descriptor.isPath && handsOverByPath ? descriptor : nil
     let second: OpenRoutes.Offer = attachment.state.withLock { state in
-      if let id, state.routes.establish(id) { return .granted(wish.through(id)) }
+      if let id, state.routes.establish(id, by: way) { return .granted(wish.through(id)) }
       return state.routes.enter(
         wish, mayShareBacking: mayShare, mayHandOver: false, keepsPages: keepsPages)
     }

@@ -58,7 +58,7 @@ extension Volume {
     guard node == Reserved.statusNode else { return nil }
     guard !mode.contains(.write), !mode.contains(.truncate) else { throw .accessDenied }
     try handles.requireRoom(for: caller.user)
-    let file = OpenFile(node: nil, content: .text(Array(statusText().utf8)), mode: mode, route: .direct)
+    let file = OpenFile(text: Array(statusText().utf8), mode: mode)
     // Without a copy: the size is not known beforehand, so reads must not be cut at it.
     return OpenAnswer(handle: handles.add(file, for: caller.user), route: file.route)
   }

@@ -28,7 +28,7 @@ extension Volume {
     object.add("chattr", options.chattr.rawValue)
     object.add("debug", options.debug)
     object.add("threads", mounted.threads)
-    object.add("options", .array(words.map { .string($0) }))
+    object.add("options", list: words)
     object.add("nodes", nodeCount)
     object.add("handles", handleCount)
     object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))

@@ -79,8 +79,9 @@ package final class MountedVolume: Sendable {
     umount2(path, CInt(MNT_DETACH))
   }
 
-  /// Whether a process still holds anything: a dead one may wait for seconds until somebody reaps it.
-  private static func isRunning(_ process: Int32) -> Bool {
+  /// Whether a process still holds anything: a dead one may wait for seconds until somebody reaps it, and of a
+  /// dying one the first thread may be gone while others still hold the volume.
+  package static func isRunning(_ process: Int32) -> Bool {
     guard Glibc.kill(process, 0) == 0, let status = try? Text.read("/proc/\(process)/status") else {
       return false
     }

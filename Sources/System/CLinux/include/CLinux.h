@@ -64,7 +64,7 @@ struct lv_time {
 // files.c: descriptors and what they hold. A null `name` means the object of `fd` itself, also when
 // `fd` is O_PATH; here and in names.c.
 long lv_close(int fd);
-long lv_duplicate(int fd);
+long lv_duplicate(int fd, int lowest);
 long lv_open(int directory, const char *name, int flags, uint32_t mode);
 long lv_open_beneath(int directory, const char *path, int flags);
 long lv_reopen(int fd, int flags);

@@ -17,17 +17,17 @@ final class ControlSocket: Sendable {
   /// `namespace`: that of the mount, if it is not ours; the socket is among our own paths. `upper`: the path of the
   /// upper directory, if there is one among these.
   func open(
-    _ verbs: ControlVerbs, volume: Volume, upper: String?, mountPoint: String, in namespace: MountNamespace?
+    _ verbs: ControlVerbs, volume: Volume, upper: [UInt8]?, mountPoint: [UInt8], in namespace: MountNamespace?
   ) {
     let device =
       if let namespace { ControlSocket.device(of: mountPoint, in: namespace) } else {
         ControlSocket.device(of: mountPoint)
       }
     guard let device else {
-      Log.notice("no control socket: '\(mountPoint)' is not in the table of mounts")
+      Log.notice("no control socket: '\(PathText.escaped(mountPoint))' is not in the table of mounts")
       return
     }
-    let runtime = environment("XDG_RUNTIME_DIR").map { String(decoding: $0, as: UTF8.self) }
+    let runtime = environment("XDG_RUNTIME_DIR")
     var failure: Errno?
     for place in ControlPlace.candidates(
       device: device, runtime: runtime,
@@ -52,28 +52,28 @@ final class ControlSocket: Sendable {
   }
 
   private static func bookkeeping(
-    of volume: Volume, _ upper: String
+    of volume: Volume, _ upper: [UInt8]
   ) -> (directory: SharedDescriptor, path: [UInt8])? {
     // A path that cannot be resolved is none to tell.
-    guard let directory = volume.bookkeeping, let path = try? realPath(Array(upper.utf8)) else { return nil }
+    guard let directory = volume.bookkeeping, let path = try? realPath(upper) else { return nil }
     return (directory, path + Array("/.varve".utf8))
   }
 
   /// The number under which the kernel knows the mount, without asking the mount itself.
-  private static func device(of mountPoint: String) -> String? {
+  private static func device(of mountPoint: [UInt8]) -> String? {
     // A table that cannot be read has no line for us.
     guard let text = try? Descriptor.reading(Array("/proc/self/mountinfo".utf8)).readToEnd() else {
       return nil
     }
-    return MountedVolume.table(text).last { $0.mountPoint.elementsEqual(mountPoint.utf8) && $0.isOurs }?
+    return MountedVolume.table(text).last { $0.mountPoint == mountPoint && $0.isOurs }?
       .device
   }
 
   /// The same where no table of ours shows the mount; its file system is asked nothing.
-  private static func device(of mountPoint: String, in namespace: MountNamespace) -> String? {
+  private static func device(of mountPoint: [UInt8], in namespace: MountNamespace) -> String? {
     // Without a number there is no name for a socket.
     try? namespace.visit { () throws(Errno) in
-      try Descriptor.place(Array(mountPoint.utf8), .held).knownDevice()
+      try Descriptor.place(mountPoint, .held).knownDevice()
     }
   }
 }

@@ -52,14 +52,14 @@ extension ControlVerbs {
       throw refusal(error)
     }
     volume.words = wanted.words
-    Log.notice("user \(request.peer.user) changed the options to '\(wanted.words.joined(separator: ","))'")
+    let words = Array(wanted.words.joined(separator: [UInt8(ascii: ",")]))
+    Log.notice("user \(request.peer.user) changed the options to '\(String(decoding: words, as: UTF8.self))'")
     return wanted
   }
 
   private static func described(_ words: RemountWords) -> [JSON.Member] {
     let rules = words.settings.rules
-    return [
-      JSON.Member("options", .array(words.words.map { .string($0) })),
+    return JSON.nameListMembers("options", words.words) + [
       JSON.Member("readOnly", .bool(rules.isReadOnly)), JSON.Member("noexec", .bool(rules.forbidsExecution)),
       JSON.Member("noowners", .bool(rules.ignoresOwnership)),
     ]

@@ -1,0 +1,159 @@
+// What chmod, chflags and chown share: the walk, the way back, the plan, the count.
+
+import AccessControl
+import AccessForms
+import Arguments
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+import Verbs
+
+/// One run of such a verb.
+final class ItemRun {
+  let console: Console
+  let ledger: ChangeLedger
+  /// 0: nothing is printed of a change; 1: the path; 2: what it was and is.
+  let detail: Int
+  private let isForced: Bool
+  private let undoPlace: UndoPlace?
+
+  /// With `-f` nothing that fails is said from now on.
+  init(
+    _ invocation: Invocation, _ console: Console, repetition: ChangeLedger.Repetition = .harmless
+  ) throws(UsageError) {
+    self.console = console
+    ledger = try ChangeLedger(invocation, console, undoVersion: .items, repetition: repetition)
+    detail = ledger.isDryRun ? 2 : invocation.count(.listChanges)
+    undoPlace = ledger.undo.map { UndoPlace($0) }
+    isForced = invocation.has(.force)
+    Interruption.watch()
+  }
+
+  /// Goes through the paths, and through what is below them if the walk does.
+  func go(
+    _ paths: PathOperands, _ walk: ItemWalk, verb: String,
+    _ visit: (VisitedItem) throws(Refusal) -> Void
+  ) {
+    // Only now: what is wrong with the words is said in any case.
+    console.isSilent = isForced
+    var walk = walk
+    if !ledger.isQuiet { walk.progress = Progress("varve \(verb)", console) }
+    paths.forEach(console) { path in
+      do throws(Errno) {
+        let place = try walk.place(path)
+        var isOutside = false
+        try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
+        walk.go(path, at: place, leaf: nil) { item in
+          ledger.count { $0.items += 1 }
+          do throws(Refusal) { try visit(item) } catch {
+            guard error.isAboutVolume else {
+              console.complain(item.path, error.sentence)
+              return .into
+            }
+            // Once for a tree: the first thing that comes may be at its bottom, and the rest is no different.
+            if !isOutside {
+              console.complain(place.descriptor.isOnVolume() ? item.path : path, error.sentence)
+            }
+            isOutside = true
+          }
+          return .into
+        }
+      } catch {
+        console.complain(path, walk.missing(path, error))
+      }
+    }
+  }
+
+  /// Changes an item: first the way back is kept, where there is one, then `change` is carried out.
+  ///
+  /// Without `facts` and `lines` nothing changes, and nothing is kept. A plan ends here.
+  func change(
+    _ item: VisitedItem, facts: ItemFacts = ItemFacts(), lines: [String]? = nil,
+    _ change: () throws(Refusal) -> Void
+  ) throws(Refusal) {
+    guard !ledger.isDryRun else { return }
+    guard let undoPlace, !facts.isEmpty || lines != nil else { return try change() }
+    let record = try undoPlace.keep(item, facts, lines)
+    try change()
+    guard record.hasSetID else { return }
+    // Without the moment the bits do not come back: that is for whoever restores to know.
+    if let status = try? item.place.descriptor.status() { undoPlace.note(status.change) }
+  }
+
+  /// Counts a change and prints it as the options ask.
+  func tell(
+    _ item: VisitedItem, _ how: @autoclosure () -> String, before: @autoclosure () -> JSON,
+    after: @autoclosure () -> JSON
+  ) {
+    ledger.count { $0.changed += 1 }
+    guard detail > 0 else { return }
+    guard !ledger.addJSON(item.path, before: before(), after: after()) else { return }
+    console.printPath(item.path, detail > 1 ? ": \(how())" : "")
+  }
+
+  func finish() -> Int32 {
+    ledger.finish()
+  }
+}
+
+/// Where the items of a run belong in its undo file.
+private final class UndoPlace {
+  private let undo: UndoFile
+  /// The root of the walk: its path, and the name behind it if it is a link.
+  private var root: [UInt8] = []
+  private var name: [UInt8] = []
+  private var device: UInt64 = 0
+  private var followsEverything = false
+  /// Whether the last root written is that of the walk.
+  private var isInForce = false
+
+  init(_ undo: UndoFile) {
+    self.undo = undo
+  }
+
+  func begin(_ path: Word, _ place: SharedDescriptor, followsEverything: Bool) throws(Errno) {
+    let status = try place.descriptor.status()
+    device = status.device
+    self.followsEverything = followsEverything
+    isInForce = false
+    do throws(Errno) {
+      (root, name) = split(try place.descriptor.heldPath(), status)
+    } catch {
+      // A path too long for the system to tell.
+      guard status.kind != .symbolicLink else { throw error }
+      (root, name) = (try absolute(path), [])
+    }
+  }
+
+  /// Nobody restores through a link, so a link is an item of the directory it is in.
+  private func split(_ path: [UInt8], _ status: FileStatus) -> (root: [UInt8], name: [UInt8]) {
+    let slash = UInt8(ascii: "/")
+    guard status.kind == .symbolicLink, let end = path.lastIndex(of: slash) else { return (path, []) }
+    return (end == 0 ? [slash] : Array(path[..<end]), Array(path[(end + 1)...]))
+  }
+
+  func keep(_ item: VisitedItem, _ facts: ItemFacts, _ lines: [String]?) throws(Refusal) -> DumpRecord {
+    var path = name.isEmpty ? item.location.relative : name
+    // Behind a link and across a mount point the way down from the root is none that is gone again.
+    if item.depth > 0, followsEverything || item.status.device != device {
+      do throws(Errno) {
+        let (root, name) = split(try item.place.descriptor.heldPath(), item.status)
+        undo.begin(resolved: root)
+        path = name
+      } catch {
+        throw Refusal("its path cannot be told to the undo file: \(error); left alone")
+      }
+      isInForce = false
+    } else if !isInForce {
+      undo.begin(resolved: root)
+      isInForce = true
+    }
+    let record = DumpRecord(item.status.recordKind, path: path, facts: facts, lines: lines)
+    undo.keep([record])
+    return record
+  }
+
+  func note(_ moment: Timestamp) {
+    undo.note(moment)
+  }
+}

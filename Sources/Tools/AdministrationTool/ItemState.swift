@@ -1,0 +1,115 @@
+// What an item is beside its contents and its list: owner, group, mode and flags, read, compared and told.
+
+import AccessControl
+import AccessForms
+import FlagRules
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+
+extension Descriptor {
+  /// Who owns the item; stat shows `nobody` where it is a group.
+  borrowing func owner(_ status: FileStatus, _ names: NameBook) throws(Errno) -> ItemFacts.Owner {
+    let user = ItemFacts.Owner.user(status.user)
+    do throws(Errno) {
+      guard let value = try attribute(AttributeName("system.varve.owner")),
+        let text = String(validating: value, as: UTF8.self),
+        case .group(let group)? = try? AccessListText.readIdentity(text, names: names)
+      else { return user }
+      return .group(group)
+    } catch .unsupported {
+      return user
+    }
+  }
+
+  /// Gives the item to an owner, to a group, or both.
+  ///
+  /// Set-id bits of a file are gone afterwards.
+  borrowing func changeOwner(_ owner: ItemFacts.Owner?, group: UInt32?) throws(Errno) {
+    switch owner {
+    case .group(let number):
+      try setAttribute(AttributeName("system.varve.owner"), to: Array("group:\(number)".utf8).span)
+      if let group { try changeOwner(user: nil, group: group) }
+    case .user(let user): try changeOwner(user: user, group: group)
+    case nil: try changeOwner(user: nil, group: group)
+    }
+  }
+}
+
+extension FileStatus {
+  /// What kind of record the item has.
+  var recordKind: DumpRecord.Kind {
+    switch kind {
+    case .directory: .directory
+    case .symbolicLink: .link
+    default: .file
+    }
+  }
+}
+
+extension VisitedItem {
+  /// Whether a flag forbids to change the item.
+  var isLocked: Bool {
+    // Not known is not locked: then the failure had another reason.
+    guard let flags = try? place.descriptor.fileFlags() else { return false }
+    return flags.isImmutable || flags.isAppendOnly
+  }
+}
+
+extension ItemFacts.Owner {
+  /// As `chown -vv` prints it in front of the group.
+  var text: String {
+    switch self {
+    case .user(let user): "\(user)"
+    case .group(let group): "group=\(group)"
+    }
+  }
+}
+
+/// How facts differ, in words: `mode 0600 -> 0644, flags uchg -> none`.
+func differences(_ before: ItemFacts, _ after: ItemFacts) -> [String] {
+  var words: [String] = []
+  if before.owner != after.owner || before.group != after.group {
+    words.append("owner \(ownership(before)) -> \(ownership(after))")
+  }
+  if let old = before.mode, let new = after.mode, old != new {
+    words.append("mode \(octal(old)) -> \(octal(new))")
+  }
+  if let old = before.flags, let new = after.flags, old != new {
+    words.append("flags \(flagWords(old)) -> \(flagWords(new))")
+  }
+  return words
+}
+
+private func ownership(_ facts: ItemFacts) -> String {
+  (facts.owner?.text ?? "") + (facts.group.map { ":\($0)" } ?? "")
+}
+
+private func octal(_ mode: UInt32) -> String {
+  let digits = String(mode, radix: 8)
+  return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+}
+
+private func flagWords(_ word: UInt32) -> String {
+  let flags = FileFlags(rawValue: word)
+  return flags.isEmpty ? "none" : flags.text.isEmpty ? octal(flags) : flags.text
+}
+
+extension ItemFacts {
+  /// The facts for a script, in the words of `varve ls --json`.
+  var members: [JSON.Member] {
+    var members: [JSON.Member] = []
+    switch owner {
+    case .user(let user): members.append(JSON.Member("user", .number(user)))
+    case .group(let group): members.append(JSON.Member("ownerGroup", .number(group)))
+    case nil: break
+    }
+    if let group { members.append(JSON.Member("group", .number(group))) }
+    if let mode { members.append(JSON.Member("mode", .string("0" + String(mode, radix: 8)))) }
+    if let flags {
+      let words = FileFlags(rawValue: flags).keywords.map { JSON.string($0) }
+      members.append(JSON.Member("flags", .array(words)))
+    }
+    return members
+  }
+}

@@ -1,0 +1,235 @@
+// Bringing one item back to what its record says: owner, mode, list and flags, in an order that works.
+
+import AccessControl
+import AccessForms
+import FlagRules
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+
+/// What earlier records of the same file have brought back of an object.
+struct RestoredParts: OptionSet, Hashable {
+  let rawValue: UInt8
+
+  static let list = RestoredParts(rawValue: 1)
+  static let owner = RestoredParts(rawValue: 2)
+  static let mode = RestoredParts(rawValue: 4)
+  static let flags = RestoredParts(rawValue: 8)
+
+  init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  /// What a record says.
+  init(_ record: DumpRecord) {
+    self = []
+    if record.lines != nil { insert(.list) }
+    if record.facts.owner != nil || record.facts.group != nil { insert(.owner) }
+    if record.facts.mode != nil { insert(.mode) }
+    if record.facts.flags != nil { insert(.flags) }
+  }
+}
+
+/// Restores items from records of any shape.
+struct ItemRestorer {
+  /// An item beside its list, and the list.
+  private struct State: Equatable {
+    var facts: ItemFacts
+    /// Nil inside: there is none; nil outside: not looked at.
+    var list: AccessList??
+  }
+
+  let ledger: ChangeLedger
+  let names: NameBook
+
+  /// Brings back what `record` says and no earlier record has brought back.
+  ///
+  /// `moment`: when the item had been changed, where the file says so.
+  func restore(
+    _ record: DumpRecord, _ item: VisitedItem, known: RestoredParts, moment: DumpMoment?
+  ) throws(Refusal) {
+    ledger.count { $0.items += 1 }
+    var wanted = State(facts: record.facts, list: try list(record, known))
+    var now = try state(of: item, like: wanted)
+    // What an earlier record has brought back is to be there afterwards, too: a new owner takes set-id bits away,
+    // and locks have to be lifted for the rest.
+    if known.contains(.owner) {
+      (wanted.facts.owner, wanted.facts.group) = (now.facts.owner, now.facts.group)
+    }
+    if known.contains(.mode) { wanted.facts.mode = wanted.facts.mode.map { _ in UInt32(item.status.mode) } }
+    if known.contains(.flags) {
+      now.facts.flags = try flags(of: item)
+      wanted.facts.flags = now.facts.flags
+    }
+    guard now != wanted else { return }
+    let lost = lostSetID(record, item, now, wanted, known, moment)
+    if lost != 0 { wanted.facts.mode? &= ~lost }
+    if now != wanted {
+      if !ledger.isDryRun { try keepAndCarryOut(now, wanted, record, item) }
+      ledger.count { $0.changed += 1 }
+      if ledger.tells { tell(now, wanted, item) }
+    }
+    guard lost == 0 else {
+      let mode = String((wanted.facts.mode ?? 0) | lost, radix: 8)
+      throw Refusal(
+        "was changed after the record was made, so its set-id bits stay off; if it can be trusted: varve chmod "
+          + "\(mode) \(shellWord(item.path))")
+    }
+  }
+
+  // MARK: - What is, and what should be
+
+  private func list(_ record: DumpRecord, _ known: RestoredParts) throws(Refusal) -> AccessList?? {
+    guard let lines = record.lines, !known.contains(.list) else { return nil }
+    return .some(try readList(lines, names))
+  }
+
+  private func state(of item: VisitedItem, like wanted: State) throws(Refusal) -> State {
+    var state = State(facts: ItemFacts(), list: nil)
+    if wanted.facts.owner != nil || wanted.facts.group != nil {
+      do throws(Errno) {
+        let owner = try item.place.descriptor.owner(item.status, names)
+        if wanted.facts.owner != nil { state.facts.owner = owner }
+        if wanted.facts.group != nil { state.facts.group = item.status.group }
+      } catch {
+        throw Refusal(error)
+      }
+    }
+    if wanted.facts.mode != nil { state.facts.mode = UInt32(item.status.mode) }
+    if wanted.facts.flags != nil { state.facts.flags = try flags(of: item) }
+    if wanted.list != nil {
+      do throws(Refusal) { state.list = .some(try item.place.descriptor.accessList(names)) } catch {
+        // A damaged list is replaced all the same.
+        guard !error.isAboutVolume else { throw error }
+      }
+    }
+    return state
+  }
+
+  private func flags(of item: VisitedItem) throws(Refusal) -> UInt32 {
+    do throws(Errno) {
+      guard let flags = try item.place.descriptor.fileFlags() else { throw .unsupported }
+      return flags.rawValue
+    } catch {
+      throw Refusal(error)
+    }
+  }
+
+  /// The set-id bits of a file that nobody can vouch for: it has changed since, or it is not known whether.
+  private func lostSetID(
+    _ record: DumpRecord, _ item: VisitedItem, _ now: State, _ wanted: State, _ known: RestoredParts,
+    _ moment: DumpMoment?
+  ) -> UInt32 {
+    guard item.status.recordKind == .file, let mode = wanted.facts.mode else { return 0 }
+    let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
+    let standing = changesOwner ? 0 : UInt32(item.status.mode)
+    let returning = mode & 0o6000 & ~standing
+    guard returning != 0, !known.contains(.mode) else { return 0 }
+    let change = DumpMoment(
+      seconds: item.status.change.seconds, nanoseconds: item.status.change.nanoseconds)
+    return moment == change ? 0 : returning
+  }
+
+  // MARK: - Carrying it out
+
+  private func keepAndCarryOut(
+    _ now: State, _ wanted: State, _ record: DumpRecord, _ item: VisitedItem
+  ) throws(Refusal) {
+    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
+    let former = DumpRecord(
+      record.kind, path: item.location.relative, facts: now.facts,
+      lines: wanted.list == nil ? nil : numericLines(now.list ?? nil, kind))
+    ledger.undo?.keep([former])
+    try carryOut(now, wanted, item)
+    guard former.hasSetID, let undo = ledger.undo else { return }
+    if let status = try? item.place.descriptor.status() { undo.note(status.change) }
+  }
+
+  /// Locks off, owner, mode, list, locks on: each step would undo or forbid one that stands before it.
+  private func carryOut(_ now: State, _ wanted: State, _ item: VisitedItem) throws(Refusal) {
+    var before = now.facts
+    before.flags = wanted.facts.flags
+    let onlyFlagsDiffer = before == wanted.facts && now.list == wanted.list
+    let locks = FileFlags.immutable.union(.appendOnly)
+    let standing = FileFlags(rawValue: now.facts.flags ?? 0)
+    let isLifted = !onlyFlagsDiffer && wanted.facts.flags != nil && !standing.isDisjoint(with: locks)
+    if isLifted { try set(standing.subtracting(locks), on: item) }
+    do throws(Refusal) {
+      try setOwnerAndMode(now.facts, wanted.facts, item)
+      if let list = wanted.list, now.list != wanted.list {
+        try item.place.descriptor.setAccessList(list, of: item.status.kind, names, path: item.path)
+      }
+    } catch {
+      // What was locked stays locked, whatever else fails; the first failure is the one to tell.
+      if isLifted { try? set(standing, on: item) }
+      throw error
+    }
+    if let flags = wanted.facts.flags, isLifted || flags != now.facts.flags {
+      try set(FileFlags(rawValue: flags), on: item)
+    }
+  }
+
+  private func setOwnerAndMode(
+    _ now: ItemFacts, _ wanted: ItemFacts, _ item: VisitedItem
+  ) throws(Refusal) {
+    var mode = UInt32(item.status.mode)
+    if now.owner != wanted.owner || now.group != wanted.group {
+      do throws(Errno) {
+        try item.place.descriptor.changeOwner(
+          now.owner == wanted.owner ? nil : wanted.owner, group: wanted.group)
+        mode = UInt32(try item.place.descriptor.status().mode)
+      } catch {
+        throw Refusal.change(error, item.path, item.place.descriptor, needs: "chown")
+      }
+    }
+    guard let wantedMode = wanted.mode, wantedMode != mode else { return }
+    do throws(Errno) {
+      try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: wantedMode))
+    } catch {
+      throw Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    }
+  }
+
+  private func set(_ flags: FileFlags, on item: VisitedItem) throws(Refusal) {
+    do throws(Errno) { try item.place.descriptor.setFileFlags(flags) } catch {
+      var instruction = FileFlags.Instruction()
+      instruction.whole = flags
+      throw Refusal.flags(error, item, instruction)
+    }
+  }
+
+  // MARK: - Telling
+
+  private func tell(_ now: State, _ wanted: State, _ item: VisitedItem) {
+    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
+    func json(_ state: State) -> JSON {
+      var members = state.facts.members
+      if let list = state.list {
+        members.append(JSON.Member("acl", ListFormat.json(list, for: kind, names: names)))
+      }
+      return .object(members)
+    }
+    guard !ledger.addJSON(item.path, before: json(now), after: json(wanted)) else { return }
+    var words = differences(now.facts, wanted.facts)
+    if let list = wanted.list, now.list != wanted.list {
+      let old = (now.list ?? nil)?.entries.count ?? 0
+      words.append("\(old) -> \(list?.entries.count ?? 0) entries")
+    }
+    ledger.console.printPath(item.path, ": \(words.joined(separator: ", "))")
+    guard ledger.tellsHow, let list = wanted.list else { return }
+    func lines(_ list: AccessList?) -> [String] {
+      list.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) } ?? []
+    }
+    for line in differences(lines(now.list ?? nil), lines(list)) { ledger.console.print("  \(line)\n") }
+  }
+}
+
+/// The list that a record's lines stand for; nil if there are none.
+func readList(_ lines: [String], _ names: NameBook) throws(Refusal) -> AccessList? {
+  do throws(FormatFailure) {
+    let list = try ListFormat.macos.list(Array(lines.joined(separator: "\n").utf8), names: names)
+    return lines.isEmpty ? nil : list
+  } catch {
+    throw Refusal("its record: \(error)")
+  }
+}
