@@ -7,7 +7,10 @@ import MountSupport
 import Testing
 
 extension MountTests {
-  @Suite("Passthrough: kept backings", .timeLimit(.minutes(2))) struct KeptBackingTests {
+  @Suite(
+    "Passthrough: kept backings", .timeLimit(.minutes(2)),
+    .enabled(if: Machine.passesThrough, "this kernel passes no files through")) struct KeptBackingTests
+  {
     /// How many descriptors of the daemon lead to what stood under a path of the upper directory.
     private func held(_ volume: MountedVolume, _ name: String) throws -> Int {
       let daemon = try #require(volume.daemon)
@@ -32,7 +35,7 @@ extension MountTests {
       "A file that was read stays for a moment and no longer, and takes no lease away",
       arguments: Machine.transports)
     func moment(transport: String) throws {
-      guard let volume = try PassthroughTests.volume(transport) else { return }
+      let volume = try PassthroughTests.volume(transport)
       defer { volume.remove() }
       let path = try volume.file("f", 0, 0, 0o644)
       // Whoever made it is gone.
@@ -52,7 +55,7 @@ extension MountTests {
     }
 
     @Test("A file that is removed, or replaced by another, is let go at once") func removal() throws {
-      guard let volume = try PassthroughTests.volume() else { return }
+      let volume = try PassthroughTests.volume()
       defer { volume.remove() }
       for removal in ["unlink", "rename"] {
         // On a busy machine half a second may pass all the same, and then anybody lets go.
@@ -76,7 +79,7 @@ extension MountTests {
     @Test("Everybody who opens it is decided about, by what stands under the name now") func decisions()
       throws
     {
-      guard let volume = try PassthroughTests.volume() else { return }
+      let volume = try PassthroughTests.volume()
       defer { volume.remove() }
       let directory = try volume.directory("d", 0, 0, 0o755)
       let path = directory + "/f"
@@ -105,7 +108,7 @@ extension MountTests {
     @Test("Writers, and flags that forbid the kernel the file, find nothing in their way") func others()
       throws
     {
-      guard let volume = try PassthroughTests.volume() else { return }
+      let volume = try PassthroughTests.volume()
       defer { volume.remove() }
       let path = try volume.file("f", 0, 0, 0o755)
       try #require(truncate(path, 0) == 0)
@@ -134,7 +137,7 @@ extension MountTests {
     }
 
     @Test("Whoever has it open can do with it what readers can") func handles() throws {
-      guard let volume = try PassthroughTests.volume() else { return }
+      let volume = try PassthroughTests.volume()
       defer { volume.remove() }
       try Program.shell("truncate -s 1M f; echo end >> f; touch copy", in: volume.path)
       let path = volume.path + "/f"
@@ -159,7 +162,7 @@ extension MountTests {
     }
 
     @Test("More files than may be kept") func many() throws {
-      guard let volume = try PassthroughTests.volume() else { return }
+      let volume = try PassthroughTests.volume()
       defer { volume.remove() }
       let directory = try volume.directory("d", 0, 0, 0o755)
       for number in 0..<6_000 { try #require(Calls.write("\(directory)/f\(number)", "\(number)") == nil) }
