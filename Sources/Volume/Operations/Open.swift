@@ -12,6 +12,21 @@ extension Volume {
     let node = try node(nodeID)
     guard node.kind == .regular else { throw node.isDirectory ? .isDirectory : .noDevice }
     try handles.requireRoom(for: caller.user)
+    // The kernel tells of a close when it has returned already: who stands in the way may be gone.
+    var attempts = mode.contains(.truncate) ? 0 : 50
+    while true {
+      do throws(Errno) {
+        return try open(node, mode, for: caller)
+      } catch .busy where attempts > 0 {
+        attempts -= 1
+        Clock.pause(milliseconds: 2)
+      }
+    }
+  }
+
+  private func open(
+    _ node: Node, _ mode: OpenMode, for caller: Caller
+  ) throws(Errno) -> OpenAnswer {
     let truncates = mode.contains(.truncate)
     let lock: LockRequest = truncates ? .exclusive(node.stripe) : .shared(node.stripe)
     return try locks.holding(lock) { () throws(Errno) in
