@@ -272,7 +272,10 @@ extension MountTests {
       defer { volume.remove() }
       let varve = Program.built("varve")
       for words in ["status \(volume.path)", "remount -v -o noexec \(volume.path)"] {
-        let shown = try Program.run("/usr/bin/script", ["-qec", "\(varve) \(words)", "/dev/null"]).output
+        // Its own colours steer as well.
+        let shown = try Program.run(
+          "/usr/bin/script", ["-qec", "\(varve) \(words)", "/dev/null"], environment: ["NO_COLOR": "1"]
+        ).output
         #expect(shown.contains("x-note=?[31mred"), "\(shown)")
         #expect(!shown.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{9B}" }, "\(shown)")
         #expect(!shown.contains("\nsecond"), "\(shown)")
