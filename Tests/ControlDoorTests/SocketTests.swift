@@ -42,7 +42,7 @@ private final class Post: Sendable {
   func ask(_ text: [UInt8]) throws -> String {
     let stream = try connect()
     try stream.send(text, deadline: soon)
-    return String(decoding: try stream.receiveLine(limit: 1 << 20, deadline: soon), as: UTF8.self)
+    return String(decoding: try stream.receiveLastLine(limit: 1 << 20, deadline: soon), as: UTF8.self)
   }
 
   deinit {
@@ -139,6 +139,15 @@ private func failure(_ body: () throws -> Void) -> Errno? {
     #expect(isCut)
     #expect(failure { _ = try silent.receiveLine(limit: 10, deadline: soon) } == .noData)
     #expect(post.asked.load(ordering: .relaxed) == 0)
+  }
+
+  @Test func whoAsksOneThingAfterAnotherIsNeverTurnedAway() throws {
+    var limits = ControlLimits()
+    limits.peers = 1
+    let post = try Post(limits)
+    for count in 1...2_000 {
+      #expect(try post.ask(Array("\(count)\n".utf8)) == "\(count) for \(geteuid())")
+    }
   }
 
   @Test func silentPeersDoNotKeepOthersOut() throws {

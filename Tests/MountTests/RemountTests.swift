@@ -318,7 +318,7 @@ enum ControlCall {
       let stream = try FileName.with(name) { name throws(Errno) in try LocalStream(to: name, in: place) }
       let deadline = Clock.monotonicNanoseconds + 20_000_000_000
       try stream.send(Array((line + "\n").utf8), deadline: deadline)
-      return String(decoding: try stream.receiveLine(limit: 1 << 20, deadline: deadline), as: UTF8.self)
+      return String(decoding: try stream.receiveLastLine(limit: 1 << 20, deadline: deadline), as: UTF8.self)
     } catch {
       return nil
     }

@@ -30,7 +30,7 @@ struct WhyClient: Sendable {
     let deadline = Clock.monotonicNanoseconds + 20_000_000_000
     let request = JSON.object([JSON.Member("verb", .string(verb))] + members)
     try stream.send(Array(request.text.utf8) + [0x0A], deadline: deadline)
-    let line = try stream.receiveLine(limit: 1 << 24, deadline: deadline)
+    let line = try stream.receiveLastLine(limit: 1 << 24, deadline: deadline)
     guard let answer = JSON(line) else {
       throw TestFailure("no JSON: \(String(decoding: line, as: UTF8.self))")
     }

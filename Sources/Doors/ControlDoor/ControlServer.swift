@@ -69,8 +69,11 @@ package final class ControlServer: Sendable {
     let visit = Visit(stream)
     do throws(Errno) {
       _ = try PlainThread(name: "varve-asked") {
-        self.serve(visit.stream, peer)
-        self.seats.withLock { $0.leave(peer.user) }
+        // Who sees his connection end finds his seat free when he comes again.
+        withExtendedLifetime(visit) {
+          self.serve(visit.stream, peer)
+          self.seats.withLock { $0.leave(peer.user) }
+        }
       }
     } catch {
       seats.withLock { $0.leave(peer.user) }

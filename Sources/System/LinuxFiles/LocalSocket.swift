@@ -106,6 +106,18 @@ package struct LocalStream: ~Copyable, Sendable {
     }
   }
 
+  /// Receives a line as `receiveLine`, and waits until the other side has ended: then it is done with us, and counts
+  /// us no longer among those it serves.
+  package borrowing func receiveLastLine(limit: Int, deadline: UInt64) throws(Errno) -> [UInt8] {
+    let line = try receiveLine(limit: limit, deadline: deadline)
+    var hasEnded = false
+    while !hasEnded {
+      try wait(forWriting: false, deadline)
+      hasEnded = try receive(upTo: 4_096)?.isEmpty ?? false
+    }
+    return line
+  }
+
   /// What is there; empty when the other side has ended, nil when there was nothing after all.
   private borrowing func receive(upTo count: Int) throws(Errno) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: count)

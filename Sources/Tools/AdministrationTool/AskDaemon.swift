@@ -19,7 +19,7 @@ func ask(
   let line: [UInt8]
   do throws(Errno) {
     try stream.send(Array(request.text.utf8) + [UInt8(ascii: "\n")], deadline: deadline)
-    line = try stream.receiveLine(limit: 1 << 24, deadline: deadline)
+    line = try stream.receiveLastLine(limit: 1 << 24, deadline: deadline)
   } catch .noData {
     throw Refusal("the daemon turned the request away; it is asked too much at once", status: 32)
   } catch {
