@@ -20,15 +20,21 @@ package enum ListingUse: Hashable, Sendable {
 struct KeptListing: Sendable {
   /// So many names looked up since it was opened, and its readers want more than names.
   private static let fewLookups = 16
+  /// The names of a smaller directory are not kept before anybody is known to want them: to keep is to copy.
+  private static let largeSize: UInt64 = 16_384
 
-  /// Whether the last listing went beyond its first part, and asked for names alone.
-  private var isForNames = false
+  private enum Interest {
+    case unknown, names, attributes
+  }
+
+  /// What the last listing asked for, beyond its first part.
+  private var interest = Interest.unknown
   private var lookups = 0
   /// The directory's change time when the kernel began to keep it.
   private var keptAt: Timestamp?
 
   /// Whether anything has to be looked at when the directory is opened.
-  var isWorthKeeping: Bool { isForNames }
+  var mayBeKept: Bool { interest != .attributes }
 
   /// The directory is opened, and `status` read now.
   ///
@@ -36,7 +42,13 @@ struct KeptListing: Sendable {
   /// the modification time as well, but that anybody can set back.
   mutating func open(_ status: FileStatus) -> ListingUse {
     lookups = 0
-    guard isForNames, status.isSettled else {
+    let isWanted =
+      switch interest {
+      case .unknown: status.size >= KeptListing.largeSize
+      case .names: true
+      case .attributes: false
+      }
+    guard isWanted, status.isSettled else {
       keptAt = nil
       return .asked
     }
@@ -46,13 +58,13 @@ struct KeptListing: Sendable {
   }
 
   mutating func wasRead(forNames: Bool) {
-    isForNames = forNames
+    interest = forNames ? .names : .attributes
     if !forNames { keptAt = nil }
   }
 
   /// A name in it was looked up.
   mutating func lookedUp() {
-    guard isForNames else { return }
+    guard interest == .names else { return }
     lookups += 1
     if lookups > KeptListing.fewLookups { wasRead(forNames: false) }
   }

@@ -27,7 +27,7 @@ extension Volume {
   ) throws(Errno) -> ListingUse {
     // Where attributes are not for everybody, the kernel could not check what it kept.
     guard store.memory.believes, facts.item.isVisibleToAnyone,
-      node.attachment.state.withLock({ $0.listing.isWorthKeeping })
+      node.attachment.state.withLock({ $0.listing.mayBeKept })
     else { return .asked }
     let status = try directory.status()
     return node.attachment.state.withLock { $0.listing.open(status) }
@@ -43,8 +43,6 @@ extension Volume {
     let node = directory.node
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let above = try directoryFacts(node)
-      // Attributes of children are handed out only where nobody could be refused the walk to them.
-      let showsEntries = withAttributes && above.item.isSearchableByAnyone
       let failure: Errno? = directory.stream.withLock { stream in
         do throws(Errno) {
           if stream.position != offset || offset == 0 {
@@ -53,9 +51,7 @@ extension Volume {
             stream.position = offset
             if offset == 0 { stream.isForNames = false }
           }
-          let start = stream.position
-          try copy(&stream, directory, above, showsEntries: showsEntries, for: caller, emit: emit)
-          if !withAttributes, stream.position != start { stream.isForNames = true }
+          try copy(&stream, directory, above, withAttributes: withAttributes, for: caller, emit: emit)
           return nil
         } catch {
           return error
@@ -66,9 +62,11 @@ extension Volume {
   }
 
   private func copy(
-    _ stream: inout OpenDirectory.Stream, _ directory: OpenDirectory, _ above: Facts, showsEntries: Bool,
-    for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+    _ stream: inout OpenDirectory.Stream, _ directory: OpenDirectory, _ above: Facts,
+    withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
   ) throws(Errno) {
+    // Attributes of children are handed out only where nobody could be refused the walk to them.
+    let showsEntries = withAttributes && above.item.isSearchableByAnyone
     while true {
       guard let next = try stream.page.next() else {
         guard try directory.descriptor.descriptor.readEntries(into: &stream.page) > 0 else {
@@ -94,6 +92,7 @@ extension Volume {
         return
       }
       stream.position = next.nextOffset
+      if !withAttributes { stream.isForNames = true }
     }
   }
 
