@@ -10,7 +10,7 @@ struct Rounds {
   let builds: String
   private(set) var findings: Findings
   /// What went wrong; the others went on.
-  private(set) var failures: [String] = []
+  private(set) var failures: [(contender: Contender, sentence: String)] = []
 
   init(stage: Stage, request: Request, builds: String) {
     self.stage = stage
@@ -57,8 +57,10 @@ struct Rounds {
         findings.note(
           sample.seconds, of: arena.contender, in: sample.row, on: arena.place, round: round)
       }
-    } catch let failure as Failure {
-      note(failure, of: arena)
+    } catch let interruption as Interruption {
+      throw interruption
+    } catch {
+      note(error, of: arena)
     }
   }
 
@@ -69,18 +71,31 @@ struct Rounds {
       do {
         try arena.mount()
         mounted.append(arena)
-      } catch let failure as Failure {
+      } catch let interruption as Interruption {
+        throw interruption
+      } catch {
         arena.unmount()
-        note(failure, of: arena)
+        note(error, of: arena)
       }
     }
     return mounted
   }
 
-  private mutating func note(_ failure: Failure, of arena: Arena) {
-    let sentence = "\(arena.place.rawValue), \(arena.contender.name): \(failure.message)"
+  private mutating func note(_ error: any Error, of arena: Arena) {
+    let what = (error as? Failure)?.message ?? error.localizedDescription
+    let sentence = "\(arena.place.rawValue), \(arena.contender.name): \(what)"
     say(sentence)
-    failures.append(sentence)
+    failures.append((arena.contender, sentence))
+  }
+
+  /// Says beside the numbers who could not be measured everywhere.
+  mutating func describeFailures() {
+    for contender in request.contenders {
+      let count = failures.count { $0.contender == contender }
+      guard count > 0 else { continue }
+      findings.surroundings.append(
+        (contender.name, "failed \(count) time(s); its cells are of the other rounds"))
+    }
   }
 
   private mutating func describe(_ arenas: [Arena]) {

@@ -31,7 +31,8 @@ import Testing
     let request = try Request(["--quick", "--on", "disk"])
     #expect(request.rounds == 3)
     #expect(request.places == [.disk])
-    #expect(request.contenders == [native, varve, bindfs, mergerfs, Contender(.overlay)])
+    #expect(
+      request.contenders == [native, varve, bindfs, mergerfs, Contender(.overlay), Contender(.example)])
     #expect(!request.rows.isEmpty && request.rows.count < Row.all.count)
   }
 
