@@ -58,10 +58,10 @@ enum Transport: Sendable {
 
   /// The queue of each seat.
   ///
-  /// Four for each processor that runs, so that a few requests that take long hold up no other; when they are
+  /// Two for each processor that runs, so that one request that takes long holds up no other; when they are
   /// tied, `Relief` comes. One for each that may come to run: the ring is not ready before all have one.
   static func queues(_ processors: Processors, threadsPerQueue: Int?) -> [Int] {
-    let several = max(1, threadsPerQueue ?? 4)
+    let several = max(1, threadsPerQueue ?? 2)
     // The kernel counts its queues from 0, whatever the numbers of the processors are.
     return processors.possible.indices.flatMap { queue in
       [Int](repeating: queue, count: processors.online.contains(queue) ? several : 1)
