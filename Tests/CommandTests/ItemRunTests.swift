@@ -125,6 +125,47 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("The counts of JSON add up, also in a tree that holds another file system") func sums() throws {
+      let desk = try Desk(
+        "",
+        "mkdir -p d/mounted d/sub; touch d/f d/sub/g; varve chflags hidden d/f; varve chflags uchg d/sub/g")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        unshare --mount bash -c '
+          counts() { "$VARVE" "$@" 2> "$BASE/said" | grep -o "\"items.*failed[^,]*"; grep -c . "$BASE/said"; }
+          mount -t tmpfs -o size=1m none d/mounted; mkdir d/mounted/x; touch d/mounted/x/y d/mounted/x/z
+          counts chflags -Rv --json hidden d d/gone
+          counts chflags -Rf --json nohidden d d/gone
+          umount d/mounted
+          counts chmod -R --json 700 d
+          counts chmod -R --json +a "user:1 allow read" d
+          counts chown -R --json 7001 d; counts chown -R --json 7001 d
+          counts acl set -R --json -e "user:2 allow read" d
+          counts acl restore --json /dev/null'
+        """#.replacing("$VARVE", with: Program.built("varve")),
+        prints: """
+          "items": 9, "changed": 3, "unchanged": 1, "leftAlone": 3, "failed": 2
+          2
+          "items": 9, "changed": 4, "unchanged": 0, "leftAlone": 3, "failed": 2
+          0
+          "items": 5, "changed": 4, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+          "items": 5, "changed": 4, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+          "items": 5, "changed": 4, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+          "items": 5, "changed": 0, "unchanged": 4, "leftAlone": 0, "failed": 1
+          1
+          "items": 5, "changed": 4, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+          "items": 1, "changed": 0, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+
+          """)
+      try desk.end()
+    }
+
     @Test("With -L, and across a mount point, the way back knows where things really are") func elsewhere()
       throws
     {

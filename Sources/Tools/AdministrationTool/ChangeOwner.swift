@@ -93,7 +93,7 @@ private struct ChangeOfOwner {
 
   func apply(to item: VisitedItem) throws(Refusal) {
     // Asked only where it matters: the owner may be a group, which the volume has to be asked about.
-    let isTold = run.detail > 0 || run.ledger.undo != nil
+    let isTold = run.detail > 0 || run.ledger.undo != nil || run.ledger.tellsCounts
     let before = isTold ? try owner(of: item) : ItemFacts()
     var after = before
     after.owner = wanted.owner ?? before.owner
