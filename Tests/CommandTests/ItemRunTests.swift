@@ -202,7 +202,7 @@ extension CommandTests {
         printf 'd/1\\0odd\\nname\\0gone\\0' | varve chmod -0 -v 600 d/2; echo $?
         printf 'd/1\\0' | varve chflags -0 hidden; printf 'd/1\\0' | varve chown -0 7001:7002; varve ls -lO d/1 | cut -c1-34
         printf 'd/1\\0' | varve ls -0; printf 'd/1\\0' | varve access -0 read,write; printf '' | varve ls -0; echo $?
-        for verb in "chmod 600" "chflags hidden" "chown 0" chmod "chmod -0" "chmod -N" "chmod -E -0" "chmod -C --undo x d"; do
+        for verb in "chmod 600" "chflags hidden" "chown 0" chown "chown -0" chmod "chmod -0" "chmod -N" "chmod -E -0" "chmod -C --undo x d"; do
           varve $verb < /dev/null 2>&1 | head -1
         done
         varve chown --resume 0 d 2>&1 | head -1
@@ -226,6 +226,8 @@ extension CommandTests {
           varve chmod: PATH is missing
           varve chflags: PATH is missing
           varve chown: PATH is missing
+          varve chown: OWNER is missing
+          varve chown: OWNER is missing
           varve chmod: MODE is missing
           varve chmod: MODE is missing
           varve chmod: PATH is missing
@@ -274,7 +276,7 @@ extension CommandTests {
           2
           varve chmod: '500' is not the number of an entry (0 to 128)
           2
-          varve chflags: unknown flag 'bogus'
+          varve chflags: unknown flag 'bogus'; 'varve help chflags' lists them
           2
           varve chflags: unknown flag 'uchgg'; did you mean 'uchg'?
           2
@@ -282,7 +284,7 @@ extension CommandTests {
           2
           varve chflags: '0x10' has bits that are no flags: 020
           2
-          varve chflags: unknown flag '99'
+          varve chflags: unknown flag '99'; 'varve help chflags' lists them
           2
           varve chown: there is no user 'nobodyhere'; a number will do
           2
