@@ -153,6 +153,8 @@ package final class KernelLink: Sendable {
   ///
   /// Without it no name may be remembered at all.
   package let canExpireNames: Bool
+  /// Whether the kernel takes set-id bits away by itself (before KILLPRIV_V2), for which it looks at the item.
+  package let stripsItself: Bool
   /// Makes every name the kernel remembers stale, so that the next walk asks again.
   package let expireNames: @Sendable () -> Void
   /// Makes the remembered attributes of a node stale.
@@ -169,7 +171,8 @@ package final class KernelLink: Sendable {
   package let requests: @Sendable () -> [(name: String, count: UInt64)]
 
   package init(
-    canExpireNames: Bool, features: @escaping @Sendable () -> [(name: String, value: String)],
+    canExpireNames: Bool, stripsItself: Bool,
+    features: @escaping @Sendable () -> [(name: String, value: String)],
     requests: @escaping @Sendable () -> [(name: String, count: UInt64)],
     expireNames: @escaping @Sendable () -> Void,
     expireAttributes: @escaping @Sendable (NodeID) -> Void,
@@ -178,6 +181,7 @@ package final class KernelLink: Sendable {
     closeBacking: @escaping @Sendable (BackingID) -> Void
   ) {
     self.canExpireNames = canExpireNames
+    self.stripsItself = stripsItself
     self.features = features
     self.requests = requests
     self.expireNames = expireNames

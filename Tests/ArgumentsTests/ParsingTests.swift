@@ -134,7 +134,10 @@ import Testing
     #expect(invocation.last(of: [ParsingTests.width]) == nil)
   }
 
-  @Test(arguments: ["--version", "copy --version", "copy -q a --version", "change -q --version r a"])
+  @Test(arguments: [
+    "--version", "help --version", "help copy --version", "copy --version", "copy -q a --version",
+    "change -q --version r a",
+  ])
   func theVersionIsToldWhereverOptionsMayStand(_ line: String) throws {
     #expect(try ParsingTests.program.parse(ParsingTests.words(line)) == .version)
   }

@@ -93,7 +93,7 @@ extension CommandTests {
         varve chflags: unknown flag 'nonodump'; did you mean 'nodump'?
         [2]
         # chflags 08 file1
-        varve chflags: unknown flag '08'
+        varve chflags: unknown flag '08'; 'varve help chflags' lists them
         [2]
         # ls -lO
         -rw-r--r--  1 juser  wheel  - 0 Apr 28  2006 file1

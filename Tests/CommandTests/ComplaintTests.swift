@@ -262,7 +262,7 @@ extension CommandTests {
           varve chmod: '888' is neither a mode nor a form such as +a
           varve chmod: 'u+q' is neither a mode nor a form such as +a
           varve chflags: unknown flag 'uhcg'; did you mean 'uchg'?
-          varve chflags: unknown flag 'no'
+          varve chflags: unknown flag 'no'; 'varve help chflags' lists them
           varve chown: there is no user 'nobody-here'; a number will do
           varve chown: there is no group 'nobody-here'; a number will do
           varve why: 'raed' is no operation; one o

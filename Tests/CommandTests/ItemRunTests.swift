@@ -125,6 +125,47 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("The counts of JSON add up, also in a tree that holds another file system") func sums() throws {
+      let desk = try Desk(
+        "",
+        "mkdir -p d/mounted d/sub; touch d/f d/sub/g; varve chflags hidden d/f; varve chflags uchg d/sub/g")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        unshare --mount bash -c '
+          counts() { "$VARVE" "$@" 2> "$BASE/said" | grep -o "\"items.*failed[^,]*"; grep -c . "$BASE/said"; }
+          mount -t tmpfs -o size=1m none d/mounted; mkdir d/mounted/x; touch d/mounted/x/y d/mounted/x/z
+          counts chflags -Rv --json hidden d d/gone
+          counts chflags -Rf --json nohidden d d/gone
+          umount d/mounted
+          counts chmod -R --json 700 d
+          counts chmod -R --json +a "user:1 allow read" d
+          counts chown -R --json 7001 d; counts chown -R --json 7001 d
+          counts acl set -R --json -e "user:2 allow read" d
+          counts acl restore --json /dev/null'
+        """#.replacing("$VARVE", with: Program.built("varve")),
+        prints: """
+          "items": 9, "changed": 3, "unchanged": 1, "leftAlone": 3, "failed": 2
+          2
+          "items": 9, "changed": 4, "unchanged": 0, "leftAlone": 3, "failed": 2
+          0
+          "items": 5, "changed": 4, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+          "items": 5, "changed": 4, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+          "items": 5, "changed": 4, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+          "items": 5, "changed": 0, "unchanged": 4, "leftAlone": 0, "failed": 1
+          1
+          "items": 5, "changed": 4, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+          "items": 1, "changed": 0, "unchanged": 0, "leftAlone": 0, "failed": 1
+          1
+
+          """)
+      try desk.end()
+    }
+
     @Test("With -L, and across a mount point, the way back knows where things really are") func elsewhere()
       throws
     {
@@ -161,7 +202,7 @@ extension CommandTests {
         printf 'd/1\\0odd\\nname\\0gone\\0' | varve chmod -0 -v 600 d/2; echo $?
         printf 'd/1\\0' | varve chflags -0 hidden; printf 'd/1\\0' | varve chown -0 7001:7002; varve ls -lO d/1 | cut -c1-34
         printf 'd/1\\0' | varve ls -0; printf 'd/1\\0' | varve access -0 read,write; printf '' | varve ls -0; echo $?
-        for verb in "chmod 600" "chflags hidden" "chown 0" chmod "chmod -0" "chmod -N" "chmod -E -0" "chmod -C --undo x d"; do
+        for verb in "chmod 600" "chflags hidden" "chown 0" chown "chown -0" chmod "chmod -0" "chmod -N" "chmod -E -0" "chmod -C --undo x d"; do
           varve $verb < /dev/null 2>&1 | head -1
         done
         varve chown --resume 0 d 2>&1 | head -1
@@ -185,6 +226,8 @@ extension CommandTests {
           varve chmod: PATH is missing
           varve chflags: PATH is missing
           varve chown: PATH is missing
+          varve chown: OWNER is missing
+          varve chown: OWNER is missing
           varve chmod: MODE is missing
           varve chmod: MODE is missing
           varve chmod: PATH is missing
@@ -233,7 +276,7 @@ extension CommandTests {
           2
           varve chmod: '500' is not the number of an entry (0 to 128)
           2
-          varve chflags: unknown flag 'bogus'
+          varve chflags: unknown flag 'bogus'; 'varve help chflags' lists them
           2
           varve chflags: unknown flag 'uchgg'; did you mean 'uchg'?
           2
@@ -241,7 +284,7 @@ extension CommandTests {
           2
           varve chflags: '0x10' has bits that are no flags: 020
           2
-          varve chflags: unknown flag '99'
+          varve chflags: unknown flag '99'; 'varve help chflags' lists them
           2
           varve chown: there is no user 'nobodyhere'; a number will do
           2

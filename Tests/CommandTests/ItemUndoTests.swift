@@ -88,20 +88,20 @@ extension CommandTests {
           {"changes": [
             {"path": "d", "before": {"mode": "0755"}, "after": {"mode": "0700"}},
             {"path": "d/f", "before": {"mode": "0644"}, "after": {"mode": "0600"}}
-          ], "dryRun": true, "items": 2, "changed": 2, "leftAlone": 0, "failed": 0, "interrupted": false}
+          ], "dryRun": true, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
           {"changes": [
             {"path": "d/f", "before": {"flags": ["hidden"]}, "after": {"flags": ["uchg", "hidden"]}},
             {"path": "d", "before": {"flags": []}, "after": {"flags": ["uchg"]}}
-          ], "dryRun": true, "items": 2, "changed": 2, "leftAlone": 0, "failed": 0, "interrupted": false}
+          ], "dryRun": true, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
           {"changes": [
             {"path": "d/f", "before": {"user": 7001, "group": 0}, "after": {"user": 7005, "group": 7006}},
             {"path": "d", "before": {"user": 0, "group": 0}, "after": {"user": 7005, "group": 7006}}
-          ], "dryRun": true, "items": 2, "changed": 2, "leftAlone": 0, "failed": 0, "interrupted": false}
+          ], "dryRun": true, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
           varve chown: unknown option '-n'
           -rw-r--r--@ 1 7001  root  hidden 0
           755 0
           644 7001
-          {"changes": [], "dryRun": false, "items": 2, "changed": 2, "leftAlone": 0, "failed": 0, "interrupted": false}
+          {"changes": [], "dryRun": false, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
           BASE/mount/d/f: owner group=7002:0 -> 7001:0
           BASE/mount/d: owner group=7002:0 -> 0:0
           BASE/mount/d/f: flags uchg,hidden -> hidden
@@ -110,7 +110,7 @@ extension CommandTests {
             {"path": "BASE/mount/d", "before": {"ownerGroup": 7002, "group": 0, "mode": "0700"}, "after": {"user": 0, "group": 0, "mode": "0700"}},
             {"path": "BASE/mount/d/f", "before": {"flags": ["uchg", "hidden"]}, "after": {"flags": ["hidden"]}},
             {"path": "BASE/mount/d/f", "before": {"ownerGroup": 7002, "group": 0, "mode": "0600", "flags": ["hidden"]}, "after": {"user": 7001, "group": 0, "mode": "0600", "flags": ["hidden"]}}
-          ], "dryRun": false, "items": 3, "changed": 3, "leftAlone": 0, "failed": 0, "interrupted": false}
+          ], "dryRun": false, "items": 3, "changed": 3, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
 
           """)
       try desk.end()

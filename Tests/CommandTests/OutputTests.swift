@@ -326,8 +326,8 @@ extension CommandTests {
         prints: #"""
           {"changes": [
             {"path": "d/plan", "before": [{"who": "user:7001", "id": 7001, "type": "deny", "inherited": false, "rights": ["delete"], "inheritance": []}, {"who": "group:bin", "id": 2, "type": "allow", "inherited": true, "rights": ["read"], "inheritance": []}], "after": null}
-          ], "dryRun": true, "items": 1, "changed": 1, "leftAlone": 0, "failed": 0, "interrupted": false}
-          {"changes": [], "dryRun": false, "items": 1, "changed": 1, "leftAlone": 0, "failed": 1, "interrupted": false}
+          ], "dryRun": true, "items": 1, "changed": 1, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
+          {"changes": [], "dryRun": false, "items": 2, "changed": 1, "unchanged": 0, "leftAlone": 0, "failed": 1, "interrupted": false}
           1
           varve acl sort: 2 items, 0 changed, 0 failed
           varve-acl 1
@@ -338,7 +338,7 @@ extension CommandTests {
           end
           {"changes": [
             {"path": "BASE/mount/d/plan", "before": null, "after": [{"who": "user:7001", "id": 7001, "type": "deny", "inherited": false, "rights": ["delete"], "inheritance": []}, {"who": "group:bin", "id": 2, "type": "allow", "inherited": true, "rights": ["read"], "inheritance": []}]}
-          ], "dryRun": false, "items": 1, "changed": 1, "leftAlone": 0, "failed": 0, "interrupted": false}
+          ], "dryRun": false, "items": 1, "changed": 1, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
           0
 
           """#)

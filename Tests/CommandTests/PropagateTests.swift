@@ -66,10 +66,10 @@ extension CommandTests {
           {"changes": [
             {"path": "d/s", "before": null, "after": [{"who": "group:701", "id": 701, "type": "allow", "inherited": true, "rights": ["list"], "inheritance": ["file_inherit", "directory_inherit"]}]},
             {"path": "d/s/f", "before": null, "after": [{"who": "group:701", "id": 701, "type": "allow", "inherited": true, "rights": ["read"], "inheritance": []}]}
-          ], "dryRun": true, "items": 2, "changed": 2, "leftAlone": 0, "failed": 0, "interrupted": false}
+          ], "dryRun": true, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
           # d
           group:701 allow list,file_inherit,directory_inherit
-          {"changes": [], "dryRun": false, "items": 2, "changed": 2, "leftAlone": 0, "failed": 0, "interrupted": false}
+          {"changes": [], "dryRun": false, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
 
           """)
       try desk.end()

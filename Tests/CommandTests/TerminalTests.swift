@@ -200,29 +200,5 @@ extension CommandTests {
           """#)
       try desk.end()
     }
-
-    @Test("A reader that goes away ends the work without a word") func readers() throws {
-      let desk = try Desk("", Self.tree)
-      defer { desk.volume.remove() }
-      try desk.expect(
-        #"""
-        for item in {1..2000}; do : > d/$item; done
-        varve ls -l d | sed '1s/ .*//; 1q'; echo ${PIPESTATUS[0]}
-        varve acl get -R --all d | head -1
-        varve ls d > /dev/full; echo $?
-        varve acl dump d > /dev/full; echo $?
-        """#,
-        prints: #"""
-          total
-          1
-          # d
-          varve ls: standard output: No space left on device (ENOSPC)
-          1
-          varve acl dump: standard output: No space left on device (ENOSPC)
-          1
-
-          """#)
-      try desk.end()
-    }
   }
 }

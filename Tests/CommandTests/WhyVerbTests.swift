@@ -137,6 +137,7 @@ extension CommandTests {
         varve access read,list d/gone f; echo $?
         varve access create gone | cut -c1-15
         varve access raed,write f 2>&1 | head -1; varve access raed,write f > /dev/null 2>&1; echo $?
+        varve access nosuchthing,write f
         varve why read a
         varve why --json --as 1001:2001,2002,2001 read f | tr -d ' \\n' | grep -o '"groups":[^]]*]'
         """,
@@ -151,6 +152,7 @@ extension CommandTests {
           create      yes
           varve access: no such operation 'raed'; did you mean 'read'?
           2
+          varve access: no such operation 'nosuchthing'; 'varve help why' lists them
           impossible: root cannot read BASE/mount/a (ELOOP)
             BASE/mount: search allowed: root, or its like, is bound by flags only
             a: is a link to 'b'

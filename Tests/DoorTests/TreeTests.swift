@@ -21,8 +21,8 @@ struct Conversation {
     // Names may be remembered as on a kernel that can be told to forget them.
     volume.attach(
       KernelLink(
-        canExpireNames: true, features: { [] }, requests: { [] }, expireNames: {}, expireAttributes: { _ in },
-        takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in }))
+        canExpireNames: true, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
+        expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in }))
   }
 
   /// Makes a file by CREATE and answers its node and handle, both held.

@@ -337,11 +337,17 @@ extension Model {
       if thing.wasStrippedUnseen { return true }
       return rules.ignoresOwnership && thing.mode & 0o6000 != 0
     case .open(_, let path, let wish, let mode):
-      if let thing = try? peek(path), mayRefuseMapper(thing, wish) { return true }
+      if let thing = peekBehindLink(path), mayRefuseMapper(thing, wish) { return true }
       return mode & 0o2000 != 0 && (rules.ignoresOwnership || member)
     case .write(let slot, _, _), .writeAt(let slot, _, _, _):
       // Whether such a handle meets a flag that was set later depends on the same.
-      return slots[slot].map { $0.route == .unclear && $0.thing.flags.isAppendOnly } ?? false
+      guard let file = slots[slot] else { return false }
+      if file.route == .unclear, file.thing.flags.isAppendOnly { return true }
+      // Whether the kernel looks at it before it writes: by the route, or by bits it does not know to be gone.
+      let mayLook = file.isDirect == nil && file.thing.mode & 0o6000 != 0
+      return kernelStrips && operation.user != 0 && (mayLook || file.thing.wasStrippedUnseen)
+    case .truncate(let path, _):
+      return kernelStrips && operation.user != 0 && (peekBehindLink(path)?.wasStrippedUnseen ?? false)
     case .openUnnamed(_, _, let mode), .makeDirectory(_, let mode), .makeFIFO(_, let mode):
       // The kernel drops setgid by what it believes the directory's group to be.
       return mode & 0o2000 != 0 && (rules.ignoresOwnership || member)
@@ -350,12 +356,15 @@ extension Model {
     }
   }
 
-  /// A link may lead to a file, so its target is looked at as well.
   private func mayRefuseMapper(_ thing: Thing, _ wish: OpenWish) -> Bool {
-    guard passesThrough, wish.maps else { return false }
-    let file = thing.kind == .link ? (try? peek(thing.target)).flatMap { $0 } : thing
-    guard let file, file.kind == .file, file.flags.isAppendOnly else { return false }
-    return file.routes.refusesMapper == nil
+    guard passesThrough, wish.maps, thing.kind == .file, thing.flags.isAppendOnly else { return false }
+    return thing.routes.refusesMapper == nil
+  }
+
+  /// What is at `path`; if that is a link, what is at its target.
+  private func peekBehindLink(_ path: String) -> Thing? {
+    guard let thing = try? peek(path) else { return nil }
+    return thing.kind == .link ? try? peek(thing.target) : thing
   }
 
   /// A path to `wanted`, if it has one.

@@ -76,6 +76,24 @@ extension Model {
     thing.mode = withoutSetID(thing.mode)
   }
 
+  /// 7.8: whether a write of the present user makes the kernel look at the file, to take set-id bits away by itself.
+  func kernelWouldStrip(_ thing: Thing) -> Bool {
+    guard kernelStrips, !isRoot, thing.kind == .file else { return false }
+    // The setgid bit of a file its group cannot execute makes it look where the caller is not of the group.
+    return thing.mode & 0o4000 != 0
+      || (thing.mode & 0o2000 != 0
+        && (thing.mode & 0o010 != 0 || subject.membership(of: thing.group) != .member))
+  }
+
+  /// Strips as such a kernel does: by a chmod in the caller's name, without the sticky bit, of which it knows nothing.
+  ///
+  /// Answers whether there was anything to take away.
+  func stripInKernel(_ thing: Thing) throws(Errno) -> Bool {
+    guard withoutSetID(thing.mode) != thing.mode else { return false }
+    try changeMode(of: thing, to: withoutSetID(thing.mode) & ~0o1000)
+    return true
+  }
+
   func withoutSetID(_ mode: UInt16) -> UInt16 {
     mode & ~(mode & 0o010 != 0 ? 0o6000 : 0o4000)
   }

@@ -73,8 +73,17 @@ extension Model {
     thing.routes.add(route)
     slots[slot] = OpenThing(
       thing: thing, canRead: wish.reads || !wish.writes, canWrite: wish.writes, appends: wish.appends,
-      route: route)
+      route: route, isDirect: isDirect(thing, wish, route))
     if wish.writes { thing.writers += 1 }
+  }
+
+  /// Whether the kernel keeps no copy of what is written through a handle; nil: it depends.
+  private func isDirect(_ thing: Thing, _ wish: OpenWish, _ route: HandleRoute) -> Bool? {
+    guard wish.writes else { return false }
+    if thing.flags.isAppendOnly { return true }
+    guard wish.appends else { return false }
+    guard wish.reads else { return true }
+    return route == .unclear ? nil : route == .mapped
   }
 
   private func open(_ slot: Int, _ path: String, _ wish: OpenWish, _ mode: UInt16) throws(Errno) -> Outcome {
@@ -147,9 +156,16 @@ extension Model {
     let thing = file.thing
     // The kernel strips first and writes then, so a refused write takes the bits as well.
     let before = thing.mode
-    stripSetID(of: thing)
+    if file.isDirect != true, kernelWouldStrip(thing) {
+      try require(judge.readAttributes(thing.item))
+      _ = try stripInKernel(thing)
+    } else {
+      stripSetID(of: thing)
+    }
     // Where it keeps no copy of the bytes the kernel leaves the stripping to the daemon.
-    if thing.mode != before, file.route != .backing { thing.wasStrippedUnseen = true }
+    if thing.mode != before, kernelStrips ? file.isDirect == true : file.route != .backing {
+      thing.wasStrippedUnseen = true
+    }
     let offset = file.appends ? thing.bytes.count : wanted
     // S14, for old handles too, but for those that bypass the daemon (C17).
     if file.route != .backing, thing.flags.isAppendOnly, offset != thing.bytes.count { throw .notPermitted }

@@ -23,6 +23,7 @@ extension Model {
     case .truncate(let path, let size):
       let thing = try find(path)
       guard thing.kind == .file else { throw thing.isDirectory ? .isDirectory : .invalid }
+      if kernelWouldStrip(thing) { try require(judge.readAttributes(thing.item)) }
       try require(judge.truncate(thing.item))
       cut(thing, to: size)
     case .changeMode(let path, let mode): try changeMode(of: try find(path), to: mode)
@@ -70,10 +71,12 @@ extension Model {
     return .names(thing.entries.keys.sorted())
   }
 
-  private func changeMode(of thing: Thing, to wanted: UInt16) throws(Errno) {
+  func changeMode(of thing: Thing, to wanted: UInt16) throws(Errno) {
     let verdict = judge.changeMode(of: thing.item, to: Mode(wanted))
-    if !verdict.isAllowed, isStrip(of: thing, to: wanted) {
-      thing.mode = wanted
+    // A kernel that strips knows nothing of the sticky bit.
+    let stripped = wanted | (thing.mode & 0o1000)
+    if !verdict.isAllowed, thing.kind == .file, isStrip(of: thing, to: stripped) {
+      thing.mode = stripped
       return
     }
     try require(verdict)
@@ -102,7 +105,11 @@ extension Model {
   }
 
   private func changeOwner(of thing: Thing, _ change: OwnerChange) throws(Errno) {
+    // 7.8: whatever comes of it, such a kernel looks which bits there are, root's included.
+    let isStripped = kernelStrips && !thing.isDirectory
+    if isStripped { try require(judge.readAttributes(thing.item)) }
     if change.user == nil, change.group == nil {
+      if isStripped, try stripInKernel(thing) { return }
       // C19: it may be a stranger's call or the kernel's own, and only a writer may strip.
       guard thing.mode & 0o6000 != 0 else { return }
       guard mayStrip(thing) else { throw .notPermitted }

@@ -77,6 +77,8 @@ struct OpenThing {
   var canWrite: Bool
   var appends: Bool
   var route: HandleRoute
+  /// Whether writes go by with the word that set-id bits are to go, so that the kernel does not strip; nil: it depends.
+  var isDirect: Bool?
   var position = 0
 }
 
@@ -87,16 +89,19 @@ final class Model {
   let protectsHardLinks: Bool
   /// Whether the kernel reads and writes plain files by itself.
   let passesThrough: Bool
+  /// Whether the kernel takes set-id bits away by itself (7.8).
+  let kernelStrips: Bool
   let root: Thing
   var slots: [Int: OpenThing] = [:]
   private let judges: [Judge]
   /// Who makes the present call.
   private(set) var userIndex = 0
 
-  init(_ rules: VolumeRules, protectsHardLinks: Bool, passesThrough: Bool) {
+  init(_ rules: VolumeRules, protectsHardLinks: Bool, passesThrough: Bool, kernelStrips: Bool) {
     self.rules = rules
     self.protectsHardLinks = protectsHardLinks
     self.passesThrough = passesThrough
+    self.kernelStrips = kernelStrips
     root = Thing(.directory, user: 0, group: 0, mode: 0o777)
     root.links = 2
     judges = Cast.users.map {

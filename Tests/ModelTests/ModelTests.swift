@@ -37,8 +37,7 @@ struct ModelTests {
     _ = try act(setting, operations: Wish.operations / 8)
   }
 
-  /// Without KILLPRIV_V2 the kernel looks at a file and strips it before it asks, so some refusals are others.
-  static let arrangements = Arrangement.all.map { Setting($0.replacing(",no_killpriv_v2", with: "")) }
+  static let arrangements = Arrangement.all.map { Setting($0) }
 
   @Test(
     "It does so in every arrangement of transport, threads, routes, caches and kernel",

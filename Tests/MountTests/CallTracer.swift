@@ -9,7 +9,8 @@ import MountSupport
 struct CallCount {
   /// Answers to the kernel; what it says without waiting for one (it forgets nodes) is not counted.
   var requests = 0
-  /// All other system calls but waiting, by name: those that take requests and give answers are `requests`.
+  /// All other system calls but waiting, by name, and what the kernel is told unasked (`notice`): those that take
+  /// requests and give answers are `requests`.
   var others: [String: Int] = [:]
   /// Over the device one call takes a request and one answers it; at the ring one call answers and takes the next.
   var isAtRing = false
@@ -38,7 +39,7 @@ final class CallTracer {
   init(_ daemon: Int32, of volume: String, logsIn base: String) throws {
     self.volume = volume
     log = base + "/calls"
-    let words = ["-f", "-y", "-qq", "-s", "40", "-o", log, "-p", "\(daemon)"]
+    let words = ["-f", "-y", "-qq", "-x", "-s", "40", "-o", log, "-p", "\(daemon)"]
     program = try RunningProgram(Programs.path(of: "strace") ?? "", words, output: base + "/strace")
     let deadline = ContinuousClock.now + .seconds(20)
     while try !hasSeen(mark()) {
@@ -103,6 +104,12 @@ extension CallCount {
     "syscall_0x1d1": "listxattrat", "syscall_0x1d2": "removexattrat",
   ]
 
+  /// Whether what is written is about no request: the number behind length and error is 0.
+  private static func isNotice(_ call: Substring) -> Bool {
+    let bytes = call.drop { $0 != "\"" }.dropFirst()
+    return bytes.dropFirst(8 * 4).prefix(8 * 4) == String(repeating: "\\x00", count: 8)
+  }
+
   /// Counts one line: `PID name(arguments) = result`, where `<... name resumed>` is the end of a counted call.
   fileprivate mutating func add(_ line: Substring) {
     let text = line.drop { $0.isNumber || $0 == " " }
@@ -124,7 +131,7 @@ extension CallCount {
     }
     // Reads are as many as answers, but for what needs none.
     if name.hasPrefix("write") {
-      requests += 1
+      if CallCount.isNotice(text) { others["notice", default: 0] += 1 } else { requests += 1 }
     } else if !name.hasPrefix("read") {
       others[name, default: 0] += 1
     }

@@ -233,6 +233,7 @@ extension MountTests {
       try remount(volume, "securelevel=1")
       #expect(try flags("noschg") == 1)
       #expect(try remount(volume, "securelevel=0", status: 32).contains("may only rise"))
+      #expect(try remount(volume, "securelevel=often", status: 1).contains("is a number from"))
       #expect(try flags("noschg") == 1)
     }
 

@@ -61,7 +61,8 @@ extension MountTests {
       defer { volume.remove() }
       let rows: [(mode: mode_t, writer: TestUser, left: String)] = [
         (0o6777, .bob, "0777"), (0o4777, .bob, "0777"), (0o2777, .bob, "0777"), (0o6767, .bob, "02767"),
-        (0o2767, .bob, "02767"), (0o6777, .alice, "0777"), (0o6777, .root, "06777"), (0o777, .bob, "0777"),
+        (0o2767, .bob, "02767"), (0o7777, .bob, "01777"), (0o6777, .alice, "0777"), (0o6777, .root, "06777"),
+        (0o777, .bob, "0777"),
       ]
       for row in rows {
         for way in ["write", "truncate", "open"] {

@@ -87,10 +87,8 @@ extension MountTests {
     ]
 
     /// Mount options, and how many scenes are tried with each.
-    ///
-    /// Without KILLPRIV_V2 the kernel looks at a file and strips it before it asks, so some refusals are others.
     static let arrangements: [(options: String, scenes: Int)] =
-      Arrangement.all.map { ($0.replacing(",no_killpriv_v2", with: ""), 6) } + [
+      Arrangement.all.map { ($0, 6) } + [
         ("admin_group=2003", 15), ("securelevel=1", 10), ("noexec", 5), ("noowners", 10),
       ]
 

@@ -101,7 +101,7 @@ final class Notices: Sendable {
     requests: @escaping @Sendable () -> [(name: String, count: UInt64)]
   ) -> KernelLink {
     KernelLink(
-      canExpireNames: canExpireNames,
+      canExpireNames: canExpireNames, stripsItself: !agreement.includes(.killPrivilegesV2),
       features: {
         let refusal = self.backingRefusal.load(ordering: .relaxed)
         return [(name: "transport", value: transport())]

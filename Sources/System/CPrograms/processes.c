@@ -104,6 +104,18 @@ void lv_pause(uint32_t milliseconds) {
   nanosleep(&time, NULL);
 }
 
-void lv_ignore_broken_pipes(void) { signal(SIGPIPE, SIG_IGN); }
+static int broken_pipes_were_ignored;
+
+void lv_prepare_streams(void) {
+  broken_pipes_were_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  // The next file would get the number, and what is printed would go into it. Opened the wrong way round, it fails.
+  for (int fd = 0; fd <= 2; fd++) {
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) exit(1);
+  }
+}
+
+int lv_broken_pipes_were_ignored(void) { return broken_pipes_were_ignored; }
+
+void lv_end_by_broken_pipe(void) { lv_end_by_signal(SIGPIPE); }
 
 void lv_exit(int status) { exit(status); }

@@ -26,8 +26,17 @@ package enum ThisProgram {
   /// The mask new files are made with.
   package static var umask: UInt32 { lv_umask() }
 
-  package static func ignoreBrokenPipes() {
-    lv_ignore_broken_pipes()
+  /// Makes the three streams safe to use: writing fails where nobody reads, and where a stream is closed.
+  package static func prepareStreams() {
+    lv_prepare_streams()
+  }
+
+  /// Whether a broken pipe is a failure like others to whoever started this program (`trap '' PIPE`).
+  package static var wantsBrokenPipesTold: Bool { lv_broken_pipes_were_ignored() != 0 }
+
+  /// Ends the program as a write to a pipe that nobody reads ends others.
+  package static func endByBrokenPipe() -> Never {
+    lv_end_by_broken_pipe()
   }
 
   package static func exit(_ status: Int32) -> Never {

@@ -90,8 +90,10 @@ private func flagInstruction(_ word: Word) throws(UsageError) -> FileFlags.Instr
         "'waiting' stands alone: it is no flag, but puts locks into force that were copied", verb: "chflags",
         .value)
     }
+    let hint = suggestion(for: error.word, among: known)
     throw UsageError(
-      "unknown flag '\(error.word)'" + suggestion(for: error.word, among: known), verb: "chflags", .value)
+      "unknown flag '\(error.word)'" + (hint.isEmpty ? "; 'varve help chflags' lists them" : hint),
+      verb: "chflags", .value)
   }
   let unknown = instruction.whole?.subtracting(.known) ?? []
   guard unknown.isEmpty else {

@@ -9,10 +9,11 @@ import Verbs
 
 /// The books of one run, for any thread.
 final class ChangeLedger: Sendable {
+  /// What items have come to; what failed is counted by the console.
   struct Counts {
-    var items = 0
     var changed = 0
-    /// Left alone, with what is below.
+    var unchanged = 0
+    /// Left alone: with what is below, or on another file system.
     var left = 0
   }
 
@@ -31,6 +32,8 @@ final class ChangeLedger: Sendable {
   /// Whether it is printed how an item changes, and a count at the end.
   let tellsHow: Bool
   let isQuiet: Bool
+  /// Whether the counts are printed for a script.
+  var tellsCounts: Bool { json != nil }
   private let json: JSONStream?
   private let repetition: Repetition
   private let counts: Mutex<Counts> = Mutex(Counts())
@@ -45,6 +48,7 @@ final class ChangeLedger: Sendable {
     isQuiet = invocation.has(.quiet)
     tellsHow = invocation.has(.listChanged)
     tells = isDryRun || tellsHow || invocation.has(.listChanges)
+    if !isDryRun { console.surviveOutputLoss() }
     undo = try UndoFile(invocation, undoVersion, console)
     json = invocation.has(.json) ? JSONStream("changes", console) : nil
   }
@@ -68,26 +72,29 @@ final class ChangeLedger: Sendable {
     undo?.end()
     let counts = counts.withLock { $0 }
     let failed = console.failures
+    // Each item has come to one of these, so they always add up.
+    let items = counts.changed + counts.unchanged + counts.left + failed
     if let json {
       json.end([
-        JSON.Member("dryRun", .bool(isDryRun)), JSON.Member("items", .number(counts.items)),
-        JSON.Member("changed", .number(counts.changed)), JSON.Member("leftAlone", .number(counts.left)),
-        JSON.Member("failed", .number(failed)), JSON.Member("interrupted", .bool(Interruption.isRequested)),
+        JSON.Member("dryRun", .bool(isDryRun)), JSON.Member("items", .number(items)),
+        JSON.Member("changed", .number(counts.changed)), JSON.Member("unchanged", .number(counts.unchanged)),
+        JSON.Member("leftAlone", .number(counts.left)), JSON.Member("failed", .number(failed)),
+        JSON.Member("interrupted", .bool(Interruption.isRequested)),
       ])
     } else if isDryRun {
-      console.print("\(grouped(counts.changed)) of \(counted(counts.items)) would change\n")
+      console.print("\(grouped(counts.changed)) of \(counted(items)) would change\n")
     }
-    if Interruption.isRequested { stopped(counts) }
+    if Interruption.isRequested { stopped(after: items, changed: counts.changed) }
     if json == nil, !isDryRun, tellsHow, !isQuiet {
-      let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone with what is below" : ""
+      let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone" : ""
       console.note(
-        "\(counted(counts.items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")
+        "\(counted(items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")
     }
     return console.finish()
   }
 
-  private func stopped(_ counts: Counts) {
-    var sentence = "interrupted after \(counted(counts.items)), \(grouped(counts.changed)) changed"
+  private func stopped(after items: Int, changed: Int) {
+    var sentence = "interrupted after \(counted(items)), \(grouped(changed)) changed"
     if !isDryRun {
       switch (repetition, undo == nil) {
       case (.harmless, true): sentence += "; run it again to go on"

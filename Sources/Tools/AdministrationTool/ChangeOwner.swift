@@ -11,7 +11,8 @@ import Verbs
 func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve chown")
   let names = NameBook.machine(Accounts())
-  let wanted = try OwnerRequest(invocation.operands[0], names)
+  guard let owner = invocation.operands.first else { throw UsageError("OWNER is missing", verb: "chown") }
+  let wanted = try OwnerRequest(owner, names)
   let paths = try PathOperands(invocation, from: 1)
   let run = try ItemRun(invocation, console)
   let change = ChangeOfOwner(wanted: wanted, names: names, run: run)
@@ -93,7 +94,7 @@ private struct ChangeOfOwner {
 
   func apply(to item: VisitedItem) throws(Refusal) {
     // Asked only where it matters: the owner may be a group, which the volume has to be asked about.
-    let isTold = run.detail > 0 || run.ledger.undo != nil
+    let isTold = run.detail > 0 || run.ledger.undo != nil || run.ledger.tellsCounts
     let before = isTold ? try owner(of: item) : ItemFacts()
     var after = before
     after.owner = wanted.owner ?? before.owner

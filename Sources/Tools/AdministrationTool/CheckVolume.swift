@@ -42,6 +42,7 @@ private final class VolumeCheck {
     self.console = console
     report = CheckReport(console, isJSON: invocation.has(.json), isQuiet: invocation.has(.quiet))
     repairs = invocation.has(.repair)
+    if repairs { console.surviveOutputLoss() }
     asks = !invocation.has(.yes)
     isQuiet = invocation.has(.quiet)
   }

@@ -7,27 +7,52 @@ import TextForms
 
 /// The output of one verb, and the count of what went wrong; for any thread.
 final class Console: Sendable {
+  /// What becomes of a run when its results cannot be printed.
+  enum OutputLoss {
+    /// Nothing but results was wanted: the program ends there.
+    case endsProgram
+    /// Half of a change is worth less than all of it untold: the work goes on, and the loss is told in the end.
+    case isSurvived
+    /// The same with the numbers of mount(8).
+    case isSurvivedByMount
+
+    fileprivate var status: Int32 { self == .isSurvivedByMount ? 2 : 3 }
+  }
+
   private struct State {
     var waiting: [UInt8] = []
+    var outputLoss: OutputLoss
     var failures = 0
+    /// Whether a failure was said, or had to be.
+    var hasFailed = false
     var isSilent = false
+    /// Whether what is printed from now on goes nowhere: nobody reads it, or it cannot be written.
+    var isOutputLost = false
+    /// Whether results could not be written, and somebody may wait for them.
+    var hasLostResults = false
     /// Whether a line of progress stands on the terminal.
     var hasProgress = false
   }
 
   /// `varve chmod`: what every complaint begins with.
   private let name: String
-  private let state: Mutex<State> = Mutex(State())
+  private let state: Mutex<State>
   private let isTerminal = StandardStream.error.isTerminal
   private let outputIsTerminal = StandardStream.output.isTerminal
   /// How wide the terminal is that results go to; nil if they go elsewhere.
   private let columns = StandardStream.output.columns
 
-  init(_ name: String) {
+  init(_ name: String, outputLoss: OutputLoss = .endsProgram) {
     self.name = name
+    state = Mutex(State(outputLoss: outputLoss))
   }
 
-  /// Failures are neither printed nor counted (`-f`).
+  /// From now on results are no more than a report: the work goes on without them.
+  func surviveOutputLoss() {
+    state.withLock { $0.outputLoss = .isSurvived }
+  }
+
+  /// Failures are not printed, and the exit status does not tell of them (`-f`).
   var isSilent: Bool {
     get { state.withLock { $0.isSilent } }
     set { state.withLock { $0.isSilent = newValue } }
@@ -74,19 +99,24 @@ final class Console: Sendable {
     state.withLock { flush(&$0) }
   }
 
-  /// A reader that has gone away ends the program without a word: `varve ls | head` is no failure.
+  /// A reader that has gone away wants no more: what only shows ends as the tools of the system do.
   private func flush(_ state: inout State) {
-    guard !state.waiting.isEmpty else { return }
-    clearProgress(&state)
     let bytes = state.waiting
     state.waiting = []
+    guard !bytes.isEmpty, !state.isOutputLost else { return }
+    clearProgress(&state)
     do throws(Errno) {
       try StandardStream.output.write(bytes)
-    } catch .brokenPipe {
-      ThisProgram.exit(1)
     } catch {
+      state.isOutputLost = true
+      if error == .brokenPipe, !ThisProgram.wantsBrokenPipesTold {
+        if state.outputLoss == .endsProgram { ThisProgram.endByBrokenPipe() }
+        return
+      }
+      // Whoever wants silence about failures must still not take half of the results for all of them.
       write(Array("\(name): standard output: \(error)".utf8))
-      ThisProgram.exit(1)
+      state.hasLostResults = true
+      if state.outputLoss == .endsProgram { ThisProgram.exit(state.outputLoss.status) }
     }
   }
 
@@ -105,8 +135,9 @@ final class Console: Sendable {
 
   private func complain(_ line: [UInt8]) {
     state.withLock { state in
-      guard !state.isSilent else { return }
       state.failures += 1
+      guard !state.isSilent else { return }
+      state.hasFailed = true
       flush(&state)
       clearProgress(&state)
       write(line)
@@ -172,12 +203,13 @@ final class Console: Sendable {
     try? StandardStream.error.write(Array("\r\u{1B}[K".utf8))
   }
 
-  /// Writes what is left and answers the exit status.
+  /// Writes what is left and answers the exit status; after results were lost, the program ends here.
   func finish() -> Int32 {
     state.withLock { state in
       flush(&state)
       clearProgress(&state)
-      return state.failures == 0 ? 0 : 1
+      if state.hasLostResults { ThisProgram.exit(state.outputLoss.status) }
+      return state.hasFailed ? 1 : 0
     }
   }
 }

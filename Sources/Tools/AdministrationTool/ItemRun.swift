@@ -16,6 +16,8 @@ final class ItemRun {
   let detail: Int
   private let isForced: Bool
   private let undoPlace: UndoPlace?
+  /// Whether the item being visited was told to have changed.
+  private var hasChanged = false
 
   /// With `-f` nothing that fails is said from now on.
   init(
@@ -44,14 +46,19 @@ final class ItemRun {
         var isOutside = false
         try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
         walk.go(path, at: place, leaf: nil) { item in
-          ledger.count { $0.items += 1 }
-          do throws(Refusal) { try visit(item) } catch {
+          hasChanged = false
+          do throws(Refusal) {
+            try visit(item)
+            if !hasChanged { ledger.count { $0.unchanged += 1 } }
+          } catch {
             guard error.isAboutVolume else {
               console.complain(item.path, error.sentence)
               return .into
             }
             // Once for a tree: the first thing that comes may be at its bottom, and the rest is no different.
-            if !isOutside {
+            if isOutside {
+              ledger.count { $0.left += 1 }
+            } else {
               console.complain(place.descriptor.isOnVolume() ? item.path : path, error.sentence)
             }
             isOutside = true
@@ -85,6 +92,7 @@ final class ItemRun {
     _ item: VisitedItem, _ how: @autoclosure () -> String, before: @autoclosure () -> JSON,
     after: @autoclosure () -> JSON
   ) {
+    hasChanged = true
     ledger.count { $0.changed += 1 }
     guard detail > 0 else { return }
     guard !ledger.addJSON(item.path, before: before(), after: after()) else { return }
@@ -127,7 +135,6 @@ private final class UndoPlace {
 
   /// Nobody restores through a link, so a link is an item of the directory it is in.
   private func split(_ path: [UInt8], _ status: FileStatus) -> (root: [UInt8], name: [UInt8]) {
-    let slash = UInt8(ascii: "/")
     guard status.kind == .symbolicLink, let end = path.lastIndex(of: slash) else { return (path, []) }
     return (end == 0 ? [slash] : Array(path[..<end]), Array(path[(end + 1)...]))
   }

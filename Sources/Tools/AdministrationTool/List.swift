@@ -192,6 +192,5 @@ private struct Lister {
 
 /// A path and a name below it.
 func joined(_ path: [UInt8], _ name: [UInt8]) -> [UInt8] {
-  let slash = UInt8(ascii: "/")
   return path.last == slash ? path + name : path + [slash] + name
 }

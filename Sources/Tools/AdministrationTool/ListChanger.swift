@@ -56,8 +56,12 @@ final class ListChanger: Sendable {
         undo?.keep([record(item.location, kind, decision)])
         try carryOut(decision, on: item.place.descriptor, item.location, kind)
         return .has(list)
-      case .unchanged: return .has(decision.before)
-      case .blocked: return .blocked
+      case .unchanged:
+        ledger.count { $0.unchanged += 1 }
+        return .has(decision.before)
+      case .blocked:
+        ledger.count { $0.left += 1 }
+        return .blocked
       case .refused(let sentence): throw Refusal(sentence)
       }
     } catch {
@@ -77,7 +81,8 @@ final class ListChanger: Sendable {
         let decision = try decide(place.descriptor, .file, rule)
         switch decision.answer {
         case .store: ready.append((item.location, place, decision))
-        case .unchanged, .blocked: break
+        case .unchanged: ledger.count { $0.unchanged += 1 }
+        case .blocked: ledger.count { $0.left += 1 }
         case .refused(let sentence): throw Refusal(sentence)
         }
       } catch {
@@ -118,10 +123,13 @@ final class ListChanger: Sendable {
         continue
       }
       ledger.count { counts in
-        for outcome in outcomes where outcome != .aside {
-          counts.items += 1
-          if outcome == .changed { counts.changed += 1 }
-          if outcome == .blocked { counts.left += 1 }
+        for outcome in outcomes {
+          switch outcome {
+          case .unchanged: counts.unchanged += 1
+          case .changed: counts.changed += 1
+          case .blocked: counts.left += 1
+          case .aside: break
+          }
         }
       }
       change(zip(taken, outcomes).filter { $0.1 == .aside }.map(\.0))
@@ -157,7 +165,6 @@ final class ListChanger: Sendable {
   private func decide(
     _ place: borrowing Descriptor, _ kind: ObjectKind, _ rule: ListRule
   ) throws(Refusal) -> ListDecision {
-    ledger.count { $0.items += 1 }
     let text: [UInt8]?
     do throws(Errno) {
       text = try place.attribute(AttributeName("system.varve.acl"))
@@ -166,9 +173,7 @@ final class ListChanger: Sendable {
     } catch {
       throw Refusal.reading(error, place)
     }
-    let decision = try rule.decide(text, kind)
-    if case .blocked = decision.answer { ledger.count { $0.left += 1 } }
-    return decision
+    return try rule.decide(text, kind)
   }
 
   private func record(_ location: ItemLocation, _ kind: ObjectKind, _ decision: ListDecision) -> DumpRecord {

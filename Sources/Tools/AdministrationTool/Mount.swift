@@ -34,7 +34,7 @@ private struct MountRefusal: Error {
 func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   // The mount helper is what people called.
   let name = environment("VARVE_CALLED_AS").map { String(decoding: $0, as: UTF8.self) }
-  let console = Console(name ?? "varve mount")
+  let console = Console(name ?? "varve mount", outputLoss: .isSurvivedByMount)
   do throws(MountRefusal) {
     let options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     if options.contains(where: { $0.name == "remount" }) {

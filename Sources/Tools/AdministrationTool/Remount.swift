@@ -11,7 +11,7 @@ import TextForms
 import Verbs
 
 func remount(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve remount")
+  let console = Console("varve remount", outputLoss: .isSurvivedByMount)
   do throws(Refusal) {
     let change = try OptionChange(
       of: invocation.operands[0], invocation.values(.mountOptions).flatMap { MountOption.list($0) },

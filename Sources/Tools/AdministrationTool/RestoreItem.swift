@@ -48,7 +48,6 @@ struct ItemRestorer {
   func restore(
     _ record: DumpRecord, _ item: VisitedItem, known: RestoredParts, moment: DumpMoment?
   ) throws(Refusal) {
-    ledger.count { $0.items += 1 }
     var wanted = State(facts: record.facts, list: try list(record, known))
     var now = try state(of: item, like: wanted)
     // What an earlier record has brought back is to be there afterwards, too: a new owner takes set-id bits away,
@@ -61,12 +60,12 @@ struct ItemRestorer {
       now.facts.flags = try flags(of: item)
       wanted.facts.flags = now.facts.flags
     }
-    guard now != wanted else { return }
+    guard now != wanted else { return ledger.count { $0.unchanged += 1 } }
     let lost = lostSetID(record, item, now, wanted, known, moment)
     if lost != 0 { wanted.facts.mode? &= ~lost }
     if now != wanted {
       if !ledger.isDryRun { try keepAndCarryOut(now, wanted, record, item) }
-      ledger.count { $0.changed += 1 }
+      if lost == 0 { ledger.count { $0.changed += 1 } }
       if ledger.tells { tell(now, wanted, item) }
     }
     guard lost == 0 else {

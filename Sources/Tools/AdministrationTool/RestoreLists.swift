@@ -265,7 +265,6 @@ private final class Restoration {
       if mayPostpone, reader.version >= .items, !known.contains(.flags), record.facts.flags == nil,
         item.isLocked
       {
-        changer.ledger.count { $0.items -= 1 }
         return false
       }
       console.complain(item.path, error.sentence)

@@ -13,9 +13,10 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   var operations = Verb.operationWords
   var isComplete = true
   if let first = paths.first, paths.count > 1 || readsInput, let unknown = mistypedOperation(first) {
+    let hint = suggestion(for: unknown, among: operations)
     throw UsageError(
-      "no such operation '\(unknown)'" + suggestion(for: unknown, among: operations), verb: invocation.verb,
-      .value)
+      "no such operation '\(unknown)'" + (hint.isEmpty ? "; 'varve help why' lists them" : hint),
+      verb: invocation.verb, .value)
   }
   if let first = paths.first, let chosen = chosenOperations(first), paths.count > 1 || readsInput {
     operations = chosen

@@ -35,6 +35,11 @@ final class UndoFile: Sendable {
       if invocation.has(.resume) { throw UsageError("--resume goes with --undo FILE", verb: invocation.verb) }
       return nil
     }
+    guard path != Word("-".utf8) else {
+      throw UsageError(
+        "an undo file must be a file, and '-' would be standard output; name a file, and one of this name './-'",
+        verb: invocation.verb, .value)
+    }
     guard !invocation.has(.dryRun), !invocation.has(.plan) else { return nil }
     self.path = path
     self.console = console

@@ -8,7 +8,7 @@ import TextForms
 import Verbs
 
 func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve umount")
+  let console = Console("varve umount", outputLoss: .isSurvived)
   let path = invocation.operands[0]
   do throws(Refusal) {
     let mount = try ownMount(path)

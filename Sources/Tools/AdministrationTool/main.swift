@@ -4,7 +4,7 @@ import Arguments
 import LinuxPrograms
 import Verbs
 
-ThisProgram.ignoreBrokenPipes()
+ThisProgram.prepareStreams()
 
 let words = lineWithVerb(ThisProgram.words)
 do throws(UsageError) {

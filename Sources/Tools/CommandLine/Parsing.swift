@@ -80,8 +80,10 @@ extension Program {
     case "--help", "-h": return .help(nil)
     case "--version": return .version
     case "help":
-      guard words.count > 1 else { return .help(nil) }
-      return .help(try topic(words.dropFirst()))
+      let asked = words.dropFirst()
+      if asked.contains(Word("--version".utf8)) { return .version }
+      let topics = asked.filter { $0 != Word("--help".utf8) && $0 != Word("-h".utf8) }
+      return .help(topics.isEmpty ? nil : try topic(topics))
     default: break
     }
     guard let group = group(named: text(first)) else {
@@ -97,7 +99,7 @@ extension Program {
   }
 
   /// What help is asked about: a verb or a group.
-  private func topic(_ words: ArraySlice<Word>) throws(UsageError) -> String {
+  private func topic(_ words: [Word]) throws(UsageError) -> String {
     guard let first = words.first else { return "" }
     guard let group = group(named: text(first)) else { return try knownVerb(first).name }
     guard let second = words.dropFirst().first else { return group.name }

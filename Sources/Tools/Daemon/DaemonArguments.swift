@@ -8,10 +8,13 @@ struct ArgumentFailure: Error {
   let message: String
   /// What it is about; the mount point, where nothing is said.
   let path: Word?
+  /// As mount(8) counts: what makes no sense is 1, what makes sense but cannot be is 32.
+  let status: Int
 
-  init(_ message: String, about path: Word? = nil) {
+  init(_ message: String, about path: Word? = nil, status: Int = 1) {
     self.message = message
     self.path = path
+    self.status = status
   }
 }
 

@@ -124,18 +124,20 @@ struct RemountWords {
         guard MountOptionTable.isKnown(option.name) else {
           throw ArgumentFailure(MountOptionTable.complaint(option.shownName))
         }
-        throw ArgumentFailure("cannot change '\(option.name)' while mounted; unmount and mount again")
+        throw ArgumentFailure(
+          "cannot change '\(option.name)' while mounted; unmount and mount again", status: 32)
       }
     }
     guard settings.rules.secureLevel >= present.rules.secureLevel else {
       throw ArgumentFailure(
-        "cannot lower 'securelevel' while mounted: it is \(present.rules.secureLevel) and may only rise")
+        "cannot lower 'securelevel' while mounted: it is \(present.rules.secureLevel) and may only rise",
+        status: 32)
     }
     // The kernel remembers owners as the last one saw them, and would run programs in their names.
     let hasStrangeOwners = ignoredOwnership || settings.rules.ignoresOwnership
     if hasStrangeOwners, options.last(where: { $0.family == "suid" })?.name == "suid" {
       throw ArgumentFailure(
-        "cannot change 'suid' while mounted: the volume is or was mounted with 'noowners'")
+        "cannot change 'suid' while mounted: the volume is or was mounted with 'noowners'", status: 32)
     }
   }
 

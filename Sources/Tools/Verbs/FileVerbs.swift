@@ -31,7 +31,7 @@ extension Verb {
       "Keywords: \(flagWords.joined(separator: ", ")). 'dump' clears nodump. 'waiting' alone puts locks "
         + "into force that were copied as twins (see mount.varve(8)). 'compressed' and "
         + "'dataless' are shown, never changed.",
-      "The flags of the system (arch, schg, sappnd, sunlnk) belong to root; the others to the owner, and to "
+      "The flags of the system (arch, schg, sappnd, sunlnk, restricted) belong to root; the others to the owner, and to "
         + "whoever holds the right writesecurity. With -R a directory is changed after what it holds.",
       changeDiscussion,
     ],

@@ -97,7 +97,11 @@ private struct Inquiry {
       return walk.add(
         spot.path, deed.rawValue, .noted("is opened by the kernel without a question by whoever finds it"))
     }
-    guard let verdict = judge.permits(deed, facts.item) else { throw .blocked }
+    guard var verdict = judge.permits(deed, facts.item) else { throw .blocked }
+    // It wants to know which set-id bits to take away.
+    if deed == .changeOwner, !spot.isDirectory, !judge.rules.isReadOnly, volume.link?.stripsItself == true {
+      verdict = judge.readAttributes(facts.item).then { verdict }
+    }
     try tell(verdict, deed.rawValue, Scene(facts.item), [.item: spot.path])
     if [.writeList, .changeFlags].contains(deed), !volume.store.canCarryRecord(facts.status.kind) {
       throw walk.end(

@@ -110,13 +110,14 @@ extension Volume {
     }
     if change.user != nil || change.group != nil {
       try planOwner(change, on: facts, for: caller, into: &plan)
-    } else if let mode = change.mode {
+    } else if let mode = change.mode, change.size == nil {
       try planMode(mode, on: facts, of: node, for: caller, into: &plan)
     }
     if let size = change.size {
       try planSize(size, on: facts, through: file, for: caller)
       plan.size = size
-      if change.clearsSetID || caller.user != 0 { stripPrivilege(facts, into: &plan) }
+      // A mode beside a size is how kernels without KILLPRIV_V2 strip; no program sends both.
+      if change.clearsSetID || change.mode != nil || caller.user != 0 { stripPrivilege(facts, into: &plan) }
     } else {
       try planTimes(change, on: facts, for: caller, into: &plan)
     }
@@ -164,13 +165,15 @@ extension Volume {
         $0.changeMode(of: facts.item, to: wanted)
       }
     } catch {
-      // Kernels without KILLPRIV_V2 strip set-id bits by a chmod in the name of whoever writes.
-      // They do so for files alone.
-      guard error == .notPermitted, facts.status.kind == .regular, wanted != facts.item.mode,
-        wanted.bits | 0o6000 == facts.item.mode.bits | 0o6000,
-        wanted.bits & ~facts.item.mode.bits == 0, mayStrip(facts, of: node, for: caller)
+      // Kernels without KILLPRIV_V2 strip set-id bits by a chmod in the name of whoever writes. They do so for files
+      // alone, and of the sticky bit, which they leave to us, they know nothing.
+      let present = facts.item.mode.bits
+      let stripped = wanted.bits | (present & 0o1000)
+      guard error == .notPermitted, facts.status.kind == .regular, stripped != present,
+        stripped | 0o6000 == present | 0o6000, stripped & ~present == 0,
+        mayStrip(facts, of: node, for: caller)
       else { throw error }
-      plan.mode = wanted.bits
+      plan.mode = stripped
       return
     }
     plan.mode = granted(wanted, to: subject, on: facts.item, for: caller).bits

@@ -54,7 +54,11 @@ long lv_columns(int fd);
 long lv_user(void);
 uint32_t lv_umask(void);
 void lv_pause(uint32_t milliseconds);
-void lv_ignore_broken_pipes(void);
+// A pipe nobody reads fails instead of ending the program, and a stream that is closed takes no other file's place.
+void lv_prepare_streams(void);
+// Whether whoever started this program had broken pipes ignored already.
+int lv_broken_pipes_were_ignored(void);
+void lv_end_by_broken_pipe(void) __attribute__((noreturn));
 void lv_exit(int status) __attribute__((noreturn));
 
 // apart.c: a process that may never come back, which asks and answers by one pipe. 0 in that process, with its end

@@ -42,7 +42,7 @@ extension ControlVerbs {
         options, over: volume.options, words: volume.words, kernel: kernel,
         ignoredOwnership: former.wereEverIgnored.load(ordering: .acquiring))
     } catch {
-      throw ControlRefusal(error.message, status: 32)
+      throw ControlRefusal(error.message, status: error.status)
     }
     guard request.body["check"] != .bool(true) else { return wanted }
     if wanted.settings.rules.ignoresOwnership { former.wereEverIgnored.store(true, ordering: .releasing) }
