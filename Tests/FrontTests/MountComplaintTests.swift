@@ -264,6 +264,8 @@ extension FrontTests {
         as_user 'varve umount mount'
         echo 'mount_max = 0' >world/fuse.conf
         as_user 'status_of varve mount upper mount'
+        mount --bind /dev/null /usr/bin/fusermount3
+        try upper mount
         """)
       #expect(
         output == """
@@ -277,6 +279,8 @@ extension FrontTests {
           status 32
           status 0
           varve mount: BASE/mount: cannot be mounted on: fusermount3: too many FUSE filesystems mounted; mount_max=N can be set in /etc/fuse.conf
+          status 32
+          varve mount: BASE/mount: fusermount3 is missing; it comes with the package fuse3
           status 32
 
           """)

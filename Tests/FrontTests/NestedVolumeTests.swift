@@ -10,6 +10,9 @@ extension FrontTests {
       mounts() { status_of varve mount "$@" | sed 's/process [0-9]*/process N/'; }
       daemon() { varve status --json "$1" | sed -n 's/.*"pid": \\([0-9]*\\),/\\1/p'; }
       export -f status_of mounts
+      file_of() {
+        echo /run/varve/volumes/$(($(stat -c %Hd "$1") << 32 | $(stat -c %Ld "$1")))-$(stat -c %i "$1"); }
+      is_listed() { if [ -e "$(file_of "$1")" ]; then echo "$1 is listed"; else echo "$1 is not listed"; fi; }
       ends() { while [ -e "/proc/$1/exe" ]; do sleep 0.01; done; }
       mkdir -p upper/inner/deep third
 
@@ -129,18 +132,20 @@ extension FrontTests {
         varve mount upper mount; process=$(daemon mount); kill -9 "$process"; ends "$process"
         mounts upper/inner second
         process=$(daemon second); kill -9 "$process"; ends "$process"
-        umount mount && mounts upper mount
+        is_listed upper/inner; umount mount && mounts upper mount; is_listed upper/inner
         umount second && mounts -o ro upper/inner second
         status_of varve remount -o rw second | sed 's/process [0-9]*/process N/'
         varve umount mount && status_of varve remount -o rw second
         mounts upper mount; mounts -o ro upper mount
         ls upper/inner/.varve
-        ls /run/varve/volumes | grep -c "^$(($(stat -c %Hd upper) << 32 | $(stat -c %Ld upper)))-$(stat -c %i upper)\\$" || true
+        is_listed upper; is_listed upper/inner; varve umount second; is_listed upper/inner
         """)
       #expect(
         said == """
           status 0
+          upper/inner is listed
           status 0
+          upper/inner is not listed
           status 0
           varve remount: second: it is inside the volume BASE/upper, which is mounted already, by process N
           status 32
@@ -151,7 +156,25 @@ extension FrontTests {
           lock
           volume
           work
-          0
+          upper is not listed
+          upper/inner is listed
+          upper/inner is not listed
+
+          """)
+    }
+
+    @Test("A volume that could not become writable is in nobody's way") func failedRemount() throws {
+      let said = try output(
+        """
+        mkdir -m 755 upper/inner/.varve; chmod 700 upper/inner/.varve; varve mount -o ro upper/inner second
+        chmod 755 upper/inner/.varve; status_of varve remount -o rw second
+        mounts upper mount
+        """)
+      #expect(
+        said == """
+          varve remount: second: '.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700
+          status 32
+          status 0
 
           """)
     }
@@ -328,7 +351,7 @@ extension FrontTests {
           mounts upper mount; varve umount mount
           mounts upper/inner mount; varve umount mount
           varve mount upper/inner mount; process=$(daemon mount)
-          left=/run/varve/volumes/$(($(stat -c %Hd upper/inner) << 32 | $(stat -c %Ld upper/inner)))-$(stat -c %i upper/inner)
+          left=$(file_of upper/inner)
           setpriv --reuid 1001 --regid 1001 --clear-groups perl -e 'open(my $left, "<", $ARGV[0]) or die;
             my $whole = pack("s s x4 q q i x4", 0, 0, 0, 0, 0); select undef, undef, undef, 0.01 until fcntl($left, 37, $whole);
             open(my $held, ">", $ARGV[1]); sleep 60' "$left" "$BASE/shared" &

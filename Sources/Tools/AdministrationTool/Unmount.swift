@@ -103,7 +103,7 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
     return
   }
   try requireRight(toTakeAway: mount)
-  guard let helper = unmountProgram() else {
+  guard let helper = fusermount() else {
     throw Refusal("fusermount3 is missing; it comes with the package fuse3")
   }
   let words = [Array("fusermount3".utf8), Array((isLazy ? "-uz" : "-u").utf8), Array("--".utf8), point]

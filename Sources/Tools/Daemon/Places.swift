@@ -91,6 +91,9 @@ struct Places {
       try Overlap.refuseTaken(foreign.mountPoint.directory.descriptor, path: mountPoint)
     } else {
       try Overlap.refuseTaken(mountPoint: mountPoint)
+      guard CurrentProcess.isRoot || fusermount() != nil else {
+        throw MountFailure(mountPoint, "fusermount3 is missing; it comes with the package fuse3")
+      }
       try Session.check(mountPoint: mountPoint, options, deadIsGone: deadIsGone)
     }
   }

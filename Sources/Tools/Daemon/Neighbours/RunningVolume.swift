@@ -94,13 +94,18 @@ struct RunningVolume: Sendable {
     return volumes
   }
 
-  /// Nil for one whose daemon is gone.
+  /// Nil for one whose daemon is gone; what it left is taken away where we may.
   private static func living(_ name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> RunningVolume?
   {
     guard let identity = DirectoryIdentity(name: name) else { return nil }
     return try FileName.with(name) { name throws(Errno) in
       let file = try directory.descriptor.open(name, [.readOnly, .nonBlocking])
-      guard try file.isLockedExclusively() else { return nil }
+      guard try file.isLockedExclusively() else {
+        if try directory.descriptor.status().user == CurrentProcess.user {
+          try RegisteredVolume.removeLeft(name, in: directory.descriptor)
+        }
+        return nil
+      }
       return RunningVolume(
         identity, text: try file.read(upTo: 65_536), process: file.recordedHolder())
     }
@@ -147,13 +152,31 @@ final class RegisteredVolume: Sendable {
         return RegisteredVolume(directory, file, name)
       } catch .exists {
         try FileName.with(name) { name throws(Errno) in
-          let present = try directory.descriptor.open(name, [.readOnly, .nonBlocking])
-          guard try !present.isLockedExclusively() else { throw .busy }
-          try directory.descriptor.removeFile(name)
+          try RegisteredVolume.removeLeft(name, in: directory.descriptor)
         }
       }
     }
     return nil
+  }
+
+  /// Takes away what a dead daemon left; EBUSY for the file of one that runs, which stays.
+  ///
+  /// Moved aside first: somebody else may do the same, and then begin to run.
+  fileprivate static func removeLeft(
+    _ name: borrowing FileName, in directory: borrowing Descriptor
+  ) throws(Errno) {
+    guard try !directory.open(name, [.readOnly, .nonBlocking]).isLockedExclusively() else { throw .busy }
+    let aside = Array("gone.\(CurrentProcess.identifier)".utf8)
+    let isRunning = try FileName.with(aside) { aside throws(Errno) in
+      try directory.rename(name, to: directory, as: aside)
+      guard try directory.open(aside, [.readOnly, .nonBlocking]).isLockedExclusively() else {
+        try directory.removeFile(aside)
+        return false
+      }
+      try directory.rename(aside, to: directory, as: name, .noReplace)
+      return true
+    }
+    if isRunning { throw .busy }
   }
 
   /// Takes the file away; at the end of the mount.
