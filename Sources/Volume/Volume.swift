@@ -43,25 +43,18 @@ package final class Volume: Sendable {
   package let stackDepth: UInt32
   let startedAt = Clock.realtime
 
-  /// Opens the upper directory as a volume.
-  ///
-  /// `opened`: the upper directory, where its path means nothing here.
+  /// Opens the volume of an upper directory.
   package init(
-    upper: [UInt8], openedAs opened: SharedDescriptor? = nil, options: VolumeOptions,
-    groupNesting: [UInt32: [UInt32]] = [:], audit: AuditLog? = nil
+    _ upper: UpperRoot, options: VolumeOptions, groupNesting: [UInt32: [UInt32]] = [:],
+    audit: AuditLog? = nil
   ) throws {
     mounted = options
     wordsInForce = Mutex(options.words)
     live = LiveOptions(options.live)
     self.audit = audit
     isPrivileged = CurrentProcess.isRoot
-    let rootDescriptor = try opened ?? SharedDescriptor(try Volume.openUpper(upper))
+    let (rootDescriptor, fileSystem) = (upper.directory, upper.fileSystem)
     let status = try rootDescriptor.descriptor.status()
-    let fileSystem = try rootDescriptor.descriptor.fileSystemStatus()
-    guard fileSystem.magic != FileSystemStatus.nfsMagic else {
-      throw VolumeFailure("on NFS, which cannot hold an upper directory")
-    }
-    try Volume.requireForeign(rootDescriptor)
     isLocal = fileSystem.isLocal
     let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
     stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
@@ -91,21 +84,6 @@ package final class Volume: Sendable {
     pins = Pins(capacity: pinned)
     backings = KeptBackings(capacity: resting)
     rootDescriptor.descriptor.makeRoom(for: min(inUse + resting, budget - 1))
-  }
-
-  private static func openUpper(_ path: [UInt8]) throws(VolumeFailure) -> Descriptor {
-    do throws(Errno) {
-      return try Descriptor.directory(atPath: path)
-    } catch {
-      throw VolumeFailure("cannot open the upper directory: \(error)")
-    }
-  }
-
-  /// Refuses an upper directory that is itself on a volume of ours, where our records are hidden.
-  private static func requireForeign(_ root: SharedDescriptor) throws(VolumeFailure) {
-    guard !isOnVolume(root.descriptor) else {
-      throw VolumeFailure("on a Varve volume already")
-    }
   }
 
   /// Whether a directory is on a mounted volume of ours: nothing else answers at our doors.

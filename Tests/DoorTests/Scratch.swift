@@ -21,7 +21,7 @@ final class Scratch: Sendable {
   func volume(_ change: (inout VolumeOptions) -> Void = { _ in }) throws -> Volume {
     var options = VolumeOptions()
     change(&options)
-    return try Volume(upper: Array(path.utf8), options: options)
+    return try Volume(UpperRoot(Array(path.utf8)), options: options)
   }
 
   deinit {

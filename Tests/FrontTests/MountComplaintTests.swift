@@ -147,6 +147,145 @@ extension FrontTests {
           """)
     }
 
+    @Test("A mount that is only tried finds what is wrong with places, volumes and logs, and makes nothing")
+    func triedPlaces() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        """
+        try() { # WORDS OF varve mount
+          local tried real before
+          before=$(find upper other plain logs | sort)
+          tried=$(status_of varve mount -f "$@")
+          [ "$(find upper other plain logs | sort)" = "$before" ] || echo "something was made"
+          real=$(status_of varve mount "$@")
+          [ "$real" = "status 0" ] || [ "$(find upper other plain logs | sort)" = "$before" ] || echo "something stayed"
+          if [ "$tried" = "$real" ]; then echo "$real"; else echo "$tried, but $real"; fi | sed 's/process [0-9]*/process N/'
+        }
+        mkdir plain logs upper/inner bound third
+        try /proc third; try /sys third; try -o ro /proc third
+        try -o upperdir=$BASE/none word third
+        try -o audit=$BASE/none/log upper third
+        ln -s log logs/link; try -o audit=$BASE/logs/link upper third
+        touch logs/open && chmod 644 logs/open; try -o audit=$BASE/logs/open upper third
+        mkfifo -m 600 logs/pipe; try -o audit=$BASE/logs/pipe upper third
+        mount --bind bound bound && mount -o remount,bind,ro bound; try bound third; umount bound
+        touch bound/.varve; try bound third; rm bound/.varve
+        mkdir -m 755 bound/.varve; try bound third; chmod 700 bound/.varve
+        chown 1001 bound/.varve; try bound third; chown 0 bound/.varve
+        echo nonsense >bound/.varve/volume; try bound third
+        printf 'varve-volume 1\\nuuid = u\\nxattr = user\\nincompat = 8000\\n' >bound/.varve/volume; try bound third
+        varve mount other mount
+        try other second; try mount/ second; try mount third; try plain mount; try upper mount/
+        mkdir mount/in; try mount/in second; try other/in second; try -o audit=$BASE/logs/made other second
+        try -o audit=$BASE/logs/made plain mount
+        varve umount mount
+        try -o audit=$BASE/logs/made upper second; ls logs; varve umount second
+        """)
+      #expect(
+        output == """
+          varve mount: /proc: on proc, where the kernel shows itself and no files can be kept
+          status 32
+          varve mount: /sys: on sysfs, where the kernel shows itself and no files can be kept
+          status 32
+          varve mount: /proc: on proc, where the kernel shows itself and no files can be kept
+          status 32
+          varve mount: BASE/none: cannot open the upper directory: No such file or directory (ENOENT)
+          status 32
+          varve mount: BASE/third: the audit log BASE/none/log cannot be opened: No such file or directory (ENOENT); the directory for it is missing
+          status 32
+          varve mount: BASE/third: the audit log BASE/logs/link cannot be opened: Too many levels of symbolic links (ELOOP)
+          status 32
+          varve mount: BASE/third: the audit log BASE/logs/open cannot be opened: Operation not permitted (EPERM); a log that is there has to be the mounter's own, with mode 0600 and no second name
+          status 32
+          varve mount: BASE/third: the audit log BASE/logs/pipe cannot be opened: No such device or address (ENXIO)
+          status 32
+          varve mount: BASE/bound: '.varve' cannot be made there: Read-only file system (EROFS); '-o ro' mounts it to look at
+          status 32
+          varve mount: BASE/bound: '.varve' in the upper directory is not a directory
+          status 32
+          varve mount: BASE/bound: '.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700
+          status 32
+          varve mount: BASE/bound: '.varve' in the upper directory belongs to user 1001, who alone can mount or check this volume
+          status 32
+          varve mount: BASE/bound: the volume file begins with 'nonsense', this version reads 'varve-volume 1'
+          status 32
+          varve mount: BASE/bound: the volume uses features this version does not know; it needs a newer varve
+          status 32
+          varve mount: BASE/other: the volume is mounted already, by process N
+          status 32
+          varve mount: BASE/mount: on a Varve volume already
+          status 32
+          varve mount: BASE/mount: on a Varve volume already
+          status 32
+          varve mount: BASE/mount: the mount point is on a Varve volume already; unmount that one first
+          status 32
+          varve mount: BASE/mount: the mount point is on a Varve volume already; unmount that one first
+          status 32
+          varve mount: BASE/mount/in: on a Varve volume already
+          status 32
+          varve mount: BASE/other/in: it is inside the volume BASE/other, which is mounted already, by process N
+          status 32
+          varve mount: BASE/other: the volume is mounted already, by process N
+          status 32
+          varve mount: BASE/mount: the mount point is on a Varve volume already; unmount that one first
+          status 32
+          status 0
+          link
+          made
+          open
+          pipe
+
+          """)
+    }
+
+    @Test(
+      "What a user may not mount is said in one line, also when it is only tried",
+      .enabled(if: Programs.has("fusermount3", "setpriv"), "needs fusermount3 and setpriv"))
+    func triedByUser() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        """
+        mknod fuse c 10 229 && chmod 0666 fuse && mount --bind fuse /dev/fuse
+        chown 65534:65534 upper mount
+        export -f status_of
+        try() {
+          tried=$(as_user "status_of varve mount -f $*"); real=$(as_user "status_of varve mount $*")
+          if [ "$tried" = "$real" ]; then echo "$real"; else echo "$tried, but $real"; fi
+        }
+        echo '# user_allow_other' >world/fuse.conf && mount --bind world/fuse.conf /etc/fuse.conf
+        try -o allow_other upper mount
+        try upper second
+        chmod 1777 second; try upper second
+        try other mount
+        echo ' user_allow_other # for all' >world/fuse.conf
+        try -o allow_other upper mount
+        as_user 'varve umount mount'
+        echo 'mount_max = 0' >world/fuse.conf
+        as_user 'status_of varve mount upper mount'
+        mount --bind /dev/null /usr/bin/fusermount3
+        try upper mount
+        """)
+      #expect(
+        output == """
+          varve mount: BASE/mount: a user cannot let others in ('allow_other') before root adds user_allow_other to /etc/fuse.conf
+          status 32
+          varve mount: BASE/second: cannot be mounted on: Permission denied (EACCES); a user mounts where he may write, and on a sticky directory if it is his
+          status 32
+          varve mount: BASE/second: cannot be mounted on: Operation not permitted (EPERM); a user mounts where he may write, and on a sticky directory if it is his
+          status 32
+          varve mount: BASE/other: '.varve' cannot be made there: Permission denied (EACCES)
+          status 32
+          status 0
+          varve mount: BASE/mount: cannot be mounted on: fusermount3: too many FUSE filesystems mounted; mount_max=N can be set in /etc/fuse.conf
+          status 32
+          varve mount: BASE/mount: fusermount3 is missing; it comes with the package fuse3
+          status 32
+
+          """)
+    }
+
     @Test("mount.varve speaks in its own name, with its own usage") func helper() throws {
       let world = try World()
       defer { world.remove() }

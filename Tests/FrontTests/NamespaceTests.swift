@@ -96,6 +96,10 @@ extension FrontTests {
         there "$BASE/upper" "$BASE/upper/inner"
         there upper "$BASE/mount"
         there "$BASE/upper" mount
+        status_of varve mount -N 999999999 upper mount
+        status_of varve mount -N "$other" -o "upperdir=upper" word "$BASE/mount"
+        status_of varve mount -N '' "$BASE/upper" "$BASE/mount"
+        status_of varved --namespace '' "$BASE/upper" "$BASE/mount" | head -1
         status_of mount -N "$other" -t fuse.varve upper mount
         status_of varve mount -N "$other" "$BASE/upper" "$BASE/mount"
         there "$BASE/other" "$BASE/mount"
@@ -119,6 +123,13 @@ extension FrontTests {
           status 1
           varve mount: mount: the mount point in another mount namespace needs an absolute path
           status 1
+          varve mount: upper: the source in another mount namespace needs an absolute path
+          status 1
+          varve mount: upper: the source in another mount namespace needs an absolute path
+          status 1
+          varve mount: BASE/mount: '-N' needs the path of a mount namespace, or the number of a process that is in it
+          status 1
+          varved: '--namespace' needs the path of a mount namespace, or the number of a process
           mount.varve: upper: the source in another mount namespace needs an absolute path
           status 1
           status 0

@@ -143,6 +143,39 @@ private func manual(_ name: String) throws -> String {
     #expect(table[2].whole(in: table) == table[2])
     #expect(table[5].whole(in: table) == nil)
   }
+
+  @Test func oneDirectoryHasOnePlaceThroughWhateverMountItIsReached() throws {
+    let lines = """
+      1 0 8:1 / / rw - ext4 disk rw
+      2 1 8:1 /srv/team /bind rw - ext4 disk rw
+      3 1 8:2 / /srv/team/disk rw - ext4 other rw
+      4 1 8:2 /only/part /part rw - ext4 other rw
+      5 1 8:2 / /covered rw - ext4 other rw
+      6 1 0:9 / /covered rw - tmpfs none rw
+      """
+    let table = MountedVolume.table(Array(lines.utf8))
+    func place(_ path: String) -> PlaceInFileSystem? { MountedVolume.place(of: Array(path.utf8), in: table) }
+    func inFileSystem(_ device: String, _ path: String) -> PlaceInFileSystem {
+      PlaceInFileSystem(device: device, path: Array(path.utf8))
+    }
+    #expect(place("/") == inFileSystem("8:1", "/"))
+    #expect(place("/srv/team/x") == inFileSystem("8:1", "/srv/team/x"))
+    #expect(place("/bind/x") == place("/srv/team/x") && place("/bind") == place("/srv/team"))
+    #expect(place("/srv/team/disk") == inFileSystem("8:2", "/"))
+    #expect(place("/part/x") == inFileSystem("8:2", "/only/part/x"))
+    let team = try #require(place("/bind"))
+    #expect(place("/bind/x/y")?.path(below: team) == Array("x/y".utf8))
+    #expect(team.path(below: team) == nil && place("/srv/teams")?.path(below: team) == nil)
+    #expect(place("/srv/team/disk/x")?.path(below: team) == nil)
+    #expect(team.path(below: inFileSystem("8:1", "/")) == Array("srv/team".utf8))
+    #expect(team.above == inFileSystem("8:1", "/srv") && team.above?.above == inFileSystem("8:1", "/"))
+    #expect(inFileSystem("8:1", "/").above == nil && team.name == Array("team".utf8))
+    #expect(MountedVolume.path(to: team, in: table) == Array("/srv/team".utf8))
+    #expect(
+      MountedVolume.path(to: inFileSystem("8:2", "/only"), in: table) == Array("/srv/team/disk/only".utf8))
+    #expect(MountedVolume.path(to: inFileSystem("8:2", "/"), in: Array(table[3...])) == nil)
+    #expect(MountedVolume.path(to: inFileSystem("8:3", "/"), in: table) == nil)
+  }
 }
 
 @Suite("The daemon's answer") struct DaemonAnswerTests {

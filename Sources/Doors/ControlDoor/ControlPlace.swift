@@ -14,27 +14,6 @@ package struct ControlPlace: Sendable {
   /// The absolute path, as the mount tells it.
   package let path: [UInt8]
 
-  /// Holds on to a directory that nobody but its owner can list, or can have put a socket into.
-  ///
-  /// `place` is opened following links, because an administrator chose it; the last component is made if it is
-  /// missing, and is no link. EPERM when it belongs to somebody else or is open for others to write.
-  private init(_ place: [UInt8], _ last: StaticString, mode: UInt16, device: String) throws(Errno) {
-    let parent = try Descriptor.directory(atPath: place)
-    let component = try FileName(last)
-    do throws(Errno) {
-      try parent.makeDirectory(component, mode: mode)
-    } catch .exists {
-      // An earlier mount made it.
-    }
-    let directory = try parent.open(component, [.readOnly, .directory])
-    let status = try directory.status()
-    guard status.user == CurrentProcess.user, status.mode & 0o022 == 0 else { throw .notPermitted }
-    // Earlier versions let everybody list it.
-    if status.mode & 0o777 & ~mode != 0 { try directory.changeMode(mode) }
-    self.init(
-      in: SharedDescriptor(directory), path: place + Array("/\(last)".utf8), device: device)
-  }
-
   init(in directory: SharedDescriptor, path: [UInt8], device: String) {
     self.directory = directory
     self.device = device
@@ -51,15 +30,8 @@ package struct ControlPlace: Sendable {
   package static func candidates(
     device: String, runtime: [UInt8]?, bookkeeping: (directory: SharedDescriptor, path: [UInt8])?
   ) -> [ControlPlace] {
-    var parents = [Array("/run".utf8)]
-    if !CurrentProcess.isRoot {
-      parents = (runtime.map { [$0] } ?? []) + [Array("/run/user/\(CurrentProcess.user)".utf8)]
-    }
-    var places: [ControlPlace] = []
-    for parent in parents where parent.first == UInt8(ascii: "/") {
-      // Whatever is wrong with a place, the next one is tried.
-      let mode: UInt16 = CurrentProcess.isRoot ? 0o711 : 0o700
-      if let place = try? ControlPlace(parent, "varve", mode: mode, device: device) { places.append(place) }
+    var places = RuntimeDirectory.own(runtime: runtime).map { directory in
+      ControlPlace(in: directory.descriptor, path: directory.path, device: device)
     }
     if let bookkeeping {
       places.append(ControlPlace(in: bookkeeping.directory, path: bookkeeping.path, device: device))
@@ -73,7 +45,7 @@ package struct ControlPlace: Sendable {
   /// verb. The name appears when there is somebody to answer.
   package func listen() throws(Errno) -> ListeningSocket {
     let directory = directory
-    for left in try ControlPlace.names(in: directory.descriptor) where left.starts(with: "\(device).".utf8) {
+    for left in try directory.descriptor.names() where left.starts(with: "\(device).".utf8) {
       try FileName.with(left) { left throws(Errno) in try directory.descriptor.removeFile(left) }
     }
     return try FileName.with(Array("\(device).new".utf8)) { temporary throws(Errno) in
@@ -85,19 +57,6 @@ package struct ControlPlace: Sendable {
       }
       return socket
     }
-  }
-
-  private static func names(in directory: borrowing Descriptor) throws(Errno) -> [[UInt8]] {
-    var page = EntryBuffer()
-    var names: [[UInt8]] = []
-    try directory.seekDirectory(to: 0)
-    while try directory.readEntries(into: &page) > 0 {
-      while let entry = try page.next() {
-        guard entry.role == .child else { continue }
-        names.append(try page.withName(of: entry) { name throws(Errno) in name.copy() })
-      }
-    }
-    return names
   }
 
   /// Takes the name away; at the end of the mount.

@@ -41,7 +41,10 @@ import Synchronization
     if let foreign {
       try library.mount(on: foreign, options)
     } else {
-      guard unsafe connect(made, to: mountPoint.path) else { throw failure(mountPoint) }
+      // fusermount3, which mounts for users, complains to standard error by itself.
+      let (isConnected, said) = StandardError.caught { unsafe connect(made, to: mountPoint.path) }
+      guard isConnected else { throw failure(mountPoint, said) }
+      StandardError.write(said)
     }
     // After mounting: before, libfuse would take it for a connection that is mounted elsewhere.
     var hooks = unsafe fuse_custom_io(
@@ -98,9 +101,10 @@ import Synchronization
     return handshake.agreement != nil
   }
 
-  private static func failure(_ mountPoint: MountPoint) -> MountFailure {
-    // fusermount3, which mounts for users, complains to standard error by itself.
-    let reason = LibraryLog.take() ?? "fusermount3 refused"
+  private static func failure(_ mountPoint: MountPoint, _ said: String = "") -> MountFailure {
+    let logged = LibraryLog.take()
+    let reason =
+      said.split(whereSeparator: \.isNewline).last.map { String($0) } ?? logged ?? "fusermount3 refused"
     return MountFailure(mountPoint.path, "cannot be mounted on: \(reason)")
   }
 

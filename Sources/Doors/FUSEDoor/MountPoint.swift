@@ -34,6 +34,37 @@ struct MountPoint: Sendable {
     }
   }
 
+  /// Whether a daemon that is gone has left its mount there.
+  static func isDead(_ path: [UInt8]) -> Bool {
+    do throws(Errno) {
+      _ = try Descriptor.open(path: path, .path).status()
+      return false
+    } catch {
+      return error == .notConnected
+    }
+  }
+
+  /// Refuses what fusermount3, which mounts for users, would refuse in words of its own.
+  func requireHelp(_ options: MountOptions) throws(MountFailure) {
+    if options.allowsOthers, !FUSESettings.letsUsersAllowOthers {
+      throw MountFailure(
+        path,
+        "a user cannot let others in ('allow_other') before root adds user_allow_other to \(FUSESettings.path)"
+      )
+    }
+    do throws(Errno) {
+      let directory = try Descriptor.open(path: path, .path)
+      let status = try directory.status()
+      if status.mode & 0o1000 != 0, status.user != CurrentProcess.user { throw .notPermitted }
+      try directory.requireChangeable()
+    } catch {
+      throw MountFailure(
+        path,
+        "cannot be mounted on: \(error); a user mounts where he may write, and on a sticky directory if it is his"
+      )
+    }
+  }
+
   private static func resolve(_ path: [UInt8]) throws(Errno) -> [UInt8] {
     try unsafe withTerminatedPath(path) { path throws(Errno) in
       guard let resolved = unsafe realpath(path, nil) else { throw .current }

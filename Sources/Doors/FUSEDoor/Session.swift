@@ -19,6 +19,17 @@ package final class Session: Sendable {
   private let transport: Mutex<Transport?>
   private let library: Mutex<LibrarySession?>
 
+  /// Refuses a place on which nothing can be mounted with these options.
+  ///
+  /// `deadIsGone`: whether a mount whose daemon is gone counts as taken away.
+  package static func check(
+    mountPoint path: [UInt8], _ options: MountOptions, deadIsGone: Bool
+  ) throws(MountFailure) {
+    if deadIsGone, MountPoint.isDead(path) { return }
+    let point = try MountPoint(path)
+    if !CurrentProcess.isRoot { try point.requireHelp(options) }
+  }
+
   /// Mounts `volume` on `mountPoint`.
   ///
   /// Callers of the mount wait until `serve` runs. Sets libfuse's one global, its log function. `foreign`: the mount
@@ -28,11 +39,7 @@ package final class Session: Sendable {
   ) throws(MountFailure) {
     self.volume = volume
     self.options = options
-    if let foreign {
-      self.mountPoint = MountPoint(foreign)
-    } else {
-      self.mountPoint = try MountPoint(mountPoint)
-    }
+    self.mountPoint = if let foreign { MountPoint(foreign) } else { try MountPoint(mountPoint) }
     door = Door(volume)
     handshake = Handshake(
       disabled: volume.mounted.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))),

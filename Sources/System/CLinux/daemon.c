@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <syslog.h>
 
 long lv_write(int fd, const void *from, size_t count) { return LV_RESULT(write(fd, from, count)); }
@@ -15,6 +16,24 @@ void lv_system_log(int priority, const char *text) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, name_ourselves);
   syslog(LOG_DAEMON | priority, "%s", text);
+}
+
+long lv_catch_errors(int *kept) {
+  int caught = memfd_create("varved caught", MFD_CLOEXEC);
+  if (caught < 0) return -errno;
+  *kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (*kept < 0 || dup2(caught, STDERR_FILENO) < 0) {
+    int error = errno;
+    if (*kept >= 0) close(*kept);
+    close(caught);
+    return -error;
+  }
+  return caught;
+}
+
+void lv_stop_catching_errors(int kept) {
+  dup2(kept, STDERR_FILENO);
+  close(kept);
 }
 
 long lv_new_session(void) { return LV_RESULT(setsid()); }

@@ -163,8 +163,19 @@ static long lv_whole(int fd, short type) {
 
 long lv_lock_whole(int fd, int exclusive) { return lv_whole(fd, exclusive ? F_WRLCK : F_RDLCK); }
 
+long lv_is_locked_alone(int fd) {
+  // A lock for reading is in the way of none but those for writing.
+  struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
+  long result = LV_RESULT(fcntl(fd, F_OFD_GETLK, &lock));
+  return result < 0 ? result : lock.l_type != F_UNLCK;
+}
+
 long lv_lock_open(int fd, int exclusive) {
   return LV_RESULT(flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB));
+}
+
+long lv_is_changeable(int directory) {
+  return LV_RESULT(faccessat(directory, ".", W_OK | X_OK, AT_EACCESS));
 }
 
 long lv_control(int fd, uint32_t number, void *bytes) {

@@ -33,6 +33,22 @@ package enum StandardError {
   }
 }
 
+extension StandardError {
+  /// What this process, and programs it starts, write to standard error during `work`, which then writes nothing there.
+  ///
+  /// Nobody else may be writing meanwhile. Without room for it, everything is written as ever.
+  package static func caught<Value>(during work: () -> Value) -> (Value, text: String) {
+    var kept: CInt = -1
+    guard let number = try? retrying({ unsafe lv_catch_errors(&kept) }) else { return (work(), "") }
+    let file = Descriptor(adopting: CInt(truncatingIfNeeded: number))
+    let value = work()
+    lv_stop_catching_errors(kept)
+    // What cannot be read back is lost.
+    let bytes = (try? file.read(upTo: 4_096)) ?? []
+    return (value, String(decoding: bytes, as: UTF8.self))
+  }
+}
+
 /// Identifiers nobody else has.
 package enum RandomIdentifier {
   /// 128 random bits in the form of a UUID, version 4.

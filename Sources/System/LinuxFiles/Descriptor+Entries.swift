@@ -20,6 +20,13 @@ package struct RenameFlags: OptionSet, Sendable, Hashable {
 }
 
 extension Descriptor {
+  /// Refuses a directory in which the caller cannot make anything; EROFS, EACCES and their kin.
+  ///
+  /// A full disk is found out when something is made, not here.
+  package borrowing func requireChangeable() throws(Errno) {
+    try retrying { lv_is_changeable(rawValue) }
+  }
+
   package borrowing func makeDirectory(_ name: borrowing FileName, mode: UInt16) throws(Errno) {
     try retrying { unsafe lv_make_directory(rawValue, name.pointer, UInt32(mode)) }
   }

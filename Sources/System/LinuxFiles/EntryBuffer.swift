@@ -149,3 +149,19 @@ extension Descriptor {
     try retrying { lv_seek(rawValue, offset, SEEK_SET) }
   }
 }
+
+extension Descriptor {
+  /// The names of everything in this directory, however many: for small ones.
+  package borrowing func names() throws(Errno) -> [[UInt8]] {
+    var page = EntryBuffer()
+    var names: [[UInt8]] = []
+    try seekDirectory(to: 0)
+    while try readEntries(into: &page) > 0 {
+      while let entry = try page.next() {
+        guard entry.role == .child else { continue }
+        names.append(try page.withName(of: entry) { name throws(Errno) in name.copy() })
+      }
+    }
+    return names
+  }
+}

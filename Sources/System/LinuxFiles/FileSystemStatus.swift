@@ -31,6 +31,35 @@ package struct FileSystemStatus: Sendable, Equatable {
   package static let bcachefsMagic: UInt32 = 0xCA45_1A4E
   package static let zfsMagic: UInt32 = 0x2FC1_2FC1
 
+  /// The name of a file system in which the kernel shows itself, and which keeps no files; nil for every other one.
+  package var kernelsOwn: String? {
+    // linux/magic.h
+    switch magic {
+    case 0x9FA0: "proc"
+    case 0x6265_6572: "sysfs"
+    case 0x6367_7270: "cgroup2"
+    case 0x27_E0EB: "cgroup"
+    case 0x6462_6720: "debugfs"
+    case 0x7472_6163: "tracefs"
+    case 0x7363_6673: "securityfs"
+    case 0xF97C_FF8C: "selinuxfs"
+    case 0x4341_5D53: "smackfs"
+    case 0x6265_6570: "configfs"
+    case 0x4249_4E4D: "binfmt_misc"
+    case 0xCAFE_4A11: "bpf"
+    case 0xDE5E_81E4: "efivarfs"
+    case 0x6165_676C: "pstore"
+    case 0x6573_5543: "fusectl"
+    case 0x1980_0202: "mqueue"
+    case 0x9584_58F6: "hugetlbfs"
+    case 0x1CD1: "devpts"
+    case 0x6E73_6673: "nsfs"
+    case 0x765_5821: "resctrl"
+    case 0x6759_6969: "rpc_pipefs"
+    default: nil
+    }
+  }
+
   /// Whether the kernel of this machine decides about everything there: rights by capabilities, times by its clock.
   package var isLocal: Bool {
     switch magic {

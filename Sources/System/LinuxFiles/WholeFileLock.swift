@@ -29,6 +29,14 @@ extension Descriptor {
     }
   }
 
+  /// Whether somebody else has locked the file for himself alone; nothing is locked.
+  ///
+  /// Needs a descriptor open for reading or writing, whichever. Only who could write to the file can have done so:
+  /// whoever can read it can take a shared lock, which is none here.
+  package borrowing func isLockedExclusively() throws(Errno) -> Bool {
+    try retrying { lv_is_locked_alone(rawValue) } != 0
+  }
+
   /// Shares this open file or directory with others who do, or takes it alone; false while others forbid that.
   ///
   /// Needs no descriptor open for writing, so it works for directories, and says nothing of who has it

@@ -107,6 +107,17 @@ package func isExecutable(_ path: [UInt8]) -> Bool {
   return answer == 1
 }
 
+/// The path of a program, in these folders or in PATH.
+package func program(_ name: StaticString, in folders: [[UInt8]]) -> [UInt8]? {
+  let others = (environment("PATH") ?? []).split(separator: UInt8(ascii: ":")).map { Array($0) }
+  return (folders + others).map { $0 + Array("/\(name)".utf8) }.first(where: isExecutable)
+}
+
+/// The helper that mounts and unmounts for those who are not root; the usual places first, as it is set-user-id.
+package func fusermount() -> [UInt8]? {
+  program("fusermount3", in: [Array("/usr/bin".utf8), Array("/bin".utf8)])
+}
+
 /// Takes a mount away; lazily, if it may go on until nobody uses it.
 package func unmount(_ path: [UInt8], isLazy: Bool) throws(Errno) {
   _ = try unsafe withTerminated(path) { path throws(Errno) in

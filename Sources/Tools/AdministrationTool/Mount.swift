@@ -112,6 +112,10 @@ private struct MountPlan {
   init(_ invocation: Invocation) throws(MountRefusal) {
     namespace = invocation.values(.namespace).last
     let point = invocation.operands[invocation.operands.count - 1]
+    guard namespace?.isEmpty != true else {
+      throw MountRefusal(
+        .usage, point, "'-N' needs the path of a mount namespace, or the number of a process that is in it")
+    }
     if namespace != nil {
       mountPoint = point
     } else {
@@ -188,11 +192,14 @@ private struct MountPlan {
 
   /// The mount point; what daemons that died left there is taken away first.
   private static func mountPoint(_ path: Word, checkingOnly: Bool) throws(MountRefusal) -> Word {
-    if checkingOnly, isDead(path) { return path }
     // Several: who mounts again and again after a crash has a pile of them.
     for _ in 0..<16 where isDead(path) {
       do throws(Refusal) {
         let mount = try ownMount(path)
+        if checkingOnly {
+          try requireRight(toTakeAway: mount)
+          return path
+        }
         removeControlSocket(of: mount)
         try takeAway(mount, isLazy: true)
       } catch {
@@ -275,22 +282,30 @@ private struct MountPlan {
     }
   }
 
-  /// Where to look for a mount that is in the way, if it is none that can be seen.
+  /// Where to look for a mount that is in the way, if it is none that can be seen, and the daemon does not know.
   private func whereabouts(_ message: String) -> String {
-    // Only an answer that came from the volume's lock.
-    guard namespace == nil, message.contains("mounted already"), let table = try? mountTable() else {
-      return ""
-    }
+    // Only an answer that came from a volume's lock.
+    guard namespace == nil, message.contains("mounted already"),
+      let process = MountPlan.lastNumber(of: message),
+      let table = try? mountTable()
+    else { return "" }
     let isSeen = table.contains { mount in
       guard mount.isOurs else { return false }
       if mount.source == source { return true }
-      guard MountState(mount) == .serving, let daemon = try? volumeStatus(mount)?["pid"]?.integer else {
-        return false
-      }
-      return message.hasSuffix("by process \(daemon)")
+      return MountState(mount) == .serving && (try? volumeStatus(mount)?["pid"]?.integer) == process
     }
     return isSeen
-      ? "" : ", and not to be seen here: after 'umount -l' its daemon goes on until nobody uses the volume"
+      ? ""
+      : ", and not to be seen here: it is in another mount namespace, or after 'umount -l' its daemon goes on "
+        + "until nobody uses the volume"
+  }
+
+  /// The number of the process with which a message ends.
+  private static func lastNumber(of message: String) -> Int? {
+    guard let word = message.split(separator: " ").last, message.hasSuffix(" by process \(word)") else {
+      return nil
+    }
+    return Int(word)
   }
 
   /// The lines without `<5>` and the like, which are for logs.

@@ -14,18 +14,5 @@ func daemonProgram() -> Word? {
     folders = [folder, folder + Array("/../sbin".utf8)]
   }
   folders.append(Array("/usr/sbin".utf8))
-  return program("varved", in: folders + searchPath)
-}
-
-/// The helper that unmounts for those who are not root; the usual places first, as it is set-user-id.
-func unmountProgram() -> Word? {
-  program("fusermount3", in: [Array("/usr/bin".utf8), Array("/bin".utf8)] + searchPath)
-}
-
-private func program(_ name: String, in folders: [Word]) -> Word? {
-  folders.map { joined($0, Array(name.utf8)) }.first(where: isExecutable)
-}
-
-private var searchPath: [Word] {
-  (environment("PATH") ?? []).split(separator: UInt8(ascii: ":")).map { Array($0) }
+  return program("varved", in: folders)
 }

@@ -102,12 +102,8 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
     }
     return
   }
-  if let owner = mount.owner, owner != CurrentProcess.user {
-    let name = Accounts().userName(owner) ?? "user \(owner)"
-    throw Refusal(
-      "it was mounted by \(name); only \(owner == 0 ? "root takes" : "\(name) and root take") it away")
-  }
-  guard let helper = unmountProgram() else {
+  try requireRight(toTakeAway: mount)
+  guard let helper = fusermount() else {
     throw Refusal("fusermount3 is missing; it comes with the package fuse3")
   }
   let words = [Array("fusermount3".utf8), Array((isLazy ? "-uz" : "-u").utf8), Array("--".utf8), point]
@@ -118,6 +114,14 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
     throw Refusal("fusermount3: \(error)")
   }
   guard status == 0 else { throw Refusal("fusermount3 ended with status \(status)") }
+}
+
+/// Refuses to take away what another user mounted, as fusermount3 would.
+func requireRight(toTakeAway mount: MountedVolume) throws(Refusal) {
+  guard !ThisProgram.isRoot, let owner = mount.owner, owner != CurrentProcess.user else { return }
+  let name = Accounts().userName(owner) ?? "user \(owner)"
+  throw Refusal(
+    "it was mounted by \(name); only \(owner == 0 ? "root takes" : "\(name) and root take") it away")
 }
 
 /// The daemon lets go of the volume's lock when it ends.

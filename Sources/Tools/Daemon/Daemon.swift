@@ -37,8 +37,11 @@ enum Daemon {
   }
 
   private static func run(_ arguments: DaemonArguments, _ waiting: Waiting) throws {
-    let namespace = try arguments.namespace.map { path in try openNamespace(path) }
     let words = try MountWords(arguments.options, source: arguments.source)
+    let namespace = try arguments.namespace.map { path in
+      try requireAbsolute(words.upper, arguments.mountPoint)
+      return try openNamespace(path)
+    }
     let nesting = try NestedGroups.load()
     // The callers' own masks are in the modes they send.
     ResourceLimits.setCreationMask(0)
@@ -46,10 +49,20 @@ enum Daemon {
     // Before any thread exists: threads inherit what is blocked, and only one waits for signals.
     StopSignals.block()
     let places = try Places(upper: words.upper, mountPoint: arguments.mountPoint, in: namespace)
-    if arguments.checksOnly { return waiting.ready(logsToSystem: false) }
-    let (volume, session, audit) = try mount(arguments, words, nesting, places)
+    let root = try places.root()
+    let territory = try places.territory(root)
+    try places.requireMountPoint(words.kernel, deadIsGone: arguments.checksOnly)
+    if arguments.checksOnly {
+      try check(arguments, words, places, root, territory)
+      return waiting.ready(logsToSystem: false)
+    }
+    let (volume, session, audit) = try mount(arguments, words, nesting, places, root, territory)
     let mountPath = PathText.escaped(session.mountPath)
     let control = ControlSocket()
+    let leave: @Sendable () -> Void = {
+      control.remove()
+      territory.remove()
+    }
     let manager = words.isForeground ? ServiceManager() : nil
     _ = try PlainThread(name: "signals") {
       var isAskedAgain = false
@@ -58,7 +71,7 @@ enum Daemon {
         manager?.tell("STOPPING=1", "STATUS=Unmounting \(mountPath)")
         // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
         if isAskedAgain {
-          control.remove()
+          leave()
           audit?.finish()
           ThisProgram.exit(0)
         }
@@ -67,16 +80,17 @@ enum Daemon {
         do throws(Errno) { try session.requestUnmount() } catch { try? session.requestUnmount(lazily: true) }
       }
     }
-    defer { control.remove() }
+    defer { leave() }
     try session.serve {
       control.open(
-        .of(volume, kernel: words.kernel), volume: volume, upper: namespace == nil ? words.upper : nil,
+        .of(volume, territory, kernel: words.kernel), volume: volume,
+        upper: namespace == nil ? words.upper : nil,
         mountPoint: session.mountPath, in: namespace)
       waiting.ready(logsToSystem: !words.isForeground)
       manager?.tell("READY=1", "STATUS=Serving \(PathText.escaped(words.upper)) on \(mountPath)")
     }
     manager?.tell("STOPPING=1")
-    control.remove()
+    leave()
     audit?.finish()
     // At once: taking a table of a million nodes apart would be work for nothing.
     ThisProgram.exit(0)
@@ -85,13 +99,44 @@ enum Daemon {
 
 /// Opens the volume and mounts it; nothing of the two places stays open but what the volume needs.
 private func mount(
-  _ arguments: DaemonArguments, _ words: MountWords, _ nesting: [UInt32: [UInt32]], _ places: Places
+  _ arguments: DaemonArguments, _ words: MountWords, _ nesting: [UInt32: [UInt32]], _ places: Places,
+  _ root: UpperRoot, _ territory: Territory
 ) throws -> (Volume, Session, AuditLog?) {
-  let audit = try words.audit.map { target in try openAudit(target, of: arguments.mountPoint) }
-  let volume = try places.volume(words.volume, groupNesting: nesting, audit: audit)
-  let session = try places.session(volume, words.kernel)
-  audit?.tell(mountPoint: session.mountPath)
-  return (volume, session, audit)
+  do {
+    if !words.volume.isReadOnly { try territory.claim() }
+    // Before a log is made for a mount that does not come about.
+    try places.checkVolume(root, readOnly: words.volume.isReadOnly)
+    let audit = try words.audit.map { target in
+      try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
+    }
+    let volume = try places.volume(root, words.volume, groupNesting: nesting, audit: audit)
+    let session = try places.session(volume, words.kernel)
+    audit?.tell(mountPoint: session.mountPath)
+    return (volume, session, audit)
+  } catch {
+    territory.remove()
+    throw error
+  }
+}
+
+/// Refuses what `mount` would refuse, in the same order and words, and leaves nothing behind.
+private func check(
+  _ arguments: DaemonArguments, _ words: MountWords, _ places: Places, _ root: UpperRoot,
+  _ territory: Territory
+) throws {
+  if !words.volume.isReadOnly { try territory.check() }
+  try places.checkVolume(root, readOnly: words.volume.isReadOnly)
+  if let target = words.audit {
+    try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog.check(target) }
+  }
+}
+
+/// Our working directory is none of the other namespace's.
+private func requireAbsolute(_ upper: Word, _ mountPoint: Word) throws(ArgumentFailure) {
+  for (path, role) in [(upper, "the source"), (mountPoint, "the mount point")]
+  where path.first != UInt8(ascii: "/") {
+    throw ArgumentFailure("\(role) in another mount namespace needs an absolute path", about: path)
+  }
 }
 
 /// The namespace of a path, or of a process by its number, as mount(8) has it.
@@ -107,10 +152,13 @@ private func openNamespace(_ path: Word) throws(ArgumentFailure) -> MountNamespa
   }
 }
 
-/// The audit log, or the reason why there can be none: a mount that should be watched is not made without.
-private func openAudit(_ target: AuditLog.Target, of mountPoint: Word) throws(MountFailure) -> AuditLog {
+/// What is made of the audit log, or the reason why there can be none: a mount that should be watched is not made
+/// without.
+private func explained<Value>(
+  _ target: AuditLog.Target, of mountPoint: Word, _ work: () throws(Errno) -> Value
+) throws(MountFailure) -> Value {
   do throws(Errno) {
-    return try AuditLog(target)
+    return try work()
   } catch {
     guard case .file(let path) = target else {
       throw MountFailure(

@@ -57,7 +57,10 @@ struct DaemonArguments {
         }
         readyDescriptor = number
       case "--namespace":
-        guard let path = rest.popFirst() else { throw ArgumentFailure("'--namespace' needs a path") }
+        guard let path = rest.popFirst(), !path.isEmpty else {
+          throw ArgumentFailure(
+            "'--namespace' needs the path of a mount namespace, or the number of a process")
+        }
         namespace = path
       case "--check": checksOnly = true
       case let text where text.hasPrefix("-o"): options += MountOption.list(Array(word.dropFirst(2)))

@@ -34,10 +34,6 @@ struct Places {
   private static func find(
     _ path: [UInt8], _ role: String, in namespace: MountNamespace
   ) throws -> ForeignDirectory {
-    // Our working directory is none of that namespace's.
-    guard path.first == UInt8(ascii: "/") else {
-      throw ArgumentFailure("\(role) in another mount namespace needs an absolute path", about: path)
-    }
     do throws(Errno) {
       return try namespace.directory(path)
     } catch .notConnected {
@@ -50,25 +46,59 @@ struct Places {
     }
   }
 
+  /// Opens the upper directory, if it is on a file system that can hold one.
+  func root() throws(MountFailure) -> UpperRoot {
+    do throws(VolumeFailure) {
+      return try UpperRoot(upper, openedAs: foreign?.upper.directory)
+    } catch {
+      throw MountFailure(upper, error.message)
+    }
+  }
+
+  /// The tree below the upper directory, which one writer has for himself.
+  func territory(_ root: UpperRoot) throws(MountFailure) -> Territory {
+    do throws(Errno) {
+      return try Territory(root.directory, path: upper, foreign: foreign?.upper)
+    } catch {
+      throw MountFailure(upper, "cannot open the upper directory: \(error)")
+    }
+  }
+
   func volume(
-    _ options: VolumeOptions, groupNesting: [UInt32: [UInt32]], audit: AuditLog?
+    _ root: UpperRoot, _ options: VolumeOptions, groupNesting: [UInt32: [UInt32]], audit: AuditLog?
   ) throws -> Volume {
+    try aboutUpper { try Volume(root, options: options, groupNesting: groupNesting, audit: audit) }
+  }
+
+  /// Refuses what `volume` would refuse.
+  func checkVolume(_ root: UpperRoot, readOnly: Bool) throws {
+    try aboutUpper { try root.check(readOnly: readOnly) }
+  }
+
+  private func aboutUpper<Value>(_ work: () throws -> Value) throws -> Value {
     do {
-      return try Volume(
-        upper: upper, openedAs: foreign?.upper.directory, options: options, groupNesting: groupNesting,
-        audit: audit)
+      return try work()
     } catch let failure as VolumeFailure {
       throw MountFailure(upper, failure.message)
     }
   }
 
-  func session(_ volume: Volume, _ options: MountOptions) throws(MountFailure) -> Session {
+  /// Refuses a mount point on which nothing can be mounted.
+  ///
+  /// `deadIsGone`: whether a mount whose daemon is gone counts as taken away.
+  func requireMountPoint(_ options: MountOptions, deadIsGone: Bool) throws(MountFailure) {
     if let foreign {
       try Overlap.refuseTaken(foreign.mountPoint.directory.descriptor, path: mountPoint)
     } else {
       try Overlap.refuseTaken(mountPoint: mountPoint)
+      guard CurrentProcess.isRoot || fusermount() != nil else {
+        throw MountFailure(mountPoint, "fusermount3 is missing; it comes with the package fuse3")
+      }
+      try Session.check(mountPoint: mountPoint, options, deadIsGone: deadIsGone)
     }
-    return try Session(
-      volume: volume, mountPoint: mountPoint, in: foreign?.mountPoint, options: options)
+  }
+
+  func session(_ volume: Volume, _ options: MountOptions) throws(MountFailure) -> Session {
+    try Session(volume: volume, mountPoint: mountPoint, in: foreign?.mountPoint, options: options)
   }
 }

@@ -39,6 +39,9 @@ package final class AuditLog: Sendable {
     try start { sink.write($0) }
   }
 
+  /// Fails where opening the target would, and makes nothing.
+  package static func check(_ target: Target) throws(Errno) { try AuditSink.check(target) }
+
   /// For tests: any sink.
   init(names: @autoclosure @escaping @Sendable () -> NameBook) {
     self.names = names

@@ -16,11 +16,22 @@ final class AuditSink: Sendable {
   init(_ target: AuditLog.Target) throws(Errno) {
     switch target {
     case .journal:
-      // Whoever sends to a log that is not there hears nothing of it.
-      guard try Descriptor.open(path: "/dev/log", .path).status().kind == .socket else { throw .noSuchFile }
+      try AuditSink.requireSystemLog()
       state = Mutex(State())
     case .file(let path): state = Mutex(State(file: try AuditFile(path)))
     }
+  }
+
+  static func check(_ target: AuditLog.Target) throws(Errno) {
+    switch target {
+    case .journal: try requireSystemLog()
+    case .file(let path): try AuditFile.check(path)
+    }
+  }
+
+  /// Whoever sends to a log that is not there hears nothing of it.
+  private static func requireSystemLog() throws(Errno) {
+    guard try Descriptor.open(path: "/dev/log", .path).status().kind == .socket else { throw .noSuchFile }
   }
 
   /// Writes lines, each with its end; false if they are lost.
@@ -57,12 +68,29 @@ struct AuditFile: Sendable {
   private var isTorn = false
 
   init(_ path: [UInt8]) throws(Errno) {
+    self.path = path
+    (directory, name) = try AuditFile.place(path)
+    file = try AuditFile.open(name, in: directory)
+  }
+
+  private static func place(_ path: [UInt8]) throws(Errno) -> (SharedDescriptor, name: [UInt8]) {
     let slash = UInt8(ascii: "/")
     guard path.first == slash, let end = path.lastIndex(of: slash) else { throw .invalid }
-    self.path = path
-    directory = SharedDescriptor(try Descriptor.directory(atPath: end == 0 ? [slash] : Array(path[..<end])))
-    name = Array(path[(end + 1)...])
-    file = try AuditFile.open(name, in: directory)
+    let directory = try Descriptor.directory(atPath: end == 0 ? [slash] : Array(path[..<end]))
+    return (SharedDescriptor(directory), Array(path[(end + 1)...]))
+  }
+
+  /// Fails where the file could not be opened or made, and makes none.
+  static func check(_ path: [UInt8]) throws(Errno) {
+    let (directory, name) = try place(path)
+    try FileName.with(name) { name throws(Errno) in
+      do throws(Errno) {
+        _ = try directory.descriptor.status(of: name)
+      } catch .noSuchFile {
+        return try directory.descriptor.requireChangeable()
+      }
+      _ = try openSound(name, in: directory)
+    }
   }
 
   /// Opens what is there, or makes it for its owner alone; never through a link, and nothing but a plain file.
@@ -77,15 +105,21 @@ struct AuditFile: Sendable {
       } catch .exists {
         // From an earlier mount.
       }
-      // Without waiting: nobody may be at the other end of a FIFO.
-      let file = try directory.descriptor.open(name, [.writeOnly, .append, .nonBlocking])
-      let status = try file.status()
-      guard status.kind == .regular else { throw .invalid }
-      guard status.user == CurrentProcess.user, status.mode & 0o077 == 0, status.linkCount == 1 else {
-        throw .notPermitted
-      }
-      return SharedDescriptor(file)
+      return try openSound(name, in: directory)
     }
+  }
+
+  private static func openSound(
+    _ name: borrowing FileName, in directory: SharedDescriptor
+  ) throws(Errno) -> SharedDescriptor {
+    // Without waiting: nobody may be at the other end of a FIFO.
+    let file = try directory.descriptor.open(name, [.writeOnly, .append, .nonBlocking])
+    let status = try file.status()
+    guard status.kind == .regular else { throw .invalid }
+    guard status.user == CurrentProcess.user, status.mode & 0o077 == 0, status.linkCount == 1 else {
+      throw .notPermitted
+    }
+    return SharedDescriptor(file)
   }
 
   mutating func append(_ text: String) throws(Errno) {

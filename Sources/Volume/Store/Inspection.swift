@@ -99,7 +99,7 @@ package final class VolumeInspection: Sendable {
     do throws(Errno) {
       let workshop = SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
-      names = try Sweeper.names(in: workshop).map { Array("work/".utf8) + $0 }
+      names = try workshop.descriptor.names().map { Array("work/".utf8) + $0 }
     } catch .noSuchFile {
       // It is made with the first mount for writing.
     }

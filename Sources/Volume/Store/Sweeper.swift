@@ -8,7 +8,7 @@ enum Sweeper {
   /// Goes by a stack of its own, not by calling itself: the depth is what a crash left, not ours to choose.
   static func empty(_ directory: SharedDescriptor) throws(Errno) {
     var path: [(directory: SharedDescriptor, name: [UInt8], left: [[UInt8]])] = [
-      (directory, [], try names(in: directory))
+      (directory, [], try directory.descriptor.names())
     ]
     while var level = path.popLast() {
       guard let name = level.left.popLast() else {
@@ -20,22 +20,9 @@ enum Sweeper {
       }
       path.append(level)
       if let inner = try remove(name, from: level.directory) {
-        path.append((inner, name, try names(in: inner)))
+        path.append((inner, name, try inner.descriptor.names()))
       }
     }
-  }
-
-  static func names(in directory: SharedDescriptor) throws(Errno) -> [[UInt8]] {
-    var page = EntryBuffer()
-    var names: [[UInt8]] = []
-    try directory.descriptor.seekDirectory(to: 0)
-    while try directory.descriptor.readEntries(into: &page) > 0 {
-      while let entry = try page.next() {
-        guard entry.role == .child else { continue }
-        names.append(try page.withName(of: entry) { name throws(Errno) in name.copy() })
-      }
-    }
-    return names
   }
 
   /// Removes one name, or opens it if it is a directory that must be emptied first.

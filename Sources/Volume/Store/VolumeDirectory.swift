@@ -77,18 +77,63 @@ final class VolumeDirectory: Sendable {
     let isNew = try standing(in: root) == .absent
     if isNew {
       if readOnly { return try implicit(root) }
-      try root.descriptor.makeDirectory(try FileName(".varve"), mode: 0o700)
+      try makeBookkeeping(in: root)
     }
     let directory = try openOwn(in: root)
-    // A file system without such locks is no reason not to mount.
-    if readOnly, let isShared = try? directory.descriptor.tryLockOpen(exclusive: false), !isShared {
-      throw VolumeFailure("the volume is being repaired")
-    }
+    if readOnly { try refuseRepair(of: directory) }
     let lock = readOnly ? nil : try takeLock(in: directory)
     let header = try readHeader(in: directory, readOnly: readOnly, isNew: isNew)
     let workshop = readOnly ? nil : try openWorkshop(in: directory)
     return VolumeDirectory(
       root: root, directory: directory, lock: lock, workshop: workshop, header: header)
+  }
+
+  /// Refuses what `open` would refuse, in the same words, and changes nothing.
+  static func check(root: SharedDescriptor, readOnly: Bool) throws {
+    guard try standing(in: root) != .absent else {
+      if !readOnly {
+        try saying("'.varve' cannot be made there") { () throws(Errno) in
+          try root.descriptor.requireChangeable()
+        }
+      }
+      return
+    }
+    let directory = try openOwn(in: root)
+    if readOnly {
+      try refuseRepair(of: directory)
+    } else {
+      if case .held(let holder) = try use(of: directory) { throw mountedAlready(by: holder) }
+      try saying(unwritable) { () throws(Errno) in try directory.descriptor.requireChangeable() }
+    }
+    guard let text = try storedHeader(in: directory) else { return }
+    try VolumeHeader(parsing: text).checkFeatures(readOnly: readOnly)
+  }
+
+  private static func makeBookkeeping(in root: SharedDescriptor) throws(VolumeFailure) {
+    try saying("'.varve' cannot be made there") { () throws(Errno) in
+      try root.descriptor.makeDirectory(try FileName(".varve"), mode: 0o700)
+    }
+  }
+
+  private static let unwritable = "'.varve' cannot be written to"
+
+  /// Puts words before the error of a system call.
+  private static func saying<Value>(
+    _ words: String, _ work: () throws(Errno) -> Value
+  ) throws(VolumeFailure) -> Value {
+    do throws(Errno) {
+      return try work()
+    } catch {
+      let advice = error == .readOnly ? "; '-o ro' mounts it to look at" : ""
+      throw VolumeFailure("\(words): \(error)\(advice)")
+    }
+  }
+
+  private static func refuseRepair(of directory: SharedDescriptor) throws(VolumeFailure) {
+    // A file system without such locks is no reason not to mount.
+    if let isShared = try? directory.descriptor.tryLockOpen(exclusive: false), !isShared {
+      throw VolumeFailure("the volume is being repaired")
+    }
   }
 
   /// Opens the bookkeeping, if it is there and the caller's own.
@@ -116,7 +161,7 @@ final class VolumeDirectory: Sendable {
     guard workshop == nil else { return nil }
     let name = try FileName(".varve")
     if case .absent = try VolumeDirectory.standing(in: root) {
-      try root.descriptor.makeDirectory(name, mode: 0o700)
+      try VolumeDirectory.makeBookkeeping(in: root)
       let directory = SharedDescriptor(try root.descriptor.open(name, [.readOnly, .directory]))
       // The identity it was mounted under.
       try VolumeDirectory.store(header.withLock { $0 }, in: directory)
@@ -168,12 +213,14 @@ final class VolumeDirectory: Sendable {
   }
 
   private static func takeLock(in directory: SharedDescriptor) throws -> SharedDescriptor {
-    switch try tryLock(in: directory) {
+    switch try saying(unwritable, { () throws(Errno) in try tryLock(in: directory) }) {
     case .taken(let file): return file
-    case .held(let holder):
-      let who = holder.map { "process \($0)" } ?? "another process"
-      throw VolumeFailure("the volume is mounted already, by \(who)")
+    case .held(let holder): throw mountedAlready(by: holder)
     }
+  }
+
+  private static func mountedAlready(by holder: Int32?) -> VolumeFailure {
+    VolumeFailure("the volume is mounted already, by \(VolumeUse.name(of: holder))")
   }
 
   enum Locking {

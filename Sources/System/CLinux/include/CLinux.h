@@ -83,6 +83,10 @@ long lv_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, siz
 long lv_sync(int fd, int data_only);
 long lv_list(int directory, void *into, size_t count);
 long lv_lock_whole(int fd, int exclusive);
+// 1 if another open file has such an exclusive lock; nothing is locked.
+long lv_is_locked_alone(int fd);
+// Whether names can be made in a directory, as far as the kernel can tell.
+long lv_is_changeable(int directory);
 // flock(2), without waiting.
 long lv_lock_open(int fd, int exclusive);
 long lv_control(int fd, uint32_t number, void *bytes);
@@ -137,6 +141,9 @@ long lv_thread_id(void);
 long lv_write(int fd, const void *_Nullable from, size_t count);
 void lv_system_log(int priority, const char *text);
 long lv_new_session(void);
+// Lets standard error lead into a file in memory, which is answered; `kept` is for the way back.
+long lv_catch_errors(int *kept);
+void lv_stop_catching_errors(int kept);
 // Takes the calling thread, and no other, to another mount namespace; it cannot come back.
 long lv_visit_mount_namespace(int fd);
 // For a thread whose working directory is its own: goes to a directory, and tells the path of where it is.

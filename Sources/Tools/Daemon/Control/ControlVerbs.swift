@@ -51,13 +51,13 @@ struct ControlVerbs: Sendable {
   }
 
   /// The verbs of a mounted volume.
-  static func of(_ volume: Volume, kernel: MountOptions) -> ControlVerbs {
+  static func of(_ volume: Volume, _ territory: Territory, kernel: MountOptions) -> ControlVerbs {
     ControlVerbs(
       [
         "status": status(volume),
         "why": why(volume),
         "denials": denials(volume),
-        "remount": remount(volume, kernel),
+        "remount": remount(volume, territory, kernel),
       ], servesOthers: kernel.allowsOthers)
   }
 

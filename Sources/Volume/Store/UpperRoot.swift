@@ -1,0 +1,36 @@
+// The directory that keeps the files of a volume, opened and found fit for it.
+
+package import LinuxFiles
+
+/// An open directory on a file system that can hold a volume.
+package struct UpperRoot: Sendable {
+  package let directory: SharedDescriptor
+  let fileSystem: FileSystemStatus
+
+  /// `opened`: the directory, where its path means nothing here.
+  package init(_ path: [UInt8], openedAs opened: SharedDescriptor? = nil) throws(VolumeFailure) {
+    do throws(Errno) {
+      if let opened {
+        directory = opened
+      } else {
+        directory = SharedDescriptor(try Descriptor.directory(atPath: path))
+      }
+      fileSystem = try directory.descriptor.fileSystemStatus()
+    } catch {
+      throw VolumeFailure("cannot open the upper directory: \(error)")
+    }
+    guard fileSystem.magic != FileSystemStatus.nfsMagic else {
+      throw VolumeFailure("on NFS, which cannot hold an upper directory")
+    }
+    if let name = fileSystem.kernelsOwn {
+      throw VolumeFailure("on \(name), where the kernel shows itself and no files can be kept")
+    }
+    // Our records are hidden there.
+    guard !Volume.isOnVolume(directory.descriptor) else { throw VolumeFailure("on a Varve volume already") }
+  }
+
+  /// Refuses what opening the volume would refuse, in the same words, and changes nothing.
+  package func check(readOnly: Bool) throws {
+    try VolumeDirectory.check(root: directory, readOnly: readOnly)
+  }
+}

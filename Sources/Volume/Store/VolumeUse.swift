@@ -1,0 +1,50 @@
+// Who has a volume mounted for writing, found out without taking its lock or making anything.
+
+package import LinuxFiles
+
+/// Whether a directory is a volume that somebody writes to.
+package enum VolumeUse: Equatable, Sendable {
+  case nobody
+  case held(by: Int32?)
+
+  /// Looks at the lock of the volume whose upper directory is `root`, if it is one.
+  ///
+  /// `believing`: whose bookkeeping counts. Anybody can make some, and lock it, in a directory that is open to him.
+  /// What cannot be looked at is held by nobody.
+  package static func of(
+    _ root: borrowing Descriptor, believing users: (_ owner: UInt32) -> Bool
+  ) -> VolumeUse {
+    do throws(Errno) {
+      let name = try FileName(".varve")
+      let status = try root.status(of: name)
+      guard status.kind == .directory, !status.isMountRoot, users(status.user), status.mode & 0o077 == 0
+      else {
+        return .nobody
+      }
+      return try VolumeDirectory.use(of: SharedDescriptor(try root.open(name, [.readOnly, .directory])))
+    } catch {
+      return .nobody
+    }
+  }
+
+  /// How a holder is called.
+  package static func name(of holder: Int32?) -> String {
+    holder.map { "process \($0)" } ?? "another process"
+  }
+}
+
+extension VolumeDirectory {
+  /// Whether somebody has the lock in `directory`, which is the bookkeeping of a volume.
+  static func use(of directory: SharedDescriptor) throws(Errno) -> VolumeUse {
+    let name = try FileName("lock")
+    do throws(Errno) {
+      // A FIFO would keep whoever opens it, and a device might do anything.
+      guard try directory.descriptor.status(of: name).kind == .regular else { return .nobody }
+      let file = try directory.descriptor.open(name, [.readOnly, .nonBlocking])
+      guard try file.isLockedExclusively() else { return .nobody }
+      return .held(by: file.recordedHolder())
+    } catch .noSuchFile {
+      return .nobody
+    }
+  }
+}
