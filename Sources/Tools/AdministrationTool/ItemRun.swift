@@ -66,18 +66,21 @@ final class ItemRun {
 
   /// Changes an item: first the way back is kept, where there is one, then `change` is carried out.
   ///
-  /// Without `facts` and `lines` nothing changes, and nothing is kept. A plan ends here.
+  /// Without `facts` and `lines` nothing changes, and nothing is kept; the change time moves all the same. A plan
+  /// ends here.
   func change(
     _ item: VisitedItem, facts: ItemFacts = ItemFacts(), lines: [String]? = nil,
     _ change: () throws(Refusal) -> Void
   ) throws(Refusal) {
     guard !ledger.isDryRun else { return }
-    guard let undoPlace, !facts.isEmpty || lines != nil else { return try change() }
-    let record = try undoPlace.keep(item, facts, lines)
-    try change()
-    guard record.hasSetID else { return }
-    // Without the moment the bits do not come back: that is for whoever restores to know.
-    if let status = try? item.place.descriptor.status() { undoPlace.note(status.change) }
+    let isKept = !facts.isEmpty || lines != nil
+    guard let undo = ledger.undo, let undoPlace, isKept || undo.watches(ObjectKey(item.status)) else {
+      return try change()
+    }
+    let record = DumpRecord(
+      item.status.recordKind, path: try undoPlace.path(of: item), facts: facts, lines: lines)
+    if isKept { undo.keep([record]) }
+    try undo.tell(record, item.place, ObjectKey(item.status), change)
   }
 
   /// Counts a change and prints it as the options ask.
@@ -132,7 +135,8 @@ private final class UndoPlace {
     return (end == 0 ? [slash] : Array(path[..<end]), Array(path[(end + 1)...]))
   }
 
-  func keep(_ item: VisitedItem, _ facts: ItemFacts, _ lines: [String]?) throws(Refusal) -> DumpRecord {
+  /// The path of an item below the root in force, which is written if it is another one.
+  func path(of item: VisitedItem) throws(Refusal) -> [UInt8] {
     var path = name.isEmpty ? item.location.relative : name
     // Behind a link and across a mount point the way down from the root is none that is gone again.
     if item.depth > 0, followsEverything || item.status.device != device {
@@ -148,12 +152,6 @@ private final class UndoPlace {
       undo.begin(resolved: root)
       isInForce = true
     }
-    let record = DumpRecord(item.status.recordKind, path: path, facts: facts, lines: lines)
-    undo.keep([record])
-    return record
-  }
-
-  func note(_ moment: Timestamp) {
-    undo.note(moment)
+    return path
   }
 }

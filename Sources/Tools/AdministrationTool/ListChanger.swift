@@ -54,7 +54,7 @@ final class ListChanger: Sendable {
       switch decision.answer {
       case .store(let list):
         undo?.keep([record(item.location, kind, decision)])
-        try carryOut(decision, on: item.place.descriptor, item.location, kind)
+        try carryOut(decision, on: item.place, item.location, kind)
         return .has(list)
       case .unchanged: return .has(decision.before)
       case .blocked: return .blocked
@@ -89,7 +89,7 @@ final class ListChanger: Sendable {
     }
     for (location, place, decision) in ready {
       do throws(Refusal) {
-        try carryOut(decision, on: place.descriptor, location, .file)
+        try carryOut(decision, on: place, location, .file)
       } catch {
         console.complain(location.path, error.sentence)
       }
@@ -176,14 +176,19 @@ final class ListChanger: Sendable {
   }
 
   private func carryOut(
-    _ decision: ListDecision, on place: borrowing Descriptor, _ location: ItemLocation, _ kind: ObjectKind
+    _ decision: ListDecision, on place: SharedDescriptor, _ location: ItemLocation, _ kind: ObjectKind
   ) throws(Refusal) {
-    if !ledger.isDryRun {
+    func store() throws(Refusal) {
       do throws(Errno) {
-        try place.setAccessListText(decision.text)
+        try place.descriptor.setAccessListText(decision.text)
       } catch {
-        throw Refusal.change(error, location.path, place, needs: "writesecurity")
+        throw Refusal.change(error, location.path, place.descriptor, needs: "writesecurity")
       }
+    }
+    if let undo, undo.knowsSetIDFiles, let status = try? place.descriptor.status() {
+      try undo.tell(record(location, kind, decision), place, ObjectKey(status), store)
+    } else if !ledger.isDryRun {
+      try store()
     }
     ledger.count { $0.changed += 1 }
     if tells { tell(decision, location, kind) }

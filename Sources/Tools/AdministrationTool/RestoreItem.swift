@@ -41,10 +41,11 @@ struct ItemRestorer {
 
   let ledger: ChangeLedger
   let names: NameBook
+  let ownChanges: OwnChanges
 
   /// Brings back what `record` says and no earlier record has brought back.
   ///
-  /// `moment`: when the item had been changed, where the file says so.
+  /// `moment`: up to when nobody else had touched the item, where the file says so.
   func restore(
     _ record: DumpRecord, _ item: VisitedItem, known: RestoredParts, moment: DumpMoment?
   ) throws(Refusal) {
@@ -62,10 +63,14 @@ struct ItemRestorer {
       wanted.facts.flags = now.facts.flags
     }
     guard now != wanted else { return }
-    let lost = lostSetID(record, item, now, wanted, known, moment)
+    let returning = known.contains(.mode) ? 0 : returningSetID(item, now, wanted)
+    // Nobody can vouch for a file that has changed since, or if it is not known whether.
+    let lost = moment == item.status.changeMoment ? 0 : returning
     if lost != 0 { wanted.facts.mode? &= ~lost }
     if now != wanted {
-      if !ledger.isDryRun { try keepAndCarryOut(now, wanted, record, item) }
+      if !ledger.isDryRun {
+        try keepAndCarryOut(now, wanted, record, item, known, returning: returning & ~lost)
+      }
       ledger.count { $0.changed += 1 }
       if ledger.tells { tell(now, wanted, item) }
     }
@@ -115,34 +120,52 @@ struct ItemRestorer {
     }
   }
 
-  /// The set-id bits of a file that nobody can vouch for: it has changed since, or it is not known whether.
-  private func lostSetID(
-    _ record: DumpRecord, _ item: VisitedItem, _ now: State, _ wanted: State, _ known: RestoredParts,
-    _ moment: DumpMoment?
-  ) -> UInt32 {
+  /// The set-id bits that a file gets back.
+  private func returningSetID(_ item: VisitedItem, _ now: State, _ wanted: State) -> UInt32 {
     guard item.status.recordKind == .file, let mode = wanted.facts.mode else { return 0 }
     let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
     let standing = changesOwner ? 0 : UInt32(item.status.mode)
-    let returning = mode & 0o6000 & ~standing
-    guard returning != 0, !known.contains(.mode) else { return 0 }
-    let change = DumpMoment(
-      seconds: item.status.change.seconds, nanoseconds: item.status.change.nanoseconds)
-    return moment == change ? 0 : returning
+    return mode & 0o6000 & ~standing
   }
 
   // MARK: - Carrying it out
 
   private func keepAndCarryOut(
-    _ now: State, _ wanted: State, _ record: DumpRecord, _ item: VisitedItem
+    _ now: State, _ wanted: State, _ record: DumpRecord, _ item: VisitedItem, _ known: RestoredParts,
+    returning: UInt32
   ) throws(Refusal) {
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let former = DumpRecord(
       record.kind, path: item.location.relative, facts: now.facts,
       lines: wanted.list == nil ? nil : numericLines(now.list ?? nil, kind))
-    ledger.undo?.keep([former])
+    let carryOut = { () throws(Refusal) in
+      guard returning == 0 else { return try giveBack(returning, now, wanted, item) }
+      let settlesMode = RestoredParts(record).subtracting(known).contains(.mode)
+      try ownChanges.witness(item, settlesMode: settlesMode) { () throws(Refusal) in
+        try self.carryOut(now, wanted, item)
+      }
+    }
+    guard let undo = ledger.undo else { return try carryOut() }
+    undo.keep([former])
+    try undo.tell(former, item.place, ObjectKey(item.status), carryOut)
+  }
+
+  /// The same for a file that gets set-id bits: only if nobody comes in between.
+  private func giveBack(
+    _ bits: UInt32, _ now: State, _ wanted: State, _ item: VisitedItem
+  ) throws(Refusal) {
+    let place = item.place
+    guard let witness = Witness(place, expecting: item.status.changeMoment) else {
+      throw Refusal("was changed by somebody else just now; left alone")
+    }
     try carryOut(now, wanted, item)
-    guard former.hasSetID, let undo = ledger.undo else { return }
-    if let status = try? item.place.descriptor.status() { undo.note(status.change) }
+    guard witness.testify(place) == nil else { return }
+    do throws(Errno) {
+      try place.descriptor.changeMode(UInt16(truncatingIfNeeded: (wanted.facts.mode ?? 0) & ~bits))
+    } catch {
+      throw Refusal("was written to while it was restored, and its set-id bits cannot be taken off: \(error)")
+    }
+    throw Refusal("was written to while it was restored, so its set-id bits stay off")
   }
 
   /// Locks off, owner, mode, list, locks on: each step would undo or forbid one that stands before it.
