@@ -14,6 +14,8 @@ final class ChangeLedger: Sendable {
     var changed = 0
     /// Left alone, with what is below.
     var left = 0
+    /// Of a plan: what would be refused.
+    var refused = 0
   }
 
   /// What running the same command again does to items that were changed already.
@@ -34,6 +36,10 @@ final class ChangeLedger: Sendable {
   private let json: JSONStream?
   private let repetition: Repetition
   private let counts: Mutex<Counts> = Mutex(Counts())
+  /// Of a plan.
+  private let foresight: Foresight?
+  /// Whether that nothing here can be changed was said of the tree; nil if it is said of every item.
+  private let volumeWasTold: Mutex<Bool?> = Mutex(nil)
 
   init(
     _ invocation: Invocation, _ console: Console, undoVersion: DumpVersion = .lists,
@@ -47,35 +53,97 @@ final class ChangeLedger: Sendable {
     tells = isDryRun || tellsHow || invocation.has(.listChanges)
     undo = try UndoFile(invocation, undoVersion, console)
     json = invocation.has(.json) ? JSONStream("changes", console) : nil
+    foresight = isDryRun ? Foresight(console) : nil
+    if let foresight {
+      console.beforeComplaint = { [weak self] in _ = foresight.ask { self?.settle($0, $1) } }
+    }
   }
 
   func count(_ change: (inout Counts) -> Void) {
     counts.withLock { change(&$0) }
   }
 
-  /// Tells of a change as an object, if that is asked for; answers whether it was.
-  func addJSON(_ path: [UInt8], before: @autoclosure () -> JSON, after: @autoclosure () -> JSON) -> Bool {
-    guard let json else { return false }
-    json.add(
-      JSON.nameMembers("path", path) + [
-        JSON.Member("before", before()), JSON.Member("after", after()),
-      ])
-    return true
+  /// Prints a change: as an object if that is asked for, else by `print`.
+  ///
+  /// In a plan that comes later, when it is known whether it would be refused.
+  func tell(
+    _ path: [UInt8], before: @autoclosure () -> JSON, after: @autoclosure () -> JSON,
+    _ print: @escaping @Sendable () -> Void
+  ) {
+    let members = json == nil ? [] : [JSON.Member("before", before()), JSON.Member("after", after())]
+    guard let foresight else { return tell(path, members, nil, print) }
+    foresight.attach { self.tell(path, members, $0, print) }
   }
+
+  private func tell(
+    _ path: [UInt8], _ members: [JSON.Member], _ refusal: ForeseenRefusal?, _ print: () -> Void
+  ) {
+    if let json {
+      let refused = refusal.map { [JSON.Member("refused", $0.json)] } ?? []
+      json.add(JSON.nameMembers("path", path) + members + refused)
+    } else if refusal == nil {
+      print()
+    }
+  }
+
+  // MARK: - Plans
+
+  /// Takes a change that is only planned; what `tell` says next is about it.
+  func foresee(_ item: PlannedItem) {
+    foresight?.add(item, settle)
+  }
+
+  /// Settles everything planned so far; answers why the last of it would be refused, if it would.
+  @discardableResult
+  func settlePlan() -> Refusal? {
+    foresight?.ask(settle)
+  }
+
+  /// From here on it is said once that nothing of a tree can be changed.
+  func beginTree() {
+    settlePlan()
+    volumeWasTold.withLock { $0 = false }
+  }
+
+  private func settle(_ item: PlannedItem, _ foreseen: ForeseenRefusal?) {
+    item.settled?(foreseen == nil)
+    guard let foreseen else {
+      guard let tell = item.tell else { return }
+      count { $0.changed += 1 }
+      return tell(nil)
+    }
+    guard !wasTold(foreseen.refusal) else { return }
+    count { $0.refused += 1 }
+    if let tell = item.tell { tell(foreseen) } else { self.tell(item.location.path, [], foreseen) {} }
+    console.complain(item.location.path, foreseen.refusal.sentence)
+  }
+
+  private func wasTold(_ refusal: Refusal) -> Bool {
+    guard refusal.isAboutVolume else { return false }
+    return volumeWasTold.withLock { told in
+      defer { if told != nil { told = true } }
+      return told == true
+    }
+  }
+
+  // MARK: - The end
 
   /// Ends the work: the undo file, the summary, the exit status.
   func finish() -> Int32 {
+    settlePlan()
     undo?.end()
     let counts = counts.withLock { $0 }
     let failed = console.failures
     if let json {
-      json.end([
-        JSON.Member("dryRun", .bool(isDryRun)), JSON.Member("items", .number(counts.items)),
-        JSON.Member("changed", .number(counts.changed)), JSON.Member("leftAlone", .number(counts.left)),
-        JSON.Member("failed", .number(failed)), JSON.Member("interrupted", .bool(Interruption.isRequested)),
-      ])
+      json.end(
+        [
+          JSON.Member("dryRun", .bool(isDryRun)), JSON.Member("items", .number(counts.items)),
+          JSON.Member("changed", .number(counts.changed)), JSON.Member("leftAlone", .number(counts.left)),
+          JSON.Member("failed", .number(failed)), JSON.Member("interrupted", .bool(Interruption.isRequested)),
+        ] + (foresight?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? []))
     } else if isDryRun {
-      console.print("\(grouped(counts.changed)) of \(counted(counts.items)) would change\n")
+      let refused = counts.refused > 0 ? ", \(grouped(counts.refused)) would be refused" : ""
+      console.print("\(grouped(counts.changed)) of \(counted(counts.items)) would change\(refused)\n")
     }
     if Interruption.isRequested { stopped(counts) }
     if json == nil, !isDryRun, tellsHow, !isQuiet {

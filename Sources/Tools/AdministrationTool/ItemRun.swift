@@ -43,6 +43,7 @@ final class ItemRun {
         let place = try walk.place(path)
         var isOutside = false
         try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
+        ledger.beginTree()
         walk.go(path, at: place, leaf: nil) { item in
           ledger.count { $0.items += 1 }
           do throws(Refusal) { try visit(item) } catch {
@@ -66,13 +67,21 @@ final class ItemRun {
 
   /// Changes an item: first the way back is kept, where there is one, then `change` is carried out.
   ///
+  /// `steps` are its calls, for a plan; `refusal` makes a sentence of their errors.
   /// Without `facts` and `lines` nothing changes, and nothing is kept; the change time moves all the same. A plan
   /// ends here.
   func change(
-    _ item: VisitedItem, facts: ItemFacts = ItemFacts(), lines: [String]? = nil,
-    _ change: () throws(Refusal) -> Void
+    _ item: VisitedItem, facts: ItemFacts = ItemFacts(), lines: [String]? = nil, steps: [PlannedStep],
+    refusal: @escaping @Sendable (Errno) -> Refusal, _ call: () throws(Errno) -> Void
   ) throws(Refusal) {
-    guard !ledger.isDryRun else { return }
+    guard !ledger.isDryRun else {
+      guard !steps.isEmpty else { return }
+      return ledger.foresee(
+        PlannedItem(location: item.location, place: item.place, steps: steps) { error, _ in refusal(error) })
+    }
+    func change() throws(Refusal) {
+      do throws(Errno) { try call() } catch { throw refusal(error) }
+    }
     let isKept = !facts.isEmpty || lines != nil
     guard let undo = ledger.undo, let undoPlace, isKept || undo.watches(ObjectKey(item.status)) else {
       return try change()
@@ -88,10 +97,10 @@ final class ItemRun {
     _ item: VisitedItem, _ how: @autoclosure () -> String, before: @autoclosure () -> JSON,
     after: @autoclosure () -> JSON
   ) {
-    ledger.count { $0.changed += 1 }
+    if !ledger.isDryRun { ledger.count { $0.changed += 1 } }
     guard detail > 0 else { return }
-    guard !ledger.addJSON(item.path, before: before(), after: after()) else { return }
-    console.printPath(item.path, detail > 1 ? ": \(how())" : "")
+    let (console, location, rest) = (console, item.location, detail > 1 ? ": \(how())" : "")
+    ledger.tell(location.path, before: before(), after: after()) { console.printPath(location.path, rest) }
   }
 
   func finish() -> Int32 {

@@ -55,6 +55,7 @@ private final class Restoration {
   /// Of files with set-id bits: up to when nobody else had touched them.
   private var moments = TrustedMoments()
   private let ownChanges = OwnChanges()
+  private let plannedFlags = PlannedFlags()
   /// What has to wait for the end of the file: items that are locked, as a later record may know that they should
   /// not be, set-id files that were changed again, as a later record may tell that it was us, and directories that
   /// close for whoever restores, as what is in them comes later.
@@ -256,9 +257,14 @@ private final class Restoration {
   private func apply(
     _ record: DumpRecord, _ item: VisitedItem, _ known: RestoredParts, _ moment: DumpMoment?
   ) -> Bool {
+    let mayBeUnlocked =
+      mayPostpone && reader.version >= .items && !known.contains(.flags) && record.facts.flags == nil
+    // A plan meets no refusal here that could be waited with.
+    if changer.ledger.isDryRun, mayBeUnlocked, item.isLocked { return false }
     do throws(Refusal) {
       guard reader.version == .lists, let lines = record.lines else {
-        let restorer = ItemRestorer(ledger: changer.ledger, names: names, ownChanges: ownChanges)
+        let restorer = ItemRestorer(
+          ledger: changer.ledger, names: names, ownChanges: ownChanges, plannedFlags: plannedFlags)
         try restorer.restore(record, item, known: known, moment: moment)
         return true
       }
@@ -266,11 +272,9 @@ private final class Restoration {
       let rule = ListRule(names, replacesDamage: true) { before, _ in
         before == list ? .unchanged : .store(list)
       }
-      _ = changer.change(item, by: rule)
+      _ = changer.change(item, by: rule, .withOthers)
     } catch {
-      if mayPostpone, reader.version >= .items, !known.contains(.flags), record.facts.flags == nil,
-        item.isLocked
-      {
+      if mayBeUnlocked, item.isLocked {
         changer.ledger.count { $0.items -= 1 }
         return false
       }

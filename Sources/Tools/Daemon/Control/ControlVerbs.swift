@@ -56,6 +56,7 @@ struct ControlVerbs: Sendable {
       [
         "status": status(volume),
         "why": why(volume),
+        "plan": plan(volume),
         "denials": denials(volume),
         "remount": remount(volume, kernel),
       ], servesOthers: kernel.allowsOthers)
