@@ -40,7 +40,9 @@ extension CommandTests {
       "chown -R -h 7005:7006 d", "chown -R :group=7003 d", "chown -R :group=7002 d", "chown -R : d",
       "acl set -R -e 'user:7005 allow read' d", "acl strip -R d", "acl propagate d", "acl propagate d/plain",
       "acl inherit -R d", "acl explicit -R d", "acl sort -R d", "acl copy -R d/foreign/g d",
-      "chmod -f -R 700 d/locked d/system",
+      "chmod -f -R 700 d/locked d/system", "chmod -R 600 d", "chmod -R a-x d", "chmod -R a-r d",
+      "chmod -R 300 d/plain d",
+
       "acl set -e 'everyone allow read' d/locked/f d/foreign/f d/plain/f",
     ]
 

@@ -16,6 +16,8 @@ package enum PlannedChange: Hashable, Sendable {
   case list(isRemoval: Bool)
   /// No call: an earlier part of the plan leaves the item with these flags.
   case assumedFlags(FileFlags)
+  /// No call: whether this would be permitted by then.
+  case then(Deed)
 
   /// The deed as `varve why` calls it.
   package var deed: Deed {
@@ -24,6 +26,7 @@ package enum PlannedChange: Hashable, Sendable {
     case .owner, .ownerGroup: .changeOwner
     case .flags, .assumedFlags: .changeFlags
     case .list: .writeList
+    case .then(let deed): deed
     }
   }
 
@@ -44,6 +47,7 @@ package enum PlannedChange: Hashable, Sendable {
     case .flags(let flags): item.flags = FlagChange(from: item.flags, to: flags).after
     case .assumedFlags(let flags): item.flags = flags
     case .list(let isRemoval): if isRemoval { item.list = nil }
+    case .then: break
     }
     return item
   }
@@ -60,6 +64,7 @@ extension Judge {
     case .list(let isRemoval):
       changeList(of: item, to: isRemoval ? nil : Judge.otherList(than: item.list))
     case .assumedFlags: .allowed(.nothingAsked)
+    case .then(let deed): permits(deed, item) ?? .allowed(.nothingAsked)
     }
   }
 }

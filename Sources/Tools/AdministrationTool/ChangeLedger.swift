@@ -99,6 +99,21 @@ final class ChangeLedger: Sendable {
     foresight?.ask(settle)
   }
 
+  /// Which of these deeds somebody who plans could not do any more after these steps.
+  func closed(_ item: VisitedItem, after steps: [PlannedStep], _ deeds: [String]) -> Set<String> {
+    let closed = SharedSet()
+    for deed in deeds {
+      var probe = PlannedItem(
+        location: item.location, place: item.place, steps: steps + [.then(deed)],
+        refusal: { error, _ in Refusal(error) })
+      probe.isProbe = true
+      probe.settled = { if $0?.deed == deed { closed.insert(deed) } }
+      foresee(probe)
+    }
+    settlePlan()
+    return closed.words
+  }
+
   /// From here on it is said once that nothing of a tree can be changed.
   func beginTree() {
     settlePlan()
@@ -106,7 +121,8 @@ final class ChangeLedger: Sendable {
   }
 
   private func settle(_ item: PlannedItem, _ foreseen: ForeseenRefusal?) {
-    item.settled?(foreseen == nil)
+    item.settled?(foreseen)
+    guard !item.isProbe else { return }
     guard let foreseen else {
       guard let tell = item.tell else { return }
       count { $0.changed += 1 }
@@ -172,5 +188,16 @@ final class ChangeLedger: Sendable {
     console.note(sentence)
     _ = console.finish()
     Interruption.end()
+  }
+}
+
+/// Words that come from another place.
+private final class SharedSet: Sendable {
+  private let state: Mutex<Set<String>> = Mutex([])
+
+  var words: Set<String> { state.withLock { $0 } }
+
+  func insert(_ word: String) {
+    state.withLock { _ = $0.insert(word) }
   }
 }

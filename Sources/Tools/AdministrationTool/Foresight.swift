@@ -18,6 +18,8 @@ enum PlannedStep: Sendable {
   case list(isRemoval: Bool)
   /// No call: an earlier part of the plan leaves the item with these flags.
   case assumedFlags(FileFlags)
+  /// No call: whether this, in the word of `varve why`, would be permitted by then.
+  case then(String)
 
   /// The calls of `chown`.
   static func steps(of owner: ItemFacts.Owner?, group: UInt32?) -> [PlannedStep] {
@@ -40,6 +42,7 @@ enum PlannedStep: Sendable {
     case .flags(let flags): .object([JSON.Member("flags", .number(flags.rawValue))])
     case .list(let isRemoval): .object([JSON.Member("list", .bool(!isRemoval))])
     case .assumedFlags(let flags): .object([JSON.Member("assumedFlags", .number(flags.rawValue))])
+    case .then(let deed): .object([JSON.Member("then", .string(deed))])
     }
   }
 }
@@ -48,6 +51,8 @@ enum PlannedStep: Sendable {
 struct ForeseenRefusal: Sendable {
   /// The sentence of the real run.
   let refusal: Refusal
+  /// What was refused, in the word of `varve why`.
+  let deed: String
   /// For a script: the error, and the rule behind it.
   let json: JSON
 }
@@ -59,8 +64,10 @@ struct PlannedItem: Sendable {
   let steps: [PlannedStep]
   /// The sentence of the real run about an error of a step, of which the word for `varve why` is given.
   let refusal: @Sendable (Errno, _ deed: String) -> Refusal
-  /// Is told whether it would be carried out.
-  var settled: (@Sendable (_ isAllowed: Bool) -> Void)?
+  /// Is told what would become of it.
+  var settled: (@Sendable (ForeseenRefusal?) -> Void)?
+  /// Whether it only wants to know, and nothing is to be told of it.
+  var isProbe = false
   /// Prints it; absent where nothing would differ, which may be refused all the same.
   var tell: (@Sendable (ForeseenRefusal?) -> Void)?
 }
@@ -199,6 +206,7 @@ final class Foresight: Sendable {
     let json = JSON.object([
       JSON.Member("error", .string(error.shortName)), JSON.Member("because", .string(because)),
     ])
-    return ForeseenRefusal(refusal: change.refusal(error, answer["asked"]?.string ?? ""), json: json)
+    let deed = answer["asked"]?.string ?? ""
+    return ForeseenRefusal(refusal: change.refusal(error, deed), deed: deed, json: json)
   }
 }

@@ -16,6 +16,10 @@ final class ItemRun {
   let detail: Int
   private let isForced: Bool
   private let undoPlace: UndoPlace?
+  /// In a plan: the calls for the item that is visited.
+  private var steps: [PlannedStep] = []
+  /// In a plan: how deep the directory is that would be closed by then, and what is in it with it.
+  private var closedDepth: Int?
 
   /// With `-f` nothing that fails is said from now on.
   init(
@@ -44,7 +48,10 @@ final class ItemRun {
         var isOutside = false
         try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
         ledger.beginTree()
+        closedDepth = nil
         walk.go(path, at: place, leaf: nil) { item in
+          guard isReached(item) else { return .past }
+          steps = []
           ledger.count { $0.items += 1 }
           do throws(Refusal) { try visit(item) } catch {
             guard error.isAboutVolume else {
@@ -57,12 +64,37 @@ final class ItemRun {
             }
             isOutside = true
           }
-          return .into
+          return walk.isRecursive && walk.order == .directoryFirst ? descent(item) : .into
         }
       } catch {
         console.complain(path, walk.missing(path, error))
       }
     }
+  }
+
+  /// Whether the run would still get to an item, after what it changes on the way; complains if not.
+  private func isReached(_ item: VisitedItem) -> Bool {
+    guard let depth = closedDepth else { return true }
+    guard item.depth > depth else {
+      closedDepth = nil
+      return true
+    }
+    console.complain(item.path, .accessDenied)
+    return false
+  }
+
+  /// Whether the run would still get into a directory that it changes: whoever is not root can close it to himself.
+  private func descent(_ item: VisitedItem) -> ItemWalk.Descent {
+    guard ledger.isDryRun, !ThisProgram.isRoot, !steps.isEmpty, item.status.kind == .directory else {
+      return .into
+    }
+    let closed = ledger.closed(item, after: steps, ["list", "search"])
+    if closed.contains("list") {
+      console.complain(item.path, .accessDenied)
+      return .past
+    }
+    if closed.contains("search") { closedDepth = item.depth }
+    return .into
   }
 
   /// Changes an item: first the way back is kept, where there is one, then `change` is carried out.
@@ -75,6 +107,7 @@ final class ItemRun {
     refusal: @escaping @Sendable (Errno) -> Refusal, _ call: () throws(Errno) -> Void
   ) throws(Refusal) {
     guard !ledger.isDryRun else {
+      self.steps = steps
       guard !steps.isEmpty else { return }
       return ledger.foresee(
         PlannedItem(location: item.location, place: item.place, steps: steps) { error, _ in refusal(error) })

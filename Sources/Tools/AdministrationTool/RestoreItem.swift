@@ -220,7 +220,7 @@ struct ItemRestorer {
     if let flags = wanted.facts.flags {
       let (key, plannedFlags) = (ObjectKey(item.status), plannedFlags)
       plannedFlags.open(key)
-      planned.settled = { plannedFlags.settle(key, $0 ? FileFlags(rawValue: flags) : nil) }
+      planned.settled = { plannedFlags.settle(key, $0 == nil ? FileFlags(rawValue: flags) : nil) }
     }
     ledger.foresee(planned)
   }

@@ -18,7 +18,7 @@ extension ControlVerbs {
   /// `{"verb": "plan", "questions": [{"path": "a/b", "steps": [{"mode": 420}, ...]}, ...]}`, with `"mount"` as for `why`.
   ///
   /// A step is one of `{"mode": M}`, `{"user": U, "group": G}` (each may be missing), `{"ownerGroup": G}`,
-  /// `{"flags": F}`, `{"list": true}` (false: removed) and `{"assumedFlags": F}`. Answers an empty object for each
+  /// `{"flags": F}`, `{"list": true}` (false: removed), `{"assumedFlags": F}` and `{"then": "search"}`. Answers an empty object for each
   /// question that would be carried out.
   static func plan(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
@@ -67,6 +67,7 @@ extension ControlVerbs {
     case "ownerGroup": return number(first.value).map { .ownerGroup($0) }
     case "flags": return number(first.value).map { .flags(FileFlags(rawValue: $0)) }
     case "assumedFlags": return number(first.value).map { .assumedFlags(FileFlags(rawValue: $0)) }
+    case "then": return first.value.string.flatMap { Deed(rawValue: $0) }.map { .then($0) }
     case "list": return .list(isRemoval: first.value == .bool(false))
     default: return nil
     }
