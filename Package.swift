@@ -104,8 +104,8 @@ let package = Package(
     tool(
       "varved", "Tools/Daemon",
       [
-        "Arguments", "TextForms", "Verbs", "AccessControl", "Decisions", "JSONForm", "FUSEDoor",
-        "ControlDoor", "LayeredVolume", "LinuxFiles", "LinuxPrograms",
+        "Arguments", "TextForms", "Verbs", "AccessControl", "FlagRules", "DirectoryModes", "Decisions",
+        "JSONForm", "FUSEDoor", "ControlDoor", "LayeredVolume", "LinuxFiles", "LinuxPrograms",
       ]),
 
     // Tests: one target per engine, milliseconds each.

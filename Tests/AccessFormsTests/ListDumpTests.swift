@@ -49,6 +49,10 @@ import Testing
     ("varve-acl 2\nchanged 1 2\n", 2), ("varve-acl 2\nfile - mode=01 a\nchanged 1\n", 3),
     ("varve-acl 2\nfile - mode=01 a\nchanged 1 1000000000\n", 3),
     ("varve-acl 2\nfile - mode=01 a\nchanged 1 2\nchanged 1 2\n", 4),
+    ("varve-acl 2\nfile - mode=01 a\nchanged 1 2 from\n", 3),
+    ("varve-acl 2\nfile - mode=01 a\nchanged 1 2 from 1\n", 3),
+    ("varve-acl 2\nfile - mode=01 a\nchanged 1 2 from 1 2 3\n", 3),
+    ("varve-acl 2\nfile - mode=01 a\nchanged 1 2 3 4\n", 3),
   ]
 
   @Test(arguments: wrong) func nonsenseIsRefusedWithItsLine(_ text: String, _ line: Int) {
@@ -72,10 +76,13 @@ import Testing
     ]
     let moment = DumpMoment(seconds: -1, nanoseconds: 999_999_999)
     let text =
-      "varve-acl 2\nroot /a\n" + records.map { $0.text(.items) }.joined() + moment.line + "\nend\n"
+      "varve-acl 2\nroot /a\n" + records.map { $0.text(.items) }.joined() + DumpChange(moment).line + "\n"
+      + records[3].text(.items) + DumpChange(moment, from: moment).line + "\nend\n"
     #expect(
       try read(text) == [.root(Array("/a".utf8))] + records.map { DumpPiece.record($0) }
-        + [.changed(moment), .end])
+        + [
+          .changed(DumpChange(moment)), .record(records[3]), .changed(DumpChange(moment, from: moment)), .end,
+        ])
   }
 
   /// Golden: the format is on disks.
@@ -85,6 +92,9 @@ import Testing
       DumpRecord(.file, path: Array("x/ y".utf8), facts: facts, lines: ["user:1 allow read"]).text(.items)
         == "file 1 owner=user:7,group=8,mode=0644,flags=0100002 x/ y\n\tuser:1 allow read\n")
     #expect(DumpRecord(.link, path: [], lines: nil).text(.items) == "link - - .\n")
-    #expect(DumpMoment(seconds: 5, nanoseconds: 6).line == "changed 5 6")
+    let moment = DumpMoment(seconds: 5, nanoseconds: 6)
+    #expect(DumpChange(moment).line == "changed 5 6")
+    #expect(
+      DumpChange(moment, from: DumpMoment(seconds: -4, nanoseconds: 0)).line == "changed 5 6 from -4 0")
   }
 }

@@ -102,9 +102,9 @@ extension CommandTests {
           755 0
           644 7001
           {"changes": [], "dryRun": false, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
-          BASE/mount/d/f: owner group=7002:0 -> 7001:0
           BASE/mount/d: owner group=7002:0 -> 0:0
           BASE/mount/d/f: flags uchg,hidden -> hidden
+          BASE/mount/d/f: owner group=7002:0 -> 7001:0
           3 of 3 items would change
           {"changes": [
             {"path": "BASE/mount/d", "before": {"ownerGroup": 7002, "group": 0, "mode": "0700"}, "after": {"user": 0, "group": 0, "mode": "0700"}},

@@ -53,6 +53,48 @@ extension MountTests {
       #expect(answer.text.contains("ENOENT") == false)
     }
 
+    @Test("A plan is told nothing of what is in a directory one may not search, whatever was asked before it")
+    func closedPlan() throws {
+      defer { volume.remove() }
+      _ = try volume.directory("open", 1001, 2001, 0o755)
+      _ = try volume.file("open/foreign", 1001, 2001, 0o644)
+      _ = try volume.directory("open/private", 1001, 2001, 0o700)
+      _ = try volume.file("open/private/there", 1002, 2002, 0o644)
+      func question(_ path: String, _ step: JSON.Member) -> JSON {
+        .object(
+          JSON.nameMembers("path", Array(path.utf8)) + [JSON.Member("steps", .array([.object([step])]))])
+      }
+      let client = client
+      func planned(_ paths: [String], _ step: JSON.Member) throws -> [JSON] {
+        let members = [JSON.Member("questions", .array(paths.map { question($0, step) }))]
+        let result = TestUser.bob.run { Result { try client.ask("plan", members) } }
+        guard case .array(let answers)? = try result.get()["answers"] else { throw TestFailure("no answers") }
+        return answers
+      }
+      for step in [
+        JSON.Member("mode", .number(0o600)), JSON.Member("list", .bool(true)),
+        JSON.Member("flags", .number(2)),
+        JSON.Member("user", .number(1002)), JSON.Member("ownerGroup", .number(2002)),
+      ] {
+        let answers = try planned(
+          [
+            "open/foreign", "open/private/there", "open/private/missing", "open/private",
+            "open/private/there",
+          ],
+          step)
+        #expect(answers[0]["isOnTheWay"] == nil && answers[0]["error"] != nil)
+        #expect(answers[1]["isOnTheWay"] == .bool(true) && answers[1]["error"] == .string("EACCES"))
+        #expect(answers[2] == answers[1] && answers[4] == answers[1])
+        #expect(answers[1].nameBytes("path") == Array("open/private".utf8))
+      }
+      let nonsense = [
+        JSON.Member("mode", .number(-1)), JSON.Member("flags", .string("uchg")),
+        JSON.Member("then", .string("x")),
+        JSON.Member("bogus", .bool(true)),
+      ]
+      for step in nonsense { #expect(throws: (any Error).self) { try planned(["open/foreign"], step) } }
+    }
+
     @Test("Rules that may not be read are not told, neither by why nor by the list of denials")
     func closedRules()
       throws

@@ -115,7 +115,7 @@ extension Judge {
   }
 
   /// Some list that is not there yet, so that storing it is a change.
-  private static func otherList(than list: AccessList?) -> AccessList {
+  static func otherList(than list: AccessList?) -> AccessList {
     var other = list ?? AccessList()
     other.entries.append(AccessEntry(.allow, .nobody, []))
     return other

@@ -89,10 +89,10 @@ package struct DumpReader: Sendable {
     case "file": return try readItem(words[1], .file)
     case "link" where version >= .items: return try readItem(words[1], .link)
     case "changed" where version >= .items:
-      guard mayBeChanged, let moment = DumpMoment(String(decoding: words[1], as: UTF8.self)) else {
+      guard mayBeChanged, let change = DumpChange(String(decoding: words[1], as: UTF8.self)) else {
         throw failure("seconds and nanoseconds behind the record they belong to were expected")
       }
-      return .changed(moment)
+      return .changed(change)
     default: throw failure("neither 'root', 'directory', 'file' nor 'end'")
     }
   }

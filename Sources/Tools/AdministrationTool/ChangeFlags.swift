@@ -39,10 +39,10 @@ private func change(
   let after = wanted.applied(to: before)
   guard after != before else { return }
   let old = ItemFacts(flags: before.rawValue)
-  try run.change(item, facts: old) { () throws(Refusal) in
-    do throws(Errno) { try place.descriptor.setFileFlags(after) } catch {
-      throw Refusal.flags(error, item, wanted)
-    }
+  try run.change(item, facts: old, steps: [.flags(after)]) { error in
+    Refusal.flags(error, item, wanted)
+  } _: { () throws(Errno) in
+    try place.descriptor.setFileFlags(after)
   }
   if run.detail > 0, !run.ledger.isDryRun {
     let ignored: FileFlags

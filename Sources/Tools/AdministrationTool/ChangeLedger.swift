@@ -15,6 +15,8 @@ final class ChangeLedger: Sendable {
     var unchanged = 0
     /// Left alone: with what is below, or on another file system.
     var left = 0
+    /// Of a plan: what would be refused.
+    var refused = 0
   }
 
   /// What running the same command again does to items that were changed already.
@@ -37,6 +39,10 @@ final class ChangeLedger: Sendable {
   private let json: JSONStream?
   private let repetition: Repetition
   private let counts: Mutex<Counts> = Mutex(Counts())
+  /// Of a plan.
+  private let foresight: Foresight?
+  /// Whether that nothing here can be changed was said of the tree; nil if it is said of every item.
+  private let volumeWasTold: Mutex<Bool?> = Mutex(nil)
 
   init(
     _ invocation: Invocation, _ console: Console, undoVersion: DumpVersion = .lists,
@@ -51,38 +57,117 @@ final class ChangeLedger: Sendable {
     if !isDryRun { console.surviveOutputLoss() }
     undo = try UndoFile(invocation, undoVersion, console)
     json = invocation.has(.json) ? JSONStream("changes", console) : nil
+    foresight = isDryRun ? Foresight(console) : nil
+    if let foresight {
+      console.beforeComplaint = { [weak self] in _ = foresight.ask { self?.settle($0, $1) } }
+    }
   }
 
   func count(_ change: (inout Counts) -> Void) {
     counts.withLock { change(&$0) }
   }
 
-  /// Tells of a change as an object, if that is asked for; answers whether it was.
-  func addJSON(_ path: [UInt8], before: @autoclosure () -> JSON, after: @autoclosure () -> JSON) -> Bool {
-    guard let json else { return false }
-    json.add(
-      JSON.nameMembers("path", path) + [
-        JSON.Member("before", before()), JSON.Member("after", after()),
-      ])
-    return true
+  /// Prints a change: as an object if that is asked for, else by `print`.
+  ///
+  /// In a plan that comes later, when it is known whether it would be refused.
+  func tell(
+    _ path: [UInt8], before: @autoclosure () -> JSON, after: @autoclosure () -> JSON,
+    _ print: @escaping @Sendable () -> Void
+  ) {
+    let members = json == nil ? [] : [JSON.Member("before", before()), JSON.Member("after", after())]
+    guard let foresight else { return tell(path, members, nil, print) }
+    foresight.attach { self.tell(path, members, $0, print) }
   }
+
+  private func tell(
+    _ path: [UInt8], _ members: [JSON.Member], _ refusal: ForeseenRefusal?, _ print: () -> Void
+  ) {
+    if let json {
+      let refused = refusal.map { [JSON.Member("refused", $0.json)] } ?? []
+      json.add(JSON.nameMembers("path", path) + members + refused)
+    } else if refusal == nil {
+      print()
+    }
+  }
+
+  // MARK: - Plans
+
+  /// Takes a change that is only planned; what `tell` says next is about it.
+  func foresee(_ item: PlannedItem) {
+    foresight?.add(item, settle)
+  }
+
+  /// Settles everything planned so far; answers why the last of it would be refused, if it would.
+  @discardableResult
+  func settlePlan() -> Refusal? {
+    foresight?.ask(settle)
+  }
+
+  /// Which of these deeds somebody who plans could not do any more after these steps.
+  func closed(_ item: VisitedItem, after steps: [PlannedStep], _ deeds: [String]) -> Set<String> {
+    let closed = SharedSet()
+    for deed in deeds {
+      var probe = PlannedItem(
+        location: item.location, place: item.place, steps: steps + [.then(deed)],
+        refusal: { error, _ in Refusal(error) })
+      probe.isProbe = true
+      probe.settled = { if $0?.deed == deed { closed.insert(deed) } }
+      foresee(probe)
+    }
+    settlePlan()
+    return closed.words
+  }
+
+  /// From here on it is said once that nothing of a tree can be changed.
+  func beginTree() {
+    settlePlan()
+    volumeWasTold.withLock { $0 = false }
+  }
+
+  private func settle(_ item: PlannedItem, _ foreseen: ForeseenRefusal?) {
+    item.settled?(foreseen)
+    guard !item.isProbe else { return }
+    guard let foreseen else {
+      guard let tell = item.tell else { return count { $0.unchanged += 1 } }
+      count { $0.changed += 1 }
+      return tell(nil)
+    }
+    guard !wasTold(foreseen.refusal) else { return count { $0.left += 1 } }
+    count { $0.refused += 1 }
+    if let tell = item.tell { tell(foreseen) } else { self.tell(item.location.path, [], foreseen) {} }
+    console.complain(item.location.path, foreseen.refusal.sentence)
+  }
+
+  private func wasTold(_ refusal: Refusal) -> Bool {
+    guard refusal.isAboutVolume else { return false }
+    return volumeWasTold.withLock { told in
+      defer { if told != nil { told = true } }
+      return told == true
+    }
+  }
+
+  // MARK: - The end
 
   /// Ends the work: the undo file, the summary, the exit status.
   func finish() -> Int32 {
+    settlePlan()
     undo?.end()
     let counts = counts.withLock { $0 }
     let failed = console.failures
     // Each item has come to one of these, so they always add up.
     let items = counts.changed + counts.unchanged + counts.left + failed
     if let json {
-      json.end([
-        JSON.Member("dryRun", .bool(isDryRun)), JSON.Member("items", .number(items)),
-        JSON.Member("changed", .number(counts.changed)), JSON.Member("unchanged", .number(counts.unchanged)),
-        JSON.Member("leftAlone", .number(counts.left)), JSON.Member("failed", .number(failed)),
-        JSON.Member("interrupted", .bool(Interruption.isRequested)),
-      ])
+      json.end(
+        [
+          JSON.Member("dryRun", .bool(isDryRun)), JSON.Member("items", .number(items)),
+          JSON.Member("changed", .number(counts.changed)),
+          JSON.Member("unchanged", .number(counts.unchanged)),
+          JSON.Member("leftAlone", .number(counts.left)), JSON.Member("failed", .number(failed)),
+          JSON.Member("interrupted", .bool(Interruption.isRequested)),
+        ] + (foresight?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? []))
     } else if isDryRun {
-      console.print("\(grouped(counts.changed)) of \(counted(items)) would change\n")
+      let refused = counts.refused > 0 ? ", \(grouped(counts.refused)) would be refused" : ""
+      console.print("\(grouped(counts.changed)) of \(counted(items)) would change\(refused)\n")
     }
     if Interruption.isRequested { stopped(after: items, changed: counts.changed) }
     if json == nil, !isDryRun, tellsHow, !isQuiet {
@@ -111,5 +196,16 @@ final class ChangeLedger: Sendable {
     console.note(sentence)
     _ = console.finish()
     Interruption.end()
+  }
+}
+
+/// Words that come from another place.
+private final class SharedSet: Sendable {
+  private let state: Mutex<Set<String>> = Mutex([])
+
+  var words: Set<String> { state.withLock { $0 } }
+
+  func insert(_ word: String) {
+    state.withLock { _ = $0.insert(word) }
   }
 }

@@ -53,15 +53,12 @@ private struct ChangeOfItem {
     let complete = item.status.kind.modeBits | after
     let (old, new) = (ItemFacts(mode: UInt32(item.status.mode)), ItemFacts(mode: after & 0o7777))
     let isKept = complete != before && item.status.kind != .symbolicLink
-    try run.change(item, facts: isKept ? old : ItemFacts()) { () throws(Refusal) in
-      do throws(Errno) {
-        // Also if nothing differs: whether it is permitted is for the volume to say.
-        try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: after))
-      } catch .unsupported where item.status.kind == .symbolicLink {
-        throw noMode
-      } catch {
-        throw Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
-      }
+    try run.change(item, facts: isKept ? old : ItemFacts(), steps: [.mode(after)]) { error in
+      guard error != .unsupported || item.status.kind != .symbolicLink else { return noMode }
+      return Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    } _: { () throws(Errno) in
+      // Also if nothing differs: whether it is permitted is for the volume to say.
+      try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: after))
     }
     guard complete != before else { return }
     run.tell(
@@ -102,8 +99,11 @@ private struct ChangeOfItem {
   private func store(
     _ list: AccessList?, in item: VisitedItem, before: AccessList?, _ kind: ObjectKind
   ) throws(Refusal) {
-    try run.change(item, lines: numericLines(before, kind)) { () throws(Refusal) in
-      try item.place.descriptor.setAccessList(list, of: item.status.kind, names, path: item.path)
+    let steps = [PlannedStep.list(isRemoval: list == nil)]
+    try run.change(item, lines: numericLines(before, kind), steps: steps) { error in
+      Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    } _: { () throws(Errno) in
+      try item.place.descriptor.setAccessList(list, of: item.status.kind, names)
     }
   }
 

@@ -103,12 +103,12 @@ private struct ChangeOfOwner {
     // Set-id bits of a file go with its owner.
     if item.status.kind != .symbolicLink { kept.mode = UInt32(item.status.mode) }
     let clears = item.status.recordKind == .file && item.status.mode & 0o6000 != 0
-    try run.change(item, facts: after != before || clears ? kept : ItemFacts()) { () throws(Refusal) in
-      do throws(Errno) {
-        try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
-      } catch {
-        throw refusal(error, item)
-      }
+    let isKept = after != before || clears
+    let steps = PlannedStep.steps(of: wanted.owner, group: wanted.group)
+    try run.change(item, facts: isKept ? kept : ItemFacts(), steps: steps) { [wanted] error in
+      wanted.refusal(error, item)
+    } _: { () throws(Errno) in
+      try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
     }
     guard !isTold || after != before else { return }
     run.tell(
@@ -129,15 +129,18 @@ private struct ChangeOfOwner {
   private func text(_ facts: ItemFacts) -> String {
     "\(facts.owner?.text ?? ""):\(facts.group.map { "\($0)" } ?? "")"
   }
+}
 
-  private func refusal(_ error: Errno, _ item: VisitedItem) -> Refusal {
+extension OwnerRequest {
+  /// What the system's answer means.
+  fileprivate func refusal(_ error: Errno, _ item: VisitedItem) -> Refusal {
     guard error == .notPermitted || error == .accessDenied else {
       return Refusal.change(error, item.path, item.place.descriptor, needs: "chown")
     }
     if let locked = Refusal.locked(item.path, item.place.descriptor) {
       return Refusal("\(locked) (\(error.shortName))")
     }
-    switch wanted.owner {
+    switch owner {
     case .user?:
       return Refusal(
         "\(error): only root gives items to others; to take one over needs the right chown")

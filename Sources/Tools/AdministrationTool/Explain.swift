@@ -71,13 +71,7 @@ func askWhy(
   _ place: VolumePath, _ questions: [JSON], _ other: AskedUser?
 ) throws(Refusal) -> [JSON] {
   var members = [
-    JSON.Member("questions", .array(questions)),
-    JSON.Member(
-      "mount",
-      .object([
-        JSON.Member("readOnly", .bool(place.named.isReadOnly)),
-        JSON.Member("noexec", .bool(place.named.forbidsPrograms)),
-      ])),
+    JSON.Member("questions", .array(questions)), limits(of: place),
   ]
   if let other { members.append(JSON.Member("as", other.json)) }
   let answer = try ask(place.mount, "why", members)
@@ -85,6 +79,26 @@ func askWhy(
     throw Refusal("the daemon's answer is not understood", status: 2)
   }
   return answers
+}
+
+/// Asks what of a plan would be refused; answers one object for each question, empty if nothing.
+func askAboutPlan(_ place: VolumePath, _ questions: [JSON]) throws(Refusal) -> [JSON] {
+  let answer = try ask(
+    place.mount, "plan", [JSON.Member("questions", .array(questions)), limits(of: place)])
+  guard case .array(let answers)? = answer["answers"], answers.count == questions.count else {
+    throw Refusal("the daemon's answer is not understood", status: 2)
+  }
+  return answers
+}
+
+/// What the mount forbids that the path was named on, of which the daemon knows nothing.
+private func limits(of place: VolumePath) -> JSON.Member {
+  JSON.Member(
+    "mount",
+    .object([
+      JSON.Member("readOnly", .bool(place.named.isReadOnly)),
+      JSON.Member("noexec", .bool(place.named.forbidsPrograms)),
+    ]))
 }
 
 func volumeTable() throws(Refusal) -> [MountedVolume] {

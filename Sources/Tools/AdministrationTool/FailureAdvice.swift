@@ -15,9 +15,7 @@ extension Refusal {
     switch error {
     case .notPermitted, .accessDenied:
       if let locked = locked(path, place) { return Refusal("\(locked) (\(error.shortName))") }
-      return Refusal(
-        "\(error): this needs the right \(right), which the owner and root have; "
-          + "'varve acl get' shows who else")
+      return missing(right, error)
     case .inputOutput: return damaged(place)
     case .readOnly:
       return Refusal(
@@ -25,6 +23,13 @@ extension Refusal {
     case .unsupported: return notKept(place)
     default: return Refusal(error)
     }
+  }
+
+  /// The sentence about a right somebody has not got.
+  static func missing(_ right: String, _ error: Errno) -> Refusal {
+    Refusal(
+      "\(error): this needs the right \(right), which the owner and root have; 'varve acl get' shows who else"
+    )
   }
 
   /// The sentence about something that is not kept where `place` is.

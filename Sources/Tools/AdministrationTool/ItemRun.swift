@@ -18,6 +18,10 @@ final class ItemRun {
   private let undoPlace: UndoPlace?
   /// Whether the item being visited was told to have changed.
   private var hasChanged = false
+  /// In a plan: the calls for the item that is visited.
+  private var steps: [PlannedStep] = []
+  /// In a plan: how deep the directory is that would be closed by then, and what is in it with it.
+  private var closedDepth: Int?
 
   /// With `-f` nothing that fails is said from now on.
   init(
@@ -45,11 +49,16 @@ final class ItemRun {
         let place = try walk.place(path)
         var isOutside = false
         try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
+        ledger.beginTree()
+        closedDepth = nil
         walk.go(path, at: place, leaf: nil) { item in
+          guard isReached(item) else { return .past }
           hasChanged = false
+          steps = []
           do throws(Refusal) {
             try visit(item)
-            if !hasChanged { ledger.count { $0.unchanged += 1 } }
+            // What is planned is counted when it is known whether it would be refused.
+            if !hasChanged, steps.isEmpty { ledger.count { $0.unchanged += 1 } }
           } catch {
             guard error.isAboutVolume else {
               console.complain(item.path, error.sentence)
@@ -63,7 +72,7 @@ final class ItemRun {
             }
             isOutside = true
           }
-          return .into
+          return walk.isRecursive && walk.order == .directoryFirst ? descent(item) : .into
         }
       } catch {
         console.complain(path, walk.missing(path, error))
@@ -71,20 +80,57 @@ final class ItemRun {
     }
   }
 
+  /// Whether the run would still get to an item, after what it changes on the way; complains if not.
+  private func isReached(_ item: VisitedItem) -> Bool {
+    guard let depth = closedDepth else { return true }
+    guard item.depth > depth else {
+      closedDepth = nil
+      return true
+    }
+    console.complain(item.path, .accessDenied)
+    return false
+  }
+
+  /// Whether the run would still get into a directory that it changes: whoever is not root can close it to himself.
+  private func descent(_ item: VisitedItem) -> ItemWalk.Descent {
+    guard ledger.isDryRun, !ThisProgram.isRoot, !steps.isEmpty, item.status.kind == .directory else {
+      return .into
+    }
+    let closed = ledger.closed(item, after: steps, ["list", "search"])
+    if closed.contains("list") {
+      console.complain(item.path, .accessDenied)
+      return .past
+    }
+    if closed.contains("search") { closedDepth = item.depth }
+    return .into
+  }
+
   /// Changes an item: first the way back is kept, where there is one, then `change` is carried out.
   ///
-  /// Without `facts` and `lines` nothing changes, and nothing is kept. A plan ends here.
+  /// `steps` are its calls, for a plan; `refusal` makes a sentence of their errors.
+  /// Without `facts` and `lines` nothing changes, and nothing is kept; the change time moves all the same. A plan
+  /// ends here.
   func change(
-    _ item: VisitedItem, facts: ItemFacts = ItemFacts(), lines: [String]? = nil,
-    _ change: () throws(Refusal) -> Void
+    _ item: VisitedItem, facts: ItemFacts = ItemFacts(), lines: [String]? = nil, steps: [PlannedStep],
+    refusal: @escaping @Sendable (Errno) -> Refusal, _ call: () throws(Errno) -> Void
   ) throws(Refusal) {
-    guard !ledger.isDryRun else { return }
-    guard let undoPlace, !facts.isEmpty || lines != nil else { return try change() }
-    let record = try undoPlace.keep(item, facts, lines)
-    try change()
-    guard record.hasSetID else { return }
-    // Without the moment the bits do not come back: that is for whoever restores to know.
-    if let status = try? item.place.descriptor.status() { undoPlace.note(status.change) }
+    guard !ledger.isDryRun else {
+      self.steps = steps
+      guard !steps.isEmpty else { return }
+      return ledger.foresee(
+        PlannedItem(location: item.location, place: item.place, steps: steps) { error, _ in refusal(error) })
+    }
+    func change() throws(Refusal) {
+      do throws(Errno) { try call() } catch { throw refusal(error) }
+    }
+    let isKept = !facts.isEmpty || lines != nil
+    guard let undo = ledger.undo, let undoPlace, isKept || undo.watches(ObjectKey(item.status)) else {
+      return try change()
+    }
+    let record = DumpRecord(
+      item.status.recordKind, path: try undoPlace.path(of: item), facts: facts, lines: lines)
+    if isKept { undo.keep([record]) }
+    try undo.tell(record, item.place, ObjectKey(item.status), change)
   }
 
   /// Counts a change and prints it as the options ask.
@@ -93,10 +139,10 @@ final class ItemRun {
     after: @autoclosure () -> JSON
   ) {
     hasChanged = true
-    ledger.count { $0.changed += 1 }
+    if !ledger.isDryRun { ledger.count { $0.changed += 1 } }
     guard detail > 0 else { return }
-    guard !ledger.addJSON(item.path, before: before(), after: after()) else { return }
-    console.printPath(item.path, detail > 1 ? ": \(how())" : "")
+    let (console, location, rest) = (console, item.location, detail > 1 ? ": \(how())" : "")
+    ledger.tell(location.path, before: before(), after: after()) { console.printPath(location.path, rest) }
   }
 
   func finish() -> Int32 {
@@ -139,7 +185,8 @@ private final class UndoPlace {
     return (end == 0 ? [slash] : Array(path[..<end]), Array(path[(end + 1)...]))
   }
 
-  func keep(_ item: VisitedItem, _ facts: ItemFacts, _ lines: [String]?) throws(Refusal) -> DumpRecord {
+  /// The path of an item below the root in force, which is written if it is another one.
+  func path(of item: VisitedItem) throws(Refusal) -> [UInt8] {
     var path = name.isEmpty ? item.location.relative : name
     // Behind a link and across a mount point the way down from the root is none that is gone again.
     if item.depth > 0, followsEverything || item.status.device != device {
@@ -155,12 +202,6 @@ private final class UndoPlace {
       undo.begin(resolved: root)
       isInForce = true
     }
-    let record = DumpRecord(item.status.recordKind, path: path, facts: facts, lines: lines)
-    undo.keep([record])
-    return record
-  }
-
-  func note(_ moment: Timestamp) {
-    undo.note(moment)
+    return path
   }
 }

@@ -40,8 +40,15 @@ final class ListChanger: Sendable {
     case outside
   }
 
+  /// When a plan has to know whether an item would be refused.
+  enum PlanAnswer {
+    /// At once: what is below depends on it.
+    case atOnce
+    case withOthers
+  }
+
   /// Decides about one item and carries it out.
-  func change(_ item: VisitedItem, by rule: ListRule) -> Outcome {
+  func change(_ item: VisitedItem, by rule: ListRule, _ answer: PlanAnswer = .atOnce) -> Outcome {
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let decision: ListDecision
     do throws(Refusal) {
@@ -54,8 +61,11 @@ final class ListChanger: Sendable {
       switch decision.answer {
       case .store(let list):
         undo?.keep([record(item.location, kind, decision)])
-        try carryOut(decision, on: item.place.descriptor, item.location, kind)
-        return .has(list)
+        try carryOut(decision, on: item.place, item.location, kind)
+        guard ledger.isDryRun, answer == .atOnce, let refusal = ledger.settlePlan() else {
+          return .has(list)
+        }
+        return refusal.isAboutVolume ? .outside : .has(decision.before)
       case .unchanged:
         ledger.count { $0.unchanged += 1 }
         return .has(decision.before)
@@ -94,7 +104,7 @@ final class ListChanger: Sendable {
     }
     for (location, place, decision) in ready {
       do throws(Refusal) {
-        try carryOut(decision, on: place.descriptor, location, .file)
+        try carryOut(decision, on: place, location, .file)
       } catch {
         console.complain(location.path, error.sentence)
       }
@@ -113,6 +123,8 @@ final class ListChanger: Sendable {
       rest = rest.dropFirst(taken.count)
       var bytes = question.bytes
       do throws(Errno) {
+        // The kernel knows nothing of what the question changes, and asks it on a read-only mount as well.
+        guard !(try directory.descriptor.fileSystemStatus().isReadOnly) else { throw .readOnly }
         try directory.descriptor.control(HandingDown.control, &bytes)
       } catch {
         change(Array(taken))
@@ -181,14 +193,26 @@ final class ListChanger: Sendable {
   }
 
   private func carryOut(
-    _ decision: ListDecision, on place: borrowing Descriptor, _ location: ItemLocation, _ kind: ObjectKind
+    _ decision: ListDecision, on place: SharedDescriptor, _ location: ItemLocation, _ kind: ObjectKind
   ) throws(Refusal) {
-    if !ledger.isDryRun {
-      do throws(Errno) {
-        try place.setAccessListText(decision.text)
-      } catch {
-        throw Refusal.change(error, location.path, place, needs: "writesecurity")
+    let refusal: @Sendable (Errno) -> Refusal = { error in
+      Refusal.change(error, location.path, place.descriptor, needs: "writesecurity")
+    }
+    guard !ledger.isDryRun else {
+      let steps = [PlannedStep.list(isRemoval: decision.text.isEmpty)]
+      ledger.foresee(
+        PlannedItem(location: location, place: place, steps: steps) { error, _ in refusal(error) })
+      return tell(decision, location, kind)
+    }
+    func store() throws(Refusal) {
+      do throws(Errno) { try place.descriptor.setAccessListText(decision.text) } catch {
+        throw refusal(error)
       }
+    }
+    if let undo, undo.knowsSetIDFiles, let status = try? place.descriptor.status() {
+      try undo.tell(record(location, kind, decision), place, ObjectKey(status), store)
+    } else {
+      try store()
     }
     ledger.count { $0.changed += 1 }
     if tells { tell(decision, location, kind) }
@@ -198,22 +222,30 @@ final class ListChanger: Sendable {
 
   private func tell(_ decision: ListDecision, _ location: ItemLocation, _ kind: ObjectKind) {
     guard case .store(let after) = decision.answer else { return }
-    let path = location.path
-    let isObject = ledger.addJSON(
-      path, before: ListFormat.json(decision.before, for: kind, names: names),
-      after: ListFormat.json(after, for: kind, names: names))
-    if isObject { return }
-    let (old, new) = (decision.before?.entries.count ?? 0, after?.entries.count ?? 0)
-    console.printPath(path, ": \(old) -> \(new) \(new == 1 ? "entry" : "entries")")
-    guard ledger.tellsHow else { return }
-    let before = decision.before.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }
-    let lines = after.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) }
-    for line in differences(before ?? [], lines ?? []) { console.print("  \(line)\n") }
+    let (console, names, before, tellsHow) = (console, names, decision.before, ledger.tellsHow)
+    ledger.tell(
+      location.path, before: ListFormat.json(before, for: kind, names: names),
+      after: ListFormat.json(after, for: kind, names: names)
+    ) {
+      let (old, new) = (before?.entries.count ?? 0, after?.entries.count ?? 0)
+      console.printPath(location.path, ": \(old) -> \(new) \(new == 1 ? "entry" : "entries")")
+      if tellsHow { console.printDifferences(before, after, kind, names) }
+    }
   }
 
   /// Ends the work: the undo file, the summary, the exit status.
   func finish() -> Int32 {
     ledger.finish()
+  }
+}
+
+extension Console {
+  /// Prints how a list changes.
+  func printDifferences(_ before: AccessList?, _ after: AccessList?, _ kind: ObjectKind, _ names: NameBook) {
+    func lines(_ list: AccessList?) -> [String] {
+      list.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) } ?? []
+    }
+    for line in differences(lines(before), lines(after)) { print("  \(line)\n") }
   }
 }
 

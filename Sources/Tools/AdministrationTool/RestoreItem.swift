@@ -6,6 +6,7 @@ import FlagRules
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
+import Synchronization
 
 /// What earlier records of the same file have brought back of an object.
 struct RestoredParts: OptionSet, Hashable {
@@ -33,7 +34,7 @@ struct RestoredParts: OptionSet, Hashable {
 /// Restores items from records of any shape.
 struct ItemRestorer {
   /// An item beside its list, and the list.
-  private struct State: Equatable {
+  private struct State: Equatable, Sendable {
     var facts: ItemFacts
     /// Nil inside: there is none; nil outside: not looked at.
     var list: AccessList??
@@ -41,13 +42,18 @@ struct ItemRestorer {
 
   let ledger: ChangeLedger
   let names: NameBook
+  let ownChanges: OwnChanges
+  let plannedFlags: PlannedFlags
 
   /// Brings back what `record` says and no earlier record has brought back.
   ///
-  /// `moment`: when the item had been changed, where the file says so.
+  /// `moment`: up to when nobody else had touched the item, where the file says so.
   func restore(
     _ record: DumpRecord, _ item: VisitedItem, known: RestoredParts, moment: DumpMoment?
   ) throws(Refusal) {
+    let key = ObjectKey(item.status)
+    if plannedFlags.isOpen(key) { ledger.settlePlan() }
+    let assumedFlags = plannedFlags[key]
     var wanted = State(facts: record.facts, list: try list(record, known))
     var now = try state(of: item, like: wanted)
     // What an earlier record has brought back is to be there afterwards, too: a new owner takes set-id bits away,
@@ -57,16 +63,31 @@ struct ItemRestorer {
     }
     if known.contains(.mode) { wanted.facts.mode = wanted.facts.mode.map { _ in UInt32(item.status.mode) } }
     if known.contains(.flags) {
-      now.facts.flags = try flags(of: item)
+      if let assumedFlags {
+        now.facts.flags = assumedFlags.rawValue
+      } else {
+        now.facts.flags = try flags(of: item)
+      }
       wanted.facts.flags = now.facts.flags
     }
     guard now != wanted else { return ledger.count { $0.unchanged += 1 } }
-    let lost = lostSetID(record, item, now, wanted, known, moment)
+    let returning = known.contains(.mode) ? 0 : returningSetID(item, now, wanted)
+    // Nobody can vouch for a file that has changed since, or if it is not known whether.
+    let lost = moment == item.status.changeMoment ? 0 : returning
     if lost != 0 { wanted.facts.mode? &= ~lost }
     if now != wanted {
-      if !ledger.isDryRun { try keepAndCarryOut(now, wanted, record, item) }
-      if lost == 0 { ledger.count { $0.changed += 1 } }
+      if ledger.isDryRun {
+        foresee(now, wanted, item, assumedFlags)
+      } else {
+        try keepAndCarryOut(now, wanted, record, item, known, returning: returning & ~lost)
+        if lost == 0 { ledger.count { $0.changed += 1 } }
+      }
       if ledger.tells { tell(now, wanted, item) }
+      if lost != 0, ledger.isDryRun {
+        // It fails once, and is no change.
+        guard ledger.settlePlan() == nil else { return }
+        ledger.count { $0.changed -= 1 }
+      }
     }
     guard lost == 0 else {
       let mode = String((wanted.facts.mode ?? 0) | lost, radix: 8)
@@ -114,45 +135,105 @@ struct ItemRestorer {
     }
   }
 
-  /// The set-id bits of a file that nobody can vouch for: it has changed since, or it is not known whether.
-  private func lostSetID(
-    _ record: DumpRecord, _ item: VisitedItem, _ now: State, _ wanted: State, _ known: RestoredParts,
-    _ moment: DumpMoment?
-  ) -> UInt32 {
+  /// The set-id bits that a file gets back.
+  private func returningSetID(_ item: VisitedItem, _ now: State, _ wanted: State) -> UInt32 {
     guard item.status.recordKind == .file, let mode = wanted.facts.mode else { return 0 }
     let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
     let standing = changesOwner ? 0 : UInt32(item.status.mode)
-    let returning = mode & 0o6000 & ~standing
-    guard returning != 0, !known.contains(.mode) else { return 0 }
-    let change = DumpMoment(
-      seconds: item.status.change.seconds, nanoseconds: item.status.change.nanoseconds)
-    return moment == change ? 0 : returning
+    return mode & 0o6000 & ~standing
   }
 
   // MARK: - Carrying it out
 
   private func keepAndCarryOut(
-    _ now: State, _ wanted: State, _ record: DumpRecord, _ item: VisitedItem
+    _ now: State, _ wanted: State, _ record: DumpRecord, _ item: VisitedItem, _ known: RestoredParts,
+    returning: UInt32
   ) throws(Refusal) {
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let former = DumpRecord(
       record.kind, path: item.location.relative, facts: now.facts,
       lines: wanted.list == nil ? nil : numericLines(now.list ?? nil, kind))
-    ledger.undo?.keep([former])
+    let carryOut = { () throws(Refusal) in
+      guard returning == 0 else { return try giveBack(returning, now, wanted, item) }
+      let settlesMode = RestoredParts(record).subtracting(known).contains(.mode)
+      try ownChanges.witness(item, settlesMode: settlesMode) { () throws(Refusal) in
+        try self.carryOut(now, wanted, item)
+      }
+    }
+    guard let undo = ledger.undo else { return try carryOut() }
+    undo.keep([former])
+    try undo.tell(former, item.place, ObjectKey(item.status), carryOut)
+  }
+
+  /// The same for a file that gets set-id bits: only if nobody comes in between.
+  private func giveBack(
+    _ bits: UInt32, _ now: State, _ wanted: State, _ item: VisitedItem
+  ) throws(Refusal) {
+    let place = item.place
+    guard let witness = Witness(place, expecting: item.status.changeMoment) else {
+      throw Refusal("was changed by somebody else just now; left alone")
+    }
     try carryOut(now, wanted, item)
-    guard former.hasSetID, let undo = ledger.undo else { return }
-    if let status = try? item.place.descriptor.status() { undo.note(status.change) }
+    guard witness.testify(place) == nil else { return }
+    do throws(Errno) {
+      try place.descriptor.changeMode(UInt16(truncatingIfNeeded: (wanted.facts.mode ?? 0) & ~bits))
+    } catch {
+      throw Refusal("was written to while it was restored, and its set-id bits cannot be taken off: \(error)")
+    }
+    throw Refusal("was written to while it was restored, so its set-id bits stay off")
+  }
+
+  private static let locks = FileFlags.immutable.union(.appendOnly)
+
+  /// Whether locks have to be taken off before anything else.
+  private func lifts(_ now: State, _ wanted: State) -> Bool {
+    var before = now.facts
+    before.flags = wanted.facts.flags
+    let onlyFlagsDiffer = before == wanted.facts && now.list == wanted.list
+    let standing = FileFlags(rawValue: now.facts.flags ?? 0)
+    return !onlyFlagsDiffer && wanted.facts.flags != nil && !standing.isDisjoint(with: ItemRestorer.locks)
+  }
+
+  /// Asks about the calls of `carryOut`.
+  private func foresee(_ now: State, _ wanted: State, _ item: VisitedItem, _ assumedFlags: FileFlags?) {
+    var steps = assumedFlags.map { [PlannedStep.assumedFlags($0)] } ?? []
+    let isLifted = lifts(now, wanted)
+    if isLifted {
+      steps.append(.flags(FileFlags(rawValue: now.facts.flags ?? 0).subtracting(ItemRestorer.locks)))
+    }
+    let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
+    if changesOwner {
+      let owner = now.facts.owner == wanted.facts.owner ? nil : wanted.facts.owner
+      steps += PlannedStep.steps(of: owner, group: wanted.facts.group)
+    }
+    if let mode = wanted.facts.mode, changesOwner || mode != UInt32(item.status.mode) {
+      steps.append(.mode(mode))
+    }
+    if let list = wanted.list, now.list != wanted.list { steps.append(.list(isRemoval: list == nil)) }
+    if let flags = wanted.facts.flags, isLifted || flags != now.facts.flags {
+      steps.append(.flags(FileFlags(rawValue: flags)))
+    }
+    let isUnlocked = isLifted || assumedFlags != nil
+    var planned = PlannedItem(location: item.location, place: item.place, steps: steps) { error, deed in
+      guard deed != "chflags" else { return refusal(error, item, wanted.facts.flags) }
+      let right = deed == "chown" ? "chown" : "writesecurity"
+      // The locks that are there now would be off by then.
+      return isUnlocked && error == .notPermitted
+        ? Refusal.missing(right, error) : .change(error, item.path, item.place.descriptor, needs: right)
+    }
+    if let flags = wanted.facts.flags {
+      let (key, plannedFlags) = (ObjectKey(item.status), plannedFlags)
+      plannedFlags.open(key)
+      planned.settled = { plannedFlags.settle(key, $0 == nil ? FileFlags(rawValue: flags) : nil) }
+    }
+    ledger.foresee(planned)
   }
 
   /// Locks off, owner, mode, list, locks on: each step would undo or forbid one that stands before it.
   private func carryOut(_ now: State, _ wanted: State, _ item: VisitedItem) throws(Refusal) {
-    var before = now.facts
-    before.flags = wanted.facts.flags
-    let onlyFlagsDiffer = before == wanted.facts && now.list == wanted.list
-    let locks = FileFlags.immutable.union(.appendOnly)
     let standing = FileFlags(rawValue: now.facts.flags ?? 0)
-    let isLifted = !onlyFlagsDiffer && wanted.facts.flags != nil && !standing.isDisjoint(with: locks)
-    if isLifted { try set(standing.subtracting(locks), on: item) }
+    let isLifted = lifts(now, wanted)
+    if isLifted { try set(standing.subtracting(ItemRestorer.locks), on: item) }
     do throws(Refusal) {
       try setOwnerAndMode(now.facts, wanted.facts, item)
       if let list = wanted.list, now.list != wanted.list {
@@ -191,9 +272,7 @@ struct ItemRestorer {
 
   private func set(_ flags: FileFlags, on item: VisitedItem) throws(Refusal) {
     do throws(Errno) { try item.place.descriptor.setFileFlags(flags) } catch {
-      var instruction = FileFlags.Instruction()
-      instruction.whole = flags
-      throw Refusal.flags(error, item, instruction)
+      throw refusal(error, item, flags.rawValue)
     }
   }
 
@@ -208,18 +287,54 @@ struct ItemRestorer {
       }
       return .object(members)
     }
-    guard !ledger.addJSON(item.path, before: json(now), after: json(wanted)) else { return }
-    var words = differences(now.facts, wanted.facts)
-    if let list = wanted.list, now.list != wanted.list {
-      let old = (now.list ?? nil)?.entries.count ?? 0
-      words.append("\(old) -> \(list?.entries.count ?? 0) entries")
+    let (console, names, tellsHow) = (ledger.console, names, ledger.tellsHow)
+    ledger.tell(item.path, before: json(now), after: json(wanted)) {
+      var words = differences(now.facts, wanted.facts)
+      if let list = wanted.list, now.list != wanted.list {
+        let old = (now.list ?? nil)?.entries.count ?? 0
+        words.append("\(old) -> \(list?.entries.count ?? 0) entries")
+      }
+      console.printPath(item.path, ": \(words.joined(separator: ", "))")
+      guard tellsHow, let list = wanted.list else { return }
+      console.printDifferences(now.list ?? nil, list, kind, names)
     }
-    ledger.console.printPath(item.path, ": \(words.joined(separator: ", "))")
-    guard ledger.tellsHow, let list = wanted.list else { return }
-    func lines(_ list: AccessList?) -> [String] {
-      list.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) } ?? []
+  }
+}
+
+private func refusal(_ error: Errno, _ item: VisitedItem, _ flags: UInt32?) -> Refusal {
+  var instruction = FileFlags.Instruction()
+  instruction.whole = FileFlags(rawValue: flags ?? 0)
+  return Refusal.flags(error, item, instruction)
+}
+
+/// In the plan of a restore: the flags it would have given to objects by now, as a lock may be one of them.
+final class PlannedFlags: Sendable {
+  private struct State {
+    var open: Set<ObjectKey> = []
+    var flags: [ObjectKey: FileFlags] = [:]
+  }
+
+  // Those beyond are planned as they are now.
+  private static let most = 65_536
+
+  private let state: Mutex<State> = Mutex(State())
+
+  subscript(key: ObjectKey) -> FileFlags? { state.withLock { $0.flags[key] } }
+
+  /// Whether it is not known yet what becomes of an object.
+  func isOpen(_ key: ObjectKey) -> Bool { state.withLock { $0.open.contains(key) } }
+
+  func open(_ key: ObjectKey) {
+    state.withLock { _ = $0.open.insert(key) }
+  }
+
+  /// Takes the flags an object would have; nil if that would be refused.
+  func settle(_ key: ObjectKey, _ flags: FileFlags?) {
+    state.withLock { state in
+      state.open.remove(key)
+      guard let flags, state.flags.count < PlannedFlags.most else { return }
+      state.flags[key] = flags
     }
-    for line in differences(lines(now.list ?? nil), lines(list)) { ledger.console.print("  \(line)\n") }
   }
 }
 

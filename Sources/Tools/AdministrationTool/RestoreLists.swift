@@ -52,8 +52,13 @@ private final class Restoration {
   /// The first record is the oldest; a later one tells of what was changed already: the object has several names,
   /// or a run came to it twice, as `propagate d/sub d` does, or `--resume` with another change.
   private var restored: [ObjectKey: RestoredParts] = [:]
+  /// Of files with set-id bits: up to when nobody else had touched them.
+  private var moments = TrustedMoments()
+  private let ownChanges = OwnChanges()
+  private let plannedFlags = PlannedFlags()
   /// What has to wait for the end of the file: items that are locked, as a later record may know that they should
-  /// not be, and directories that close for whoever restores, as what is in them comes later.
+  /// not be, set-id files that were changed again, as a later record may tell that it was us, and directories that
+  /// close for whoever restores, as what is in them comes later.
   private var postponed: [Postponed] = []
   private var isPostponing = true
   // Far more than anybody locks between two runs that share a file.
@@ -64,14 +69,8 @@ private final class Restoration {
   private struct Postponed {
     let root: Word
     let record: DumpRecord
-    let moment: DumpMoment?
     /// What it is to bring back; no other record does.
     let parts: RestoredParts
-  }
-
-  private struct ObjectKey: Hashable {
-    let device: UInt64
-    let inode: UInt64
   }
 
   init(
@@ -128,8 +127,8 @@ private final class Restoration {
   private func take(_ line: [UInt8]) -> Bool {
     do throws(DumpFailure) {
       guard let piece = try reader.read(line) else { return true }
-      if case .changed(let moment) = piece {
-        restoreWaiting(moment)
+      if case .changed(let change) = piece {
+        restoreWaiting(change)
         return true
       }
       restoreWaiting(nil)
@@ -149,7 +148,7 @@ private final class Restoration {
         begin(path)
       case .record(let record):
         isEnded = false
-        if record.hasSetID { waiting = record } else { restore(record, nil) }
+        if reader.version >= .items { waiting = record } else { restore(record) }
       }
       return true
     } catch {
@@ -185,14 +184,14 @@ private final class Restoration {
     return SharedDescriptor(try Descriptor.place(withoutLinks: root))
   }
 
-  private func restoreWaiting(_ moment: DumpMoment?) {
+  private func restoreWaiting(_ change: DumpChange?) {
     guard let record = waiting else { return }
     waiting = nil
-    restore(record, moment)
+    restore(record, change)
   }
 
   private func restore(
-    _ record: DumpRecord, _ moment: DumpMoment?, own: RestoredParts = []
+    _ record: DumpRecord, _ change: DumpChange? = nil, own: RestoredParts = []
   ) {
     // Without a root there is nothing to restore to, and that was said.
     guard let chain else { return }
@@ -208,15 +207,20 @@ private final class Restoration {
         console.complain(location.path, "is not a \(record.kind.rawValue) any more")
         return
       }
-      let key = ObjectKey(device: status.device, inode: status.inode)
+      let key = ObjectKey(status)
       let known = (restored[key] ?? []).subtracting(own)
+      let isSetID = record.hasSetID && !known.contains(.mode)
+      if let change, change.former != nil { moments.follow(key, change) }
+      if let change, change.former == nil, isSetID { moments.begin(key, change.moment) }
       let parts = RestoredParts(record).subtracting(known)
       guard !parts.isEmpty else { return }
       restored[key] = known.union(parts)
       let item = VisitedItem(location: location, status: status, place: place, depth: names.count)
-      if closes(record, status) || !apply(record, item, known, moment) {
+      let moment = (moments[key] ?? change?.moment).map { ownChanges.end(key, after: $0) }
+      let mayBeOurs = isSetID && mayPostpone && moment != nil && moment != status.changeMoment
+      if mayBeOurs || closes(record, status) || !apply(record, item, known, moment) {
         guard let rootInFile else { return }
-        postponed.append(Postponed(root: rootInFile, record: record, moment: moment, parts: parts))
+        postponed.append(Postponed(root: rootInFile, record: record, parts: parts))
       }
     } catch .noSuchFile {
       console.complain(location.path, "is gone (ENOENT)")
@@ -239,10 +243,13 @@ private final class Restoration {
 
   private func restorePostponed() {
     isPostponing = false
-    // The deepest directories close first.
-    for late in postponed.reversed() where !Interruption.isRequested {
+    // What is in directories before they close, and the deepest of them first.
+    let (directories, others) = (
+      postponed.filter { $0.record.kind == .directory }, postponed.filter { $0.record.kind != .directory }
+    )
+    for late in others + directories.reversed() where !Interruption.isRequested {
       if rootInFile != late.root || chain == nil { begin(late.root) }
-      restore(late.record, late.moment, own: late.parts)
+      restore(late.record, own: late.parts)
     }
   }
 
@@ -250,9 +257,14 @@ private final class Restoration {
   private func apply(
     _ record: DumpRecord, _ item: VisitedItem, _ known: RestoredParts, _ moment: DumpMoment?
   ) -> Bool {
+    let mayBeUnlocked =
+      mayPostpone && reader.version >= .items && !known.contains(.flags) && record.facts.flags == nil
+    // A plan meets no refusal here that could be waited with.
+    if changer.ledger.isDryRun, mayBeUnlocked, item.isLocked { return false }
     do throws(Refusal) {
       guard reader.version == .lists, let lines = record.lines else {
-        let restorer = ItemRestorer(ledger: changer.ledger, names: names)
+        let restorer = ItemRestorer(
+          ledger: changer.ledger, names: names, ownChanges: ownChanges, plannedFlags: plannedFlags)
         try restorer.restore(record, item, known: known, moment: moment)
         return true
       }
@@ -260,11 +272,9 @@ private final class Restoration {
       let rule = ListRule(names, replacesDamage: true) { before, _ in
         before == list ? .unchanged : .store(list)
       }
-      _ = changer.change(item, by: rule)
+      _ = changer.change(item, by: rule, .withOthers)
     } catch {
-      if mayPostpone, reader.version >= .items, !known.contains(.flags), record.facts.flags == nil,
-        item.isLocked
-      {
+      if mayBeUnlocked, item.isLocked {
         return false
       }
       console.complain(item.path, error.sentence)

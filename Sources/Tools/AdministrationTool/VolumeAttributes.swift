@@ -90,16 +90,21 @@ extension Descriptor {
   borrowing func setAccessList(
     _ list: AccessList?, of kind: FileKind, _ names: NameBook, path: [UInt8]
   ) throws(Refusal) {
+    do throws(Errno) { try setAccessList(list, of: kind, names) } catch {
+      throw Refusal.change(error, path, self, needs: "writesecurity")
+    }
+  }
+
+  /// The same with the bare error.
+  borrowing func setAccessList(
+    _ list: AccessList?, of kind: FileKind, _ names: NameBook
+  ) throws(Errno) {
     let kind: ObjectKind = kind == .directory ? .directory : .file
     // Numbers, so that an account without a unique name arrives as itself; complete, so that nothing is lost.
     let text = list.map {
       AccessListText.print($0, for: kind, names: names, numeric: true, detail: .complete)
     }
-    do throws(Errno) {
-      try setAccessListText(Array((text ?? "").utf8))
-    } catch {
-      throw Refusal.change(error, path, self, needs: "writesecurity")
-    }
+    try setAccessListText(Array((text ?? "").utf8))
   }
 
   /// Writes the text of an access list; an empty one removes it.

@@ -17,22 +17,36 @@ struct VolumePath {
 
   init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
     let place = try TypedPlace(typed, table)
-    guard place.mount.isOurs else {
+    try self.init(place.rest, on: place.mount, place.table, wantsDirectory: place.wantsDirectory)
+  }
+
+  /// Takes the path of something that is held, as the kernel tells it: absolute, and without links.
+  init(held path: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
+    let mount = MountedVolume.serving(path, in: table) ?? .unlisted
+    let depth = mount.mountPoint.split(separator: slash).count
+    let rest = path.split(separator: slash).dropFirst(depth).map { Array($0) }
+    try self.init(rest, on: mount, table, wantsDirectory: false)
+  }
+
+  private init(
+    _ rest: [[UInt8]], on named: MountedVolume, _ table: [MountedVolume], wantsDirectory: Bool
+  ) throws(Refusal) {
+    guard named.isOurs else {
       throw Refusal("not on a Varve volume; 'varve status' lists the volumes", status: 2)
     }
-    guard let whole = place.mount.whole(in: place.table) else {
+    guard let whole = named.whole(in: table) else {
       throw Refusal(
         "only a part of this volume is mounted where you can see it; its daemon is asked where all of it is",
         status: 2)
     }
-    guard !place.mount.root.suffix(9).elementsEqual("//deleted".utf8) else {
+    guard !named.root.suffix(9).elementsEqual("//deleted".utf8) else {
       throw Refusal("what is mounted here has been removed from its volume", status: 2)
     }
     mount = whole
-    named = place.mount
-    let bound = place.mount.root.split(separator: slash).map { Array($0) }
-    let names = bound + place.rest
-    path = Array(names.joined(separator: [slash])) + (place.wantsDirectory && !names.isEmpty ? [slash] : [])
+    self.named = named
+    let bound = named.root.split(separator: slash).map { Array($0) }
+    let names = bound + rest
+    path = Array(names.joined(separator: [slash])) + (wantsDirectory && !names.isEmpty ? [slash] : [])
   }
 }
 

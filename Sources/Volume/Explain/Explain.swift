@@ -26,6 +26,15 @@ extension Volume {
   package func explain(
     _ question: Question, as subject: Subject, for asker: Subject? = nil, within limits: WalkLimits
   ) throws(Errno) -> Explanation {
+    var directory: Spot?
+    return try explain(question, as: subject, for: asker, within: limits, from: &directory)
+  }
+
+  /// The same for one of many questions; `directory` is the one the last item was found in, where most begin.
+  func explain(
+    _ question: Question, as subject: Subject, for asker: Subject?, within limits: WalkLimits,
+    from directory: inout Spot?
+  ) throws(Errno) -> Explanation {
     let isRoot = (asker ?? subject).isRoot
     let rules = options.rules
     let mount = question.mount.beyond(rules)
@@ -34,7 +43,8 @@ extension Volume {
       asker: isRoot ? nil : asker.map { Judge(rules: rules, subject: $0) }, askerIsRoot: isRoot)
     var inquiry = Inquiry(
       volume: self, walk: Walk(self, view, limits), question: question,
-      judge: Judge(rules: mount.added(to: rules), subject: subject))
+      judge: Judge(rules: mount.added(to: rules), subject: subject), directory: directory)
+    defer { directory = inquiry.directory }
     do throws(Stop) {
       try inquiry.run()
     } catch .notYours {
@@ -52,24 +62,28 @@ extension Volume {
 }
 
 /// One question on its way to an answer.
-private struct Inquiry {
+struct Inquiry {
   let volume: Volume
   var walk: Walk
   let question: Question
   /// Of the deed itself, with what the mount forbids; the daemon, which knows nothing of that, judges the way there.
-  private let judge: Judge
-  private(set) var isDirectory: Bool?
+  let judge: Judge
+  /// Of the last question of a plan: the directory its item was found in.
+  var directory: Spot?
+  var isDirectory: Bool?
 
-  init(volume: Volume, walk: Walk, question: Question, judge: Judge) {
+  init(volume: Volume, walk: Walk, question: Question, judge: Judge, directory: Spot?) {
     self.volume = volume
     self.walk = walk
     self.question = question
     self.judge = judge
+    self.directory = directory
   }
 
   private var deed: Deed { question.deed }
 
   mutating func run() throws(Stop) {
+    guard question.changes.isEmpty else { return try plan() }
     switch deed.target {
     case .item:
       guard case .found(let spot, _) = try walk.go(question.path, .followed) else { throw .blocked }
@@ -248,7 +262,7 @@ private struct Inquiry {
   // MARK: Telling
 
   /// Writes down a verdict at the path of what it speaks about.
-  private mutating func tell(
+  mutating func tell(
     _ verdict: Verdict, _ asked: String, _ scene: Scene, _ paths: [Place: [UInt8]]
   ) throws(Stop) {
     // What one item's rules leave open another's decide: the answer tells of all of them.
@@ -260,7 +274,7 @@ private struct Inquiry {
   }
 
   /// The facts of up to four objects at one moment.
-  private mutating func look(_ spots: [Spot]) throws(Stop) -> [Facts] {
+  mutating func look(_ spots: [Spot]) throws(Stop) -> [Facts] {
     func lock(_ index: Int) -> LockRequest? {
       spots.indices.contains(index) ? .shared(spots[index].stripe) : nil
     }

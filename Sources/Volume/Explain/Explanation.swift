@@ -42,6 +42,8 @@ package struct Question: Hashable, Sendable {
   package var newPath: [UInt8]?
   /// Of the mount the paths were named on.
   package var mount: MountLimits
+  /// In place of the deed, what exactly is planned; a link in the last place is not followed then.
+  package var changes: [PlannedChange] = []
 
   package init(
     _ deed: Deed, _ path: [UInt8], to newPath: [UInt8]? = nil, on mount: MountLimits = MountLimits()
@@ -136,6 +138,20 @@ extension Explanation {
     if let failure { object.add("error", failure.name) }
     object.add("steps", .array(steps.map { $0.json(names, mount) }))
     return .object(object)
+  }
+}
+
+extension Explanation {
+  /// What a plan is told: nothing if it can be carried out, else the reason of the step that cannot.
+  ///
+  /// Where the way to the item is closed to whoever asks, he is told that and nothing of the item.
+  package var refusal: JSON {
+    guard let step = steps.first(where: { $0.failure != nil }), let failure = step.failure,
+      case .object(var members) = step.json(NameBook.forOneRequest(), mount)
+    else { return .object([]) }
+    members.add("number", Int(failure.rawValue))
+    if isDirectory == nil { members.add("isOnTheWay", true) }
+    return .object(members)
   }
 }
 

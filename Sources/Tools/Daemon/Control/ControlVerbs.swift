@@ -56,6 +56,7 @@ struct ControlVerbs: Sendable {
       [
         "status": status(volume),
         "why": why(volume),
+        "plan": plan(volume),
         "denials": denials(volume),
         "remount": remount(volume, territory, kernel),
       ], servesOthers: kernel.allowsOthers)

@@ -13,7 +13,7 @@ extension ControlVerbs {
   /// For all the answers to one request: what nobody reads must not fill the daemon's memory.
   private static var mostBytes: Int { 1 << 20 }
   /// For one request, in nanoseconds; a seat at the socket is for the next one to have soon.
-  private static var patience: UInt64 { 2_000_000_000 }
+  static var patience: UInt64 { 2_000_000_000 }
 
   /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`, and with
   /// `"mount": {"readOnly": true, "noexec": true}` what the kernel forbids where the paths were named.
@@ -24,9 +24,7 @@ extension ControlVerbs {
       }
       let asker = asker(request, volume)
       let other = try request.body["as"].map { body throws(ControlRefusal) in try subject(body, volume) }
-      let mount = MountLimits(
-        isReadOnly: request.body["mount"]?["readOnly"] == .bool(true),
-        forbidsExecution: request.body["mount"]?["noexec"] == .bool(true))
+      let mount = mountLimits(request)
       let limits = WalkLimits(deadline: Clock.monotonicNanoseconds &+ patience)
       var answers: [JSON] = []
       var bytes = 0
@@ -73,7 +71,13 @@ extension ControlVerbs {
     }
   }
 
-  private static func asker(_ request: ControlRequest, _ volume: Volume) -> Subject {
+  static func mountLimits(_ request: ControlRequest) -> MountLimits {
+    MountLimits(
+      isReadOnly: request.body["mount"]?["readOnly"] == .bool(true),
+      forbidsExecution: request.body["mount"]?["noexec"] == .bool(true))
+  }
+
+  static func asker(_ request: ControlRequest, _ volume: Volume) -> Subject {
     volume.subject(user: request.peer.user, group: request.peer.group, groups: request.peer.groups)
   }
 
@@ -90,7 +94,7 @@ extension ControlVerbs {
     return volume.assumed(user: user, group: group, groups: groups)
   }
 
-  private static func number(_ value: JSON?) -> UInt32? {
+  static func number(_ value: JSON?) -> UInt32? {
     // The highest number is nobody's: system calls take it for "leave alone".
     value?.integer.flatMap { UInt32(exactly: $0) }.flatMap { $0 == .max ? nil : $0 }
   }

@@ -1,0 +1,212 @@
+// What of a plan would be refused: the daemon is asked, with the values each change would be made with, as the user who
+// plans. Changes wait until a request is full, and are told in their order.
+
+import AccessForms
+import FlagRules
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+import Synchronization
+import TextForms
+
+/// One call a change consists of.
+enum PlannedStep: Sendable {
+  case mode(UInt32)
+  case owner(UInt32?, group: UInt32?)
+  case ownerGroup(UInt32)
+  case flags(FileFlags)
+  case list(isRemoval: Bool)
+  /// No call: an earlier part of the plan leaves the item with these flags.
+  case assumedFlags(FileFlags)
+  /// No call: whether this, in the word of `varve why`, would be permitted by then.
+  case then(String)
+
+  /// The calls of `chown`.
+  static func steps(of owner: ItemFacts.Owner?, group: UInt32?) -> [PlannedStep] {
+    switch owner {
+    case .group(let number):
+      [.ownerGroup(number)] + (group.map { [.owner(nil, group: $0)] } ?? [])
+    case .user(let user): [.owner(user, group: group)]
+    case nil: group == nil ? [] : [.owner(nil, group: group)]
+    }
+  }
+
+  fileprivate var json: JSON {
+    switch self {
+    case .mode(let mode): .object([JSON.Member("mode", .number(mode & 0o7777))])
+    case .owner(let user, let group):
+      .object(
+        (user.map { [JSON.Member("user", .number($0))] } ?? [])
+          + (group.map { [JSON.Member("group", .number($0))] } ?? []))
+    case .ownerGroup(let group): .object([JSON.Member("ownerGroup", .number(group))])
+    case .flags(let flags): .object([JSON.Member("flags", .number(flags.rawValue))])
+    case .list(let isRemoval): .object([JSON.Member("list", .bool(!isRemoval))])
+    case .assumedFlags(let flags): .object([JSON.Member("assumedFlags", .number(flags.rawValue))])
+    case .then(let deed): .object([JSON.Member("then", .string(deed))])
+    }
+  }
+}
+
+/// Why a planned change would be refused.
+struct ForeseenRefusal: Sendable {
+  /// The sentence of the real run.
+  let refusal: Refusal
+  /// What was refused, in the word of `varve why`.
+  let deed: String
+  /// For a script: the error, and the rule behind it.
+  let json: JSON
+}
+
+/// An item that a plan tells of.
+struct PlannedItem: Sendable {
+  let location: ItemLocation
+  let place: SharedDescriptor
+  let steps: [PlannedStep]
+  /// The sentence of the real run about an error of a step, of which the word for `varve why` is given.
+  let refusal: @Sendable (Errno, _ deed: String) -> Refusal
+  /// Is told what would become of it.
+  var settled: (@Sendable (ForeseenRefusal?) -> Void)?
+  /// Whether it only wants to know, and nothing is to be told of it.
+  var isProbe = false
+  /// Prints it; absent where nothing would differ, which may be refused all the same.
+  var tell: (@Sendable (ForeseenRefusal?) -> Void)?
+}
+
+/// Collects changes, asks about them, and settles them in order.
+final class Foresight: Sendable {
+  private struct State {
+    var waiting: [PlannedItem] = []
+    var table: [MountedVolume]?
+    /// The mounts whose daemons cannot be asked: asking each time would take a minute each time.
+    var silent: Set<String> = []
+    /// The first reason why something is not known.
+    var unknown: String?
+  }
+
+  /// Items of a request; each holds a descriptor, and the walk holds 64.
+  private static let most = 128
+  /// A request has room for 65,536 bytes.
+  private static let mostBytes = 40_000
+
+  /// Takes an item with what would become of it.
+  typealias Settling = (PlannedItem, ForeseenRefusal?) -> Void
+
+  private let console: Console
+  private let state: Mutex<State> = Mutex(State())
+
+  init(_ console: Console) {
+    self.console = console
+  }
+
+  /// Why it is not known of everything what would be refused; nil if it is.
+  var unknown: String? { state.withLock { $0.unknown } }
+
+  /// Takes the next item.
+  func add(_ change: PlannedItem, _ settle: Settling) {
+    // Not behind it: what is to be told of it is not there yet.
+    if state.withLock({ $0.waiting.count >= Foresight.most }) { _ = ask(settle) }
+    state.withLock { $0.waiting.append(change) }
+  }
+
+  /// Adds to the last change what is to be printed of it.
+  func attach(_ tell: @escaping @Sendable (ForeseenRefusal?) -> Void) {
+    state.withLock { state in
+      guard let last = state.waiting.indices.last else { return }
+      state.waiting[last].tell = tell
+    }
+  }
+
+  /// Asks about everything that waits; answers what would become of the last of it.
+  @discardableResult
+  func ask(_ settle: Settling) -> Refusal? {
+    var waiting = state.withLock { state in
+      let waiting = state.waiting
+      state.waiting = []
+      return waiting[...]
+    }
+    var last: Refusal?
+    while let first = waiting.first {
+      let (mount, asked) = questions(waiting)
+      let taken = waiting.prefix(max(1, asked.count))
+      waiting = waiting.dropFirst(taken.count)
+      let told = mount.map { answers($0, asked, about: first) } ?? []
+      for (index, change) in taken.enumerated() {
+        let refusal = told.indices.contains(index) ? foreseen(told[index], change) : nil
+        settle(change, refusal)
+        last = refusal?.refusal
+      }
+    }
+    return last
+  }
+
+  // MARK: - Asking
+
+  /// The questions about the first changes, as far as one daemon answers them and a request has room.
+  private func questions(_ changes: ArraySlice<PlannedItem>) -> (mount: VolumePath?, questions: [JSON]) {
+    var mount: VolumePath?
+    var questions: [JSON] = []
+    var bytes = 0
+    for change in changes {
+      let place: VolumePath
+      do throws(Refusal) { place = try self.place(change) } catch {
+        if mount == nil { isUnknown(change, error.sentence) }
+        break
+      }
+      if let mount, mount.named != place.named { break }
+      let question = JSON.object(
+        JSON.nameMembers("path", place.path) + [JSON.Member("steps", .array(change.steps.map(\.json)))])
+      bytes += question.compactText.utf8.count
+      guard questions.isEmpty || bytes <= Foresight.mostBytes else { break }
+      mount = mount ?? place
+      questions.append(question)
+    }
+    return (mount, questions)
+  }
+
+  private func place(_ item: PlannedItem) throws(Refusal) -> VolumePath {
+    let path: [UInt8]
+    do throws(Errno) { path = try item.place.descriptor.heldPath() } catch { throw Refusal("\(error)") }
+    var table = state.withLock { $0.table }
+    if table == nil {
+      table = try volumeTable()
+      state.withLock { $0.table = table }
+    }
+    return try VolumePath(held: path, table ?? [])
+  }
+
+  private func answers(_ place: VolumePath, _ questions: [JSON], about change: PlannedItem) -> [JSON] {
+    let key = place.mount.device
+    guard !state.withLock({ $0.silent.contains(key) }) else { return [] }
+    do throws(Refusal) {
+      return try askAboutPlan(place, questions)
+    } catch {
+      state.withLock { _ = $0.silent.insert(key) }
+      isUnknown(change, error.sentence)
+      return []
+    }
+  }
+
+  private func isUnknown(_ item: PlannedItem, _ sentence: String) {
+    let isFirst = state.withLock { state in
+      defer { state.unknown = state.unknown ?? sentence }
+      return state.unknown == nil
+    }
+    if isFirst { console.note(item.location.path, "what would be refused is not known: \(sentence)") }
+  }
+
+  private func foreseen(_ answer: JSON, _ change: PlannedItem) -> ForeseenRefusal? {
+    guard let number = answer["number"]?.integer.flatMap({ Int32(exactly: $0) }) else { return nil }
+    let because = answer["because"]?.string ?? ""
+    guard answer["isOnTheWay"] == nil else {
+      // Whoever came here by another mount may not walk there from the root of the volume.
+      isUnknown(change, "the way to it from the root of the volume: \(because)")
+      return nil
+    }
+    let error = Errno(rawValue: number)
+    let json = JSON.object([
+      JSON.Member("error", .string(error.shortName)), JSON.Member("because", .string(because)),
+    ])
+    let deed = answer["asked"]?.string ?? ""
+    return ForeseenRefusal(refusal: change.refusal(error, deed), deed: deed, json: json)
+  }
+}

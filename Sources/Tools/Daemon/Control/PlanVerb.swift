@@ -1,0 +1,75 @@
+// `plan` over the control socket: what of a plan would be refused to whoever asks. Many short questions at once, and an
+// answer only where there is something to say.
+
+import AccessControl
+import Decisions
+import DirectoryModes
+import FlagRules
+import JSONForm
+import LayeredVolume
+import LinuxFiles
+
+extension ControlVerbs {
+  /// More than a request has room for.
+  private static var mostPlanned: Int { 512 }
+  /// Restoring takes six: locks off, owner, owning group, mode, list, flags; and one that is assumed.
+  private static var mostSteps: Int { 8 }
+
+  /// `{"verb": "plan", "questions": [{"path": "a/b", "steps": [{"mode": 420}, ...]}, ...]}`, with `"mount"` as for `why`.
+  ///
+  /// A step is one of `{"mode": M}`, `{"user": U, "group": G}` (each may be missing), `{"ownerGroup": G}`,
+  /// `{"flags": F}`, `{"list": true}` (false: removed), `{"assumedFlags": F}` and `{"then": "search"}`. Answers an empty object for each
+  /// question that would be carried out.
+  static func plan(_ volume: Volume) -> Verb {
+    { request throws(ControlRefusal) in
+      guard case .array(let bodies)? = request.body["questions"], bodies.count <= mostPlanned else {
+        throw ControlRefusal("the request has no questions, or more than \(mostPlanned)")
+      }
+      let asker = asker(request, volume)
+      let mount = mountLimits(request)
+      let limits = WalkLimits(deadline: Clock.monotonicNanoseconds &+ patience)
+      var questions: [Question] = []
+      for body in bodies { questions.append(try planned(body, on: mount)) }
+      var answers: [JSON] = []
+      do throws(Errno) {
+        try volume.plan(questions, as: asker, within: limits) { answers.append($0.refusal) }
+      } catch {
+        throw ControlRefusal(
+          error == .tooBig
+            ? "so much was asked that it took too long, or a way is too long"
+            : "the question cannot be answered: \(error)", status: 2)
+      }
+      return [JSON.Member("answers", .array(answers))]
+    }
+  }
+
+  private static func planned(_ body: JSON, on mount: MountLimits) throws(ControlRefusal) -> Question {
+    guard let path = body.nameBytes("path"), case .array(let steps)? = body["steps"],
+      (1...mostSteps).contains(steps.count)
+    else { throw ControlRefusal("a question has no path, or no steps or more than \(mostSteps)") }
+    var changes: [PlannedChange] = []
+    for step in steps {
+      guard let change = change(step) else { throw ControlRefusal("a step is not understood") }
+      changes.append(change)
+    }
+    var question = Question(changes[0].deed, path, on: mount)
+    question.changes = changes
+    return question
+  }
+
+  private static func change(_ step: JSON) -> PlannedChange? {
+    guard case .object(let members) = step, let first = members.first else { return nil }
+    switch first.name {
+    case "mode": return number(first.value).flatMap { UInt16(exactly: $0) }.map { .mode(Mode($0)) }
+    case "user", "group":
+      let change = OwnerChange(user: number(step["user"]), group: number(step["group"]))
+      return .owner(change)
+    case "ownerGroup": return number(first.value).map { .ownerGroup($0) }
+    case "flags": return number(first.value).map { .flags(FileFlags(rawValue: $0)) }
+    case "assumedFlags": return number(first.value).map { .assumedFlags(FileFlags(rawValue: $0)) }
+    case "then": return first.value.string.flatMap { Deed(rawValue: $0) }.map { .then($0) }
+    case "list": return .list(isRemoval: first.value == .bool(false))
+    default: return nil
+    }
+  }
+}
