@@ -74,7 +74,7 @@ extension Volume {
       descriptor: descriptor, facts: try store.facts(status, of: descriptor.descriptor, knownBy: node))
   }
 
-  /// The facts that decide about searching a directory, adding to it or taking from it; remembered for a while.
+  /// The facts that decide about searching a directory or adding to it; remembered for a while.
   ///
   /// Every change through the volume forgets them under the node's exclusive lock. A change behind the mount
   /// is seen when they have grown old: after a second, or never where the volume changes through us alone.

@@ -33,7 +33,7 @@ extension Volume {
         let status = try directory.descriptor.status(of: name)
         guard ObjectIdentity(status) == expected else { return false }
         let facts = try facts(status, of: name, in: directory)
-        let above = try directoryFacts(parent)
+        let above = try self.facts(of: parent)
         try gate.require(caller, about: Scene(facts.item, in: above.item)) {
           $0.remove(facts.item, from: above.item)
         }

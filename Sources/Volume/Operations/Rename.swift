@@ -29,13 +29,13 @@ extension Volume {
           return false
         }
         let changesParent = parent.identity != newParent.identity
-        let above = try directoryFacts(parent)
+        let above = try facts(of: parent)
         let move = Move(
           source: try facts(status, of: name, in: from),
           target: try target.map { target throws(Errno) in
             try facts(target, of: newName, in: to)
           },
-          above: above, below: changesParent ? try directoryFacts(newParent) : above,
+          above: above, below: changesParent ? try facts(of: newParent) : above,
           changesParent: changesParent)
         try require(move, style, for: caller)
         try perform(move, name, in: parent, from, newName, in: newParent, to, style)
