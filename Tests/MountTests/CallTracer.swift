@@ -120,8 +120,9 @@ extension CallCount {
     let name = CallCount.young[word] ?? word
     guard !CallCount.waiting.contains(name) else { return }
     if name == "io_uring_enter" {
-      requests += 1
       isAtRing = true
+      // Without a command it only waits, asleep or awake.
+      if text.split(separator: ",").dropFirst().first != " 0" { requests += 1 }
       return
     }
     let first = text[parenthesis...].prefix { $0 != "," }
