@@ -85,7 +85,8 @@ extension MountTests {
         #expect(answers[0]["isOnTheWay"] == nil && answers[0]["error"] != nil)
         #expect(answers[1]["isOnTheWay"] == .bool(true) && answers[1]["error"] == .string("EACCES"))
         #expect(answers[2] == answers[1] && answers[4] == answers[1])
-        #expect(answers[1].nameBytes("path") == Array("open/private".utf8))
+        #expect(
+          answers.allSatisfy { $0.nameBytes("path") == nil }, "a link's target could be long, and private")
       }
       let nonsense = [
         JSON.Member("mode", .number(-1)), JSON.Member("flags", .string("uchg")),

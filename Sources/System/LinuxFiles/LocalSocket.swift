@@ -108,15 +108,25 @@ package struct LocalStream: ~Copyable, Sendable {
 
   /// Receives a line as `receiveLine`, and waits until the other side has ended: then it is done with us, and counts
   /// us no longer among those it serves.
+  ///
+  /// A line that has come is answered, whatever becomes of the rest.
   package borrowing func receiveLastLine(limit: Int, deadline: UInt64) throws(Errno) -> [UInt8] {
     let line = try receiveLine(limit: limit, deadline: deadline)
-    var hasEnded = false
-    while !hasEnded {
-      try wait(forWriting: false, deadline)
-      hasEnded = try receive(upTo: 4_096)?.isEmpty ?? false
+    do throws(Errno) {
+      let deadline = min(deadline, Clock.monotonicNanoseconds &+ LocalStream.farewell)
+      var hasEnded = false
+      while !hasEnded {
+        try wait(forWriting: false, deadline)
+        hasEnded = try receive(upTo: 4_096)?.isEmpty ?? false
+      }
+    } catch {
+      // Nobody is owed an end.
     }
     return line
   }
+
+  /// How long the end of a connection is waited for behind the last line.
+  private static let farewell: UInt64 = 1_000_000_000
 
   /// What is there; empty when the other side has ended, nil when there was nothing after all.
   private borrowing func receive(upTo count: Int) throws(Errno) -> [UInt8]? {

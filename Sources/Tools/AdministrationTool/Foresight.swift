@@ -180,7 +180,8 @@ final class Foresight: Sendable {
     do throws(Refusal) {
       return try askAboutPlan(place, questions)
     } catch {
-      state.withLock { _ = $0.silent.insert(key) }
+      // One that answers, and only not this, is asked again about what comes.
+      if error.status == 32 { state.withLock { _ = $0.silent.insert(key) } }
       isUnknown(change, error.sentence)
       return []
     }

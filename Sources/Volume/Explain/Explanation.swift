@@ -144,11 +144,13 @@ extension Explanation {
 extension Explanation {
   /// What a plan is told: nothing if it can be carried out, else the reason of the step that cannot.
   ///
-  /// Where the way to the item is closed to whoever asks, he is told that and nothing of the item.
-  package var refusal: JSON {
-    guard let step = steps.first(where: { $0.failure != nil }), let failure = step.failure,
-      case .object(var members) = step.json(NameBook.forOneRequest(), mount)
-    else { return .object([]) }
+  /// Where the way to the item is closed to whoever asks, he is told that and nothing of the item. No path is told: it
+  /// could be far longer than the question.
+  func refusal(_ names: NameBook) -> JSON {
+    guard let step = steps.first(where: { $0.failure != nil }), let failure = step.failure else {
+      return .object([])
+    }
+    var members = step.members(names, mount)
     members.add("number", Int(failure.rawValue))
     if isDirectory == nil { members.add("isOnTheWay", true) }
     return .object(members)
@@ -159,6 +161,11 @@ extension ExplanationStep {
   fileprivate func json(_ names: NameBook, _ mount: MountLimits) -> JSON {
     var object: [JSON.Member] = []
     object.add(path: path)
+    return .object(object + members(names, mount))
+  }
+
+  fileprivate func members(_ names: NameBook, _ mount: MountLimits) -> [JSON.Member] {
+    var object: [JSON.Member] = []
     object.add("asked", asked)
     switch content {
     case .judged(let verdict, let item):
@@ -176,7 +183,7 @@ extension ExplanationStep {
       object.add("reason", "note")
       object.add("because", words)
     }
-    return .object(object)
+    return object
   }
 }
 

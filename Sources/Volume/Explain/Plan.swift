@@ -5,19 +5,21 @@ package import AccessControl
 import Decisions
 import DirectoryModes
 import FlagRules
+package import JSONForm
 package import LinuxFiles
 
 extension Volume {
-  /// Says of each question of a plan whether it could be carried out.
+  /// Says of each question of a plan why it could not be carried out; nothing if it could.
   ///
   /// Items come as in a walk, so the way to a directory is walked once for what is in it.
   package func plan(
     _ questions: [Question], as subject: Subject, within limits: WalkLimits,
-    _ take: (Explanation) -> Void
+    _ take: (JSON) -> Void
   ) throws(Errno) {
     var directory: Spot?
+    let names = NameBook.forOneRequest()
     for question in questions {
-      take(try explain(question, as: subject, for: nil, within: limits, from: &directory))
+      take(try explain(question, as: subject, for: nil, within: limits, from: &directory).refusal(names))
     }
   }
 }

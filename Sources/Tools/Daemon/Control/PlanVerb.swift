@@ -32,7 +32,7 @@ extension ControlVerbs {
       for body in bodies { questions.append(try planned(body, on: mount)) }
       var answers: [JSON] = []
       do throws(Errno) {
-        try volume.plan(questions, as: asker, within: limits) { answers.append($0.refusal) }
+        try volume.plan(questions, as: asker, within: limits) { answers.append($0) }
       } catch {
         throw ControlRefusal(
           error == .tooBig
