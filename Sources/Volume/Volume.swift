@@ -20,6 +20,7 @@ package final class Volume: Sendable {
   let nodes = NodeTable()
   let handles: HandleTable
   let locks: StripedLocks
+  let guesses = StripeGuesses()
   let resolver: Resolver
   let pins: Pins
   let backings: KeptBackings

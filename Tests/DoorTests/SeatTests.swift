@@ -35,21 +35,6 @@ private let hasRings: Bool = {
     }
   }
 
-  @Test("Awake, too, it hears what becomes of a command, and lets the right go") func awake() throws {
-    let connection = try Connection()
-    let ring = try CommandRing()
-    try ring.start()
-    let vigil = EarTests.keenVigil()
-    for _ in 0..<3 {
-      let refused = unsafe ring.run(
-        .probe, to: connection.theirs.rawValue, queue: 0, buffers: .none, vigil)
-      #expect(refused == .failed(.unsupported))
-      // It was heard, and the right let go.
-      #expect(vigil.begin())
-      vigil.end(heard: true)
-    }
-  }
-
   @Test("A queue that never had a seat and one that has lost its last are not the same") func losses() {
     let seating = Seating()
     for queue in [0, 0, 1, 2] { seating.sit(at: queue) }

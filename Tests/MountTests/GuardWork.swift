@@ -138,6 +138,10 @@ private final class Pass {
   func change() throws {
     refresh("f")
     try each("chmod") { Int(fchmodat(directory, "f\($0)", 0o640, 0)) }
+    let files = (0..<GuardWork.count).map { openat(directory, "f\($0)", O_RDONLY | O_CLOEXEC) }
+    refresh("f")
+    try each("chmod of an open file") { Int(fchmod(files[$0], 0o644)) }
+    for file in files { _ = Glibc.close(file) }
     refresh("f")
     try each("rename") { Int(renameat(directory, "f\($0)", directory, "r\($0)")) }
     refresh("r")

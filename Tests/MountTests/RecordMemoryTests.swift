@@ -4,9 +4,15 @@ import CMountSupport
 import Glibc
 import LinuxFiles
 import MountSupport
+import Synchronization
 import Testing
 
 extension MountTests {
+  private final class Shared: Sendable {
+    let value: Atomic<Bool>
+    init(_ value: Bool) { self.value = Atomic(value) }
+  }
+
   @Suite("Remembered records", .timeLimit(.minutes(1))) struct RecordMemoryTests {
     @Test(
       "A list that is swapped behind the mount decides about the very next call",
@@ -61,6 +67,43 @@ extension MountTests {
         #expect(Calls.answer(rename(directory + "/f", directory + "/g")) == nil, "round \(round)")
         #expect(Calls.answer(unlink(directory + "/g")) == nil, "round \(round)")
       }
+    }
+
+    @Test("A locked file that comes under a free name, and goes again, is never changed")
+    func exchanged() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let free = try volume.file("free", 1002, 2002, 0o600, list: ["user:1003 allow read"])
+      _ = try volume.file("locked", 1002, 2002, 0o600, list: ["user:1003 allow read"], flags: "uchg")
+      let (name, other) = (volume.upper + "/free", volume.upper + "/locked")
+      let lockedFile = try Calls.status(other).get().st_ino
+      let isOver = Shared(false)
+      var dice = SeededDice(seed: 41)
+      // Long enough for what was read to be remembered, or two exchanges in a row.
+      let pauses = (0..<200).map { _ in UInt32(dice.next() % 2 == 0 ? 24_000 : dice.next() % 60) }
+      let swapper = try PlainThread {
+        for pause in pauses {
+          _ = lt_renameat2(AT_FDCWD, name, AT_FDCWD, other, 2)
+          usleep(pause)
+        }
+        isOver.value.store(true, ordering: .releasing)
+      }
+      let (changed, refused) = TestUser.bob.run {
+        var (changed, refused) = (0, 0)
+        while !isOver.value.load(ordering: .acquiring) {
+          let refusal = Calls.answer(chmod(free, 0o640))
+          if refusal == nil { changed += 1 }
+          if refusal == .notPermitted { refused += 1 }
+          usleep(UInt32((changed + refused) % 3 * 11_500))
+        }
+        return (changed, refused)
+      }
+      swapper.join()
+      for path in [name, other] {
+        let status = try Calls.status(path).get()
+        #expect(status.st_mode & 0o777 == (status.st_ino == lockedFile ? 0o600 : 0o640))
+      }
+      #expect(changed > 0 && refused > 0, "\(changed) changes, \(refused) refusals")
     }
 
     @Test("A record that is put on an object or taken from it behind the mount is seen at once")

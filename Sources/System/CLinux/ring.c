@@ -28,8 +28,9 @@ struct lv_ring {
   struct io_uring_cqe *done;
 };
 
-static long lv_ring_enter(const struct lv_ring *ring, unsigned send, unsigned wait, unsigned flags) {
-  return LV_RESULT(syscall(SYS_io_uring_enter, ring->number, send, wait, flags, NULL, _NSIG / 8));
+static long lv_ring_enter(const struct lv_ring *ring, unsigned send, unsigned wait) {
+  return LV_RESULT(syscall(
+      SYS_io_uring_enter, ring->number, send, wait, wait ? IORING_ENTER_GETEVENTS : 0, NULL, _NSIG / 8));
 }
 
 static void *lv_ring_map(const struct lv_ring *ring, size_t size, off_t what) {
@@ -104,37 +105,17 @@ static unsigned lv_ring_unsent(const struct lv_ring *ring) {
   return *ring->sent_tail - __atomic_load_n(ring->sent_head, __ATOMIC_ACQUIRE);
 }
 
-long lv_ring_send(struct lv_ring *ring) { return lv_ring_enter(ring, lv_ring_unsent(ring), 0, 0); }
-
-// Whether a result is there; takes it.
-static int lv_ring_take(const struct lv_ring *ring, int32_t *result) {
-  unsigned head = *ring->done_head;
-  if (head == __atomic_load_n(ring->done_tail, __ATOMIC_ACQUIRE)) return 0;
-  *result = ring->done[head & ring->done_mask].res;
-  __atomic_store_n(ring->done_head, head + 1, __ATOMIC_RELEASE);
-  return 1;
-}
-
-static uint64_t lv_ring_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-int lv_ring_listen(struct lv_ring *ring, int32_t *result, uint64_t nanoseconds) {
-  uint64_t end = lv_ring_now() + nanoseconds;
-  do {
-    // With nothing to wait for, it still prepares what has come. A failure is found again by whoever waits.
-    lv_ring_enter(ring, lv_ring_unsent(ring), 0, IORING_ENTER_GETEVENTS);
-    if (lv_ring_take(ring, result)) return 1;
-  } while (lv_ring_now() < end);
-  return 0;
-}
+long lv_ring_send(struct lv_ring *ring) { return lv_ring_enter(ring, lv_ring_unsent(ring), 0); }
 
 long lv_ring_wait(struct lv_ring *ring, int32_t *result) {
   for (;;) {
-    if (lv_ring_take(ring, result)) return 0;
-    long answer = lv_ring_enter(ring, lv_ring_unsent(ring), 1, IORING_ENTER_GETEVENTS);
+    unsigned head = *ring->done_head;
+    if (head != __atomic_load_n(ring->done_tail, __ATOMIC_ACQUIRE)) {
+      *result = ring->done[head & ring->done_mask].res;
+      __atomic_store_n(ring->done_head, head + 1, __ATOMIC_RELEASE);
+      return 0;
+    }
+    long answer = lv_ring_enter(ring, lv_ring_unsent(ring), 1);
     if (answer >= 0 || answer == -EINTR) continue;
     // For lack of memory, or because the kernel is behind. Only here can the command still be sent: who asked
     // for it would prepare another one.

@@ -64,6 +64,15 @@ import Glibc
     unsafe [UInt8](UnsafeRawBufferPointer(start: pointer, count: count))
   }
 
+  /// A number that names rarely share (FNV-1a), good for nothing that somebody could gain by forging.
+  borrowing func mixed(with seed: UInt64) -> UInt64 {
+    var hash = 0xCBF2_9CE4_8422_2325 ^ seed
+    for index in 0..<count {
+      hash = unsafe (hash ^ UInt64(UInt8(bitPattern: pointer[index]))) &* 0x100_0000_01B3
+    }
+    return hash ^ (hash >> 32)
+  }
+
   package borrowing func equals(_ other: [UInt8]) -> Bool {
     equals(other.span)
   }

@@ -43,6 +43,12 @@ package struct LockRequests: Sendable {
     insert(sixth)
   }
 
+  /// Whether a stripe is among them, to be held by this request alone.
+  package func includesExclusive(_ stripe: Int) -> Bool {
+    for index in 0..<count where sorted[index].stripe == stripe { return sorted[index].exclusive }
+    return false
+  }
+
   private mutating func insert(_ request: LockRequest?) {
     guard let request else { return }
     var place = 0

@@ -72,19 +72,8 @@ extension Volume {
 
   /// The same, for a change.
   private func hold(_ node: Node, through file: OpenFile?) throws(Errno) -> HeldObject {
-    var open = file?.descriptor
-    if open == nil {
-      do throws(Errno) { return try hold(node) } catch {
-        open = anyHandle(of: node)
-        guard error == .stale, open != nil else { throw error }
-      }
-    }
-    guard let open else { throw .stale }
+    guard let open = file?.descriptor else { return try hold(node) }
     return HeldObject(descriptor: open, facts: try facts(of: node, by: .held(open)))
-  }
-
-  private func anyHandle(of node: Node) -> SharedDescriptor? {
-    node.existingAttachment?.state.withLock { $0.openFiles.first?.descriptor }
   }
 
   // MARK: Deciding

@@ -73,6 +73,8 @@ extension Volume {
         let object = try hold(node)
         try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
         reach = .held(object.descriptor)
+      } else if let open = anyHandle(of: node) {
+        reach = .held(open)
       } else {
         reach = try resolver.reach(node)
         _ = try resolver.status(of: node, by: reach)

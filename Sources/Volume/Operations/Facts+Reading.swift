@@ -61,17 +61,56 @@ extension Volume {
 
   /// The node of what was found under a name; one more reference is the kernel's.
   func refer(to found: Glance, _ name: borrowing FileName, in parent: Node) -> Node {
-    let (node, isNew) = nodes.refer(to: ObjectIdentity(found.status), name: name, in: parent)
+    let identity = ObjectIdentity(found.status)
+    guesses.note(name, in: parent.id, Node.stripe(of: identity))
+    let (node, isNew) = nodes.refer(to: identity, name: name, in: parent)
     if isNew, store.recordsExist { store.memory.keep(found.stored, for: node, found.status) }
     return node
   }
 
   /// Holds on to the object and reads what is true of it, so that what is decided about it and what is done to it
   /// next cannot be two different objects.
+  ///
+  /// Whoever has it open leads there already, also when its name was given to something else behind the mount.
   func hold(_ node: Node) throws(Errno) -> HeldObject {
+    if let open = anyHandle(of: node) {
+      return HeldObject(descriptor: open, facts: try facts(of: node, by: .held(open)))
+    }
+    return try holdByName(node)
+  }
+
+  /// The same by the name it was seen under: ESTALE when something else stands there.
+  func holdByName(_ node: Node) throws(Errno) -> HeldObject {
     let (descriptor, status) = try resolver.hold(node)
+    learnRecord(of: node, status)
     return HeldObject(
       descriptor: descriptor, facts: try store.facts(status, of: descriptor.descriptor, knownBy: node))
+  }
+
+  /// Leads to a file that somebody has open.
+  func anyHandle(of node: Node) -> SharedDescriptor? {
+    node.existingAttachment?.state.withLock { $0.openFiles.first?.descriptor }
+  }
+
+  /// Reads and remembers the record of an object that is held, by its name, if that can be as good.
+  ///
+  /// Through a descriptor that only leads there (`O_PATH`) each attribute takes twice as long. The name is good enough
+  /// if it leads to the object afterwards, and the change time has not moved: losing a name moves it as well.
+  private func learnRecord(of node: Node, _ status: FileStatus) {
+    guard store.recordsExist, store.memory.believes, status.isSettled,
+      store.memory.recall(node, status) == nil
+    else { return }
+    do throws(Errno) {
+      guard case .named(let directory, let name) = try resolver.reach(node) else { return }
+      try FileName.with(name) { name throws(Errno) in
+        let seen = try store.facts(status, of: name, in: directory.descriptor, knownBy: nil)
+        let after = try directory.descriptor.status(of: name)
+        guard after.change == status.change, ObjectIdentity(after) == node.identity else { return }
+        store.memory.keep(seen.stored, for: node, status)
+      }
+    } catch {
+      // What it is, the descriptor will tell.
+    }
   }
 
   /// The facts that decide about searching a directory or adding to it; remembered for a while.

@@ -92,7 +92,7 @@ extension Volume {
       try decide(facts)
       return (way, facts)
     }
-    let object = try hold(node)
+    let object = try holdByName(node)
     try decide(object.facts)
     return (object.descriptor, object.facts)
   }

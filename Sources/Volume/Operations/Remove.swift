@@ -23,15 +23,15 @@ extension Volume {
     let parent = try node(parentID)
     guard !isReserved(name, in: parent) else { throw .notPermitted }
     let directory = try resolver.directory(parent)
-    // The lock of what will be removed is known only by looking; looking again under it tells whether that
-    // was still true.
+    // The lock of what will be removed is known only by looking. So one is guessed, and what is found under it says
+    // whether that was right.
+    var expected = guesses.stripe(of: name, in: parent.id)
     while true {
-      let expected = ObjectIdentity(try directory.descriptor.status(of: name))
-      let locks = LockRequests(
-        .exclusive(parent.stripe), .exclusive(Node.stripe(of: expected)))
-      let isDone = try self.locks.holding(locks) { () throws(Errno) in
+      let locks = LockRequests(.exclusive(parent.stripe), expected.map { .exclusive($0) })
+      let stripe = try self.locks.holding(locks) { () throws(Errno) -> Int? in
         let status = try directory.descriptor.status(of: name)
-        guard ObjectIdentity(status) == expected else { return false }
+        let stripe = Node.stripe(of: ObjectIdentity(status))
+        guard locks.includesExclusive(stripe) else { return stripe }
         let facts = try facts(status, of: name, in: directory)
         let above = try self.facts(of: parent)
         try gate.require(caller, about: Scene(facts.item, in: above.item)) {
@@ -47,9 +47,10 @@ extension Volume {
             try directory.descriptor.removeFile(name)
           }
         }
-        return true
+        return nil
       }
-      if isDone { return }
+      guard let stripe else { return }
+      expected = stripe
     }
   }
 

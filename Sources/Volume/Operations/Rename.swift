@@ -15,17 +15,20 @@ extension Volume {
     guard !isReserved(name, in: parent), !isReserved(newName, in: newParent) else { throw .notPermitted }
     let from = try resolver.directory(parent)
     let to = try resolver.directory(newParent)
-    // As with a removal: the locks follow from a look, and a second look under them must agree.
+    // As with a removal: the locks are guessed, and what is found under them says whether that was right.
+    var expected = guesses.stripe(of: name, in: parent.id)
+    var victim = guesses.stripe(of: newName, in: newParent.id)
     while true {
-      let expected = ObjectIdentity(try from.descriptor.status(of: name))
-      let victim = try status(of: newName, in: to).map(ObjectIdentity.init)
       let locks = LockRequests(
-        .exclusive(parent.stripe), .exclusive(newParent.stripe),
-        .exclusive(Node.stripe(of: expected)), victim.map { .exclusive(Node.stripe(of: $0)) })
+        .exclusive(parent.stripe), .exclusive(newParent.stripe), expected.map { .exclusive($0) },
+        victim.map { .exclusive($0) })
       let isDone = try self.locks.holding(locks) { () throws(Errno) in
         let status = try from.descriptor.status(of: name)
         let target = try self.status(of: newName, in: to)
-        guard ObjectIdentity(status) == expected, target.map(ObjectIdentity.init) == victim else {
+        expected = Node.stripe(of: ObjectIdentity(status))
+        victim = target.map { Node.stripe(of: ObjectIdentity($0)) }
+        guard expected.map(locks.includesExclusive) ?? false, victim.map(locks.includesExclusive) ?? true
+        else {
           return false
         }
         let changesParent = parent.identity != newParent.identity
@@ -126,7 +129,9 @@ extension Volume {
   private func arrived(
     _ facts: Facts, as name: borrowing FileName, in parent: Node, _ above: Facts
   ) throws(Errno) {
-    if let node = nodes.node(of: ObjectIdentity(facts.status)) {
+    let identity = ObjectIdentity(facts.status)
+    guesses.note(name, in: parent.id, Node.stripe(of: identity))
+    if let node = nodes.node(of: identity) {
       node.seen(as: name.copy(), in: parent)
       forgetFacts(of: node)
     }
@@ -137,7 +142,7 @@ extension Volume {
     let directory = try resolver.directory(parent)
     let object = try directory.descriptor.openPath(name)
     // Whoever has the tree behind the mount may have put something else there.
-    guard ObjectIdentity(try object.status()) == ObjectIdentity(facts.status) else { return }
+    guard ObjectIdentity(try object.status()) == identity else { return }
     try store.write(record, list: .keep, over: facts.stored, to: object)
   }
 

@@ -11,23 +11,44 @@ enum Workshop {
     Array("t-\(counter.add(1, ordering: .relaxed).newValue)".utf8)
   }
 
-  /// Tries whether setting an attribute moves an object's change time within a tick of the clock.
+  /// Tries whether an object's change time moves within a tick of the clock when an attribute is set, and when a name
+  /// is given or taken away.
   ///
   /// Older kernels left it alone on tmpfs; file systems with whole seconds do not qualify either.
   static func movesChangeTimes(
     in workshop: borrowing Descriptor, namespace: MetadataStore.Namespace
   ) -> Bool {
+    let probe = Array("\(namespace.rawValue).varve.probe".utf8)
     do throws(Errno) {
-      let file = try workshop.createUnnamed(mode: 0o600)
-      let before = try file.status().change
-      let probe = Array("\(namespace.rawValue).varve.probe".utf8)
-      for _ in 0..<15 {
-        try AttributeName.with(probe) { probe throws(Errno) in try file.setAttribute(probe, to: [0]) }
-        if try file.status().change != before { return true }
-        Clock.pause(milliseconds: 1)
+      return try FileName.with(nextName()) { name throws(Errno) in
+        let file = try workshop.createUnnamed(mode: 0o600)
+        let isMovedByAttributes = try moves(file) { () throws(Errno) in
+          try AttributeName.with(probe) { probe throws(Errno) in try file.setAttribute(probe, to: [0]) }
+        }
+        guard isMovedByAttributes else { return false }
+        try workshop.linkObject(file, as: name)
+        defer { discard(name, isDirectory: false, in: workshop) }
+        return try FileName.with(nextName()) { other throws(Errno) in
+          try moves(file) { () throws(Errno) in
+            try workshop.rename(name, to: workshop, as: other, .noReplace)
+            try workshop.rename(other, to: workshop, as: name, .noReplace)
+          }
+        }
       }
     } catch {
       // Then it is not known, which is no.
+      return false
+    }
+  }
+
+  private static func moves(
+    _ file: borrowing Descriptor, _ change: () throws(Errno) -> Void
+  ) throws(Errno) -> Bool {
+    let before = try file.status().change
+    for _ in 0..<15 {
+      try change()
+      if try file.status().change != before { return true }
+      Clock.pause(milliseconds: 1)
     }
     return false
   }

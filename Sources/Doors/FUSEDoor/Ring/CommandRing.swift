@@ -50,10 +50,10 @@ import LinuxFiles
   /// Sends a command and waits for its result.
   ///
   /// `buffers` must stay where they are, and untouched, until this returns. `meanwhile` is called when the kernel
-  /// has the command. With a `vigil` it may stay awake for a moment.
+  /// has the command.
   @unsafe borrowing func run(
     _ command: Command, to device: CInt, queue: Int, buffers: UnsafeBufferPointer<iovec>,
-    _ vigil: Vigil? = nil, meanwhile: (() -> Void)? = nil
+    meanwhile: (() -> Void)? = nil
   ) -> Outcome {
     var words = lv_fuse_ring_command()
     words.queue = UInt16(clamping: queue)
@@ -67,13 +67,7 @@ import LinuxFiles
       meanwhile()
     }
     var result: Int32 = 0
-    if let vigil, vigil.begin() {
-      let isHeard = unsafe lv_ring_listen(ring, &result, Vigil.nanoseconds) != 0
-      vigil.end(heard: isHeard)
-      if isHeard { return result < 0 ? .failed(Errno(rawValue: -result)) : .done }
-    }
     let failure = unsafe lv_ring_wait(ring, &result)
-    vigil?.came()
     if failure < 0 { return .broken(Errno(rawValue: CInt(truncatingIfNeeded: -failure))) }
     return result < 0 ? .failed(Errno(rawValue: -result)) : .done
   }

@@ -50,7 +50,7 @@ final class RingSeat: Sendable {
     while true {
       let isNew = command == .register
       let outcome = unsafe ring.run(
-        command, to: device, queue: queue, buffers: isNew ? entry.buffers : .none, workplace.vigil,
+        command, to: device, queue: queue, buffers: isNew ? entry.buffers : .none,
         meanwhile: isNew ? seated : nil)
       switch outcome {
       case .done:
@@ -61,7 +61,6 @@ final class RingSeat: Sendable {
           defer { pulse.end() }
           let answer = workplace.door.handle(request, &reply)
           pulse.note(request, reply)
-          workplace.vigil.answered(request.caller.thread)
           return answer
         }
         command = .commit(entry.commitIdentifier)

@@ -196,8 +196,6 @@ void lv_ring_prepare(
     uint32_t buffer_count, const void *words, size_t words_size);
 long lv_ring_send(struct lv_ring *ring);
 long lv_ring_wait(struct lv_ring *ring, int32_t *result);
-// Sends as well, and waits without sleeping; 0 when nothing came in time.
-int lv_ring_listen(struct lv_ring *ring, int32_t *result, uint64_t nanoseconds);
 
 #pragma clang assume_nonnull end
 
