@@ -34,16 +34,6 @@ struct MountPoint: Sendable {
     }
   }
 
-  /// Whether a daemon that is gone has left its mount there.
-  static func isDead(_ path: [UInt8]) -> Bool {
-    do throws(Errno) {
-      _ = try Descriptor.open(path: path, .path).status()
-      return false
-    } catch {
-      return error == .notConnected
-    }
-  }
-
   /// Refuses what fusermount3, which mounts for users, would refuse in words of its own.
   func requireHelp(_ options: MountOptions) throws(MountFailure) {
     if options.allowsOthers, !FUSESettings.letsUsersAllowOthers {

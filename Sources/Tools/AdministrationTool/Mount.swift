@@ -193,7 +193,7 @@ private struct MountPlan {
   /// The mount point; what daemons that died left there is taken away first.
   private static func mountPoint(_ path: Word, checkingOnly: Bool) throws(MountRefusal) -> Word {
     // Several: who mounts again and again after a crash has a pile of them.
-    for _ in 0..<16 where isDead(path) {
+    for _ in 0..<16 where Descriptor.isDeadMount(path) {
       do throws(Refusal) {
         let mount = try ownMount(path)
         if checkingOnly {
@@ -243,15 +243,6 @@ private struct MountPlan {
     let sentence = "\(role.rawValue) does not exist (ENOENT)\(advice)"
     if advice.hasPrefix("; it is a link to ") || advice.hasSuffix(" is a link to nowhere") { return sentence }
     return sentence + "; make it with: mkdir \(advice.isEmpty ? "" : "-p ")\(shellWord(path))"
-  }
-
-  private static func isDead(_ path: Word) -> Bool {
-    do throws(Errno) {
-      _ = try Descriptor.place(path, .followed).status()
-      return false
-    } catch {
-      return error == .notConnected
-    }
   }
 
   private func words(checkingOnly: Bool) -> [Word] {
