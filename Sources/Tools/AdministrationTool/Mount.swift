@@ -276,7 +276,7 @@ private struct MountPlan {
   /// Where to look for a mount that is in the way, if it is none that can be seen, and the daemon does not know.
   private func whereabouts(_ message: String) -> String {
     // Only an answer that came from a volume's lock.
-    guard namespace == nil, message.contains("mounted already"),
+    guard namespace == nil, message.contains("the volume is mounted already"),
       let process = MountPlan.lastNumber(of: message),
       let table = try? mountTable()
     else { return "" }
