@@ -59,6 +59,10 @@ package final class Volume: Sendable {
     let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
     stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
+    locks = try StripedLocks()
+    // What is left over is for requests at work.
+    let budget = Int(try ResourceLimits.raiseOpenFiles())
+    // Nothing fails once there is bookkeeping.
     let directory = directory
     store = MetadataStore(
       namespace: directory.namespace,
@@ -71,11 +75,8 @@ package final class Volume: Sendable {
     gate = Gatekeeper(
       live: live, groups: GroupReader(live: live, nesting: GroupNesting(members: groupNesting)),
       denials: denials)
-    locks = try StripedLocks()
     root = Node(
       id: Volume.rootNode, identity: ObjectIdentity(status), parent: nil, name: [])
-    // What is left over is for requests at work.
-    let budget = Int(try ResourceLimits.raiseOpenFiles())
     handles = HandleTable(limit: budget * 11 / 20, owner: CurrentProcess.user)
     let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))
     let resting = min(4096, max(0, budget - budget * 11 / 20 - inUse - pinned) * 3 / 5)
@@ -121,6 +122,9 @@ package final class Volume: Sendable {
   var controlPath: [UInt8]? { control.withLock { $0 } }
 
   /// The hidden directory of the volume; nil where a directory is mounted read-only that has none.
+  /// Leaves the upper directory as it was found; for a mount that does not come about.
+  package func takeBack() { directory.takeBack() }
+
   package var bookkeeping: SharedDescriptor? { directory.descriptor }
 
   // MARK: Finding nodes

@@ -57,6 +57,8 @@ enum Daemon {
       return waiting.ready(logsToSystem: false)
     }
     let (volume, session, audit) = try mount(arguments, words, nesting, places, root, territory)
+    var isReady = false
+    defer { if !isReady { volume.takeBack() } }
     let mountPath = PathText.escaped(session.mountPath)
     let control = ControlSocket()
     let leave: @Sendable () -> Void = {
@@ -82,6 +84,7 @@ enum Daemon {
     }
     defer { leave() }
     try session.serve {
+      isReady = true
       control.open(
         .of(volume, territory, kernel: words.kernel), volume: volume,
         upper: namespace == nil ? words.upper : nil,
@@ -110,9 +113,14 @@ private func mount(
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
     let volume = try places.volume(root, words.volume, groupNesting: nesting, audit: audit)
-    let session = try places.session(volume, words.kernel)
-    audit?.tell(mountPoint: session.mountPath)
-    return (volume, session, audit)
+    do {
+      let session = try places.session(volume, words.kernel)
+      audit?.tell(mountPoint: session.mountPath)
+      return (volume, session, audit)
+    } catch {
+      volume.takeBack()
+      throw error
+    }
   } catch {
     territory.remove()
     throw error
