@@ -26,6 +26,7 @@ package final class Volume: Sendable {
   let store: MetadataStore
   let gate: Gatekeeper
   let denials = Denials()
+  let handedDown = HandedDownAnswers()
   /// Where refusals and changes of policy are written down, if anywhere.
   let audit: AuditLog?
   let directory: VolumeDirectory
@@ -58,11 +59,11 @@ package final class Volume: Sendable {
     isLocal = fileSystem.isLocal
     let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
     stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
-    directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
     locks = try StripedLocks()
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
     // Nothing fails once there is bookkeeping.
+    directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
     let directory = directory
     store = MetadataStore(
       namespace: directory.namespace,
@@ -121,10 +122,10 @@ package final class Volume: Sendable {
 
   var controlPath: [UInt8]? { control.withLock { $0 } }
 
-  /// The hidden directory of the volume; nil where a directory is mounted read-only that has none.
   /// Leaves the upper directory as it was found; for a mount that does not come about.
   package func takeBack() { directory.takeBack() }
 
+  /// The hidden directory of the volume; nil where a directory is mounted read-only that has none.
   package var bookkeeping: SharedDescriptor? { directory.descriptor }
 
   // MARK: Finding nodes
