@@ -31,6 +31,7 @@ import Testing
   @Test("Bytes that are no question are called so, and nothing is read beyond them") func hostile() {
     #expect(HandingDown.names(in: [UInt8]().span) == nil)
     #expect(HandingDown.names(in: [65].span) == nil)
+    #expect(HandingDown.names(in: [UInt8](repeating: 0, count: HandingDown.room + 1).span) == nil)
     #expect(HandingDown.names(in: [65, 0, 66].span) == nil)
     #expect(HandingDown.names(in: [0].span) == [[]])
     #expect(HandingDown.names(in: [65, 0, 0, 66, 67, 0].span) == [[65], [], [66, 67]])

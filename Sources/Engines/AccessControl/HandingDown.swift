@@ -19,8 +19,8 @@ package enum HandedDown: UInt8, Sendable {
 package struct HandingDown {
   /// What the attribute's name begins with; whoever asks goes on with a word that nobody else uses.
   package static let attribute: StaticString = "system.varve.handdown."
-  /// `XATTR_SIZE_MAX`.
-  package static let room = 65_536
+  /// So few that one question does not keep a volume from others for long.
+  package static let room = 16_384
 
   package private(set) var bytes: [UInt8] = []
   package private(set) var count = 0
@@ -38,7 +38,7 @@ package struct HandingDown {
 
   /// The names in bytes that somebody sent; nil if they are no such question.
   package static func names(in bytes: Span<UInt8>) -> [[UInt8]]? {
-    guard bytes.count > 0, bytes[bytes.count - 1] == 0 else { return nil }
+    guard (1...room).contains(bytes.count), bytes[bytes.count - 1] == 0 else { return nil }
     var names: [[UInt8]] = []
     var name: [UInt8] = []
     for position in bytes.indices {
