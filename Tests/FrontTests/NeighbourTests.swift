@@ -84,6 +84,11 @@ extension FrontTests {
         as_bob 'mounts upper/bobs second'
         as_ann 'fusermount3 -u mount'; sleep 0.1
         as_bob "mounts -o fsname=$BASE/upper other other; mounts upper/bobs second"
+        echo dead
+        chown 1001 third; as_ann 'mounts upper mount; mounts upper/inner third' | sed 2,3d
+        process=$(user 1001 varve status --json mount | sed -n 's/.*"pid": \\([0-9]*\\),/\\1/p')
+        kill -9 "$process"; ends "$process"
+        as_ann 'mounts upper/inner third; fusermount3 -u third; fusermount3 -u mount'
         echo root
         mounts upper mount
         rm -r upper/.varve; mounts upper mount
@@ -94,6 +99,9 @@ extension FrontTests {
           status 0
           varve mount: BASE/upper/bobs: it is inside the volume BASE/upper, which is mounted already, by another process
           status 32
+          status 0
+          status 0
+          dead
           status 0
           status 0
           root

@@ -142,11 +142,12 @@ final class Territory: Sendable {
 
   /// Whether who owns a directory says in the table of mounts that he has mounted it.
   ///
-  /// Asked where the lock cannot be looked at. He can keep everybody out of his directory anyway.
+  /// Asked where the lock cannot be looked at, and nothing is written down. He can keep everybody out of his directory
+  /// anyway.
   private static func isMounted(
     _ place: PlaceInFileSystem, by owner: UInt32, _ table: [MountedVolume]
   ) -> Bool {
-    guard !CurrentProcess.isRoot else { return false }
+    guard !CurrentProcess.isRoot, owner != 0, owner != CurrentProcess.user else { return false }
     return table.indices.contains { index in
       let mount = table[index]
       guard mount.isOurs, mount.owner == owner, !mount.isReadOnly else { return false }
