@@ -12,9 +12,9 @@ extension FrontTests {
       let said = try NestedVolumeTests.output(
         NestedVolumeTests.users + """
           echo 'mount_max = 0' >world/fuse.conf; touch /etc/fuse.conf; mount --bind world/fuse.conf /etc/fuse.conf
-          chown 1001:1001 upper mount; chown 1003 third second
-          user 1001 /bin/bash -ec 'mounts upper mount'; ls -A upper
-          mounts upper mount; varve umount mount; rm -r upper/.varve
+          chown 1001:1001 upper mount; chown 1003 third second; mkdir -m 777 logs
+          user 1001 /bin/bash -ec 'mounts -o audit=$BASE/logs/log upper mount'; ls -A upper logs
+          mounts -o audit=$BASE/logs/log upper mount; varve umount mount; rm -r upper/.varve
           echo 'mount_max = 9' >world/fuse.conf
           user 1001 /bin/bash -ec 'mounts upper mount; echo kept >mount/file; varve chflags uchg mount/file; fusermount3 -u mount'
           echo 'mount_max = 0' >world/fuse.conf; sleep 0.1
@@ -25,6 +25,9 @@ extension FrontTests {
         said == """
           varve mount: BASE/mount: cannot be mounted on: fusermount3: too many FUSE filesystems mounted; mount_max=N can be set in /etc/fuse.conf
           status 32
+          logs:
+
+          upper:
           inner
           status 0
           status 0
