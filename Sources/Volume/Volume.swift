@@ -27,6 +27,7 @@ package final class Volume: Sendable {
   let store: MetadataStore
   let gate: Gatekeeper
   let denials = Denials()
+  let handedDown = HandedDownAnswers()
   /// Where refusals and changes of policy are written down, if anywhere.
   let audit: AuditLog?
   let directory: VolumeDirectory
@@ -59,6 +60,10 @@ package final class Volume: Sendable {
     isLocal = fileSystem.isLocal
     let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
     stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
+    locks = try StripedLocks()
+    // What is left over is for requests at work.
+    let budget = Int(try ResourceLimits.raiseOpenFiles())
+    // Nothing fails once there is bookkeeping.
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
     let directory = directory
     store = MetadataStore(
@@ -72,11 +77,8 @@ package final class Volume: Sendable {
     gate = Gatekeeper(
       live: live, groups: GroupReader(live: live, nesting: GroupNesting(members: groupNesting)),
       denials: denials)
-    locks = try StripedLocks()
     root = Node(
       id: Volume.rootNode, identity: ObjectIdentity(status), parent: nil, name: [])
-    // What is left over is for requests at work.
-    let budget = Int(try ResourceLimits.raiseOpenFiles())
     handles = HandleTable(limit: budget * 11 / 20, owner: CurrentProcess.user)
     let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))
     let resting = min(4096, max(0, budget - budget * 11 / 20 - inUse - pinned) * 3 / 5)
@@ -120,6 +122,9 @@ package final class Volume: Sendable {
   }
 
   var controlPath: [UInt8]? { control.withLock { $0 } }
+
+  /// Leaves the upper directory as it was found; for a mount that does not come about.
+  package func takeBack() { directory.takeBack() }
 
   /// The hidden directory of the volume; nil where a directory is mounted read-only that has none.
   package var bookkeeping: SharedDescriptor? { directory.descriptor }

@@ -111,6 +111,32 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("Through a read-only bind mount nothing is changed, by whatever program") func readOnlyBind() throws
+    {
+      let desk = try Desk("", "mkdir d; touch d/1; varve acl set -e 'user:5 allow read,file_inherit' d")
+      defer { desk.volume.remove() }
+      try desk.run(
+        """
+        name=system.varve.handdown.word
+        mkdir $BASE/bound
+        export -f varve
+        BASE=$BASE name=$name unshare --mount --propagation private /bin/bash -ec '
+          mount --bind d $BASE/bound; mount -o remount,bind,ro $BASE/bound
+          if setfattr -n $name -v 0x3100 $BASE/bound 2> $BASE/words; then exit 1; fi; grep -q "Read-only file system" $BASE/words
+          if varve acl propagate $BASE/bound 2> $BASE/words; then exit 1; fi; grep -q "1: .*EROFS" $BASE/words'
+        rmdir $BASE/bound
+        if varve acl get d/1 | grep -q inherited; then exit 1; fi
+        # The same question where it may be asked; who did not ask it gets no answer.
+        setfattr -n $name -v 0x3100 d
+        varve acl get d/1 | grep -q inherited
+        test "$(getfattr --only-values -n $name d | od -An -tx1)" = " 01"
+        chmod 777 d; ! setpriv --reuid 1001 --regid 1001 --clear-groups getfattr -n $name d 2> $BASE/words
+        grep -q 'No such attribute' $BASE/words
+        test -z "$(getfattr -d -m handdown d 2> $BASE/words)"
+        """, succeeds: true)
+      try desk.end()
+    }
+
     @Test("A right that an entry takes away is gone at once, whatever was remembered") func revoked() throws {
       let desk = try Desk(
         "cache=exclusive",

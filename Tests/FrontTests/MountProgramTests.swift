@@ -100,6 +100,27 @@ extension FrontTests {
           """)
     }
 
+    @Test(
+      "Where the helper is missing, what libfuse's does instead is refused, and the helper is named",
+      .enabled(if: Programs.has("mount.fuse3"), "needs mount.fuse3"))
+    func withoutHelper() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        """
+        rm "$sbin/mount.fuse.varve" "$sbin/mount.varve"
+        status_of mount -t fuse.varve "$BASE/upper" "$BASE/mount"
+        status_of mount -f -t fuse.varve -o suiddir "$BASE/upper" "$BASE/mount"
+        ls -A upper
+        """)
+      let refusal = """
+        varve: BASE/mount: mount(8) did not find /sbin/mount.fuse.varve, which comes with Varve; install it, or use 'varve mount'
+        status 32
+
+        """
+      #expect(output == refusal + refusal)
+    }
+
     @Test("Remounting ro and rw, with other words, and with words that cannot change") func remount() throws {
       let world = try World()
       defer { world.remove() }

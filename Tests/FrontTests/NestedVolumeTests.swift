@@ -6,12 +6,12 @@ import Testing
 extension FrontTests {
   @Suite("Volumes inside volumes", .timeLimit(.minutes(2))) struct NestedVolumeTests {
     /// `mounts OPTIONS SOURCE DIR` says how a mount went, with N for the process that is in the way.
-    private static let stage = """
+    static let stage = """
       mounts() { status_of varve mount "$@" | sed 's/process [0-9]*/process N/'; }
       daemon() { varve status --json "$1" | sed -n 's/.*"pid": \\([0-9]*\\),/\\1/p'; }
       export -f status_of mounts
-      file_of() {
-        echo /run/varve/volumes/$(($(stat -c %Hd "$1") << 32 | $(stat -c %Ld "$1")))-$(stat -c %i "$1"); }
+      file_of() { # DIRECTORY [WHERE IT IS LISTED]
+        echo /run/varve/${2-places}/$(($(stat -c %Hd "$1") << 32 | $(stat -c %Ld "$1")))-$(stat -c %i "$1").*; }
       is_listed() { if [ -e "$(file_of "$1")" ]; then echo "$1 is listed"; else echo "$1 is not listed"; fi; }
       ends() { while [ -e "/proc/$1/exe" ]; do sleep 0.01; done; }
       mkdir -p upper/inner/deep third
@@ -19,7 +19,7 @@ extension FrontTests {
       """
 
     /// For mounts by users: a device that is open to them, and a place for their programs.
-    private static let users = """
+    static let users = """
       mknod fuse c 10 229 && chmod 0666 fuse && mount --bind fuse /dev/fuse
       user() { local user=$1; shift; setpriv --reuid "$user" --regid "$user" --clear-groups "$@"; }
       # fusermount3 wants a user with an account.
@@ -28,10 +28,12 @@ extension FrontTests {
 
       """
 
-    private func output(_ script: String) throws -> String {
+    private func output(_ script: String) throws -> String { try NestedVolumeTests.output(script) }
+
+    static func output(_ script: String) throws -> String {
       let world = try World()
       defer { world.remove() }
-      return try world.output(NestedVolumeTests.stage + script)
+      return try world.output(stage + script)
     }
 
     @Test("A directory inside a mounted volume is refused, and the volume and its process are named")
@@ -351,7 +353,7 @@ extension FrontTests {
           mounts upper mount; varve umount mount
           mounts upper/inner mount; varve umount mount
           varve mount upper/inner mount; process=$(daemon mount)
-          left=$(file_of upper/inner)
+          left=$(file_of upper/inner volumes)
           setpriv --reuid 1001 --regid 1001 --clear-groups perl -e 'open(my $left, "<", $ARGV[0]) or die;
             my $whole = pack("s s x4 q q i x4", 0, 0, 0, 0, 0); select undef, undef, undef, 0.01 until fcntl($left, 37, $whole);
             open(my $held, ">", $ARGV[1]); sleep 60' "$left" "$BASE/shared" &
@@ -366,8 +368,10 @@ extension FrontTests {
           """)
       #expect(
         said == """
+          varved: BASE/upper: the volume BASE/upper/hers is inside it, mounted by user 1001, process N; what is locked on one is not on the other
           status 0
           status 0
+          varved: BASE/upper: the volume BASE/upper/hers is inside it, mounted by user 1001, process N; what is locked on one is not on the other
           status 0
           status 0
           varve mount: BASE/upper: the volume BASE/upper/inner is inside it, and mounted already, by process N

@@ -11,8 +11,18 @@ package struct RuntimeDirectory: Sendable {
   ///
   /// `runtime`: a user's own directory for such things. Whatever is wrong with a place, it is left out.
   package static func own(runtime: [UInt8]?) -> [RuntimeDirectory] {
-    let mode: UInt16 = CurrentProcess.isRoot ? 0o711 : 0o700
-    return parents(runtime).compactMap { try? RuntimeDirectory(making: "varve", in: $0, mode: mode) }
+    parents(runtime).compactMap { try? RuntimeDirectory(in: $0) }
+  }
+
+  /// What comes of the best of our own ones in which `work` can be done; the last failure where it can in none.
+  package static func inOwn<Value>(
+    runtime: [UInt8]?, _ work: (RuntimeDirectory) throws(Errno) -> Value
+  ) throws(Errno) -> Value {
+    var failure = Errno.noSuchFile
+    for parent in parents(runtime) {
+      do throws(Errno) { return try work(RuntimeDirectory(in: parent)) } catch { failure = error }
+    }
+    throw failure
   }
 
   private static func parents(_ runtime: [UInt8]?) -> [[UInt8]] {
@@ -25,9 +35,10 @@ package struct RuntimeDirectory: Sendable {
   /// no link.
   ///
   /// EPERM when it belongs to somebody else or is open for others to write.
-  private init(making last: StaticString, in parent: [UInt8], mode: UInt16) throws(Errno) {
-    descriptor = try RuntimeDirectory.make(last, in: Descriptor.directory(atPath: parent), mode: mode)
-    path = parent + Array("/\(last)".utf8)
+  private init(in parent: [UInt8]) throws(Errno) {
+    let mode: UInt16 = CurrentProcess.isRoot ? 0o711 : 0o700
+    descriptor = try RuntimeDirectory.make("varve", in: Descriptor.directory(atPath: parent), mode: mode)
+    path = parent + Array("/varve".utf8)
   }
 
   /// A directory of ours in this one.
@@ -52,11 +63,14 @@ package struct RuntimeDirectory: Sendable {
     return SharedDescriptor(directory)
   }
 
-  /// The directory `name` that root's daemons keep, or a user's own ones, without making any; to be read.
+  /// Our own directories `name`, without making any; to be read.
   package static func existing(_ name: StaticString, runtime: [UInt8]?) -> [SharedDescriptor] {
-    let own = parents(runtime).map { ($0, CurrentProcess.user) }
-    let all = CurrentProcess.isRoot ? own : [(Array("/run".utf8), 0)] + own
-    return all.compactMap { (parent, owner) in try? find(name, in: parent, of: owner) }
+    parents(runtime).compactMap { try? find(name, in: $0, of: CurrentProcess.user) }
+  }
+
+  /// The directory `name` that root's daemons keep, to be read; nil where there is none.
+  package static func ofRoot(_ name: StaticString) -> SharedDescriptor? {
+    try? find(name, in: Array("/run".utf8), of: 0)
   }
 
   private static func find(

@@ -1,6 +1,5 @@
-// ioctl(2): the flags of lsattr and chattr, and what the administration tool asks about many names at once.
+// ioctl(2): the flags of lsattr and chattr.
 
-import AccessControl
 import CFUSE
 import LayeredVolume
 import LinuxFiles
@@ -32,13 +31,6 @@ extension Door {
     case LV_FS_IOC_GETVERSION:
       try requireRoom(UInt32.self, input)
       try buffer.appendControl(volume.inodeGeneration(of: request.node))
-    case HandingDown.control:
-      guard let names = try request.withData(count: input.in_size, { HandingDown.names(in: $0) }) else {
-        throw .invalid
-      }
-      guard Int(input.out_size) >= names.count else { throw .invalid }
-      let outcomes = try volume.handDown(names, in: request.node, for: request.caller)
-      try buffer.appendControl(bytes: outcomes.map(\.rawValue))
     default:
       // Never ENOSYS: an overlay on top of us takes that for a broken file and refuses to copy it up.
       throw .notTerminal

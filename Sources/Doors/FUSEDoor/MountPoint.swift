@@ -34,18 +34,12 @@ struct MountPoint: Sendable {
     }
   }
 
-  /// Whether a daemon that is gone has left its mount there.
-  static func isDead(_ path: [UInt8]) -> Bool {
-    do throws(Errno) {
-      _ = try Descriptor.open(path: path, .path).status()
-      return false
-    } catch {
-      return error == .notConnected
-    }
-  }
-
   /// Refuses what fusermount3, which mounts for users, would refuse in words of its own.
   func requireHelp(_ options: MountOptions) throws(MountFailure) {
+    let user = CurrentProcess.user
+    guard UserDatabase.userName(user) != nil else {
+      throw MountFailure(path, "user \(user) has no account, and fusermount3 mounts for nobody without one")
+    }
     if options.allowsOthers, !FUSESettings.letsUsersAllowOthers {
       throw MountFailure(
         path,
@@ -55,7 +49,7 @@ struct MountPoint: Sendable {
     do throws(Errno) {
       let directory = try Descriptor.open(path: path, .path)
       let status = try directory.status()
-      if status.mode & 0o1000 != 0, status.user != CurrentProcess.user { throw .notPermitted }
+      if status.mode & 0o1000 != 0, status.user != user { throw .notPermitted }
       try directory.requireChangeable()
     } catch {
       throw MountFailure(

@@ -25,7 +25,7 @@ package final class Session: Sendable {
   package static func check(
     mountPoint path: [UInt8], _ options: MountOptions, deadIsGone: Bool
   ) throws(MountFailure) {
-    if deadIsGone, MountPoint.isDead(path) { return }
+    if deadIsGone, Descriptor.isDeadMount(path) { return }
     let point = try MountPoint(path)
     if !CurrentProcess.isRoot { try point.requireHelp(options) }
   }

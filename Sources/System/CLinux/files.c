@@ -178,10 +178,6 @@ long lv_is_changeable(int directory) {
   return LV_RESULT(faccessat(directory, ".", W_OK | X_OK, AT_EACCESS));
 }
 
-long lv_control(int fd, uint32_t number, void *bytes) {
-  return LV_RESULT(ioctl(fd, (unsigned long)number, bytes));
-}
-
 long lv_generation(int fd, uint32_t *out) {
   // The call is declared with a long but file systems store 4 bytes; zero the rest ourselves.
   union {

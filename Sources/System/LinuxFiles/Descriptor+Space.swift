@@ -65,23 +65,6 @@ extension Descriptor {
     try retrying { lv_sync(rawValue, dataOnly ? 1 : 0) }
   }
 
-  /// An ioctl whose number says how many bytes go there and back; EINVAL when there are not that many.
-  ///
-  /// ENOTTY from a file system that does not know it.
-  package borrowing func control(_ number: UInt32, _ bytes: inout [UInt8]) throws(Errno) {
-    guard bytes.count >= Int(number >> 16 & 0x3FFF) else { throw .invalid }
-    var failure: Errno?
-    unsafe bytes.withUnsafeMutableBytes { bytes in
-      guard let start = bytes.baseAddress else { return }
-      do throws(Errno) {
-        try retrying { unsafe lv_control(rawValue, number, start) }
-      } catch {
-        failure = error
-      }
-    }
-    if let failure { throw failure }
-  }
-
   /// The number that tells two owners of one inode number apart; ENOTTY where there is none (tmpfs).
   package borrowing func generation() throws(Errno) -> UInt32 {
     var generation: UInt32 = 0

@@ -56,6 +56,16 @@ package struct Descriptor: ~Copyable, Sendable {
     try open(path: Array(path.utf8), flags)
   }
 
+  /// Whether a path leads to a mount whose daemon is gone.
+  package static func isDeadMount(_ path: [UInt8]) -> Bool {
+    do throws(Errno) {
+      _ = try open(path: path, .path).status()
+      return false
+    } catch {
+      return error == .notConnected
+    }
+  }
+
   /// A second descriptor of the same open file: offset and locks are shared.
   package borrowing func duplicate() throws(Errno) -> Descriptor {
     Descriptor(adopting: try retrying { lv_duplicate(rawValue, 3) }.asCInt, isPath: isPath)

@@ -118,6 +118,11 @@ package func fusermount() -> [UInt8]? {
   program("fusermount3", in: [Array("/usr/bin".utf8), Array("/bin".utf8)])
 }
 
+/// What /proc/self/mountinfo says.
+package func ownMountTable() throws(Errno) -> [UInt8] {
+  try Descriptor.reading(Array("/proc/self/mountinfo".utf8)).readToEnd()
+}
+
 /// Takes a mount away; lazily, if it may go on until nobody uses it.
 package func unmount(_ path: [UInt8], isLazy: Bool) throws(Errno) {
   _ = try unsafe withTerminated(path) { path throws(Errno) in

@@ -2,6 +2,7 @@
 
 import LinuxFiles
 import LinuxPrograms
+import TextForms
 
 /// A process that holds a mount.
 struct Holder {
@@ -79,10 +80,7 @@ private func namespace(of process: String) -> [UInt8]? {
 
 private func hasMount(_ process: Int, _ device: String) -> Bool {
   guard let text = try? contents("/proc/\(process)/mountinfo") else { return false }
-  return text.split(separator: 0x0A).contains { line in
-    let words = line.split(separator: 0x20, maxSplits: 3)
-    return words.count > 2 && words[2].elementsEqual(device.utf8)
-  }
+  return MountedVolume.table(text).contains { $0.device == device }
 }
 
 private func uses(_ process: Int, _ device: String) -> Bool {

@@ -121,16 +121,7 @@ final class ListChanger: Sendable {
       var question = HandingDown()
       let taken = rest.prefix { $0.item.directory === directory && question.add($0.item.location.name) }
       rest = rest.dropFirst(taken.count)
-      var bytes = question.bytes
-      do throws(Errno) {
-        // The kernel knows nothing of what the question changes, and asks it on a read-only mount as well.
-        guard !(try directory.descriptor.fileSystemStatus().isReadOnly) else { throw .readOnly }
-        try directory.descriptor.control(HandingDown.control, &bytes)
-      } catch {
-        change(Array(taken))
-        continue
-      }
-      guard let outcomes = HandingDown.outcomes(bytes, of: taken.count) else {
+      guard let outcomes = ListChanger.ask(question, directory) else {
         change(Array(taken))
         continue
       }
@@ -146,6 +137,16 @@ final class ListChanger: Sendable {
       }
       change(zip(taken, outcomes).filter { $0.1 == .aside }.map(\.0))
     }
+  }
+
+  /// Nil where the volume has not done it, or does not say what it has done: asking again about each file tells.
+  private static func ask(_ question: HandingDown, _ directory: SharedDescriptor) -> [HandedDown]? {
+    let word = Array(String(UInt64.random(in: 1 ... .max), radix: 36).utf8)
+    let answer = try? AttributeName.with(prefix: HandingDown.attribute, word) { name throws(Errno) in
+      try directory.descriptor.setAttribute(name, to: question.bytes.span)
+      return try directory.descriptor.attribute(name)
+    }
+    return answer.flatMap { HandingDown.outcomes($0, of: question.count) }
   }
 
   private func open(_ item: LeafItem) -> SharedDescriptor? {

@@ -193,7 +193,7 @@ private struct MountPlan {
   /// The mount point; what daemons that died left there is taken away first.
   private static func mountPoint(_ path: Word, checkingOnly: Bool) throws(MountRefusal) -> Word {
     // Several: who mounts again and again after a crash has a pile of them.
-    for _ in 0..<16 where isDead(path) {
+    for _ in 0..<16 where Descriptor.isDeadMount(path) {
       do throws(Refusal) {
         let mount = try ownMount(path)
         if checkingOnly {
@@ -245,15 +245,6 @@ private struct MountPlan {
     return sentence + "; make it with: mkdir \(advice.isEmpty ? "" : "-p ")\(shellWord(path))"
   }
 
-  private static func isDead(_ path: Word) -> Bool {
-    do throws(Errno) {
-      _ = try Descriptor.place(path, .followed).status()
-      return false
-    } catch {
-      return error == .notConnected
-    }
-  }
-
   private func words(checkingOnly: Bool) -> [Word] {
     let checkWords = checkingOnly ? [Array("--check".utf8)] : []
     let optionWords = options.isEmpty ? [] : [Array("-o".utf8), MountOption.text(options)]
@@ -285,7 +276,7 @@ private struct MountPlan {
   /// Where to look for a mount that is in the way, if it is none that can be seen, and the daemon does not know.
   private func whereabouts(_ message: String) -> String {
     // Only an answer that came from a volume's lock.
-    guard namespace == nil, message.contains("mounted already"),
+    guard namespace == nil, message.contains("the volume is mounted already"),
       let process = MountPlan.lastNumber(of: message),
       let table = try? mountTable()
     else { return "" }

@@ -16,17 +16,6 @@ import AccessForms
 import LinuxFiles
 import LinuxPrograms
 
-/// An object, whatever its names.
-struct ObjectKey: Hashable {
-  private let device: UInt64
-  private let inode: UInt64
-
-  init(_ status: FileStatus) {
-    device = status.device
-    inode = status.inode
-  }
-}
-
 extension FileStatus {
   /// The change time as undo files have it.
   var changeMoment: DumpMoment { DumpMoment(seconds: change.seconds, nanoseconds: change.nanoseconds) }

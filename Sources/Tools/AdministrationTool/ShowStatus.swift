@@ -25,7 +25,7 @@ func showStatus(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 /// What is mounted, as this process sees it.
 func mountTable() throws(Errno) -> [MountedVolume] {
-  MountedVolume.table(try Descriptor.reading(Array("/proc/self/mountinfo".utf8)).readToEnd())
+  MountedVolume.table(try ownMountTable())
 }
 
 /// What the daemon behind a mount tells about itself; nil if it tells nothing that can be understood.

@@ -7,6 +7,9 @@ import Verbs
 ThisProgram.prepareStreams()
 
 let words = lineWithVerb(ThisProgram.words)
+if let mountPoint = mountPointOfMountFuse(words) {
+  ThisProgram.exit(refuseMountFuse(mountPoint))
+}
 do throws(UsageError) {
   switch try Program.varve.parse(words) {
   case .run(let invocation): ThisProgram.exit(try run(invocation))
@@ -26,6 +29,22 @@ func lineWithVerb(_ words: [Word]) -> [Word] {
     ["chflags", "chmod", "chown", "ls"].contains(where: { Array($0.utf8) == program })
   else { return Array(words.dropFirst()) }
   return [program] + words.dropFirst()
+}
+
+/// The mount point, if the line is mount.fuse3's: SOURCE DIR -o OPTIONS.
+///
+/// mount(8) goes to that helper of libfuse where it finds none for `fuse.varve`. No verb has a slash.
+func mountPointOfMountFuse(_ words: [Word]) -> Word? {
+  guard words.count == 4, words[0].contains(slash), words[2] == Array("-o".utf8) else { return nil }
+  return words[1]
+}
+
+/// Nothing is mounted: mount.fuse3 leaves out what was only to be tried (`-f`) and adds `dev` and `suid` unasked.
+func refuseMountFuse(_ mountPoint: Word) -> Int32 {
+  Console("varve").complain(
+    mountPoint,
+    "mount(8) did not find /sbin/mount.fuse.varve, which comes with Varve; install it, or use 'varve mount'")
+  return 32
 }
 
 /// Runs a verb and answers the exit status.

@@ -57,6 +57,13 @@ enum Daemon {
       return waiting.ready(logsToSystem: false)
     }
     let (volume, session, audit) = try mount(arguments, words, nesting, places, root, territory)
+    var isReady = false
+    defer {
+      if !isReady {
+        volume.takeBack()
+        audit?.takeBack()
+      }
+    }
     let mountPath = PathText.escaped(session.mountPath)
     let control = ControlSocket()
     let leave: @Sendable () -> Void = {
@@ -82,6 +89,7 @@ enum Daemon {
     }
     defer { leave() }
     try session.serve {
+      isReady = true
       control.open(
         .of(volume, territory, kernel: words.kernel), volume: volume,
         upper: namespace == nil ? words.upper : nil,
@@ -102,18 +110,23 @@ private func mount(
   _ arguments: DaemonArguments, _ words: MountWords, _ nesting: [UInt32: [UInt32]], _ places: Places,
   _ root: UpperRoot, _ territory: Territory
 ) throws -> (Volume, Session, AuditLog?) {
+  var opened: Volume?
+  var audit: AuditLog?
   do {
     if !words.volume.isReadOnly { try territory.claim() }
     // Before a log is made for a mount that does not come about.
     try places.checkVolume(root, readOnly: words.volume.isReadOnly)
-    let audit = try words.audit.map { target in
+    audit = try words.audit.map { target in
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
     let volume = try places.volume(root, words.volume, groupNesting: nesting, audit: audit)
+    opened = volume
     let session = try places.session(volume, words.kernel)
     audit?.tell(mountPoint: session.mountPath)
     return (volume, session, audit)
   } catch {
+    opened?.takeBack()
+    audit?.takeBack()
     territory.remove()
     throw error
   }

@@ -31,11 +31,12 @@ package final class AuditLog: Sendable {
   private let volume = Mutex<[JSON.Member]>([])
   /// The names for one batch of lines.
   private let names: @Sendable () -> NameBook
+  private let sink: AuditSink?
 
   /// Opens the target and starts the thread; fails if the file cannot be had.
   package convenience init(_ target: Target) throws(Errno) {
     let sink = try AuditSink(target)
-    self.init(names: .forOneRequest())
+    self.init(names: .forOneRequest(), sink: sink)
     try start { sink.write($0) }
   }
 
@@ -43,9 +44,13 @@ package final class AuditLog: Sendable {
   package static func check(_ target: Target) throws(Errno) { try AuditSink.check(target) }
 
   /// For tests: any sink.
-  init(names: @autoclosure @escaping @Sendable () -> NameBook) {
+  init(names: @autoclosure @escaping @Sendable () -> NameBook, sink: AuditSink? = nil) {
     self.names = names
+    self.sink = sink
   }
+
+  /// Leaves no log behind of a mount that does not come about.
+  package func takeBack() { sink?.takeBack() }
 
   /// Says where the volume is mounted; before anything happens on it.
   package func tell(mountPoint: [UInt8]) {

@@ -29,6 +29,12 @@ final class AuditSink: Sendable {
     }
   }
 
+  /// Takes a file away that was made for a mount which did not come about.
+  func takeBack() {
+    // The mount has failed for another reason, which is told.
+    try? state.withLock { state throws(Errno) in try state.file?.takeBack() }
+  }
+
   /// Whoever sends to a log that is not there hears nothing of it.
   private static func requireSystemLog() throws(Errno) {
     guard try Descriptor.open(path: "/dev/log", .path).status().kind == .socket else { throw .noSuchFile }
@@ -64,13 +70,15 @@ struct AuditFile: Sendable {
   private let directory: SharedDescriptor
   private let name: [UInt8]
   private var file: SharedDescriptor
+  /// Whether it was not there before.
+  private let isFresh: Bool
   /// Whether a line may end in the middle, because the disk was full or the like.
   private var isTorn = false
 
   init(_ path: [UInt8]) throws(Errno) {
     self.path = path
     (directory, name) = try AuditFile.place(path)
-    file = try AuditFile.open(name, in: directory)
+    (file, isFresh) = try AuditFile.open(name, in: directory)
   }
 
   private static func place(_ path: [UInt8]) throws(Errno) -> (SharedDescriptor, name: [UInt8]) {
@@ -97,16 +105,25 @@ struct AuditFile: Sendable {
   ///
   /// EPERM for one that somebody else owns, can open or has under another name: he could read what nobody else may
   /// know, or rewrite it.
-  private static func open(_ name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor
-  {
+  private static func open(
+    _ name: [UInt8], in directory: SharedDescriptor
+  ) throws(Errno) -> (SharedDescriptor, isFresh: Bool) {
     try FileName.with(name) { name throws(Errno) in
+      var isFresh = true
       do throws(Errno) {
         _ = try directory.descriptor.createFile(name, mode: 0o600)
       } catch .exists {
         // From an earlier mount.
+        isFresh = false
       }
-      return try openSound(name, in: directory)
+      return (try openSound(name, in: directory), isFresh)
     }
+  }
+
+  /// Removes the file if it was made here and nothing was written to it.
+  func takeBack() throws(Errno) {
+    guard isFresh, try isInPlace(), try file.descriptor.status().size == 0 else { return }
+    try FileName.with(name) { name throws(Errno) in try directory.descriptor.removeFile(name) }
   }
 
   private static func openSound(
@@ -124,7 +141,7 @@ struct AuditFile: Sendable {
 
   mutating func append(_ text: String) throws(Errno) {
     if try !isInPlace() {
-      file = try AuditFile.open(name, in: directory)
+      file = try AuditFile.open(name, in: directory).0
       isTorn = false
     }
     let size = try file.descriptor.status().size

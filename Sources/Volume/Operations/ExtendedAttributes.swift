@@ -1,5 +1,6 @@
 // Extended attributes: ours are hidden, the doors of this volume answer by name, the rest is the file's.
 
+import AccessControl
 import Decisions
 package import LinuxFiles
 import Synchronization
@@ -10,6 +11,8 @@ private enum AttributeRoom {
   case door(AttributeDoor)
   /// Where the daemon can be asked things; of the root alone.
   case control
+  /// A question about many files in a directory, and its answer.
+  case handingDown
   /// One bit of it is a flag.
   case finderInfo
   /// Our stored records: not there for anybody.
@@ -24,6 +27,8 @@ private enum AttributeRoom {
   init(_ name: borrowing AttributeName) {
     if name.equals("system.varve.control") {
       self = .control
+    } else if name.hasPrefix(HandingDown.attribute) {
+      self = .handingDown
     } else if name.hasPrefix("system.") {
       self = AttributeDoor(name).map(AttributeRoom.door) ?? .unsupported
     } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
@@ -55,6 +60,7 @@ extension Volume {
       // The path is a secret of those who can reach the mount: it is told here and nowhere else.
       guard node.id == root.id, let path = controlPath else { throw .noData }
       return path
+    case .handingDown: return try outcomes(name, in: node, for: caller)
     case .finderInfo: return try finderInfo(of: node, for: caller)
     case .hidden: return try readTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
@@ -105,6 +111,7 @@ extension Volume {
     case .door(let door): try write(door, of: node, copy(value), setting, for: caller)
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
     case .control: throw .notPermitted
+    case .handingDown: try handDown(value, as: name, in: node, for: caller)
     case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -126,7 +133,7 @@ extension Volume {
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
     case .finderInfo: try removeFinderInfo(of: node, for: caller)
-    case .control: throw .notPermitted
+    case .control, .handingDown: throw .notPermitted
     case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -171,7 +178,7 @@ extension Volume {
       var shown = tells ? twinNames(of: object, node) : []
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
-        case .door, .control, .finderInfo, .hidden, .unsupported: return
+        case .door, .control, .handingDown, .finderInfo, .hidden, .unsupported: return
         case .stored, .system: break
         }
         // Root's own attributes are for root to see.

@@ -1,19 +1,70 @@
 // Handing a directory's list down to files in it, many at once, for `varve acl propagate`.
+//
+// The names come as an attribute that is set, because the kernel looks then whether the mount may be written to. What has
+// become of them is kept for whoever asked, and is read as the same attribute.
 
-package import AccessControl
+import AccessControl
 import Decisions
-package import LinuxFiles
+import LinuxFiles
+import Synchronization
+
+/// What the last questions came to.
+final class HandedDownAnswers: Sendable {
+  private struct Answer {
+    let user: UInt32
+    let directory: NodeID
+    let name: [UInt8]
+    let outcomes: [UInt8]
+  }
+
+  /// Whoever asks reads the answer at once, and several may ask at a time.
+  private static let most = 64
+  private let answers: Mutex<[Answer]> = Mutex([])
+
+  fileprivate func keep(_ outcomes: [HandedDown], of directory: NodeID, _ name: [UInt8], for user: UInt32) {
+    let answer = Answer(
+      user: user, directory: directory, name: name, outcomes: outcomes.map(\.rawValue))
+    answers.withLock { answers in
+      if answers.count == HandedDownAnswers.most { answers.removeFirst() }
+      answers.append(answer)
+    }
+  }
+
+  fileprivate func find(of directory: NodeID, _ name: [UInt8], for user: UInt32) -> [UInt8]? {
+    answers.withLock { answers in
+      answers.last { $0.user == user && $0.directory == directory && $0.name == name }?.outcomes
+    }
+  }
+}
 
 extension Volume {
+  /// Answers a question whose names are `value`, an attribute of their directory.
+  func handDown(
+    _ value: Span<UInt8>, as name: borrowing AttributeName, in directory: Node, for caller: Caller
+  ) throws(Errno) {
+    guard let names = HandingDown.names(in: value) else { throw .invalid }
+    handedDown.keep(
+      try handDown(names, in: directory, for: caller), of: directory.id, name.copy(), for: caller.user)
+  }
+
+  /// What the caller's own question came to.
+  func outcomes(
+    _ name: borrowing AttributeName, in directory: Node, for caller: Caller
+  ) throws(Errno) -> [UInt8] {
+    guard let outcomes = handedDown.find(of: directory.id, name.copy(), for: caller.user) else {
+      throw .noData
+    }
+    return outcomes
+  }
+
   /// Renews what the files of these names inherit from the directory they are in.
   ///
   /// Each is decided, locked and changed as if it were alone; only the way here is shared. What is no plain file, and
   /// what fails, is left to a question of its own, which can say why.
-  package func handDown(
-    _ names: [[UInt8]], in parentID: NodeID, for caller: Caller
+  private func handDown(
+    _ names: [[UInt8]], in parent: Node, for caller: Caller
   ) throws(Errno) -> [HandedDown] {
     guard options.rules.usesLists else { throw .unsupported }
-    let parent = try node(parentID)
     let directory = try resolver.directory(parent)
     var outcomes: [HandedDown] = []
     outcomes.reserveCapacity(names.count)

@@ -21,24 +21,23 @@ final class VolumeDirectory: Sendable {
   static let name = Array(".varve".utf8)
 
   /// What is open of it; a volume mounted read-only has less, until it becomes writable.
-  private struct Opened {
+  struct Opened {
     var directory: SharedDescriptor?
     var lock: SharedDescriptor?
     var workshop: SharedDescriptor?
+    /// Whether it was made for this mount.
+    var isFresh = false
   }
 
   let namespace: MetadataStore.Namespace
   let uuid: String
-  private let root: SharedDescriptor
-  private let opened: Mutex<Opened>
+  let root: SharedDescriptor
+  let opened: Mutex<Opened>
   private let header: Mutex<VolumeHeader>
 
-  private init(
-    root: SharedDescriptor, directory: SharedDescriptor?, lock: SharedDescriptor?,
-    workshop: SharedDescriptor?, header: VolumeHeader
-  ) {
+  private init(root: SharedDescriptor, _ opened: Opened, header: VolumeHeader) {
     self.root = root
-    opened = Mutex(Opened(directory: directory, lock: lock, workshop: workshop))
+    self.opened = Mutex(opened)
     namespace = header.namespace
     uuid = header.uuid
     self.header = Mutex(header)
@@ -73,19 +72,47 @@ final class VolumeDirectory: Sendable {
   }
 
   /// Opens the volume of an upper directory, making it one if it is none.
-  static func open(root: SharedDescriptor, readOnly: Bool) throws -> VolumeDirectory {
-    let isNew = try standing(in: root) == .absent
-    if isNew {
-      if readOnly { return try implicit(root) }
-      try makeBookkeeping(in: root)
+  ///
+  /// `header`: what the volume file says then.
+  static func open(
+    root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader = .fresh()
+  ) throws -> VolumeDirectory {
+    guard try standing(in: root) == .absent else {
+      // Where the file was lost, the records were not: no lock goes with it.
+      return try open(openOwn(in: root), of: root, readOnly: readOnly, making: header.withRecords)
     }
+    if readOnly { return try implicit(root) }
+    try makeBookkeeping(in: root)
     let directory = try openOwn(in: root)
-    if readOnly { try refuseRepair(of: directory) }
-    let lock = readOnly ? nil : try takeLock(in: directory)
-    let header = try readHeader(in: directory, readOnly: readOnly, isNew: isNew)
-    let workshop = readOnly ? nil : try openWorkshop(in: directory)
-    return VolumeDirectory(
-      root: root, directory: directory, lock: lock, workshop: workshop, header: header)
+    var lock: SharedDescriptor?
+    var isFresh = true
+    do {
+      lock = try takeLock(in: directory)
+      // Unless somebody was faster, and is gone again.
+      isFresh = try storedHeader(in: directory) == nil
+      let made = try open(directory, of: root, readOnly: false, making: header, lock: lock)
+      made.opened.withLock { $0.isFresh = isFresh }
+      return made
+    } catch {
+      // The first failure is the one to tell.
+      if isFresh { try? takeBack(directory, from: root, isLocked: lock != nil) }
+      throw error
+    }
+  }
+
+  private static func open(
+    _ directory: SharedDescriptor, of root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader,
+    lock: SharedDescriptor? = nil
+  ) throws -> VolumeDirectory {
+    var opened = Opened(directory: directory, lock: lock)
+    if readOnly {
+      try refuseRepair(of: directory)
+    } else if lock == nil {
+      opened.lock = try takeLock(in: directory)
+    }
+    let header = try readHeader(in: directory, readOnly: readOnly, making: header)
+    if !readOnly { opened.workshop = try openWorkshop(in: directory) }
+    return VolumeDirectory(root: root, opened, header: header)
   }
 
   /// Refuses what `open` would refuse, in the same words, and changes nothing.
@@ -146,7 +173,11 @@ final class VolumeDirectory: Sendable {
     case .strangers(let user):
       let owner = UserDatabase.userName(user) ?? "user \(user)"
       throw VolumeFailure(
-        "'.varve' in the upper directory belongs to \(owner), who alone can mount or check this volume")
+        "'.varve' in the upper directory belongs to \(owner), who alone can mount or check this volume"
+          + (CurrentProcess.isRoot
+            ? "; root can when it is removed, and the flags and lists of this volume no longer count then"
+            : "")
+      )
     case .open:
       throw VolumeFailure(
         "'.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700")
@@ -159,14 +190,8 @@ final class VolumeDirectory: Sendable {
   /// - Returns: whether the volume has records, which is sure from now on; nil if there was nothing to take.
   func becomeWritable() throws -> Bool? {
     guard workshop == nil else { return nil }
-    let name = try FileName(".varve")
-    if case .absent = try VolumeDirectory.standing(in: root) {
-      try VolumeDirectory.makeBookkeeping(in: root)
-      let directory = SharedDescriptor(try root.descriptor.open(name, [.readOnly, .directory]))
-      // The identity it was mounted under.
-      try VolumeDirectory.store(header.withLock { $0 }, in: directory)
-    }
-    let fresh = try VolumeDirectory.open(root: root, readOnly: false)
+    // Where there is none, it keeps the identity it was mounted under.
+    let fresh = try VolumeDirectory.open(root: root, readOnly: false, making: header.withLock { $0 })
     // Somebody may have mounted it writable in the meantime, and unmounted it again.
     guard fresh.namespace == namespace else {
       throw VolumeFailure("its records are kept elsewhere by now; unmount and mount again")
@@ -207,9 +232,8 @@ final class VolumeDirectory: Sendable {
 
   /// A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
   private static func implicit(_ root: SharedDescriptor) throws -> VolumeDirectory {
-    var header = VolumeHeader.fresh()
-    header.recordsExist = true
-    return VolumeDirectory(root: root, directory: nil, lock: nil, workshop: nil, header: header)
+    let header = VolumeHeader.fresh().withRecords
+    return VolumeDirectory(root: root, Opened(), header: header)
   }
 
   private static func takeLock(in directory: SharedDescriptor) throws -> SharedDescriptor {
@@ -230,12 +254,16 @@ final class VolumeDirectory: Sendable {
 
   /// Takes the lock of the volume, if nobody has it.
   static func tryLock(in directory: SharedDescriptor) throws(Errno) -> Locking {
-    let file = try openOrCreateLock(in: directory)
-    switch try file.descriptor.tryLockWhole(exclusive: true) {
-    case .held(let holder): return .held(by: holder)
-    case .locked:
-      try file.descriptor.recordHolder(process: CurrentProcess.identifier)
-      return .taken(file)
+    while true {
+      let file = try openOrCreateLock(in: directory)
+      switch try file.descriptor.tryLockWhole(exclusive: true) {
+      case .held(let holder): return .held(by: holder)
+      case .locked:
+        // A mount that failed may have taken it away since it was opened.
+        guard try file.descriptor.status().linkCount > 0 else { continue }
+        try file.descriptor.recordHolder(process: CurrentProcess.identifier)
+        return .taken(file)
+      }
     }
   }
 
@@ -249,12 +277,9 @@ final class VolumeDirectory: Sendable {
   }
 
   private static func readHeader(
-    in directory: SharedDescriptor, readOnly: Bool, isNew: Bool
+    in directory: SharedDescriptor, readOnly: Bool, making header: VolumeHeader
   ) throws -> VolumeHeader {
     guard let text = try storedHeader(in: directory) else {
-      var header = VolumeHeader.fresh()
-      // Where the file was lost, the records were not: no lock goes with it.
-      header.recordsExist = !isNew
       if !readOnly { try store(header, in: directory) }
       return header
     }

@@ -10,10 +10,10 @@ package enum VolumeUse: Equatable, Sendable {
   /// Looks at the lock of the volume whose upper directory is `root`, if it is one.
   ///
   /// `believing`: whose bookkeeping counts. Anybody can make some, and lock it, in a directory that is open to him.
-  /// What cannot be looked at is held by nobody.
+  /// What is closed to us is held by nobody.
   package static func of(
     _ root: borrowing Descriptor, believing users: (_ owner: UInt32) -> Bool
-  ) -> VolumeUse {
+  ) throws(Errno) -> VolumeUse {
     do throws(Errno) {
       let name = try FileName(".varve")
       let status = try root.status(of: name)
@@ -22,7 +22,7 @@ package enum VolumeUse: Equatable, Sendable {
         return .nobody
       }
       return try VolumeDirectory.use(of: SharedDescriptor(try root.open(name, [.readOnly, .directory])))
-    } catch {
+    } catch .noSuchFile, .notDirectory, .tooManySymbolicLinks, .accessDenied {
       return .nobody
     }
   }

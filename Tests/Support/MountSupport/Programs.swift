@@ -28,7 +28,7 @@ package enum Programs {
     Source("btrfs-progs", "mkfs.btrfs"),
     Source("e2fsprogs", "chattr", "lsattr", "mkfs.ext4"),
     Source("fish", "fish"),
-    Source("fuse3", "fusermount3"),
+    Source("fuse3", "fusermount3", "mount.fuse3"),
     Source("gcc", "gcc"),
     Source("git", "git"),
     Source("iproute2", "ip"),

@@ -76,12 +76,6 @@ extension ReplyBuffer {
     try append(data)
   }
 
-  /// The same with bytes.
-  mutating func appendControl(bytes: [UInt8]) throws(Errno) {
-    try appendControl()
-    try append(bytes.span)
-  }
-
   /// Answers an ioctl that returns nothing.
   mutating func appendControl() throws(Errno) {
     try append(fuse_ioctl_out())

@@ -89,7 +89,6 @@ long lv_is_locked_alone(int fd);
 long lv_is_changeable(int directory);
 // flock(2), without waiting.
 long lv_lock_open(int fd, int exclusive);
-long lv_control(int fd, uint32_t number, void *bytes);
 long lv_generation(int fd, uint32_t *out);
 
 // names.c: what directories hold.

@@ -61,12 +61,7 @@ final class ControlSocket: Sendable {
 
   /// The number under which the kernel knows the mount, without asking the mount itself.
   private static func device(of mountPoint: [UInt8]) -> String? {
-    // A table that cannot be read has no line for us.
-    guard let text = try? Descriptor.reading(Array("/proc/self/mountinfo".utf8)).readToEnd() else {
-      return nil
-    }
-    return MountedVolume.table(text).last { $0.mountPoint == mountPoint && $0.isOurs }?
-      .device
+    MountedVolume.table().last { $0.mountPoint == mountPoint && $0.isOurs }?.device
   }
 
   /// The same where no table of ours shows the mount; its file system is asked nothing.

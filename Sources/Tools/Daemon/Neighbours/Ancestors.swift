@@ -9,9 +9,9 @@ import TextForms
 /// Stays in its file system: what is in another one is not seen through a volume. Where the directory is reached through a
 /// bind mount, it goes on where the directories above that can be reached.
 struct Ancestors {
-  private var current: SharedDescriptor
+  private(set) var current: SharedDescriptor
   /// Where that is, as far as it is known.
-  private var place: PlaceInFileSystem?
+  private(set) var place: PlaceInFileSystem?
   private let table: [MountedVolume]
   /// Whether the root of the file system was reached.
   private(set) var isComplete = false
@@ -21,12 +21,14 @@ struct Ancestors {
     (current, self.place, self.table) = (directory, place, table)
   }
 
-  /// The next one up; nil at the end, or where it cannot be reached.
-  mutating func next() -> SharedDescriptor? {
-    guard !isComplete, let above = try? above() else { return nil }
+  /// Goes to the next one up, and tells what it is; nil at the end, or at the root of a bind mount above which nothing
+  /// can be reached.
+  mutating func next() throws(Errno) -> FileStatus? {
+    guard !isComplete, let above = try above() else { return nil }
+    let status = try above.descriptor.status()
     current = above
     place = place?.above
-    return above
+    return status
   }
 
   private mutating func above() throws(Errno) -> SharedDescriptor? {
@@ -37,22 +39,27 @@ struct Ancestors {
         isComplete = true
         return nil
       }
-      return try reach(target, whose: name, is: DirectoryIdentity(status))
+      return try reach(target, whose: name, is: ObjectKey(status))
     }
     let parent = SharedDescriptor(try current.descriptor.parent())
     // The root of this process.
-    guard try DirectoryIdentity(parent.descriptor.status()) != DirectoryIdentity(status) else { return nil }
+    guard try ObjectKey(parent.descriptor.status()) != ObjectKey(status) else { return nil }
     return parent
   }
 
   private func reach(
-    _ target: PlaceInFileSystem, whose name: [UInt8], is child: DirectoryIdentity
+    _ target: PlaceInFileSystem, whose name: [UInt8], is child: ObjectKey
   ) throws(Errno) -> SharedDescriptor? {
     guard let path = MountedVolume.path(to: target, in: table) else { return nil }
-    let found = SharedDescriptor(try Descriptor.place(withoutLinks: path))
-    let identity = try FileName.with(name) { name throws(Errno) in
-      DirectoryIdentity(try found.descriptor.status(of: name))
+    do throws(Errno) {
+      let found = SharedDescriptor(try Descriptor.place(withoutLinks: path))
+      let identity = try FileName.with(name) { name throws(Errno) in
+        ObjectKey(try found.descriptor.status(of: name))
+      }
+      return identity == child ? found : nil
+    } catch .accessDenied, .noSuchFile, .notDirectory, .tooManySymbolicLinks {
+      // Closed to us, or something else by now.
+      return nil
     }
-    return identity == child ? found : nil
   }
 }

@@ -1,7 +1,7 @@
 // No volume that is mounted for writing lies inside another one: each would show, and change, what the other keeps.
 //
-// A directory is found inside another by going up from it, and by where both are in their file system; what it is called, and
-// through which mount it is reached, does not matter. Nothing is believed of a user that would stand in the way of
+// A directory is found inside another by going up from it, by the numbers of those above it, and by where both are in their file
+// system; what it is called, and through which mount it is reached, does not matter. Nothing is believed of a user that would stand in the way of
 // others: whoever can list himself here could keep every volume of the machine from being mounted.
 
 import FUSEDoor
@@ -30,15 +30,7 @@ final class Territory: Sendable {
     status = try upper.descriptor.status()
     // Without its place, only what can be found by going up is.
     let real = foreign?.path ?? (try? upper.descriptor.heldPath())
-    place = real.flatMap { MountedVolume.place(of: $0, in: Territory.table(foreign?.namespace)) }
-  }
-
-  private static func table(_ namespace: MountNamespace?) -> [MountedVolume] {
-    let text =
-      if let namespace { try? namespace.mountTable().descriptor.readToEnd() } else {
-        try? Descriptor.reading(Array("/proc/self/mountinfo".utf8)).readToEnd()
-      }
-    return text.map { MountedVolume.table($0) } ?? []
+    place = real.flatMap { MountedVolume.place(of: $0, in: MountedVolume.table(of: foreign?.namespace)) }
   }
 
   /// Takes the tree for ourselves, unless somebody has it, has a part of it, or has what it is a part of.
@@ -47,14 +39,9 @@ final class Territory: Sendable {
   @discardableResult
   func claim() throws(MountFailure) -> Bool {
     guard registered.withLock({ $0 == nil }) else { return false }
-    let here = try? namespaceNumber()
-    let own = RegisteredVolume.add(
-      RunningVolume(
-        identity, process: CurrentProcess.identifier, namespace: here,
-        descriptor: Int(upper.descriptor.rawValue), place: place,
-        path: (try? upper.descriptor.heldPath()) ?? path))
+    let own = writeDown()
     do throws(MountFailure) {
-      try refuse(isOurs: own != nil)
+      try refuse(except: own)
     } catch {
       own?.remove()
       throw error
@@ -63,13 +50,40 @@ final class Territory: Sendable {
     return true
   }
 
+  private func writeDown() -> RegisteredVolume? {
+    do throws(Errno) {
+      return try RegisteredVolume.add(
+        RunningVolume(
+          identity: ObjectKey(status), above: above(), process: CurrentProcess.identifier,
+          namespace: try? namespaceNumber(),
+          whereabouts: RunningVolume.Whereabouts(
+            descriptor: Int(upper.descriptor.rawValue), place: place,
+            path: (try? upper.descriptor.heldPath()) ?? path)))
+    } catch {
+      // Users need not have a place for such things.
+      if CurrentProcess.isRoot {
+        Log.notice(
+          "\(PathText.escaped(path)): cannot be written down in /run/varve (\(error)); a volume that is mounted around it later will not see it"
+        )
+      }
+      return nil
+    }
+  }
+
+  /// The directories it is in, as far as they can be found.
+  private func above() -> [ObjectKey] {
+    var ancestors = Ancestors(of: upper, at: place, MountedVolume.table())
+    var keys: [ObjectKey] = []
+    // So many that they can be read.
+    while keys.count < 1_000, let status = try? ancestors.next() { keys.append(ObjectKey(status)) }
+    return keys
+  }
+
   /// Refuses what `claim` would refuse.
-  func check() throws(MountFailure) { try refuse(isOurs: false) }
+  func check() throws(MountFailure) { try refuse(except: nil) }
 
   /// Gives the tree back; at the end of the mount.
   func remove() { registered.withLock { $0.take() }?.remove() }
-
-  private var identity: DirectoryIdentity { DirectoryIdentity(status) }
 
   private func namespaceNumber() throws(Errno) -> Int? {
     if let namespace { return Int(exactly: try namespace.number()) }
@@ -78,77 +92,130 @@ final class Territory: Sendable {
 
   // MARK: Who is in the way
 
-  private func refuse(isOurs: Bool) throws(MountFailure) {
-    let running = RunningVolume.all()
+  private func refuse(except own: RegisteredVolume?) throws(MountFailure) {
+    let running = RunningVolume.all(except: own)
     let here = try? namespaceNumber()
     // Where its mount can be seen, the lock of the volume says enough.
-    if !isOurs, let same = running.first(where: { $0.identity == identity }), let there = same.namespace,
+    if let same = running.first(where: { $0.identity == ObjectKey(status) }), let there = same.namespace,
       there != here
     {
-      throw MountFailure(path, "the volume is " + Neighbour(same, here).sentence)
+      throw MountFailure(path, "the volume is " + Neighbour(same, at: nil, here).sentence)
     }
-    if let outer = outer(running, here) {
-      throw MountFailure(path, "it is inside the volume \(outer.name), which is \(outer.sentence)")
+    let found: String
+    do throws(Errno) {
+      if let outer = try outer(running, here) {
+        found = "it is inside \(outer.name), which is \(outer.sentence)"
+      } else if let inner = try inner(running, here) {
+        found = "\(inner.name) is inside it, and \(inner.sentence)"
+      } else {
+        return
+      }
+    } catch {
+      throw MountFailure(
+        path, "it cannot be found out whether it is inside a mounted volume, or one is inside it: \(error)")
     }
-    if let inner = inner(running, here) {
-      throw MountFailure(path, "the volume \(inner.name) is inside it, and \(inner.sentence)")
-    }
+    throw MountFailure(path, found)
   }
 
   /// A volume above this one.
-  private func outer(_ running: [RunningVolume], _ here: Int?) -> Neighbour? {
-    var ancestors = Ancestors(of: upper, at: place, Territory.table(nil))
-    while let ancestor = ancestors.next() {
-      // What cannot be looked at is none of ours.
-      guard let status = try? ancestor.descriptor.status() else { continue }
-      if let volume = running.first(where: { $0.identity == DirectoryIdentity(status) }) {
-        return Neighbour(volume, here)
+  private func outer(_ running: [RunningVolume], _ here: Int?) throws(Errno) -> Neighbour? {
+    let table = MountedVolume.table()
+    var ancestors = Ancestors(of: upper, at: place, table)
+    while let above = try ancestors.next() {
+      let path = try? ancestors.current.descriptor.heldPath()
+      if let volume = running.first(where: { $0.identity == ObjectKey(above) }) {
+        return Neighbour(volume, at: path, here)
       }
-      if case .held(let holder) = Territory.use(of: ancestor, owner: status.user) {
-        return Neighbour((try? ancestor.descriptor.heldPath()) ?? [], by: holder)
+      if case .held(let holder) = try Territory.use(of: ancestors.current, owner: above.user) {
+        return Neighbour(path, by: holder)
+      }
+      if let place = ancestors.place, Territory.isMounted(place, by: above.user, table) {
+        return Neighbour(path, by: nil)
       }
     }
     guard !ancestors.isComplete, let place else { return nil }
-    let above = running.first { volume in volume.place.map { place.path(below: $0) != nil } ?? false }
-    return above.map { Neighbour($0, here) }
+    let above = running.first { volume in
+      volume.whereabouts?.place.map { place.path(below: $0) != nil } ?? false
+    }
+    return above.map { Neighbour($0, at: nil, here) }
+  }
+
+  /// Whether who owns a directory says in the table of mounts that he has mounted it.
+  ///
+  /// Asked where the lock cannot be looked at, and nothing is written down. He can keep everybody out of his directory
+  /// anyway.
+  private static func isMounted(
+    _ place: PlaceInFileSystem, by owner: UInt32, _ table: [MountedVolume]
+  ) -> Bool {
+    guard !CurrentProcess.isRoot, owner != 0, owner != CurrentProcess.user else { return false }
+    return table.indices.contains { index in
+      let mount = table[index]
+      guard mount.isOurs, mount.owner == owner, !mount.isReadOnly else { return false }
+      // The mount may cover what it shows.
+      return MountedVolume.place(of: mount.source, in: Array(table[..<index])) == place
+    }
   }
 
   /// A volume below this one.
-  private func inner(_ running: [RunningVolume], _ here: Int?) -> Neighbour? {
-    guard let place else { return nil }
-    let table = Territory.table(nil)
-    for volume in running {
-      for found in [volume.place, volume.presentPlace(in: table)] {
-        guard let way = found?.path(below: place), isStill(volume.identity, at: way) else { continue }
-        return Neighbour(volume, here)
+  private func inner(_ running: [RunningVolume], _ here: Int?) throws(Errno) -> Neighbour? {
+    let (own, table) = (ObjectKey(status), MountedVolume.table())
+    for volume in running where volume.identity != own {
+      if let place {
+        let ways = volume.places(in: table).compactMap { $0.path(below: place) }
+        if ways.contains(where: { isStill(volume.identity, at: $0) }) {
+          return Neighbour(volume, at: nil, here)
+        }
+      }
+      guard let depth = volume.above.firstIndex(of: own) else { continue }
+      switch WayDown(from: upper, by: volume.above[..<depth].reversed() + [volume.identity]) {
+      case .open(let names):
+        let top = (try? upper.descriptor.heldPath()) ?? path
+        return Neighbour(volume, at: top + names.flatMap { [UInt8(ascii: "/")] + $0 }, here)
+      case .closed: return Neighbour(volume, at: nil, here)
+      case .gone: continue
       }
     }
-    return innerMount(place)
+    guard let place else { return nil }
+    return try innerMount(place)
   }
 
   /// A mount of a volume below this one, by what stands in the table of mounts.
   ///
   /// Anybody can write anything there; so it only says where to look for a lock.
-  private func innerMount(_ place: PlaceInFileSystem) -> Neighbour? {
-    let table = Territory.table(namespace)
+  private func innerMount(_ place: PlaceInFileSystem) throws(Errno) -> Neighbour? {
+    let table = MountedVolume.table(of: namespace)
     for (index, mount) in table.enumerated() where mount.isOurs && mount.source.first == UInt8(ascii: "/") {
       // The mount may cover what it shows.
       guard let source = MountedVolume.place(of: mount.source, in: Array(table[..<index])),
         let way = source.path(below: place),
-        let directory = try? upper.descriptor.openDirectoryPath(beneath: way.span)
+        let opened = try? upper.descriptor.openDirectoryPath(beneath: way.span)
       else { continue }
-      if case .held(let holder) = Territory.use(of: SharedDescriptor(directory), owner: status.user) {
+      let directory = SharedDescriptor(opened)
+      if case .held(let holder) = try Territory.use(of: directory, owner: status.user) {
         return Neighbour(mount.source, by: holder)
       }
+      tellOfStrangers(mount, directory)
     }
     return nil
   }
 
+  /// Says that somebody has mounted what is inside; he may, wherever he has a directory, and so keeps nobody from
+  /// mounting what it is in.
+  private func tellOfStrangers(_ mount: MountedVolume, _ directory: SharedDescriptor) {
+    // Nobody else can look at the lock, and a stranger's that cannot be looked at stops nobody.
+    guard CurrentProcess.isRoot,
+      case .held(let holder)? = try? VolumeUse.of(directory.descriptor, believing: { _ in true })
+    else { return }
+    Log.notice(
+      "\(PathText.escaped(path)): the volume \(PathText.escaped(mount.source)) is inside it, mounted by user \(mount.owner ?? 0), \(VolumeUse.name(of: holder)); what is locked on one is not on the other"
+    )
+  }
+
   /// Whether a directory is where its volume was mounted: somebody may have moved it.
-  private func isStill(_ identity: DirectoryIdentity, at way: [UInt8]) -> Bool {
+  private func isStill(_ identity: ObjectKey, at way: [UInt8]) -> Bool {
     do throws(Errno) {
       let directory = try upper.descriptor.openDirectoryPath(beneath: way.span)
-      return DirectoryIdentity(try directory.status()) == identity
+      return ObjectKey(try directory.status()) == identity
     } catch .noSuchFile, .notDirectory, .tooManySymbolicLinks {
       return false
     } catch {
@@ -158,27 +225,7 @@ final class Territory: Sendable {
   }
 
   /// `owner`: that of the outer directory, who can keep anybody from mounting what is in it anyway.
-  private static func use(of directory: SharedDescriptor, owner: UInt32) -> VolumeUse {
-    VolumeUse.of(directory.descriptor) { [0, CurrentProcess.user, owner].contains($0) }
-  }
-}
-
-/// A volume that is in the way.
-private struct Neighbour {
-  let name: String
-  let sentence: String
-
-  init(_ path: [UInt8], by holder: Int32?) {
-    name = PathText.escaped(path)
-    sentence = "mounted already, by \(VolumeUse.name(of: holder))"
-  }
-
-  /// `here`: the mount namespace of whoever finds it in the way.
-  init(_ volume: RunningVolume, _ here: Int?) {
-    let isElsewhere = volume.namespace != nil && here != nil && volume.namespace != here
-    name = PathText.escaped(volume.path)
-    sentence =
-      "mounted already, by \(VolumeUse.name(of: volume.process))"
-      + (isElsewhere ? ", in another mount namespace" : "")
+  private static func use(of directory: SharedDescriptor, owner: UInt32) throws(Errno) -> VolumeUse {
+    try VolumeUse.of(directory.descriptor) { [0, CurrentProcess.user, owner].contains($0) }
   }
 }

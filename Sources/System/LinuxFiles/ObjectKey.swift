@@ -1,0 +1,17 @@
+// Telling objects apart while they exist.
+
+/// An object, whatever its names, and by whatever path it is reached.
+///
+/// Its numbers may be given to another one when it is gone.
+package struct ObjectKey: Hashable, Sendable {
+  package let device: UInt64
+  package let inode: UInt64
+
+  package init(_ status: FileStatus) {
+    self.init(device: status.device, inode: status.inode)
+  }
+
+  package init(device: UInt64, inode: UInt64) {
+    (self.device, self.inode) = (device, inode)
+  }
+}

@@ -1,0 +1,59 @@
+// Writing our own volume down.
+
+import ControlDoor
+import LinuxFiles
+import LinuxPrograms
+
+/// The files that tell about our own volume.
+///
+/// Their name is used once: one that is not locked is dead for ever, and whoever finds it may remove it.
+final class RegisteredVolume: Sendable {
+  let name: [UInt8]
+  private let files: [(directory: SharedDescriptor, locked: SharedDescriptor)]
+
+  /// Writes a volume down in the best place there is; the reason where there is none.
+  static func add(_ volume: RunningVolume) throws(Errno) -> RegisteredVolume {
+    try RuntimeDirectory.inOwn(runtime: environment("XDG_RUNTIME_DIR")) { runtime throws(Errno) in
+      try RegisteredVolume(volume, in: runtime)
+    }
+  }
+
+  private init(_ volume: RunningVolume, in runtime: RuntimeDirectory) throws(Errno) {
+    var chance = SystemRandomNumberGenerator()
+    name = volume.identity.name + Array(".\(String(chance.next(), radix: 36))".utf8)
+    let closed = try runtime.making("places", mode: 0o700)
+    var files = [
+      (closed, try RegisteredVolume.file(volume.text(withWhereabouts: true), name, in: closed, mode: 0o600))
+    ]
+    if CurrentProcess.isRoot {
+      let open = try runtime.making("volumes", mode: 0o755)
+      // Nobody who reads it can clear it up.
+      _ = RunningVolume.living(in: open, except: nil)
+      files.append(
+        (open, try RegisteredVolume.file(volume.text(withWhereabouts: false), name, in: open, mode: 0o644)))
+    }
+    self.files = files
+  }
+
+  private static func file(
+    _ text: [UInt8], _ name: [UInt8], in directory: SharedDescriptor, mode: UInt16
+  ) throws(Errno) -> SharedDescriptor {
+    // Locked before it has a name or can be opened by others, so that nobody can be first with a lock of his own.
+    let file = SharedDescriptor(try directory.descriptor.createUnnamed(mode: 0o600))
+    guard try file.descriptor.tryLockWhole(exclusive: true) == .locked else { throw .busy }
+    try file.descriptor.writeAll(text, at: 0)
+    try file.descriptor.changeMode(mode)
+    try FileName.with(name) { name throws(Errno) in
+      try directory.descriptor.linkUnnamed(file.descriptor, as: name)
+    }
+    return file
+  }
+
+  /// Takes the files away; at the end of the mount.
+  func remove() {
+    for (directory, _) in files {
+      // What is left behind is found dead by whoever looks.
+      try? FileName.with(name) { name throws(Errno) in try directory.descriptor.removeFile(name) }
+    }
+  }
+}
