@@ -1,8 +1,11 @@
 // What a run that changes items keeps account of: the plan, the way back, the counts, the end.
 
+import AccessControl
 import AccessForms
 import Arguments
+import FlagRules
 import JSONForm
+import LinuxFiles
 import LinuxPrograms
 import Synchronization
 import Verbs
@@ -17,6 +20,8 @@ final class ChangeLedger: Sendable {
     var left = 0
     /// Of a plan: what would be refused.
     var refused = 0
+    /// Of a plan: directories that only the run could look into.
+    var unseen = 0
   }
 
   /// What running the same command again does to items that were changed already.
@@ -41,12 +46,16 @@ final class ChangeLedger: Sendable {
   private let counts: Mutex<Counts> = Mutex(Counts())
   /// Of a plan.
   private let foresight: Foresight?
+  private let objects: PlannedObjects?
+  /// The change that was planned last.
+  private let lastPlanned: Mutex<PlannedItem?> = Mutex(nil)
   /// Whether that nothing here can be changed was said of the tree; nil if it is said of every item.
   private let volumeWasTold: Mutex<Bool?> = Mutex(nil)
 
+  /// `mayRepeat`: whether it may come twice also to what has one name.
   init(
     _ invocation: Invocation, _ console: Console, undoVersion: DumpVersion = .lists,
-    repetition: Repetition = .harmless
+    repetition: Repetition = .harmless, mayRepeat: Bool
   ) throws(UsageError) {
     self.console = console
     self.repetition = repetition
@@ -58,6 +67,7 @@ final class ChangeLedger: Sendable {
     undo = try UndoFile(invocation, undoVersion, console)
     json = invocation.has(.json) ? JSONStream("changes", console) : nil
     foresight = isDryRun ? Foresight(console) : nil
+    objects = isDryRun ? PlannedObjects(remembersAll: mayRepeat || invocation.has(.followAll)) : nil
     if let foresight {
       console.beforeComplaint = { [weak self] in _ = foresight.ask { self?.settle($0, $1) } }
     }
@@ -94,7 +104,24 @@ final class ChangeLedger: Sendable {
 
   /// Takes a change that is only planned; what `tell` says next is about it.
   func foresee(_ item: PlannedItem) {
-    foresight?.add(item, settle)
+    guard let foresight, let objects else { return }
+    var item = item
+    // Without a status it is planned as what it is now.
+    if !item.isAboutNow, let status = try? item.place.descriptor.knownStatus() {
+      var state = PlannedState()
+      if let before = planned(status) {
+        item.steps.insert(.assumed(before), at: 0)
+        state = before
+      }
+      if item.settled == nil, objects.mayReturn(status) {
+        for step in item.steps { state.take(step, status) }
+        let key = ObjectKey(status)
+        objects.open(key)
+        item.leaves = (key, state)
+      }
+    }
+    if item.settled == nil { lastPlanned.withLock { [item] in $0 = item } }
+    foresight.add(item, settle)
   }
 
   /// Settles everything planned so far; answers why the last of it would be refused, if it would.
@@ -103,19 +130,55 @@ final class ChangeLedger: Sendable {
     foresight?.ask(settle)
   }
 
-  /// Which of these deeds somebody who plans could not do any more after these steps.
-  func closed(_ item: VisitedItem, after steps: [PlannedStep], _ deeds: [String]) -> Set<String> {
-    let closed = SharedSet()
-    for deed in deeds {
-      var probe = PlannedItem(
-        location: item.location, place: item.place, steps: steps + [.then(deed)],
-        refusal: { error, _ in Refusal(error) })
-      probe.isProbe = true
-      probe.settled = { if $0?.deed == deed { closed.insert(deed) } }
-      foresee(probe)
+  /// Asks what would become of an item after these steps; nothing is told of it.
+  private func probe(
+    _ item: VisitedItem, _ steps: [PlannedStep], isAboutNow: Bool = false,
+    _ settled: @escaping @Sendable (Foreseen) -> Void
+  ) {
+    foresee(
+      PlannedItem(
+        location: item.location, place: item.place, steps: steps, refusal: { error, _ in Refusal(error) },
+        settled: settled, isAboutNow: isAboutNow))
+  }
+
+  /// What of these is closed to whoever plans, now and after the change that was planned last.
+  ///
+  /// Nil if that was no change of this item, or would be refused.
+  func foreseeEntrance(
+    of item: VisitedItem
+  ) -> (now: Set<EntranceDeed>, byThen: Set<EntranceDeed>)? {
+    guard isDryRun else { return nil }
+    let last = lastPlanned.withLock { $0 }
+    let state = planned(item.status)
+    let steps = last?.place === item.place ? last?.steps ?? [] : []
+    guard state != nil || !steps.isEmpty else { return nil }
+    let found: Mutex<(now: Set<EntranceDeed>, byThen: Set<EntranceDeed>)?> = Mutex(([], []))
+    for deed in EntranceDeed.allCases {
+      probe(item, [.then(deed.rawValue)], isAboutNow: true) { foreseen in
+        if foreseen.refusal != nil { found.withLock { _ = $0?.now.insert(deed) } }
+      }
+      probe(item, (state == nil ? steps : []) + [.then(deed.rawValue)]) { foreseen in
+        guard let refusal = foreseen.refusal else { return }
+        found.withLock { found in
+          if refusal.deed == deed.rawValue { found?.byThen.insert(deed) } else { found = nil }
+        }
+      }
     }
     settlePlan()
-    return closed.words
+    return found.withLock { $0 }
+  }
+
+  /// The mode that a change to `mode` would really leave.
+  func foreseeMode(_ mode: UInt32, of item: VisitedItem) -> UInt32 {
+    let isDirectory = item.status.kind == .directory
+    // Everything else is as it is asked for.
+    guard mode & 0o2000 != 0 || ~mode & (isDirectory ? 0o500 : 0o400) != 0 else { return mode }
+    let real: Mutex<UInt32> = Mutex(mode)
+    probe(item, [.mode(mode)]) { foreseen in
+      if let other = foreseen.otherMode { real.withLock { $0 = other } }
+    }
+    settlePlan()
+    return real.withLock { $0 }
   }
 
   /// From here on it is said once that nothing of a tree can be changed.
@@ -124,10 +187,12 @@ final class ChangeLedger: Sendable {
     volumeWasTold.withLock { $0 = false }
   }
 
-  private func settle(_ item: PlannedItem, _ foreseen: ForeseenRefusal?) {
-    item.settled?(foreseen)
-    guard !item.isProbe else { return }
-    guard let foreseen else {
+  private func settle(_ item: PlannedItem, _ foreseen: Foreseen) {
+    if let settled = item.settled { return settled(foreseen) }
+    if let (key, state) = item.leaves {
+      objects?.settle(key, foreseen.refusal == nil && item.tell != nil ? state : nil)
+    }
+    guard let foreseen = foreseen.refusal else {
       guard let tell = item.tell else { return count { $0.unchanged += 1 } }
       count { $0.changed += 1 }
       return tell(nil)
@@ -164,10 +229,15 @@ final class ChangeLedger: Sendable {
           JSON.Member("unchanged", .number(counts.unchanged)),
           JSON.Member("leftAlone", .number(counts.left)), JSON.Member("failed", .number(failed)),
           JSON.Member("interrupted", .bool(Interruption.isRequested)),
-        ] + (foresight?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? []))
+        ] + (foresight?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? [])
+          + (missing(counts).map { [JSON.Member("incomplete", .string($0))] } ?? []))
     } else if isDryRun {
       let refused = counts.refused > 0 ? ", \(grouped(counts.refused)) would be refused" : ""
-      console.print("\(grouped(counts.changed)) of \(counted(items)) would change\(refused)\n")
+      let others = failed - counts.refused
+      let failing = others > 0 ? ", \(grouped(others)) would fail" : ""
+      let missing = missing(counts).map { "; incomplete: \($0)" } ?? ""
+      console.print(
+        "\(grouped(counts.changed)) of \(counted(items)) would change\(refused)\(failing)\(missing)\n")
     }
     if Interruption.isRequested { stopped(after: items, changed: counts.changed) }
     if json == nil, !isDryRun, tellsHow, !isQuiet {
@@ -176,6 +246,22 @@ final class ChangeLedger: Sendable {
         "\(counted(items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")
     }
     return console.finish()
+  }
+
+  /// What a plan does not know; nil if it is complete.
+  private func missing(_ counts: Counts) -> String? {
+    var reasons: [String] = []
+    if counts.unseen > 0 {
+      reasons.append(
+        counts.unseen == 1
+          ? "1 directory the run would open is not looked into"
+          : "\(grouped(counts.unseen)) directories the run would open are not looked into")
+    }
+    if objects?.isFull == true {
+      reasons.append(
+        "after \(grouped(PlannedObjects.most)) items that may come twice, others are planned as they are now")
+    }
+    return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
   }
 
   private func stopped(after items: Int, changed: Int) {
@@ -199,13 +285,52 @@ final class ChangeLedger: Sendable {
   }
 }
 
-/// Words that come from another place.
-private final class SharedSet: Sendable {
-  private let state: Mutex<Set<String>> = Mutex([])
+// MARK: - Items as a plan leaves them
 
-  var words: Set<String> { state.withLock { $0 } }
+extension ChangeLedger {
+  /// What an earlier part of the plan leaves of an object; nil in a run, and if it leaves it as it is.
+  func planned(_ status: FileStatus) -> PlannedState? {
+    guard let objects, objects.mayReturn(status) else { return nil }
+    let key = ObjectKey(status)
+    if objects.isOpen(key) { settlePlan() }
+    return objects[key]
+  }
 
-  func insert(_ word: String) {
-    state.withLock { _ = $0.insert(word) }
+  /// The item as the run would meet it.
+  func asPlanned(_ item: VisitedItem) -> VisitedItem {
+    guard let planned = planned(item.status) else { return item }
+    return VisitedItem(
+      location: item.location, status: planned.applied(to: item.status), place: item.place, depth: item.depth)
+  }
+
+  func flags(of item: VisitedItem) throws(Errno) -> FileFlags? {
+    if let flags = planned(item.status)?.facts.flags { return FileFlags(rawValue: flags) }
+    return try item.place.descriptor.fileFlags()
+  }
+
+  /// Whether a flag forbids to change the item.
+  func isLocked(_ item: VisitedItem) -> Bool {
+    // Not known is not locked: then the failure had another reason.
+    guard let flags = try? flags(of: item) else { return false }
+    return flags.isImmutable || flags.isAppendOnly
+  }
+
+  func owner(of item: VisitedItem, _ names: NameBook) throws(Errno) -> ItemFacts.Owner {
+    if let owner = planned(item.status)?.facts.owner { return owner }
+    return try item.place.descriptor.owner(item.status, names)
+  }
+
+  /// The text of the access list; nil if there is none.
+  func listText(of place: SharedDescriptor) throws(Errno) -> [UInt8]? {
+    if objects != nil, let list = planned(try place.descriptor.knownStatus())?.list { return list }
+    return try place.descriptor.attribute(AttributeName("system.varve.acl"))
+  }
+
+  func accessList(of place: SharedDescriptor, _ names: NameBook) throws(Refusal) -> AccessList? {
+    let text: [UInt8]?
+    do throws(Errno) { text = try listText(of: place) } catch {
+      throw Refusal.reading(error, place.descriptor)
+    }
+    return try readAccessList(text, names)
   }
 }

@@ -22,10 +22,10 @@ func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
         + "with 'varve acl restore' first", verb: "chmod", .value)
   }
   let run = try ItemRun(
-    invocation, console, repetition: request.action.changesAgain ? .changesAgain : .harmless)
+    invocation, console, request.paths, repetition: request.action.changesAgain ? .changesAgain : .harmless)
   let change = ChangeOfItem(run: run, names: names, umask: ThisProgram.umask)
   let walk = ItemWalk(invocation, .directoryFirst, console)
-  run.go(request.paths, walk, verb: "chmod") { item throws(Refusal) in
+  run.go(walk, verb: "chmod") { item throws(Refusal) in
     try change.apply(request.action, to: item)
   }
   return run.finish()
@@ -49,10 +49,10 @@ private struct ChangeOfItem {
     let noMode = Refusal("a link has no mode of its own on Linux (ENOTSUP)")
     if run.ledger.isDryRun, item.status.kind == .symbolicLink { throw noMode }
     let before = item.status.kind.modeBits | UInt32(item.status.mode)
-    let after = change.applied(to: before, isDirectory: item.status.kind == .directory, umask: umask)
-    let complete = item.status.kind.modeBits | after
-    let (old, new) = (ItemFacts(mode: UInt32(item.status.mode)), ItemFacts(mode: after & 0o7777))
-    let isKept = complete != before && item.status.kind != .symbolicLink
+    let wanted = change.applied(to: before, isDirectory: item.status.kind == .directory, umask: umask)
+    let after = run.ledger.isDryRun ? run.ledger.foreseeMode(wanted & 0o7777, of: item) : wanted
+    let old = ItemFacts(mode: UInt32(item.status.mode))
+    let isKept = item.status.kind.modeBits | after != before && item.status.kind != .symbolicLink
     try run.change(item, facts: isKept ? old : ItemFacts(), steps: [.mode(after)]) { error in
       guard error != .unsupported || item.status.kind != .symbolicLink else { return noMode }
       return Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
@@ -60,17 +60,29 @@ private struct ChangeOfItem {
       // Also if nothing differs: whether it is permitted is for the volume to say.
       try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: after))
     }
-    guard complete != before else { return }
+    let real = item.status.kind.modeBits | (run.ledger.isDryRun ? after & 0o7777 : standing(item, after))
+    let lost = wanted & 0o2000 & ~real
+    if lost != 0, run.detail > 0, !run.ledger.isQuiet {
+      run.console.note(
+        item.path, "stays without its set-gid bit, which only members of group \(item.status.group) can set")
+    }
+    guard real != before else { return }
     run.tell(
-      item, "\(octal(before)) [\(modeText(before)) ] -> \(octal(complete)) [\(modeText(complete)) ]",
-      before: .object(old.members), after: .object(new.members))
+      item, "\(octal(before)) [\(modeText(before)) ] -> \(octal(real)) [\(modeText(real)) ]",
+      before: .object(old.members), after: .object(ItemFacts(mode: real & 0o7777).members))
+  }
+
+  /// The mode an item has after a change to `mode`: a file system may drop bits, and add some.
+  private func standing(_ item: VisitedItem, _ mode: UInt32) -> UInt32 {
+    // Not known is taken for done.
+    UInt32((try? item.place.descriptor.knownStatus().mode) ?? UInt16(truncatingIfNeeded: mode & 0o7777))
   }
 
   private func apply(_ edit: AccessListEdit, to item: VisitedItem) throws(Refusal) {
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let before: AccessList?
     do throws(Refusal) {
-      before = try item.place.descriptor.accessList(names)
+      before = try run.ledger.accessList(of: item.place, names)
     } catch {
       // What is removed need not be readable.
       guard edit == .removeList else { throw error }
@@ -90,16 +102,15 @@ private struct ChangeOfItem {
       run.console.note(item.path, "there was no access list; the entry became entry 0")
     }
     try store(after, in: item, before: before, kind)
-    let count = "\(before?.entries.count ?? 0) -> \(after?.entries.count ?? 0) entries"
     run.tell(
-      item, count, before: ListFormat.json(before, for: kind, names: names),
+      item, entryCounts(before, after), before: ListFormat.json(before, for: kind, names: names),
       after: ListFormat.json(after, for: kind, names: names))
   }
 
   private func store(
     _ list: AccessList?, in item: VisitedItem, before: AccessList?, _ kind: ObjectKind
   ) throws(Refusal) {
-    let steps = [PlannedStep.list(isRemoval: list == nil)]
+    let steps = [PlannedStep.list(storedText(list, kind, names))]
     try run.change(item, lines: numericLines(before, kind), steps: steps) { error in
       Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     } _: { () throws(Errno) in

@@ -14,11 +14,11 @@ func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
   guard let owner = invocation.operands.first else { throw UsageError("OWNER is missing", verb: "chown") }
   let wanted = try OwnerRequest(owner, names)
   let paths = try PathOperands(invocation, from: 1)
-  let run = try ItemRun(invocation, console)
+  let run = try ItemRun(invocation, console, paths)
   let change = ChangeOfOwner(wanted: wanted, names: names, run: run)
   // Contents first: whoever gives a tree away needs his rights in a directory until its contents are done.
   let walk = ItemWalk(invocation, .contentsFirst, console)
-  run.go(paths, walk, verb: "chown") { item throws(Refusal) in try change.apply(to: item) }
+  run.go(walk, verb: "chown") { item throws(Refusal) in try change.apply(to: item) }
   return run.finish()
 }
 
@@ -119,7 +119,7 @@ private struct ChangeOfOwner {
   /// Who owns an item: stat shows `nobody` where it is a group.
   private func owner(of item: VisitedItem) throws(Refusal) -> ItemFacts {
     do throws(Errno) {
-      let owner = try item.place.descriptor.owner(item.status, names)
+      let owner = try run.ledger.owner(of: item, names)
       return ItemFacts(owner: owner, group: item.status.group)
     } catch {
       throw Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")

@@ -23,9 +23,9 @@ final class ListChanger: Sendable {
   }
 
   convenience init(
-    _ invocation: Invocation, _ console: Console, _ names: NameBook
+    _ invocation: Invocation, _ console: Console, _ names: NameBook, mayRepeat: Bool
   ) throws(UsageError) {
-    self.init(try ChangeLedger(invocation, console), names)
+    self.init(try ChangeLedger(invocation, console, mayRepeat: mayRepeat), names)
   }
 
   /// What one item has come to.
@@ -52,7 +52,7 @@ final class ListChanger: Sendable {
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let decision: ListDecision
     do throws(Refusal) {
-      decision = try decide(item.place.descriptor, kind, rule)
+      decision = try decide(item.place, kind, rule)
     } catch {
       console.complain(item.path, error.sentence)
       return error.isAboutVolume ? .outside : .unknown
@@ -88,7 +88,7 @@ final class ListChanger: Sendable {
     for (item, rule) in leaves {
       guard let place = open(item) else { continue }
       do throws(Refusal) {
-        let decision = try decide(place.descriptor, .file, rule)
+        let decision = try decide(place, .file, rule)
         switch decision.answer {
         case .store: ready.append((item.location, place, decision))
         case .unchanged: ledger.count { $0.unchanged += 1 }
@@ -175,15 +175,15 @@ final class ListChanger: Sendable {
   }
 
   private func decide(
-    _ place: borrowing Descriptor, _ kind: ObjectKind, _ rule: ListRule
+    _ place: SharedDescriptor, _ kind: ObjectKind, _ rule: ListRule
   ) throws(Refusal) -> ListDecision {
     let text: [UInt8]?
     do throws(Errno) {
-      text = try place.attribute(AttributeName("system.varve.acl"))
+      text = try ledger.listText(of: place)
     } catch .inputOutput where rule.replacesDamage {
       return try rule.decideUnread(kind)
     } catch {
-      throw Refusal.reading(error, place)
+      throw Refusal.reading(error, place.descriptor)
     }
     return try rule.decide(text, kind)
   }
@@ -199,9 +199,10 @@ final class ListChanger: Sendable {
       Refusal.change(error, location.path, place.descriptor, needs: "writesecurity")
     }
     guard !ledger.isDryRun else {
-      let steps = [PlannedStep.list(isRemoval: decision.text.isEmpty)]
       ledger.foresee(
-        PlannedItem(location: location, place: place, steps: steps) { error, _ in refusal(error) })
+        PlannedItem(location: location, place: place, steps: [.list(decision.text)]) { error, _ in
+          refusal(error)
+        })
       return tell(decision, location, kind)
     }
     func store() throws(Refusal) {
@@ -227,8 +228,7 @@ final class ListChanger: Sendable {
       location.path, before: ListFormat.json(before, for: kind, names: names),
       after: ListFormat.json(after, for: kind, names: names)
     ) {
-      let (old, new) = (before?.entries.count ?? 0, after?.entries.count ?? 0)
-      console.printPath(location.path, ": \(old) -> \(new) \(new == 1 ? "entry" : "entries")")
+      console.printPath(location.path, ": \(entryCounts(before, after))")
       if tellsHow { console.printDifferences(before, after, kind, names) }
     }
   }
@@ -247,6 +247,12 @@ extension Console {
     }
     for line in differences(lines(before), lines(after)) { print("  \(line)\n") }
   }
+}
+
+/// How the length of a list changes: `0 -> 1 entry`.
+func entryCounts(_ before: AccessList?, _ after: AccessList?) -> String {
+  let new = after?.entries.count ?? 0
+  return "\(before?.entries.count ?? 0) -> \(new) \(new == 1 ? "entry" : "entries")"
 }
 
 /// What leaves a list, with `-`, what comes, with `+`, and what stays, in the order of the new list.

@@ -12,7 +12,7 @@ func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let names = NameBook.machine(Accounts())
   let file = invocation.operands[0]
   // What is restored may be anything a record can say, and so may the way back from it.
-  let ledger = try ChangeLedger(invocation, console, undoVersion: .items)
+  let ledger = try ChangeLedger(invocation, console, undoVersion: .items, mayRepeat: true)
   let restoration = Restoration(
     ListChanger(ledger, names), console, names, from: file,
     root: invocation.values(.root).last,
@@ -45,6 +45,8 @@ private final class Restoration {
   private var chain: DirectoryChain?
   /// The root in force, as it would be typed.
   private var root: Word = []
+  /// The last root that could not be got at.
+  private var lostRoot: Word?
   /// The root the file names, which another one can stand for.
   private var rootInFile: Word?
   /// What objects have got back.
@@ -55,7 +57,6 @@ private final class Restoration {
   /// Of files with set-id bits: up to when nobody else had touched them.
   private var moments = TrustedMoments()
   private let ownChanges = OwnChanges()
-  private let plannedFlags = PlannedFlags()
   /// What has to wait for the end of the file: items that are locked, as a later record may know that they should
   /// not be, set-id files that were changed again, as a later record may tell that it was us, and directories that
   /// close for whoever restores, as what is in them comes later.
@@ -168,7 +169,10 @@ private final class Restoration {
       let resolved = newRoot == nil ? root : try absolute(root)
       changer.undo?.begin(resolved: resolved)
       chain = DirectoryChain(place)
+    } catch  where lostRoot == root {
+      // That was said.
     } catch {
+      lostRoot = root
       let isOtherWay = newRoot == nil && (error == .notDirectory || error == .tooManySymbolicLinks)
       console.complain(
         root,
@@ -202,7 +206,8 @@ private final class Restoration {
       root: root, above: Array(names.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
     do throws(Errno) {
       let place = try chain.item(names)
-      let status = try place.descriptor.status()
+      let found = try place.descriptor.status()
+      let status = changer.ledger.planned(found)?.applied(to: found) ?? found
       guard status.recordKind == record.kind else {
         console.complain(location.path, "is not a \(record.kind.rawValue) any more")
         return
@@ -260,11 +265,11 @@ private final class Restoration {
     let mayBeUnlocked =
       mayPostpone && reader.version >= .items && !known.contains(.flags) && record.facts.flags == nil
     // A plan meets no refusal here that could be waited with.
-    if changer.ledger.isDryRun, mayBeUnlocked, item.isLocked { return false }
+    if changer.ledger.isDryRun, mayBeUnlocked, changer.ledger.isLocked(item) { return false }
     do throws(Refusal) {
       guard reader.version == .lists, let lines = record.lines else {
         let restorer = ItemRestorer(
-          ledger: changer.ledger, names: names, ownChanges: ownChanges, plannedFlags: plannedFlags)
+          ledger: changer.ledger, names: names, ownChanges: ownChanges)
         try restorer.restore(record, item, known: known, moment: moment)
         return true
       }
@@ -274,7 +279,7 @@ private final class Restoration {
       }
       _ = changer.change(item, by: rule, .withOthers)
     } catch {
-      if mayBeUnlocked, item.isLocked {
+      if mayBeUnlocked, changer.ledger.isLocked(item) {
         return false
       }
       console.complain(item.path, error.sentence)

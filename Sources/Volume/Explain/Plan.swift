@@ -37,6 +37,10 @@ extension Inquiry {
       try tell(verdict(change, item, facts), change.deed.rawValue, Scene(item), [.item: spot.path])
       try checkStore(change, item, spot, facts)
       item = change.applied(to: item)
+      guard case .mode(let wanted) = change else { continue }
+      let granted = volume.granted(wanted, by: judge, on: item)
+      item.mode = volume.keepingRecordsReadable(granted, of: facts.status.kind)
+      if item.mode != wanted { otherMode = item.mode }
     }
   }
 
@@ -63,7 +67,7 @@ extension Inquiry {
     case _ where judge.rules.isReadOnly: return
     case .mode where facts.status.kind == .symbolicLink:
       throw walk.end(spot.path, "chmod", .unsupported, "a link has no mode")
-    case .list(isRemoval: false) where !judge.rules.usesLists:
+    case .list(.some) where !judge.rules.usesLists, .otherList where !judge.rules.usesLists:
       throw walk.end(spot.path, "writeacl", .unsupported, "the volume is mounted with noacl")
     case .ownerGroup where !volume.store.canCarryRecord(facts.status.kind):
       throw notKept(change, spot)
@@ -90,7 +94,8 @@ extension Inquiry {
     let stores =
       switch change {
       case .flags(let flags): !FlagChange(from: item.flags, to: flags).isNothing
-      case .list(let isRemoval): !isRemoval || item.list != nil
+      case .list(let list): list != nil || item.list != nil
+      case .otherList: true
       default: false
       }
     if stores, !volume.store.canCarryRecord(facts.status.kind) { throw notKept(change, spot) }
