@@ -265,6 +265,9 @@ extension CommandTests {
           touch f g; chown 7001:7002 f; chown 7001:7003 g; chmod 644 f g
           ann chmod -n g+s f g; ann chmod -v g+s f g; stat -c %a f g
           chmod 644 g; ann chmod --json 2600 f g; ann chmod -vv 2600 f g
+          chmod 2600 f; mkdir -p $BASE/open; chmod 777 $BASE/open
+          ann chmod -n --json 2600 f f 2> /dev/null; ann chmod -vv --undo $BASE/open/undo 2600 f f; stat -c %a f
+          varve acl restore $BASE/open/undo; stat -c %a f
           varve chflags --json compressed f; varve chflags --json -v compressed,hidden f 2> /dev/null
           """,
         prints: """
@@ -277,6 +280,14 @@ extension CommandTests {
           2644
           {"changes": [], "dryRun": false, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
           varve chmod: f: stays without its set-gid bit, which only members of group 7002 can set
+          {"changes": [
+            {"path": "f", "before": {"mode": "02600"}, "after": {"mode": "0600"}}
+          ], "dryRun": true, "items": 2, "changed": 1, "unchanged": 1, "leftAlone": 0, "failed": 0, "interrupted": false}
+          varve chmod: f: stays without its set-gid bit, which only members of group 7002 can set
+          f: 0102600 [-rw---S--- ] -> 0100600 [-rw------- ]
+          varve chmod: f: stays without its set-gid bit, which only members of group 7002 can set
+          600
+          2600
           {"changes": [], "dryRun": false, "items": 1, "changed": 0, "unchanged": 1, "leftAlone": 0, "failed": 0, "interrupted": false}
           {"changes": [
             {"path": "f", "before": {"flags": []}, "after": {"flags": ["hidden"]}}

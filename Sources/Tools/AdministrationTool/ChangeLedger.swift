@@ -86,7 +86,28 @@ final class ChangeLedger: Sendable {
   ) {
     let members = json == nil ? [] : [JSON.Member("before", before()), JSON.Member("after", after())]
     guard let foresight else { return tell(path, members, nil, print) }
-    foresight.attach { self.tell(path, members, $0, print) }
+    foresight.attach {
+      self.tell(path, members, $0.refusal, print)
+      return true
+    }
+  }
+
+  /// The same of a mode in a plan: another may come of it than is asked for, and it is not known yet which.
+  func tellMode(
+    _ path: [UInt8], from before: UInt32, to asked: UInt32, note: @escaping @Sendable (UInt32) -> Void,
+    _ print: @escaping @Sendable (UInt32) -> Void
+  ) {
+    foresight?.attach { foreseen in
+      let after = foreseen.otherMode ?? asked
+      if foreseen.refusal == nil { note(after) }
+      guard after != before else { return false }
+      let members = [
+        JSON.Member("before", .object(ItemFacts(mode: before).members)),
+        JSON.Member("after", .object(ItemFacts(mode: after).members)),
+      ]
+      self.tell(path, members, foreseen.refusal) { print(after) }
+      return true
+    }
   }
 
   private func tell(
@@ -168,19 +189,6 @@ final class ChangeLedger: Sendable {
     return found.withLock { $0 }
   }
 
-  /// The mode that a change to `mode` would really leave.
-  func foreseeMode(_ mode: UInt32, of item: VisitedItem) -> UInt32 {
-    let isDirectory = item.status.kind == .directory
-    // Everything else is as it is asked for.
-    guard mode & 0o2000 != 0 || ~mode & (isDirectory ? 0o500 : 0o400) != 0 else { return mode }
-    let real: Mutex<UInt32> = Mutex(mode)
-    probe(item, [.mode(mode)]) { foreseen in
-      if let other = foreseen.otherMode { real.withLock { $0 = other } }
-    }
-    settlePlan()
-    return real.withLock { $0 }
-  }
-
   /// From here on it is said once that nothing of a tree can be changed.
   func beginTree() {
     settlePlan()
@@ -189,18 +197,19 @@ final class ChangeLedger: Sendable {
 
   private func settle(_ item: PlannedItem, _ foreseen: Foreseen) {
     if let settled = item.settled { return settled(foreseen) }
-    if let (key, state) = item.leaves {
-      objects?.settle(key, foreseen.refusal == nil && item.tell != nil ? state : nil)
+    guard let refusal = foreseen.refusal else {
+      let differs = item.tell?(foreseen) ?? false
+      if var leaves = item.leaves {
+        leaves.state.facts.mode = foreseen.otherMode ?? leaves.state.facts.mode
+        objects?.settle(leaves.key, differs ? leaves.state : nil)
+      }
+      return count { if differs { $0.changed += 1 } else { $0.unchanged += 1 } }
     }
-    guard let foreseen = foreseen.refusal else {
-      guard let tell = item.tell else { return count { $0.unchanged += 1 } }
-      count { $0.changed += 1 }
-      return tell(nil)
-    }
-    guard !wasTold(foreseen.refusal) else { return count { $0.left += 1 } }
+    if let key = item.leaves?.key { objects?.settle(key, nil) }
+    guard !wasTold(refusal.refusal) else { return count { $0.left += 1 } }
     count { $0.refused += 1 }
-    if let tell = item.tell { tell(foreseen) } else { self.tell(item.location.path, [], foreseen) {} }
-    console.complain(item.location.path, foreseen.refusal.sentence)
+    if item.tell?(foreseen) != true { tell(item.location.path, [], refusal) {} }
+    console.complain(item.location.path, refusal.refusal.sentence)
   }
 
   private func wasTold(_ refusal: Refusal) -> Bool {

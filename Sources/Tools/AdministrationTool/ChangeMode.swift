@@ -48,34 +48,38 @@ private struct ChangeOfItem {
   private func apply(_ change: FileModeChange, to item: VisitedItem) throws(Refusal) {
     let noMode = Refusal("a link has no mode of its own on Linux (ENOTSUP)")
     if run.ledger.isDryRun, item.status.kind == .symbolicLink { throw noMode }
-    let before = item.status.kind.modeBits | UInt32(item.status.mode)
-    let wanted = change.applied(to: before, isDirectory: item.status.kind == .directory, umask: umask)
-    let after = run.ledger.isDryRun ? run.ledger.foreseeMode(wanted & 0o7777, of: item) : wanted
-    let old = ItemFacts(mode: UInt32(item.status.mode))
-    let isKept = item.status.kind.modeBits | after != before && item.status.kind != .symbolicLink
-    try run.change(item, facts: isKept ? old : ItemFacts(), steps: [.mode(after)]) { error in
+    let (type, old) = (item.status.kind.modeBits, UInt32(item.status.mode))
+    let asked =
+      change.applied(to: type | old, isDirectory: item.status.kind == .directory, umask: umask) & 0o7777
+    // A set-gid bit that stands and is asked for goes all the same, if it is not granted any more.
+    let mayDiffer = asked != old || (asked & 0o2000 != 0 && !ThisProgram.isRoot)
+    let isKept = mayDiffer && item.status.kind != .symbolicLink
+    try run.change(item, facts: isKept ? ItemFacts(mode: old) : ItemFacts(), steps: [.mode(asked)]) { error in
       guard error != .unsupported || item.status.kind != .symbolicLink else { return noMode }
       return Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     } _: { () throws(Errno) in
       // Also if nothing differs: whether it is permitted is for the volume to say.
-      try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: after))
+      try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: asked))
     }
-    let real = item.status.kind.modeBits | (run.ledger.isDryRun ? after & 0o7777 : standing(item, after))
-    let lost = wanted & 0o2000 & ~real
-    if lost != 0, run.detail > 0, !run.ledger.isQuiet {
-      run.console.note(
-        item.path, "stays without its set-gid bit, which only members of group \(item.status.group) can set")
+    let told = ToldMode(
+      item: item, asked: asked, console: run.detail > 0 && !run.ledger.isQuiet ? run.console : nil)
+    guard !run.ledger.isDryRun else {
+      return run.ledger.tellMode(item.path, from: old, to: asked, note: { told.note($0) }) {
+        [console = run.console] in console.printPath(item.path, ": \(told.change(to: $0))")
+      }
     }
-    guard real != before else { return }
+    let standing = standing(item, asked)
+    told.note(standing)
+    guard standing != old else { return }
     run.tell(
-      item, "\(octal(before)) [\(modeText(before)) ] -> \(octal(real)) [\(modeText(real)) ]",
-      before: .object(old.members), after: .object(ItemFacts(mode: real & 0o7777).members))
+      item, told.change(to: standing), before: .object(ItemFacts(mode: old).members),
+      after: .object(ItemFacts(mode: standing).members))
   }
 
   /// The mode an item has after a change to `mode`: a file system may drop bits, and add some.
   private func standing(_ item: VisitedItem, _ mode: UInt32) -> UInt32 {
     // Not known is taken for done.
-    UInt32((try? item.place.descriptor.knownStatus().mode) ?? UInt16(truncatingIfNeeded: mode & 0o7777))
+    UInt32((try? item.place.descriptor.knownStatus().mode) ?? UInt16(truncatingIfNeeded: mode))
   }
 
   private func apply(_ edit: AccessListEdit, to item: VisitedItem) throws(Refusal) {
@@ -127,8 +131,27 @@ private struct ChangeOfItem {
     }
     throw Refusal("the access list is not in canonical order; 'varve acl sort' puts it into it")
   }
+}
 
-  private func octal(_ mode: UInt32) -> String {
-    "0" + String(mode, radix: 8)
+/// What is said of a change of a mode, once it is known what came of it.
+private struct ToldMode: Sendable {
+  let item: VisitedItem
+  let asked: UInt32
+  /// Where what is missing is noted; nil if nobody wants to know.
+  let console: Console?
+
+  func note(_ mode: UInt32) {
+    guard asked & 0o2000 & ~mode != 0 else { return }
+    console?.note(
+      item.path, "stays without its set-gid bit, which only members of group \(item.status.group) can set")
+  }
+
+  func change(to mode: UInt32) -> String {
+    "\(shown(UInt32(item.status.mode))) -> \(shown(mode))"
+  }
+
+  private func shown(_ mode: UInt32) -> String {
+    let complete = item.status.kind.modeBits | mode
+    return "0\(String(complete, radix: 8)) [\(modeText(complete)) ]"
   }
 }

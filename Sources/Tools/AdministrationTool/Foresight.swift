@@ -38,8 +38,8 @@ struct PlannedItem: Sendable {
   var leaves: (key: ObjectKey, state: PlannedState)?
   /// Whether it is asked about as it is, and not as an earlier part of the plan leaves it.
   var isAboutNow = false
-  /// Prints it; absent where nothing would differ, which may be refused all the same.
-  var tell: (@Sendable (ForeseenRefusal?) -> Void)?
+  /// Prints it, and answers whether anything would differ; absent where nothing would, which may be refused all the same.
+  var tell: (@Sendable (Foreseen) -> Bool)?
 }
 
 /// Collects changes, asks about them, and settles them in order.
@@ -79,7 +79,7 @@ final class Foresight: Sendable {
   }
 
   /// Adds to the last change what is to be printed of it.
-  func attach(_ tell: @escaping @Sendable (ForeseenRefusal?) -> Void) {
+  func attach(_ tell: @escaping @Sendable (Foreseen) -> Bool) {
     state.withLock { state in
       guard let last = state.waiting.indices.last else { return }
       state.waiting[last].tell = tell

@@ -31,7 +31,7 @@ struct ItemLocation: Sendable {
 }
 
 /// One item a walk has come to.
-struct VisitedItem {
+struct VisitedItem: Sendable {
   let location: ItemLocation
   let status: FileStatus
   /// A place in the tree, or an open directory.
