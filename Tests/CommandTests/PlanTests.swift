@@ -128,7 +128,9 @@ extension CommandTests {
       let commands = [
         "chmod -R 755 d", "chmod -R -N d", "chmod -R +a 'user:7009 deny write' d", "chflags -R hidden d",
         "chflags -R 0 d",
-        "chown -R 7001:7003 d", "acl set -R -e 'user:7005 allow read' d", "acl strip -R d", "acl propagate d",
+        "chown -R 7001:7003 d", "chown -R 7001:7003 d d", "chown -R 7002 d/plain d",
+        "acl set -R -e 'user:7005 allow read' d",
+        "acl strip -R d", "acl propagate d",
       ]
       try compare(desk, commands, before: before, after: after)
       try desk.end()

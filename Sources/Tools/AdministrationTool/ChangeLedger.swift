@@ -79,15 +79,17 @@ final class ChangeLedger: Sendable {
 
   /// Prints a change: as an object if that is asked for, else by `print`.
   ///
-  /// In a plan that comes later, when it is known whether it would be refused.
+  /// In a plan that comes later, when it is known whether it would be refused. `isOfOwner`: whether there is none if the
+  /// owner stays.
   func tell(
     _ path: [UInt8], before: @autoclosure () -> JSON, after: @autoclosure () -> JSON,
-    _ print: @escaping @Sendable () -> Void
+    isOfOwner: Bool = false, _ print: @escaping @Sendable () -> Void
   ) {
     let members = json == nil ? [] : [JSON.Member("before", before()), JSON.Member("after", after())]
     guard let foresight else { return tell(path, members, nil, print) }
-    foresight.attach {
-      self.tell(path, members, $0.refusal, print)
+    foresight.attach { foreseen in
+      guard !isOfOwner || !foreseen.keepsOwner else { return false }
+      self.tell(path, members, foreseen.refusal, print)
       return true
     }
   }

@@ -110,10 +110,19 @@ private struct ChangeOfOwner {
     } _: { () throws(Errno) in
       try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
     }
+    // A volume that ignores ownership takes the change and does nothing.
+    if isTold, !run.ledger.isDryRun { after = standing(item) ?? after }
     guard !isTold || after != before else { return }
     run.tell(
       item, "\(text(before)) -> \(text(after))", before: .object(before.members),
-      after: .object(after.members))
+      after: .object(after.members), isOfOwner: true)
+  }
+
+  /// Who owns the item now; nil if that cannot be seen any more.
+  private func standing(_ item: VisitedItem) -> ItemFacts? {
+    guard let status = try? item.place.descriptor.knownStatus() else { return nil }
+    return try? owner(
+      of: VisitedItem(location: item.location, status: status, place: item.place, depth: item.depth))
   }
 
   /// Who owns an item: stat shows `nobody` where it is a group.

@@ -23,6 +23,8 @@ struct Foreseen: Sendable {
   var refusal: ForeseenRefusal?
   /// The mode that would be set in place of the one that is asked for.
   var otherMode: UInt32?
+  /// Whether the owner would stay, though nothing is refused.
+  var keepsOwner = false
 }
 
 /// An item that a plan tells of.
@@ -167,7 +169,9 @@ final class Foresight: Sendable {
 
   private func foreseen(_ answer: JSON, _ change: PlannedItem) -> Foreseen {
     guard let number = answer["number"]?.integer.flatMap({ Int32(exactly: $0) }) else {
-      return Foreseen(otherMode: answer["mode"]?.integer.flatMap { UInt32(exactly: $0) })
+      return Foreseen(
+        otherMode: answer["mode"]?.integer.flatMap { UInt32(exactly: $0) },
+        keepsOwner: answer["keepsOwner"] == .bool(true))
     }
     let because = answer["because"]?.string ?? ""
     guard answer["isOnTheWay"] == nil else {

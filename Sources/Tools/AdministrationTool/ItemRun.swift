@@ -112,13 +112,15 @@ final class ItemRun {
   /// Counts a change and prints it as the options ask.
   func tell(
     _ item: VisitedItem, _ how: @autoclosure () -> String, before: @autoclosure () -> JSON,
-    after: @autoclosure () -> JSON
+    after: @autoclosure () -> JSON, isOfOwner: Bool = false
   ) {
     hasChanged = true
     if !ledger.isDryRun { ledger.count { $0.changed += 1 } }
     guard detail > 0 else { return }
     let (console, location, rest) = (console, item.location, detail > 1 ? ": \(how())" : "")
-    ledger.tell(location.path, before: before(), after: after()) { console.printPath(location.path, rest) }
+    ledger.tell(location.path, before: before(), after: after(), isOfOwner: isOfOwner) {
+      console.printPath(location.path, rest)
+    }
   }
 
   func finish() -> Int32 {

@@ -57,7 +57,7 @@ extension Volume {
     do throws(Stop) { try inquiry.walk.finish() } catch { throw .tooBig }
     return Explanation(
       question: question, subject: subject, steps: inquiry.walk.steps, isDirectory: inquiry.isDirectory,
-      mount: mount, otherMode: inquiry.otherMode)
+      mount: mount, deviation: inquiry.deviation)
   }
 }
 
@@ -71,8 +71,7 @@ struct Inquiry {
   /// Of the last question of a plan: the directory its item was found in.
   var directory: Spot?
   var isDirectory: Bool?
-  /// Of a plan: the mode that is set in place of the one that is asked for.
-  var otherMode: Mode?
+  var deviation = PlanDeviation()
 
   init(volume: Volume, walk: Walk, question: Question, judge: Judge, directory: Spot?) {
     self.volume = volume

@@ -2,7 +2,6 @@
 
 package import AccessControl
 package import Decisions
-package import DirectoryModes
 package import JSONForm
 package import LinuxFiles
 
@@ -107,8 +106,7 @@ package struct Explanation: Sendable {
   package let isDirectory: Bool?
   /// What the mount forbids and the volume does not.
   package let mount: MountLimits
-  /// Of a plan: the mode that is set in place of the one that is asked for.
-  package let otherMode: Mode?
+  package let deviation: PlanDeviation
 
   package var failure: Errno? { steps.lazy.compactMap(\.failure).first }
 
@@ -145,14 +143,14 @@ extension Explanation {
 }
 
 extension Explanation {
-  /// What a plan is told: the reason of the step that cannot be carried out, if there is one; else the mode that is really
-  /// set, if it is another one.
+  /// What a plan is told: the reason of the step that cannot be carried out, if there is one; else what comes of it that
+  /// was not asked for.
   ///
   /// Where the way to the item is closed to whoever asks, he is told that and nothing of the item. No path is told: it
   /// could be far longer than the question.
   func refusal(_ names: NameBook) -> JSON {
     guard let step = steps.first(where: { $0.failure != nil }), let failure = step.failure else {
-      return .object(otherMode.map { [JSON.Member("mode", .number($0.bits))] } ?? [])
+      return deviation.json
     }
     var members = step.members(names, mount)
     members.add("number", Int(failure.rawValue))

@@ -24,6 +24,21 @@ extension Volume {
   }
 }
 
+/// What comes of a plan that can be carried out, where that is not what was asked for.
+package struct PlanDeviation: Sendable {
+  /// The mode that is set.
+  var mode: Mode?
+  /// Whether the owner and the group stay.
+  var keepsOwner = false
+
+  var json: JSON {
+    var members: [JSON.Member] = []
+    if let mode { members.add("mode", Int(mode.bits)) }
+    if keepsOwner { members.add("keepsOwner", true) }
+    return .object(members)
+  }
+}
+
 extension Inquiry {
   /// Goes through the steps until one is refused.
   mutating func plan() throws(Stop) {
@@ -36,11 +51,16 @@ extension Inquiry {
       try checkKind(change, spot, facts)
       try tell(verdict(change, item, facts), change.deed.rawValue, Scene(item), [.item: spot.path])
       try checkStore(change, item, spot, facts)
+      // As the operation itself has it, which succeeds and does nothing.
+      if case .owner = change, judge.rules.ignoresOwnership, !judge.subject.isRoot {
+        deviation.keepsOwner = true
+        continue
+      }
       item = change.applied(to: item)
       guard case .mode(let wanted) = change else { continue }
       let granted = volume.granted(wanted, by: judge, on: item)
       item.mode = volume.keepingRecordsReadable(granted, of: facts.status.kind)
-      if item.mode != wanted { otherMode = item.mode }
+      if item.mode != wanted { deviation.mode = item.mode }
     }
   }
 

@@ -20,7 +20,8 @@ extension ControlVerbs {
   /// A step is one of `{"mode": M}`, `{"user": U, "group": G}` (each may be missing), `{"ownerGroup": G}`,
   /// `{"flags": F}`, `{"list": TEXT}` (true: whatever it is; false: removed), `{"then": "search"}`, and `{"assumed": STATE}`
   /// with several of these as an earlier part of the plan leaves them. Answers an empty object for each question that
-  /// would be carried out, or `{"mode": M}` if another mode would come of it than is asked for.
+  /// would be carried out, with `"mode"` if another mode would come of it than is asked for, and
+  /// `"keepsOwner"` if the owner would stay.
   static func plan(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
       guard case .array(let bodies)? = request.body["questions"], bodies.count <= mostPlanned else {
