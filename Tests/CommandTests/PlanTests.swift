@@ -102,6 +102,10 @@ extension CommandTests {
       let desk = try desk()
       defer { desk.volume.remove() }
       try compare(desk, Self.commands)
+      // Side by side in one directory, so that one thread meets both names; and set-id bits of others.
+      try compare(
+        desk, ["acl set -R -e 'user:7005 allow read' d", "acl strip -R d", "chown -R : d"],
+        before: "ln d/plain/g d/plain/g2; ln d/foreign/f d/foreign/f2; chmod 6755 d/foreign/f d/foreign")
       // The cases that must be there: nothing above is worth anything if nothing is refused.
       try desk.run(
         Self.prelude + """

@@ -93,6 +93,8 @@ private struct ChangeOfOwner {
   let run: ItemRun
 
   func apply(to item: VisitedItem) throws(Refusal) {
+    // The system would take set-id bits away even so.
+    guard wanted.owner != nil || wanted.group != nil else { return }
     // Asked only where it matters: the owner may be a group, which the volume has to be asked about.
     let isTold = run.detail > 0 || run.ledger.undo != nil || run.ledger.tellsCounts
     let before = isTold ? try owner(of: item) : ItemFacts()

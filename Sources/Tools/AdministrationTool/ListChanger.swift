@@ -5,6 +5,7 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
+import Synchronization
 import Verbs
 
 /// Changes lists, on any thread, and counts.
@@ -15,6 +16,8 @@ final class ListChanger: Sendable {
   /// Whether each change is printed, and so has to happen in order.
   var tells: Bool { ledger.tells }
   var undo: UndoFile? { ledger.undo }
+  /// Held from the look at a file with several names until it is changed: two threads would count it twice.
+  private let linkedFiles: Mutex<Void> = Mutex(())
 
   init(_ ledger: ChangeLedger, _ names: NameBook) {
     self.ledger = ledger
@@ -83,20 +86,31 @@ final class ListChanger: Sendable {
 
   /// The same for many files at once, with one write to the undo file.
   func change(_ leaves: [(item: LeafItem, rule: ListRule)]) {
-    var ready: [(location: ItemLocation, place: SharedDescriptor, decision: ListDecision)] = []
-    ready.reserveCapacity(leaves.count)
+    var found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)] = []
+    found.reserveCapacity(leaves.count)
     for (item, rule) in leaves {
-      guard let place = open(item) else { continue }
+      guard let (place, status) = open(item) else { continue }
+      let leaf = (item.location, place, rule)
+      // By its next name such a file is to be met as this one has left it.
+      if status.linkCount > 1 { linkedFiles.withLock { _ in change([leaf]) } } else { found.append(leaf) }
+    }
+    change(found)
+  }
+
+  private func change(_ found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)]) {
+    var ready: [(location: ItemLocation, place: SharedDescriptor, decision: ListDecision)] = []
+    ready.reserveCapacity(found.count)
+    for (location, place, rule) in found {
       do throws(Refusal) {
         let decision = try decide(place, .file, rule)
         switch decision.answer {
-        case .store: ready.append((item.location, place, decision))
+        case .store: ready.append((location, place, decision))
         case .unchanged: ledger.count { $0.unchanged += 1 }
         case .blocked: ledger.count { $0.left += 1 }
         case .refused(let sentence): throw Refusal(sentence)
         }
       } catch {
-        console.complain(item.location.path, error.sentence)
+        console.complain(location.path, error.sentence)
       }
     }
     if let undo, !ready.isEmpty {
@@ -148,14 +162,15 @@ final class ListChanger: Sendable {
     }
   }
 
-  private func open(_ item: LeafItem) -> SharedDescriptor? {
+  private func open(_ item: LeafItem) -> (SharedDescriptor, FileStatus)? {
     do throws(Errno) {
       let place = SharedDescriptor(
         try FileName.with(item.location.name) { name throws(Errno) in
           try item.directory.descriptor.openPath(name)
         })
       // What the listing called it may have been replaced since.
-      let kind = try place.descriptor.knownStatus().kind
+      let status = try place.descriptor.knownStatus()
+      let kind = status.kind
       guard kind != .directory, kind != .symbolicLink else {
         console.complain(
           item.location.path,
@@ -163,7 +178,7 @@ final class ListChanger: Sendable {
             + "left alone")
         return nil
       }
-      return place
+      return (place, status)
     } catch .noSuchFile {
       // Somebody removed it in the meantime.
     } catch .crossDevice {
