@@ -40,6 +40,7 @@ private final class Restoration {
   private let names: NameBook
   private let newRoot: Word?
   private let progress: Progress?
+  private let plannedWay: PlannedWay?
   private var reader = DumpReader()
   private var isEnded = false
   private var chain: DirectoryChain?
@@ -83,6 +84,7 @@ private final class Restoration {
     self.console = console
     self.names = names
     self.progress = progress
+    plannedWay = changer.ledger.isDryRun ? PlannedWay(changer.ledger) : nil
     newRoot = root
   }
 
@@ -205,6 +207,7 @@ private final class Restoration {
     let location = ItemLocation(
       root: root, above: Array(names.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
     do throws(Errno) {
+      try plannedWay?.begin(location.path)
       let place = try chain.item(names)
       let found = try place.descriptor.status()
       let status = changer.ledger.planned(found)?.applied(to: found) ?? found
@@ -227,11 +230,14 @@ private final class Restoration {
         guard let rootInFile else { return }
         postponed.append(Postponed(root: rootInFile, record: record, parts: parts))
       }
+      // What comes later may be in it.
+      _ = plannedWay?.entrance(of: item, isEntered: false)
     } catch .noSuchFile {
       console.complain(location.path, "is gone (ENOENT)")
     } catch .notDirectory, .tooManySymbolicLinks {
       console.complain(location.path, "the way to it leads over something that is not a directory any more")
     } catch {
+      guard plannedWay?.isOpened(location.path, error) != true else { return }
       console.complain(location.path, error)
     }
   }
