@@ -285,5 +285,47 @@ extension CommandTests {
           """#)
       try desk.end()
     }
+
+    @Test("What is wrong is said once, as what it is, and counts once") func once() throws {
+      let desk = try Desk("", "mkdir d d/e; touch d/f; ln -s ../gone d/lost")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        gone="$BASE/gone"
+        varve why read "$gone"; varve why read "$gone/x/y"; varve status "$gone"; varve remount -o ro "$gone"
+        varve acl dump d d d > $BASE/dump; varve acl restore --root "$gone" $BASE/dump
+        sed "s|^root .*|root $gone|" $BASE/dump | varve acl restore --json -
+        varve remount -v .; varve remount -v -o noexec .
+        varve chmod --undo . 600 d/f; varve chmod --undo d --resume 600 d/f
+        varve chmod -n 600 none d/f d/e/none; varve chmod -n -f 600 none
+        varve chmod +a 'everyone allow read' d/f; varve chflags uchg d/f
+        EDITOR='sed -i s/read/write/' varve acl edit -v d/f 2>&1 | sed "s/'.*acl'/'NAME'/"
+        varve chflags nouchg d/f; varve chmod --help=1 2>&1 | head -1
+        """#,
+        prints: #"""
+          varve why: BASE/gone: No such file or directory (ENOENT)
+          varve why: BASE/gone/x/y: No such file or directory (ENOENT); there is no BASE/gone
+          varve status: BASE/gone: No such file or directory (ENOENT)
+          varve remount: BASE/gone: No such file or directory (ENOENT)
+          varve acl restore: BASE/gone: No such file or directory (ENOENT)
+          {"changes": [varve acl restore: BASE/gone: No such file or directory (ENOENT)
+          ], "dryRun": false, "items": 1, "changed": 0, "unchanged": 0, "leftAlone": 0, "failed": 1, "interrupted": false}
+          BASE/mount (defaults)
+          BASE/mount (noexec)
+          varve chmod: '.' is a directory; name a new file, in it or elsewhere
+          varve chmod: 'd' is a directory; name a new file, in it or elsewhere
+          varve chmod: none: No such file or directory (ENOENT)
+          d/f: 0100644 [-rw-r--r-- ] -> 0100600 [-rw------- ]
+          varve chmod: d/e/none: No such file or directory (ENOENT)
+          1 of 3 items would change, 2 would fail
+          0 of 1 item would change, 1 would fail
+          varve acl edit: d/f: is locked by uchg; clear it first: varve chflags nouchg d/f (EPERM)
+          varve acl edit: d/f: not changed; what you wrote is in 'NAME'
+          varve acl edit: 1 item, 0 changed, 1 failed
+          varve chmod: option '--help' takes no value
+
+          """#)
+      try desk.end()
+    }
   }
 }

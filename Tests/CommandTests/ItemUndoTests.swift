@@ -77,7 +77,7 @@ extension CommandTests {
           d/f: 0100644 [-rw-r--r-- ] -> 0100600 [-rw------- ]
           2 of 2 items would change
           0
-          d: 0 -> 1 entries
+          d: 0 -> 1 entry
           1 of 1 item would change
           d/f: 0100000 -> 0100002
           d: 00 -> 02

@@ -49,8 +49,8 @@ extension CommandTests {
         prints: """
           varve chflags: 'waiting' stands alone: it is no flag, but puts locks into force that were copied
           2
-          varve chflags: f: compressed is the volume's own to set, and stayed as it was
-          varve chflags: f: compressed is the volume's own to set, and stayed as it was
+          varve chflags: f: compressed is the volume's own to set, and stays as it is
+          varve chflags: f: compressed is the volume's own to set, and stays as it is
           f
           1
           varve chflags: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes

@@ -21,6 +21,9 @@ extension CommandTests {
       state() { find d -printf '%p %y %m %U:%G\\n' | sort; varve acl dump d; varve ls -RO d | grep -v ^total; }
       # What is refused, in any order, as threads take their turns; and the status.
       said() { "$@" > $BASE/out 2> $BASE/said; echo "status $?" >> $BASE/said; sort $BASE/said; }
+      # Of what a verb has told as JSON: the five counts; each change that is made.
+      counts() { tail -1 $1 | sed 's/.*"items"/"items"/; s/, "interrupted".*//'; }
+      changes() { grep '^ *{"path"' $1 | grep -v '"refused"' | sed 's/,$//'; }
 
       """
 
@@ -44,11 +47,26 @@ extension CommandTests {
       "chmod -R 300 d/plain d",
 
       "acl set -e 'everyone allow read' d/locked/f d/foreign/f d/plain/f",
+      // What is come to twice.
+      "chmod 600 d/plain/f d/plain/twin d/foreign/f d/foreign/f", "chmod -R u=g,g=o,o=u d/foreign d d/plain",
+      "chmod -R +a 'user:7004 allow read' d d/plain", "chmod -R -a# 0 d d", "chmod -R -N d/plain d",
+      "chmod +a 'user:7001 deny writesecurity' d/foreign/g d/foreign/g",
+      "chflags -R nouchg,hidden d d/locked", "chflags -R uchg d/plain d", "chown -R 7001:7003 d d/plain",
+      "chown -R :group=7003 d/plain d", "chown 7001 d/foreign/g d/foreign/g", "acl explicit -R d d",
+      "acl set -R -e 'user:7005 allow read,file_inherit,directory_inherit' d/plain d",
+      "acl propagate d d/plain d", "acl inherit -R d/plain d", "acl copy -R d/foreign/g d d/plain",
+      // What another bit or flag comes of than was asked for, or none.
+      "chmod -R g+s d d", "chmod g+s d/foreign/f d/plain/g d/foreign/g", "chflags -R compressed d",
+      "chflags -R compressed,hidden d d",
+      // What closes on the way.
+      "chmod -R 600 d d/plain", "acl set -R -e 'everyone deny search' d",
+      "acl set -R -e 'everyone deny list' d",
+      "chmod -R +a 'everyone deny search' d", "chmod -R =a# 0 'everyone deny list' d/plain",
+      "chmod 600 d/missing d/plain/f nowhere/f",
     ]
 
-    /// Runs each command as a plan and then for good, and compares complaints, status and count.
-    ///
-    /// With `-f` nothing is said of the five that would fail; they count all the same.
+    /// Runs each command as a plan and then for good, and compares complaints, status, all counts, and, where nothing
+    /// runs in threads, every change.
     private func compare(
       _ desk: Desk, _ commands: [String], before: String = "", after: String = "",
       sourceLocation: SourceLocation = #_sourceLocation
@@ -62,13 +80,14 @@ extension CommandTests {
             Self.prelude + """
               make; \(before)
               state > $BASE/before
-              said \(user) \(verb) --dry-run \(rest) > $BASE/plan; cp $BASE/out $BASE/told
-              said \(user) \(verb) --dry-run --json \(rest) | cmp - $BASE/plan; cp $BASE/out $BASE/json
+              said \(user) \(verb) -q --dry-run \(rest) > $BASE/plan
+              said \(user) \(verb) -q --dry-run --json \(rest) | cmp - $BASE/plan; cp $BASE/out $BASE/json
               state | cmp - $BASE/before
-              said \(user) \(verb) \(rest) > $BASE/real; \(after)
+              said \(user) \(verb) -q --json \(user == "root" ? "-v" : "") \(rest) > $BASE/real; cp $BASE/out $BASE/made
+              \(after)
               diff $BASE/plan $BASE/real && echo same $(sed -n '/^status /p' $BASE/real)
-              lines=\(rest.hasPrefix("-f ") ? "5" : "$(grep -c '^varve ' $BASE/real)")
-              grep -q '"failed": '$lines', ' $BASE/json || tail -1 $BASE/json
+              counts $BASE/json > $BASE/plan; counts $BASE/made | diff $BASE/plan -
+              changes $BASE/json > $BASE/plan; changes $BASE/made | \(user == "root" ? "diff $BASE/plan -" : "cat")
               """)
           #expect(
             output == "same status 0\n" || output == "same status 1\n", "\(user) \(command): \(output)",
@@ -83,12 +102,16 @@ extension CommandTests {
       let desk = try desk()
       defer { desk.volume.remove() }
       try compare(desk, Self.commands)
+      // Side by side in one directory, so that one thread meets both names; and set-id bits of others.
+      try compare(
+        desk, ["acl set -R -e 'user:7005 allow read' d", "acl strip -R d", "chown -R : d"],
+        before: "ln d/plain/g d/plain/g2; ln d/foreign/f d/foreign/f2; chmod 6755 d/foreign/f d/foreign")
       // The cases that must be there: nothing above is worth anything if nothing is refused.
       try desk.run(
         Self.prelude + """
           make
           for user in root ann; do
-            test $($user chmod -R --dry-run 755 d 2>&1 | tail -1 | sed -E 's/.*, ([0-9]+) would be refused$/\\1/') -gt 5
+            test $($user chmod -R --dry-run 755 d 2>&1 | tail -1 | sed -E 's/.*, ([0-9]+) would be refused.*/\\1/') -gt 5
           done
           free
           """, succeeds: true)
@@ -109,7 +132,9 @@ extension CommandTests {
       let commands = [
         "chmod -R 755 d", "chmod -R -N d", "chmod -R +a 'user:7009 deny write' d", "chflags -R hidden d",
         "chflags -R 0 d",
-        "chown -R 7001:7003 d", "acl set -R -e 'user:7005 allow read' d", "acl strip -R d", "acl propagate d",
+        "chown -R 7001:7003 d", "chown -R 7001:7003 d d", "chown -R 7002 d/plain d",
+        "acl set -R -e 'user:7005 allow read' d",
+        "acl strip -R d", "acl propagate d",
       ]
       try compare(desk, commands, before: before, after: after)
       try desk.end()
@@ -136,9 +161,10 @@ extension CommandTests {
               said \(user) acl restore --dry-run $BASE/undo > $BASE/plan
               said \(user) acl restore --dry-run --json $BASE/undo | cmp - $BASE/plan; cp $BASE/out $BASE/json
               state | cmp - $BASE/before
-              said \(user) acl restore $BASE/undo > $BASE/real
+              said \(user) acl restore --json -v -q $BASE/undo > $BASE/real; cp $BASE/out $BASE/made
               diff $BASE/plan $BASE/real && echo same
-              grep -q '"failed": '$(grep -c '^varve ' $BASE/real)', ' $BASE/json || tail -1 $BASE/json
+              counts $BASE/json > $BASE/plan; counts $BASE/made | diff $BASE/plan -
+              changes $BASE/json > $BASE/plan; changes $BASE/made | diff $BASE/plan -
               """)
           #expect(output == "same\n", "\(user) \(change): \(output)")
         }
@@ -191,6 +217,87 @@ extension CommandTests {
           d/h: 0400000 -> 00
           2 of 2 items would change
           0
+
+          """)
+      try desk.end()
+    }
+
+    @Test("A plan says how many directories the run would open that it cannot look into") func opened() throws
+    {
+      let desk = try desk()
+      defer { desk.volume.remove() }
+      try desk.expect(
+        Self.prelude + """
+          mkdir -p d/shut/in d/listed d/denied; touch d/shut/in/f d/listed/f d/denied/f; chmod 644 d/listed/f
+          chown -R 7001:7001 d; chmod 400 d/listed; chmod 0 d/shut
+          varve acl set -e 'everyone deny list' d/denied
+          ann chmod -R -q -n u+rwX d > $BASE/out; echo $?; sort $BASE/out; ann chmod -R -n --json u+rwX d | tail -1
+          ann chmod -n u+rwX d/shut d/shut/in d/shut/in/f d/listed
+          ann chmod -R u+rwX d; echo $?; ls d/shut/in d/listed
+          ann acl strip -R -n d; ann acl strip -R d; ls d/denied
+          """,
+        prints: """
+          varve chmod: d/denied: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          1
+          2 of 5 items would change, 1 would fail; incomplete: 2 directories the run would open are not looked into
+          d/listed: 040400 [dr-------- ] -> 040700 [drwx------ ]
+          d/shut: 040000 [d--------- ] -> 040700 [drwx------ ]
+          varve chmod: d/denied: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          ], "dryRun": true, "items": 5, "changed": 2, "unchanged": 2, "leftAlone": 0, "failed": 1, "interrupted": false, "incomplete": "2 directories the run would open are not looked into"}
+          d/shut: 040000 [d--------- ] -> 040700 [drwx------ ]
+          d/listed: 040400 [dr-------- ] -> 040700 [drwx------ ]
+          2 of 2 items would change; incomplete: 1 directory the run would open is not looked into
+          varve chmod: d/denied: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          1
+          d/listed:
+          f
+
+          d/shut/in:
+          f
+          d/denied: 1 -> 0 entries
+          1 of 7 items would change; incomplete: 1 directory the run would open is not looked into
+          f
+
+          """)
+      try desk.end()
+    }
+
+    @Test("A set-gid bit that is not granted is not told of, and flags the volume keeps are no change")
+    func granted() throws {
+      let desk = try desk()
+      defer { desk.volume.remove() }
+      try desk.expect(
+        Self.prelude + """
+          touch f g; chown 7001:7002 f; chown 7001:7003 g; chmod 644 f g
+          ann chmod -n g+s f g; ann chmod -v g+s f g; stat -c %a f g
+          chmod 644 g; ann chmod --json 2600 f g; ann chmod -vv 2600 f g
+          chmod 2600 f; mkdir -p $BASE/open; chmod 777 $BASE/open
+          ann chmod -n --json 2600 f f 2> /dev/null; ann chmod -vv --undo $BASE/open/undo 2600 f f; stat -c %a f
+          varve acl restore $BASE/open/undo; stat -c %a f
+          varve chflags --json compressed f; varve chflags --json -v compressed,hidden f 2> /dev/null
+          """,
+        prints: """
+          varve chmod: f: stays without its set-gid bit, which only members of group 7002 can set
+          g: 0100644 [-rw-r--r-- ] -> 0102644 [-rw-r-Sr-- ]
+          1 of 2 items would change
+          varve chmod: f: stays without its set-gid bit, which only members of group 7002 can set
+          g
+          644
+          2644
+          {"changes": [], "dryRun": false, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
+          varve chmod: f: stays without its set-gid bit, which only members of group 7002 can set
+          {"changes": [
+            {"path": "f", "before": {"mode": "02600"}, "after": {"mode": "0600"}}
+          ], "dryRun": true, "items": 2, "changed": 1, "unchanged": 1, "leftAlone": 0, "failed": 0, "interrupted": false}
+          varve chmod: f: stays without its set-gid bit, which only members of group 7002 can set
+          f: 0102600 [-rw---S--- ] -> 0100600 [-rw------- ]
+          varve chmod: f: stays without its set-gid bit, which only members of group 7002 can set
+          600
+          2600
+          {"changes": [], "dryRun": false, "items": 1, "changed": 0, "unchanged": 1, "leftAlone": 0, "failed": 0, "interrupted": false}
+          {"changes": [
+            {"path": "f", "before": {"flags": []}, "after": {"flags": ["hidden"]}}
+          ], "dryRun": false, "items": 1, "changed": 1, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
 
           """)
       try desk.end()

@@ -151,7 +151,7 @@ extension CommandTests {
           2
           varve acl strip: 'BASE/fifo' is no undo file, or a damaged one
           2
-          varve acl strip: 'BASE/directory': Is a directory (EISDIR)
+          varve acl strip: 'BASE/directory' is a directory; name a new file, in it or elsewhere
           2
           varve acl strip: 'BASE/text' is no undo file, or a damaged one
           2

@@ -53,6 +53,8 @@ extension MountTests {
         varve status | grep "$PWD/mount (ro,.*,noexec)"
         varve status --json | grep -c "ro,.*,noexec"
         varve remount -o rw,exec mount
+        touch mount/mine; varve chmod -n 0 mount/mine | grep -q -e "-> 0100400"
+        varve chmod -vv 0 mount/mine | grep -q -e "-> 0100400"; varve chmod --json 0 mount/mine | grep -q "unchanged.: 1"
         varve umount mount
         varve mount -o twins upper mount
         echo text > mount/closed; chmod 0444 mount/closed
@@ -99,7 +101,15 @@ extension MountTests {
         as_user 'varve mount upper mount'
         if ls mount 2> complaint; then exit 10; fi
         grep -q 'Permission denied' complaint
-        varve status mount 2>&1 | grep 'closed to everybody but user 65534, root included'
+        as_user 'touch mount/file'
+        closed='closed to everybody but user 65534, root included'
+        for words in 'status mount' 'why read mount/file' 'access mount/file' 'chmod 600 mount/file' 'ls mount'; do
+          varve $words 2>&1 | grep "$closed"
+        done
+        as_user 'varve why read mount/file' && varve why --as nobody read mount/file
+        as_user 'varve umount mount; rm -r upper/.varve; varve mount -o ro upper mount' 2>&1 | grep 'set XDG_RUNTIME_DIR'
+        as_user 'varve why read mount/file' 2>&1 | grep 'no control socket.* with XDG_RUNTIME_DIR set a new mount'
+        varve why read mount/file 2>&1 | grep "$closed"
         other() { setpriv --reuid 1002 --regid 2009 --clear-groups "$@"; }
         other varve umount mount 2>&1 | grep 'it was mounted by nobody; only nobody and root take it away'
         as_user 'varve umount mount'

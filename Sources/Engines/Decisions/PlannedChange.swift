@@ -1,7 +1,7 @@
 // A change that is only planned: asked with the values it would be made with, one step after the other, so that a
 // later step meets what an earlier one has left.
 
-import AccessControl
+package import AccessControl
 package import DirectoryModes
 package import FlagRules
 
@@ -12,10 +12,12 @@ package enum PlannedChange: Hashable, Sendable {
   /// A group in place of a user.
   case ownerGroup(UInt32)
   case flags(FileFlags)
-  /// Some other list is stored, or the one there is removed.
-  case list(isRemoval: Bool)
-  /// No call: an earlier part of the plan leaves the item with these flags.
-  case assumedFlags(FileFlags)
+  /// This list is stored; nil: the one there is removed.
+  case list(AccessList?)
+  /// Some other list is stored.
+  case otherList
+  /// No call: an earlier part of the plan leaves the item so.
+  case assumed(AssumedState)
   /// No call: whether this would be permitted by then.
   case then(Deed)
 
@@ -24,15 +26,15 @@ package enum PlannedChange: Hashable, Sendable {
     switch self {
     case .mode: .changeMode
     case .owner, .ownerGroup: .changeOwner
-    case .flags, .assumedFlags: .changeFlags
-    case .list: .writeList
+    case .flags, .assumed: .changeFlags
+    case .list, .otherList: .writeList
     case .then(let deed): deed
     }
   }
 
   /// The item as the next step meets it.
   ///
-  /// What a stored list grants is not known: the next steps are those of whoever could store it.
+  /// What some other list grants is not known: the next steps are those of whoever could store it.
   package func applied(to item: Item) -> Item {
     var item = item
     switch self {
@@ -45,11 +47,39 @@ package enum PlannedChange: Hashable, Sendable {
       item.ownerGroup = group
       item.mode = item.mode.afterChangeOfOwner
     case .flags(let flags): item.flags = FlagChange(from: item.flags, to: flags).after
-    case .assumedFlags(let flags): item.flags = flags
-    case .list(let isRemoval): if isRemoval { item.list = nil }
-    case .then: break
+    case .assumed(let state): state.apply(to: &item)
+    case .list(let list): item.replaceList(by: list)
+    case .otherList, .then: break
     }
     return item
+  }
+}
+
+/// What an earlier part of a plan leaves of an item; what is nil it leaves as it is.
+package struct AssumedState: Hashable, Sendable {
+  package var mode: Mode?
+  package var owner: OwnerChange?
+  package var ownerGroup: UInt32?
+  package var flags: FileFlags?
+  /// Nil inside: none.
+  package var list: AccessList??
+
+  package init() {}
+
+  fileprivate func apply(to item: inout Item) {
+    if let user = owner?.user { (item.user, item.ownerGroup) = (user, nil) }
+    if let group = owner?.group { item.group = group }
+    if let ownerGroup { item.ownerGroup = ownerGroup }
+    if let mode { item.mode = mode }
+    if let flags { item.flags = flags }
+    if let list { item.replaceList(by: list) }
+  }
+}
+
+extension Item {
+  fileprivate mutating func replaceList(by list: AccessList?) {
+    self.list = list
+    if record == .damagedList { record = .sound }
   }
 }
 
@@ -61,9 +91,9 @@ extension Judge {
     case .owner(let change): changeOwner(of: item, change)
     case .ownerGroup(let group): changeOwnerGroup(of: item, to: group)
     case .flags(let flags): changeFlags(of: item, FlagChange(from: item.flags, to: flags))
-    case .list(let isRemoval):
-      changeList(of: item, to: isRemoval ? nil : Judge.otherList(than: item.list))
-    case .assumedFlags: .allowed(.nothingAsked)
+    case .list(let list): changeList(of: item, to: list)
+    case .otherList: changeList(of: item, to: Judge.otherList(than: item.list))
+    case .assumed: .allowed(.nothingAsked)
     case .then(let deed): permits(deed, item) ?? .allowed(.nothingAsked)
     }
   }

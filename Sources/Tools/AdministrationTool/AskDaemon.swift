@@ -45,16 +45,18 @@ private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalS
   } catch .timedOut {
     throw Refusal(MountState.silence, status: 32)
   } catch .noData {
-    throw Refusal("its daemon has no control socket; its log says why", status: 32)
+    throw Refusal(
+      "its daemon has no control socket; its log says why"
+        + (mount.owner == 0 ? "" : ", and with XDG_RUNTIME_DIR set a new mount of it has one"), status: 32)
   } catch .unsupported {
     throw Refusal("its daemon is older than control sockets; unmount and mount again", status: 32)
   } catch .notConnected {
     throw Refusal("the daemon of this mount is gone; 'varve umount' removes the mount", status: 32)
-  } catch .noSuchFile {
+  } catch .noSuchFile where !mount.isClosed(to: CurrentProcess.user) {
     throw Refusal(
       "its control socket cannot be seen from here; it may be in another mount namespace", status: 32)
-  } catch .accessDenied where ThisProgram.isRoot && mount.owner != 0 {
-    throw Refusal(MountState.closed(mount), status: 32)
+  } catch  where mount.isClosed(to: CurrentProcess.user) && [.accessDenied, .noSuchFile].contains(error) {
+    throw Refusal("\(MountState.closed(mount)) (EACCES)", status: 32)
   } catch .notPermitted {
     throw Refusal(
       "its control socket is served by somebody who neither is root nor made this mount", status: 32)

@@ -15,10 +15,10 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let isWaiting = invocation.operands[0] == Array("waiting".utf8)
   let named = isWaiting ? FileFlags.Instruction() : try flagInstruction(invocation.operands[0])
   let paths = try PathOperands(invocation, from: 1)
-  let run = try ItemRun(invocation, console)
+  let run = try ItemRun(invocation, console, paths)
   // Contents first: a tree can be locked in one pass.
   let walk = ItemWalk(invocation, .contentsFirst, console)
-  run.go(paths, walk, verb: "chflags") { item throws(Refusal) in
+  run.go(walk, verb: "chflags") { item throws(Refusal) in
     let wanted = isWaiting ? try waitingFlags(of: item) : named
     try change(item, wanted, run)
   }
@@ -31,30 +31,23 @@ private func change(
   let place = item.place
   let before: FileFlags
   do throws(Errno) {
-    guard let flags = try place.descriptor.fileFlags() else { throw .unsupported }
+    guard let flags = try run.ledger.flags(of: item) else { throw .unsupported }
     before = flags
   } catch {
     throw Refusal.flags(error, item, wanted)
   }
-  let after = wanted.applied(to: before)
+  let asked = wanted.applied(to: before)
+  let after = FlagChange(from: before, to: asked).after
+  let ignored = asked.symmetricDifference(after)
+  if !ignored.isEmpty, run.detail > 0, !run.ledger.isQuiet {
+    run.console.note(item.path, "\(ignored.text) is the volume's own to set, and stays as it is")
+  }
   guard after != before else { return }
   let old = ItemFacts(flags: before.rawValue)
   try run.change(item, facts: old, steps: [.flags(after)]) { error in
     Refusal.flags(error, item, wanted)
   } _: { () throws(Errno) in
     try place.descriptor.setFileFlags(after)
-  }
-  if run.detail > 0, !run.ledger.isDryRun {
-    let ignored: FileFlags
-    do throws(Errno) {
-      ignored = try place.descriptor.fileFlags()?.symmetricDifference(after) ?? []
-    } catch {
-      throw Refusal.flags(error, item, wanted)
-    }
-    if !ignored.isEmpty, !run.ledger.isQuiet {
-      run.console.note(item.path, "\(ignored.text) is the volume's own to set, and stayed as it was")
-    }
-    guard ignored != after.symmetricDifference(before) else { return }
   }
   run.tell(
     item, "\(octal(before)) -> \(octal(after))", before: .object(old.members),

@@ -22,10 +22,10 @@ func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
         + "with 'varve acl restore' first", verb: "chmod", .value)
   }
   let run = try ItemRun(
-    invocation, console, repetition: request.action.changesAgain ? .changesAgain : .harmless)
+    invocation, console, request.paths, repetition: request.action.changesAgain ? .changesAgain : .harmless)
   let change = ChangeOfItem(run: run, names: names, umask: ThisProgram.umask)
   let walk = ItemWalk(invocation, .directoryFirst, console)
-  run.go(request.paths, walk, verb: "chmod") { item throws(Refusal) in
+  run.go(walk, verb: "chmod") { item throws(Refusal) in
     try change.apply(request.action, to: item)
   }
   return run.finish()
@@ -48,29 +48,45 @@ private struct ChangeOfItem {
   private func apply(_ change: FileModeChange, to item: VisitedItem) throws(Refusal) {
     let noMode = Refusal("a link has no mode of its own on Linux (ENOTSUP)")
     if run.ledger.isDryRun, item.status.kind == .symbolicLink { throw noMode }
-    let before = item.status.kind.modeBits | UInt32(item.status.mode)
-    let after = change.applied(to: before, isDirectory: item.status.kind == .directory, umask: umask)
-    let complete = item.status.kind.modeBits | after
-    let (old, new) = (ItemFacts(mode: UInt32(item.status.mode)), ItemFacts(mode: after & 0o7777))
-    let isKept = complete != before && item.status.kind != .symbolicLink
-    try run.change(item, facts: isKept ? old : ItemFacts(), steps: [.mode(after)]) { error in
+    let (type, old) = (item.status.kind.modeBits, UInt32(item.status.mode))
+    let asked =
+      change.applied(to: type | old, isDirectory: item.status.kind == .directory, umask: umask) & 0o7777
+    // A set-gid bit that stands and is asked for goes all the same, if it is not granted any more.
+    let mayDiffer = asked != old || (asked & 0o2000 != 0 && !ThisProgram.isRoot)
+    let isKept = mayDiffer && item.status.kind != .symbolicLink
+    try run.change(item, facts: isKept ? ItemFacts(mode: old) : ItemFacts(), steps: [.mode(asked)]) { error in
       guard error != .unsupported || item.status.kind != .symbolicLink else { return noMode }
       return Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     } _: { () throws(Errno) in
       // Also if nothing differs: whether it is permitted is for the volume to say.
-      try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: after))
+      try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: asked))
     }
-    guard complete != before else { return }
+    let told = ToldMode(
+      item: item, asked: asked, console: run.detail > 0 && !run.ledger.isQuiet ? run.console : nil)
+    guard !run.ledger.isDryRun else {
+      return run.ledger.tellMode(item.path, from: old, to: asked, note: { told.note($0) }) {
+        [console = run.console] in console.printPath(item.path, ": \(told.change(to: $0))")
+      }
+    }
+    let standing = standing(item, asked)
+    told.note(standing)
+    guard standing != old else { return }
     run.tell(
-      item, "\(octal(before)) [\(modeText(before)) ] -> \(octal(complete)) [\(modeText(complete)) ]",
-      before: .object(old.members), after: .object(new.members))
+      item, told.change(to: standing), before: .object(ItemFacts(mode: old).members),
+      after: .object(ItemFacts(mode: standing).members))
+  }
+
+  /// The mode an item has after a change to `mode`: a file system may drop bits, and add some.
+  private func standing(_ item: VisitedItem, _ mode: UInt32) -> UInt32 {
+    // Not known is taken for done.
+    UInt32((try? item.place.descriptor.knownStatus().mode) ?? UInt16(truncatingIfNeeded: mode))
   }
 
   private func apply(_ edit: AccessListEdit, to item: VisitedItem) throws(Refusal) {
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let before: AccessList?
     do throws(Refusal) {
-      before = try item.place.descriptor.accessList(names)
+      before = try run.ledger.accessList(of: item.place, names)
     } catch {
       // What is removed need not be readable.
       guard edit == .removeList else { throw error }
@@ -90,16 +106,15 @@ private struct ChangeOfItem {
       run.console.note(item.path, "there was no access list; the entry became entry 0")
     }
     try store(after, in: item, before: before, kind)
-    let count = "\(before?.entries.count ?? 0) -> \(after?.entries.count ?? 0) entries"
     run.tell(
-      item, count, before: ListFormat.json(before, for: kind, names: names),
+      item, entryCounts(before, after), before: ListFormat.json(before, for: kind, names: names),
       after: ListFormat.json(after, for: kind, names: names))
   }
 
   private func store(
     _ list: AccessList?, in item: VisitedItem, before: AccessList?, _ kind: ObjectKind
   ) throws(Refusal) {
-    let steps = [PlannedStep.list(isRemoval: list == nil)]
+    let steps = [PlannedStep.list(storedText(list, kind, names))]
     try run.change(item, lines: numericLines(before, kind), steps: steps) { error in
       Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     } _: { () throws(Errno) in
@@ -116,8 +131,27 @@ private struct ChangeOfItem {
     }
     throw Refusal("the access list is not in canonical order; 'varve acl sort' puts it into it")
   }
+}
 
-  private func octal(_ mode: UInt32) -> String {
-    "0" + String(mode, radix: 8)
+/// What is said of a change of a mode, once it is known what came of it.
+private struct ToldMode: Sendable {
+  let item: VisitedItem
+  let asked: UInt32
+  /// Where what is missing is noted; nil if nobody wants to know.
+  let console: Console?
+
+  func note(_ mode: UInt32) {
+    guard asked & 0o2000 & ~mode != 0 else { return }
+    console?.note(
+      item.path, "stays without its set-gid bit, which only members of group \(item.status.group) can set")
+  }
+
+  func change(to mode: UInt32) -> String {
+    "\(shown(UInt32(item.status.mode))) -> \(shown(mode))"
+  }
+
+  private func shown(_ mode: UInt32) -> String {
+    let complete = item.status.kind.modeBits | mode
+    return "0\(String(complete, radix: 8)) [\(modeText(complete)) ]"
   }
 }

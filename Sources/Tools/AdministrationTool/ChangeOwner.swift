@@ -14,11 +14,11 @@ func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
   guard let owner = invocation.operands.first else { throw UsageError("OWNER is missing", verb: "chown") }
   let wanted = try OwnerRequest(owner, names)
   let paths = try PathOperands(invocation, from: 1)
-  let run = try ItemRun(invocation, console)
+  let run = try ItemRun(invocation, console, paths)
   let change = ChangeOfOwner(wanted: wanted, names: names, run: run)
   // Contents first: whoever gives a tree away needs his rights in a directory until its contents are done.
   let walk = ItemWalk(invocation, .contentsFirst, console)
-  run.go(paths, walk, verb: "chown") { item throws(Refusal) in try change.apply(to: item) }
+  run.go(walk, verb: "chown") { item throws(Refusal) in try change.apply(to: item) }
   return run.finish()
 }
 
@@ -93,6 +93,8 @@ private struct ChangeOfOwner {
   let run: ItemRun
 
   func apply(to item: VisitedItem) throws(Refusal) {
+    // The system would take set-id bits away even so.
+    guard wanted.owner != nil || wanted.group != nil else { return }
     // Asked only where it matters: the owner may be a group, which the volume has to be asked about.
     let isTold = run.detail > 0 || run.ledger.undo != nil || run.ledger.tellsCounts
     let before = isTold ? try owner(of: item) : ItemFacts()
@@ -110,16 +112,25 @@ private struct ChangeOfOwner {
     } _: { () throws(Errno) in
       try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
     }
+    // A volume that ignores ownership takes the change and does nothing.
+    if isTold, !run.ledger.isDryRun { after = standing(item) ?? after }
     guard !isTold || after != before else { return }
     run.tell(
       item, "\(text(before)) -> \(text(after))", before: .object(before.members),
-      after: .object(after.members))
+      after: .object(after.members), isOfOwner: true)
+  }
+
+  /// Who owns the item now; nil if that cannot be seen any more.
+  private func standing(_ item: VisitedItem) -> ItemFacts? {
+    guard let status = try? item.place.descriptor.knownStatus() else { return nil }
+    return try? owner(
+      of: VisitedItem(location: item.location, status: status, place: item.place, depth: item.depth))
   }
 
   /// Who owns an item: stat shows `nobody` where it is a group.
   private func owner(of item: VisitedItem) throws(Refusal) -> ItemFacts {
     do throws(Errno) {
-      let owner = try item.place.descriptor.owner(item.status, names)
+      let owner = try run.ledger.owner(of: item, names)
       return ItemFacts(owner: owner, group: item.status.group)
     } catch {
       throw Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")

@@ -11,7 +11,7 @@ import Verbs
 func editLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve acl edit")
   let names = NameBook.machine(Accounts())
-  let changer = try ListChanger(invocation, console, names)
+  let changer = try ListChanger(invocation, console, names, mayRepeat: false)
   let editor = ListEditor(
     names, console, changer, isNumeric: invocation.has(.numbers), isQuiet: invocation.has(.quiet))
   for path in invocation.operands {
@@ -66,16 +66,19 @@ private struct ListEditor {
       guard try place.descriptor.accessList(names) == before else {
         throw Refusal("somebody else changed the list meanwhile")
       }
-      try store(after, place, status, path)
+      guard try store(after, place, status, path) else {
+        return console.note(path, "not changed; what you wrote is in \(shown(file))")
+      }
       forget(file)
     } catch {
       throw Refusal("\(error.sentence); what you wrote is in \(shown(file))")
     }
   }
 
+  /// Answers whether that could be done; if not, it was said why.
   private func store(
     _ after: AccessList?, _ place: SharedDescriptor, _ status: FileStatus, _ path: Word
-  ) throws(Refusal) {
+  ) throws(Refusal) -> Bool {
     do throws(Errno) { try changer.undo?.begin(path) } catch { throw Refusal(error) }
     let rule = ListRule(names) { before, _ in before == after ? .unchanged : .store(after) }
     let failures = console.failures
@@ -83,8 +86,9 @@ private struct ListEditor {
       VisitedItem(
         location: ItemLocation(root: path, above: [], name: []), status: status, place: place, depth: 0),
       by: rule)
-    if console.failures > failures { throw Refusal("not changed") }
+    guard console.failures == failures else { return false }
     if after == nil, !isQuiet { console.note(path, "no entry is left; the access list was removed") }
+    return true
   }
 
   /// Lets the text be edited until it is a list; nil if it was left as it was, or given up.

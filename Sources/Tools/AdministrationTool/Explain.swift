@@ -74,6 +74,10 @@ func askWhy(
     JSON.Member("questions", .array(questions)), limits(of: place),
   ]
   if let other { members.append(JSON.Member("as", other.json)) }
+  // The daemon knows nothing of whom the kernel turns away.
+  guard !place.named.isClosed(to: other?.user ?? CurrentProcess.user) else {
+    throw Refusal("\(MountState.closed(place.named)) (EACCES)", status: 2)
+  }
   let answer = try ask(place.mount, "why", members)
   guard case .array(let answers)? = answer["explanations"], answers.count == questions.count else {
     throw Refusal("the daemon's answer is not understood", status: 2)

@@ -128,11 +128,22 @@ extension Errno {
   func advice(about path: [UInt8]) -> String {
     switch self {
     case .noSuchFile: whatIsMissing(path)
-    case .accessDenied: "; on a volume 'varve why --last' tells which rule"
+    case .accessDenied:
+      closedMount(path).map { "; \(MountState.closed($0))" }
+        ?? "; on a volume 'varve why --last' tells which rule"
     case .notConnected: "; the daemon of this volume is gone: 'varve umount' removes the mount"
     case .notDirectory: whatIsNoDirectory(path)
     default: ""
     }
+  }
+
+  /// The mount of somebody else that a path leads to, if he lets nobody else in.
+  private func closedMount(_ path: [UInt8]) -> MountedVolume? {
+    // What cannot be found out is no reason.
+    guard let table = try? volumeTable(), let mount = try? TypedPlace(path, table).mount,
+      mount.isClosed(to: CurrentProcess.user)
+    else { return nil }
+    return mount
   }
 
   /// Says which part of a path is not there, if it is not the whole.
@@ -159,23 +170,23 @@ extension Errno {
     return ""
   }
 
-  /// What a path leads through, from the top, without itself.
-  private func waysAbove(_ path: [UInt8]) -> [[UInt8]] {
-    let path = withoutSlashes(path)
-    return path.indices.dropFirst().filter { path[$0] == slash && path[$0 - 1] != slash }.map {
-      Array(path[..<$0])
-    }
-  }
-
-  /// A slash at the end names what stands in front of it.
-  private func withoutSlashes(_ path: [UInt8]) -> [UInt8] {
-    Array(path[..<((path.lastIndex { $0 != slash } ?? -1) + 1)])
-  }
-
   /// `EPERM`, without the words.
   var shortName: String {
     let text = "\(self)"
     guard let start = text.lastIndex(of: "("), text.hasSuffix(")") else { return text }
     return String(text[text.index(after: start)...].dropLast())
   }
+}
+
+/// What a path leads through, from the top, without itself.
+func waysAbove(_ path: [UInt8]) -> [[UInt8]] {
+  let path = withoutSlashes(path)
+  return path.indices.dropFirst().filter { path[$0] == slash && path[$0 - 1] != slash }.map {
+    Array(path[..<$0])
+  }
+}
+
+/// A slash at the end names what stands in front of it.
+private func withoutSlashes(_ path: [UInt8]) -> [UInt8] {
+  Array(path[..<((path.lastIndex { $0 != slash } ?? -1) + 1)])
 }

@@ -1,51 +1,11 @@
 // What of a plan would be refused: the daemon is asked, with the values each change would be made with, as the user who
 // plans. Changes wait until a request is full, and are told in their order.
 
-import AccessForms
-import FlagRules
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import Synchronization
 import TextForms
-
-/// One call a change consists of.
-enum PlannedStep: Sendable {
-  case mode(UInt32)
-  case owner(UInt32?, group: UInt32?)
-  case ownerGroup(UInt32)
-  case flags(FileFlags)
-  case list(isRemoval: Bool)
-  /// No call: an earlier part of the plan leaves the item with these flags.
-  case assumedFlags(FileFlags)
-  /// No call: whether this, in the word of `varve why`, would be permitted by then.
-  case then(String)
-
-  /// The calls of `chown`.
-  static func steps(of owner: ItemFacts.Owner?, group: UInt32?) -> [PlannedStep] {
-    switch owner {
-    case .group(let number):
-      [.ownerGroup(number)] + (group.map { [.owner(nil, group: $0)] } ?? [])
-    case .user(let user): [.owner(user, group: group)]
-    case nil: group == nil ? [] : [.owner(nil, group: group)]
-    }
-  }
-
-  fileprivate var json: JSON {
-    switch self {
-    case .mode(let mode): .object([JSON.Member("mode", .number(mode & 0o7777))])
-    case .owner(let user, let group):
-      .object(
-        (user.map { [JSON.Member("user", .number($0))] } ?? [])
-          + (group.map { [JSON.Member("group", .number($0))] } ?? []))
-    case .ownerGroup(let group): .object([JSON.Member("ownerGroup", .number(group))])
-    case .flags(let flags): .object([JSON.Member("flags", .number(flags.rawValue))])
-    case .list(let isRemoval): .object([JSON.Member("list", .bool(!isRemoval))])
-    case .assumedFlags(let flags): .object([JSON.Member("assumedFlags", .number(flags.rawValue))])
-    case .then(let deed): .object([JSON.Member("then", .string(deed))])
-    }
-  }
-}
 
 /// Why a planned change would be refused.
 struct ForeseenRefusal: Sendable {
@@ -57,19 +17,31 @@ struct ForeseenRefusal: Sendable {
   let json: JSON
 }
 
+/// What would become of a planned change.
+struct Foreseen: Sendable {
+  /// Nil if it would be carried out.
+  var refusal: ForeseenRefusal?
+  /// The mode that would be set in place of the one that is asked for.
+  var otherMode: UInt32?
+  /// Whether the owner would stay, though nothing is refused.
+  var keepsOwner = false
+}
+
 /// An item that a plan tells of.
 struct PlannedItem: Sendable {
   let location: ItemLocation
   let place: SharedDescriptor
-  let steps: [PlannedStep]
+  var steps: [PlannedStep]
   /// The sentence of the real run about an error of a step, of which the word for `varve why` is given.
   let refusal: @Sendable (Errno, _ deed: String) -> Refusal
-  /// Is told what would become of it.
-  var settled: (@Sendable (ForeseenRefusal?) -> Void)?
-  /// Whether it only wants to know, and nothing is to be told of it.
-  var isProbe = false
-  /// Prints it; absent where nothing would differ, which may be refused all the same.
-  var tell: (@Sendable (ForeseenRefusal?) -> Void)?
+  /// Is told what would become of it, where nothing else is wanted.
+  var settled: (@Sendable (Foreseen) -> Void)?
+  /// What it leaves, where the plan may come to the object again.
+  var leaves: (key: ObjectKey, state: PlannedState)?
+  /// Whether it is asked about as it is, and not as an earlier part of the plan leaves it.
+  var isAboutNow = false
+  /// Prints it, and answers whether anything would differ; absent where nothing would, which may be refused all the same.
+  var tell: (@Sendable (Foreseen) -> Bool)?
 }
 
 /// Collects changes, asks about them, and settles them in order.
@@ -89,7 +61,7 @@ final class Foresight: Sendable {
   private static let mostBytes = 40_000
 
   /// Takes an item with what would become of it.
-  typealias Settling = (PlannedItem, ForeseenRefusal?) -> Void
+  typealias Settling = (PlannedItem, Foreseen) -> Void
 
   private let console: Console
   private let state: Mutex<State> = Mutex(State())
@@ -109,7 +81,7 @@ final class Foresight: Sendable {
   }
 
   /// Adds to the last change what is to be printed of it.
-  func attach(_ tell: @escaping @Sendable (ForeseenRefusal?) -> Void) {
+  func attach(_ tell: @escaping @Sendable (Foreseen) -> Bool) {
     state.withLock { state in
       guard let last = state.waiting.indices.last else { return }
       state.waiting[last].tell = tell
@@ -131,9 +103,9 @@ final class Foresight: Sendable {
       waiting = waiting.dropFirst(taken.count)
       let told = mount.map { answers($0, asked, about: first) } ?? []
       for (index, change) in taken.enumerated() {
-        let refusal = told.indices.contains(index) ? foreseen(told[index], change) : nil
-        settle(change, refusal)
-        last = refusal?.refusal
+        let foreseen = told.indices.contains(index) ? foreseen(told[index], change) : Foreseen()
+        settle(change, foreseen)
+        last = foreseen.refusal?.refusal
       }
     }
     return last
@@ -195,19 +167,24 @@ final class Foresight: Sendable {
     if isFirst { console.note(item.location.path, "what would be refused is not known: \(sentence)") }
   }
 
-  private func foreseen(_ answer: JSON, _ change: PlannedItem) -> ForeseenRefusal? {
-    guard let number = answer["number"]?.integer.flatMap({ Int32(exactly: $0) }) else { return nil }
+  private func foreseen(_ answer: JSON, _ change: PlannedItem) -> Foreseen {
+    guard let number = answer["number"]?.integer.flatMap({ Int32(exactly: $0) }) else {
+      return Foreseen(
+        otherMode: answer["mode"]?.integer.flatMap { UInt32(exactly: $0) },
+        keepsOwner: answer["keepsOwner"] == .bool(true))
+    }
     let because = answer["because"]?.string ?? ""
     guard answer["isOnTheWay"] == nil else {
       // Whoever came here by another mount may not walk there from the root of the volume.
       isUnknown(change, "the way to it from the root of the volume: \(because)")
-      return nil
+      return Foreseen()
     }
     let error = Errno(rawValue: number)
     let json = JSON.object([
       JSON.Member("error", .string(error.shortName)), JSON.Member("because", .string(because)),
     ])
     let deed = answer["asked"]?.string ?? ""
-    return ForeseenRefusal(refusal: change.refusal(error, deed), deed: deed, json: json)
+    return Foreseen(
+      refusal: ForeseenRefusal(refusal: change.refusal(error, deed), deed: deed, json: json))
   }
 }

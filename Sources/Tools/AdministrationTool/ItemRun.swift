@@ -14,21 +14,23 @@ final class ItemRun {
   let ledger: ChangeLedger
   /// 0: nothing is printed of a change; 1: the path; 2: what it was and is.
   let detail: Int
+  private let paths: PathOperands
   private let isForced: Bool
   private let undoPlace: UndoPlace?
   /// Whether the item being visited was told to have changed.
   private var hasChanged = false
   /// In a plan: the calls for the item that is visited.
   private var steps: [PlannedStep] = []
-  /// In a plan: how deep the directory is that would be closed by then, and what is in it with it.
-  private var closedDepth: Int?
 
   /// With `-f` nothing that fails is said from now on.
   init(
-    _ invocation: Invocation, _ console: Console, repetition: ChangeLedger.Repetition = .harmless
+    _ invocation: Invocation, _ console: Console, _ paths: PathOperands,
+    repetition: ChangeLedger.Repetition = .harmless
   ) throws(UsageError) {
     self.console = console
-    ledger = try ChangeLedger(invocation, console, undoVersion: .items, repetition: repetition)
+    self.paths = paths
+    ledger = try ChangeLedger(
+      invocation, console, undoVersion: .items, repetition: repetition, mayRepeat: paths.areSeveral)
     detail = ledger.isDryRun ? 2 : invocation.count(.listChanges)
     undoPlace = ledger.undo.map { UndoPlace($0) }
     isForced = invocation.has(.force)
@@ -36,23 +38,21 @@ final class ItemRun {
   }
 
   /// Goes through the paths, and through what is below them if the walk does.
-  func go(
-    _ paths: PathOperands, _ walk: ItemWalk, verb: String,
-    _ visit: (VisitedItem) throws(Refusal) -> Void
-  ) {
+  func go(_ walk: ItemWalk, verb: String, _ visit: (VisitedItem) throws(Refusal) -> Void) {
     // Only now: what is wrong with the words is said in any case.
     console.isSilent = isForced
     var walk = walk
     if !ledger.isQuiet { walk.progress = Progress("varve \(verb)", console) }
+    if ledger.isDryRun { walk.plannedWay = PlannedWay(ledger) }
     paths.forEach(console) { path in
       do throws(Errno) {
+        try walk.plannedWay?.begin(path)
         let place = try walk.place(path)
         var isOutside = false
         try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
         ledger.beginTree()
-        closedDepth = nil
         walk.go(path, at: place, leaf: nil) { item in
-          guard isReached(item) else { return .past }
+          let item = ledger.asPlanned(item)
           hasChanged = false
           steps = []
           do throws(Refusal) {
@@ -72,37 +72,13 @@ final class ItemRun {
             }
             isOutside = true
           }
-          return walk.isRecursive && walk.order == .directoryFirst ? descent(item) : .into
+          return .into
         }
       } catch {
+        guard walk.plannedWay?.isOpened(path, error) != true else { return }
         console.complain(path, walk.missing(path, error))
       }
     }
-  }
-
-  /// Whether the run would still get to an item, after what it changes on the way; complains if not.
-  private func isReached(_ item: VisitedItem) -> Bool {
-    guard let depth = closedDepth else { return true }
-    guard item.depth > depth else {
-      closedDepth = nil
-      return true
-    }
-    console.complain(item.path, .accessDenied)
-    return false
-  }
-
-  /// Whether the run would still get into a directory that it changes: whoever is not root can close it to himself.
-  private func descent(_ item: VisitedItem) -> ItemWalk.Descent {
-    guard ledger.isDryRun, !ThisProgram.isRoot, !steps.isEmpty, item.status.kind == .directory else {
-      return .into
-    }
-    let closed = ledger.closed(item, after: steps, ["list", "search"])
-    if closed.contains("list") {
-      console.complain(item.path, .accessDenied)
-      return .past
-    }
-    if closed.contains("search") { closedDepth = item.depth }
-    return .into
   }
 
   /// Changes an item: first the way back is kept, where there is one, then `change` is carried out.
@@ -136,13 +112,15 @@ final class ItemRun {
   /// Counts a change and prints it as the options ask.
   func tell(
     _ item: VisitedItem, _ how: @autoclosure () -> String, before: @autoclosure () -> JSON,
-    after: @autoclosure () -> JSON
+    after: @autoclosure () -> JSON, isOfOwner: Bool = false
   ) {
     hasChanged = true
     if !ledger.isDryRun { ledger.count { $0.changed += 1 } }
     guard detail > 0 else { return }
     let (console, location, rest) = (console, item.location, detail > 1 ? ": \(how())" : "")
-    ledger.tell(location.path, before: before(), after: after()) { console.printPath(location.path, rest) }
+    ledger.tell(location.path, before: before(), after: after(), isOfOwner: isOfOwner) {
+      console.printPath(location.path, rest)
+    }
   }
 
   func finish() -> Int32 {

@@ -47,15 +47,6 @@ extension FileStatus {
   }
 }
 
-extension VisitedItem {
-  /// Whether a flag forbids to change the item.
-  var isLocked: Bool {
-    // Not known is not locked: then the failure had another reason.
-    guard let flags = try? place.descriptor.fileFlags() else { return false }
-    return flags.isImmutable || flags.isAppendOnly
-  }
-}
-
 extension ItemFacts.Owner {
   /// As `chown -vv` prints it in front of the group.
   var text: String {

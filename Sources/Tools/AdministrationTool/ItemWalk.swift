@@ -31,7 +31,7 @@ struct ItemLocation: Sendable {
 }
 
 /// One item a walk has come to.
-struct VisitedItem {
+struct VisitedItem: Sendable {
   let location: ItemLocation
   let status: FileStatus
   /// A place in the tree, or an open directory.
@@ -78,6 +78,8 @@ struct ItemWalk {
   let console: Console
   /// Told of each item.
   var progress: Progress?
+  /// In a plan.
+  var plannedWay: PlannedWay?
 
   init(isRecursive: Bool, order: Order, _ console: Console) {
     self.isRecursive = isRecursive
@@ -117,6 +119,7 @@ struct ItemWalk {
     do throws(Errno) {
       go(path, at: try place(path), leaf: leaf, visit)
     } catch {
+      guard plannedWay?.isOpened(path, error) != true else { return }
       console.complain(path, missing(path, error))
     }
   }

@@ -5,6 +5,7 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
+import Synchronization
 import Verbs
 
 /// Changes lists, on any thread, and counts.
@@ -15,6 +16,8 @@ final class ListChanger: Sendable {
   /// Whether each change is printed, and so has to happen in order.
   var tells: Bool { ledger.tells }
   var undo: UndoFile? { ledger.undo }
+  /// Held from the look at a file with several names until it is changed: two threads would count it twice.
+  private let linkedFiles: Mutex<Void> = Mutex(())
 
   init(_ ledger: ChangeLedger, _ names: NameBook) {
     self.ledger = ledger
@@ -23,9 +26,9 @@ final class ListChanger: Sendable {
   }
 
   convenience init(
-    _ invocation: Invocation, _ console: Console, _ names: NameBook
+    _ invocation: Invocation, _ console: Console, _ names: NameBook, mayRepeat: Bool
   ) throws(UsageError) {
-    self.init(try ChangeLedger(invocation, console), names)
+    self.init(try ChangeLedger(invocation, console, mayRepeat: mayRepeat), names)
   }
 
   /// What one item has come to.
@@ -52,7 +55,7 @@ final class ListChanger: Sendable {
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let decision: ListDecision
     do throws(Refusal) {
-      decision = try decide(item.place.descriptor, kind, rule)
+      decision = try decide(item.place, kind, rule)
     } catch {
       console.complain(item.path, error.sentence)
       return error.isAboutVolume ? .outside : .unknown
@@ -83,20 +86,31 @@ final class ListChanger: Sendable {
 
   /// The same for many files at once, with one write to the undo file.
   func change(_ leaves: [(item: LeafItem, rule: ListRule)]) {
-    var ready: [(location: ItemLocation, place: SharedDescriptor, decision: ListDecision)] = []
-    ready.reserveCapacity(leaves.count)
+    var found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)] = []
+    found.reserveCapacity(leaves.count)
     for (item, rule) in leaves {
-      guard let place = open(item) else { continue }
+      guard let (place, status) = open(item) else { continue }
+      let leaf = (item.location, place, rule)
+      // By its next name such a file is to be met as this one has left it.
+      if status.linkCount > 1 { linkedFiles.withLock { _ in change([leaf]) } } else { found.append(leaf) }
+    }
+    change(found)
+  }
+
+  private func change(_ found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)]) {
+    var ready: [(location: ItemLocation, place: SharedDescriptor, decision: ListDecision)] = []
+    ready.reserveCapacity(found.count)
+    for (location, place, rule) in found {
       do throws(Refusal) {
-        let decision = try decide(place.descriptor, .file, rule)
+        let decision = try decide(place, .file, rule)
         switch decision.answer {
-        case .store: ready.append((item.location, place, decision))
+        case .store: ready.append((location, place, decision))
         case .unchanged: ledger.count { $0.unchanged += 1 }
         case .blocked: ledger.count { $0.left += 1 }
         case .refused(let sentence): throw Refusal(sentence)
         }
       } catch {
-        console.complain(item.location.path, error.sentence)
+        console.complain(location.path, error.sentence)
       }
     }
     if let undo, !ready.isEmpty {
@@ -149,14 +163,15 @@ final class ListChanger: Sendable {
     return answer.flatMap { HandingDown.outcomes($0, of: question.count) }
   }
 
-  private func open(_ item: LeafItem) -> SharedDescriptor? {
+  private func open(_ item: LeafItem) -> (SharedDescriptor, FileStatus)? {
     do throws(Errno) {
       let place = SharedDescriptor(
         try FileName.with(item.location.name) { name throws(Errno) in
           try item.directory.descriptor.openPath(name)
         })
       // What the listing called it may have been replaced since.
-      let kind = try place.descriptor.knownStatus().kind
+      let status = try place.descriptor.knownStatus()
+      let kind = status.kind
       guard kind != .directory, kind != .symbolicLink else {
         console.complain(
           item.location.path,
@@ -164,7 +179,7 @@ final class ListChanger: Sendable {
             + "left alone")
         return nil
       }
-      return place
+      return (place, status)
     } catch .noSuchFile {
       // Somebody removed it in the meantime.
     } catch .crossDevice {
@@ -176,15 +191,15 @@ final class ListChanger: Sendable {
   }
 
   private func decide(
-    _ place: borrowing Descriptor, _ kind: ObjectKind, _ rule: ListRule
+    _ place: SharedDescriptor, _ kind: ObjectKind, _ rule: ListRule
   ) throws(Refusal) -> ListDecision {
     let text: [UInt8]?
     do throws(Errno) {
-      text = try place.attribute(AttributeName("system.varve.acl"))
+      text = try ledger.listText(of: place)
     } catch .inputOutput where rule.replacesDamage {
       return try rule.decideUnread(kind)
     } catch {
-      throw Refusal.reading(error, place)
+      throw Refusal.reading(error, place.descriptor)
     }
     return try rule.decide(text, kind)
   }
@@ -200,9 +215,10 @@ final class ListChanger: Sendable {
       Refusal.change(error, location.path, place.descriptor, needs: "writesecurity")
     }
     guard !ledger.isDryRun else {
-      let steps = [PlannedStep.list(isRemoval: decision.text.isEmpty)]
       ledger.foresee(
-        PlannedItem(location: location, place: place, steps: steps) { error, _ in refusal(error) })
+        PlannedItem(location: location, place: place, steps: [.list(decision.text)]) { error, _ in
+          refusal(error)
+        })
       return tell(decision, location, kind)
     }
     func store() throws(Refusal) {
@@ -228,8 +244,7 @@ final class ListChanger: Sendable {
       location.path, before: ListFormat.json(before, for: kind, names: names),
       after: ListFormat.json(after, for: kind, names: names)
     ) {
-      let (old, new) = (before?.entries.count ?? 0, after?.entries.count ?? 0)
-      console.printPath(location.path, ": \(old) -> \(new) \(new == 1 ? "entry" : "entries")")
+      console.printPath(location.path, ": \(entryCounts(before, after))")
       if tellsHow { console.printDifferences(before, after, kind, names) }
     }
   }
@@ -248,6 +263,12 @@ extension Console {
     }
     for line in differences(lines(before), lines(after)) { print("  \(line)\n") }
   }
+}
+
+/// How the length of a list changes: `0 -> 1 entry`.
+func entryCounts(_ before: AccessList?, _ after: AccessList?) -> String {
+  let new = after?.entries.count ?? 0
+  return "\(before?.entries.count ?? 0) -> \(new) \(new == 1 ? "entry" : "entries")"
 }
 
 /// What leaves a list, with `-`, what comes, with `+`, and what stays, in the order of the new list.

@@ -73,20 +73,10 @@ final class ListRule: Sendable {
   }
 
   private func workOut(_ text: [UInt8]?, _ kind: ObjectKind) throws(Refusal) -> ListDecision {
-    var before: AccessList?
-    if let text, !text.isEmpty {
-      do throws(ParseFailure) {
-        before = try AccessListText.readList(bytes: text, names: names)
-      } catch {
-        throw Refusal("the access list cannot be read: \(error)")
-      }
-    }
+    let before = try readAccessList(text, names)
     let answer = answer(before, kind)
     var written: [UInt8] = []
-    if case .store(let list?) = answer {
-      written = Array(
-        AccessListText.print(list, for: kind, names: names, numeric: true, detail: .complete).utf8)
-    }
+    if case .store(let list) = answer { written = storedText(list, kind, names) }
     return ListDecision(
       answer: answer, before: before, linesBefore: numericLines(before, kind), text: written)
   }

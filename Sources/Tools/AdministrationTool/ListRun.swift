@@ -26,6 +26,7 @@ final class ListRun {
   private let changer: ListChanger
   private let console: Console
   private let progress: Progress?
+  private let plannedWay: PlannedWay?
   /// Whether files inherit from the directory they are in, and nothing has to be kept or told of each: then the
   /// volume is asked once for many.
   private let handsDown: Bool
@@ -37,6 +38,7 @@ final class ListRun {
     self.changer = changer
     handsDown = inherits && !changer.tells && changer.undo == nil
     self.console = console
+    plannedWay = changer.ledger.isDryRun ? PlannedWay(changer.ledger) : nil
     progress = isQuiet ? nil : Progress("varve \(verb)", console)
     Interruption.watch()
   }
@@ -58,6 +60,7 @@ final class ListRun {
     ruleForFiles: @escaping (LeafItem) -> ListRule?
   ) {
     do throws(Errno) {
+      try plannedWay?.begin(path)
       try changer.undo?.begin(path)
     } catch {
       console.complain(path, error)
@@ -67,6 +70,7 @@ final class ListRun {
     walk.links = .named
     walk.staysOnFileSystem = true
     walk.progress = progress
+    walk.plannedWay = plannedWay
     walk.go(path, leaf: isRecursive ? { self.add($0, ruleForFiles($0)) } : nil, visit)
     finish()
   }

@@ -17,9 +17,10 @@ enum MountState: Equatable {
   /// What is said of a silent mount to whoever wants something of it.
   static let silence = "its daemon does not answer; 'varve umount -l' takes the mount away"
 
-  /// What root is told of a user's mount that lets in nobody else.
+  /// What everybody else is told of a user's mount that lets in nobody else.
   static func closed(_ mount: MountedVolume) -> String {
-    "the mount is closed to everybody but user \(mount.owner ?? 0), root included; 'allow_other' opens it (EACCES)"
+    "the mount is closed to everybody but user \(mount.owner ?? 0), root included; mounted with 'allow_other' it "
+      + "is open to others"
   }
 
   /// How long is waited for an answer, in milliseconds.

@@ -18,7 +18,8 @@ func remount(_ invocation: Invocation) throws(UsageError) -> Int32 {
       isSloppy: invocation.has(.sloppy))
     let words = try change.make(checkingOnly: invocation.has(.checkChange))
     if invocation.has(.verbose) {
-      console.printPath(change.mount.mountPoint, " (\(console.forOutput(words)))")
+      console.printPath(
+        change.mount.mountPoint, " (\(words.isEmpty ? "defaults" : console.forOutput(words)))")
     }
     return console.finish()
   } catch {

@@ -6,7 +6,6 @@ import FlagRules
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import Synchronization
 
 /// What earlier records of the same file have brought back of an object.
 struct RestoredParts: OptionSet, Hashable {
@@ -43,7 +42,6 @@ struct ItemRestorer {
   let ledger: ChangeLedger
   let names: NameBook
   let ownChanges: OwnChanges
-  let plannedFlags: PlannedFlags
 
   /// Brings back what `record` says and no earlier record has brought back.
   ///
@@ -51,9 +49,6 @@ struct ItemRestorer {
   func restore(
     _ record: DumpRecord, _ item: VisitedItem, known: RestoredParts, moment: DumpMoment?
   ) throws(Refusal) {
-    let key = ObjectKey(item.status)
-    if plannedFlags.isOpen(key) { ledger.settlePlan() }
-    let assumedFlags = plannedFlags[key]
     var wanted = State(facts: record.facts, list: try list(record, known))
     var now = try state(of: item, like: wanted)
     // What an earlier record has brought back is to be there afterwards, too: a new owner takes set-id bits away,
@@ -63,11 +58,7 @@ struct ItemRestorer {
     }
     if known.contains(.mode) { wanted.facts.mode = wanted.facts.mode.map { _ in UInt32(item.status.mode) } }
     if known.contains(.flags) {
-      if let assumedFlags {
-        now.facts.flags = assumedFlags.rawValue
-      } else {
-        now.facts.flags = try flags(of: item)
-      }
+      now.facts.flags = try flags(of: item)
       wanted.facts.flags = now.facts.flags
     }
     guard now != wanted else { return ledger.count { $0.unchanged += 1 } }
@@ -77,7 +68,7 @@ struct ItemRestorer {
     if lost != 0 { wanted.facts.mode? &= ~lost }
     if now != wanted {
       if ledger.isDryRun {
-        foresee(now, wanted, item, assumedFlags)
+        foresee(now, wanted, item)
       } else {
         try keepAndCarryOut(now, wanted, record, item, known, returning: returning & ~lost)
         if lost == 0 { ledger.count { $0.changed += 1 } }
@@ -108,7 +99,7 @@ struct ItemRestorer {
     var state = State(facts: ItemFacts(), list: nil)
     if wanted.facts.owner != nil || wanted.facts.group != nil {
       do throws(Errno) {
-        let owner = try item.place.descriptor.owner(item.status, names)
+        let owner = try ledger.owner(of: item, names)
         if wanted.facts.owner != nil { state.facts.owner = owner }
         if wanted.facts.group != nil { state.facts.group = item.status.group }
       } catch {
@@ -118,7 +109,7 @@ struct ItemRestorer {
     if wanted.facts.mode != nil { state.facts.mode = UInt32(item.status.mode) }
     if wanted.facts.flags != nil { state.facts.flags = try flags(of: item) }
     if wanted.list != nil {
-      do throws(Refusal) { state.list = .some(try item.place.descriptor.accessList(names)) } catch {
+      do throws(Refusal) { state.list = .some(try ledger.accessList(of: item.place, names)) } catch {
         // A damaged list is replaced all the same.
         guard !error.isAboutVolume else { throw error }
       }
@@ -128,7 +119,7 @@ struct ItemRestorer {
 
   private func flags(of item: VisitedItem) throws(Refusal) -> UInt32 {
     do throws(Errno) {
-      guard let flags = try item.place.descriptor.fileFlags() else { throw .unsupported }
+      guard let flags = try ledger.flags(of: item) else { throw .unsupported }
       return flags.rawValue
     } catch {
       throw Refusal(error)
@@ -195,8 +186,8 @@ struct ItemRestorer {
   }
 
   /// Asks about the calls of `carryOut`.
-  private func foresee(_ now: State, _ wanted: State, _ item: VisitedItem, _ assumedFlags: FileFlags?) {
-    var steps = assumedFlags.map { [PlannedStep.assumedFlags($0)] } ?? []
+  private func foresee(_ now: State, _ wanted: State, _ item: VisitedItem) {
+    var steps: [PlannedStep] = []
     let isLifted = lifts(now, wanted)
     if isLifted {
       steps.append(.flags(FileFlags(rawValue: now.facts.flags ?? 0).subtracting(ItemRestorer.locks)))
@@ -209,22 +200,18 @@ struct ItemRestorer {
     if let mode = wanted.facts.mode, changesOwner || mode != UInt32(item.status.mode) {
       steps.append(.mode(mode))
     }
-    if let list = wanted.list, now.list != wanted.list { steps.append(.list(isRemoval: list == nil)) }
+    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
+    if let list = wanted.list, now.list != wanted.list { steps.append(.list(storedText(list, kind, names))) }
     if let flags = wanted.facts.flags, isLifted || flags != now.facts.flags {
       steps.append(.flags(FileFlags(rawValue: flags)))
     }
-    let isUnlocked = isLifted || assumedFlags != nil
-    var planned = PlannedItem(location: item.location, place: item.place, steps: steps) { error, deed in
+    let isUnlocked = isLifted || ledger.planned(item.status)?.facts.flags != nil
+    let planned = PlannedItem(location: item.location, place: item.place, steps: steps) { error, deed in
       guard deed != "chflags" else { return refusal(error, item, wanted.facts.flags) }
       let right = deed == "chown" ? "chown" : "writesecurity"
       // The locks that are there now would be off by then.
       return isUnlocked && error == .notPermitted
         ? Refusal.missing(right, error) : .change(error, item.path, item.place.descriptor, needs: right)
-    }
-    if let flags = wanted.facts.flags {
-      let (key, plannedFlags) = (ObjectKey(item.status), plannedFlags)
-      plannedFlags.open(key)
-      planned.settled = { plannedFlags.settle(key, $0 == nil ? FileFlags(rawValue: flags) : nil) }
     }
     ledger.foresee(planned)
   }
@@ -291,8 +278,7 @@ struct ItemRestorer {
     ledger.tell(item.path, before: json(now), after: json(wanted)) {
       var words = differences(now.facts, wanted.facts)
       if let list = wanted.list, now.list != wanted.list {
-        let old = (now.list ?? nil)?.entries.count ?? 0
-        words.append("\(old) -> \(list?.entries.count ?? 0) entries")
+        words.append(entryCounts(now.list ?? nil, list))
       }
       console.printPath(item.path, ": \(words.joined(separator: ", "))")
       guard tellsHow, let list = wanted.list else { return }
@@ -305,37 +291,6 @@ private func refusal(_ error: Errno, _ item: VisitedItem, _ flags: UInt32?) -> R
   var instruction = FileFlags.Instruction()
   instruction.whole = FileFlags(rawValue: flags ?? 0)
   return Refusal.flags(error, item, instruction)
-}
-
-/// In the plan of a restore: the flags it would have given to objects by now, as a lock may be one of them.
-final class PlannedFlags: Sendable {
-  private struct State {
-    var open: Set<ObjectKey> = []
-    var flags: [ObjectKey: FileFlags] = [:]
-  }
-
-  // Those beyond are planned as they are now.
-  private static let most = 65_536
-
-  private let state: Mutex<State> = Mutex(State())
-
-  subscript(key: ObjectKey) -> FileFlags? { state.withLock { $0.flags[key] } }
-
-  /// Whether it is not known yet what becomes of an object.
-  func isOpen(_ key: ObjectKey) -> Bool { state.withLock { $0.open.contains(key) } }
-
-  func open(_ key: ObjectKey) {
-    state.withLock { _ = $0.open.insert(key) }
-  }
-
-  /// Takes the flags an object would have; nil if that would be refused.
-  func settle(_ key: ObjectKey, _ flags: FileFlags?) {
-    state.withLock { state in
-      state.open.remove(key)
-      guard let flags, state.flags.count < PlannedFlags.most else { return }
-      state.flags[key] = flags
-    }
-  }
 }
 
 /// The list that a record's lines stand for; nil if there are none.

@@ -12,7 +12,7 @@ func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let names = NameBook.machine(Accounts())
   let file = invocation.operands[0]
   // What is restored may be anything a record can say, and so may the way back from it.
-  let ledger = try ChangeLedger(invocation, console, undoVersion: .items)
+  let ledger = try ChangeLedger(invocation, console, undoVersion: .items, mayRepeat: true)
   let restoration = Restoration(
     ListChanger(ledger, names), console, names, from: file,
     root: invocation.values(.root).last,
@@ -40,11 +40,14 @@ private final class Restoration {
   private let names: NameBook
   private let newRoot: Word?
   private let progress: Progress?
+  private let plannedWay: PlannedWay?
   private var reader = DumpReader()
   private var isEnded = false
   private var chain: DirectoryChain?
   /// The root in force, as it would be typed.
   private var root: Word = []
+  /// The last root that could not be got at.
+  private var lostRoot: Word?
   /// The root the file names, which another one can stand for.
   private var rootInFile: Word?
   /// What objects have got back.
@@ -55,7 +58,6 @@ private final class Restoration {
   /// Of files with set-id bits: up to when nobody else had touched them.
   private var moments = TrustedMoments()
   private let ownChanges = OwnChanges()
-  private let plannedFlags = PlannedFlags()
   /// What has to wait for the end of the file: items that are locked, as a later record may know that they should
   /// not be, set-id files that were changed again, as a later record may tell that it was us, and directories that
   /// close for whoever restores, as what is in them comes later.
@@ -82,6 +84,7 @@ private final class Restoration {
     self.console = console
     self.names = names
     self.progress = progress
+    plannedWay = changer.ledger.isDryRun ? PlannedWay(changer.ledger) : nil
     newRoot = root
   }
 
@@ -168,7 +171,10 @@ private final class Restoration {
       let resolved = newRoot == nil ? root : try absolute(root)
       changer.undo?.begin(resolved: resolved)
       chain = DirectoryChain(place)
+    } catch  where lostRoot == root {
+      // That was said.
     } catch {
+      lostRoot = root
       let isOtherWay = newRoot == nil && (error == .notDirectory || error == .tooManySymbolicLinks)
       console.complain(
         root,
@@ -201,8 +207,10 @@ private final class Restoration {
     let location = ItemLocation(
       root: root, above: Array(names.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
     do throws(Errno) {
+      try plannedWay?.begin(location.path)
       let place = try chain.item(names)
-      let status = try place.descriptor.status()
+      let found = try place.descriptor.status()
+      let status = changer.ledger.planned(found)?.applied(to: found) ?? found
       guard status.recordKind == record.kind else {
         console.complain(location.path, "is not a \(record.kind.rawValue) any more")
         return
@@ -222,11 +230,14 @@ private final class Restoration {
         guard let rootInFile else { return }
         postponed.append(Postponed(root: rootInFile, record: record, parts: parts))
       }
+      // What comes later may be in it.
+      _ = plannedWay?.entrance(of: item, isEntered: false)
     } catch .noSuchFile {
       console.complain(location.path, "is gone (ENOENT)")
     } catch .notDirectory, .tooManySymbolicLinks {
       console.complain(location.path, "the way to it leads over something that is not a directory any more")
     } catch {
+      guard plannedWay?.isOpened(location.path, error) != true else { return }
       console.complain(location.path, error)
     }
   }
@@ -260,11 +271,11 @@ private final class Restoration {
     let mayBeUnlocked =
       mayPostpone && reader.version >= .items && !known.contains(.flags) && record.facts.flags == nil
     // A plan meets no refusal here that could be waited with.
-    if changer.ledger.isDryRun, mayBeUnlocked, item.isLocked { return false }
+    if changer.ledger.isDryRun, mayBeUnlocked, changer.ledger.isLocked(item) { return false }
     do throws(Refusal) {
       guard reader.version == .lists, let lines = record.lines else {
         let restorer = ItemRestorer(
-          ledger: changer.ledger, names: names, ownChanges: ownChanges, plannedFlags: plannedFlags)
+          ledger: changer.ledger, names: names, ownChanges: ownChanges)
         try restorer.restore(record, item, known: known, moment: moment)
         return true
       }
@@ -274,7 +285,7 @@ private final class Restoration {
       }
       _ = changer.change(item, by: rule, .withOthers)
     } catch {
-      if mayBeUnlocked, item.isLocked {
+      if mayBeUnlocked, changer.ledger.isLocked(item) {
         return false
       }
       console.complain(item.path, error.sentence)

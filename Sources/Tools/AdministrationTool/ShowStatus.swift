@@ -132,8 +132,8 @@ private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
     throw Refusal("the daemon of this mount is gone; 'varve umount' removes the mount")
   } catch .noSuchFile {
     throw Refusal("its daemon cannot be asked: a volume mounted with nomagic hides its status")
-  } catch .accessDenied where ThisProgram.isRoot && volume.owner != 0 {
-    throw Refusal(MountState.closed(volume))
+  } catch .accessDenied where volume.isClosed(to: CurrentProcess.user) {
+    throw Refusal("\(MountState.closed(volume)) (EACCES)")
   } catch {
     throw Refusal(error)
   }

@@ -63,6 +63,9 @@ final class UndoFile: Sendable {
       length = Mutex(sound + text.utf8.count)
       setIDFiles = Mutex(known.moments)
       self.file = file
+    } catch  where (try? Descriptor.place(path, .followed).status().kind) == .directory {
+      throw UsageError(
+        "\(shown(path)) is a directory; name a new file, in it or elsewhere", verb: invocation.verb, .value)
     } catch .exists {
       throw UsageError(
         "\(shown(path)) exists: name another file, or add --resume to go on with an interrupted run",

@@ -78,12 +78,7 @@ extension Descriptor {
     } catch {
       throw Refusal.reading(error, self)
     }
-    guard let text, !text.isEmpty else { return nil }
-    do throws(ParseFailure) {
-      return try AccessListText.readList(bytes: text, names: names)
-    } catch {
-      throw Refusal("the access list cannot be read: \(error)")
-    }
+    return try readAccessList(text, names)
   }
 
   /// Writes an access list, or removes it; `path` is for the sentence about a failure.
@@ -99,17 +94,30 @@ extension Descriptor {
   borrowing func setAccessList(
     _ list: AccessList?, of kind: FileKind, _ names: NameBook
   ) throws(Errno) {
-    let kind: ObjectKind = kind == .directory ? .directory : .file
-    // Numbers, so that an account without a unique name arrives as itself; complete, so that nothing is lost.
-    let text = list.map {
-      AccessListText.print($0, for: kind, names: names, numeric: true, detail: .complete)
-    }
-    try setAccessListText(Array((text ?? "").utf8))
+    try setAccessListText(storedText(list, kind == .directory ? .directory : .file, names))
   }
 
   /// Writes the text of an access list; an empty one removes it.
   borrowing func setAccessListText(_ text: [UInt8]) throws(Errno) {
     try setAttribute(AttributeName("system.varve.acl"), to: text.span)
+  }
+}
+
+/// The text that stores a list; empty: it is removed.
+///
+/// Numbers, so that an account without a unique name arrives as itself; complete, so that nothing is lost.
+func storedText(_ list: AccessList?, _ kind: ObjectKind, _ names: NameBook) -> [UInt8] {
+  guard let list else { return [] }
+  return Array(AccessListText.print(list, for: kind, names: names, numeric: true, detail: .complete).utf8)
+}
+
+/// The list that a text stands for; nil if there is none.
+func readAccessList(_ text: [UInt8]?, _ names: NameBook) throws(Refusal) -> AccessList? {
+  guard let text, !text.isEmpty else { return nil }
+  do throws(ParseFailure) {
+    return try AccessListText.readList(bytes: text, names: names)
+  } catch {
+    throw Refusal("the access list cannot be read: \(error)")
   }
 }
 

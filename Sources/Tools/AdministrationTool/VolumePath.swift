@@ -81,7 +81,7 @@ struct TypedPlace {
     wantsDirectory = absolute.last == slash || names.last == TypedPlace.here
     self.table = table
     mount = MountedVolume.serving([slash], in: table) ?? .unlisted
-    try walk(names)
+    try walk(names, typed)
   }
 
   private static let here = [UInt8(ascii: ".")]
@@ -91,7 +91,7 @@ struct TypedPlace {
     [slash] + Array(way.joined(separator: [slash]))
   }
 
-  private mutating func walk(_ names: [[UInt8]]) throws(Refusal) {
+  private mutating func walk(_ names: [[UInt8]], _ typed: [UInt8]) throws(Refusal) {
     // The next one last.
     var pending = Array(names.reversed())
     var links = 0
@@ -109,7 +109,7 @@ struct TypedPlace {
       try serve(way + [name])
       if mount.isOurs {
         if mount == before { rest.append(name) }
-      } else if mount == before, let target = try target(way + [name]) {
+      } else if mount == before, let target = try target(way + [name], typed) {
         links += 1
         guard links <= 40 else { throw Refusal("too many links on the way (ELOOP)", status: 2) }
         if target.first == slash {
@@ -140,13 +140,12 @@ struct TypedPlace {
   }
 
   /// Where a link outside of our volumes leads; nil for anything else.
-  private func target(_ way: [[UInt8]]) throws(Refusal) -> [UInt8]? {
-    let path = TypedPlace.path(way)
+  private func target(_ way: [[UInt8]], _ typed: [UInt8]) throws(Refusal) -> [UInt8]? {
     do throws(Errno) {
-      let place = try Descriptor.place(path, .held)
+      let place = try Descriptor.place(TypedPlace.path(way), .held)
       return try place.knownStatus().kind == .symbolicLink ? try place.readLink() : nil
     } catch {
-      throw Refusal("not on a Varve volume: \(PathText.escaped(path)): \(error)", status: 2)
+      throw Refusal("\(error)\(error.advice(about: typed))", status: 2)
     }
   }
 }

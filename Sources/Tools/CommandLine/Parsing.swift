@@ -170,14 +170,14 @@ extension Verb {
     let parts = word.dropFirst(2).split(
       separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
     let name = text(Word(parts[0]))
+    func valueless() -> UsageError { UsageError("option '--\(name)' takes no value", verb: self.name) }
     guard let option = options.first(where: { $0.word == name }) else {
+      guard name != "help", name != "version" else { throw valueless() }
       let hint = suggestion(for: name, among: options.compactMap(\.word) + ["help", "version"], prefix: "--")
       throw UsageError("unknown option '--\(name)'" + hint, verb: self.name)
     }
     guard let value = option.value else {
-      guard parts.count == 1 else {
-        throw UsageError("option '--\(name)' takes no value", verb: self.name)
-      }
+      guard parts.count == 1 else { throw valueless() }
       invocation.add(option)
       return false
     }

@@ -27,6 +27,12 @@ package struct MountedVolume: Equatable, Sendable {
     }.first
   }
 
+  /// Whether the kernel lets this user in nowhere: without `allow_other` it lets in whoever mounted, not even root.
+  package func isClosed(to user: UInt32) -> Bool {
+    guard isOurs, let owner else { return false }
+    return owner != user && !says("allow_other", systemOptions)
+  }
+
   /// Whether the kernel lets nobody write here: to this one mount, or to the file system wherever it is mounted.
   package var isReadOnly: Bool { says("ro", options) || says("ro", systemOptions) }
 

@@ -57,7 +57,7 @@ extension Volume {
     do throws(Stop) { try inquiry.walk.finish() } catch { throw .tooBig }
     return Explanation(
       question: question, subject: subject, steps: inquiry.walk.steps, isDirectory: inquiry.isDirectory,
-      mount: mount)
+      mount: mount, deviation: inquiry.deviation)
   }
 }
 
@@ -71,6 +71,7 @@ struct Inquiry {
   /// Of the last question of a plan: the directory its item was found in.
   var directory: Spot?
   var isDirectory: Bool?
+  var deviation = PlanDeviation()
 
   init(volume: Volume, walk: Walk, question: Question, judge: Judge, directory: Spot?) {
     self.volume = volume

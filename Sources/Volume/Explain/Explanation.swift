@@ -106,6 +106,7 @@ package struct Explanation: Sendable {
   package let isDirectory: Bool?
   /// What the mount forbids and the volume does not.
   package let mount: MountLimits
+  package let deviation: PlanDeviation
 
   package var failure: Errno? { steps.lazy.compactMap(\.failure).first }
 
@@ -142,13 +143,14 @@ extension Explanation {
 }
 
 extension Explanation {
-  /// What a plan is told: nothing if it can be carried out, else the reason of the step that cannot.
+  /// What a plan is told: the reason of the step that cannot be carried out, if there is one; else what comes of it that
+  /// was not asked for.
   ///
   /// Where the way to the item is closed to whoever asks, he is told that and nothing of the item. No path is told: it
   /// could be far longer than the question.
   func refusal(_ names: NameBook) -> JSON {
     guard let step = steps.first(where: { $0.failure != nil }), let failure = step.failure else {
-      return .object([])
+      return deviation.json
     }
     var members = step.members(names, mount)
     members.add("number", Int(failure.rawValue))

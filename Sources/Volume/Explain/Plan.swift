@@ -24,6 +24,21 @@ extension Volume {
   }
 }
 
+/// What comes of a plan that can be carried out, where that is not what was asked for.
+package struct PlanDeviation: Sendable {
+  /// The mode that is set.
+  var mode: Mode?
+  /// Whether the owner and the group stay.
+  var keepsOwner = false
+
+  var json: JSON {
+    var members: [JSON.Member] = []
+    if let mode { members.add("mode", Int(mode.bits)) }
+    if keepsOwner { members.add("keepsOwner", true) }
+    return .object(members)
+  }
+}
+
 extension Inquiry {
   /// Goes through the steps until one is refused.
   mutating func plan() throws(Stop) {
@@ -36,7 +51,16 @@ extension Inquiry {
       try checkKind(change, spot, facts)
       try tell(verdict(change, item, facts), change.deed.rawValue, Scene(item), [.item: spot.path])
       try checkStore(change, item, spot, facts)
+      // As the operation itself has it, which succeeds and does nothing.
+      if case .owner = change, judge.rules.ignoresOwnership, !judge.subject.isRoot {
+        deviation.keepsOwner = true
+        continue
+      }
       item = change.applied(to: item)
+      guard case .mode(let wanted) = change else { continue }
+      let granted = volume.granted(wanted, by: judge, on: item)
+      item.mode = volume.keepingRecordsReadable(granted, of: facts.status.kind)
+      if item.mode != wanted { deviation.mode = item.mode }
     }
   }
 
@@ -63,7 +87,7 @@ extension Inquiry {
     case _ where judge.rules.isReadOnly: return
     case .mode where facts.status.kind == .symbolicLink:
       throw walk.end(spot.path, "chmod", .unsupported, "a link has no mode")
-    case .list(isRemoval: false) where !judge.rules.usesLists:
+    case .list(.some) where !judge.rules.usesLists, .otherList where !judge.rules.usesLists:
       throw walk.end(spot.path, "writeacl", .unsupported, "the volume is mounted with noacl")
     case .ownerGroup where !volume.store.canCarryRecord(facts.status.kind):
       throw notKept(change, spot)
@@ -90,7 +114,8 @@ extension Inquiry {
     let stores =
       switch change {
       case .flags(let flags): !FlagChange(from: item.flags, to: flags).isNothing
-      case .list(let isRemoval): !isRemoval || item.list != nil
+      case .list(let list): list != nil || item.list != nil
+      case .otherList: true
       default: false
       }
     if stores, !volume.store.canCarryRecord(facts.status.kind) { throw notKept(change, spot) }

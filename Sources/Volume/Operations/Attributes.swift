@@ -173,7 +173,12 @@ extension Volume {
     _ wanted: Mode, to subject: Subject, on item: Item, for caller: Caller
   ) -> Mode {
     guard wanted.hasSetGroup, !subject.isRoot else { return wanted }
-    let judge = Judge(rules: options.rules, subject: gate.informed(subject, caller))
+    return granted(
+      wanted, by: Judge(rules: options.rules, subject: gate.informed(subject, caller)), on: item)
+  }
+
+  /// The same where the caller's groups are known already.
+  func granted(_ wanted: Mode, by judge: Judge, on item: Item) -> Mode {
     if judge.isSuperuser(towards: item) { return wanted }
     return wanted.granted(
       to: judge.subject, memberOfGroup: judge.standing(towards: item).isInOwningGroup)

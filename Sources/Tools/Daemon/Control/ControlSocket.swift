@@ -42,7 +42,10 @@ final class ControlSocket: Sendable {
         failure = error
       }
     }
-    Log.notice("no control socket: \(failure.map { "\($0)" } ?? "there is no place for one")")
+    let remedy = "set XDG_RUNTIME_DIR to a directory of your own for plans, 'varve why' and 'varve remount'"
+    Log.notice(
+      "no control socket: \(failure.map { "\($0)" } ?? "there is no place for one")"
+        + (ThisProgram.isRoot ? "" : "; \(remedy)"))
   }
 
   /// Takes the socket's name away; once, whoever comes first.

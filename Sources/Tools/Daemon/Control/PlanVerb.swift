@@ -18,8 +18,10 @@ extension ControlVerbs {
   /// `{"verb": "plan", "questions": [{"path": "a/b", "steps": [{"mode": 420}, ...]}, ...]}`, with `"mount"` as for `why`.
   ///
   /// A step is one of `{"mode": M}`, `{"user": U, "group": G}` (each may be missing), `{"ownerGroup": G}`,
-  /// `{"flags": F}`, `{"list": true}` (false: removed), `{"assumedFlags": F}` and `{"then": "search"}`. Answers an empty object for each
-  /// question that would be carried out.
+  /// `{"flags": F}`, `{"list": TEXT}` (true: whatever it is; false: removed), `{"then": "search"}`, and `{"assumed": STATE}`
+  /// with several of these as an earlier part of the plan leaves them. Answers an empty object for each question that
+  /// would be carried out, with `"mode"` if another mode would come of it than is asked for, and
+  /// `"keepsOwner"` if the owner would stay.
   static func plan(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
       guard case .array(let bodies)? = request.body["questions"], bodies.count <= mostPlanned else {
@@ -66,10 +68,39 @@ extension ControlVerbs {
       return .owner(change)
     case "ownerGroup": return number(first.value).map { .ownerGroup($0) }
     case "flags": return number(first.value).map { .flags(FileFlags(rawValue: $0)) }
-    case "assumedFlags": return number(first.value).map { .assumedFlags(FileFlags(rawValue: $0)) }
+    case "assumed": return assumed(first.value).map { .assumed($0) }
     case "then": return first.value.string.flatMap { Deed(rawValue: $0) }.map { .then($0) }
-    case "list": return .list(isRemoval: first.value == .bool(false))
+    case "list" where first.value == .bool(true): return .otherList
+    case "list": return list(first.value).map { .list($0) }
     default: return nil
     }
+  }
+
+  private static func assumed(_ state: JSON) -> AssumedState? {
+    guard case .object(let members) = state else { return nil }
+    var assumed = AssumedState()
+    for member in members {
+      switch change(.object([member])) {
+      case .mode(let mode): assumed.mode = mode
+      case .owner(let owner):
+        assumed.owner = OwnerChange(
+          user: owner.user ?? assumed.owner?.user, group: owner.group ?? assumed.owner?.group)
+      case .ownerGroup(let group): assumed.ownerGroup = group
+      case .flags(let flags): assumed.flags = flags
+      case .list(let list): assumed.list = .some(list)
+      case .otherList: break
+      case .assumed, .then, nil: return nil
+      }
+    }
+    return assumed
+  }
+
+  /// Nil if it is none; nil inside for `false`: no list.
+  private static func list(_ value: JSON) -> AccessList?? {
+    guard value != .bool(false) else { return .some(nil) }
+    guard let text = value.string, let list = try? AccessListText.readList(text, names: .numeric) else {
+      return nil
+    }
+    return .some(list)
   }
 }
