@@ -133,6 +133,13 @@ extension CommandTests {
         chmod 777 d; ! setpriv --reuid 1001 --regid 1001 --clear-groups getfattr -n $name d 2> $BASE/words
         grep -q 'No such attribute' $BASE/words
         test -z "$(getfattr -d -m handdown d 2> $BASE/words)"
+        # So many names that others would have to wait.
+        many=0x$(printf '3100%.0s' {1..129})
+        if setfattr -n $name -v $many d 2> $BASE/words; then exit 1; fi; grep -q 'Invalid argument' $BASE/words
+        setfattr -n $name -v ${many::-4} d
+        # Questions of others do not drive out the answer.
+        for i in {1..70}; do setpriv --reuid 1001 --regid 1001 --clear-groups setfattr -n $name$i -v 0x3100 d; done
+        test "$(getfattr --only-values -n $name d | wc -c)" = 128
         """, succeeds: true)
       try desk.end()
     }

@@ -19,8 +19,10 @@ package enum HandedDown: UInt8, Sendable {
 package struct HandingDown {
   /// What the attribute's name begins with; whoever asks goes on with a word that nobody else uses.
   package static let attribute: StaticString = "system.varve.handdown."
-  /// So few that one question does not keep a volume from others for long.
-  package static let room = 16_384
+  /// So few that nobody waits long: while an attribute is set, the kernel keeps all others from looking up or making
+  /// names in the directory.
+  package static let most = 128
+  private static let room = most * 256
 
   package private(set) var bytes: [UInt8] = []
   package private(set) var count = 0
@@ -29,7 +31,7 @@ package struct HandingDown {
 
   /// Adds a name; false if there is no room for it.
   package mutating func add(_ name: [UInt8]) -> Bool {
-    guard bytes.count + name.count < HandingDown.room else { return false }
+    guard count < HandingDown.most, name.count < 256 else { return false }
     bytes += name
     bytes.append(0)
     count += 1
@@ -46,6 +48,7 @@ package struct HandingDown {
         name.append(bytes[position])
         continue
       }
+      guard names.count < most else { return nil }
       names.append(name)
       name = []
     }

@@ -72,7 +72,14 @@ extension Volume {
 
   /// The same, for a change.
   private func hold(_ node: Node, through file: OpenFile?) throws(Errno) -> HeldObject {
-    guard let open = file?.descriptor else { return try hold(node) }
+    var open = file?.descriptor
+    if open == nil {
+      do throws(Errno) { return try hold(node) } catch {
+        open = anyHandle(of: node)
+        guard error == .stale, open != nil else { throw error }
+      }
+    }
+    guard let open else { throw .stale }
     return HeldObject(descriptor: open, facts: try facts(of: node, by: .held(open)))
   }
 

@@ -71,16 +71,17 @@ extension Volume {
   /// Holds on to the object and reads what is true of it, so that what is decided about it and what is done to it
   /// next cannot be two different objects.
   ///
-  /// Whoever has it open leads there already, also when its name was given to something else behind the mount.
+  /// ESTALE when something else stands under its name, also where somebody has it open: whoever names it means that.
   func hold(_ node: Node) throws(Errno) -> HeldObject {
-    if let open = anyHandle(of: node) {
-      return HeldObject(descriptor: open, facts: try facts(of: node, by: .held(open)))
-    }
-    return try holdByName(node)
+    guard let open = anyHandle(of: node) else { return try holdAnew(node) }
+    // One object, however it was reached: what the name says of it is true of the handle's.
+    let status = try resolver.status(of: node, by: try resolver.reach(node))
+    return HeldObject(
+      descriptor: open, facts: try store.facts(status, of: open.descriptor, knownBy: node))
   }
 
-  /// The same by the name it was seen under: ESTALE when something else stands there.
-  func holdByName(_ node: Node) throws(Errno) -> HeldObject {
+  /// The same by a descriptor of its own, not one that was opened in order to read or write.
+  func holdAnew(_ node: Node) throws(Errno) -> HeldObject {
     let (descriptor, status) = try resolver.hold(node)
     learnRecord(of: node, status)
     return HeldObject(

@@ -17,15 +17,21 @@ final class HandedDownAnswers: Sendable {
     let outcomes: [UInt8]
   }
 
-  /// Whoever asks reads the answer at once, and several may ask at a time.
-  private static let most = 64
+  /// Whoever asks reads the answer at once, and several may ask at a time; nobody drives out the answers of others.
+  private static let mostOfOne = 16
+  private static let most = 1_024
   private let answers: Mutex<[Answer]> = Mutex([])
 
   fileprivate func keep(_ outcomes: [HandedDown], of directory: NodeID, _ name: [UInt8], for user: UInt32) {
     let answer = Answer(
       user: user, directory: directory, name: name, outcomes: outcomes.map(\.rawValue))
     answers.withLock { answers in
-      if answers.count == HandedDownAnswers.most { answers.removeFirst() }
+      let isFull = answers.count { $0.user == user } == HandedDownAnswers.mostOfOne
+      if isFull, let oldest = answers.firstIndex(where: { $0.user == user }) {
+        answers.remove(at: oldest)
+      } else if answers.count == HandedDownAnswers.most {
+        answers.removeFirst()
+      }
       answers.append(answer)
     }
   }

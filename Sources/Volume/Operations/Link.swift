@@ -13,7 +13,7 @@ extension Volume {
     let directory = try resolver.directory(parent)
     let locks = LockRequests(.shared(parent.stripe), .exclusive(node.stripe))
     return try self.locks.holding(locks) { () throws(Errno) in
-      let object = try holdByName(node)
+      let object = try holdAnew(node)
       let above = try self.facts(of: parent)
       try gate.require(caller, about: Scene(object.facts.item, to: above.item)) {
         $0.link(object.facts.item, into: above.item)

@@ -92,7 +92,7 @@ extension Volume {
       try decide(facts)
       return (way, facts)
     }
-    let object = try holdByName(node)
+    let object = try holdAnew(node)
     try decide(object.facts)
     return (object.descriptor, object.facts)
   }

@@ -51,7 +51,7 @@ final class VolumeDirectory: Sendable {
   /// Emptied at every mount.
   var workshop: SharedDescriptor? { opened.withLock { $0.workshop } }
 
-  /// Whether setting an attribute moves the change time here, as it should.
+  /// Whether setting an attribute moves the change time here, and a new name, as they should.
   var movesChangeTimes: Bool {
     guard let workshop else { return false }
     return Workshop.movesChangeTimes(in: workshop.descriptor, namespace: namespace)

@@ -11,8 +11,8 @@ enum Workshop {
     Array("t-\(counter.add(1, ordering: .relaxed).newValue)".utf8)
   }
 
-  /// Tries whether an object's change time moves within a tick of the clock when an attribute is set, and when a name
-  /// is given or taken away.
+  /// Tries whether an object's change time moves within a tick of the clock when an attribute is set, and when it is
+  /// renamed.
   ///
   /// Older kernels left it alone on tmpfs; file systems with whole seconds do not qualify either.
   static func movesChangeTimes(
