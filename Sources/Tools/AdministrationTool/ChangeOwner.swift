@@ -24,6 +24,9 @@ func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 /// What `[OWNER][:GROUP]` or `:group=GROUP` asks for.
 struct OwnerRequest {
+  /// What stat shows of an item that a group owns.
+  static let nobody: UInt32 = 65_534
+
   let owner: ItemFacts.Owner?
   let group: UInt32?
 
@@ -93,8 +96,8 @@ private struct ChangeOfOwner {
   let run: ItemRun
 
   func apply(to item: VisitedItem) throws(Refusal) {
-    // The system would take set-id bits away even so.
-    guard wanted.owner != nil || wanted.group != nil else { return }
+    // The system would take set-id bits away even so; chown(1) of the BSDs leaves it at that, too.
+    guard try !isStandingAlready(item) else { return }
     // Asked only where it matters: the owner may be a group, which the volume has to be asked about.
     let isTold = run.detail > 0 || run.ledger.undo != nil || run.ledger.tellsCounts
     let before = isTold ? try owner(of: item) : ItemFacts()
@@ -118,6 +121,18 @@ private struct ChangeOfOwner {
     run.tell(
       item, "\(text(before)) -> \(text(after))", before: .object(before.members),
       after: .object(after.members), isOfOwner: true)
+  }
+
+  /// Whether the item has the owner and the group it is to have.
+  private func isStandingAlready(_ item: VisitedItem) throws(Refusal) -> Bool {
+    if let group = wanted.group, group != item.status.group { return false }
+    guard let owner = wanted.owner else { return true }
+    let isShownAsNobody = item.status.user == OwnerRequest.nobody
+    if case .user(let user) = owner, user != item.status.user || !isShownAsNobody {
+      return user == item.status.user
+    }
+    guard isShownAsNobody else { return false }
+    return try self.owner(of: item).owner == owner
   }
 
   /// Who owns the item now; nil if that cannot be seen any more.

@@ -78,9 +78,12 @@ final class Console: Sendable {
     }
   }
 
-  /// Prints a path, then what is said about it; a name does not steer the terminal.
+  /// Prints a path, then what is said about it, in one line; a name does not steer the terminal.
   func printPath(_ path: [UInt8], _ rest: String) {
-    print((outputIsTerminal ? PathText.forTerminal(path) : path) + Array("\(rest)\n".utf8))
+    var shown = outputIsTerminal ? PathText.forTerminal(path) : path
+    let breaksLines = shown.contains { $0 < 0x20 || $0 == 0x7F }
+    if breaksLines, !rest.isEmpty { shown = Array(PathText.escaped(path).utf8) }
+    print(shown + Array("\(rest)\n".utf8))
   }
 
   /// A text for standard output: on a terminal, what could steer it is taken away.

@@ -130,12 +130,15 @@ extension Errno {
     case .noSuchFile: whatIsMissing(path)
     case .accessDenied:
       closedMount(path).map { "; \(MountState.closed($0))" }
-        ?? "; on a volume 'varve why --last' tells which rule"
+        ?? Errno.adviceOnDenial
     case .notConnected: "; the daemon of this volume is gone: 'varve umount' removes the mount"
     case .notDirectory: whatIsNoDirectory(path)
     default: ""
     }
   }
+
+  /// What helps where it is not known whose refusal it is.
+  static let adviceOnDenial = "; on a volume 'varve why --last' tells which rule"
 
   /// The mount of somebody else that a path leads to, if he lets nobody else in.
   private func closedMount(_ path: [UInt8]) -> MountedVolume? {

@@ -145,7 +145,9 @@ struct TypedPlace {
       let place = try Descriptor.place(TypedPlace.path(way), .held)
       return try place.knownStatus().kind == .symbolicLink ? try place.readLink() : nil
     } catch {
-      throw Refusal("\(error)\(error.advice(about: typed))", status: 2)
+      // Advice about a refusal begins with finding the place, which this is part of.
+      let advice = error == .accessDenied ? Errno.adviceOnDenial : error.advice(about: typed)
+      throw Refusal("\(error)\(advice)", status: 2)
     }
   }
 }

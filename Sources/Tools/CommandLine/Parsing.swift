@@ -37,6 +37,8 @@ package struct Invocation: Equatable, Sendable {
   /// In the order given.
   package private(set) var given: [Given] = []
   package fileprivate(set) var operands: [Word] = []
+  /// Those of the operands that would be options, stood they in front.
+  package fileprivate(set) var lateOptions: [Word] = []
 
   init(verb: String) {
     self.verb = verb
@@ -140,6 +142,7 @@ extension Verb {
         invocation.operands.append(word)
         guard order != .anywhere else { continue }
         invocation.operands += words[position...]
+        invocation.lateOptions = words[position...].filter(isOption)
         break
       }
       if word == Word("--help".utf8) { return .help(name) }
