@@ -50,6 +50,27 @@ extension FrontTests {
           """)
     }
 
+    @Test(
+      "No empty log is left where every file has a mode that a log may not have",
+      .enabled(if: Programs.has("bindfs"), "needs bindfs"))
+    func openLog() throws {
+      let said = try NestedVolumeTests.output(
+        """
+        mkdir logs; bindfs -p a+rX other logs
+        mounts -o audit=$BASE/logs/log upper mount; ls -A other upper; umount logs
+        """)
+      #expect(
+        said == """
+          varve mount: BASE/mount: the audit log BASE/logs/log cannot be opened: Operation not permitted (EPERM); a log that is there has to be the mounter's own, with mode 0600 and no second name
+          status 32
+          other:
+
+          upper:
+          inner
+
+          """)
+    }
+
     @Test("What finds no room for its bookkeeping leaves none of it", arguments: [2, 3, 4]) func noRoom(
       inodes: Int
     ) throws {

@@ -79,7 +79,8 @@ extension FrontTests {
     func twoUsers() throws {
       let said = try output(
         """
-        mkdir upper/bobs upper/more; chown -R 1001 upper mount; chown -R 1002 upper/bobs upper/more second other
+        mkdir upper/bobs upper/more bound spare; chown -R 1001 upper mount
+        chown -R 1002 upper/bobs upper/more second other spare
         as_ann 'mounts upper mount'
         as_bob 'mounts upper/bobs second'
         as_ann 'fusermount3 -u mount'; sleep 0.1
@@ -88,22 +89,26 @@ extension FrontTests {
         chown 1001 third; as_ann 'mounts upper mount; mounts upper/inner third' | sed 2,3d
         process=$(user 1001 varve status --json mount | sed -n 's/.*"pid": \\([0-9]*\\),/\\1/p')
         kill -9 "$process"; ends "$process"
-        as_ann 'mounts upper/inner third; fusermount3 -u third; fusermount3 -u mount'
+        as_ann 'mounts upper/inner third; fusermount3 -u third'
+        as_bob 'mounts upper/more spare'; as_ann 'fusermount3 -u mount'
         echo root
+        mount --bind second bound
         mounts upper mount
         rm -r upper/.varve; mounts upper mount
-        umount second other
+        umount bound second other
         """)
       #expect(
         said == """
           status 0
-          varve mount: BASE/upper/bobs: it is inside the volume BASE/upper, which is mounted already, by another process
+          varve mount: BASE/upper/bobs: it is inside the volume BASE/upper, which is mounted already, as the table of mounts says
           status 32
           status 0
           status 0
           dead
           status 0
           status 0
+          varve mount: BASE/upper/more: it is inside the volume BASE/upper, which is mounted already, as the table of mounts says
+          status 32
           root
           varved: BASE/upper: the volume BASE/upper/bobs is inside it, mounted by user 1002, process N; what is locked on one is not on the other
           varve mount: BASE/upper: '.varve' in the upper directory belongs to varve-test, who alone can mount or check this volume; root can when it is removed, and the flags and lists of this volume no longer count then
@@ -137,6 +142,9 @@ extension FrontTests {
         mount -t tmpfs -o ro tmpfs /run
         mounts upper mount; mounts -o ro other second; umount second
         varve umount mount; umount /run
+        mount -t tmpfs tmpfs /run; mkdir -m 711 /run/varve; mkdir /run/varve/volumes
+        mount -t tmpfs -o ro,mode=755 tmpfs /run/varve/volumes
+        mounts upper mount; is_listed upper; varve umount mount; umount /run/varve/volumes /run
         chown 1001 other second; as_ann 'XDG_RUNTIME_DIR= mounts other second; fusermount3 -u second'
         """)
       #expect(
@@ -145,6 +153,9 @@ extension FrontTests {
           status 0
           varved: no control socket: there is no place for one
           status 0
+          varved: BASE/upper: cannot be written down in /run/varve/volumes (Read-only file system (EROFS)); a user's volume that is mounted around it later will not see it
+          status 0
+          upper is listed
           status 0
 
           """)

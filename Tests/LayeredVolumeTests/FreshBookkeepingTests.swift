@@ -61,6 +61,17 @@ import Testing
     }
   }
 
+  @Test("What tells that records exist stays: they would not count any more without it") func recorded()
+    throws
+  {
+    try withDirectory { root, path in
+      let made = try VolumeDirectory.open(root: root, readOnly: false)
+      try made.announceRecords()
+      made.takeBack()
+      #expect(access("\(path)/.varve/volume", F_OK) == 0)
+    }
+  }
+
   @Test("What somebody looks at stays") func shared() throws {
     try withDirectory { root, path in
       let made = try VolumeDirectory.open(root: root, readOnly: false)

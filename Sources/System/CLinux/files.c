@@ -103,6 +103,13 @@ long lv_known_status(int fd, const char *name, struct lv_status *out) {
   return look(fd, name, STATX_BASIC_STATS, out);
 }
 
+long lv_is_mount_root(int fd) {
+  struct statx found;
+  int flags = AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+  long result = LV_RESULT(statx(fd, "", flags, 0, &found));
+  return result < 0 ? result : (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 long lv_file_system(int fd, struct lv_file_system *out) {
   struct statfs found;
   long result = LV_RESULT(fstatfs(fd, &found));

@@ -32,7 +32,7 @@ extension Descriptor {
     }
     let opened = Descriptor(
       adopting: try retrying { unsafe lv_open(rawValue, name.pointer, flags, 0) }.asCInt, isPath: true)
-    guard try !opened.status().isMountRoot else { throw .crossDevice }
+    guard try !opened.isMountRoot() else { throw .crossDevice }
     return opened
   }
 

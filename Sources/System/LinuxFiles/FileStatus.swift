@@ -74,6 +74,11 @@ extension Descriptor {
     return status
   }
 
+  /// Whether this is the root of a mount; the file system that is mounted is not asked, and need not answer.
+  package borrowing func isMountRoot() throws(Errno) -> Bool {
+    try retrying { lv_is_mount_root(rawValue) } != 0
+  }
+
   /// What `name` in this directory is; a symbolic link is not followed.
   ///
   /// Looks across a mount point: `isMountRoot` tells.

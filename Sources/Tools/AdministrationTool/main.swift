@@ -33,9 +33,12 @@ func lineWithVerb(_ words: [Word]) -> [Word] {
 
 /// The mount point, if the line is mount.fuse3's: SOURCE DIR -o OPTIONS.
 ///
-/// mount(8) goes to that helper of libfuse where it finds none for `fuse.varve`. No verb has a slash.
+/// mount(8) goes to that helper of libfuse where it finds none for `fuse.varve`. With `upperdir=` the source is any
+/// word.
 func mountPointOfMountFuse(_ words: [Word]) -> Word? {
-  guard words.count == 4, words[0].contains(slash), words[2] == Array("-o".utf8) else { return nil }
+  guard words.count == 4, words[1].first == slash, words[2] == Array("-o".utf8),
+    !Program.varve.firstWords.contains(where: { Array($0.name.utf8) == words[0] })
+  else { return nil }
   return words[1]
 }
 

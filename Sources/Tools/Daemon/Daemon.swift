@@ -5,6 +5,7 @@ import FUSEDoor
 import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
+import Synchronization
 import TextForms
 
 @main
@@ -57,13 +58,13 @@ enum Daemon {
       return waiting.ready(logsToSystem: false)
     }
     let (volume, session, audit) = try mount(arguments, words, nesting, places, root, territory)
-    var isReady = false
-    defer {
-      if !isReady {
-        volume.takeBack()
-        audit?.takeBack()
-      }
+    let isReady = Atomic(false)
+    let takeBackUnlessReady: @Sendable () -> Void = {
+      guard !isReady.load(ordering: .relaxed) else { return }
+      volume.takeBack()
+      audit?.takeBack()
     }
+    defer { takeBackUnlessReady() }
     let mountPath = PathText.escaped(session.mountPath)
     let control = ControlSocket()
     let leave: @Sendable () -> Void = {
@@ -78,6 +79,7 @@ enum Daemon {
         manager?.tell("STOPPING=1", "STATUS=Unmounting \(mountPath)")
         // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
         if isAskedAgain {
+          takeBackUnlessReady()
           leave()
           audit?.finish()
           ThisProgram.exit(0)
@@ -89,7 +91,7 @@ enum Daemon {
     }
     defer { leave() }
     try session.serve {
-      isReady = true
+      isReady.store(true, ordering: .relaxed)
       control.open(
         .of(volume, territory, kernel: words.kernel), volume: volume,
         upper: namespace == nil ? words.upper : nil,

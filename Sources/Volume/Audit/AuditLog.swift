@@ -37,7 +37,12 @@ package final class AuditLog: Sendable {
   package convenience init(_ target: Target) throws(Errno) {
     let sink = try AuditSink(target)
     self.init(names: .forOneRequest(), sink: sink)
-    try start { sink.write($0) }
+    do throws(Errno) {
+      try start { sink.write($0) }
+    } catch {
+      sink.takeBack()
+      throw error
+    }
   }
 
   /// Fails where opening the target would, and makes nothing.

@@ -109,21 +109,38 @@ struct AuditFile: Sendable {
     _ name: [UInt8], in directory: SharedDescriptor
   ) throws(Errno) -> (SharedDescriptor, isFresh: Bool) {
     try FileName.with(name) { name throws(Errno) in
-      var isFresh = true
+      let made: SharedDescriptor
       do throws(Errno) {
-        _ = try directory.descriptor.createFile(name, mode: 0o600)
+        made = SharedDescriptor(try directory.descriptor.createFile(name, mode: 0o600))
       } catch .exists {
         // From an earlier mount.
-        isFresh = false
+        return (try openSound(name, in: directory), isFresh: false)
       }
-      return (try openSound(name, in: directory), isFresh)
+      do throws(Errno) {
+        return (try openSound(name, in: directory), isFresh: true)
+      } catch {
+        // Some file systems give every file a mode of their own. The failure is the one to tell.
+        try? remove(name, ifEmpty: made, in: directory)
+        throw error
+      }
     }
   }
 
   /// Removes the file if it was made here and nothing was written to it.
   func takeBack() throws(Errno) {
-    guard isFresh, try isInPlace(), try file.descriptor.status().size == 0 else { return }
-    try FileName.with(name) { name throws(Errno) in try directory.descriptor.removeFile(name) }
+    guard isFresh else { return }
+    try FileName.with(name) { name throws(Errno) in try AuditFile.remove(name, ifEmpty: file, in: directory) }
+  }
+
+  /// Removes `file`, if it still has that name.
+  private static func remove(
+    _ name: borrowing FileName, ifEmpty file: SharedDescriptor, in directory: SharedDescriptor
+  ) throws(Errno) {
+    let status = try file.descriptor.status()
+    guard status.size == 0,
+      ObjectIdentity(status) == ObjectIdentity(try directory.descriptor.status(of: name))
+    else { return }
+    try directory.descriptor.removeFile(name)
   }
 
   private static func openSound(

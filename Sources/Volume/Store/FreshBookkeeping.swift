@@ -1,5 +1,5 @@
-// Bookkeeping of a mount that did not come about: the directory is left as it was found. What a user was refused to mount
-// would otherwise be his, and root could not mount it any more.
+// Bookkeeping of a mount that did not come about: the directory is left as it was found. What a user was refused to
+// mount would otherwise be his, and root could not mount it any more.
 
 import LinuxFiles
 import Synchronization
@@ -10,7 +10,7 @@ extension VolumeDirectory {
     Array("lock".utf8), Array("volume".utf8), Array("volume.new".utf8), Array("work".utf8),
   ]
 
-  /// Takes the bookkeeping away that was made for this mount, which did not come about.
+  /// Takes the bookkeeping away that was made for this mount, which did not come about; unless it tells of records.
   func takeBack() {
     let opened = self.opened.withLock { $0 }
     guard opened.isFresh, let directory = opened.directory else { return }

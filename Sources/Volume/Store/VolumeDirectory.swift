@@ -25,7 +25,7 @@ final class VolumeDirectory: Sendable {
     var directory: SharedDescriptor?
     var lock: SharedDescriptor?
     var workshop: SharedDescriptor?
-    /// Whether it was made for this mount.
+    /// Whether it was made for this mount, and tells of nothing yet that was kept since.
     var isFresh = false
   }
 
@@ -66,6 +66,8 @@ final class VolumeDirectory: Sendable {
   /// Writes down that records exist, and waits until the disk has it.
   func announceRecords() throws(Errno) {
     guard let directory = descriptor else { throw .readOnly }
+    // Without it the records would count no longer.
+    opened.withLock { $0.isFresh = false }
     let next = header.withLock { $0.withRecords }
     try VolumeDirectory.store(next, in: directory)
     header.withLock { $0 = next }

@@ -10,19 +10,17 @@ package enum VolumeUse: Equatable, Sendable {
   /// Looks at the lock of the volume whose upper directory is `root`, if it is one.
   ///
   /// `believing`: whose bookkeeping counts. Anybody can make some, and lock it, in a directory that is open to him.
-  /// What is closed to us is held by nobody.
+  /// What is closed to us is held by nobody, and so is what something is mounted on: nobody else's file system is
+  /// asked, which might not answer.
   package static func of(
     _ root: borrowing Descriptor, believing users: (_ owner: UInt32) -> Bool
   ) throws(Errno) -> VolumeUse {
     do throws(Errno) {
-      let name = try FileName(".varve")
-      let status = try root.status(of: name)
-      guard status.kind == .directory, !status.isMountRoot, users(status.user), status.mode & 0o077 == 0
-      else {
-        return .nobody
-      }
-      return try VolumeDirectory.use(of: SharedDescriptor(try root.open(name, [.readOnly, .directory])))
-    } catch .noSuchFile, .notDirectory, .tooManySymbolicLinks, .accessDenied {
+      let directory = SharedDescriptor(try root.openDirectoryPath(try FileName(".varve")))
+      let status = try directory.descriptor.status()
+      guard users(status.user), status.mode & 0o077 == 0 else { return .nobody }
+      return try VolumeDirectory.use(of: directory)
+    } catch .noSuchFile, .notDirectory, .tooManySymbolicLinks, .accessDenied, .crossDevice {
       return .nobody
     }
   }
@@ -38,12 +36,13 @@ extension VolumeDirectory {
   static func use(of directory: SharedDescriptor) throws(Errno) -> VolumeUse {
     let name = try FileName("lock")
     do throws(Errno) {
-      // A FIFO would keep whoever opens it, and a device might do anything.
-      guard try directory.descriptor.status(of: name).kind == .regular else { return .nobody }
-      let file = try directory.descriptor.open(name, [.readOnly, .nonBlocking])
+      // A FIFO would keep whoever opens it, a device might do anything, and what is mounted on it might not answer.
+      let place = try directory.descriptor.openPath(name)
+      guard try place.status().kind == .regular else { return .nobody }
+      let file = try place.reopen([.readOnly, .nonBlocking])
       guard try file.isLockedExclusively() else { return .nobody }
       return .held(by: file.recordedHolder())
-    } catch .noSuchFile {
+    } catch .noSuchFile, .crossDevice {
       return .nobody
     }
   }

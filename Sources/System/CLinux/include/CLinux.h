@@ -71,6 +71,8 @@ long lv_reopen(int fd, int flags);
 long lv_status(int fd, const char *_Nullable name, struct lv_status *out);
 // Without the time of birth, for which a FUSE file system is asked each time.
 long lv_known_status(int fd, const char *_Nullable name, struct lv_status *out);
+// 1 or 0, by what the kernel knows: a FUSE file system that is mounted there is asked nothing.
+long lv_is_mount_root(int fd);
 long lv_file_system(int fd, struct lv_file_system *out);
 long lv_pread(int fd, void *_Nullable into, size_t count, int64_t offset);
 // Writes behind the last byte, as one step (RWF_APPEND, Linux 4.16).

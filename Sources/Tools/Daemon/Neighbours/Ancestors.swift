@@ -6,15 +6,19 @@ import TextForms
 
 /// Goes up from a directory, by descriptors.
 ///
-/// Stays in its file system: what is in another one is not seen through a volume. Where the directory is reached through a
-/// bind mount, it goes on where the directories above that can be reached.
+/// Stays in its file system: what is in another one is not seen through a volume. Where the directory is reached
+/// through a bind mount, it goes on where the directories above that can be reached.
 struct Ancestors {
+  /// So many that a list of them can be read by others (`RunningVolume.longestText`).
+  private static let most = 10_000
+
   private(set) var current: SharedDescriptor
   /// Where that is, as far as it is known.
   private(set) var place: PlaceInFileSystem?
   private let table: [MountedVolume]
   /// Whether the root of the file system was reached.
   private(set) var isComplete = false
+  private var count = 0
 
   /// `table`: the mounts among which other ways are looked for.
   init(of directory: SharedDescriptor, at place: PlaceInFileSystem?, _ table: [MountedVolume]) {
@@ -23,8 +27,12 @@ struct Ancestors {
 
   /// Goes to the next one up, and tells what it is; nil at the end, or at the root of a bind mount above which nothing
   /// can be reached.
+  ///
+  /// ENAMETOOLONG where there are too many.
   mutating func next() throws(Errno) -> FileStatus? {
     guard !isComplete, let above = try above() else { return nil }
+    guard count < Ancestors.most else { throw .nameTooLong }
+    count += 1
     let status = try above.descriptor.status()
     current = above
     place = place?.above
@@ -54,11 +62,11 @@ struct Ancestors {
     do throws(Errno) {
       let found = SharedDescriptor(try Descriptor.place(withoutLinks: path))
       let identity = try FileName.with(name) { name throws(Errno) in
-        ObjectKey(try found.descriptor.status(of: name))
+        ObjectKey(try found.descriptor.openDirectoryPath(name).status())
       }
       return identity == child ? found : nil
-    } catch .accessDenied, .noSuchFile, .notDirectory, .tooManySymbolicLinks {
-      // Closed to us, or something else by now.
+    } catch .accessDenied, .noSuchFile, .notDirectory, .tooManySymbolicLinks, .crossDevice {
+      // Closed to us, covered by a mount, or something else by now.
       return nil
     }
   }

@@ -15,6 +15,12 @@ struct Neighbour {
     sentence = "mounted already, by \(VolumeUse.name(of: holder))"
   }
 
+  /// What only the table of mounts tells of: whether its daemon still runs cannot be seen.
+  init(listedAt path: [UInt8]?) {
+    self.init(path, by: nil)
+    sentence = "mounted already, as the table of mounts says"
+  }
+
   /// `path`: where whoever is told no more than numbers sees it; `here`: his mount namespace.
   init(_ volume: RunningVolume, at path: [UInt8]?, _ here: Int?) {
     self.init(volume.whereabouts?.path ?? path, by: volume.process)

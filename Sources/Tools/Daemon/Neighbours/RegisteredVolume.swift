@@ -10,6 +10,8 @@ import LinuxPrograms
 final class RegisteredVolume: Sendable {
   let name: [UInt8]
   private let files: [(directory: SharedDescriptor, locked: SharedDescriptor)]
+  /// The first of the places in which it could not be written down, though it could in another one.
+  let missing: (place: String, reason: Errno)?
 
   /// Writes a volume down in the best place there is; the reason where there is none.
   static func add(_ volume: RunningVolume) throws(Errno) -> RegisteredVolume {
@@ -21,18 +23,33 @@ final class RegisteredVolume: Sendable {
   private init(_ volume: RunningVolume, in runtime: RuntimeDirectory) throws(Errno) {
     var chance = SystemRandomNumberGenerator()
     name = volume.identity.name + Array(".\(String(chance.next(), radix: 36))".utf8)
-    let closed = try runtime.making("places", mode: 0o700)
-    var files = [
-      (closed, try RegisteredVolume.file(volume.text(withWhereabouts: true), name, in: closed, mode: 0o600))
-    ]
-    if CurrentProcess.isRoot {
-      let open = try runtime.making("volumes", mode: 0o755)
-      // Nobody who reads it can clear it up.
-      _ = RunningVolume.living(in: open, except: nil)
-      files.append(
-        (open, try RegisteredVolume.file(volume.text(withWhereabouts: false), name, in: open, mode: 0o644)))
+    var files: [(SharedDescriptor, SharedDescriptor)] = []
+    var missing: (place: String, reason: Errno)?
+    for isComplete in CurrentProcess.isRoot ? [true, false] : [true] {
+      do throws(Errno) {
+        files.append(try RegisteredVolume.write(volume, name, isComplete: isComplete, in: runtime))
+      } catch {
+        missing = missing ?? (isComplete ? "places" : "volumes", error)
+      }
     }
-    self.files = files
+    if files.isEmpty, let missing { throw missing.reason }
+    (self.files, self.missing) = (files, missing)
+  }
+
+  /// `isComplete`: with what only its owner is told, in a place that is closed to others.
+  private static func write(
+    _ volume: RunningVolume, _ name: [UInt8], isComplete: Bool, in runtime: RuntimeDirectory
+  ) throws(Errno) -> (SharedDescriptor, SharedDescriptor) {
+    let directory =
+      if isComplete {
+        try runtime.making("places", mode: 0o700)
+      } else {
+        try runtime.making("volumes", mode: 0o755)
+      }
+    // Nobody who reads it can clear it up.
+    if !isComplete { RunningVolume.sweep(directory) }
+    let text = volume.text(withWhereabouts: isComplete)
+    return (directory, try file(text, name, in: directory, mode: isComplete ? 0o600 : 0o644))
   }
 
   private static func file(

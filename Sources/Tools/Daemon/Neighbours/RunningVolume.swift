@@ -1,5 +1,5 @@
-// The volumes that are mounted for writing, as their daemons write them down: a file for each, that is locked as long as
-// the daemon runs. Root's are complete in /run/varve/places, which is root's alone, and stand as mere numbers in
+// The volumes that are mounted for writing, as their daemons write them down: a file for each, that is locked as long
+// as the daemon runs. Root's are complete in /run/varve/places, which is root's alone, and stand as mere numbers in
 // /run/varve/volumes, from which nobody learns a name that he could not see anyway. A user's are in his own runtime
 // directory.
 
@@ -11,6 +11,9 @@ import TextForms
 
 /// A volume that a daemon writes to.
 struct RunningVolume: Sendable {
+  /// In bytes; about twice what `Ancestors` and two paths with every byte escaped can come to.
+  private static let longestText = 1 << 20
+
   /// What only its owner is told.
   struct Whereabouts {
     /// The number under which the process holds the upper directory open.
@@ -71,13 +74,17 @@ struct RunningVolume: Sendable {
   /// What a directory says; the files of daemons that are gone are taken away where we may.
   ///
   /// A directory that cannot be read says nothing.
-  static func living(in directory: SharedDescriptor, except own: RegisteredVolume?) -> [RunningVolume] {
+  private static func living(in directory: SharedDescriptor, except own: RegisteredVolume?) -> [RunningVolume]
+  {
     let names = (try? directory.descriptor.names()) ?? []
     return names.compactMap { name in
       guard name != own?.name else { return nil }
       return try? living(name, in: directory)
     }
   }
+
+  /// Takes the files of daemons that are gone away; for a directory which only its owner can clear up.
+  static func sweep(_ directory: SharedDescriptor) { _ = living(in: directory, except: nil) }
 
   private static func living(_ name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> RunningVolume?
   {
@@ -91,7 +98,7 @@ struct RunningVolume: Sendable {
         }
         return nil
       }
-      return RunningVolume(identity, text: try file.read(upTo: 65_536), process: file.recordedHolder())
+      return RunningVolume(identity, text: try file.read(upTo: longestText), process: file.recordedHolder())
     }
   }
 

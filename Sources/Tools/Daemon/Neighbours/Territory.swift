@@ -1,8 +1,9 @@
 // No volume that is mounted for writing lies inside another one: each would show, and change, what the other keeps.
 //
-// A directory is found inside another by going up from it, by the numbers of those above it, and by where both are in their file
-// system; what it is called, and through which mount it is reached, does not matter. Nothing is believed of a user that would stand in the way of
-// others: whoever can list himself here could keep every volume of the machine from being mounted.
+// A directory is found inside another by going up from it, by the numbers of those above it, and by where both are in
+// their file system; what it is called, and through which mount it is reached, does not matter. Nothing is believed of
+// a user that would stand in the way of others: whoever can list himself here could keep every volume of the machine
+// from being mounted. Nor is any file system asked that is mounted on the way: it may be a user's, and never answer.
 
 import FUSEDoor
 import LayeredVolume
@@ -52,30 +53,35 @@ final class Territory: Sendable {
 
   private func writeDown() -> RegisteredVolume? {
     do throws(Errno) {
-      return try RegisteredVolume.add(
+      let own = try RegisteredVolume.add(
         RunningVolume(
           identity: ObjectKey(status), above: above(), process: CurrentProcess.identifier,
           namespace: try? namespaceNumber(),
           whereabouts: RunningVolume.Whereabouts(
             descriptor: Int(upper.descriptor.rawValue), place: place,
             path: (try? upper.descriptor.heldPath()) ?? path)))
+      if let missing = own.missing { tellOfAbsence(from: "/run/varve/\(missing.place)", missing.reason) }
+      return own
     } catch {
       // Users need not have a place for such things.
-      if CurrentProcess.isRoot {
-        Log.notice(
-          "\(PathText.escaped(path)): cannot be written down in /run/varve (\(error)); a volume that is mounted around it later will not see it"
-        )
-      }
+      if CurrentProcess.isRoot { tellOfAbsence(from: "/run/varve", error) }
       return nil
     }
+  }
+
+  private func tellOfAbsence(from place: String, _ reason: Errno) {
+    let whose = place.hasSuffix("/volumes") ? "a user's volume" : "a volume"
+    Log.notice(
+      "\(PathText.escaped(path)): cannot be written down in \(place) (\(reason)); "
+        + "\(whose) that is mounted around it later will not see it")
   }
 
   /// The directories it is in, as far as they can be found.
   private func above() -> [ObjectKey] {
     var ancestors = Ancestors(of: upper, at: place, MountedVolume.table())
     var keys: [ObjectKey] = []
-    // So many that they can be read.
-    while keys.count < 1_000, let status = try? ancestors.next() { keys.append(ObjectKey(status)) }
+    // Where there are too many, the mount is refused (`outer`).
+    while let status = try? ancestors.next() { keys.append(ObjectKey(status)) }
     return keys
   }
 
@@ -130,7 +136,7 @@ final class Territory: Sendable {
         return Neighbour(path, by: holder)
       }
       if let place = ancestors.place, Territory.isMounted(place, by: above.user, table) {
-        return Neighbour(path, by: nil)
+        return Neighbour(listedAt: path)
       }
     }
     guard !ancestors.isComplete, let place else { return nil }
@@ -184,6 +190,7 @@ final class Territory: Sendable {
   /// Anybody can write anything there; so it only says where to look for a lock.
   private func innerMount(_ place: PlaceInFileSystem) throws(Errno) -> Neighbour? {
     let table = MountedVolume.table(of: namespace)
+    var strangers: Set<ObjectKey> = []
     for (index, mount) in table.enumerated() where mount.isOurs && mount.source.first == UInt8(ascii: "/") {
       // The mount may cover what it shows.
       guard let source = MountedVolume.place(of: mount.source, in: Array(table[..<index])),
@@ -194,7 +201,9 @@ final class Territory: Sendable {
       if case .held(let holder) = try Territory.use(of: directory, owner: status.user) {
         return Neighbour(mount.source, by: holder)
       }
-      tellOfStrangers(mount, directory)
+      if try strangers.insert(ObjectKey(directory.descriptor.status())).inserted {
+        tellOfStrangers(mount, directory)
+      }
     }
     return nil
   }
@@ -203,11 +212,16 @@ final class Territory: Sendable {
   /// mounting what it is in.
   private func tellOfStrangers(_ mount: MountedVolume, _ directory: SharedDescriptor) {
     // Nobody else can look at the lock, and a stranger's that cannot be looked at stops nobody.
-    guard CurrentProcess.isRoot,
-      case .held(let holder)? = try? VolumeUse.of(directory.descriptor, believing: { _ in true })
-    else { return }
+    guard CurrentProcess.isRoot else { return }
+    var owner: UInt32 = 0
+    let use = try? VolumeUse.of(directory.descriptor) {
+      owner = $0
+      return true
+    }
+    guard case .held(let holder)? = use else { return }
     Log.notice(
-      "\(PathText.escaped(path)): the volume \(PathText.escaped(mount.source)) is inside it, mounted by user \(mount.owner ?? 0), \(VolumeUse.name(of: holder)); what is locked on one is not on the other"
+      "\(PathText.escaped(path)): the volume \(PathText.escaped(mount.source)) is inside it, "
+        + "mounted by user \(owner), \(VolumeUse.name(of: holder)); what is locked on one is not on the other"
     )
   }
 

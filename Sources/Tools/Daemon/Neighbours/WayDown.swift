@@ -1,5 +1,5 @@
-// Finding a directory below another one by nothing but the numbers of those in between: who may see their names learns them
-// on the way, and nobody else does.
+// Finding a directory below another one by nothing but the numbers of those in between: who may see their names learns
+// them on the way, and nobody else does.
 
 import LinuxFiles
 import LinuxPrograms
@@ -35,18 +35,45 @@ enum WayDown {
     }
   }
 
+  /// Neither what is mounted in `directory` is asked, which might not answer, nor does it matter what else is wrong
+  /// with a neighbour.
   private static func name(of key: ObjectKey, in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
+    let listed = try firstName(in: directory) { entry, name throws(Errno) in
+      guard entry.inode == key.inode else { return false }
+      do throws(Errno) {
+        return try ObjectKey(directory.descriptor.openDirectoryPath(name).status()) == key
+      } catch .crossDevice {
+        // A listing tells what a mount covers.
+        return true
+      } catch .noSuchFile, .notDirectory, .tooManySymbolicLinks {
+        return false
+      }
+    }
+    if let listed { return listed }
+    // Some file systems list other numbers than they tell.
+    return try firstName(in: directory) { _, name throws(Errno) in
+      do throws(Errno) {
+        return try ObjectKey(directory.descriptor.openDirectoryPath(name).status()) == key
+      } catch .accessDenied {
+        // Not a neighbour's fault: nothing can be looked up here.
+        throw .accessDenied
+      } catch {
+        return false
+      }
+    }
+  }
+
+  private static func firstName(
+    in directory: SharedDescriptor,
+    where fits: (DirectoryEntry, borrowing FileName) throws(Errno) -> Bool
+  ) throws(Errno) -> [UInt8]? {
     let listing = try directory.descriptor.listing()
     var page = EntryBuffer()
     while try listing.readEntries(into: &page) > 0 {
       while let entry = try page.next() {
         guard entry.role == .child, entry.kind ?? .directory == .directory else { continue }
         let name = try page.withName(of: entry) { name throws(Errno) -> [UInt8]? in
-          let status: FileStatus
-          do throws(Errno) { status = try listing.status(of: name) } catch .noSuchFile { return nil }
-          // A listing tells what a mount covers.
-          let isCovered = status.isMountRoot && entry.inode == key.inode
-          return isCovered || ObjectKey(status) == key ? name.copy() : nil
+          try fits(entry, name) ? name.copy() : nil
         }
         if let name { return name }
       }
