@@ -38,6 +38,27 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("Who owns an item already gets nothing, and its set-id bits stay") func already() throws {
+      let desk = try Desk("", "mkdir d; touch d/f; chown 7001:7002 d d/f; chmod 6755 d/f; chmod 3777 d")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve chown --dry-run -R 7001:7002 d; varve chown --json -R 7001:7002 d | tail -1; varve chown 7001 d/f; varve chown :7002 d/f
+        stat -c %a d d/f
+        varve chown :group=7003 d/f; varve chown -v :group=7003 d/f
+        varve chown -v nobody d/f; getfattr --only-values -n system.varve.owner d/f
+        """,
+        prints: """
+          0 of 2 items would change
+          {"changes": [], "dryRun": false, "items": 2, "changed": 0, "unchanged": 2, "leftAlone": 0, "failed": 0, "interrupted": false}
+          3777
+          6755
+          d/f
+          user:nobody
+          """)
+      try desk.end()
+    }
+
     @Test("A colon at the end is the user's own group, and a colon alone changes nothing") func colons()
       throws
     {
@@ -88,7 +109,8 @@ extension CommandTests {
     @Test("Each refusal says what is needed, and a mistake in the words changes nothing") func refusals()
       throws
     {
-      let desk = try Desk("", "touch f g; chown 7001:7001 f g; varve chflags uchg g; mkdir d; chmod 777 .")
+      let desk = try Desk(
+        "", "touch f g; chown 7001:7001 f; chown 7001:7002 g; varve chflags uchg g; mkdir d; chmod 777 .")
       defer { desk.volume.remove() }
       try desk.expect(
         """
@@ -136,7 +158,7 @@ extension CommandTests {
           'varve help chown' tells more.
           2
           65534:7001 f
-          7001:7001 g
+          7001:7002 g
 
           """)
       try desk.end()

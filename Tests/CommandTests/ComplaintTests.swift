@@ -191,6 +191,62 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("A directory that is closed and on no volume is said to be closed, by every verb") func closed()
+      throws
+    {
+      let desk = try Desk("", Self.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        cp "$(declare -f varve | sed -n "s/^ *'\(.*\)' .*/\1/p")" "$BASE/varve"; chmod 755 "$BASE/varve"
+        mkdir -m 700 "$BASE/shut"
+        for verb in ls "chmod 600" "chmod +a everyone:allow:read" "chflags hidden" "chown -R 1" "acl get" "acl propagate" "why read" access \
+          status check umount "remount -o ro" "mount $BASE/plain"; do
+          setpriv --reuid 7001 --regid 7001 --clear-groups "$BASE/varve" $verb "$BASE/shut/x" 2>&1 |
+            sed "s/^varve [a-z ]*: BASE//; s|^varve [^/]*: $BASE/|$BASE/|; s/the mount point cannot be reached: //"
+          echo ${PIPESTATUS[0]}
+        done | sort | uniq -c | sed 's/^ *//'
+        rm -r "$BASE/shut"
+        """#,
+        prints: #"""
+          14 BASE/shut/x: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
+          9 1
+          3 2
+          2 32
+
+          """#)
+      try desk.end()
+    }
+
+    @Test("An option behind the paths is no name of a file that is not there, and nothing is done")
+    func late() throws {
+      let desk = try Desk("", Self.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        for line in "chmod 700 d/f -n" "chmod -R 700 d --dry-run" "chown 1:1 d/f --undo" "chflags uchg d/f -n"; do
+          varve $line 2>&1 | head -1; echo ${PIPESTATUS[0]}; done
+        stat -c '%a %u' d/f; varve ls -lO d/f | grep -c uchg
+        touch ./-n; varve chmod 640 d/f -n; stat -c %a d/f ./-n
+        """#,
+        prints: #"""
+          varve chmod: '-n' stands behind the operands, where it is a name, and there is no such file; options come first
+          2
+          varve chmod: '--dry-run' stands behind the operands, where it is a name, and there is no such file; options come first
+          2
+          varve chown: '--undo' stands behind the operands, where it is a name, and there is no such file; options come first
+          2
+          varve chflags: '-n' stands behind the operands, where it is a name, and there is no such file; options come first
+          2
+          644 0
+          0
+          640
+          640
+
+          """#)
+      try desk.end()
+    }
+
     @Test("A flag in the way is named, with the command that clears it") func flags() throws {
       let desk = try Desk("", Self.tree)
       defer { desk.volume.remove() }

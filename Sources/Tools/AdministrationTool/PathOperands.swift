@@ -3,6 +3,7 @@
 import Arguments
 import LinuxFiles
 import LinuxPrograms
+import TextForms
 import Verbs
 
 /// What parts the names of a path.
