@@ -109,6 +109,7 @@ import Testing
     #expect(try program.parse(words("--help")) == Request.help(nil))
     #expect(try program.parse(words("-h")) == Request.help(nil))
     #expect(try program.parse(words("help")) == Request.help(nil))
+    #expect(try program.parse(words("help help")) == Request.help(nil))
     #expect(try program.parse(words("help copy")) == Request.help("copy"))
     #expect(try program.parse(words("copy --help")) == Request.help("copy"))
     #expect(try program.parse(words("--version")) == Request.version)

@@ -282,12 +282,12 @@ extension CommandTests {
         varve remount -o rw,noacl .; varve acl set -e "everyone allow read" d/f; varve chmod +a "everyone allow read" d/f
         """#,
         prints: #"""
-          varve chflags: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
-          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
-          varve chmod: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
-          varve chown: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
-          varve acl set: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
-          varve acl strip: d/f: the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chflags: d/f: the volume, or this mount of it, is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chmod: d/f: the volume, or this mount of it, is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chmod: d/f: the volume, or this mount of it, is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve chown: d/f: the volume, or this mount of it, is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve acl set: d/f: the volume, or this mount of it, is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
+          varve acl strip: d/f: the volume, or this mount of it, is read-only (EROFS); 'varve remount -o rw' at its mount point may change that
           varve acl set: d/f: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
           varve chmod: d/f: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
 

@@ -19,7 +19,8 @@ extension Refusal {
     case .inputOutput: return damaged(place)
     case .readOnly:
       return Refusal(
-        "the volume is read-only (EROFS); 'varve remount -o rw' at its mount point may change that")
+        "the volume, or this mount of it, is read-only (EROFS); 'varve remount -o rw' at its mount point may change that"
+      )
     case .unsupported: return notKept(place)
     default: return Refusal(error)
     }

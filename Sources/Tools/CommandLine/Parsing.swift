@@ -84,7 +84,7 @@ extension Program {
     case "help":
       let asked = words.dropFirst()
       if asked.contains(Word("--version".utf8)) { return .version }
-      let topics = asked.filter { $0 != Word("--help".utf8) && $0 != Word("-h".utf8) }
+      let topics = asked.filter { !["--help", "-h", "help"].contains(text($0)) }
       return .help(topics.isEmpty ? nil : try topic(topics))
     default: break
     }
