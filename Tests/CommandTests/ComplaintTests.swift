@@ -224,19 +224,19 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        for line in "chmod 700 d/f -n" "chmod -R 700 d --dry-run" "chown 1:1 d/f --undo" "chflags uchg d/f -n"; do
+        for line in "chmod 700 d/f -n" "chmod -R 700 d --dry-run" "chown 1:1 d/f --dry-run" "chflags uchg d/f -n"; do
           varve $line 2>&1 | head -1; echo ${PIPESTATUS[0]}; done
         stat -c '%a %u' d/f; varve ls -lO d/f | grep -c uchg
         touch ./-n; varve chmod 640 d/f -n; stat -c %a d/f ./-n
         """#,
         prints: #"""
-          varve chmod: '-n' stands behind the operands, where it is a name, and there is no such file; options come first
+          varve chmod: '-n' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
           2
-          varve chmod: '--dry-run' stands behind the operands, where it is a name, and there is no such file; options come first
+          varve chmod: '--dry-run' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
           2
-          varve chown: '--undo' stands behind the operands, where it is a name, and there is no such file; options come first
+          varve chown: '--dry-run' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
           2
-          varve chflags: '-n' stands behind the operands, where it is a name, and there is no such file; options come first
+          varve chflags: '-n' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
           2
           644 0
           0

@@ -111,6 +111,20 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("A file with two names is changed and counted once, whatever threads come to them") func linked()
+      throws
+    {
+      let desk = try Desk("", "mkdir -p d/a d/b; touch d/a/{1..400}; ln d/a/* d/b")
+      defer { desk.volume.remove() }
+      try desk.run(
+        """
+        for round in {1..6}; do
+          varve acl set -R --json -e "user:$round allow read" d | tail -1 | grep -q '"changed": 403, "unchanged": 400,'
+        done
+        """, succeeds: true)
+      try desk.end()
+    }
+
     @Test("Through a read-only bind mount nothing is changed, by whatever program") func readOnlyBind() throws
     {
       let desk = try Desk("", "mkdir d; touch d/1; varve acl set -e 'user:5 allow read,file_inherit' d")

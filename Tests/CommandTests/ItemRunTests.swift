@@ -83,8 +83,8 @@ extension CommandTests {
         # Slow enough for a look at the clock: a line a time.
         seen() { script -qec "stty cols 80; for i in 1 2 3 4 5 6 7 8; do $1; done" /dev/null | tr '\\r' '\\n' | grep -c "$2" || true; }
         for n in $(seq 80); do cp -r d/s1 d/t$n; done
-        test $(seen 'varve chown -R -f :0 d' '^varve chown: [0-9,]* items') -gt 0
-        test $(seen 'varve chown -R -q :0 d' '^varve chown: [0-9,]* items') = 0
+        test $(seen 'varve chown -R -f :$i d' '^varve chown: [0-9,]* items') -gt 0
+        test $(seen 'varve chown -R -q :$i d' '^varve chown: [0-9,]* items') = 0
         varve chmod -R --undo $BASE/undo 700 d
         test $(seen "varve acl restore $BASE/undo" '^varve acl restore: [0-9,]* items') -gt 0
         test $(seen "varve acl restore -q $BASE/undo" '^varve acl restore: [0-9,]* items') = 0

@@ -122,9 +122,6 @@ extension CommandTests {
           root BASE/mount/g
           file - owner=user:0,group=0,mode=0644 .
           end
-          root BASE/mount/f
-          file - - .
-          changed B from A
           end
           root BASE/mount/g
           file 0 - .

@@ -45,8 +45,11 @@ final class ItemRun {
     if !ledger.isQuiet { walk.progress = Progress("varve \(verb)", console) }
     if ledger.isDryRun { walk.plannedWay = PlannedWay(ledger) }
     paths.forEach(console) { path in
+      do throws(Errno) { try walk.plannedWay?.begin(path) } catch {
+        console.complain(path, walk.missing(path, error))
+        return
+      }
       do throws(Errno) {
-        try walk.plannedWay?.begin(path)
         let place = try walk.place(path)
         var isOutside = false
         try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)

@@ -16,8 +16,8 @@ final class ListChanger: Sendable {
   /// Whether each change is printed, and so has to happen in order.
   var tells: Bool { ledger.tells }
   var undo: UndoFile? { ledger.undo }
-  /// Held from the look at a file with several names until it is changed: two threads would count it twice.
-  private let linkedFiles: Mutex<Void> = Mutex(())
+  /// One is held from the look at a file with several names until it is changed: two threads would count it twice.
+  private let linkedFiles = (0..<64).map { _ in LinkedFileLock() }
 
   init(_ ledger: ChangeLedger, _ names: NameBook) {
     self.ledger = ledger
@@ -92,7 +92,12 @@ final class ListChanger: Sendable {
       guard let (place, status) = open(item) else { continue }
       let leaf = (item.location, place, rule)
       // By its next name such a file is to be met as this one has left it.
-      if status.linkCount > 1 { linkedFiles.withLock { _ in change([leaf]) } } else { found.append(leaf) }
+      guard status.linkCount > 1 else {
+        found.append(leaf)
+        continue
+      }
+      let lock = linkedFiles[Int(UInt(bitPattern: ObjectKey(status).hashValue) % UInt(linkedFiles.count))]
+      lock.mutex.withLock { _ in change([leaf]) }
     }
     change(found)
   }
@@ -298,4 +303,8 @@ func differences(_ before: [String], _ after: [String]) -> [String] {
     }
   }
   return lines
+}
+
+private final class LinkedFileLock: Sendable {
+  let mutex: Mutex<Void> = Mutex(())
 }

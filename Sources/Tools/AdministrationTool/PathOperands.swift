@@ -23,11 +23,15 @@ struct PathOperands {
   init(_ words: ArraySlice<Word>, _ invocation: Invocation) throws(UsageError) {
     named = words
     readsInput = invocation.has(.fromInput)
-    // As on BSD they are names. But whoever writes `-n` behind a path means that nothing is to happen.
-    for word in invocation.lateOptions where (try? Descriptor.place(word, .held)) == nil {
-      throw UsageError(
-        "'\(PathText.escaped(word))' stands behind the operands, where it is a name, and there is no such file; "
-          + "options come first", verb: invocation.verb)
+    // As on BSD they are names. But whoever writes `--dry-run` behind a path means that nothing is to happen.
+    for word in invocation.lateOptions {
+      do throws(Errno) { _ = try Descriptor.place(word, .held) } catch .noSuchFile {
+        throw UsageError(
+          "'\(PathText.escaped(word))' stands behind the operands, where it is a name, and there is no such file; "
+            + "options stand in front of everything else", verb: invocation.verb)
+      } catch {
+        // It is there, and what is wrong with it will be said.
+      }
     }
     if named.isEmpty, !readsInput { throw UsageError("PATH is missing", verb: invocation.verb) }
   }

@@ -10,11 +10,21 @@ final class PlannedObjects: Sendable {
     /// Objects of which it is not known yet what becomes of them.
     var open: Set<ObjectKey> = []
     var states: [ObjectKey: PlannedState] = [:]
+    /// Each list once, however many objects will have it.
+    var lists: Set<[UInt8]> = []
+    var listBytes = 0
     var isFull = false
+
+    mutating func shared(_ list: [UInt8]) -> [UInt8] {
+      let (isNew, known) = lists.insert(list)
+      if isNew { listBytes += list.count + 64 }
+      return known
+    }
   }
 
-  // Some 40 MB at most.
+  // Some 40 MB at most, and as much for lists.
   static let most = 262_144
+  private static let mostListBytes = 40 << 20
 
   /// Whether any object may come again, and not only one with several names.
   private let remembersAll: Bool
@@ -49,7 +59,13 @@ final class PlannedObjects: Sendable {
         state.isFull = true
         return
       }
-      state.states[key] = left
+      var kept = left
+      if let list = kept.list { kept.list = state.shared(list) }
+      guard state.listBytes <= PlannedObjects.mostListBytes else {
+        state.isFull = true
+        return
+      }
+      state.states[key] = kept
     }
   }
 }

@@ -101,7 +101,11 @@ struct PlannedState: Sendable {
   func applied(to status: FileStatus) -> FileStatus {
     var status = status
     if let mode = facts.mode { status.mode = UInt16(truncatingIfNeeded: mode) }
-    if case .user(let user)? = facts.owner { status.user = user }
+    switch facts.owner {
+    case .user(let user): status.user = user
+    case .group: status.user = OwnerRequest.nobody
+    case nil: break
+    }
     if let group = facts.group { status.group = group }
     return status
   }

@@ -36,7 +36,11 @@ func lineWithVerb(_ words: [Word]) -> [Word] {
 /// mount(8) goes to that helper of libfuse where it finds none for `fuse.varve`. With `upperdir=` the source is any
 /// word.
 func mountPointOfMountFuse(_ words: [Word]) -> Word? {
-  guard words.count == 4, words[1].first == slash, words[2] == Array("-o".utf8),
+  guard words.count == 4, words[1].first == slash, words[2] == Array("-o".utf8) else { return nil }
+  // It says both, whoever mounts.
+  let options = Set(words[3].split(separator: UInt8(ascii: ",")).map { Array($0) })
+  guard ["suid", "nosuid"].contains(where: { options.contains(Array($0.utf8)) }),
+    ["dev", "nodev"].contains(where: { options.contains(Array($0.utf8)) }),
     !Program.varve.firstWords.contains(where: { Array($0.name.utf8) == words[0] })
   else { return nil }
   return words[1]

@@ -37,7 +37,7 @@ package struct Invocation: Equatable, Sendable {
   /// In the order given.
   package private(set) var given: [Given] = []
   package fileprivate(set) var operands: [Word] = []
-  /// Those of the operands that would be options, stood they in front.
+  /// Those of the operands that would keep everything from being done, or undoable, stood they in front: `-n`, long words.
   package fileprivate(set) var lateOptions: [Word] = []
 
   init(verb: String) {
@@ -142,7 +142,7 @@ extension Verb {
         invocation.operands.append(word)
         guard order != .anywhere else { continue }
         invocation.operands += words[position...]
-        invocation.lateOptions = words[position...].filter(isOption)
+        invocation.lateOptions = words[position...].filter(isLateOption)
         break
       }
       if word == Word("--help".utf8) { return .help(name) }
@@ -158,6 +158,11 @@ extension Verb {
     }
     try checkOperands(invocation.operands)
     return .run(invocation)
+  }
+
+  private func isLateOption(_ word: Word) -> Bool {
+    isOption(word) && word.count > 2 && word[1] == UInt8(ascii: "-")
+      || word == Word("-n".utf8) && options.contains { $0.letter == "n" }
   }
 
   private func isOption(_ word: Word) -> Bool {

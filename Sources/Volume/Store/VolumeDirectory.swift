@@ -218,18 +218,19 @@ final class VolumeDirectory: Sendable {
   }
 
   private static func standing(in root: SharedDescriptor) throws(Errno) -> Standing {
-    let rootDevice = try root.descriptor.status().device
-    let name = try FileName(".varve")
-    let status: FileStatus
     do throws(Errno) {
-      status = try root.descriptor.status(of: name)
-    } catch .noSuchFile {
-      return .absent
+      // Nobody is asked who has mounted something there: his answer may never come.
+      let status = try root.descriptor.openDirectoryPath(FileName(".varve")).status()
+      guard status.user == CurrentProcess.user else { return .strangers(status.user) }
+      return status.mode & 0o077 == 0 ? .ours : .open
+    } catch {
+      switch error {
+      case .noSuchFile: return .absent
+      case .notDirectory, .tooManySymbolicLinks: return .otherKind
+      case .crossDevice: return .mountPoint
+      default: throw error
+      }
     }
-    guard status.kind == .directory else { return .otherKind }
-    guard status.device == rootDevice else { return .mountPoint }
-    guard status.user == CurrentProcess.user else { return .strangers(status.user) }
-    return status.mode & 0o077 == 0 ? .ours : .open
   }
 
   /// A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.

@@ -201,7 +201,8 @@ final class Territory: Sendable {
       if case .held(let holder) = try Territory.use(of: directory, owner: status.user) {
         return Neighbour(mount.source, by: holder)
       }
-      if try strangers.insert(ObjectKey(directory.descriptor.status())).inserted {
+      // Only to tell of it once.
+      if let status = try? directory.descriptor.status(), strangers.insert(ObjectKey(status)).inserted {
         tellOfStrangers(mount, directory)
       }
     }
