@@ -1,5 +1,5 @@
 // What the administration tool and a volume say to each other when a directory's list is handed down to many
-// files in it: one question for hundreds of names, instead of three questions for each.
+// files in it: one question for many names, instead of three questions for each.
 
 /// What has become of one name.
 package enum HandedDown: UInt8, Sendable {

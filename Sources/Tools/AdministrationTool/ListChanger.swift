@@ -130,7 +130,7 @@ final class ListChanger: Sendable {
     }
   }
 
-  /// The same for files that inherit from their directory: the volume takes hundreds of names at once.
+  /// The same for files that inherit from their directory: the volume takes many names at once.
   ///
   /// What it leaves aside, and everything on a volume that cannot do it, is changed one by one.
   func handDown(_ leaves: [(item: LeafItem, rule: ListRule)]) {
