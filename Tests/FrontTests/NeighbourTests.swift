@@ -8,18 +8,8 @@ extension FrontTests {
     "Knowing of other volumes", .timeLimit(.minutes(2)),
     .enabled(if: Programs.has("fusermount3", "setpriv"), "needs fusermount3 and setpriv"))
   struct NeighbourTests {
-    private func output(_ script: String) throws -> String {
-      try NestedVolumeTests.output(
-        NestedVolumeTests.users + """
-          as_ann() { user 1001 /bin/bash -ec "$1"; }
-          echo 'varve-other:x:1002:1002::/:/bin/sh' >>world/passwd
-          as_bob() { user 1002 /bin/bash -ec "$1"; }
-
-          """ + script)
-    }
-
     @Test("Nobody learns from what root has written down where a volume is") func closed() throws {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         mkdir -p closed/name-of-a-secret && chmod 700 closed
         varve mount -o fsname=hidden closed/name-of-a-secret mount
@@ -45,7 +35,7 @@ extension FrontTests {
     @Test("A user is told of root's volume inside his own by the name he sees, or by none") func inside()
       throws
     {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         mkdir -p upper/way/inner upper/closed/inner && chown 1001 upper mount
         varve mount upper/way/inner second
@@ -77,7 +67,7 @@ extension FrontTests {
     @Test(
       "A user's directory is his: nobody mounts what is in it while he has mounted it, whatever others say")
     func twoUsers() throws {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         mkdir upper/bobs upper/more bound spare; chown -R 1001 upper mount
         chown -R 1002 upper/bobs upper/more second other spare
@@ -120,7 +110,7 @@ extension FrontTests {
     }
 
     @Test("What cannot be found out is not taken for allowed") func unknown() throws {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         mkdir -m 700 closed; mkdir closed/own; chown 1001 closed/own mount
         as_ann 'status_of varved /proc/self/fd/3 mount' 3<closed/own
@@ -137,7 +127,7 @@ extension FrontTests {
     @Test("Root is told when a volume cannot be written down; users need no place for that") func unwritten()
       throws
     {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         mount -t tmpfs -o ro tmpfs /run
         mounts upper mount; mounts -o ro other second; umount second
@@ -163,7 +153,7 @@ extension FrontTests {
 
     @Test("What a dead daemon left is taken away, and nothing of a living one, however many look")
     func sweeping() throws {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         varve mount upper/inner second
         varve mount other mount; process=$(daemon mount)

@@ -18,6 +18,17 @@ extension FrontTests {
 
       """
 
+    /// What a script says that also acts as Ann and as Bob.
+    static func outputOfUsers(_ script: String) throws -> String {
+      try output(
+        users + """
+          as_ann() { user 1001 /bin/bash -ec "$1"; }
+          echo 'varve-other:x:1002:1002::/:/bin/sh' >>world/passwd
+          as_bob() { user 1002 /bin/bash -ec "$1"; }
+
+          """ + script)
+    }
+
     /// For mounts by users: a device that is open to them, and a place for their programs.
     static let users = """
       mknod fuse c 10 229 && chmod 0666 fuse && mount --bind fuse /dev/fuse

@@ -8,19 +8,9 @@ extension FrontTests {
     "What others have mounted on the way", .timeLimit(.minutes(2)),
     .enabled(if: Programs.has("fusermount3", "setpriv"), "needs fusermount3 and setpriv"))
   struct UnansweringNeighbourTests {
-    private func output(_ script: String) throws -> String {
-      try NestedVolumeTests.output(
-        NestedVolumeTests.users + """
-          as_ann() { user 1001 /bin/bash -ec "$1"; }
-          echo 'varve-other:x:1002:1002::/:/bin/sh' >>world/passwd
-          as_bob() { user 1002 /bin/bash -ec "$1"; }
-
-          """ + script)
-    }
-
     @Test("What a user has mounted on a '.varve' stops nobody, whether it is stopped or dead")
     func bookkeeping() throws {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         echo user_allow_other >world/fuse.conf; touch /etc/fuse.conf; mount --bind world/fuse.conf /etc/fuse.conf
         mkdir -m 1777 shared; mkdir shared/roots upper/hers; chown 1001 other upper/hers third
@@ -51,7 +41,7 @@ extension FrontTests {
 
     @Test("A volume that has gone is gone, whoever has mounted something beside the place where it was")
     func siblings() throws {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         mkdir -p upper/way/inner upper/beside away; chown 1001 upper mount; chown 1002 upper/beside other
         varve mount upper/way/inner second; mv upper/way away
@@ -72,7 +62,7 @@ extension FrontTests {
 
     @Test("A user who moves root's volume inside his own directory hides it from himself, and not from root")
     func movedWithin() throws {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         mkdir -p upper/way/inner upper/down; chown 1001 upper upper/way upper/down mount
         varve mount upper/way/inner second
@@ -91,7 +81,7 @@ extension FrontTests {
     }
 
     @Test("A volume is found however deep it is below") func deep() throws {
-      let said = try output(
+      let said = try NestedVolumeTests.outputOfUsers(
         """
         deep=upper/$(printf 'd/%.0s' {1..1200})inner; mkdir -p "$deep"; chown 1001 upper mount
         varve mount "$deep" second

@@ -46,7 +46,7 @@ final class ChangeLedger: Sendable {
   private let counts: Mutex<Counts> = Mutex(Counts())
   /// Of a plan.
   private let foresight: Foresight?
-  private let objects: PlannedObjects?
+  let objects: PlannedObjects?
   /// The change that was planned last.
   private let lastPlanned: Mutex<PlannedItem?> = Mutex(nil)
   /// Whether that nothing here can be changed was said of the tree; nil if it is said of every item.
@@ -270,7 +270,7 @@ final class ChangeLedger: Sendable {
     }
     if objects?.isFull == true {
       reasons.append(
-        "after \(grouped(PlannedObjects.most)) items that may come twice, others are planned as they are now")
+        "not all that would have changed is remembered: what comes again may be planned as it is now")
     }
     return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
   }

@@ -87,8 +87,8 @@ private func flagWords(_ word: UInt32) -> String {
 }
 
 extension ItemFacts {
-  /// The facts for a script, in the words of `varve ls --json`.
-  var members: [JSON.Member] {
+  /// Owner and group, as far as they are known.
+  var owningMembers: [JSON.Member] {
     var members: [JSON.Member] = []
     switch owner {
     case .user(let user): members.append(JSON.Member("user", .number(user)))
@@ -96,6 +96,12 @@ extension ItemFacts {
     case nil: break
     }
     if let group { members.append(JSON.Member("group", .number(group))) }
+    return members
+  }
+
+  /// The facts for a script, in the words of `varve ls --json`.
+  var members: [JSON.Member] {
+    var members = owningMembers
     if let mode { members.append(JSON.Member("mode", .string("0" + String(mode, radix: 8)))) }
     if let flags {
       let words = FileFlags(rawValue: flags).keywords.map { JSON.string($0) }

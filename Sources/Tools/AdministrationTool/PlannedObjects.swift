@@ -23,7 +23,7 @@ final class PlannedObjects: Sendable {
   }
 
   // Some 40 MB at most, and as much for lists.
-  static let most = 262_144
+  private static let most = 262_144
   private static let mostListBytes = 40 << 20
 
   /// Whether any object may come again, and not only one with several names.
@@ -36,6 +36,9 @@ final class PlannedObjects: Sendable {
 
   /// Whether something had to be left out that may come again.
   var isFull: Bool { state.withLock { $0.isFull } }
+
+  /// Something has to be left out.
+  func overflow() { state.withLock { $0.isFull = true } }
 
   /// Whether the plan may come to such an object again.
   func mayReturn(_ status: FileStatus) -> Bool {

@@ -49,13 +49,7 @@ enum PlannedStep: Sendable {
 
 extension ItemFacts {
   fileprivate var numbers: [JSON.Member] {
-    var members: [JSON.Member] = []
-    switch owner {
-    case .user(let user): members.append(JSON.Member("user", .number(user)))
-    case .group(let group): members.append(JSON.Member("ownerGroup", .number(group)))
-    case nil: break
-    }
-    if let group { members.append(JSON.Member("group", .number(group))) }
+    var members = owningMembers
     if let mode { members.append(JSON.Member("mode", .number(mode))) }
     if let flags { members.append(JSON.Member("flags", .number(flags))) }
     return members

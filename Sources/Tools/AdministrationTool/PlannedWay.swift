@@ -15,7 +15,7 @@ final class PlannedWay {
   private var opened: Set<ObjectKey> = []
   /// Those of them into which the run would get.
   private var unseen: Set<ObjectKey> = []
-  // Those beyond are planned as they are now.
+  // Those beyond are planned as they are now, which is said.
   private static let mostKept = 65_536
 
   init(_ ledger: ChangeLedger) {
@@ -42,6 +42,14 @@ final class PlannedWay {
     // What cannot be looked at now is none that was.
     return ways.lazy.compactMap { try? ObjectKey(Descriptor.place($0, .followed).knownStatus()) }
       .first { directories.contains($0) }
+  }
+
+  private func keep(_ key: ObjectKey, in directories: inout Set<ObjectKey>) {
+    guard directories.count < PlannedWay.mostKept else {
+      ledger.objects?.overflow()
+      return
+    }
+    directories.insert(key)
   }
 
   private func countUnseen(_ directory: ObjectKey) {
@@ -74,8 +82,8 @@ final class PlannedWay {
     let isClosed = refused.byThen.contains(.search)
     let opens = !refused.now.isSubset(of: refused.byThen)
     let key = ObjectKey(item.status)
-    if isClosed, closed.count < PlannedWay.mostKept { closed.insert(key) }
-    if opens, opened.count < PlannedWay.mostKept { opened.insert(key) }
+    if isClosed { keep(key, in: &closed) }
+    if opens { keep(key, in: &opened) }
     guard isEntered else { return .open }
     if refused.byThen.contains(.list) { return .closed }
     if opens {

@@ -206,8 +206,11 @@ private final class Restoration {
     let name = names.last ?? []
     let location = ItemLocation(
       root: root, above: Array(names.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
+    do throws(Errno) { try plannedWay?.begin(location.path) } catch {
+      console.complain(location.path, error)
+      return
+    }
     do throws(Errno) {
-      try plannedWay?.begin(location.path)
       let place = try chain.item(names)
       let found = try place.descriptor.status()
       let status = changer.ledger.planned(found)?.applied(to: found) ?? found
