@@ -22,6 +22,9 @@ let forTests: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// Tests that only make calls and compare answers: to optimize them takes longer than to run them.
+let unoptimized: [SwiftSetting] = forTests + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 /// Lets tests see what no other module may use, in the very build that ships.
 let opened: [SwiftSetting] = [.unsafeFlags(["-enable-testing"])]
 
@@ -37,8 +40,10 @@ func tool(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -
     name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: forTests)
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = forTests
+) -> Target {
+  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
 }
 
 /// What several test targets share; Foundation is welcome here.
@@ -121,11 +126,12 @@ let package = Package(
       "DoorTests",
       ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE", "CAllocationCounter", "Verbs"]),
 
-    tests("ControlDoorTests", ["ControlDoor", "LinuxFiles"]),
-    tests("LinuxFilesTests", ["LinuxFiles"]),
+    tests("ControlDoorTests", ["ControlDoor", "LinuxFiles"], settings: unoptimized),
+    tests("LinuxFilesTests", ["LinuxFiles"], settings: unoptimized),
     tests(
       "LayeredVolumeTests",
-      ["Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "Decisions", "DirectoryModes"]),
+      ["Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "Decisions", "DirectoryModes"],
+      settings: unoptimized),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
     tests(
@@ -133,9 +139,9 @@ let package = Package(
       [
         "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
         "RecordFormat", "JSONForm", "Randomness", "TextForms",
-      ]),
+      ], settings: unoptimized),
 
-    tests("FrontTests", ["MountSupport", "LinuxFiles"]),
+    tests("FrontTests", ["MountSupport", "LinuxFiles"], settings: unoptimized),
 
     .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),
     tests(
@@ -160,9 +166,9 @@ let package = Package(
     tests("BenchmarkReportTests", ["BenchmarkReport", "JSONForm"]),
 
     // Tests of the tools.
-    tests("ArgumentsTests", ["Arguments", "Verbs"]),
-    tests("ToolTests", ["JSONForm", "TextForms", "Verbs", "Arguments"]),
+    tests("ArgumentsTests", ["Arguments", "Verbs"], settings: unoptimized),
+    tests("ToolTests", ["JSONForm", "TextForms", "Verbs", "Arguments"], settings: unoptimized),
     tests("AccessFormsTests", ["Randomness", "AccessForms", "AccessControl", "JSONForm", "TextForms"]),
-    tests("CommandTests", ["MountSupport", "TextForms", "Verbs"]),
+    tests("CommandTests", ["MountSupport", "TextForms", "Verbs"], settings: unoptimized),
   ]
 )

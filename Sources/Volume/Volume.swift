@@ -23,6 +23,7 @@ package final class Volume: Sendable {
   let guesses = StripeGuesses()
   let resolver: Resolver
   let pins: Pins
+  let answersUnderWay = AnswersUnderWay()
   let backings: KeptBackings
   let store: MetadataStore
   let gate: Gatekeeper

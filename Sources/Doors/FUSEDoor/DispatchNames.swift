@@ -6,9 +6,9 @@ import LinuxFiles
 
 extension Door {
   func lookup(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) -> Undo {
-    let (node, caller) = (request.node, request.caller)
+    let (node, caller, unique) = (request.node, request.caller, request.unique)
     let answer = try request.withName { (name) throws(Errno) in
-      try volume.lookup(name, in: node, for: caller)
+      try volume.lookup(name, in: node, for: caller, request: unique)
     }
     switch answer {
     case .found(let entry):

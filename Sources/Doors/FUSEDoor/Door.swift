@@ -3,6 +3,17 @@
 import LayeredVolume
 import LinuxFiles
 
+/// What is left of a request once it is answered.
+struct Asked {
+  let opcodeNumber: UInt32
+  let unique: UInt64
+  let caller: Caller
+
+  init(_ request: borrowing Request) {
+    (opcodeNumber, unique, caller) = (request.opcodeNumber, request.unique, request.caller)
+  }
+}
+
 /// The translator between the kernel's requests and a volume.
 ///
 /// Knows nothing of how requests arrive: the workers at the device use it, and those at the ring.
@@ -24,6 +35,7 @@ final class Door: Sendable {
       return Reply(to: request.unique, .failure(.notImplemented))
     }
     counters.count(opcode)
+    if opcode.isAskedByItsThread { volume.threadAsks(request.caller) }
     guard volume.options.debug else { return noted(opcode, request, answer(opcode, request, &buffer)) }
     let start = Clock.monotonicNanoseconds
     let reply = noted(opcode, request, answer(opcode, request, &buffer))
@@ -61,6 +73,13 @@ final class Door: Sendable {
     case .getlk, .setlk, .setlkw, .bmap, .poll, .setupMapping, .removeMapping, .syncfs: false
     case .statx: answersExtendedStatus
     default: true
+    }
+  }
+
+  /// The kernel has the answer to a request.
+  func delivered(_ request: Asked) {
+    if request.opcodeNumber == Opcode.lookup.rawValue {
+      volume.lookupDelivered(request.unique, to: request.caller)
     }
   }
 

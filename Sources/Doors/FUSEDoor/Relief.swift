@@ -140,12 +140,12 @@ final class Relief: Sendable {
 
   /// Watches until it is over.
   func watch(_ crews: consuming [Crew]) {
-    volume?.willSweepBackings(true)
-    defer { volume?.willSweepBackings(false) }
+    volume?.willSweep(true)
+    defer { volume?.willSweep(false) }
     var sweptAt = Clock.monotonicNanoseconds
     while !isOver {
       if Clock.monotonicNanoseconds &- sweptAt >= UInt64(Relief.sweepInterval) * 1_000_000 {
-        volume?.sweepBackings()
+        volume?.sweep()
         sweptAt = Clock.monotonicNanoseconds
       }
       let files = crews.flatMap(\.files)
@@ -172,7 +172,7 @@ final class Relief: Sendable {
 
   private func sleep(_ crews: borrowing [Crew]) {
     // Whoever is at a request now may leave something to be swept.
-    guard let volume, volume.keepsBackings || !crews.allSatisfy(\.isFree) else { return bell.wait() }
+    guard let volume, volume.needsSweeping || !crews.allSatisfy(\.isFree) else { return bell.wait() }
     guard !bell.wait(milliseconds: Relief.sweepInterval) else { return }
     if !isAsleep.exchange(false, ordering: .sequentiallyConsistent) { bell.wait() }
   }

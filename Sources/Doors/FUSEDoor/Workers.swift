@@ -78,6 +78,7 @@ final class Workplace: Sendable {
       if !isTaken { door.counters.countUndelivered() }
       return isTaken
     }
+    door.delivered(Asked(request))
     if undo != .nothing { door.takeBack(undo, buffer) }
   }
 

@@ -5,6 +5,7 @@
 #include <linux/securebits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -90,6 +91,24 @@ long lv_open_thread_status(int thread) {
   // those that do not lead their process from listings.
   snprintf(path, sizeof path, "/proc/%d/status", thread);
   return LV_RESULT(open(path, O_RDONLY | O_CLOEXEC));
+}
+
+long lv_thread_state(int thread) {
+  char path[40], text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", thread);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    // What is hidden from this process (hidepid) is not there by name only: a signal finds it.
+    long found = LV_RESULT(kill(thread, 0));
+    return found == -ESRCH ? -ESRCH : -EACCES;
+  }
+  long count = LV_RESULT(read(file, text, sizeof text - 1));
+  close(file);
+  if (count < 0) return count;
+  text[count] = 0;
+  // The name of the thread stands in parentheses and may have more of them inside.
+  const char *name_end = strrchr(text, ')');
+  return name_end && name_end[1] == ' ' && name_end[2] ? name_end[2] : -EIO;
 }
 
 long lv_name_thread(const char *name) { return -(long)pthread_setname_np(pthread_self(), name); }

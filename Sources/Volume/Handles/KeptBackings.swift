@@ -108,16 +108,17 @@ extension Volume {
 
   // MARK: For whoever has the time
 
-  /// To be called twice a second while `keepsBackings`, or not at all.
-  package func sweepBackings() {
+  /// To be called twice a second while `needsSweeping`, or not at all.
+  package func sweep() {
     for resting in backings.sweep() { takeBack(resting) }
+    answersUnderWay.sweep()
   }
 
-  package var keepsBackings: Bool { !backings.isEmpty }
+  package var needsSweeping: Bool { !backings.isEmpty || answersUnderWay.isCrowded }
 
-  /// Somebody sweeps from now on, or nobody any more.
-  package func willSweepBackings(_ will: Bool) {
+  /// Says whether `sweep` is called from now on.
+  package func willSweep(_ will: Bool) {
     backings.willBeSwept(will)
-    if !will { sweepBackings() }
+    if !will { sweep() }
   }
 }

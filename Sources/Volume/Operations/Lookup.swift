@@ -7,7 +7,7 @@ import Synchronization
 
 extension Volume {
   package func lookup(
-    _ name: borrowing FileName, in parentID: NodeID, for caller: Caller
+    _ name: borrowing FileName, in parentID: NodeID, for caller: Caller, request: UInt64 = 0
   ) throws(Errno) -> LookupAnswer {
     if let answer = try reservedLookup(name, in: parentID, for: caller) { return answer }
     let parent = try node(parentID)
@@ -35,8 +35,32 @@ extension Volume {
         found = try glance(status, of: name, in: directory)
       }
       let node = refer(to: found, name, in: parent)
-      return .found(entry(node, found, in: above, for: caller))
+      var entry = entry(node, found, in: above, for: caller)
+      if node.isDirectory { guardLateAnswers(&entry, for: caller, request) }
+      return .found(entry)
     }
+  }
+
+  /// Sees to it that no answer from before a directory was closed can extend the time of its name now.
+  ///
+  /// Under the lock of the directory above, which whoever closes that one needs exclusively: an answer with a time is
+  /// noted here before it can be outdated.
+  private func guardLateAnswers(_ entry: inout Entry, for caller: Caller, _ request: UInt64) {
+    if entry.nameValidity != .none {
+      if !answersUnderWay.add(entry.node, to: caller.thread, request: request) { entry.nameValidity = .none }
+    } else if answersUnderWay.mayInclude(entry.node) {
+      link?.expireNames()
+    }
+  }
+
+  /// A thread sends a request by itself and waits for the answer.
+  package func threadAsks(_ caller: Caller) {
+    answersUnderWay.threadAsks(caller.thread)
+  }
+
+  /// The kernel has the answer to a lookup.
+  package func lookupDelivered(_ request: UInt64, to caller: Caller) {
+    answersUnderWay.delivered(request, to: caller.thread)
   }
 
   package func forget(_ node: NodeID, references: UInt64) {

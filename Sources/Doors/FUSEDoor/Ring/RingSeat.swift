@@ -45,6 +45,7 @@ final class RingSeat: Sendable {
     var entry = RingEntry(payloadSize: workplace.entrySize)
     var command = CommandRing.Command.register
     var undo = Undo.nothing
+    var asked: Asked?
     var attempt = 1
     let seated: (() -> Void)? = whenSeated
     while true {
@@ -56,11 +57,14 @@ final class RingSeat: Sendable {
       case .done:
         if isNew { seating.served(queue) }
         attempt = 1
+        // The next request is here, so the kernel took the last answer.
+        if let asked { workplace.door.delivered(asked) }
         undo = entry.answer { (request: borrowing Request, reply: inout ReplyBuffer) -> Reply in
           pulse.begin(request.node)
           defer { pulse.end() }
           let answer = workplace.door.handle(request, &reply)
           pulse.note(request, reply)
+          asked = Asked(request)
           return answer
         }
         command = .commit(entry.commitIdentifier)

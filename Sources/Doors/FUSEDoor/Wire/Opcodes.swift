@@ -111,6 +111,18 @@ extension Opcode {
     }
   }
 
+  /// Whether the thread a request names has sent it itself and waits for the answer.
+  ///
+  /// The kernel reads ahead, writes and releases in a thread's name while that does something else.
+  var isAskedByItsThread: Bool {
+    switch self {
+    case .read, .write, .release, .releasedir, .forget, .batchForget, .interrupt, .notifyReply, .initialize,
+      .destroy:
+      false
+    default: true
+    }
+  }
+
   /// Whether a name follows the structure, for `debug`.
   var carriesName: Bool {
     switch self {

@@ -156,6 +156,8 @@ void lv_wait_stop_signal(void);
 void lv_leave_note(uint64_t note);
 uint64_t lv_take_note(void);
 long lv_open_thread_status(int thread);
+// The letter of what a thread is doing, as in proc(5); -ESRCH when there is no such thread.
+long lv_thread_state(int thread);
 long lv_name_thread(const char *name);
 long lv_stay_on_processor(uint32_t processor);
 long lv_usable_processors(void);

@@ -26,6 +26,10 @@ long lt_set_inode_flags(int fd, unsigned word);
 long lt_limit_open_files(int pid, unsigned long soft, unsigned long hard);
 /// Any system call, by the number of it in <sys/syscall.h>.
 long lt_call(long number, long a, long b, long c, long d, long e, long f);
+/// Keeps the calling thread on one processor.
+long lt_run_on_processor(int processor);
+/// The same, before every thread that has no real-time priority as high.
+long lt_hold_processor(int processor, int priority);
 /// The time of birth that statx tells, in nanoseconds, or 0 where it tells none.
 long lt_birth(int directory, const char *name);
 extern const int lt_o_path, lt_o_tmpfile, lt_o_direct, lt_o_noatime, lt_o_directory, lt_o_nofollow;
