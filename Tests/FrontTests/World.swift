@@ -34,7 +34,8 @@ struct World {
       mkdir -m 755 "$BASE/world/upper" "$BASE/world/work"
       mount -t overlay -o "lowerdir=$sbin,upperdir=$BASE/world/upper,workdir=$BASE/world/work" overlay "$sbin"
       cp '\(Program.built("varve"))' '\(Program.built("varved"))' '\(helper)' "$sbin"
-      ln -s mount.varve "$sbin/mount.fuse.varve"
+      # The machine may have one.
+      ln -sfn mount.varve "$sbin/mount.fuse.varve"
       chmod 755 "$sbin/varve" "$sbin/varved" "$sbin/mount.varve"
       export PATH=/usr/sbin:/usr/bin:/sbin:/bin
       fstab() { printf '%s\\n' "$1" >"$BASE/world/fstab"; mount --bind "$BASE/world/fstab" /etc/fstab; }

@@ -14,10 +14,23 @@ enum Reach {
 /// Finds the way to objects.
 ///
 /// Never follows a link and never leaves the tree of the root.
-struct Resolver: Sendable {
+struct Resolver: ~Copyable, Sendable {
   let root: Node
   let rootDescriptor: SharedDescriptor
   let directories: DirectoryCache
+  let nodes: NodeTable
+  /// Held while a directory is renamed, until its node is known under the new name.
+  ///
+  /// A request holds the lock of its object and not those of the directories above it. With this held, what is
+  /// remembered of all directories is where they are.
+  private let directoryMoves = Mutex(())
+
+  init(root: Node, rootDescriptor: SharedDescriptor, directories: DirectoryCache, nodes: NodeTable) {
+    self.root = root
+    self.rootDescriptor = rootDescriptor
+    self.directories = directories
+    self.nodes = nodes
+  }
 
   /// The way to a node.
   func reach(_ node: Node) throws(Errno) -> Reach {
@@ -38,10 +51,22 @@ struct Resolver: Sendable {
   /// A directory to reach children by.
   ///
   /// A miss goes up to the nearest directory that is open and down again, one component at a time, each
-  /// compared with the node it should be.
+  /// compared with the node it should be. Directories on the way may be renamed meanwhile; so a way that is not
+  /// found is walked once more while none is.
   func directory(_ node: Node) throws(Errno) -> SharedDescriptor {
     if node.id == root.id { return rootDescriptor }
     guard node.isDirectory else { throw .notDirectory }
+    if let descriptor = openDirectory(node) { return descriptor }
+    do throws(Errno) {
+      return try walk(to: node)
+    } catch {
+      // EXDEV is a mount point, or what was moved out of its directory while it was opened beneath that.
+      guard error == .stale || error == .crossDevice else { throw error }
+      return try directoryMoves.withLock { _ throws(Errno) in try walk(to: current(node), isSecond: true) }
+    }
+  }
+
+  private func walk(to node: Node, isSecond: Bool = false) throws(Errno) -> SharedDescriptor {
     var missing: [Node] = []
     var current = node
     var descriptor = openDirectory(current)
@@ -49,7 +74,7 @@ struct Resolver: Sendable {
       missing.append(current)
       guard missing.count <= Resolver.deepest else { throw .tooManySymbolicLinks }
       guard let parent = current.place.withLock({ $0.parent }) else { throw .stale }
-      current = parent
+      current = isSecond ? self.current(parent) : parent
       descriptor = current.id == root.id ? rootDescriptor : openDirectory(current)
     }
     guard var descriptor else { throw .stale }
@@ -57,6 +82,19 @@ struct Resolver: Sendable {
       descriptor = try descend(from: descriptor, to: node)
     }
     return descriptor
+  }
+
+  /// The node of a directory that the kernel knows now.
+  ///
+  /// The kernel may have forgotten a directory and found it again, as another node, while something in it was last seen
+  /// in the former one. Only the present one follows when the directory is renamed.
+  private func current(_ directory: Node) -> Node { nodes.node(of: directory.identity) ?? directory }
+
+  /// Renames a directory: `move` also tells its node, and that of another one it changes places with.
+  ///
+  /// `move` must not ask for a way, and takes no lock that a request holds while it asks for one.
+  func movingDirectory(_ move: () throws(Errno) -> Void) throws(Errno) {
+    try directoryMoves.withLock { _ throws(Errno) in try move() }
   }
 
   /// More levels than anybody makes; a circle of hints, which cannot be, would end here.
@@ -77,8 +115,9 @@ struct Resolver: Sendable {
         SharedDescriptor(try parent.descriptor.openDirectoryPath(name))
       }
     } catch {
-      // It was renamed meanwhile: that is no word about the name the request is about.
-      throw error == .noSuchFile || error == .notDirectory ? .stale : error
+      // It was renamed meanwhile, or changed places with a link: that is no word about the name the request is about.
+      let isElsewhere = error == .noSuchFile || error == .notDirectory || error == .tooManySymbolicLinks
+      throw isElsewhere ? .stale : error
     }
     guard ObjectIdentity(try opened.descriptor.status()) == node.identity else { throw .stale }
     directories.keep(opened, for: node.attachment)

@@ -3,8 +3,9 @@
 // The order of locks, for the whole volume:
 //   1. `StripedLocks`: the objects a request is about, taken once per request, in stripe order.
 //      Shared by requests that rely on what is true of an object, exclusive for those that change it.
-//   2. a shard of the node table, never across a system call.
-//   3. `Node.place`, then `Attachment.state`, never across a system call.
+//   2. `Resolver.directoryMoves`: one rename of a directory, or one walk that such a rename led astray.
+//   3. a shard of the node table, never across a system call.
+//   4. `Node.place`, then `Attachment.state`, never across a system call.
 // No lock is held while an answer is sent.
 
 import LinuxFiles
@@ -105,6 +106,15 @@ final class Node: Sendable {
     }
   }
 
+  /// Whether exactly this is the hint.
+  ///
+  /// A parent that the kernel has forgotten is another node than the one it found again.
+  func isKnown(as name: borrowing FileName, in parent: Node) -> Bool {
+    let known = place.withLock { $0 }
+    return known.parent === parent && name.equals(known.name)
+  }
+
+  /// Whether this name was the last, by whatever node of the directory.
   func isPlaced(at name: borrowing FileName, in parent: Node) -> Bool {
     let known = place.withLock { $0 }
     return known.parent?.identity == parent.identity && name.equals(known.name)

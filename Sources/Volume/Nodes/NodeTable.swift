@@ -33,7 +33,7 @@ final class NodeTable: Sendable {
     let (node, isNew) = shard(of: identity).contents.withLock { contents in
       contents.refer(to: identity, parent: parent) { name.copy() }
     }
-    if !isNew, !node.isPlaced(at: name, in: parent) { node.seen(as: name.copy(), in: parent) }
+    if !isNew, !node.isKnown(as: name, in: parent) { node.seen(as: name.copy(), in: parent) }
     return (node, isNew)
   }
 

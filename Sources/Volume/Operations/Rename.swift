@@ -102,20 +102,14 @@ extension Volume {
     _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: SharedDescriptor,
     _ newName: borrowing FileName, in newParent: Node, _ to: SharedDescriptor, _ style: RenameStyle
   ) throws(Errno) {
-    let flags: RenameFlags =
-      switch style {
-      case .replace: []
-      case .noReplace: .noReplace
-      case .exchange: .exchange
-      }
     if style == .replace, let target = move.target {
       // Two names of one file: nothing happens, as POSIX wants it.
       if ObjectIdentity(target.status) == ObjectIdentity(move.source.status) { return }
       try loseName(target.status, newName, in: newParent, to) { () throws(Errno) in
-        try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
+        try changeNames(move, name, in: parent, from, newName, in: newParent, to, style)
       }
     } else {
-      try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
+      try changeNames(move, name, in: parent, from, newName, in: newParent, to, style)
     }
     // First: what comes now can fail, and the name has moved already.
     expireNames(move, style)
@@ -125,16 +119,50 @@ extension Volume {
     }
   }
 
-  /// The moved object is known under its new name, and takes over what its new directory passes on.
+  /// The system call; and what has moved is known under its new name before anything below it is looked for.
+  private func changeNames(
+    _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: SharedDescriptor,
+    _ newName: borrowing FileName, in newParent: Node, _ to: SharedDescriptor, _ style: RenameStyle
+  ) throws(Errno) {
+    let flags: RenameFlags =
+      switch style {
+      case .replace: []
+      case .noReplace: .noReplace
+      case .exchange: .exchange
+      }
+    let movesDirectory =
+      move.source.item.isDirectory || style == .exchange && move.target?.item.isDirectory ?? false
+    guard movesDirectory else {
+      try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
+      return learnNames(move, name, in: parent, newName, in: newParent, style)
+    }
+    try resolver.movingDirectory { () throws(Errno) in
+      try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
+      learnNames(move, name, in: parent, newName, in: newParent, style)
+    }
+  }
+
+  private func learnNames(
+    _ move: Move, _ name: borrowing FileName, in parent: Node,
+    _ newName: borrowing FileName, in newParent: Node, _ style: RenameStyle
+  ) {
+    learn(ObjectIdentity(move.source.status), is: newName, in: newParent)
+    if style == .exchange, let target = move.target {
+      learn(ObjectIdentity(target.status), is: name, in: parent)
+    }
+  }
+
+  private func learn(_ identity: ObjectIdentity, is name: borrowing FileName, in parent: Node) {
+    guesses.note(name, in: parent.id, Node.stripe(of: identity))
+    nodes.node(of: identity)?.seen(as: name.copy(), in: parent)
+  }
+
+  /// The moved object takes over what its new directory passes on.
   private func arrived(
     _ facts: Facts, as name: borrowing FileName, in parent: Node, _ above: Facts
   ) throws(Errno) {
     let identity = ObjectIdentity(facts.status)
-    guesses.note(name, in: parent.id, Node.stripe(of: identity))
-    if let node = nodes.node(of: identity) {
-      node.seen(as: name.copy(), in: parent)
-      forgetFacts(of: node)
-    }
+    if let node = nodes.node(of: identity) { forgetFacts(of: node) }
     let passedOn = above.item.flags.intersection(.fromParent)
     guard !passedOn.isSubset(of: facts.item.flags), store.canCarryRecord(facts.status.kind) else { return }
     var record = facts.record

@@ -44,7 +44,9 @@ package final class MountedVolume: Sendable {
   private func mountAsIs() throws {
     var words = ["varve", "mount"]
     if !options.isEmpty { words += ["-o", options] }
-    let status = try Program.run(Program.built("varve"), words.dropFirst() + [upper, path])
+    let status = try Machine.withRingAsItIs {
+      try Program.run(Program.built("varve"), words.dropFirst() + [upper, path])
+    }
     guard status.exit == 0 else { throw TestFailure("mount failed: \(status.output)") }
   }
 
