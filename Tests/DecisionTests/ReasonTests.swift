@@ -43,7 +43,7 @@ import Testing
     (.linkToDirectory, "a directory has one name only", false),
   ]
 
-  @Test("A reason that rests on mode, owner, flags or list is one word to whoever may not read them")
+  @Test("A reason that rests on mode, owner, flags or list is one word to users who may not read them")
   func words() {
     for (reason, told, isHidden) in ReasonTests.rows {
       let verdict = Verdict.refused(.accessDenied, reason)

@@ -56,7 +56,9 @@ extension MountTests {
       #expect(answer?.contains("\"ok\": true") == true)
     }
 
-    @Test("Who may not search the root learns neither the socket nor the status") func closedRoot() throws {
+    @Test("A user who may not search the root learns neither the socket nor the status") func closedRoot()
+      throws
+    {
       let volume = try MountSupport.MountedVolume()
       defer { volume.remove() }
       let socket = try place(volume)

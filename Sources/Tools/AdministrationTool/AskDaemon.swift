@@ -59,7 +59,7 @@ private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalS
     throw Refusal("\(MountState.closed(mount)) (EACCES)", status: 32)
   } catch .accessDenied {
     throw Refusal(
-      "its daemon answers those alone who may search the root of the volume (EACCES)", status: 32)
+      "its daemon answers only users who may search the root of the volume (EACCES)", status: 32)
   } catch .notPermitted {
     throw Refusal(
       "its control socket is served by somebody who neither is root nor made this mount", status: 32)

@@ -21,7 +21,7 @@ extension Volume {
     parent.id == root.id && name.equals(VolumeDirectory.name)
   }
 
-  /// What the volume tells about itself it tells those alone who may search its root.
+  /// The volume tells about itself only to users who may search its root.
   func requireEntry(_ caller: Caller) throws(Errno) {
     try locks.holding(.shared(root.stripe)) { () throws(Errno) in
       let facts = try directoryFacts(root)
@@ -29,7 +29,7 @@ extension Volume {
     }
   }
 
-  /// The same for somebody who asks over the control socket.
+  /// The same for the peer of the control socket.
   package func mayEnter(_ subject: Subject) throws(Errno) -> Bool {
     try locks.holding(.shared(root.stripe)) { () throws(Errno) in
       let item = try directoryFacts(root).item

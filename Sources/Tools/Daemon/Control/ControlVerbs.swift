@@ -56,7 +56,7 @@ struct ControlVerbs: Sendable {
       [
         "status": status(volume),
         "why": why(volume),
-        "plan": plan(volume),
+        "dryrun": dryRun(volume),
         "denials": denials(volume),
         "remount": remount(volume, territory, kernel),
       ], servesOthers: kernel.allowsOthers)
@@ -99,7 +99,7 @@ extension ControlVerbs {
       do throws(Errno) {
         guard try volume.mayEnter(asker(request, volume)) else { throw .accessDenied }
       } catch {
-        throw ControlRefusal("only those who may search the root of the volume are told: \(error)")
+        throw ControlRefusal("only users who may search the root of the volume are told: \(error)")
       }
       return [JSON.Member("status", volume.status())]
     }
