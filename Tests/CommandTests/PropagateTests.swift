@@ -40,7 +40,7 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("A plan, in words and in JSON, changes nothing") func plan() throws {
+    @Test("A dry run, in words and in JSON, changes nothing") func plan() throws {
       let desk = try Desk(
         "",
         "mkdir -p d/s; touch d/s/f; varve acl set -e 'group:701 allow list,file_inherit,directory_inherit' d")

@@ -13,6 +13,9 @@ extension MountTests {
       "{\"verb\":\"why\",\"questions\":[{\"operation\":\"read\",\"path\":\"secret\"}]}", "{}", "nonsense",
     ]
 
+    /// O_PATH, which Glibc does not import.
+    private static let held: CInt = 0x20_0000
+
     private func place(_ volume: MountSupport.MountedVolume) throws -> String {
       try Attribute.text(volume.path, "system.varve.control").get()
     }
@@ -51,6 +54,31 @@ extension MountTests {
       #expect(try told.get() == socket)
       let answer = TestUser.bob.run { ControlCall.ask(socket, Self.requests[0]) }
       #expect(answer?.contains("\"ok\": true") == true)
+    }
+
+    @Test("A user who may not search the root learns neither the socket nor the status") func closedRoot()
+      throws
+    {
+      let volume = try MountSupport.MountedVolume()
+      defer { volume.remove() }
+      let socket = try place(volume)
+      let (mount, status) = (volume.path, volume.path + "/.varve/status")
+      // In open hands from before.
+      let directory = TestUser.bob.run { open(mount + "/.varve", Self.held | O_DIRECTORY) }
+      defer { close(directory) }
+      #expect(TestUser.bob.run { Calls.open(status, O_RDONLY) } == nil)
+      for list in ["", "user:1002 deny search"] {
+        #expect(chmod(mount, list.isEmpty ? 0o744 : 0o755) == 0)
+        if !list.isEmpty { #expect(Attribute.set(mount, Attribute.list, list) == nil) }
+        TestUser.bob.run {
+          #expect(Attribute.text(mount, "system.varve.control").refusal == .accessDenied)
+          #expect(Calls.open(status, O_RDONLY) == .accessDenied)
+          #expect(Calls.answer(openat(directory, "status", O_RDONLY)) == .accessDenied)
+          #expect(ControlCall.ask(socket, Self.requests[0])?.contains("\"ok\": false") == true)
+        }
+        #expect(Calls.open(status, O_RDONLY) == nil)
+        #expect(ControlCall.ask(socket, Self.requests[0])?.contains("\"ok\": true") == true)
+      }
     }
 
     @Test("Without allow_other the daemon answers root and the owner, whoever else knows the socket")

@@ -20,12 +20,34 @@ package struct ToldReason: Hashable, Sendable {
   ///
   /// `whose` says whose list, mode or flag it is.
   package init(_ verdict: Verdict, about item: Item?, whose: String = "its", names: NameBook) {
-    let teller = Teller(item: item, whose: whose, names: names)
-    words = teller.words(verdict.reason)
-    code = verdict.reason.code
-    if case .entry(let index) = verdict.reason, item != nil {
-      entry = index
-      entryText = teller.text(ofEntry: index)
+    if let words = verdict.reason.words(whose) {
+      (code, self.words) = (verdict.reason.code, words)
+    } else if let item {
+      let teller = Teller(item: item, whose: whose, names: names)
+      (code, words) = (verdict.reason.code, teller.words(verdict.reason))
+      if case .entry(let index) = verdict.reason {
+        entry = index
+        entryText = teller.text(ofEntry: index)
+      }
+    } else {
+      // One word for all: which of the rules it was tells of mode, owner and flags what the error does not.
+      (code, words) = ("unreadable", "by \(whose) rules, which you may not read")
+    }
+  }
+}
+
+extension Reason {
+  /// The words, if they rest on nothing the object has but what the error number says already.
+  fileprivate func words(_ whose: String) -> String? {
+    switch self {
+    case .nothingAsked: "no right is needed"
+    case .readOnlyVolume: "the volume is mounted read-only"
+    case .executionForbidden: "the volume is mounted noexec"
+    case .damagedRecord: "\(whose) record is damaged"
+    case .damagedList: "\(whose) access list is damaged"
+    case .deviceNeedsRoot: "only root makes devices"
+    case .linkToDirectory: "a directory has one name only"
+    default: nil
     }
   }
 }
@@ -80,70 +102,45 @@ extension ModeClass {
   }
 }
 
+/// Tells what rests on the object.
 private struct Teller {
-  let item: Item?
+  let item: Item
   let whose: String
   let names: NameBook
 
   func words(_ reason: Reason) -> String {
     switch reason {
-    case .nothingAsked: "no right is needed"
     case .superuser: "root, or its like, is bound by flags only"
     case .ownership: "by ownership"
     case .freeToAll: "everybody may, and no entry denies it"
-    case .entry(let index): entry(index)
-    case .modeBits(let name, _): mode(name)
-    case .readOnlyVolume: "the volume is mounted read-only"
-    case .executionForbidden: "the volume is mounted noexec"
-    case .flag(let flags): item == nil ? "by a flag\(unreadable)" : "by \(whose) flag \(flags.text)"
-    case .noExecuteBit: item == nil ? "by \(whose) mode\(unreadable)" : "\(whose) mode has no execute bit"
-    case .sticky:
-      item == nil
-        ? "by \(whose) mode\(unreadable)"
-        : "\(whose) mode is sticky; only the owner of the item or of the directory may"
-    case .noEntryGrants(let rights):
-      item == nil
-        ? "by \(whose) list and mode\(unreadable)"
-        : "no entry of \(whose) list grants \(text(rights)), and no mode bit does"
-    case .damagedRecord: "\(whose) record is damaged"
-    case .damagedList: "\(whose) access list is damaged"
-    case .notOwner: "only the owner may\(owner)"
+    case .entry(let index):
+      "by entry \(index) of \(whose) list" + (text(ofEntry: index).map { ": \($0)" } ?? "")
+    case .modeBits(let name, _): "by \(whose) mode (\(name.word) \(name.bits(of: item.mode)))"
+    case .flag(let flags): "by \(whose) flag \(flags.text)"
+    case .noExecuteBit: "\(whose) mode has no execute bit"
+    case .sticky: "\(whose) mode is sticky; only the owner of the item or of the directory may"
+    case .noEntryGrants(let rights): "no entry of \(whose) list grants \(text(rights)), and no mode bit does"
+    case .notOwner: "only the owner may: \(text(item.ownerGroup.map { .group($0) } ?? .user(item.user)))"
     case .giveAway: "only root gives an item to somebody else"
     case .notMemberOfGroup(let group): "not a member of \(text(.group(group)))"
     case .needsRoot(let flags): "only root changes \(flags.text)"
-    case .deviceNeedsRoot: "only root makes devices"
-    case .secureLevel(let flags):
-      item == nil ? "by a flag\(unreadable)" : "the secure level keeps \(whose) flag \(flags.text)"
-    case .linkToDirectory: "a directory has one name only"
+    case .secureLevel(let flags): "the secure level keeps \(whose) flag \(flags.text)"
+    // Told without an object.
+    case .nothingAsked, .readOnlyVolume, .executionForbidden, .damagedRecord, .damagedList, .deviceNeedsRoot,
+      .linkToDirectory:
+      ""
     }
   }
 
-  private var unreadable: String { ", which you may not read" }
-
-  private func entry(_ index: Int) -> String {
-    guard item != nil else { return "by an entry of \(whose) list\(unreadable)" }
-    return "by entry \(index) of \(whose) list" + (text(ofEntry: index).map { ": \($0)" } ?? "")
-  }
-
   func text(ofEntry index: Int) -> String? {
-    guard let item, let list = item.list, list.entries.indices.contains(index) else { return nil }
+    guard let list = item.list, list.entries.indices.contains(index) else { return nil }
     return AccessListText.print(
       list.entries[index], for: ObjectKind(isDirectory: item.isDirectory), names: names)
-  }
-
-  private func mode(_ name: ModeClass) -> String {
-    guard let item else { return "by \(whose) mode\(unreadable)" }
-    return "by \(whose) mode (\(name.word) \(name.bits(of: item.mode)))"
-  }
-
-  private var owner: String {
-    guard let item else { return "" }
-    return ": " + text(item.ownerGroup.map { .group($0) } ?? .user(item.user))
   }
 
   private func text(_ identity: Identity) -> String { AccessListText.print(identity, names: names) }
 
   private func text(_ rights: Rights) -> String {
-    AccessListText.words(rights, for: ObjectKind(isDirectory: item?.isDirectory ?? false))
+    AccessListText.words(rights, for: ObjectKind(isDirectory: item.isDirectory))
   }
 }

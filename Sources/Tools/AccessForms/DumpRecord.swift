@@ -115,13 +115,6 @@ package struct DumpRecord: Equatable, Sendable {
     self.lines = lines
   }
 
-  /// Whether it says of a file that it runs with somebody else's rights.
-  ///
-  /// Whoever owned it meanwhile may have filled it with anything, so such a record is followed by the moment after
-  /// the change it is about, and the set-id bits come back only if nothing has happened to the file since but what
-  /// further changes tell.
-  package var hasSetID: Bool { kind == .file && (facts.mode ?? 0) & 0o6000 != 0 }
-
   /// The record as it stands in a file of this version.
   package func text(_ version: DumpVersion) -> String {
     let place = path.isEmpty ? "." : PathText.escaped(path)
@@ -135,60 +128,11 @@ package struct DumpRecord: Equatable, Sendable {
   }
 }
 
-/// When something happened to an item the last time, as its file system has it.
-package struct DumpMoment: Equatable, Sendable {
-  package let seconds: Int64
-  package let nanoseconds: UInt32
-
-  package init(seconds: Int64, nanoseconds: UInt32) {
-    self.seconds = seconds
-    self.nanoseconds = nanoseconds
-  }
-
-  fileprivate var text: String { "\(seconds) \(nanoseconds)" }
-
-  fileprivate init?(_ words: ArraySlice<Substring>) {
-    guard words.count == 2, let seconds = words.first.flatMap({ Int64($0) }),
-      let nanoseconds = words.last.flatMap({ UInt32($0) }), nanoseconds < 1_000_000_000
-    else { return nil }
-    self.init(seconds: seconds, nanoseconds: nanoseconds)
-  }
-}
-
-/// A change by whoever wrote the file, told behind the record it belongs to.
-package struct DumpChange: Equatable, Sendable {
-  /// When the item was changed.
-  package let moment: DumpMoment
-  /// For a further change of an object: when it had been changed the last time before.
-  package let former: DumpMoment?
-
-  package init(_ moment: DumpMoment, from former: DumpMoment? = nil) {
-    self.moment = moment
-    self.former = former
-  }
-
-  package var line: String { "changed \(moment.text)" + (former.map { " from \($0.text)" } ?? "") }
-
-  init?(_ text: String) {
-    let words = text.split(separator: " ", omittingEmptySubsequences: false)
-    guard let moment = DumpMoment(words.prefix(2)) else { return nil }
-    self.moment = moment
-    guard words.count > 2 else {
-      former = nil
-      return
-    }
-    guard words[2] == "from", let former = DumpMoment(words.dropFirst(3)) else { return nil }
-    self.former = former
-  }
-}
-
 /// What a dump consists of.
 package enum DumpPiece: Equatable, Sendable {
   /// The records that follow are below this directory or file.
   case root([UInt8])
   case record(DumpRecord)
-  /// The item of the record before was changed then.
-  case changed(DumpChange)
   /// Whoever wrote the file came to an orderly end.
   case end
 }

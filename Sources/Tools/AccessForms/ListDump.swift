@@ -47,8 +47,6 @@ package struct DumpReader: Sendable {
   private var line = 0
   /// Known from the first line on.
   package private(set) var version = DumpVersion.lists
-  /// Whether a record has just ended, so that a moment may follow.
-  private var isBehindRecord = false
   private var open: (record: DumpRecord, missing: Int)?
 
   package init() {}
@@ -74,8 +72,6 @@ package struct DumpReader: Sendable {
     }
     if let (record, missing) = open { return try readEntry(bytes, of: record, missing) }
     if bytes.isEmpty || bytes.first == UInt8(ascii: "#") { return nil }
-    let mayBeChanged = isBehindRecord
-    isBehindRecord = false
     if bytes.elementsEqual(DumpReader.end.utf8) { return .end }
     let words = bytes.split(separator: UInt8(ascii: " "), maxSplits: 1)
     guard words.count == 2 else { throw failure("a path is missing") }
@@ -88,11 +84,6 @@ package struct DumpReader: Sendable {
     case "directory": return try readItem(words[1], .directory)
     case "file": return try readItem(words[1], .file)
     case "link" where version >= .items: return try readItem(words[1], .link)
-    case "changed" where version >= .items:
-      guard mayBeChanged, let change = DumpChange(String(decoding: words[1], as: UTF8.self)) else {
-        throw failure("seconds and nanoseconds behind the record they belong to were expected")
-      }
-      return .changed(change)
     default: throw failure("neither 'root', 'directory', 'file' nor 'end'")
     }
   }
@@ -121,14 +112,9 @@ package struct DumpReader: Sendable {
     }
     guard kind != .link || facts.mode == nil else { throw failure("a link has no mode") }
     let record = DumpRecord(kind, path: try checked(path), facts: facts, lines: isSilent ? nil : [])
-    guard count > 0 else { return complete(record) }
+    guard count > 0 else { return .record(record) }
     open = (record, count)
     return nil
-  }
-
-  private mutating func complete(_ record: DumpRecord) -> DumpPiece {
-    isBehindRecord = true
-    return .record(record)
   }
 
   /// A path that stays below the root: no `..`, nothing empty, not absolute.
@@ -150,7 +136,7 @@ package struct DumpReader: Sendable {
     var record = record
     record.lines?.append(text)
     open = missing > 1 ? (record, missing - 1) : nil
-    return missing > 1 ? nil : complete(record)
+    return missing > 1 ? nil : .record(record)
   }
 
   private func failure(_ problem: String) -> DumpFailure { DumpFailure(line: line, problem: problem) }

@@ -57,6 +57,9 @@ private func controlConnection(_ mount: MountedVolume) throws(Refusal) -> LocalS
       "its control socket cannot be seen from here; it may be in another mount namespace", status: 32)
   } catch  where mount.isClosed(to: CurrentProcess.user) && [.accessDenied, .noSuchFile].contains(error) {
     throw Refusal("\(MountState.closed(mount)) (EACCES)", status: 32)
+  } catch .accessDenied {
+    throw Refusal(
+      "its daemon answers only users who may search the root of the volume (EACCES)", status: 32)
   } catch .notPermitted {
     throw Refusal(
       "its control socket is served by somebody who neither is root nor made this mount", status: 32)

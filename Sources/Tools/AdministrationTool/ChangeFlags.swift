@@ -31,7 +31,7 @@ private func change(
   let place = item.place
   let before: FileFlags
   do throws(Errno) {
-    guard let flags = try run.ledger.flags(of: item) else { throw .unsupported }
+    guard let flags = try place.descriptor.fileFlags() else { throw .unsupported }
     before = flags
   } catch {
     throw Refusal.flags(error, item, wanted)
@@ -44,7 +44,7 @@ private func change(
   }
   guard after != before else { return }
   let old = ItemFacts(flags: before.rawValue)
-  try run.change(item, facts: old, steps: [.flags(after)]) { error in
+  try run.change(item, facts: old, changes: [.flags(after)]) { error in
     Refusal.flags(error, item, wanted)
   } _: { () throws(Errno) in
     try place.descriptor.setFileFlags(after)

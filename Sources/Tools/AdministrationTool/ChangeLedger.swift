@@ -1,4 +1,4 @@
-// What a run that changes items keeps account of: the plan, the way back, the counts, the end.
+// What a run that changes items keeps account of: the dry run, the way back, the counts, the end.
 
 import AccessControl
 import AccessForms
@@ -18,10 +18,8 @@ final class ChangeLedger: Sendable {
     var unchanged = 0
     /// Left alone: with what is below, or on another file system.
     var left = 0
-    /// Of a plan: what would be refused.
+    /// Of a dry run: what would be refused.
     var refused = 0
-    /// Of a plan: directories that only the run could look into.
-    var unseen = 0
   }
 
   /// What running the same command again does to items that were changed already.
@@ -44,33 +42,24 @@ final class ChangeLedger: Sendable {
   private let json: JSONStream?
   private let repetition: Repetition
   private let counts: Mutex<Counts> = Mutex(Counts())
-  /// Of a plan.
-  private let foresight: Foresight?
-  let objects: PlannedObjects?
-  /// The change that was planned last.
-  private let lastPlanned: Mutex<PlannedItem?> = Mutex(nil)
+  private let dryRun: DryRun?
   /// Whether that nothing here can be changed was said of the tree; nil if it is said of every item.
   private let volumeWasTold: Mutex<Bool?> = Mutex(nil)
 
-  /// `mayRepeat`: whether it may come twice also to what has one name.
   init(
     _ invocation: Invocation, _ console: Console, undoVersion: DumpVersion = .lists,
-    repetition: Repetition = .harmless, mayRepeat: Bool
+    repetition: Repetition = .harmless
   ) throws(UsageError) {
     self.console = console
     self.repetition = repetition
-    isDryRun = invocation.has(.dryRun) || invocation.has(.plan)
+    isDryRun = invocation.has(.dryRun) || invocation.has(.dryRunWord)
     isQuiet = invocation.has(.quiet)
     tellsHow = invocation.has(.listChanged)
     tells = isDryRun || tellsHow || invocation.has(.listChanges)
     if !isDryRun { console.surviveOutputLoss() }
     undo = try UndoFile(invocation, undoVersion, console)
     json = invocation.has(.json) ? JSONStream("changes", console) : nil
-    foresight = isDryRun ? Foresight(console) : nil
-    objects = isDryRun ? PlannedObjects(remembersAll: mayRepeat || invocation.has(.followAll)) : nil
-    if let foresight {
-      console.beforeComplaint = { [weak self] in _ = foresight.ask { self?.settle($0, $1) } }
-    }
+    dryRun = isDryRun ? DryRun(console) : nil
   }
 
   func count(_ change: (inout Counts) -> Void) {
@@ -79,139 +68,80 @@ final class ChangeLedger: Sendable {
 
   /// Prints a change: as an object if that is asked for, else by `print`.
   ///
-  /// In a plan that comes later, when it is known whether it would be refused. `isOfOwner`: whether there is none if the
-  /// owner stays.
+  /// In a dry run that comes later, when it is known whether it would be refused. `isOfOwner`: whether there is none if
+  /// the owner stays.
   func tell(
     _ path: [UInt8], before: @autoclosure () -> JSON, after: @autoclosure () -> JSON,
     isOfOwner: Bool = false, _ print: @escaping @Sendable () -> Void
   ) {
     let members = json == nil ? [] : [JSON.Member("before", before()), JSON.Member("after", after())]
-    guard let foresight else { return tell(path, members, nil, print) }
-    foresight.attach { foreseen in
-      guard !isOfOwner || !foreseen.keepsOwner else { return false }
-      self.tell(path, members, foreseen.refusal, print)
+    guard let dryRun else { return say(path, members, print) }
+    dryRun.attach { prospect in
+      guard !isOfOwner || !prospect.keepsOwner else { return false }
+      self.keep(path, members, prospect, print)
       return true
     }
   }
 
-  /// The same of a mode in a plan: another may come of it than is asked for, and it is not known yet which.
+  /// The same of a mode in a dry run: another may come of it than is asked for, and it is not known yet which.
   func tellMode(
     _ path: [UInt8], from before: UInt32, to asked: UInt32, note: @escaping @Sendable (UInt32) -> Void,
     _ print: @escaping @Sendable (UInt32) -> Void
   ) {
-    foresight?.attach { foreseen in
-      let after = foreseen.otherMode ?? asked
-      if foreseen.refusal == nil { note(after) }
+    dryRun?.attach { prospect in
+      let after = prospect.otherMode ?? asked
+      if prospect.refusal == nil, after != asked { self.dryRun?.tell(path) { note(after) } }
       guard after != before else { return false }
       let members = [
         JSON.Member("before", .object(ItemFacts(mode: before).members)),
         JSON.Member("after", .object(ItemFacts(mode: after).members)),
       ]
-      self.tell(path, members, foreseen.refusal) { print(after) }
+      self.keep(path, members, prospect) { print(after) }
       return true
     }
   }
 
-  private func tell(
-    _ path: [UInt8], _ members: [JSON.Member], _ refusal: ForeseenRefusal?, _ print: () -> Void
+  private func keep(
+    _ path: [UInt8], _ members: [JSON.Member], _ prospect: Prospect, _ print: @escaping @Sendable () -> Void
   ) {
-    if let json {
-      let refused = refusal.map { [JSON.Member("refused", $0.json)] } ?? []
-      json.add(JSON.nameMembers("path", path) + members + refused)
-    } else if refusal == nil {
-      print()
-    }
+    let refused = prospect.refused.map { [JSON.Member("refused", $0)] } ?? []
+    guard json != nil || refused.isEmpty else { return }
+    dryRun?.tell(path) { self.say(path, members + refused, print) }
   }
 
-  // MARK: - Plans
-
-  /// Takes a change that is only planned; what `tell` says next is about it.
-  func foresee(_ item: PlannedItem) {
-    guard let foresight, let objects else { return }
-    var item = item
-    // Without a status it is planned as what it is now.
-    if !item.isAboutNow, let status = try? item.place.descriptor.knownStatus() {
-      var state = PlannedState()
-      if let before = planned(status) {
-        item.steps.insert(.assumed(before), at: 0)
-        state = before
-      }
-      if item.settled == nil, objects.mayReturn(status) {
-        for step in item.steps { state.take(step, status) }
-        let key = ObjectKey(status)
-        objects.open(key)
-        item.leaves = (key, state)
-      }
-    }
-    if item.settled == nil { lastPlanned.withLock { [item] in $0 = item } }
-    foresight.add(item, settle)
+  private func say(_ path: [UInt8], _ members: [JSON.Member], _ print: () -> Void) {
+    if let json { json.add(JSON.nameMembers("path", path) + members) } else { print() }
   }
 
-  /// Settles everything planned so far; answers why the last of it would be refused, if it would.
+  // MARK: - Dry runs
+
+  /// Takes what the run would change; what `tell` says next is about it.
+  func ask(_ item: AskedItem) {
+    dryRun?.add(item, settle)
+  }
+
+  /// Settles everything asked so far; answers why the last of it would be refused, if it would.
   @discardableResult
-  func settlePlan() -> Refusal? {
-    foresight?.ask(settle)
-  }
-
-  /// Asks what would become of an item after these steps; nothing is told of it.
-  private func probe(
-    _ item: VisitedItem, _ steps: [PlannedStep], isAboutNow: Bool = false,
-    _ settled: @escaping @Sendable (Foreseen) -> Void
-  ) {
-    foresee(
-      PlannedItem(
-        location: item.location, place: item.place, steps: steps, refusal: { error, _ in Refusal(error) },
-        settled: settled, isAboutNow: isAboutNow))
-  }
-
-  /// What of these is closed to whoever plans, now and after the change that was planned last.
-  ///
-  /// Nil if that was no change of this item, or would be refused.
-  func foreseeEntrance(
-    of item: VisitedItem
-  ) -> (now: Set<EntranceDeed>, byThen: Set<EntranceDeed>)? {
-    guard isDryRun else { return nil }
-    let last = lastPlanned.withLock { $0 }
-    let state = planned(item.status)
-    let steps = last?.place === item.place ? last?.steps ?? [] : []
-    guard state != nil || !steps.isEmpty else { return nil }
-    let found: Mutex<(now: Set<EntranceDeed>, byThen: Set<EntranceDeed>)?> = Mutex(([], []))
-    for deed in EntranceDeed.allCases {
-      probe(item, [.then(deed.rawValue)], isAboutNow: true) { foreseen in
-        if foreseen.refusal != nil { found.withLock { _ = $0?.now.insert(deed) } }
-      }
-      probe(item, (state == nil ? steps : []) + [.then(deed.rawValue)]) { foreseen in
-        guard let refusal = foreseen.refusal else { return }
-        found.withLock { found in
-          if refusal.deed == deed.rawValue { found?.byThen.insert(deed) } else { found = nil }
-        }
-      }
-    }
-    settlePlan()
-    return found.withLock { $0 }
+  func settle() -> Refusal? {
+    dryRun?.ask(settle)
   }
 
   /// From here on it is said once that nothing of a tree can be changed.
   func beginTree() {
-    settlePlan()
+    settle()
     volumeWasTold.withLock { $0 = false }
   }
 
-  private func settle(_ item: PlannedItem, _ foreseen: Foreseen) {
-    if let settled = item.settled { return settled(foreseen) }
-    guard let refusal = foreseen.refusal else {
-      let differs = item.tell?(foreseen) ?? false
-      if var leaves = item.leaves {
-        leaves.state.facts.mode = foreseen.otherMode ?? leaves.state.facts.mode
-        objects?.settle(leaves.key, differs ? leaves.state : nil)
-      }
+  private func settle(_ item: AskedItem, _ prospect: Prospect) {
+    guard let refusal = prospect.refusal else {
+      let differs = item.tell?(prospect) ?? false
       return count { if differs { $0.changed += 1 } else { $0.unchanged += 1 } }
     }
-    if let key = item.leaves?.key { objects?.settle(key, nil) }
-    guard !wasTold(refusal.refusal) else { return count { $0.left += 1 } }
+    guard !wasTold(refusal) else { return count { $0.left += 1 } }
     count { $0.refused += 1 }
-    if item.tell?(foreseen) != true { tell(item.location.path, [], refusal) {} }
-    console.complain(item.location.path, refusal.refusal.sentence)
+    let path = item.location.path
+    if item.tell?(prospect) != true { keep(path, [], prospect) {} }
+    dryRun?.tell(path) { self.console.complain(path, refusal.sentence) }
   }
 
   private func wasTold(_ refusal: Refusal) -> Bool {
@@ -226,7 +156,8 @@ final class ChangeLedger: Sendable {
 
   /// Ends the work: the undo file, the summary, the exit status.
   func finish() -> Int32 {
-    settlePlan()
+    settle()
+    dryRun?.end()
     undo?.end()
     let counts = counts.withLock { $0 }
     let failed = console.failures
@@ -240,15 +171,15 @@ final class ChangeLedger: Sendable {
           JSON.Member("unchanged", .number(counts.unchanged)),
           JSON.Member("leftAlone", .number(counts.left)), JSON.Member("failed", .number(failed)),
           JSON.Member("interrupted", .bool(Interruption.isRequested)),
-        ] + (foresight?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? [])
-          + (missing(counts).map { [JSON.Member("incomplete", .string($0))] } ?? []))
+        ] + (dryRun?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? []))
     } else if isDryRun {
       let refused = counts.refused > 0 ? ", \(grouped(counts.refused)) would be refused" : ""
       let others = failed - counts.refused
       let failing = others > 0 ? ", \(grouped(others)) would fail" : ""
-      let missing = missing(counts).map { "; incomplete: \($0)" } ?? ""
-      console.print(
-        "\(grouped(counts.changed)) of \(counted(items)) would change\(refused)\(failing)\(missing)\n")
+      console.print("\(grouped(counts.changed)) of \(counted(items)) would change\(refused)\(failing)\n")
+    }
+    if isDryRun, !isQuiet {
+      console.note("as things stand now; earlier steps of the same run are not taken into account")
     }
     if Interruption.isRequested { stopped(after: items, changed: counts.changed) }
     if json == nil, !isDryRun, tellsHow, !isQuiet {
@@ -257,22 +188,6 @@ final class ChangeLedger: Sendable {
         "\(counted(items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")
     }
     return console.finish()
-  }
-
-  /// What a plan does not know; nil if it is complete.
-  private func missing(_ counts: Counts) -> String? {
-    var reasons: [String] = []
-    if counts.unseen > 0 {
-      reasons.append(
-        counts.unseen == 1
-          ? "1 directory the run would open is not looked into"
-          : "\(grouped(counts.unseen)) directories the run would open are not looked into")
-    }
-    if objects?.isFull == true {
-      reasons.append(
-        "not all that would have changed is remembered: what comes again may be planned as it is now")
-    }
-    return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
   }
 
   private func stopped(after items: Int, changed: Int) {
@@ -293,55 +208,5 @@ final class ChangeLedger: Sendable {
     console.note(sentence)
     _ = console.finish()
     Interruption.end()
-  }
-}
-
-// MARK: - Items as a plan leaves them
-
-extension ChangeLedger {
-  /// What an earlier part of the plan leaves of an object; nil in a run, and if it leaves it as it is.
-  func planned(_ status: FileStatus) -> PlannedState? {
-    guard let objects, objects.mayReturn(status) else { return nil }
-    let key = ObjectKey(status)
-    if objects.isOpen(key) { settlePlan() }
-    return objects[key]
-  }
-
-  /// The item as the run would meet it.
-  func asPlanned(_ item: VisitedItem) -> VisitedItem {
-    guard let planned = planned(item.status) else { return item }
-    return VisitedItem(
-      location: item.location, status: planned.applied(to: item.status), place: item.place, depth: item.depth)
-  }
-
-  func flags(of item: VisitedItem) throws(Errno) -> FileFlags? {
-    if let flags = planned(item.status)?.facts.flags { return FileFlags(rawValue: flags) }
-    return try item.place.descriptor.fileFlags()
-  }
-
-  /// Whether a flag forbids to change the item.
-  func isLocked(_ item: VisitedItem) -> Bool {
-    // Not known is not locked: then the failure had another reason.
-    guard let flags = try? flags(of: item) else { return false }
-    return flags.isImmutable || flags.isAppendOnly
-  }
-
-  func owner(of item: VisitedItem, _ names: NameBook) throws(Errno) -> ItemFacts.Owner {
-    if let owner = planned(item.status)?.facts.owner { return owner }
-    return try item.place.descriptor.owner(item.status, names)
-  }
-
-  /// The text of the access list; nil if there is none.
-  func listText(of place: SharedDescriptor) throws(Errno) -> [UInt8]? {
-    if objects != nil, let list = planned(try place.descriptor.knownStatus())?.list { return list }
-    return try place.descriptor.attribute(AttributeName("system.varve.acl"))
-  }
-
-  func accessList(of place: SharedDescriptor, _ names: NameBook) throws(Refusal) -> AccessList? {
-    let text: [UInt8]?
-    do throws(Errno) { text = try listText(of: place) } catch {
-      throw Refusal.reading(error, place.descriptor)
-    }
-    return try readAccessList(text, names)
   }
 }

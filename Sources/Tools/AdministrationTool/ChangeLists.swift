@@ -13,7 +13,7 @@ func changeLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let isCopy = invocation.verb == "acl copy"
   let paths = try PathOperands(invocation, from: isCopy ? 1 : 0)
   let rule = try rule(invocation, names)
-  let changer = try ListChanger(invocation, console, names, mayRepeat: paths.areSeveral)
+  let changer = try ListChanger(invocation, console, names)
   let run = ListRun(changer, console, verb: invocation.verb, isQuiet: invocation.has(.quiet))
   paths.forEach(console) { path in
     run.go(path, isRecursive: invocation.has(.recursive), by: rule)

@@ -54,7 +54,8 @@ private struct ChangeOfItem {
     // A set-gid bit that stands and is asked for goes all the same, if it is not granted any more.
     let mayDiffer = asked != old || (asked & 0o2000 != 0 && !ThisProgram.isRoot)
     let isKept = mayDiffer && item.status.kind != .symbolicLink
-    try run.change(item, facts: isKept ? ItemFacts(mode: old) : ItemFacts(), steps: [.mode(asked)]) { error in
+    try run.change(item, facts: isKept ? ItemFacts(mode: old) : ItemFacts(), changes: [.mode(asked)]) {
+      error in
       guard error != .unsupported || item.status.kind != .symbolicLink else { return noMode }
       return Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     } _: { () throws(Errno) in
@@ -62,10 +63,11 @@ private struct ChangeOfItem {
       try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: asked))
     }
     let told = ToldMode(
-      item: item, asked: asked, console: run.detail > 0 && !run.ledger.isQuiet ? run.console : nil)
+      path: item.path, status: item.status, asked: asked,
+      console: run.detail > 0 && !run.ledger.isQuiet ? run.console : nil)
     guard !run.ledger.isDryRun else {
-      return run.ledger.tellMode(item.path, from: old, to: asked, note: { told.note($0) }) {
-        [console = run.console] in console.printPath(item.path, ": \(told.change(to: $0))")
+      return run.ledger.tellMode(told.path, from: old, to: asked, note: { told.note($0) }) {
+        [console = run.console] in console.printPath(told.path, ": \(told.change(to: $0))")
       }
     }
     let standing = standing(item, asked)
@@ -86,7 +88,7 @@ private struct ChangeOfItem {
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let before: AccessList?
     do throws(Refusal) {
-      before = try run.ledger.accessList(of: item.place, names)
+      before = try item.place.descriptor.accessList(names)
     } catch {
       // What is removed need not be readable.
       guard edit == .removeList else { throw error }
@@ -114,8 +116,8 @@ private struct ChangeOfItem {
   private func store(
     _ list: AccessList?, in item: VisitedItem, before: AccessList?, _ kind: ObjectKind
   ) throws(Refusal) {
-    let steps = [PlannedStep.list(storedText(list, kind, names))]
-    try run.change(item, lines: numericLines(before, kind), steps: steps) { error in
+    let change = AskedChange.list(isRemoved: list == nil)
+    try run.change(item, lines: numericLines(before, kind), changes: [change]) { error in
       Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     } _: { () throws(Errno) in
       try item.place.descriptor.setAccessList(list, of: item.status.kind, names)
@@ -134,8 +136,11 @@ private struct ChangeOfItem {
 }
 
 /// What is said of a change of a mode, once it is known what came of it.
+///
+/// It holds no descriptor: a dry run keeps what it tells until the end.
 private struct ToldMode: Sendable {
-  let item: VisitedItem
+  let path: [UInt8]
+  let status: FileStatus
   let asked: UInt32
   /// Where what is missing is noted; nil if nobody wants to know.
   let console: Console?
@@ -143,15 +148,15 @@ private struct ToldMode: Sendable {
   func note(_ mode: UInt32) {
     guard asked & 0o2000 & ~mode != 0 else { return }
     console?.note(
-      item.path, "stays without its set-gid bit, which only members of group \(item.status.group) can set")
+      path, "stays without its set-gid bit, which only members of group \(status.group) can set")
   }
 
   func change(to mode: UInt32) -> String {
-    "\(shown(UInt32(item.status.mode))) -> \(shown(mode))"
+    "\(shown(UInt32(status.mode))) -> \(shown(mode))"
   }
 
   private func shown(_ mode: UInt32) -> String {
-    let complete = item.status.kind.modeBits | mode
+    let complete = status.kind.modeBits | mode
     return "0\(String(complete, radix: 8)) [\(modeText(complete)) ]"
   }
 }

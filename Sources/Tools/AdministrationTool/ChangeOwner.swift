@@ -109,8 +109,8 @@ private struct ChangeOfOwner {
     if item.status.kind != .symbolicLink { kept.mode = UInt32(item.status.mode) }
     let clears = item.status.recordKind == .file && item.status.mode & 0o6000 != 0
     let isKept = after != before || clears
-    let steps = PlannedStep.steps(of: wanted.owner, group: wanted.group)
-    try run.change(item, facts: isKept ? kept : ItemFacts(), steps: steps) { [wanted] error in
+    let changes = AskedChange.changes(of: wanted.owner, group: wanted.group)
+    try run.change(item, facts: isKept ? kept : ItemFacts(), changes: changes) { [wanted] error in
       wanted.refusal(error, item)
     } _: { () throws(Errno) in
       try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
@@ -145,7 +145,7 @@ private struct ChangeOfOwner {
   /// Who owns an item: stat shows `nobody` where it is a group.
   private func owner(of item: VisitedItem) throws(Refusal) -> ItemFacts {
     do throws(Errno) {
-      let owner = try run.ledger.owner(of: item, names)
+      let owner = try item.place.descriptor.owner(item.status, names)
       return ItemFacts(owner: owner, group: item.status.group)
     } catch {
       throw Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")

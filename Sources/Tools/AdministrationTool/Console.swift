@@ -32,7 +32,6 @@ final class Console: Sendable {
     var hasLostResults = false
     /// Whether a line of progress stands on the terminal.
     var hasProgress = false
-    var beforeComplaint: (@Sendable () -> Void)?
   }
 
   /// `varve chmod`: what every complaint begins with.
@@ -57,12 +56,6 @@ final class Console: Sendable {
   var isSilent: Bool {
     get { state.withLock { $0.isSilent } }
     set { state.withLock { $0.isSilent = newValue } }
-  }
-
-  /// Is called before each complaint, to print what is still to be told of what comes before it.
-  var beforeComplaint: (@Sendable () -> Void)? {
-    get { state.withLock { $0.beforeComplaint } }
-    set { state.withLock { $0.beforeComplaint = newValue } }
   }
 
   var failures: Int { state.withLock { $0.failures } }
@@ -144,7 +137,6 @@ final class Console: Sendable {
   }
 
   private func complain(_ line: [UInt8]) {
-    beforeComplaint?()
     state.withLock { state in
       state.failures += 1
       guard !state.isSilent else { return }

@@ -11,7 +11,7 @@ import Verbs
 func editLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve acl edit")
   let names = NameBook.machine(Accounts())
-  let changer = try ListChanger(invocation, console, names, mayRepeat: false)
+  let changer = try ListChanger(invocation, console, names)
   let editor = ListEditor(
     names, console, changer, isNumeric: invocation.has(.numbers), isQuiet: invocation.has(.quiet))
   for path in invocation.operands {

@@ -85,10 +85,10 @@ func askWhy(
   return answers
 }
 
-/// Asks what of a plan would be refused; answers one object for each question, empty if nothing.
-func askAboutPlan(_ place: VolumePath, _ questions: [JSON]) throws(Refusal) -> [JSON] {
+/// Asks what of a dry run would be refused; answers one object for each question, empty if nothing.
+func askDryRun(_ place: VolumePath, _ questions: [JSON]) throws(Refusal) -> [JSON] {
   let answer = try ask(
-    place.mount, "plan", [JSON.Member("questions", .array(questions)), limits(of: place)])
+    place.mount, "dryrun", [JSON.Member("questions", .array(questions)), limits(of: place)])
   guard case .array(let answers)? = answer["answers"], answers.count == questions.count else {
     throw Refusal("the daemon's answer is not understood", status: 2)
   }

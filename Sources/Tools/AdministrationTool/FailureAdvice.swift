@@ -106,6 +106,15 @@ extension Refusal {
   }
 }
 
+extension VisitedItem {
+  /// Whether a flag forbids to change it.
+  var isLocked: Bool {
+    // Not known is not locked: then a failure had another reason.
+    guard let flags = try? place.descriptor.fileFlags() else { return false }
+    return flags.isImmutable || flags.isAppendOnly
+  }
+}
+
 /// A path as it can be copied into a shell.
 func shellWord(_ path: [UInt8]) -> String {
   // A name that begins with a dash would be taken for an option.

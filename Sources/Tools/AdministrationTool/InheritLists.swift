@@ -11,7 +11,7 @@ func inheritLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let names = NameBook.machine(Accounts())
   let paths = try PathOperands(invocation)
   let isPropagation = invocation.verb == "acl propagate"
-  let changer = try ListChanger(invocation, console, names, mayRepeat: paths.areSeveral)
+  let changer = try ListChanger(invocation, console, names)
   let run = ListRun(changer, console, verb: invocation.verb, isQuiet: invocation.has(.quiet), inherits: true)
   let inheritance = Inheritance(names)
   paths.forEach(console) { path in
@@ -59,7 +59,7 @@ private final class Inheritance {
       return .past
     }
     do throws(Refusal) {
-      let list = try changer.ledger.accessList(of: item.place, names)
+      let list = try item.place.descriptor.accessList(names)
       if let list, list.flags.contains(.noInherit) {
         throw Refusal("is marked no_inherit: it and everything below is left alone")
       }
@@ -74,7 +74,7 @@ private final class Inheritance {
   func renew(
     _ path: Word, isRecursive: Bool, _ changer: ListChanger, _ run: ListRun
   ) throws(Refusal) {
-    let list = try listAbove(path, changer.ledger)
+    let list = try listAbove(path)
     way = [rule(for: list)]
     run.go(path, isRecursive: isRecursive) { item in
       // The rule of the directory above stands in front.
@@ -117,11 +117,11 @@ private final class Inheritance {
   }
 
   /// The list of the directory an item is in.
-  private func listAbove(_ path: Word, _ ledger: ChangeLedger) throws(Refusal) -> AccessList? {
+  private func listAbove(_ path: Word) throws(Refusal) -> AccessList? {
     guard let directory = try directoryAbove(path) else {
       throw Refusal("is the root of the volume; there is nothing above it to inherit from")
     }
-    return try ledger.accessList(of: directory, names)
+    return try directory.descriptor.accessList(names)
   }
 }
 

@@ -1,4 +1,4 @@
-// What chmod, chflags and chown share: the walk, the way back, the plan, the count.
+// What chmod, chflags and chown share: the walk, the way back, the dry run, the count.
 
 import AccessControl
 import AccessForms
@@ -19,8 +19,8 @@ final class ItemRun {
   private let undoPlace: UndoPlace?
   /// Whether the item being visited was told to have changed.
   private var hasChanged = false
-  /// In a plan: the calls for the item that is visited.
-  private var steps: [PlannedStep] = []
+  /// In a dry run: whether the daemon is asked about the item being visited.
+  private var isAsked = false
 
   /// With `-f` nothing that fails is said from now on.
   init(
@@ -30,7 +30,7 @@ final class ItemRun {
     self.console = console
     self.paths = paths
     ledger = try ChangeLedger(
-      invocation, console, undoVersion: .items, repetition: repetition, mayRepeat: paths.areSeveral)
+      invocation, console, undoVersion: .items, repetition: repetition)
     detail = ledger.isDryRun ? 2 : invocation.count(.listChanges)
     undoPlace = ledger.undo.map { UndoPlace($0) }
     isForced = invocation.has(.force)
@@ -43,25 +43,18 @@ final class ItemRun {
     console.isSilent = isForced
     var walk = walk
     if !ledger.isQuiet { walk.progress = Progress("varve \(verb)", console) }
-    if ledger.isDryRun { walk.plannedWay = PlannedWay(ledger) }
     paths.forEach(console) { path in
-      do throws(Errno) { try walk.plannedWay?.begin(path) } catch {
-        console.complain(path, walk.missing(path, error))
-        return
-      }
       do throws(Errno) {
         let place = try walk.place(path)
         var isOutside = false
         try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
         ledger.beginTree()
         walk.go(path, at: place, leaf: nil) { item in
-          let item = ledger.asPlanned(item)
-          hasChanged = false
-          steps = []
+          (hasChanged, isAsked) = (false, false)
           do throws(Refusal) {
             try visit(item)
-            // What is planned is counted when it is known whether it would be refused.
-            if !hasChanged, steps.isEmpty { ledger.count { $0.unchanged += 1 } }
+            // What is asked about is counted when it is known whether it would be refused.
+            if !hasChanged, !isAsked { ledger.count { $0.unchanged += 1 } }
           } catch {
             guard error.isAboutVolume else {
               console.complain(item.path, error.sentence)
@@ -78,7 +71,6 @@ final class ItemRun {
           return .into
         }
       } catch {
-        guard walk.plannedWay?.isOpened(path, error) != true else { return }
         console.complain(path, walk.missing(path, error))
       }
     }
@@ -86,30 +78,24 @@ final class ItemRun {
 
   /// Changes an item: first the way back is kept, where there is one, then `change` is carried out.
   ///
-  /// `steps` are its calls, for a plan; `refusal` makes a sentence of their errors.
-  /// Without `facts` and `lines` nothing changes, and nothing is kept; the change time moves all the same. A plan
-  /// ends here.
+  /// `changes` are its calls, for a dry run, which ends here; `refusal` makes a sentence of their errors.
+  /// Without `facts` and `lines` nothing changes, and nothing is kept.
   func change(
-    _ item: VisitedItem, facts: ItemFacts = ItemFacts(), lines: [String]? = nil, steps: [PlannedStep],
+    _ item: VisitedItem, facts: ItemFacts = ItemFacts(), lines: [String]? = nil, changes: [AskedChange],
     refusal: @escaping @Sendable (Errno) -> Refusal, _ call: () throws(Errno) -> Void
   ) throws(Refusal) {
     guard !ledger.isDryRun else {
-      self.steps = steps
-      guard !steps.isEmpty else { return }
-      return ledger.foresee(
-        PlannedItem(location: item.location, place: item.place, steps: steps) { error, _ in refusal(error) })
+      guard !changes.isEmpty else { return }
+      isAsked = true
+      return ledger.ask(
+        AskedItem(location: item.location, place: item.place, changes: changes) { error, _ in refusal(error) }
+      )
     }
-    func change() throws(Refusal) {
-      do throws(Errno) { try call() } catch { throw refusal(error) }
+    if let undo = ledger.undo, let undoPlace, !facts.isEmpty || lines != nil {
+      let path = try undoPlace.path(of: item)
+      undo.keep([DumpRecord(item.status.recordKind, path: path, facts: facts, lines: lines)])
     }
-    let isKept = !facts.isEmpty || lines != nil
-    guard let undo = ledger.undo, let undoPlace, isKept || undo.watches(ObjectKey(item.status)) else {
-      return try change()
-    }
-    let record = DumpRecord(
-      item.status.recordKind, path: try undoPlace.path(of: item), facts: facts, lines: lines)
-    if isKept { undo.keep([record]) }
-    try undo.tell(record, item.place, ObjectKey(item.status), change)
+    do throws(Errno) { try call() } catch { throw refusal(error) }
   }
 
   /// Counts a change and prints it as the options ask.

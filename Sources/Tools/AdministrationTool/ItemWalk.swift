@@ -78,8 +78,6 @@ struct ItemWalk {
   let console: Console
   /// Told of each item.
   var progress: Progress?
-  /// In a plan.
-  var plannedWay: PlannedWay?
 
   init(isRecursive: Bool, order: Order, _ console: Console) {
     self.isRecursive = isRecursive
@@ -119,7 +117,6 @@ struct ItemWalk {
     do throws(Errno) {
       go(path, at: try place(path), leaf: leaf, visit)
     } catch {
-      guard plannedWay?.isOpened(path, error) != true else { return }
       console.complain(path, missing(path, error))
     }
   }

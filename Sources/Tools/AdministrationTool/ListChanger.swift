@@ -5,7 +5,6 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
-import Synchronization
 import Verbs
 
 /// Changes lists, on any thread, and counts.
@@ -16,8 +15,6 @@ final class ListChanger: Sendable {
   /// Whether each change is printed, and so has to happen in order.
   var tells: Bool { ledger.tells }
   var undo: UndoFile? { ledger.undo }
-  /// One is held from the look at a file with several names until it is changed: two threads would count it twice.
-  private let linkedFiles = (0..<64).map { _ in LinkedFileLock() }
 
   init(_ ledger: ChangeLedger, _ names: NameBook) {
     self.ledger = ledger
@@ -26,9 +23,9 @@ final class ListChanger: Sendable {
   }
 
   convenience init(
-    _ invocation: Invocation, _ console: Console, _ names: NameBook, mayRepeat: Bool
+    _ invocation: Invocation, _ console: Console, _ names: NameBook
   ) throws(UsageError) {
-    self.init(try ChangeLedger(invocation, console, mayRepeat: mayRepeat), names)
+    self.init(try ChangeLedger(invocation, console), names)
   }
 
   /// What one item has come to.
@@ -43,15 +40,15 @@ final class ListChanger: Sendable {
     case outside
   }
 
-  /// When a plan has to know whether an item would be refused.
-  enum PlanAnswer {
+  /// When a dry run has to know whether an item would be refused.
+  enum Answer {
     /// At once: what is below depends on it.
     case atOnce
     case withOthers
   }
 
   /// Decides about one item and carries it out.
-  func change(_ item: VisitedItem, by rule: ListRule, _ answer: PlanAnswer = .atOnce) -> Outcome {
+  func change(_ item: VisitedItem, by rule: ListRule, _ answer: Answer = .atOnce) -> Outcome {
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let decision: ListDecision
     do throws(Refusal) {
@@ -65,7 +62,7 @@ final class ListChanger: Sendable {
       case .store(let list):
         undo?.keep([record(item.location, kind, decision)])
         try carryOut(decision, on: item.place, item.location, kind)
-        guard ledger.isDryRun, answer == .atOnce, let refusal = ledger.settlePlan() else {
+        guard ledger.isDryRun, answer == .atOnce, let refusal = ledger.settle() else {
           return .has(list)
         }
         return refusal.isAboutVolume ? .outside : .has(decision.before)
@@ -89,20 +86,8 @@ final class ListChanger: Sendable {
     var found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)] = []
     found.reserveCapacity(leaves.count)
     for (item, rule) in leaves {
-      guard let (place, status) = open(item) else { continue }
-      let leaf = (item.location, place, rule)
-      // By its next name such a file is to be met as this one has left it.
-      guard status.linkCount > 1 else {
-        found.append(leaf)
-        continue
-      }
-      let lock = linkedFiles[Int(UInt(bitPattern: ObjectKey(status).hashValue) % UInt(linkedFiles.count))]
-      lock.mutex.withLock { _ in change([leaf]) }
+      if let place = open(item) { found.append((item.location, place, rule)) }
     }
-    change(found)
-  }
-
-  private func change(_ found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)]) {
     var ready: [(location: ItemLocation, place: SharedDescriptor, decision: ListDecision)] = []
     ready.reserveCapacity(found.count)
     for (location, place, rule) in found {
@@ -168,15 +153,14 @@ final class ListChanger: Sendable {
     return answer.flatMap { HandingDown.outcomes($0, of: question.count) }
   }
 
-  private func open(_ item: LeafItem) -> (SharedDescriptor, FileStatus)? {
+  private func open(_ item: LeafItem) -> SharedDescriptor? {
     do throws(Errno) {
       let place = SharedDescriptor(
         try FileName.with(item.location.name) { name throws(Errno) in
           try item.directory.descriptor.openPath(name)
         })
       // What the listing called it may have been replaced since.
-      let status = try place.descriptor.knownStatus()
-      let kind = status.kind
+      let kind = try place.descriptor.knownStatus().kind
       guard kind != .directory, kind != .symbolicLink else {
         console.complain(
           item.location.path,
@@ -184,7 +168,7 @@ final class ListChanger: Sendable {
             + "left alone")
         return nil
       }
-      return (place, status)
+      return place
     } catch .noSuchFile {
       // Somebody removed it in the meantime.
     } catch .crossDevice {
@@ -200,7 +184,7 @@ final class ListChanger: Sendable {
   ) throws(Refusal) -> ListDecision {
     let text: [UInt8]?
     do throws(Errno) {
-      text = try ledger.listText(of: place)
+      text = try place.descriptor.attribute(AttributeName("system.varve.acl"))
     } catch .inputOutput where rule.replacesDamage {
       return try rule.decideUnread(kind)
     } catch {
@@ -220,21 +204,13 @@ final class ListChanger: Sendable {
       Refusal.change(error, location.path, place.descriptor, needs: "writesecurity")
     }
     guard !ledger.isDryRun else {
-      ledger.foresee(
-        PlannedItem(location: location, place: place, steps: [.list(decision.text)]) { error, _ in
-          refusal(error)
-        })
+      let change = AskedChange.list(isRemoved: decision.text.isEmpty)
+      ledger.ask(
+        AskedItem(location: location, place: place, changes: [change]) { error, _ in refusal(error) })
       return tell(decision, location, kind)
     }
-    func store() throws(Refusal) {
-      do throws(Errno) { try place.descriptor.setAccessListText(decision.text) } catch {
-        throw refusal(error)
-      }
-    }
-    if let undo, undo.knowsSetIDFiles, let status = try? place.descriptor.status() {
-      try undo.tell(record(location, kind, decision), place, ObjectKey(status), store)
-    } else {
-      try store()
+    do throws(Errno) { try place.descriptor.setAccessListText(decision.text) } catch {
+      throw refusal(error)
     }
     ledger.count { $0.changed += 1 }
     if tells { tell(decision, location, kind) }
@@ -303,8 +279,4 @@ func differences(_ before: [String], _ after: [String]) -> [String] {
     }
   }
   return lines
-}
-
-private final class LinkedFileLock: Sendable {
-  let mutex: Mutex<Void> = Mutex(())
 }

@@ -26,7 +26,6 @@ final class ListRun {
   private let changer: ListChanger
   private let console: Console
   private let progress: Progress?
-  private let plannedWay: PlannedWay?
   /// Whether files inherit from the directory they are in, and nothing has to be kept or told of each: then the
   /// volume is asked once for many.
   private let handsDown: Bool
@@ -38,7 +37,6 @@ final class ListRun {
     self.changer = changer
     handsDown = inherits && !changer.tells && changer.undo == nil
     self.console = console
-    plannedWay = changer.ledger.isDryRun ? PlannedWay(changer.ledger) : nil
     progress = isQuiet ? nil : Progress("varve \(verb)", console)
     Interruption.watch()
   }
@@ -47,7 +45,8 @@ final class ListRun {
   func go(_ path: Word, isRecursive: Bool, by rule: ListRule) {
     go(path, isRecursive: isRecursive) { item in
       // What is below has rules of its own: a list that is left alone stops nothing here.
-      if case .outside = self.changer.change(item, by: rule) { return .past }
+      let answer = item.depth == 0 ? ListChanger.Answer.atOnce : .withOthers
+      if case .outside = self.changer.change(item, by: rule, answer) { return .past }
       return .into
     } ruleForFiles: { _ in
       rule
@@ -60,7 +59,6 @@ final class ListRun {
     ruleForFiles: @escaping (LeafItem) -> ListRule?
   ) {
     do throws(Errno) {
-      try plannedWay?.begin(path)
       try changer.undo?.begin(path)
     } catch {
       console.complain(path, error)
@@ -70,7 +68,6 @@ final class ListRun {
     walk.links = .named
     walk.staysOnFileSystem = true
     walk.progress = progress
-    walk.plannedWay = plannedWay
     walk.go(path, leaf: isRecursive ? { self.add($0, ruleForFiles($0)) } : nil, visit)
     finish()
   }

@@ -36,9 +36,6 @@ struct PathOperands {
     if named.isEmpty, !readsInput { throw UsageError("PATH is missing", verb: invocation.verb) }
   }
 
-  /// Whether there may be more than one.
-  var areSeveral: Bool { readsInput || named.count > 1 }
-
   func forEach(_ console: Console, _ body: (Word) -> Void) {
     for path in named where !Interruption.isRequested { body(path) }
     guard readsInput else { return }

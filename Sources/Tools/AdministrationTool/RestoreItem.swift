@@ -41,13 +41,12 @@ struct ItemRestorer {
 
   let ledger: ChangeLedger
   let names: NameBook
-  let ownChanges: OwnChanges
 
   /// Brings back what `record` says and no earlier record has brought back.
   ///
-  /// `moment`: up to when nobody else had touched the item, where the file says so.
+  /// Only set-id bits of a file do not come back: another owner may have changed its content.
   func restore(
-    _ record: DumpRecord, _ item: VisitedItem, known: RestoredParts, moment: DumpMoment?
+    _ record: DumpRecord, _ item: VisitedItem, known: RestoredParts
   ) throws(Refusal) {
     var wanted = State(facts: record.facts, list: try list(record, known))
     var now = try state(of: item, like: wanted)
@@ -62,28 +61,27 @@ struct ItemRestorer {
       wanted.facts.flags = now.facts.flags
     }
     guard now != wanted else { return ledger.count { $0.unchanged += 1 } }
-    let returning = known.contains(.mode) ? 0 : returningSetID(item, now, wanted)
-    // Nobody can vouch for a file that has changed since, or if it is not known whether.
-    let lost = moment == item.status.changeMoment ? 0 : returning
-    if lost != 0 { wanted.facts.mode? &= ~lost }
+    let lost = returningSetID(item, now, wanted)
+    wanted.facts.mode? &= ~lost
     if now != wanted {
       if ledger.isDryRun {
-        foresee(now, wanted, item)
+        ask(now, wanted, item)
       } else {
-        try keepAndCarryOut(now, wanted, record, item, known, returning: returning & ~lost)
+        keep(now, wanted, record, item)
+        try carryOut(now, wanted, item)
         if lost == 0 { ledger.count { $0.changed += 1 } }
       }
       if ledger.tells { tell(now, wanted, item) }
       if lost != 0, ledger.isDryRun {
         // It fails once, and is no change.
-        guard ledger.settlePlan() == nil else { return }
+        guard ledger.settle() == nil else { return }
         ledger.count { $0.changed -= 1 }
       }
     }
     guard lost == 0 else {
       let mode = String((wanted.facts.mode ?? 0) | lost, radix: 8)
       throw Refusal(
-        "was changed after the record was made, so its set-id bits stay off; if it can be trusted: varve chmod "
+        "its set-id bits stay off, as its content may have changed; if it can be trusted: varve chmod "
           + "\(mode) \(shellWord(item.path))")
     }
   }
@@ -99,7 +97,7 @@ struct ItemRestorer {
     var state = State(facts: ItemFacts(), list: nil)
     if wanted.facts.owner != nil || wanted.facts.group != nil {
       do throws(Errno) {
-        let owner = try ledger.owner(of: item, names)
+        let owner = try item.place.descriptor.owner(item.status, names)
         if wanted.facts.owner != nil { state.facts.owner = owner }
         if wanted.facts.group != nil { state.facts.group = item.status.group }
       } catch {
@@ -109,7 +107,7 @@ struct ItemRestorer {
     if wanted.facts.mode != nil { state.facts.mode = UInt32(item.status.mode) }
     if wanted.facts.flags != nil { state.facts.flags = try flags(of: item) }
     if wanted.list != nil {
-      do throws(Refusal) { state.list = .some(try ledger.accessList(of: item.place, names)) } catch {
+      do throws(Refusal) { state.list = .some(try item.place.descriptor.accessList(names)) } catch {
         // A damaged list is replaced all the same.
         guard !error.isAboutVolume else { throw error }
       }
@@ -119,14 +117,14 @@ struct ItemRestorer {
 
   private func flags(of item: VisitedItem) throws(Refusal) -> UInt32 {
     do throws(Errno) {
-      guard let flags = try ledger.flags(of: item) else { throw .unsupported }
+      guard let flags = try item.place.descriptor.fileFlags() else { throw .unsupported }
       return flags.rawValue
     } catch {
       throw Refusal(error)
     }
   }
 
-  /// The set-id bits that a file gets back.
+  /// The set-id bits that a file would get back.
   private func returningSetID(_ item: VisitedItem, _ now: State, _ wanted: State) -> UInt32 {
     guard item.status.recordKind == .file, let mode = wanted.facts.mode else { return 0 }
     let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
@@ -136,42 +134,14 @@ struct ItemRestorer {
 
   // MARK: - Carrying it out
 
-  private func keepAndCarryOut(
-    _ now: State, _ wanted: State, _ record: DumpRecord, _ item: VisitedItem, _ known: RestoredParts,
-    returning: UInt32
-  ) throws(Refusal) {
+  private func keep(_ now: State, _ wanted: State, _ record: DumpRecord, _ item: VisitedItem) {
+    guard let undo = ledger.undo else { return }
     let kind = ObjectKind(isDirectory: item.status.kind == .directory)
-    let former = DumpRecord(
-      record.kind, path: item.location.relative, facts: now.facts,
-      lines: wanted.list == nil ? nil : numericLines(now.list ?? nil, kind))
-    let carryOut = { () throws(Refusal) in
-      guard returning == 0 else { return try giveBack(returning, now, wanted, item) }
-      let settlesMode = RestoredParts(record).subtracting(known).contains(.mode)
-      try ownChanges.witness(item, settlesMode: settlesMode) { () throws(Refusal) in
-        try self.carryOut(now, wanted, item)
-      }
-    }
-    guard let undo = ledger.undo else { return try carryOut() }
-    undo.keep([former])
-    try undo.tell(former, item.place, ObjectKey(item.status), carryOut)
-  }
-
-  /// The same for a file that gets set-id bits: only if nobody comes in between.
-  private func giveBack(
-    _ bits: UInt32, _ now: State, _ wanted: State, _ item: VisitedItem
-  ) throws(Refusal) {
-    let place = item.place
-    guard let witness = Witness(place, expecting: item.status.changeMoment) else {
-      throw Refusal("was changed by somebody else just now; left alone")
-    }
-    try carryOut(now, wanted, item)
-    guard witness.testify(place) == nil else { return }
-    do throws(Errno) {
-      try place.descriptor.changeMode(UInt16(truncatingIfNeeded: (wanted.facts.mode ?? 0) & ~bits))
-    } catch {
-      throw Refusal("was written to while it was restored, and its set-id bits cannot be taken off: \(error)")
-    }
-    throw Refusal("was written to while it was restored, so its set-id bits stay off")
+    undo.keep([
+      DumpRecord(
+        record.kind, path: item.location.relative, facts: now.facts,
+        lines: wanted.list == nil ? nil : numericLines(now.list ?? nil, kind))
+    ])
   }
 
   private static let locks = FileFlags.immutable.union(.appendOnly)
@@ -185,35 +155,31 @@ struct ItemRestorer {
     return !onlyFlagsDiffer && wanted.facts.flags != nil && !standing.isDisjoint(with: ItemRestorer.locks)
   }
 
-  /// Asks about the calls of `carryOut`.
-  private func foresee(_ now: State, _ wanted: State, _ item: VisitedItem) {
-    var steps: [PlannedStep] = []
-    let isLifted = lifts(now, wanted)
-    if isLifted {
-      steps.append(.flags(FileFlags(rawValue: now.facts.flags ?? 0).subtracting(ItemRestorer.locks)))
+  /// Asks about the calls of `carryOut`; where locks come off first, about that alone, as the rest follows from it.
+  private func ask(_ now: State, _ wanted: State, _ item: VisitedItem) {
+    var changes: [AskedChange] = []
+    if lifts(now, wanted) {
+      changes = [.flags(FileFlags(rawValue: now.facts.flags ?? 0).subtracting(ItemRestorer.locks))]
+    } else {
+      let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
+      if changesOwner {
+        let owner = now.facts.owner == wanted.facts.owner ? nil : wanted.facts.owner
+        changes += AskedChange.changes(of: owner, group: wanted.facts.group)
+      }
+      if let mode = wanted.facts.mode, changesOwner || mode != UInt32(item.status.mode) {
+        changes.append(.mode(mode))
+      }
+      if let list = wanted.list, now.list != wanted.list { changes.append(.list(isRemoved: list == nil)) }
+      if let flags = wanted.facts.flags, flags != now.facts.flags {
+        changes.append(.flags(FileFlags(rawValue: flags)))
+      }
     }
-    let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
-    if changesOwner {
-      let owner = now.facts.owner == wanted.facts.owner ? nil : wanted.facts.owner
-      steps += PlannedStep.steps(of: owner, group: wanted.facts.group)
-    }
-    if let mode = wanted.facts.mode, changesOwner || mode != UInt32(item.status.mode) {
-      steps.append(.mode(mode))
-    }
-    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
-    if let list = wanted.list, now.list != wanted.list { steps.append(.list(storedText(list, kind, names))) }
-    if let flags = wanted.facts.flags, isLifted || flags != now.facts.flags {
-      steps.append(.flags(FileFlags(rawValue: flags)))
-    }
-    let isUnlocked = isLifted || ledger.planned(item.status)?.facts.flags != nil
-    let planned = PlannedItem(location: item.location, place: item.place, steps: steps) { error, deed in
-      guard deed != "chflags" else { return refusal(error, item, wanted.facts.flags) }
-      let right = deed == "chown" ? "chown" : "writesecurity"
-      // The locks that are there now would be off by then.
-      return isUnlocked && error == .notPermitted
-        ? Refusal.missing(right, error) : .change(error, item.path, item.place.descriptor, needs: right)
-    }
-    ledger.foresee(planned)
+    ledger.ask(
+      AskedItem(location: item.location, place: item.place, changes: changes) { error, deed in
+        guard deed != "chflags" else { return refusal(error, item, wanted.facts.flags) }
+        let right = deed == "chown" ? "chown" : "writesecurity"
+        return .change(error, item.path, item.place.descriptor, needs: right)
+      })
   }
 
   /// Locks off, owner, mode, list, locks on: each step would undo or forbid one that stands before it.
@@ -274,13 +240,14 @@ struct ItemRestorer {
       }
       return .object(members)
     }
-    let (console, names, tellsHow) = (ledger.console, names, ledger.tellsHow)
-    ledger.tell(item.path, before: json(now), after: json(wanted)) {
+    // No descriptor: a dry run keeps what it tells until the end.
+    let (console, names, tellsHow, path) = (ledger.console, names, ledger.tellsHow, item.path)
+    ledger.tell(path, before: json(now), after: json(wanted)) {
       var words = differences(now.facts, wanted.facts)
       if let list = wanted.list, now.list != wanted.list {
         words.append(entryCounts(now.list ?? nil, list))
       }
-      console.printPath(item.path, ": \(words.joined(separator: ", "))")
+      console.printPath(path, ": \(words.joined(separator: ", "))")
       guard tellsHow, let list = wanted.list else { return }
       console.printDifferences(now.list ?? nil, list, kind, names)
     }

@@ -12,7 +12,7 @@ func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let names = NameBook.machine(Accounts())
   let file = invocation.operands[0]
   // What is restored may be anything a record can say, and so may the way back from it.
-  let ledger = try ChangeLedger(invocation, console, undoVersion: .items, mayRepeat: true)
+  let ledger = try ChangeLedger(invocation, console, undoVersion: .items)
   let restoration = Restoration(
     ListChanger(ledger, names), console, names, from: file,
     root: invocation.values(.root).last,
@@ -40,7 +40,6 @@ private final class Restoration {
   private let names: NameBook
   private let newRoot: Word?
   private let progress: Progress?
-  private let plannedWay: PlannedWay?
   private var reader = DumpReader()
   private var isEnded = false
   private var chain: DirectoryChain?
@@ -55,18 +54,12 @@ private final class Restoration {
   /// The first record is the oldest; a later one tells of what was changed already: the object has several names,
   /// or a run came to it twice, as `propagate d/sub d` does, or `--resume` with another change.
   private var restored: [ObjectKey: RestoredParts] = [:]
-  /// Of files with set-id bits: up to when nobody else had touched them.
-  private var moments = TrustedMoments()
-  private let ownChanges = OwnChanges()
   /// What has to wait for the end of the file: items that are locked, as a later record may know that they should
-  /// not be, set-id files that were changed again, as a later record may tell that it was us, and directories that
-  /// close for whoever restores, as what is in them comes later.
+  /// not be, and directories that close for the user who restores, as what is in them comes later.
   private var postponed: [Postponed] = []
   private var isPostponing = true
   // Far more than anybody locks between two runs that share a file.
   private static let mostPostponed = 65_536
-  /// A record that waits for the line behind it.
-  private var waiting: DumpRecord?
 
   private struct Postponed {
     let root: Word
@@ -84,7 +77,6 @@ private final class Restoration {
     self.console = console
     self.names = names
     self.progress = progress
-    plannedWay = changer.ledger.isDryRun ? PlannedWay(changer.ledger) : nil
     newRoot = root
   }
 
@@ -106,7 +98,6 @@ private final class Restoration {
       guard line.count < 1 << 22 else { throw .tooBig }
     }
     guard !Interruption.isRequested else { return }
-    restoreWaiting(nil)
     restorePostponed()
     judgeEnd(line)
   }
@@ -130,13 +121,7 @@ private final class Restoration {
   private func take(_ line: [UInt8]) -> Bool {
     do throws(DumpFailure) {
       guard let piece = try reader.read(line) else { return true }
-      if case .changed(let change) = piece {
-        restoreWaiting(change)
-        return true
-      }
-      restoreWaiting(nil)
       switch piece {
-      case .changed: break
       case .end: isEnded = true
       case .root(let path):
         isEnded = false
@@ -151,11 +136,10 @@ private final class Restoration {
         begin(path)
       case .record(let record):
         isEnded = false
-        if reader.version >= .items { waiting = record } else { restore(record) }
+        restore(record)
       }
       return true
     } catch {
-      restoreWaiting(nil)
       console.complain(file, "\(error); nothing after this line is restored")
       isEnded = true
       return false
@@ -190,15 +174,7 @@ private final class Restoration {
     return SharedDescriptor(try Descriptor.place(withoutLinks: root))
   }
 
-  private func restoreWaiting(_ change: DumpChange?) {
-    guard let record = waiting else { return }
-    waiting = nil
-    restore(record, change)
-  }
-
-  private func restore(
-    _ record: DumpRecord, _ change: DumpChange? = nil, own: RestoredParts = []
-  ) {
+  private func restore(_ record: DumpRecord, own: RestoredParts = []) {
     // Without a root there is nothing to restore to, and that was said.
     guard let chain else { return }
     progress?.count()
@@ -206,41 +182,28 @@ private final class Restoration {
     let name = names.last ?? []
     let location = ItemLocation(
       root: root, above: Array(names.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
-    do throws(Errno) { try plannedWay?.begin(location.path) } catch {
-      console.complain(location.path, error)
-      return
-    }
     do throws(Errno) {
       let place = try chain.item(names)
-      let found = try place.descriptor.status()
-      let status = changer.ledger.planned(found)?.applied(to: found) ?? found
+      let status = try place.descriptor.status()
       guard status.recordKind == record.kind else {
         console.complain(location.path, "is not a \(record.kind.rawValue) any more")
         return
       }
       let key = ObjectKey(status)
       let known = (restored[key] ?? []).subtracting(own)
-      let isSetID = record.hasSetID && !known.contains(.mode)
-      if let change, change.former != nil { moments.follow(key, change) }
-      if let change, change.former == nil, isSetID { moments.begin(key, change.moment) }
       let parts = RestoredParts(record).subtracting(known)
       guard !parts.isEmpty else { return }
       restored[key] = known.union(parts)
       let item = VisitedItem(location: location, status: status, place: place, depth: names.count)
-      let moment = (moments[key] ?? change?.moment).map { ownChanges.end(key, after: $0) }
-      let mayBeOurs = isSetID && mayPostpone && moment != nil && moment != status.changeMoment
-      if mayBeOurs || closes(record, status) || !apply(record, item, known, moment) {
+      if closes(record, status) || !apply(record, item, known) {
         guard let rootInFile else { return }
         postponed.append(Postponed(root: rootInFile, record: record, parts: parts))
       }
-      // What comes later may be in it.
-      _ = plannedWay?.entrance(of: item, isEntered: false)
     } catch .noSuchFile {
       console.complain(location.path, "is gone (ENOENT)")
     } catch .notDirectory, .tooManySymbolicLinks {
       console.complain(location.path, "the way to it leads over something that is not a directory any more")
     } catch {
-      guard plannedWay?.isOpened(location.path, error) != true else { return }
       console.complain(location.path, error)
     }
   }
@@ -269,17 +232,15 @@ private final class Restoration {
 
   /// Brings back what a record says; answers whether that is settled, be it as a failure.
   private func apply(
-    _ record: DumpRecord, _ item: VisitedItem, _ known: RestoredParts, _ moment: DumpMoment?
+    _ record: DumpRecord, _ item: VisitedItem, _ known: RestoredParts
   ) -> Bool {
     let mayBeUnlocked =
       mayPostpone && reader.version >= .items && !known.contains(.flags) && record.facts.flags == nil
-    // A plan meets no refusal here that could be waited with.
-    if changer.ledger.isDryRun, mayBeUnlocked, changer.ledger.isLocked(item) { return false }
+    // A dry run meets no refusal here that could be waited with.
+    if changer.ledger.isDryRun, mayBeUnlocked, item.isLocked { return false }
     do throws(Refusal) {
       guard reader.version == .lists, let lines = record.lines else {
-        let restorer = ItemRestorer(
-          ledger: changer.ledger, names: names, ownChanges: ownChanges)
-        try restorer.restore(record, item, known: known, moment: moment)
+        try ItemRestorer(ledger: changer.ledger, names: names).restore(record, item, known: known)
         return true
       }
       let list = try readList(lines, names)
@@ -288,9 +249,7 @@ private final class Restoration {
       }
       _ = changer.change(item, by: rule, .withOthers)
     } catch {
-      if mayBeUnlocked, changer.ledger.isLocked(item) {
-        return false
-      }
+      if mayBeUnlocked, item.isLocked { return false }
       console.complain(item.path, error.sentence)
     }
     return true

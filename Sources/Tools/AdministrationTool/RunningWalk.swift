@@ -71,11 +71,6 @@ final class RunningWalk {
       }
       if !isEntered || walk.order == .directoryFirst {
         guard visit(item) == .into else { return }
-        switch walk.plannedWay?.entrance(of: item, isEntered: isEntered) {
-        case .open, nil: break
-        case .closed: throw .accessDenied
-        case .unseen: return
-        }
       }
       if isEntered { descend(item, isFollowed: isFollowed, visit) }
     } catch {
@@ -117,16 +112,11 @@ final class RunningWalk {
       let location = ItemLocation(root: root, above: above, name: name.bytes)
       if let leaf, let kind = name.kind, kind != .directory {
         guard kind != .symbolicLink else { return }
-        guard walk.plannedWay?.reaches(levels.count) ?? true else {
-          walk.console.complain(location.path, Refusal(.accessDenied).sentence)
-          return
-        }
         walk.progress?.count()
         leaf(LeafItem(location: location, directory: listing, depth: levels.count))
         return
       }
       do throws(Errno) {
-        guard walk.plannedWay?.reaches(levels.count) ?? true else { throw .accessDenied }
         // What is a link comes from the listing; a name of unknown kind is followed as if it were one.
         let isFollowed = walk.links == .all && (name.kind ?? .symbolicLink) == .symbolicLink
         let place = SharedDescriptor(try place(name.bytes, in: listing, isFollowed: isFollowed))

@@ -24,8 +24,6 @@ final class UndoFile: Sendable {
   /// Held while something is written, so that records of several threads do not mix, even if the system takes
   /// them in pieces; and held for ever once that failed, so that nobody changes what has no record.
   private let length: Mutex<Int>
-  /// The files whose set-id bits this file can give back.
-  private let setIDFiles: Mutex<TrustedMoments>
 
   /// Opens the file the options ask for; nil if they ask for none.
   ///
@@ -42,14 +40,13 @@ final class UndoFile: Sendable {
         "an undo file must be a file, and '-' would be standard output; name a file, and one of this name './-'",
         verb: invocation.verb, .value)
     }
-    guard !invocation.has(.dryRun), !invocation.has(.plan) else { return nil }
+    guard !invocation.has(.dryRun), !invocation.has(.dryRunWord) else { return nil }
     self.path = path
     self.console = console
     let resumes = invocation.has(.resume)
     do throws(Errno) {
       let file = try WritableFile(appendingTo: path, mayExist: resumes)
-      let known = SetIDReading()
-      let (sound, found) = try UndoFile.soundPart(file) { known.take($0) }
+      let (sound, found) = try UndoFile.soundPart(file)
       guard sound == 0 || found >= version else { throw .wrongMedium }
       self.version = sound > 0 ? found : version
       // A crash may have left half a record; what it is about was not changed.
@@ -61,7 +58,6 @@ final class UndoFile: Sendable {
         : "# What 'varve \(invocation.verb)' changed, as it was; 'varve acl restore FILE' goes back.\n"
       try file.write(Array(text.utf8))
       length = Mutex(sound + text.utf8.count)
-      setIDFiles = Mutex(known.moments)
       self.file = file
     } catch  where (try? Descriptor.place(path, .followed).status().kind) == .directory {
       throw UsageError(
@@ -90,7 +86,7 @@ final class UndoFile: Sendable {
 
   /// How much of a file is whole lines and whole records; 0 if there is nothing, EBADMSG if it is no dump.
   private static func soundPart(
-    _ file: borrowing WritableFile, _ take: (DumpPiece) -> Void
+    _ file: borrowing WritableFile
   ) throws(Errno) -> (length: Int, version: DumpVersion) {
     var reader = DumpReader()
     var (length, sound) = (0, 0)
@@ -103,11 +99,7 @@ final class UndoFile: Sendable {
           line.append(byte)
           continue
         }
-        do throws(DumpFailure) {
-          if let piece = try reader.read(line) { take(piece) }
-        } catch {
-          throw .badMessage
-        }
+        do throws(DumpFailure) { _ = try reader.read(line) } catch { throw .badMessage }
         length += line.count + 1
         line = []
         if !reader.isInRecord { sound = length }
@@ -130,46 +122,6 @@ final class UndoFile: Sendable {
   /// Keeps records; if that fails, the program ends before it changes what they are about.
   func keep(_ records: [DumpRecord]) {
     write(records.map { $0.text(version) }.joined())
-  }
-
-  /// Whether any file has set-id bits to give back.
-  var knowsSetIDFiles: Bool { setIDFiles.withLock { !$0.isEmpty } }
-
-  /// Whether a change of this object has to be told, also one that keeps no record.
-  func watches(_ key: ObjectKey) -> Bool {
-    setIDFiles.withLock { $0[key] != nil }
-  }
-
-  /// Carries out a change, and tells of it where set-id bits depend on that.
-  ///
-  /// `record` is what was kept of the item; one that says nothing only names it.
-  func tell(
-    _ record: DumpRecord, _ place: SharedDescriptor, _ key: ObjectKey,
-    _ change: () throws(Refusal) -> Void
-  ) throws(Refusal) {
-    let known = setIDFiles.withLock { $0[key] }
-    let isFirst = record.hasSetID
-    guard version >= .items, isFirst || known != nil else { return try change() }
-    let witness = Witness(place, expecting: known)
-    // Also a change that fails may have come half way.
-    defer {
-      if let told = witness?.testify(place), told.moment != told.former || isFirst {
-        if known == nil { begin(key, told.moment) } else { follow(key, told, of: record) }
-      }
-    }
-    try change()
-  }
-
-  /// Right behind the record, which only runs without threads keep of such files.
-  private func begin(_ key: ObjectKey, _ moment: DumpMoment) {
-    setIDFiles.withLock { $0.begin(key, moment) }
-    write(DumpChange(moment).line + "\n")
-  }
-
-  private func follow(_ key: ObjectKey, _ change: DumpChange, of record: DumpRecord) {
-    setIDFiles.withLock { $0.follow(key, change) }
-    let name = DumpRecord(record.kind, path: record.path, lines: nil)
-    write(name.text(version) + change.line + "\n")
   }
 
   func end() {

@@ -5,7 +5,7 @@ package import Arguments
 extension Option {
   package static let dryRun = Option("n", "dry-run", "change nothing; print what would change")
   /// Where `-n` is taken: chown of macOS prints numbers with it.
-  package static let plan = Option(nil, "dry-run", "change nothing; print what would change")
+  package static let dryRunWord = Option(nil, "dry-run", "change nothing; print what would change")
   package static let listChanged = Option("v", "verbose", "print each item that changes, and how")
   package static let quiet = Option("q", "quiet", "no progress and no notes; only what fails is said")
   package static let fromInput = Option(

@@ -77,7 +77,7 @@ extension Verb {
         + "if it writes an undo file, with --resume.",
     ],
     examples: [
-      Example("varve acl propagate --dry-run /srv/team", "The plan."),
+      Example("varve acl propagate --dry-run /srv/team", "What would change."),
       Example("varve acl propagate --undo before.acl /srv/team", "Do it, and keep the way back."),
       Example("varve acl restore before.acl", "Go back."),
     ])

@@ -88,7 +88,7 @@ extension Verb {
     order: .beforeOperands(dashed: ""),
     options: [
       .force, .actOnLinks, .listChanges, .oneFileSystem, .recursive, .followNamed, .followAll, .followNone,
-      .plan,
+      .dryRunWord,
     ] + changeOptions,
     operands: [
       Operand("OWNER", .any, .text, "a user, by name or number"),

@@ -26,15 +26,6 @@ extension Volume {
   package func explain(
     _ question: Question, as subject: Subject, for asker: Subject? = nil, within limits: WalkLimits
   ) throws(Errno) -> Explanation {
-    var directory: Spot?
-    return try explain(question, as: subject, for: asker, within: limits, from: &directory)
-  }
-
-  /// The same for one of many questions; `directory` is the one the last item was found in, where most begin.
-  func explain(
-    _ question: Question, as subject: Subject, for asker: Subject?, within limits: WalkLimits,
-    from directory: inout Spot?
-  ) throws(Errno) -> Explanation {
     let isRoot = (asker ?? subject).isRoot
     let rules = options.rules
     let mount = question.mount.beyond(rules)
@@ -43,8 +34,7 @@ extension Volume {
       asker: isRoot ? nil : asker.map { Judge(rules: rules, subject: $0) }, askerIsRoot: isRoot)
     var inquiry = Inquiry(
       volume: self, walk: Walk(self, view, limits), question: question,
-      judge: Judge(rules: mount.added(to: rules), subject: subject), directory: directory)
-    defer { directory = inquiry.directory }
+      judge: Judge(rules: mount.added(to: rules), subject: subject))
     do throws(Stop) {
       try inquiry.run()
     } catch .notYours {
@@ -62,29 +52,26 @@ extension Volume {
 }
 
 /// One question on its way to an answer.
-struct Inquiry {
-  let volume: Volume
+private struct Inquiry {
+  private let volume: Volume
   var walk: Walk
-  let question: Question
+  private let question: Question
   /// Of the deed itself, with what the mount forbids; the daemon, which knows nothing of that, judges the way there.
-  let judge: Judge
-  /// Of the last question of a plan: the directory its item was found in.
-  var directory: Spot?
+  private let judge: Judge
   var isDirectory: Bool?
-  var deviation = PlanDeviation()
+  var deviation = ChangeDeviation()
 
-  init(volume: Volume, walk: Walk, question: Question, judge: Judge, directory: Spot?) {
+  init(volume: Volume, walk: Walk, question: Question, judge: Judge) {
     self.volume = volume
     self.walk = walk
     self.question = question
     self.judge = judge
-    self.directory = directory
   }
 
   private var deed: Deed { question.deed }
 
   mutating func run() throws(Stop) {
-    guard question.changes.isEmpty else { return try plan() }
+    guard question.changes.isEmpty else { return try changes() }
     switch deed.target {
     case .item:
       guard case .found(let spot, _) = try walk.go(question.path, .followed) else { throw .blocked }
@@ -98,12 +85,22 @@ struct Inquiry {
 
   // MARK: One object
 
-  private mutating func item(_ spot: Spot, _ deed: Deed) throws(Stop) {
+  /// Each change by itself, as things stand now; a link in the last place is not followed.
+  private mutating func changes() throws(Stop) {
+    guard case .found(let spot, _) = try walk.go(question.path, .held) else { throw .blocked }
+    // From here on it is about the item.
+    isDirectory = spot.isDirectory
+    for change in question.changes { try item(spot, change.deed, change) }
+  }
+
+  /// `change`: the values the deed would be done with, where they are known.
+  private mutating func item(_ spot: Spot, _ deed: Deed, _ change: ChangeRequest? = nil) throws(Stop) {
     if [.search, .list].contains(deed), !spot.isDirectory {
       throw walk.end(spot.path, deed.rawValue, .notDirectory, "is no directory")
     }
     if deed == .create || deed == .mkdir { return try addition(in: spot, spot.path, deed) }
-    if deed == .writeList, !judge.rules.usesLists {
+    // The kernel refuses on a read-only mount first.
+    if deed == .writeList, change != .noList, !judge.rules.usesLists, !judge.rules.isReadOnly {
       throw walk.end(spot.path, deed.rawValue, .unsupported, "the volume is mounted with noacl")
     }
     let facts = try look([spot])[0]
@@ -112,19 +109,40 @@ struct Inquiry {
       return walk.add(
         spot.path, deed.rawValue, .noted("is opened by the kernel without a question by whoever finds it"))
     }
-    guard var verdict = judge.permits(deed, facts.item) else { throw .blocked }
+    if change != nil {
+      // A user who may not read the attributes could guess them, value by value.
+      try tell(
+        judge.readAttributes(facts.item), Deed.readAttributes.rawValue, Scene(facts.item), [.item: spot.path])
+    }
+    let decided = change.map { judge.permits($0, facts.item) } ?? judge.permits(deed, facts.item)
+    guard var verdict = decided else { throw .blocked }
     // It wants to know which set-id bits to take away.
     if deed == .changeOwner, !spot.isDirectory, !judge.rules.isReadOnly, volume.link?.stripsItself == true {
       verdict = judge.readAttributes(facts.item).then { verdict }
     }
     try tell(verdict, deed.rawValue, Scene(facts.item), [.item: spot.path])
-    if [.writeList, .changeFlags].contains(deed), !volume.store.canCarryRecord(facts.status.kind) {
+    var stores = [.writeList, .changeFlags].contains(deed)
+    if case .ownerGroup = change { stores = true }
+    if stores, !volume.store.canCarryRecord(facts.status.kind) {
       throw walk.end(
         spot.path, deed.rawValue, .unsupported, "a volume without root keeps none on this kind of item")
     }
+    if let change { deviate(change, facts) }
     if [.read, .write, .append, .execute].contains(deed), facts.record.hidesContent {
       throw walk.end(
         spot.path, deed.rawValue, .unsupported, "its content is of a kind this version cannot open")
+    }
+  }
+
+  /// Notes what comes of a change that is permitted, where the operation does something else.
+  private mutating func deviate(_ change: ChangeRequest, _ facts: Facts) {
+    switch change {
+    case .mode(let wanted):
+      let granted = volume.granted(wanted, by: judge, on: facts.item)
+      let mode = volume.keepingRecordsReadable(granted, of: facts.status.kind)
+      if mode != wanted { deviation.mode = mode }
+    case .owner where judge.rules.ignoresOwnership && !judge.subject.isRoot: deviation.keepsOwner = true
+    default: break
     }
   }
 
@@ -263,7 +281,7 @@ struct Inquiry {
   // MARK: Telling
 
   /// Writes down a verdict at the path of what it speaks about.
-  mutating func tell(
+  private mutating func tell(
     _ verdict: Verdict, _ asked: String, _ scene: Scene, _ paths: [Place: [UInt8]]
   ) throws(Stop) {
     // What one item's rules leave open another's decide: the answer tells of all of them.
@@ -275,7 +293,7 @@ struct Inquiry {
   }
 
   /// The facts of up to four objects at one moment.
-  mutating func look(_ spots: [Spot]) throws(Stop) -> [Facts] {
+  private mutating func look(_ spots: [Spot]) throws(Stop) -> [Facts] {
     func lock(_ index: Int) -> LockRequest? {
       spots.indices.contains(index) ? .shared(spots[index].stripe) : nil
     }

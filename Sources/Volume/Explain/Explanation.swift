@@ -42,8 +42,8 @@ package struct Question: Hashable, Sendable {
   package var newPath: [UInt8]?
   /// Of the mount the paths were named on.
   package var mount: MountLimits
-  /// In place of the deed, what exactly is planned; a link in the last place is not followed then.
-  package var changes: [PlannedChange] = []
+  /// In place of the deed, changes with their values; a link in the last place is not followed then.
+  package var changes: [ChangeRequest] = []
 
   package init(
     _ deed: Deed, _ path: [UInt8], to newPath: [UInt8]? = nil, on mount: MountLimits = MountLimits()
@@ -106,7 +106,7 @@ package struct Explanation: Sendable {
   package let isDirectory: Bool?
   /// What the mount forbids and the volume does not.
   package let mount: MountLimits
-  package let deviation: PlanDeviation
+  package let deviation: ChangeDeviation
 
   package var failure: Errno? { steps.lazy.compactMap(\.failure).first }
 
@@ -143,7 +143,7 @@ extension Explanation {
 }
 
 extension Explanation {
-  /// What a plan is told: the reason of the step that cannot be carried out, if there is one; else what comes of it that
+  /// What a dry run is told: the reason of the change that would be refused, if there is one; else what comes of it that
   /// was not asked for.
   ///
   /// Where the way to the item is closed to whoever asks, he is told that and nothing of the item. No path is told: it

@@ -177,15 +177,6 @@ struct Walk {
     return .found(here, parent: nil)
   }
 
-  /// Goes the last step to `name`, which is held if it is a link.
-  mutating func find(_ name: [UInt8], in directory: Spot) throws(Stop) -> Spot {
-    try advance()
-    switch try look(at: name, in: directory) {
-    case .missing(let path): throw end(path, "search", .noSuchFile, "there is no such name")
-    case .link(let spot, _), .object(let spot): return spot
-    }
-  }
-
   /// The directory above, reached from the root again; paths of spots hold no links.
   private mutating func parent(of here: Spot, _ identity: ObjectIdentity) throws(Stop) -> Spot {
     let path = Array(here.path[..<(here.path.lastIndex(of: Walk.slash) ?? here.path.startIndex)])

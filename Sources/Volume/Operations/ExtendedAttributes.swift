@@ -57,8 +57,9 @@ extension Volume {
     switch AttributeRoom(name) {
     case .door(let door): return try read(door, of: node, for: caller)
     case .control:
-      // The path is a secret of those who can reach the mount: it is told here and nowhere else.
+      // The path is a secret of those who can enter the volume: it is told here and nowhere else.
       guard node.id == root.id, let path = controlPath else { throw .noData }
+      try requireEntry(caller)
       return path
     case .handingDown: return try outcomes(name, in: node, for: caller)
     case .finderInfo: return try finderInfo(of: node, for: caller)

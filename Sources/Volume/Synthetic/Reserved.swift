@@ -1,7 +1,9 @@
 // The reserved name `.varve` at the root of the mount: not listed, not ours to give away, and a place where
 // the volume tells about itself.
 
-import LinuxFiles
+package import AccessControl
+import Decisions
+package import LinuxFiles
 
 /// The nodes behind the reserved name.
 ///
@@ -19,14 +21,32 @@ extension Volume {
     parent.id == root.id && name.equals(VolumeDirectory.name)
   }
 
+  /// The volume tells about itself only to users who may search its root.
+  func requireEntry(_ caller: Caller) throws(Errno) {
+    try locks.holding(.shared(root.stripe)) { () throws(Errno) in
+      let facts = try directoryFacts(root)
+      try gate.require(caller, about: Scene(facts.item)) { $0.search(facts.item) }
+    }
+  }
+
+  /// The same for the peer of the control socket.
+  package func mayEnter(_ subject: Subject) throws(Errno) -> Bool {
+    try locks.holding(.shared(root.stripe)) { () throws(Errno) in
+      let item = try directoryFacts(root).item
+      return Judge(rules: options.rules, subject: subject).search(item).isAllowed
+    }
+  }
+
   func reservedLookup(
     _ name: borrowing FileName, in parent: NodeID, for caller: Caller
   ) throws(Errno) -> LookupAnswer? {
     switch parent {
     case Volume.rootNode where name.equals(VolumeDirectory.name):
+      try requireEntry(caller)
       guard mounted.showsReservedDirectory else { return .missing(.none) }
       return .found(reservedEntry(Reserved.directoryNode))
     case Reserved.directoryNode:
+      try requireEntry(caller)
       guard name.equals(Array("status".utf8)) else { return .missing(.none) }
       return .found(reservedEntry(Reserved.statusNode))
     default:
@@ -57,6 +77,7 @@ extension Volume {
   func reservedOpen(_ node: NodeID, _ mode: OpenMode, for caller: Caller) throws(Errno) -> OpenAnswer? {
     guard node == Reserved.statusNode else { return nil }
     guard !mode.contains(.write), !mode.contains(.truncate) else { throw .accessDenied }
+    try requireEntry(caller)
     try handles.requireRoom(for: caller.user)
     let file = OpenFile(text: Array(statusText().utf8), mode: mode)
     // Without a copy: the size is not known beforehand, so reads must not be cut at it.

@@ -42,7 +42,8 @@ final class ControlSocket: Sendable {
         failure = error
       }
     }
-    let remedy = "set XDG_RUNTIME_DIR to a directory of your own for plans, 'varve why' and 'varve remount'"
+    let remedy =
+      "set XDG_RUNTIME_DIR to a directory of your own for dry runs, 'varve why' and 'varve remount'"
     Log.notice(
       "no control socket: \(failure.map { "\($0)" } ?? "there is no place for one")"
         + (ThisProgram.isRoot ? "" : "; \(remedy)"))

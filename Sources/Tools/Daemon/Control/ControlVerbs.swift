@@ -56,7 +56,7 @@ struct ControlVerbs: Sendable {
       [
         "status": status(volume),
         "why": why(volume),
-        "plan": plan(volume),
+        "dryrun": dryRun(volume),
         "denials": denials(volume),
         "remount": remount(volume, territory, kernel),
       ], servesOthers: kernel.allowsOthers)
@@ -93,8 +93,15 @@ struct ControlVerbs: Sendable {
 }
 
 extension ControlVerbs {
-  /// What `.varve/status` says, also where `nomagic` hides that; for everybody who can see the mount.
+  /// What `.varve/status` says, also where `nomagic` hides that, and to the same callers.
   private static func status(_ volume: Volume) -> Verb {
-    { _ throws(ControlRefusal) in [JSON.Member("status", volume.status())] }
+    { request throws(ControlRefusal) in
+      do throws(Errno) {
+        guard try volume.mayEnter(asker(request, volume)) else { throw .accessDenied }
+      } catch {
+        throw ControlRefusal("only users who may search the root of the volume are told: \(error)")
+      }
+      return [JSON.Member("status", volume.status())]
+    }
   }
 }
