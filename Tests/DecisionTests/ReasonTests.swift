@@ -51,6 +51,14 @@ import Testing
       "by a flag, which you may not read"
     ),
     (.linkToDirectory, "a directory has one name only", "a directory has one name only"),
+    (
+      .foreignContent, "its content is stored in a form that this version cannot read or write",
+      "its content is stored in a form that this version cannot read or write"
+    ),
+    (
+      .protectingDirectory, "its protection class asks for encryption, which this version does not have",
+      "its protection class asks for encryption, which this version does not have"
+    ),
   ]
 
   @Test("Each reason, told and hidden") func words() {

@@ -55,6 +55,8 @@ extension Reason {
     case .deviceNeedsRoot: "device"
     case .secureLevel: "securelevel"
     case .linkToDirectory: "linktodirectory"
+    case .foreignContent: "content"
+    case .protectingDirectory: "protection"
     }
   }
 }
@@ -115,6 +117,9 @@ private struct Teller {
     case .secureLevel(let flags):
       item == nil ? "by a flag\(unreadable)" : "the secure level keeps \(whose) flag \(flags.text)"
     case .linkToDirectory: "a directory has one name only"
+    case .foreignContent: "\(whose) content is stored in a form that this version cannot read or write"
+    case .protectingDirectory:
+      "\(whose) protection class asks for encryption, which this version does not have"
     }
   }
 

@@ -85,6 +85,10 @@ struct StoredBytes {
     if case .unknownVersion(let version) = damage {
       return Defect(.newer, "\(what) is of version \(version), which needs a newer varve")
     }
+    // What it says is not known, and replacing it would lose that.
+    if case .unknownPresence = damage {
+      return Defect(.newer, "\(what) cannot be used: \(damage.sentence); it needs a newer varve")
+    }
     return Defect(kind, "\(what) is damaged: \(damage.sentence)")
   }
 

@@ -122,10 +122,6 @@ struct Inquiry {
       throw walk.end(
         spot.path, deed.rawValue, .unsupported, "a volume without root keeps none on this kind of item")
     }
-    if [.read, .write, .append, .execute].contains(deed), facts.record.hidesContent {
-      throw walk.end(
-        spot.path, deed.rawValue, .unsupported, "its content is of a kind this version cannot open")
-    }
   }
 
   // MARK: Names

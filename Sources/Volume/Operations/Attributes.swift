@@ -218,6 +218,7 @@ extension Volume {
     }
     // Decided when the handle was opened; only an append-only flag is asked again.
     guard file.canWrite else { throw .invalid }
+    try gate.require(caller, about: Scene(facts.item)) { $0.touchContent(of: facts.item) }
     guard !facts.item.flags.isAppendOnly else { throw .notPermitted }
   }
 

@@ -41,8 +41,8 @@ extension Volume {
       do throws(Errno) {
         birth = try self.birth(of: .regular, mode: mode, in: above, for: caller)
       } catch {
-        // Whoever may not add here may still open what is there.
-        guard error == .accessDenied || error == .notPermitted,
+        // A caller who may not add here may still open what is there.
+        guard error == .accessDenied || error == .notPermitted || error == .unsupported,
           (try? directory.descriptor.status(of: name)) != nil
         else { throw error }
         throw .exists

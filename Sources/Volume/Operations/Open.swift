@@ -36,8 +36,6 @@ extension Volume {
         appends: mode.contains(.append), truncates: truncates, executes: mode.contains(.execute))
       let (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
         try gate.require(caller, about: Scene(facts.item)) { $0.open(facts.item, request) }
-        // Bytes this version cannot turn back into content must not be shown or overwritten as they are.
-        guard !facts.record.hidesContent else { throw .unsupported }
       }
       try requireUnbuffered(file, mode)
       if truncates {

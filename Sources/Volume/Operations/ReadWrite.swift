@@ -11,6 +11,7 @@ extension Volume {
   ) throws(Errno) -> Int {
     let file = try handles.file(handle)
     guard file.canRead else { throw .badDescriptor }
+    try requirePlainContent(of: file)
     let start = try Int64(checking: offset)
     if let descriptor = try content(of: file) {
       // The kernel takes a short answer for the end of the file.
@@ -79,7 +80,14 @@ extension Volume {
     guard file.canWrite, let node = file.node, let descriptor = file.descriptor else {
       throw .badDescriptor
     }
+    try requirePlainContent(of: file)
     return (file, node, descriptor)
+  }
+
+  /// Refuses a handle whose file has got content of another form since it was opened, as far as that was noticed.
+  private func requirePlainContent(of file: OpenFile) throws(Errno) {
+    guard file.node?.existingAttachment?.hasForeignContent.load(ordering: .acquiring) ?? false else { return }
+    throw .unsupported
   }
 
   /// The set-id bits and the capability go before the first foreign byte arrives.
@@ -158,6 +166,7 @@ extension Volume {
     let (_, node, descriptor) = try writable(target)
     let file = try handles.file(source)
     guard file.canRead, let origin = try content(of: file) else { throw .badDescriptor }
+    try requirePlainContent(of: file)
     let from = try Int64(checking: sourceOffset)
     let to = try Int64(checking: targetOffset)
     // Bounded, so that one request does not keep a worker for minutes; the caller asks again.
