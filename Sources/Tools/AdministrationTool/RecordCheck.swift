@@ -23,6 +23,8 @@ struct Defect: Equatable {
     case newer
     /// Records that do not count.
     case unheeded
+    /// Records are looked for and there are none.
+    case unused
   }
 
   let kind: Kind
@@ -43,6 +45,7 @@ struct Defect: Equatable {
     case .contradiction: "let the list count"
     case .residue: "remove the list nobody looks at"
     case .unheeded: "let the records count"
+    case .unused: "no longer ask items for records"
     case .newer: nil
     }
   }
