@@ -44,6 +44,8 @@ package final class Volume: Sendable {
   ///
   /// 0: it cannot be. No higher than needed: overlayfs accepts no layer that stands on two others.
   package let stackDepth: UInt32
+  /// Whether files can be made in the upper directory that have no name yet; tried once there is a workshop.
+  let unnamedFiles: UnnamedFiles
   let startedAt = Clock.realtime
 
   /// Opens the volume of an upper directory.
@@ -67,6 +69,8 @@ package final class Volume: Sendable {
     // Nothing fails once there is bookkeeping.
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
     let directory = directory
+    unnamedFiles = UnnamedFiles(isSwitchedOff: options.disabledFeatures.contains("tmpfile"))
+    if let workshop = directory.workshop { unnamedFiles.probe(workshop) }
     store = MetadataStore(
       namespace: directory.namespace,
       // Read-only there is no lock: somebody else may be about to write the first record.

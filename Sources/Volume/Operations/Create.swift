@@ -146,7 +146,7 @@ extension Volume {
   }
 
   /// Makes an object under a name of our own, completes it, and only then publishes it.
-  private func makeInWorkshop(
+  func makeInWorkshop(
     _ birth: Birth, create: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void,
     publish: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) {

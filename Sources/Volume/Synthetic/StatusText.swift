@@ -34,6 +34,7 @@ extension Volume {
     object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))
     var kernel: [JSON.Member] = []
     for feature in link?.features() ?? [] { kernel.add(feature.name, feature.value) }
+    kernel.add("tmpfile", unnamedFiles.description)
     object.add("kernel", .object(kernel))
     var requests: [JSON.Member] = []
     for request in link?.requests() ?? [] { requests.add(request.name, Int(clamping: request.count)) }
