@@ -151,6 +151,8 @@ final class Attachment: Sendable {
   let isWrittenUnseen = Atomic<Bool>(false)
   /// Whether set-id bits or a capability may be there to be stripped at the next unprivileged write.
   let mayHavePrivilege = Atomic<Bool>(true)
+  /// The ``FileOwner`` when the file was opened last, or was given another owner.
+  let owner = Atomic<UInt64>(0)
   /// Looked at by the directory cache's clock.
   let wasUsed = Atomic<Bool>(false)
 }

@@ -74,6 +74,7 @@ extension Volume {
     }
     let seen = try facts(of: node, by: reach)
     try decide(seen)
+    actAsOwner(FileOwner(seen.status))
     let (file, status) = try resolver.open(node, by: reach, flags: backingFlags(mode))
     let facts = try store.facts(status, of: file.descriptor, knownBy: node)
     if seen.item != facts.item { try decide(facts) }
@@ -126,6 +127,7 @@ extension Volume {
   ) throws(Errno) -> OpenAnswer {
     let attachment = node.attachment
     attachment.isAppendOnly.store(facts.item.flags.isAppendOnly, ordering: .releasing)
+    attachment.owner.store(FileOwner(facts.status).word, ordering: .releasing)
     let route = try route(to: descriptor, of: attachment, facts, mode)
     let file = OpenFile(node: node, descriptor, mode: mode, route: route)
     attachment.state.withLock { $0.openFiles.append(file) }

@@ -57,6 +57,7 @@ extension Volume {
     clearingFor writer: Caller?
   ) throws(Errno) -> Int {
     if let writer { try stripBeforeWriting(node, descriptor, for: writer) }
+    actAsOwner(of: node)
     var done = 0
     while done < bytes.count {
       let count: Int
@@ -72,6 +73,11 @@ extension Volume {
       done += count
     }
     return done
+  }
+
+  /// Lets what is written to an open file count as its owner's.
+  private func actAsOwner(of node: Node) {
+    actAsOwner(FileOwner(word: node.attachment.owner.load(ordering: .acquiring)))
   }
 
   /// An open file to write through, with its node and descriptor.
@@ -144,6 +150,7 @@ extension Volume {
         throw .notPermitted
       }
       if caller.user != 0 { try stripBeforeWriting(node, descriptor, for: caller) }
+      actAsOwner(of: node)
       try descriptor.descriptor.allocate(mode: mode, offset: start, length: count)
     }
   }
@@ -174,6 +181,7 @@ extension Volume {
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       if node.attachment.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
       if caller.user != 0 { try stripBeforeWriting(node, descriptor, for: caller) }
+      actAsOwner(of: node)
       let copied = try origin.descriptor.copyRange(
         from: from, to: descriptor.descriptor, at: to, length: count)
       return UInt64(copied)
