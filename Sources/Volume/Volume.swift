@@ -36,6 +36,7 @@ package final class Volume: Sendable {
   private let connection: Mutex<KernelLink?> = Mutex(nil)
   private let control: Mutex<[UInt8]?> = Mutex(nil)
   private let wordsInForce: Mutex<[[UInt8]]>
+  private let innerMounts = Atomic(0)
   /// Whether new objects can be made in other people's names.
   let isPrivileged: Bool
   /// Whether the upper directory is on a file system whose rights and times this kernel decides about.
@@ -111,6 +112,14 @@ package final class Volume: Sendable {
   package var words: [[UInt8]] {
     get { wordsInForce.withLock { $0 } }
     set { wordsInForce.withLock { $0 = newValue } }
+  }
+
+  /// How many file systems are mounted inside the volume, as far as that is known.
+  ///
+  /// While there is one, the kernel is told to remember no further names.
+  package var mountsInside: Int {
+    get { innerMounts.load(ordering: .acquiring) }
+    set { innerMounts.store(newValue, ordering: .releasing) }
   }
 
   // MARK: The way back to the kernel

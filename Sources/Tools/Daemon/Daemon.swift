@@ -100,6 +100,7 @@ enum Daemon {
         .of(volume, territory, kernel: words.kernel), volume: volume,
         upper: namespace == nil ? words.upper : nil,
         mountPoint: session.mountPath, in: namespace)
+      if namespace == nil { MountWatch.start(volume, session.mountPath) }
       waiting.ready(logsToSystem: !words.isForeground)
       manager?.tell("READY=1", "STATUS=Serving \(PathText.escaped(words.upper)) on \(mountPath)")
     }

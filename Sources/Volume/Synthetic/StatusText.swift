@@ -29,6 +29,13 @@ extension Volume {
     object.add("debug", options.debug)
     object.add("threads", mounted.threads)
     object.add("options", list: words)
+    let inside = mountsInside
+    if inside > 0 {
+      object.add("mountsInside", inside)
+      object.add(
+        "warning",
+        "what is mounted inside the volume is unmounted when a user closes a directory on the way to it")
+    }
     object.add("nodes", nodeCount)
     object.add("handles", handleCount)
     object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))
