@@ -61,10 +61,17 @@ extension MountTests {
       Way("access to run") { Calls.answer(access($0, X_OK)) },
     ]
 
+    /// A volume that knows of records: while it has none, it looks for none.
+    private func recordingVolume(_ options: String = "") throws -> MountedVolume {
+      let volume = try MountedVolume(options)
+      _ = try volume.file("marked", 0, 0, 0o644, flags: "hidden")
+      return volume
+    }
+
     @Test("No operation reads or changes bytes that are not plain content, by a path", arguments: forms)
     func paths(form: Form) throws {
       for options in ["", "passthrough=off", "no_killpriv_v2", "no_tmpfile"] {
-        let volume = try MountedVolume(options)
+        let volume = try recordingVolume(options)
         defer { volume.remove() }
         let path = try volume.file("f", 1001, 2001, 0o4777)
         let below = volume.upper + "/f"
@@ -90,15 +97,13 @@ extension MountTests {
 
     @Test("Nor by the name of something that appeared behind the kernel's back", arguments: forms)
     func created(form: Form) throws {
-      let volume = try MountedVolume("cache=exclusive")
+      let volume = try recordingVolume("cache=exclusive")
       defer { volume.remove() }
       for (number, flags) in [O_CREAT, O_CREAT | O_TRUNC].enumerated() {
         let (path, below) = ("\(volume.path)/n\(number)", "\(volume.upper)/n\(number)")
         // The kernel remembers that there is nothing, and so asks for a creation.
         #expect(Calls.status(path).refusal == .noSuchFile)
         try #require(Calls.write(below, "content") == nil)
-        // No record was ever announced on this volume: the bookkeeping has to learn that there are some.
-        if number == 0 { _ = try volume.file("marked", 0, 0, 0o644, flags: "hidden") }
         try #require(Attribute.set(below, Self.core, form.record) == nil)
         #expect(Calls.open(path, O_WRONLY | flags) == .unsupported)
         #expect(try Calls.read(below).get() == "content")
@@ -107,7 +112,7 @@ extension MountTests {
 
     @Test("Nor through a descriptor from before, as soon as the record has been looked at", arguments: forms)
     func handles(form: Form) throws {
-      let volume = try MountedVolume("passthrough=off,cache=none")
+      let volume = try recordingVolume("passthrough=off,cache=none")
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o666)
       let other = try volume.file("other", 1001, 2001, 0o666)
@@ -153,7 +158,7 @@ extension MountTests {
       "A directory with such a record can be neither listed nor searched nor added to", arguments: forms[..<4]
     )
     func directories(form: Form) throws {
-      let volume = try MountedVolume("cache=none")
+      let volume = try recordingVolume("cache=none")
       defer { volume.remove() }
       let path = try volume.directory("d", 1001, 2001, 0o777)
       let inner = try volume.file("d/f", 1001, 2001, 0o666)
@@ -175,7 +180,7 @@ extension MountTests {
     @Test(
       "Nothing plain gets into a directory that wants its content encrypted", arguments: ["", "no_tmpfile"])
     func protecting(options: String) throws {
-      let volume = try MountedVolume(options)
+      let volume = try recordingVolume(options)
       defer { volume.remove() }
       let safe = try volume.directory("safe", 1001, 2001, 0o777)
       let plain = try volume.directory("plain", 1001, 2001, 0o777)
@@ -222,7 +227,7 @@ extension MountTests {
 
     @Test("Why says of content that is not plain what happens", arguments: forms)
     func why(form: Form) throws {
-      let volume = try MountedVolume()
+      let volume = try recordingVolume()
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o777)
       try #require(Attribute.set(volume.upper + "/f", Self.core, form.record) == nil)
@@ -239,7 +244,7 @@ extension MountTests {
 
     @Test("A record with a bit that is reserved or unknown closes its item", arguments: [5, 11, 14, 15])
     func reserved(bit: Int) throws {
-      let volume = try MountedVolume()
+      let volume = try recordingVolume()
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o666)
       let below = volume.upper + "/f"
