@@ -151,7 +151,10 @@ extension Volume {
 
   private func becomeWritable() -> ChangeRefusal? {
     do {
-      if let exist = try directory.becomeWritable() { store.settleRecords(exist) }
+      if let exist = try directory.becomeWritable() {
+        store.settleRecords(exist)
+        if let workshop = directory.workshop { unnamedFiles.probe(workshop) }
+      }
       return nil
     } catch let failure as VolumeFailure {
       return .volume(failure)

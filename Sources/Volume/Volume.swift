@@ -36,6 +36,7 @@ package final class Volume: Sendable {
   private let connection: Mutex<KernelLink?> = Mutex(nil)
   private let control: Mutex<[UInt8]?> = Mutex(nil)
   private let wordsInForce: Mutex<[[UInt8]]>
+  private let innerMounts = Atomic(0)
   /// Whether new objects can be made in other people's names.
   let isPrivileged: Bool
   /// Whether the upper directory is on a file system whose rights and times this kernel decides about.
@@ -44,6 +45,8 @@ package final class Volume: Sendable {
   ///
   /// 0: it cannot be. No higher than needed: overlayfs accepts no layer that stands on two others.
   package let stackDepth: UInt32
+  /// Whether files can be made in the upper directory that have no name yet; tried once there is a workshop.
+  let unnamedFiles: UnnamedFiles
   let startedAt = Clock.realtime
 
   /// Opens the volume of an upper directory.
@@ -67,6 +70,8 @@ package final class Volume: Sendable {
     // Nothing fails once there is bookkeeping.
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
     let directory = directory
+    unnamedFiles = UnnamedFiles(isSwitchedOff: options.disabledFeatures.contains("tmpfile"))
+    if let workshop = directory.workshop { unnamedFiles.probe(workshop) }
     store = MetadataStore(
       namespace: directory.namespace,
       // Read-only there is no lock: somebody else may be about to write the first record.
@@ -107,6 +112,14 @@ package final class Volume: Sendable {
   package var words: [[UInt8]] {
     get { wordsInForce.withLock { $0 } }
     set { wordsInForce.withLock { $0 = newValue } }
+  }
+
+  /// How many file systems are mounted inside the volume, as far as that is known.
+  ///
+  /// While there is one, the kernel is told to remember no further names.
+  package var mountsInside: Int {
+    get { innerMounts.load(ordering: .acquiring) }
+    set { innerMounts.store(newValue, ordering: .releasing) }
   }
 
   // MARK: The way back to the kernel

@@ -41,6 +41,10 @@ import Testing
     (.deviceNeedsRoot, "only root makes devices", false),
     (.secureLevel(.systemImmutable), "the secure level keeps its flag schg", true),
     (.linkToDirectory, "a directory has one name only", false),
+    (.foreignContent, "its content is stored in a form that this version cannot read or write", false),
+    (
+      .protectingDirectory, "its protection class asks for encryption, which this version does not have", false
+    ),
   ]
 
   @Test("A reason that rests on mode, owner, flags or list is one word to users who may not read them")

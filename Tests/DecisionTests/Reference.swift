@@ -19,7 +19,7 @@ enum Power: String, CaseIterable {
 
 /// What a caller gets to see.
 enum Outcome: String {
-  case ok, EPERM, EACCES, EROFS, EIO
+  case ok, EPERM, EACCES, EROFS, EIO, EOPNOTSUPP
 }
 
 /// One entry in words.

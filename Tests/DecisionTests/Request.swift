@@ -150,6 +150,7 @@ extension Outcome {
       case .notPermitted: .EPERM
       case .accessDenied: .EACCES
       case .damaged: .EIO
+      case .unsupported: .EOPNOTSUPP
       }
   }
 }

@@ -35,7 +35,7 @@ import Testing
     let target = Target()
     let log = AuditLog(names: .numeric)
     try log.start { target.write($0) }
-    let added = AuditLog.room * 2
+    let added = AuditQueue.room * 2
     let started = Clock.monotonicNanoseconds
     target.gate.withLock { _ in
       for number in 0..<added { log.add(event(UInt32(number))) }
@@ -99,6 +99,90 @@ import Testing
     #expect(found.count == 5)
     #expect(found.first == "first" && found[1].allSatisfy { $0 == "x" } && !found[1].isEmpty)
     #expect(found.suffix(3) == ["second", "third", ""])
+  }
+
+  private func denial(of user: UInt32, _ name: String) -> AuditEvent {
+    var denial = Denial(
+      time: Clock.realtime, caller: Caller(user: user, group: 0, thread: 1),
+      verdict: .refused(.accessDenied, .modeBits(.other, asked: .read)),
+      item: Item(kind: .file, user: 0, group: 0, mode: .init(0o600)), mayReadRules: true)
+    denial.request.deed = "read"
+    denial.request.name = Array(name.utf8)
+    return .denial(denial)
+  }
+
+  private func number(_ key: String, in line: String) -> Int? {
+    guard let range = line.firstRange(of: "\"\(key)\":") else { return nil }
+    return Int(line[range.upperBound...].prefix { $0.isNumber })
+  }
+
+  @Test("No flood of refusals keeps a change out of the log") func floods() throws {
+    let target = Target()
+    let log = AuditLog(names: .numeric)
+    try log.start { target.write($0) }
+    let (changes, denials) = (UInt32(20), AuditQueue.room * 3)
+    target.gate.withLock { _ in
+      for number in 0..<denials {
+        log.add(denial(of: 1002, "n\(number)"))
+        if number % (denials / Int(changes)) == 0 { log.add(event(UInt32(number))) }
+      }
+    }
+    log.finish(milliseconds: 20_000)
+    let lines = target.lines.withLock { $0 }
+    #expect(lines.count { $0.contains("\"event\":\"changed\"") } >= Int(changes))
+    let told = lines.count { $0.contains("\"event\":\"denied\"") }
+    let dropped = lines.filter { $0.contains("\"event\":\"dropped\"") }
+    #expect(dropped.allSatisfy { $0.contains("\"what\":\"denied\"") } && !dropped.isEmpty)
+    #expect(told + dropped.compactMap { number("count", in: $0) }.reduce(0, +) == denials)
+  }
+
+  @Test("What comes again and again is one line, and later one that says how often") func repeats() throws {
+    let target = Target()
+    let log = AuditLog(names: .numeric)
+    try log.start { target.write($0) }
+    for _ in 0..<10_000 { log.add(denial(of: 1002, "same")) }
+    log.add(denial(of: 1003, "same"))
+    log.add(denial(of: 1002, "other"))
+    log.finish()
+    log.add(denial(of: 1002, "same"))
+    log.finish()
+    let lines = target.lines.withLock { $0 }
+    #expect(lines.count < 20, "\(lines.count) lines")
+    let same = lines.filter { $0.contains("\"path\":\"same\"") && $0.contains("\"user\":1002") }
+    #expect(same.reduce(0) { $0 + (number("repeated", in: $1) ?? 1) } == 10_001)
+    #expect(number("repeated", in: same.first ?? "") == nil, "the first is told at once")
+    #expect(lines.count { $0.contains("\"user\":1003") } == 1)
+    #expect(lines.count { $0.contains("\"path\":\"other\"") } == 1)
+    #expect(!lines.contains { $0.contains("\"event\":\"dropped\"") })
+  }
+
+  @Test("Repetitions are told of by themselves, a second after the first") func windows() throws {
+    let target = Target()
+    let log = AuditLog(names: .numeric)
+    try log.start { target.write($0) }
+    for _ in 0..<5 { log.add(denial(of: 1002, "same")) }
+    let deadline = Clock.monotonicNanoseconds + 20_000_000_000
+    func told() -> Int { target.lines.withLock { $0 }.reduce(0) { $0 + (number("repeated", in: $1) ?? 1) } }
+    while told() < 5, Clock.monotonicNanoseconds < deadline { Clock.pause(milliseconds: 10) }
+    #expect(told() == 5)
+  }
+
+  @Test("Lost changes and lost refusals are counted apart") func losses() throws {
+    let target = Target()
+    let log = AuditLog(names: .numeric)
+    try log.start { target.write($0) }
+    target.isRefusing.withLock { $0 = true }
+    for number in 0..<3 { log.add(event(UInt32(number))) }
+    for _ in 0..<4 { log.add(denial(of: 1002, "same")) }
+    log.finish()
+    target.isRefusing.withLock { $0 = false }
+    log.add(event(9))
+    log.finish()
+    let dropped = target.lines.withLock { $0 }.filter { $0.contains("\"event\":\"dropped\"") }
+    func count(_ what: String) -> Int? {
+      dropped.first { $0.contains("\"what\":\"\(what)\"") }.flatMap { number("count", in: $0) }
+    }
+    #expect(count("changed") == 3 && count("denied") == 4, "\(dropped)")
   }
 
   @Test("A change that changes nothing is no event") func nothing() throws {

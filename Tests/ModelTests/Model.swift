@@ -143,6 +143,7 @@ final class Model {
     case .notPermitted: throw .notPermitted
     case .accessDenied: throw .accessDenied
     case .damaged: throw .inputOutput
+    case .unsupported: throw .unsupported
     }
   }
 

@@ -111,7 +111,9 @@ extension MountTests {
       return (name, number, nil)
     }
 
-    @Test("After a crash in a storm of creates nothing is half made", arguments: Machine.transports)
+    @Test(
+      "After a crash in a storm of creates nothing is half made",
+      arguments: Machine.transports + ["no_tmpfile", "no_tmpfile,passthrough=off,threads=8"])
     func creates(options: String) throws {
       let seed = Chance.seed("storm of creates")
       var chance = Chance(seed: seed)
@@ -202,8 +204,10 @@ extension MountTests {
       try volume.unmount()
     }
 
-    @Test("Whoever watches never sees a new item without its owner, mode and list") func watched() throws {
-      let volume = try MountedVolume()
+    @Test(
+      "Whoever watches never sees a new item without its owner, mode and list", arguments: ["", "no_tmpfile"])
+    func watched(options: String) throws {
+      let volume = try MountedVolume(options)
       defer { volume.remove() }
       let box = try SharedBox(volume)
       let (end, complaints) = (Signal(), SharedList<String>())

@@ -134,6 +134,7 @@ import Testing
       .checksum(
         stored: CRC32C.of(plain.span, withoutField: 8),
         computed: CRC32C.of(plain.replacing(4, with: 2).span, withoutField: 8))),
+    Wrong("a redirect", sealed(plain.replacing(2, with: 0x20)), .unknownPresence(0x0020)),
     Wrong("metacopy", sealed(plain.replacing(3, with: 0x08)), .unknownPresence(0x0800)),
     Wrong("bit 14", sealed(plain.replacing(3, with: 0x40)), .unknownPresence(0x4000)),
     Wrong("bits 14 and 15", sealed(plain.replacing(3, with: 0xC0)), .unknownPresence(0xC000)),

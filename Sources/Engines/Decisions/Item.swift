@@ -26,6 +26,15 @@ package struct Item: Hashable, Sendable {
     case damaged
   }
 
+  /// In what form the content is stored.
+  package enum Content: Hashable, Sendable {
+    case plain
+    /// A directory that wants encrypted what is made in it, which this version cannot do.
+    case protecting
+    /// Encrypted, compressed or being replaced: bytes that this version can neither read nor write.
+    case foreign
+  }
+
   package var kind: ItemKind
   package var user: UInt32
   package var group: UInt32
@@ -35,10 +44,12 @@ package struct Item: Hashable, Sendable {
   /// The group that owns the object in place of a user.
   package var ownerGroup: UInt32?
   package var record: Record
+  package var content: Content
 
   package init(
     kind: ItemKind, user: UInt32, group: UInt32, mode: Mode, flags: FileFlags = [],
-    list: AccessList? = nil, ownerGroup: UInt32? = nil, record: Record = .sound
+    list: AccessList? = nil, ownerGroup: UInt32? = nil, record: Record = .sound,
+    content: Content = .plain
   ) {
     self.kind = kind
     self.user = user
@@ -48,6 +59,7 @@ package struct Item: Hashable, Sendable {
     self.list = list
     self.ownerGroup = ownerGroup
     self.record = record
+    self.content = content
   }
 
   package var isDirectory: Bool { kind == .directory }

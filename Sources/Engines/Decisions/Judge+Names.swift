@@ -18,7 +18,13 @@ extension Judge {
   private func adding(_ isDirectory: Bool) -> Rights { isDirectory ? .addSubdirectory : .addFile }
 
   package func create(directory isDirectory: Bool, in parent: Item) -> Verdict {
-    check(parent, adding(isDirectory)).on(.parent)
+    refusingPlainContent(check(parent, adding(isDirectory)), nil, in: parent).on(.parent)
+  }
+
+  /// Adds a name for what is there already; one that stays in its directory brings nothing into it.
+  private func place(_ item: Item, in parent: Item, comesFromElsewhere: Bool = true) -> Verdict {
+    let verdict = check(parent, adding(item.isDirectory))
+    return comesFromElsewhere ? refusingPlainContent(verdict, item, in: parent) : verdict
   }
 
   /// A device node: root's alone, before anything else is looked at.
@@ -34,7 +40,7 @@ extension Judge {
   /// A further name for a file: no right on the file itself, only its flags are asked.
   package func link(_ item: Item, into parent: Item) -> Verdict {
     guard !item.isDirectory else { return .refused(.notPermitted, .linkToDirectory) }
-    return check(item, .linkTarget).then { create(directory: false, in: parent).on(.newParent) }
+    return check(item, .linkTarget).then { place(item, in: parent).on(.newParent) }
   }
 
   /// Moves `source` into `newParent`, over `victim` if there is one.
@@ -45,7 +51,7 @@ extension Judge {
     _ source: RenameSide, into newParent: Item, changesParent: Bool, over victim: Item?
   ) -> Verdict {
     let moved = leaving(source, changesParent: changesParent)
-      .then { create(directory: source.item.isDirectory, in: newParent).on(.newParent) }
+      .then { place(source.item, in: newParent, comesFromElsewhere: changesParent).on(.newParent) }
     guard let victim else { return moved }
     return moved.then { remove(victim, from: newParent).aboutVictim }
   }
@@ -54,8 +60,8 @@ extension Judge {
   package func exchange(_ one: RenameSide, _ other: RenameSide, changesParent: Bool) -> Verdict {
     leaving(one, changesParent: changesParent)
       .then { leaving(other, changesParent: changesParent).aboutVictim }
-      .then { create(directory: one.item.isDirectory, in: other.parent).on(.newParent) }
-      .then { create(directory: other.item.isDirectory, in: one.parent).on(.parent) }
+      .then { place(one.item, in: other.parent, comesFromElsewhere: changesParent).on(.newParent) }
+      .then { place(other.item, in: one.parent, comesFromElsewhere: changesParent).on(.parent) }
   }
 
   /// The first half of a rename: the old name goes.

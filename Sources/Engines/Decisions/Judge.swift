@@ -1,7 +1,8 @@
 // The check every operation is made of: one object, some rights, and for a removal the parent.
 //
-// The order is the kernel's of macOS: read-only volume, noexec, flags, superuser, list, mode bits. A higher
-// line's error wins, so an unprivileged write to an immutable file on a read-only volume is EROFS.
+// The order is the kernel's of macOS: read-only volume, noexec, flags, superuser, list, mode bits; last comes the form
+// of the content. A higher line's error wins, so an unprivileged write to an immutable file on a read-only volume is
+// EROFS.
 
 package import AccessControl
 import DirectoryModes
@@ -19,6 +20,11 @@ package struct Judge: Sendable {
 
   /// Decides about `asked` on `item`; with `parent`, `asked` contains `delete`.
   package func check(_ item: Item, _ asked: Rights, removingFrom parent: Item? = nil) -> Verdict {
+    let verdict = decide(item, asked, removingFrom: parent)
+    return refusingForeignContent(verdict, of: item, asked, removingFrom: parent)
+  }
+
+  private func decide(_ item: Item, _ asked: Rights, removingFrom parent: Item?) -> Verdict {
     let changes = asked.intersection(.modifying)
     if rules.isReadOnly, !changes.isEmpty, !item.takesWithoutKeeping(changes) {
       return .refused(.readOnly, .readOnlyVolume)

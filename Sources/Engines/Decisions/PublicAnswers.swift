@@ -11,7 +11,9 @@ extension Item {
   ///
   /// All three classes have the x bit and nobody is told no. Allow entries never take anything away.
   package var isSearchableByAnyone: Bool {
-    guard kind == .directory, record == .sound, mode.bits & 0o111 == 0o111 else { return false }
+    guard kind == .directory, record == .sound, content != .foreign, mode.bits & 0o111 == 0o111 else {
+      return false
+    }
     guard let list else { return true }
     return !list.deniesAnybody(.search)
   }

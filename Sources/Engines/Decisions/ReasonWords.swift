@@ -47,6 +47,9 @@ extension Reason {
     case .damagedList: "\(whose) access list is damaged"
     case .deviceNeedsRoot: "only root makes devices"
     case .linkToDirectory: "a directory has one name only"
+    case .foreignContent: "\(whose) content is stored in a form that this version cannot read or write"
+    case .protectingDirectory:
+      "\(whose) protection class asks for encryption, which this version does not have"
     default: nil
     }
   }
@@ -77,6 +80,8 @@ extension Reason {
     case .deviceNeedsRoot: "device"
     case .secureLevel: "securelevel"
     case .linkToDirectory: "linktodirectory"
+    case .foreignContent: "content"
+    case .protectingDirectory: "protection"
     }
   }
 }
@@ -127,7 +132,7 @@ private struct Teller {
     case .secureLevel(let flags): "the secure level keeps \(whose) flag \(flags.text)"
     // Told without an object.
     case .nothingAsked, .readOnlyVolume, .executionForbidden, .damagedRecord, .damagedList, .deviceNeedsRoot,
-      .linkToDirectory:
+      .linkToDirectory, .foreignContent, .protectingDirectory:
       ""
     }
   }

@@ -52,6 +52,10 @@ package enum Reason: Hashable, Sendable {
   case deviceNeedsRoot
   case secureLevel(FileFlags)
   case linkToDirectory
+  /// The bytes are of a form this version cannot read or write.
+  case foreignContent
+  /// What is made in the directory would have to be encrypted.
+  case protectingDirectory
 }
 
 /// Yes or no, and which rule said so.
@@ -64,6 +68,7 @@ package struct Verdict: Hashable, Sendable {
     case notPermitted
     case accessDenied
     case damaged
+    case unsupported
   }
 
   /// `nil` means allowed.

@@ -27,6 +27,9 @@ package struct CoreRecord: Hashable, Sendable {
     package static let encrypted = Presence(rawValue: 1 << 2)
     package static let compressed = Presence(rawValue: 1 << 3)
     package static let origin = Presence(rawValue: 1 << 4)
+    /// Reserved: what is below this directory lies under another path.
+    ///
+    /// A reader that does not know it would show another directory.
     package static let redirect = Presence(rawValue: 1 << 5)
     /// A directory some of whose entries came from another place.
     package static let impure = Presence(rawValue: 1 << 6)
@@ -47,7 +50,7 @@ package struct CoreRecord: Hashable, Sendable {
 
     /// The bits that stand alone; the others follow from the sections.
     package static let marks: Presence = [
-      .accessList, .names, .encrypted, .redirect, .impure, .replacing, .openList,
+      .accessList, .names, .encrypted, .impure, .replacing, .openList,
     ]
     static let known: Presence = marks.union([
       .compressed, .origin, .links, .linksRelativeToUpper, .birthTime, .ownerGroup,
@@ -159,10 +162,15 @@ package struct CoreRecord: Hashable, Sendable {
   /// Whether a list is announced that denies nobody a look.
   package var hasOpenList: Bool { marks.contains(.accessList) && marks.contains(.openList) }
 
-  /// The bytes of the file are not, or not yet, its content.
+  /// The bytes of the item are not, or not yet, its content.
   ///
   /// Asked here because a literal of ``Presence`` allocates in every other module.
   package var hidesContent: Bool { !presence.isDisjoint(with: [.encrypted, .compressed, .replacing]) }
+
+  /// Whether a key class is named.
+  ///
+  /// A file that has one is encrypted, whatever the presence bits say.
+  package var isProtected: Bool { protectionClass != .none }
 
   /// Nothing is said: the attribute is removed rather than stored.
   package var isVoid: Bool {

@@ -5,6 +5,7 @@
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -194,4 +195,10 @@ long lv_generation(int fd, uint32_t *out) {
   long result = LV_RESULT(ioctl(fd, FS_IOC_GETVERSION, &version));
   *out = version.stored;
   return result;
+}
+
+long lv_wait_for_mounts(int mount_table) {
+  // POLLERR is reported whether it is asked for or not; POLLIN would be there all the time.
+  struct pollfd question = {mount_table, POLLPRI, 0};
+  return LV_RESULT(poll(&question, 1, -1));
 }

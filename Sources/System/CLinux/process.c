@@ -2,6 +2,7 @@
 
 #include "internal.h"
 
+#include <linux/capability.h>
 #include <linux/securebits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -49,6 +50,20 @@ long lv_keeps_capabilities(void) {
   long bits = LV_RESULT(prctl(PR_GET_SECUREBITS));
   return bits < 0 ? bits : (bits & SECBIT_NO_SETUID_FIXUP) != 0;
 }
+
+static long lv_give_up_capability(uint32_t capability) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+  long result = LV_RESULT(syscall(SYS_capget, &header, sets));
+  if (result < 0) return result;
+  uint32_t bit = (uint32_t)1 << (capability % 32);
+  sets[capability / 32].effective &= ~bit;
+  sets[capability / 32].permitted &= ~bit;
+  sets[capability / 32].inheritable &= ~bit;
+  return LV_RESULT(syscall(SYS_capset, &header, sets));
+}
+
+long lv_give_up_resource_override(void) { return lv_give_up_capability(CAP_SYS_RESOURCE); }
 
 long lv_raise_open_files(uint64_t wanted_hard, uint64_t *soft) {
   struct rlimit limit;

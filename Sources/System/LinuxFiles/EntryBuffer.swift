@@ -164,4 +164,23 @@ extension Descriptor {
     }
     return names
   }
+
+  /// Whether there is anything in this directory but one name; reads no further than that takes.
+  package borrowing func holdsName(otherThan expected: [UInt8]) throws(Errno) -> Bool {
+    var page = EntryBuffer()
+    try seekDirectory(to: 0)
+    while try readEntries(into: &page) > 0 {
+      while let entry = try page.next() {
+        switch entry.role {
+        case .child:
+          let isExpected = try page.withName(of: entry) { name throws(Errno) in name.equals(expected) }
+          guard isExpected else { return true }
+        // A name this program cannot use is a name all the same.
+        case .unusable: return true
+        default: continue
+        }
+      }
+    }
+    return false
+  }
 }

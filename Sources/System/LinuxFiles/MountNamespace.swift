@@ -92,3 +92,12 @@ package struct ForeignDirectory: Sendable {
   /// Where it was when it was opened, as that namespace has it: absolute and free of links.
   package let path: [UInt8]
 }
+
+extension Descriptor {
+  /// Waits until the table of mounts this is open on (`/proc/PID/mountinfo`) has changed.
+  ///
+  /// Since it was opened, or since this was called last: no change is missed in between.
+  package borrowing func waitForMounts() throws(Errno) {
+    try retrying { lv_wait_for_mounts(rawValue) }
+  }
+}

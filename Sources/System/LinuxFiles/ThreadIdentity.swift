@@ -19,6 +19,14 @@ package enum ThreadIdentity {
   /// Whether `keepCapabilities` is in force in the calling thread.
   package static var keepsCapabilities: Bool { lv_keeps_capabilities() > 0 }
 
+  /// Gives up the right to exceed quotas and to use the blocks a file system reserves for root (CAP_SYS_RESOURCE).
+  ///
+  /// For good, and for the calling thread and those it starts from then on: so once, in the main thread, before any
+  /// other. Raising a hard limit takes this capability and comes first.
+  package static func giveUpResourceOverride() throws(Errno) {
+    try retrying { lv_give_up_resource_override() }
+  }
+
   /// Makes `user` and `group` the owner of whatever the calling thread creates from now on; EPERM if it may not.
   ///
   /// It stays so until the next call: a thread that creates for one user all the time changes once. The

@@ -135,13 +135,21 @@ private final class VolumeCheck {
       try checkBookkeeping(inspection, root)
     }
     let items = ItemRecords(inspection, report, console)
-    walk().go(real, at: found.place, leaf: nil) { item in
+    let failures = console.failures
+    var isWhole = real == root
+    var walk = self.walk()
+    walk.passingOver = { isWhole = false }
+    walk.go(real, at: found.place, leaf: nil) { item in
       guard !item.status.isSame(as: bookkeeping) else { return .past }
+      // What is mounted there hides items of the volume.
+      if item.depth > 0, item.status.isMountRoot { isWhole = false }
       report.checked += 1
       items.check(item) { defect in self.isWanted(defect, item.path) }
       return .into
     }
     try heed(items, inspection, root)
+    guard isWhole, items.found == 0, console.failures == failures, !Interruption.isRequested else { return }
+    try spare(inspection, root)
   }
 
   /// What is wrong with a volume, for whoever named a part of it.
@@ -202,10 +210,22 @@ private final class VolumeCheck {
     ) { () throws(Errno) in try inspection.letRecordsCount() }
   }
 
+  /// Every item was looked at and none has a record: then no look at an item has to ask for one.
+  ///
+  /// Nothing is wrong with a volume file that says otherwise, so without `--repair` nothing is said.
+  private func spare(_ inspection: VolumeInspection, _ root: [UInt8]) throws(Refusal) {
+    guard repairs, case .sound(recordsExist: true) = inspection.header else { return }
+    let file = joined(root, Array(".varve/volume".utf8))
+    let defect = Defect(
+      .unused, "says that items may have records, but none has one; each first look at an item asks for it")
+    guard isWanted(defect, file) else { return }
+    try repair(defect, file, isAgreed: true) { () throws(Errno) in try inspection.letRecordsBeSkipped() }
+  }
+
   private func repair(
-    _ defect: Defect, _ path: [UInt8], _ body: () throws(Errno) -> Void
+    _ defect: Defect, _ path: [UInt8], isAgreed: Bool = false, _ body: () throws(Errno) -> Void
   ) throws(Refusal) {
-    guard isWanted(defect, path) else { return report.add(defect, path, isRepaired: false) }
+    guard isAgreed || isWanted(defect, path) else { return report.add(defect, path, isRepaired: false) }
     do throws(Errno) {
       try body()
       report.add(defect, path, isRepaired: true)

@@ -75,6 +75,8 @@ struct ItemWalk {
   /// Whether a link can be an item (`-h`).
   var actsOnLinks = false
   var staysOnFileSystem = false
+  /// Told when something of another file system is passed over.
+  var passingOver: (() -> Void)?
   let console: Console
   /// Told of each item.
   var progress: Progress?

@@ -23,6 +23,8 @@ struct Defect: Equatable {
     case newer
     /// Records that do not count.
     case unheeded
+    /// Records are looked for and there are none.
+    case unused
   }
 
   let kind: Kind
@@ -43,6 +45,7 @@ struct Defect: Equatable {
     case .contradiction: "let the list count"
     case .residue: "remove the list nobody looks at"
     case .unheeded: "let the records count"
+    case .unused: "no longer ask items for records"
     case .newer: nil
     }
   }
@@ -84,6 +87,10 @@ struct StoredBytes {
   private static func defect(_ kind: Defect.Kind, _ what: String, _ damage: Damage) -> Defect {
     if case .unknownVersion(let version) = damage {
       return Defect(.newer, "\(what) is of version \(version), which needs a newer varve")
+    }
+    // What it says is not known, and replacing it would lose that.
+    if case .unknownPresence = damage {
+      return Defect(.newer, "\(what) cannot be used: \(damage.sentence); it needs a newer varve")
     }
     return Defect(kind, "\(what) is damaged: \(damage.sentence)")
   }

@@ -60,7 +60,10 @@ final class RunningWalk {
     do throws(Errno) {
       let status = try place.descriptor.knownStatus()
       if status.kind == .symbolicLink, walk.isRecursive, !walk.actsOnLinks { return }
-      if walk.staysOnFileSystem, status.device != device { return }
+      if walk.staysOnFileSystem, status.device != device {
+        walk.passingOver?()
+        return
+      }
       let item = VisitedItem(location: location, status: status, place: place, depth: levels.count)
       walk.progress?.count()
       let isEntered = walk.isRecursive && status.kind == .directory

@@ -46,7 +46,11 @@ enum Daemon {
     let nesting = try NestedGroups.load()
     // The callers' own masks are in the modes they send.
     ResourceLimits.setCreationMask(0)
-    if CurrentProcess.isRoot { try ThreadIdentity.keepCapabilities() }
+    if CurrentProcess.isRoot {
+      try ThreadIdentity.keepCapabilities()
+      // What users write through the mount must not exceed their quotas, nor use the blocks that are kept for root.
+      try ThreadIdentity.giveUpResourceOverride()
+    }
     // Before any thread exists: threads inherit what is blocked, and only one waits for signals.
     StopSignals.block()
     let places = try Places(upper: words.upper, mountPoint: arguments.mountPoint, in: namespace)
@@ -96,6 +100,7 @@ enum Daemon {
         .of(volume, territory, kernel: words.kernel), volume: volume,
         upper: namespace == nil ? words.upper : nil,
         mountPoint: session.mountPath, in: namespace)
+      if namespace == nil { MountWatch.start(volume, session.mountPath) }
       waiting.ready(logsToSystem: !words.isForeground)
       manager?.tell("READY=1", "STATUS=Serving \(PathText.escaped(words.upper)) on \(mountPath)")
     }

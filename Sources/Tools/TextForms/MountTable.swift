@@ -2,6 +2,9 @@
 
 /// One mounted file system.
 package struct MountedVolume: Equatable, Sendable {
+  /// The number of this mount, and that of the mount it is on.
+  package let number: Int
+  package let parent: Int
   /// The number of its device, `0:98`.
   package let device: String
   /// What of the file system is shown: `/` for all of it, or the directory or file that was bound here.
@@ -50,8 +53,10 @@ package struct MountedVolume: Equatable, Sendable {
     let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     // Any number of optional fields stands before the dash.
     guard words.count > 6, let dash = words[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }),
-      dash + 2 < words.count
+      dash + 2 < words.count, let number = Int(String(decoding: words[0], as: UTF8.self)),
+      let parent = Int(String(decoding: words[1], as: UTF8.self))
     else { return nil }
+    (self.number, self.parent) = (number, parent)
     device = String(decoding: words[2], as: UTF8.self)
     root = MountedVolume.unescaped(words[3])
     mountPoint = MountedVolume.unescaped(words[4])
@@ -65,8 +70,19 @@ package struct MountedVolume: Equatable, Sendable {
   package static let unlisted = MountedVolume()
 
   private init() {
+    (number, parent) = (0, 0)
     (device, type, options, systemOptions) = ("", "", "", "")
     (root, mountPoint, source) = ([UInt8(ascii: "/")], [UInt8(ascii: "/")], [])
+  }
+
+  /// What is mounted on something inside this mount's file system, whichever of its mounts that shows.
+  ///
+  /// What covers the whole of one is not inside it: no name of the file system leads there.
+  package func mountsInside(in table: [MountedVolume]) -> [MountedVolume] {
+    let own = table.filter { $0.device == device && $0.type == type }
+    return table.filter { other in
+      own.contains { $0.number == other.parent && $0.mountPoint != other.mountPoint }
+    }
   }
 
   /// Every mount of the table, in the order of mounting.

@@ -22,6 +22,8 @@ extension Verb {
         + "closed: an item whose record is damaged is locked (schg, and a list that denies everything) until root has "
         + "looked at it, and a damaged list is replaced by one that denies everything. The damaged bytes are kept in "
         + ".varve/damaged.",
+      "A directory that was not empty when it became a volume is taken to have records, and the first look at each item "
+        + "asks for one. A repair of a whole volume that finds none writes that down, and lookups ask no more.",
       "The exit status is 0 if nothing is wrong any more, 1 if something is, and 2 if something could not be "
         + "looked at.",
     ],

@@ -105,13 +105,14 @@ package enum MountOptionTable {
   /// What the kernel writes into the table of mounts, from where mount(8) hands it on when it remounts.
   package static let fromTable: Set<String> = ["user_id", "group_id", "max_read", "blksize"]
 
-  /// What the connection to the kernel consists of; `no_` in front of one does without it.
+  /// What the connection to the kernel consists of, and what is used of the file system below; `no_` in front of one
+  /// does without it.
   ///
   /// Anything else that begins so is a mistake: `no_exec` must not be taken and ignored.
   package static let kernelFeatures: Set<String> = [
     "init_ext", "async_read", "atomic_o_trunc", "big_writes", "ioctl_dir", "auto_inval_data", "readdirplus",
     "readdirplus_auto", "parallel_dirops", "max_pages", "killpriv_v2", "passthrough", "over_io_uring",
-    "epoch", "statx",
+    "epoch", "statx", "tmpfile",
   ]
 
   /// The feature that a word switches off.

@@ -29,17 +29,19 @@ struct PolicyChange: Sendable {
 
 /// One event of the audit log, as values: it becomes text where nobody waits.
 enum AuditEvent: Sendable {
-  case denial(Denial)
+  /// `repeated`: how often the same was refused since the line before about it; 0 for a first time.
+  case denial(Denial, repeated: Int = 0)
   case change(PolicyChange)
 
   /// The line, without its end; `volume` are the members that say where it happened.
   func line(_ names: NameBook, _ volume: [JSON.Member]) -> String {
     switch self {
-    case .denial(let denial):
+    case .denial(let denial, let repeated):
       var object: [JSON.Member] = []
       object.add("event", "denied")
       object += volume
       object.add(denial, names: names, hidingRules: false)
+      if repeated > 0 { object.add("repeated", repeated) }
       return JSON.object(object).compactText
     case .change(let change):
       var object: [JSON.Member] = []
@@ -53,14 +55,17 @@ enum AuditEvent: Sendable {
     }
   }
 
-  /// The line that says how many are missing.
-  static func dropped(_ count: Int, _ volume: [JSON.Member]) -> String {
-    var object: [JSON.Member] = []
-    object.add("event", "dropped")
-    object += volume
-    object.add("time", Clock.realtime.text)
-    object.add("count", count)
-    return JSON.object(object).compactText
+  /// The lines that say how many changes and how many refusals are missing.
+  static func lines(about lost: AuditQueue.Lost, _ volume: [JSON.Member]) -> [String] {
+    [("changed", lost.changes), ("denied", lost.denials)].filter { $0.1 > 0 }.map { what, count in
+      var object: [JSON.Member] = []
+      object.add("event", "dropped")
+      object += volume
+      object.add("time", Clock.realtime.text)
+      object.add("what", what)
+      object.add("count", count)
+      return JSON.object(object).compactText
+    }
   }
 }
 

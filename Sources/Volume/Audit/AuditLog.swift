@@ -1,5 +1,5 @@
-// The audit log: events go into a queue that is bounded, and a thread of its own writes them down. A log that is slow,
-// or full, costs events and never a request.
+// The audit log: events go into queues that are bounded (`AuditQueue`), and a thread of its own writes them down. A log
+// that is slow, or full, costs events and never a request; a line says how many.
 
 import AccessControl
 import JSONForm
@@ -15,17 +15,13 @@ package final class AuditLog: Sendable {
     case file([UInt8])
   }
 
-  /// Events that may wait: a second of refusals on a busy machine.
-  static let room = 4_096
-
-  private struct Queue {
-    var waiting: [AuditEvent] = []
-    var dropped = 0
-    /// Events that were taken out and are not written yet.
-    var atWork = 0
+  private struct State {
+    var queue = AuditQueue()
+    /// Whether events were taken out and are not written yet.
+    var isAtWork = false
   }
 
-  private let queue = Mutex(Queue())
+  private let state = Mutex(State())
   private let bell = Bell()
   /// The members of each line that say which volume it is about: several may share the system's log.
   private let volume = Mutex<[JSON.Member]>([])
@@ -66,7 +62,11 @@ package final class AuditLog: Sendable {
   func start(_ write: @escaping @Sendable (String) -> Bool) throws(Errno) {
     _ = try PlainThread(name: "varve-audit") { [self] in
       while true {
-        bell.wait()
+        if let patience = state.withLock({ $0.queue.wait(at: Clock.monotonicNanoseconds) }) {
+          _ = bell.wait(milliseconds: patience)
+        } else {
+          bell.wait()
+        }
         writeDown(write)
       }
     }
@@ -75,43 +75,35 @@ package final class AuditLog: Sendable {
   /// Queues an event; on a request's path, so nothing is formatted and nobody is waited for.
   func add(_ event: AuditEvent) {
     if case .change(let change) = event, !change.isChange { return }
-    let isTaken = queue.withLock { queue in
-      guard queue.waiting.count < AuditLog.room else {
-        queue.dropped += 1
-        return false
-      }
-      queue.waiting.append(event)
-      return true
-    }
-    if isTaken { bell.ring() }
+    let now = Clock.monotonicNanoseconds
+    if state.withLock({ $0.queue.add(event, at: now) }) { bell.ring() }
   }
 
   private func writeDown(_ write: (String) -> Bool) {
-    let (events, dropped) = queue.withLock { queue in
-      let taken = (queue.waiting, queue.dropped)
-      queue.atWork = queue.waiting.count
-      queue.waiting = []
-      queue.dropped = 0
-      return taken
+    let batch = state.withLock { state in
+      let batch = state.queue.take(at: Clock.monotonicNanoseconds)
+      state.isAtWork = !batch.isEmpty
+      return batch
     }
-    guard !events.isEmpty || dropped > 0 else { return }
+    guard !batch.isEmpty else { return }
     var text = ""
     let names = names()
     let volume = volume.withLock { $0 }
-    for event in events { text += event.line(names, volume) + "\n" }
-    if dropped > 0 { text += AuditEvent.dropped(dropped, volume) + "\n" }
+    for event in batch.events { text += event.line(names, volume) + "\n" }
+    for line in AuditEvent.lines(about: batch.lost, volume) { text += line + "\n" }
     let hasArrived = write(text)
-    queue.withLock { queue in
-      queue.atWork = 0
-      if !hasArrived { queue.dropped += events.count + dropped }
+    state.withLock { state in
+      state.isAtWork = false
+      if !hasArrived { state.queue.lose(batch) }
     }
   }
 
   /// Waits for what is queued, but not for a log that hangs.
   package func finish(milliseconds: Int = 2_000) {
     let deadline = Clock.monotonicNanoseconds &+ UInt64(milliseconds) * 1_000_000
+    state.withLock { $0.queue.isFlushing = true }
     bell.ring()
-    while queue.withLock({ !$0.waiting.isEmpty || $0.atWork > 0 }), Clock.monotonicNanoseconds < deadline {
+    while state.withLock({ !$0.queue.isEmpty || $0.isAtWork }), Clock.monotonicNanoseconds < deadline {
       Clock.pause(milliseconds: 5)
     }
   }

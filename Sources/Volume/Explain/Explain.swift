@@ -128,10 +128,6 @@ private struct Inquiry {
         spot.path, deed.rawValue, .unsupported, "a volume without root keeps none on this kind of item")
     }
     if let change { deviate(change, facts) }
-    if [.read, .write, .append, .execute].contains(deed), facts.record.hidesContent {
-      throw walk.end(
-        spot.path, deed.rawValue, .unsupported, "its content is of a kind this version cannot open")
-    }
   }
 
   /// Notes what comes of a change that is permitted, where the operation does something else.

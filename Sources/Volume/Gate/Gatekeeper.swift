@@ -70,6 +70,7 @@ extension Errno {
       case .notPermitted: .notPermitted
       case .accessDenied: .accessDenied
       case .damaged: .inputOutput
+      case .unsupported: .unsupported
       // An allowed verdict has no number; asking for one is a mistake that must not open anything.
       case nil: .inputOutput
       }

@@ -26,7 +26,8 @@ struct Facts: Sendable {
       kind: ItemKind(status.kind), user: status.user, group: status.group,
       // A link's own mode means nothing; it is always shown as 0777.
       mode: Mode(status.kind == .symbolicLink ? 0o777 : status.mode),
-      flags: record.flags, list: stored.list, ownerGroup: record.ownerGroup, record: stored.soundness)
+      flags: record.flags, list: stored.list, ownerGroup: record.ownerGroup, record: stored.soundness,
+      content: record.content(of: status.kind))
   }
 
   var glance: Glance { Glance(status, stored) }
@@ -49,6 +50,14 @@ struct Glance: Sendable {
 
   var isVisibleToAnyone: Bool {
     facts?.item.isVisibleToAnyone ?? true
+  }
+}
+
+extension CoreRecord {
+  /// What a decision has to know of the form in which the content is stored.
+  func content(of kind: FileKind) -> Item.Content {
+    if hidesContent || (isProtected && kind != .directory) { return .foreign }
+    return isProtected ? .protecting : .plain
   }
 }
 

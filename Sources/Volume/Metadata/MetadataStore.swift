@@ -107,6 +107,9 @@ struct MetadataStore: Sendable {
     let stored = try stored(core, withList: withList, read: read)
     if let damage = stored.damage { Log.damage("inode \(status.inode): \(damage)") }
     memory.keep(stored, for: node, status)
+    // Handles that were opened before learn of it here.
+    node?.existingAttachment?.hasForeignContent.store(
+      stored.core.content(of: status.kind) == .foreign, ordering: .releasing)
     return stored
   }
 

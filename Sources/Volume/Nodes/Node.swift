@@ -153,12 +153,16 @@ final class Attachment: Sendable {
   let state = Mutex(State())
   /// Whether the file carries an append-only flag; asked at every write through a handle.
   let isAppendOnly = Atomic<Bool>(false)
+  /// Whether the record that was read last says that the bytes are not plain content; asked through handles from before.
+  let hasForeignContent = Atomic<Bool>(false)
   /// Whether somebody could map the backing file for writing: then nobody remembers the attributes any more.
   ///
   /// A mapping outlives the handle it was made with, and nobody tells when it ends.
   let isWrittenUnseen = Atomic<Bool>(false)
   /// Whether set-id bits or a capability may be there to be stripped at the next unprivileged write.
   let mayHavePrivilege = Atomic<Bool>(true)
+  /// The ``FileOwner`` when the file was opened last, or was given another owner.
+  let owner = Atomic<UInt64>(0)
   /// Looked at by the directory cache's clock.
   let wasUsed = Atomic<Bool>(false)
 }

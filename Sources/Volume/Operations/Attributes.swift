@@ -218,6 +218,7 @@ extension Volume {
     }
     // Decided when the handle was opened; only an append-only flag is asked again.
     guard file.canWrite else { throw .invalid }
+    try gate.require(caller, about: Scene(facts.item)) { $0.touchContent(of: facts.item) }
     guard !facts.item.flags.isAppendOnly else { throw .notPermitted }
   }
 
@@ -265,7 +266,10 @@ extension Volume {
       try anchor.descriptor.changeMode(keepingRecordsReadable(Mode(mode), of: facts.status.kind).bits)
     }
     if plan.dropsCapability { try dropCapability(of: anchor.descriptor) }
-    if let size = plan.size { try truncate(anchor, to: size, isOpen: isOpen) }
+    if let size = plan.size {
+      actAsOwner(FileOwner(facts.status))
+      try truncate(anchor, to: size, isOpen: isOpen)
+    }
     if plan.access != .omit || plan.modification != .omit {
       try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
     }
@@ -316,6 +320,7 @@ extension Volume {
   private func policyChanged(_ node: Node, from before: Facts, to after: Facts) {
     if let attachment = node.existingAttachment {
       attachment.isAppendOnly.store(after.item.flags.isAppendOnly, ordering: .releasing)
+      attachment.owner.store(FileOwner(after.status).word, ordering: .releasing)
       if after.mayCarryPrivilege { attachment.mayHavePrivilege.store(true, ordering: .releasing) }
     }
     if before.item.isSearchableByAnyone, !after.item.isSearchableByAnyone {

@@ -146,7 +146,7 @@ extension Volume {
   }
 
   /// Makes an object under a name of our own, completes it, and only then publishes it.
-  private func makeInWorkshop(
+  func makeInWorkshop(
     _ birth: Birth, create: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void,
     publish: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) {
@@ -183,23 +183,5 @@ extension Volume {
   func writeRecord(of birth: Birth, to object: borrowing Descriptor) throws(Errno) {
     guard birth.hasRecord else { return }
     try store.write(birth.record, list: birth.list.map { .store($0) } ?? .keep, over: .none, to: object)
-  }
-
-  /// Runs a creation so that the backing file system makes the caller the owner at once.
-  ///
-  /// The thread stays who it has become: with its capabilities that makes no difference to a file system of this
-  /// machine. One that runs in user space, or stands on another, may decide by the number of the user.
-  func actingAsOwner<R: ~Copyable>(_ birth: Birth, _ body: () throws(Errno) -> R) throws(Errno) -> R {
-    guard isPrivileged else { return try body() }
-    try ThreadIdentity.become(user: birth.item.user, group: birth.item.group)
-    guard !isLocal else { return try body() }
-    defer { returnToRoot() }
-    return try body()
-  }
-
-  /// What the daemon makes for itself is root's.
-  func returnToRoot() {
-    // Going back to root cannot fail: it is the thread's real user.
-    if isPrivileged { try? ThreadIdentity.become(user: 0, group: 0) }
   }
 }

@@ -41,8 +41,8 @@ extension Volume {
       do throws(Errno) {
         birth = try self.birth(of: .regular, mode: mode, in: above, for: caller)
       } catch {
-        // Whoever may not add here may still open what is there.
-        guard error == .accessDenied || error == .notPermitted,
+        // A caller who may not add here may still open what is there.
+        guard error == .accessDenied || error == .notPermitted || error == .unsupported,
           (try? directory.descriptor.status(of: name)) != nil
         else { throw error }
         throw .exists
@@ -79,8 +79,29 @@ extension Volume {
           try directory.descriptor.createFile(name, mode: birth.item.mode.bits)
         })
     }
+    guard unnamedFiles.areThere else {
+      return try finishedFile(birth) { (workshop, temporary) throws(Errno) in
+        try workshop.rename(temporary, to: directory.descriptor, as: name, .noReplace)
+      }
+    }
     let file = try unnamedFile(in: directory, birth)
     try directory.descriptor.linkUnnamed(file.descriptor, as: name)
+    return file
+  }
+
+  /// A new file that is finished under a name in the workshop, where there is no O_TMPFILE.
+  ///
+  /// `publish` gives it the name it is made for, or takes the one it has.
+  private func finishedFile(
+    _ birth: Birth, publish: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void
+  ) throws(Errno) -> SharedDescriptor {
+    var file: SharedDescriptor?
+    try makeInWorkshop(
+      birth,
+      create: { (workshop, temporary) throws(Errno) in
+        file = SharedDescriptor(try workshop.createFile(temporary, mode: 0o600))
+      }, publish: publish)
+    guard let file else { throw .inputOutput }
     return file
   }
 
@@ -102,7 +123,8 @@ extension Volume {
 
   /// O_TMPFILE.
   ///
-  /// The right asked is that of making a file in the directory, where it may get a name later.
+  /// The right asked is that of making a file in the directory, where it may get a name later, if the file system
+  /// below has such files.
   package func createUnnamed(
     in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
@@ -112,7 +134,14 @@ extension Volume {
       let above = try directoryFacts(parent)
       let birth = try birth(of: .regular, mode: mode, in: above, for: caller)
       let directory = try resolver.directory(parent)
-      let file = try unnamedFile(in: directory, birth)
+      let file =
+        if unnamedFiles.areThere {
+          try unnamedFile(in: directory, birth)
+        } else {
+          // Without O_TMPFILE below it can get no name later: Linux gives none to what has lost its last.
+          try finishedFile(birth) { (workshop, temporary) throws(Errno) in try workshop.removeFile(temporary)
+          }
+        }
       let facts = Facts(try file.descriptor.status(), birth.stored)
       let node = nodes.referToUnnamed(ObjectIdentity(facts.status))
       // Until the kernel has forgotten it, its number must not be given to something else.

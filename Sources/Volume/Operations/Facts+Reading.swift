@@ -146,7 +146,9 @@ extension Volume {
   /// Only where the answer is the same for everybody: a walk by a remembered name never asks us again. And
   /// only if there is a way to make the kernel forget before a tightening change is answered.
   func nameValidity(in parent: Facts) -> Validity {
-    guard parent.item.isSearchableByAnyone, link?.canExpireNames ?? false else {
+    guard parent.item.isSearchableByAnyone, link?.canExpireNames ?? false,
+      mountsInside == 0
+    else {
       return .none
     }
     return validity

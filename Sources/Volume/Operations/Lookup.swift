@@ -36,7 +36,7 @@ extension Volume {
       }
       let node = refer(to: found, name, in: parent)
       var entry = entry(node, found, in: above, for: caller)
-      if node.isDirectory { guardLateAnswers(&entry, for: caller, request) }
+      if node.isDirectory { guardLateAnswers(&entry, in: above, for: caller, request) }
       return .found(entry)
     }
   }
@@ -45,10 +45,17 @@ extension Volume {
   ///
   /// Under the lock of the directory above, which whoever closes that one needs exclusively: an answer with a time is
   /// noted here before it can be outdated.
-  private func guardLateAnswers(_ entry: inout Entry, for caller: Caller, _ request: UInt64) {
+  private func guardLateAnswers(
+    _ entry: inout Entry, in above: Facts, for caller: Caller, _ request: UInt64
+  ) {
     if entry.nameValidity != .none {
       if !answersUnderWay.add(entry.node, to: caller.thread, request: request) { entry.nameValidity = .none }
-    } else if answersUnderWay.mayInclude(entry.node) {
+      return
+    }
+    // While something is mounted inside, no time is told where everybody may walk either: a late answer opens nothing
+    // there, and a new epoch would unmount it. Once the directory is closed, this is asked.
+    if mountsInside > 0, above.item.isSearchableByAnyone { return }
+    if answersUnderWay.mayInclude(entry.node) {
       link?.expireNames()
     }
   }

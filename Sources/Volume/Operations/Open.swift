@@ -36,8 +36,6 @@ extension Volume {
         appends: mode.contains(.append), truncates: truncates, executes: mode.contains(.execute))
       let (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
         try gate.require(caller, about: Scene(facts.item)) { $0.open(facts.item, request) }
-        // Bytes this version cannot turn back into content must not be shown or overwritten as they are.
-        guard !facts.record.hidesContent else { throw .unsupported }
       }
       try requireUnbuffered(file, mode)
       if truncates {
@@ -76,6 +74,7 @@ extension Volume {
     }
     let seen = try facts(of: node, by: reach)
     try decide(seen)
+    actAsOwner(FileOwner(seen.status))
     let (file, status) = try resolver.open(node, by: reach, flags: backingFlags(mode))
     let facts = try store.facts(status, of: file.descriptor, knownBy: node)
     if seen.item != facts.item { try decide(facts) }
@@ -128,6 +127,7 @@ extension Volume {
   ) throws(Errno) -> OpenAnswer {
     let attachment = node.attachment
     attachment.isAppendOnly.store(facts.item.flags.isAppendOnly, ordering: .releasing)
+    attachment.owner.store(FileOwner(facts.status).word, ordering: .releasing)
     let route = try route(to: descriptor, of: attachment, facts, mode)
     let file = OpenFile(node: node, descriptor, mode: mode, route: route)
     attachment.state.withLock { $0.openFiles.append(file) }

@@ -11,6 +11,7 @@ extension Volume {
   ) throws(Errno) -> Int {
     let file = try handles.file(handle)
     guard file.canRead else { throw .badDescriptor }
+    try requirePlainContent(of: file)
     let start = try Int64(checking: offset)
     if let descriptor = try content(of: file) {
       // The kernel takes a short answer for the end of the file.
@@ -56,6 +57,7 @@ extension Volume {
     clearingFor writer: Caller?
   ) throws(Errno) -> Int {
     if let writer { try stripBeforeWriting(node, descriptor, for: writer) }
+    actAsOwner(of: node)
     var done = 0
     while done < bytes.count {
       let count: Int
@@ -73,13 +75,25 @@ extension Volume {
     return done
   }
 
+  /// Lets what is written to an open file count as its owner's.
+  private func actAsOwner(of node: Node) {
+    actAsOwner(FileOwner(word: node.attachment.owner.load(ordering: .acquiring)))
+  }
+
   /// An open file to write through, with its node and descriptor.
   private func writable(_ handle: HandleID) throws(Errno) -> (OpenFile, Node, SharedDescriptor) {
     let file = try handles.file(handle)
     guard file.canWrite, let node = file.node, let descriptor = file.descriptor else {
       throw .badDescriptor
     }
+    try requirePlainContent(of: file)
     return (file, node, descriptor)
+  }
+
+  /// Refuses a handle whose file has got content of another form since it was opened, as far as that was noticed.
+  private func requirePlainContent(of file: OpenFile) throws(Errno) {
+    guard file.node?.existingAttachment?.hasForeignContent.load(ordering: .acquiring) ?? false else { return }
+    throw .unsupported
   }
 
   /// The set-id bits and the capability go before the first foreign byte arrives.
@@ -136,6 +150,7 @@ extension Volume {
         throw .notPermitted
       }
       if caller.user != 0 { try stripBeforeWriting(node, descriptor, for: caller) }
+      actAsOwner(of: node)
       try descriptor.descriptor.allocate(mode: mode, offset: start, length: count)
     }
   }
@@ -158,6 +173,7 @@ extension Volume {
     let (_, node, descriptor) = try writable(target)
     let file = try handles.file(source)
     guard file.canRead, let origin = try content(of: file) else { throw .badDescriptor }
+    try requirePlainContent(of: file)
     let from = try Int64(checking: sourceOffset)
     let to = try Int64(checking: targetOffset)
     // Bounded, so that one request does not keep a worker for minutes; the caller asks again.
@@ -165,6 +181,7 @@ extension Volume {
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       if node.attachment.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
       if caller.user != 0 { try stripBeforeWriting(node, descriptor, for: caller) }
+      actAsOwner(of: node)
       let copied = try origin.descriptor.copyRange(
         from: from, to: descriptor.descriptor, at: to, length: count)
       return UInt64(copied)

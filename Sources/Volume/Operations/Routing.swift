@@ -42,6 +42,8 @@ extension Volume {
     case .needsBacking: break
     }
     // A call to the kernel, so not under the lock; somebody may be faster or may have gone another way meanwhile.
+    // Whoever joins later writes with the ids of the owner, too.
+    actAsOwner(FileOwner(facts.status))
     let id = link?.openBacking(descriptor.descriptor)
     let way = descriptor.descriptor.isPath && handsOverByPath ? descriptor : nil
     let second: OpenRoutes.Offer = attachment.state.withLock { state in

@@ -143,6 +143,18 @@ package final class VolumeInspection: Sendable {
     try VolumeDirectory.store(header.withRecords, in: directory)
   }
 
+  /// Writes into a sound volume file that no item has a record, so that no first look at an item asks for one.
+  ///
+  /// Only after every item of the volume has been looked at and none had one.
+  package func letRecordsBeSkipped() throws(Errno) {
+    guard lock != nil else { throw .busy }
+    guard let text = try VolumeDirectory.storedHeader(in: directory),
+      var header = try? VolumeHeader(parsing: text)
+    else { throw .badMessage }
+    header.recordsExist = false
+    try VolumeDirectory.store(header, in: directory)
+  }
+
   /// Adds a line to the file that keeps damaged bytes, and waits until the disk has it.
   package func keepAside(_ line: [UInt8]) throws(Errno) {
     guard lock != nil else { throw .busy }

@@ -79,9 +79,9 @@ final class VolumeDirectory: Sendable {
   static func open(
     root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader = .fresh()
   ) throws -> VolumeDirectory {
-    guard try standing(in: root) == .absent else {
+    if let directory = try find(in: root) {
       // Where the file was lost, the records were not: no lock goes with it.
-      return try open(openOwn(in: root), of: root, readOnly: readOnly, making: header.withRecords)
+      return try open(directory, of: root, readOnly: readOnly, making: header.withRecords)
     }
     if readOnly { return try implicit(root) }
     try makeBookkeeping(in: root)
@@ -90,6 +90,9 @@ final class VolumeDirectory: Sendable {
     var isFresh = true
     do {
       lock = try takeLock(in: directory)
+      // The bookkeeping may have been moved away, or not been restored with the rest. Looked at with the lock held:
+      // from here on records are written by this mount alone.
+      let header = try holdsItems(root) ? header.withRecords : header
       // Unless somebody was faster, and is gone again.
       isFresh = try storedHeader(in: directory) == nil
       let made = try open(directory, of: root, readOnly: false, making: header, lock: lock)
@@ -119,7 +122,7 @@ final class VolumeDirectory: Sendable {
 
   /// Refuses what `open` would refuse, in the same words, and changes nothing.
   static func check(root: SharedDescriptor, readOnly: Bool) throws {
-    guard try standing(in: root) != .absent else {
+    guard let directory = try find(in: root) else {
       if !readOnly {
         try saying("'.varve' cannot be made there") { () throws(Errno) in
           try root.descriptor.requireChangeable()
@@ -127,7 +130,6 @@ final class VolumeDirectory: Sendable {
       }
       return
     }
-    let directory = try openOwn(in: root)
     if readOnly {
       try refuseRepair(of: directory)
     } else {
@@ -165,26 +167,57 @@ final class VolumeDirectory: Sendable {
     }
   }
 
-  /// Opens the bookkeeping, if it is there and the caller's own.
-  static func openOwn(in root: SharedDescriptor) throws -> SharedDescriptor {
-    switch try standing(in: root) {
-    case .ours: break
-    case .absent: throw VolumeFailure("there is no '.varve'; this was never mounted for writing")
-    case .otherKind: throw VolumeFailure("'.varve' in the upper directory is not a directory")
-    case .mountPoint: throw VolumeFailure("'.varve' in the upper directory is a mount point")
-    case .strangers(let user):
-      let owner = UserDatabase.userName(user) ?? "user \(user)"
+  /// Opens the bookkeeping; refuses where there is none, or one that is not the caller's own.
+  static func openOwn(in root: SharedDescriptor) throws(VolumeFailure) -> SharedDescriptor {
+    guard let directory = try find(in: root) else {
+      throw VolumeFailure("there is no '.varve'; this was never mounted for writing")
+    }
+    return directory
+  }
+
+  /// Opens the bookkeeping, if there is any; refuses what is not the caller's own.
+  ///
+  /// The name is used once. What is found out is found out of the open directory, and what is opened later is opened
+  /// beneath it, because the owner of the upper directory can exchange names in it at any time.
+  static func find(in root: SharedDescriptor) throws(VolumeFailure) -> SharedDescriptor? {
+    let found: SharedDescriptor
+    let status: FileStatus
+    do throws(Errno) {
+      // Holds it without opening it: what somebody has mounted there is not asked anything, and may never answer.
+      found = SharedDescriptor(try root.descriptor.openDirectoryPath(FileName(".varve")))
+      status = try found.descriptor.status()
+    } catch {
+      switch error {
+      case .noSuchFile: return nil
+      case .notDirectory, .tooManySymbolicLinks:
+        throw VolumeFailure("'.varve' in the upper directory is not a directory")
+      case .crossDevice: throw VolumeFailure("'.varve' in the upper directory is a mount point")
+      default: throw VolumeFailure("'.varve' in the upper directory cannot be opened: \(error)")
+      }
+    }
+    // Its owner says where records are kept, and can swap objects that are being finished.
+    guard status.user == CurrentProcess.user else {
+      let owner = UserDatabase.userName(status.user) ?? "user \(status.user)"
       throw VolumeFailure(
         "'.varve' in the upper directory belongs to \(owner), who alone can mount or check this volume"
           + (CurrentProcess.isRoot
             ? "; root can when it is removed, and the flags and lists of this volume no longer count then"
-            : "")
-      )
-    case .open:
+            : ""))
+    }
+    guard status.mode & 0o077 == 0 else {
       throw VolumeFailure(
         "'.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700")
     }
-    return SharedDescriptor(try root.descriptor.open(try FileName(".varve"), [.readOnly, .directory]))
+    return try saying("'.varve' in the upper directory cannot be opened") { () throws(Errno) in
+      SharedDescriptor(try found.descriptor.reopen([.readOnly, .directory]))
+    }
+  }
+
+  /// Whether there is anything in the upper directory but the bookkeeping.
+  private static func holdsItems(_ root: SharedDescriptor) throws(VolumeFailure) -> Bool {
+    try saying("the upper directory cannot be listed") { () throws(Errno) in
+      try root.descriptor.reopen([.readOnly, .directory]).holdsName(otherThan: name)
+    }
   }
 
   /// Takes what a volume mounted read-only went without: the lock, the workshop, where there was none a volume file.
@@ -203,34 +236,6 @@ final class VolumeDirectory: Sendable {
     let next = fresh.header.withLock { $0 }
     header.withLock { $0 = next }
     return next.recordsExist
-  }
-
-  /// What stands under the bookkeeping's name.
-  private enum Standing: Equatable {
-    case absent
-    case ours
-    case otherKind
-    case mountPoint
-    /// Whoever can write there says where records are kept, and swaps objects that are being finished.
-    case open
-    /// Somebody else's, who can do the same.
-    case strangers(UInt32)
-  }
-
-  private static func standing(in root: SharedDescriptor) throws(Errno) -> Standing {
-    do throws(Errno) {
-      // Nobody is asked who has mounted something there: his answer may never come.
-      let status = try root.descriptor.openDirectoryPath(FileName(".varve")).status()
-      guard status.user == CurrentProcess.user else { return .strangers(status.user) }
-      return status.mode & 0o077 == 0 ? .ours : .open
-    } catch {
-      switch error {
-      case .noSuchFile: return .absent
-      case .notDirectory, .tooManySymbolicLinks: return .otherKind
-      case .crossDevice: return .mountPoint
-      default: throw error
-      }
-    }
   }
 
   /// A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.

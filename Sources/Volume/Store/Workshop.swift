@@ -11,6 +11,19 @@ enum Workshop {
     Array("t-\(counter.add(1, ordering: .relaxed).newValue)".utf8)
   }
 
+  /// Tries whether files can be made here that have no name yet (O_TMPFILE).
+  ///
+  /// File systems of user space and of the network often cannot, and say so with one error or another; kernels that do
+  /// not know the flag open the directory (EISDIR). What the machine is only short of will be there later.
+  static func makesUnnamedFiles(in workshop: borrowing Descriptor) -> Bool {
+    do throws(Errno) {
+      _ = try workshop.createUnnamed(mode: 0o600)
+      return true
+    } catch {
+      return [.noSpace, .quotaExceeded, .noMemory, .tooManyOpenFiles, .fileTableFull].contains(error)
+    }
+  }
+
   /// Tries whether an object's change time moves within a tick of the clock when an attribute is set, and when it is
   /// renamed.
   ///
@@ -21,13 +34,12 @@ enum Workshop {
     let probe = Array("\(namespace.rawValue).varve.probe".utf8)
     do throws(Errno) {
       return try FileName.with(nextName()) { name throws(Errno) in
-        let file = try workshop.createUnnamed(mode: 0o600)
+        let file = try workshop.createFile(name, mode: 0o600)
+        defer { discard(name, isDirectory: false, in: workshop) }
         let isMovedByAttributes = try moves(file) { () throws(Errno) in
           try AttributeName.with(probe) { probe throws(Errno) in try file.setAttribute(probe, to: [0]) }
         }
         guard isMovedByAttributes else { return false }
-        try workshop.linkObject(file, as: name)
-        defer { discard(name, isDirectory: false, in: workshop) }
         return try FileName.with(nextName()) { other throws(Errno) in
           try moves(file) { () throws(Errno) in
             try workshop.rename(name, to: workshop, as: other, .noReplace)

@@ -29,11 +29,19 @@ extension Volume {
     object.add("debug", options.debug)
     object.add("threads", mounted.threads)
     object.add("options", list: words)
+    let inside = mountsInside
+    if inside > 0 {
+      object.add("mountsInside", inside)
+      object.add(
+        "warning",
+        "what is mounted inside the volume is unmounted when a user closes a directory on the way to it")
+    }
     object.add("nodes", nodeCount)
     object.add("handles", handleCount)
     object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))
     var kernel: [JSON.Member] = []
     for feature in link?.features() ?? [] { kernel.add(feature.name, feature.value) }
+    kernel.add("tmpfile", unnamedFiles.description)
     object.add("kernel", .object(kernel))
     var requests: [JSON.Member] = []
     for request in link?.requests() ?? [] { requests.add(request.name, Int(clamping: request.count)) }

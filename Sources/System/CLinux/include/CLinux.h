@@ -131,11 +131,16 @@ long lv_attribute_set_at(
 long lv_attribute_list_at(int directory, const char *name, void *_Nullable names, size_t size);
 long lv_attribute_remove_at(int directory, const char *name, const char *attribute);
 
+// files.c: waits until something is mounted or unmounted, by an open /proc/PID/mountinfo.
+long lv_wait_for_mounts(int mount_table);
+
 // process.c: identity, limits, clocks and the words for error numbers.
 // Makes the calling thread create files as `user` and `group` from now on; -EPERM and no change if it may not.
 long lv_become(uint32_t user, uint32_t group);
 long lv_keep_capabilities(void);
 long lv_keeps_capabilities(void);
+// Takes CAP_SYS_RESOURCE from the calling thread for good; threads that it starts later do not have it either.
+long lv_give_up_resource_override(void);
 long lv_raise_open_files(uint64_t wanted_hard, uint64_t *soft);
 long lv_clock(int is_realtime, struct lv_time *out);
 long lv_thread_id(void);

@@ -1,0 +1,71 @@
+// What users write through the mount counts as theirs: neither the blocks kept for root nor a quota is exceeded.
+
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+extension MountTests {
+  @Suite("Space that is kept for root", .timeLimit(.minutes(3))) struct ReservedSpaceTests {
+    @Test(
+      "No thread of the daemon may exceed quotas and reserves (CAP_SYS_RESOURCE)",
+      arguments: Machine.transports)
+    func capability(options: String) throws {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      let volume = try MountedVolume("audit=\(base)/log,threads=4,\(options)")
+      defer { volume.remove() }
+      _ = try volume.file("f", 1001, 2001, 0o644)
+      let daemon = try #require(volume.daemon)
+      let threads = try Calls.list("/proc/\(daemon)/task").get()
+      #expect(threads.count > 4)
+      for thread in threads {
+        let status = try Text.read("/proc/\(daemon)/task/\(thread)/status")
+        for set in ["CapEff", "CapPrm"] {
+          let match = try #require(status.firstMatch(of: try Regex("\(set):\\s*([0-9a-f]+)")))
+          let mask = try #require(UInt64(match[1].substring ?? "", radix: 16))
+          #expect(mask & 1 << 24 == 0, "\(set) of \(status.prefix { $0 != "\n" })")
+        }
+      }
+    }
+
+    @Test(
+      "A user fills a disk through the mount no further than without it, root's own files further",
+      .enabled(if: Machine.knows(fileSystem: "ext4") && Programs.has("mkfs.ext4"), "needs ext4 and its mkfs"),
+      arguments: ["", "passthrough=off", "transport=uring"])
+    func reserve(options: String) throws {
+      let words = options.isEmpty ? "" : "-o \(options)"
+      let varve = Program.built("varve")
+      // Half of the disk is kept for root. Each way of filling ends with what is left to users.
+      let script = """
+        mkdir disk mount; truncate -s 64M image
+        mkfs.ext4 -q -m 50 -O ^has_journal image && mount -o loop image disk && rm -rf disk/lost+found
+        mkdir disk/upper && chmod 777 disk/upper
+        user() { setpriv --reuid 1002 --regid 1002 --clear-groups "$@"; }
+        left() { sync -f disk; stat -f -c %a disk; }
+        fill() { "$@" 2> /dev/null && return 1; test "$(left)" -lt 200; }
+        free() { rm -f "$@"; sync -f disk; }
+        '\(varve)' mount \(words) disk/upper mount
+        echo native; fill user dd if=/dev/zero of=disk/upper/f bs=64k; test "$(stat -f -c %f disk)" -gt 5000; rm disk/upper/f
+        echo new; fill user dd if=/dev/zero of=mount/f bs=64k; test "$(stat -f -c %f disk)" -gt 5000; rm mount/f
+        echo appended; fill user dd if=/dev/zero of=mount/f bs=64k oflag=append conv=notrunc
+        test "$(stat -f -c %f disk)" -gt 5000; rm mount/f
+        echo allocated; user touch mount/f; user fallocate -l 60M mount/f 2> /dev/null && exit 1; test "$(stat -f -c %f disk)" -gt 5000; rm mount/f
+        echo by root; user touch mount/f; fill dd if=/dev/zero of=mount/f bs=64k conv=notrunc
+        test "$(stat -f -c %f disk)" -gt 5000; rm mount/f
+        echo of root; dd if=/dev/zero of=mount/f bs=64k 2> /dev/null && exit 1; sync -f disk
+        test "$(stat -f -c %f disk)" -lt 2000
+        '\(varve)' umount mount; umount disk
+        """
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      _ = chmod(base, 0o755)
+      let result = try Machine.withRing(options.contains("uring")) {
+        try Program.run(
+          "/usr/bin/unshare",
+          ["--mount", "--propagation", "private", "/bin/bash", "-ec", script], in: base)
+      }
+      #expect(result.exit == 0, "\(options): \(result.output)")
+    }
+  }
+}
