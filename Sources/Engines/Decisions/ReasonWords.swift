@@ -22,6 +22,7 @@ package struct ToldReason: Hashable, Sendable {
   package init(_ verdict: Verdict, about item: Item?, whose: String = "its", names: NameBook) {
     let teller = Teller(item: item, whose: whose, names: names)
     words = teller.words(verdict.reason)
+    if let limit = verdict.rootLimit { words += "; \(limit.words)" }
     code = verdict.reason.code
     if case .entry(let index) = verdict.reason, item != nil {
       entry = index
@@ -55,6 +56,18 @@ extension Reason {
     case .deviceNeedsRoot: "device"
     case .secureLevel: "securelevel"
     case .linkToDirectory: "linktodirectory"
+    case .protectedLink: "protectedlink"
+    case .sharedOwner: "sharedowner"
+    }
+  }
+}
+
+extension RootLimit {
+  fileprivate var words: String {
+    switch self {
+    case .lacks(let capabilities):
+      "user 0 is not root here without \(capabilities.names.joined(separator: ", "))"
+    case .unknown: "user 0 is not root here: its capabilities cannot be read"
     }
   }
 }
@@ -115,6 +128,9 @@ private struct Teller {
     case .secureLevel(let flags):
       item == nil ? "by a flag\(unreadable)" : "the secure level keeps \(whose) flag \(flags.text)"
     case .linkToDirectory: "a directory has one name only"
+    case .protectedLink:
+      "the file belongs to another user and may not be both read and written (fs.protected_hardlinks)"
+    case .sharedOwner: "set-id bits are not for an item whose owner is a group, or is every caller"
     }
   }
 

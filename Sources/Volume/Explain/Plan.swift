@@ -52,13 +52,13 @@ extension Inquiry {
       try tell(verdict(change, item, facts), change.deed.rawValue, Scene(item), [.item: spot.path])
       try checkStore(change, item, spot, facts)
       // As the operation itself has it, which succeeds and does nothing.
-      if case .owner = change, judge.rules.ignoresOwnership, !judge.subject.isRoot {
+      if case .owner = change, judge.rules.ignoresOwnership, judge.subject.user != 0 {
         deviation.keepsOwner = true
         continue
       }
       item = change.applied(to: item)
       guard case .mode(let wanted) = change else { continue }
-      let granted = volume.granted(wanted, by: judge, on: item)
+      let granted = judge.granted(wanted, on: item)
       item.mode = volume.keepingRecordsReadable(granted, of: facts.status.kind)
       if item.mode != wanted { deviation.mode = item.mode }
     }
@@ -103,8 +103,7 @@ extension Inquiry {
     guard case .mode(let mode) = change, !verdict.isAllowed, facts.status.kind == .regular,
       mode != item.mode, mode.bits | 0o6000 == item.mode.bits | 0o6000, mode.bits & ~item.mode.bits == 0
     else { return verdict }
-    let writing = judge.truncate(item)
-    return writing.isAllowed ? writing : verdict
+    return verdict.or { judge.truncate(item) }
   }
 
   /// What is refused once rights were asked.
