@@ -127,7 +127,7 @@ let package = Package(
       ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE", "CAllocationCounter", "Verbs"]),
 
     tests("ControlDoorTests", ["ControlDoor", "LinuxFiles"], settings: unoptimized),
-    tests("LinuxFilesTests", ["LinuxFiles"], settings: unoptimized),
+    tests("LinuxFilesTests", ["LinuxFiles", "CMountSupport"], settings: unoptimized),
     tests(
       "LayeredVolumeTests",
       ["Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "Decisions", "DirectoryModes"],

@@ -88,7 +88,8 @@ func fail(_ message: String) -> Never {
   }
 
   private static func measure() -> [Measurement] {
-    let subject = Subject(user: 1002, group: 2009, groups: .listed([3001, 3002, 3003, 3004, 3005]))
+    let subject = Subject(
+      user: 1002, group: 2009, groups: .listed([3001, 3002, 3003, 3004, 3005]), capabilities: nil)
     let list = worstList(groupsFrom: 4000)
     // The numbers end in the same six bits as the caller's groups, so that no entry is ruled out early.
     let similar = worstList(groupsFrom: 3001 + 64, cycling: 5)

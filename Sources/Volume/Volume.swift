@@ -81,7 +81,7 @@ package final class Volume: Sendable {
       },
       memory: RecordMemory(live, trustsChangeTimes: isLocal && directory.movesChangeTimes))
     gate = Gatekeeper(
-      live: live, groups: GroupReader(live: live, nesting: GroupNesting(members: groupNesting)),
+      live: live, credentials: CredentialReader(live: live, nesting: GroupNesting(members: groupNesting)),
       denials: denials)
     root = Node(
       id: Volume.rootNode, identity: ObjectIdentity(status), parent: nil, name: [])

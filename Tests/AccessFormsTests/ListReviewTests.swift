@@ -101,7 +101,7 @@ import Testing
         without.entries.remove(at: entry)
         for user: UInt32 in [1, 2, 3] {
           for asked in rights {
-            let subject = Subject(user: user, group: 9, groups: .listed([]))
+            let subject = Subject(user: user, group: 9, groups: .listed([]), capabilities: nil)
             let standing = Standing(
               subject: subject, isOwner: user == 2 ? .member : .notMember, isInOwningGroup: .member)
             #expect(

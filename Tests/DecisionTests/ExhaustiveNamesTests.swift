@@ -113,14 +113,33 @@ import Testing
       }
     }
     let callers = World.callers(possibly: [World.staff, World.admins])
+    let modes: [UInt16] = [0, 0o664, 0o666, 0o4666, 0o2676, 0o2666]
     for rules in World.volumes {
       for parentFlags in World.flags {
         let parent = World.directory(0o775, parentFlags)
         for isDirectory in [false, true] { duel.put(.create(isDirectory, parent), by: callers, on: rules) }
         duel.put(.createDevice(parent), by: callers, on: rules)
         for (kind, flags) in product(World.kinds, World.flags) {
-          duel.put(.link(World.item(kind, 0, flags), parent), by: callers, on: rules)
+          for (mode, protected) in product(modes, [false, true]) {
+            let item = World.item(kind, mode, flags)
+            duel.put(.link(item, parent, protected: protected), by: callers, on: rules)
+          }
+          guard kind == .special else { continue }
+          for mode: UInt16 in [0, 0o600, 0o062, 0o004] {
+            duel.put(.find(World.item(kind, mode, flags), parent), by: callers, on: rules)
+          }
         }
+      }
+    }
+    for (list, owner) in product(lists, owners) {
+      let above = World.directory(0o1777)
+      let item = owner(World.item(.special, 0, [], list))
+      duel.put(.find(item, above), by: callers)
+      duel.put(.link(owner(World.file(0o620, [], list)), above, protected: true), by: callers)
+      var broken = item
+      for record in [Item.Record.damaged, .damagedList] {
+        broken.record = record
+        duel.put(.find(broken, above), by: callers)
       }
     }
     print("making and linking: \(duel.asked) questions")

@@ -108,12 +108,12 @@ enum Operations {
   static func onOne(_ item: Item) -> [Request] {
     var all: [Request] = [
       .stat(item), .truncate(item), .check(item, .checkImmutable), .readExtended(item), .writeExtended(item),
-      .touch(item),
+      .touch(item), .stripSetID(item),
       .changeTimes(item), .changeList(item, nil), .changeList(item, item.list),
       .changeList(item, AccessList([AccessEntry(.deny, .nobody, .read)])),
       .open(item, OpenRequest(executes: true)),
     ]
-    for mode: UInt16 in [0o600, 0o4755, 0o2755] { all.append(.changeMode(item, Mode(mode))) }
+    for mode: UInt16 in [0o600, 0o4755, 0o2755, 0o6755] { all.append(.changeMode(item, Mode(mode))) }
     for mask: UInt8 in 0...7 { all.append(.access(item, AccessMode(rawValue: mask))) }
     for user: UInt32? in [nil, World.alice, World.bob, World.unknown, 0] {
       for group: UInt32? in [nil, World.staff, World.team, World.elsewhere] {

@@ -81,7 +81,7 @@ import Testing
           return item
         })
       let (before, after) = (request.put(to: judge), cleaned.put(to: judge))
-      if before.refusal != after.refusal || before.hingesOnGroups != after.hingesOnGroups {
+      if before.refusal != after.refusal || before.hingesOnUnread != after.hingesOnUnread {
         Issue.record("\(before) became \(after)\n  \(request)\n  by \(judge)")
       }
     }

@@ -59,10 +59,10 @@ extension Dice {
   mutating func request() -> Request {
     let item = item(pick(World.kinds))
     let (parent, other) = (self.item(.directory), self.item(.directory))
-    switch Int.random(in: 0..<10, using: &self) {
+    switch Int.random(in: 0..<11, using: &self) {
     case 0: return .check(item, rights().intersection(.specific))
     case 1: return .remove(item, parent)
-    case 2: return .link(item, parent)
+    case 2: return .link(item, parent, protected: once(in: 2))
     case 3: return .create(once(in: 2), parent)
     case 4:
       let moves = once(in: 2)
@@ -71,6 +71,7 @@ extension Dice {
     case 5:
       let moves = once(in: 2)
       return .exchange(item, parent, self.item(pick(World.kinds)), moves ? other : parent, moves: moves)
+    case 6: return .find(self.item(.special), parent)
     default: return pick(Operations.onOne(item))
     }
   }
@@ -81,7 +82,7 @@ extension Request {
   var places: [Place] {
     switch self {
     case .create, .createDevice: [.parent]
-    case .remove: [.item, .parent]
+    case .remove, .find: [.item, .parent]
     case .link: [.item, .newParent]
     case .rename: [.item, .parent, .newParent, .victim]
     case .exchange: [.item, .parent, .victim, .newParent]

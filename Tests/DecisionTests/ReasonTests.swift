@@ -45,7 +45,35 @@ import Testing
     (
       .protectingDirectory, "its protection class asks for encryption, which this version does not have", false
     ),
+    (
+      .protectedLink,
+      "the file belongs to another user and may not be both read and written (fs.protected_hardlinks)", true
+    ),
+    (
+      .sharedOwner, "set-id bits are not for an item whose owner is a group, or is every caller", true
+    ),
   ]
+
+  @Test("A refusal of user 0 says which capabilities are missing") func capabilities() {
+    func words(_ decide: (Judge) -> Verdict, _ held: CapabilitySet?) -> String {
+      let subject = Subject(user: 0, group: 0, groups: .listed([]), capabilities: held)
+      let verdict = decide(Judge(rules: VolumeRules(), subject: subject))
+      return ToldReason(verdict, about: ReasonTests.item, names: ReasonTests.names).words
+    }
+    let item = World.file(0o600)
+    func open(_ judge: Judge) -> Verdict { judge.open(item, OpenRequest(reads: true)) }
+    let mode = "by its mode (other ---); user 0 is not root here"
+    #expect(words(open, []) == "\(mode) without CAP_DAC_OVERRIDE")
+    #expect(words(open, .fowner) == "\(mode) without CAP_DAC_OVERRIDE")
+    #expect(words(open, nil) == "\(mode): its capabilities cannot be read")
+    #expect(words(open, .dacReadSearch) == "root, or its like, is bound by flags only")
+    func remove(_ judge: Judge) -> Verdict { judge.remove(item, from: World.directory(0o1755)) }
+    #expect(words(remove, []) == "\(mode) without CAP_DAC_OVERRIDE, CAP_FOWNER")
+    let owned = OwnerChange(user: 1, group: nil)
+    #expect(
+      words({ $0.changeOwner(of: item, owned) }, .dacOverride)
+        == "only root gives an item to somebody else; user 0 is not root here without CAP_CHOWN")
+  }
 
   @Test("A reason that rests on mode, owner, flags or list is one word to users who may not read them")
   func words() {

@@ -123,12 +123,21 @@ struct Reference {
   var gid: UInt32
   /// `nil`: they cannot be found out.
   var groups: [UInt32]?
+  /// Of user 0, by the words of capabilities(7); `nil`: they cannot be found out.
+  var capabilities: [String]?
   var rules: VolumeRules
 
   init(_ subject: Subject, _ rules: VolumeRules) {
     uid = subject.user
     gid = subject.group
     if case .listed(let all) = subject.groups { groups = all } else { groups = nil }
+    let words = [
+      (0, "CHOWN"), (1, "DAC_OVERRIDE"), (2, "DAC_READ_SEARCH"), (3, "FOWNER"), (4, "FSETID"),
+      (9, "LINUX_IMMUTABLE"), (27, "MKNOD"),
+    ]
+    capabilities = subject.capabilities.map { set in
+      words.filter { set.rawValue >> UInt64($0.0) & 1 == 1 }.map(\.1)
+    }
     self.rules = rules
   }
 
@@ -146,27 +155,55 @@ struct Reference {
   }
 
   func owns(_ thing: Thing) -> Bool? {
-    if rules.ignoresOwnership && uid != 0 { return true }
+    if rules.ignoresOwnership { return true }
     if let group = thing.ownerGroup { return isMember(group) }
-    if thing.uid == 99 && uid != 0 { return true }
+    if thing.uid == 99 { return true }
     return thing.uid == uid
   }
 
   func isInGroup(of thing: Thing) -> Bool? {
-    if uid != 0 && (rules.ignoresOwnership || thing.gid == 99) { return true }
+    if rules.ignoresOwnership || thing.gid == 99 { return true }
     return isMember(thing.gid)
   }
 
-  func isSuperuser(_ thing: Thing) -> Bool {
-    if uid == 0 { return true }
-    guard let group = rules.adminGroup, isMember(group) == true else { return false }
+  /// Whether this is user 0 with one of these capabilities.
+  func isRoot(_ words: String...) -> Bool {
+    uid == 0 && words.contains { capabilities?.contains($0) ?? false }
+  }
+
+  /// By the group of administrators.
+  func isAdministrator(_ thing: Thing) -> Bool {
+    guard uid != 0, let group = rules.adminGroup, isMember(group) == true else { return false }
     // Flags that cannot be read may be flags of the system domain.
     return !thing.flags.contains("system domain") && thing.record != "damaged"
   }
 
+  /// Whether neither list nor mode is asked: for each right root needs what Linux asks for it.
+  func isSuperuser(_ thing: Thing, _ asked: [Power], parent: Thing?) -> Bool {
+    guard uid == 0 else { return isAdministrator(thing) && (parent.map(isAdministrator) ?? true) }
+    if let parent, isStuck(thing, parent), !isRoot("FOWNER") { return false }
+    return asked.allSatisfy { power in
+      switch power {
+      case .chown: isRoot("CHOWN")
+      case .writesecurity: isRoot("FOWNER")
+      case .writeattr: isRoot("FOWNER", "DAC_OVERRIDE")
+      case .read, .readattr, .readextattr, .readsecurity, .synchronize:
+        isRoot("DAC_OVERRIDE", "DAC_READ_SEARCH")
+      case .execute where thing.kind == "directory": isRoot("DAC_OVERRIDE", "DAC_READ_SEARCH")
+      default: isRoot("DAC_OVERRIDE")
+      }
+    }
+  }
+
   func mayBeSuperuser(_ thing: Thing) -> Bool {
+    if uid == 0 { return capabilities == nil }
     guard let group = rules.adminGroup, isMember(group) == nil else { return false }
     return !thing.flags.contains("system domain")
+  }
+
+  /// The sticky bit, section 4.1.
+  func isStuck(_ thing: Thing, _ parent: Thing) -> Bool {
+    parent.mode & 0o1000 != 0 && owns(thing) != true && owns(parent) != true
   }
 
   func applies(_ line: ReferenceLine, to thing: Thing) -> Bool? {
@@ -251,7 +288,7 @@ struct Reference {
       }
     }
     if !modeGrants(parent, 2) { return .EACCES }
-    if parent.mode & 0o1000 != 0, owns(thing) != true, owns(parent) != true { return .EACCES }
+    if isStuck(thing, parent), !isRoot("FOWNER") { return .EACCES }
     return .ok
   }
 
@@ -270,7 +307,9 @@ struct Reference {
   }
 
   /// Section 3.1, line by line.
-  func check(_ thing: Thing, _ asked: [Power], parent: Thing? = nil) -> Outcome {
+  func check(
+    _ thing: Thing, _ asked: [Power], parent: Thing? = nil, spares spared: String? = nil
+  ) -> Outcome {
     // 1. Writing into a FIFO changes nothing on disk; everything else that modifies does.
     let changes = asked.filter { Reference.modifying.contains($0) }
     let isStream = thing.kind == "special" && changes.allSatisfy { $0 == .write || $0 == .append }
@@ -279,14 +318,15 @@ struct Reference {
     if rules.forbidsExecution, asked.contains(.execute), thing.kind == "file" { return .EACCES }
     if isUnreadable(thing, parent, asked) { return .EIO }
     // 3.
-    let isSuper = isSuperuser(thing) && (parent.map(isSuperuser) ?? true)
+    let rest = asked.filter { ![.linkTarget, .checkImmutable, .ignoringFlags].contains($0) }
+    let isSuper =
+      if let spared, uid == 0 { isRoot(spared) } else { isSuperuser(thing, rest, parent: parent) }
     if isSuper, !asked.contains(.execute), changes.isEmpty { return .ok }
     // 4. and 5.
     let flagged = thing.kind == "special" ? asked.filter { $0 != .write } : asked
     if flagsForbid(thing, flagged) { return .EPERM }
     if let parent, flagsForbid(parent, [.deleteChild]) { return .EPERM }
     // 6.
-    let rest = asked.filter { ![.linkTarget, .checkImmutable, .ignoringFlags].contains($0) }
     if rest.isEmpty { return .ok }
     // 7. and 8. The error is the one exec(2) and access(2) report (5.6, C12).
     let isHopeless = rest.contains(.execute) && thing.kind == "file" && thing.mode & 0o111 == 0

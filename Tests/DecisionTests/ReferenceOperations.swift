@@ -46,21 +46,42 @@ extension Reference {
   // Section 5.2.
 
   func make(_ isDirectory: Bool, _ parent: Thing) -> Outcome {
-    check(parent, [isDirectory ? .append : .write])
+    add([isDirectory ? .append : .write], parent)
+  }
+
+  /// Whatever is made has a name that is looked up.
+  private func add(_ asked: [Power], _ parent: Thing) -> Outcome {
+    let searching = check(parent, [.execute])
+    return searching == .ok ? check(parent, asked) : searching
   }
 
   func makeDevice(_ parent: Thing) -> Outcome {
-    uid == 0 ? make(false, parent) : .EPERM
+    isRoot("MKNOD") ? make(false, parent) : .EPERM
   }
 
   func remove(_ thing: Thing, _ parent: Thing) -> Outcome {
     check(thing, [.delete], parent: parent)
   }
 
-  func link(_ thing: Thing, _ parent: Thing) -> Outcome {
+  /// `isProtected`: proc(5) about `fs.protected_hardlinks`.
+  func link(_ thing: Thing, _ parent: Thing, _ isProtected: Bool) -> Outcome {
     if thing.kind == "directory" { return .EPERM }
     let target = check(thing, [.linkTarget])
-    return target == .ok ? make(false, parent) : target
+    if target != .ok { return target }
+    let isOrdinary =
+      thing.kind == "file" && thing.mode & 0o4000 == 0 && thing.mode & 0o2010 != 0o2010
+      && check(thing, [.read, .write]) == .ok
+    if isProtected, !isOrdinary, owns(thing) != true, !isRoot("FOWNER") { return .EPERM }
+    return make(false, parent)
+  }
+
+  /// Whoever could use a FIFO, take it away or open it to themselves finds it.
+  func find(_ thing: Thing, _ parent: Thing) -> Outcome {
+    let mayFind =
+      owns(thing) == true || isRoot("FOWNER") || isAdministrator(thing) || check(thing, [.read]) == .ok
+      || check(thing, [.write]) == .ok || remove(thing, parent) == .ok
+      || simple(thing, [.writesecurity]) == .ok
+    return mayFind ? .ok : .EACCES
   }
 
   /// Section 4.3 with C6 and C7.
@@ -75,10 +96,11 @@ extension Reference {
   }
 
   func swap(_ one: Thing, _ parent: Thing, _ other: Thing, _ otherParent: Thing, moves: Bool) -> Outcome {
-    for outcome in [
-      leave(one, parent, moves), leave(other, otherParent, moves),
-      make(one.kind == "directory", otherParent), make(other.kind == "directory", parent),
-    ] where outcome != .ok {
+    let kinds = [one, other].map { $0.kind == "directory" ? Power.append : .write }
+    let arriving =
+      moves ? [add([kinds[0]], otherParent), add([kinds[1]], parent)] : [add(kinds, parent)]
+    for outcome in [leave(one, parent, moves), leave(other, otherParent, moves)] + arriving
+    where outcome != .ok {
       return outcome
     }
     return .ok
@@ -97,7 +119,7 @@ extension Reference {
   func utimesSet(_ thing: Thing) -> Outcome {
     readOnlyFirst {
       if thing.record == "damaged" { return .EIO }
-      if owns(thing) != true && !isSuperuser(thing) { return .EPERM }
+      if owns(thing) != true && !isRoot("FOWNER") && !isAdministrator(thing) { return .EPERM }
       return asPolicy(utimesNow(thing))
     }
   }
@@ -106,8 +128,17 @@ extension Reference {
     readOnlyFirst {
       let allowed = asPolicy(check(thing, [.writesecurity]))
       if allowed != .ok { return allowed }
-      return mode & 0o4000 != 0 && owns(thing) != true && !isSuperuser(thing) ? .EPERM : .ok
+      if mode & 0o4000 == 0 { return .ok }
+      // Nobody runs as an owner that is everybody, or a group; and an administrator by group lends nobody's identity.
+      if thing.ownerGroup != nil || thing.uid == 99 { return .EPERM }
+      return owns(thing) != true && !isRoot("FOWNER") ? .EPERM : .ok
     }
+  }
+
+  /// chown(-1, -1), and what the kernel asks before a write.
+  func strip(_ thing: Thing) -> Outcome {
+    let asChange = chmod(thing, thing.mode & ~0o6000)
+    return asChange == .ok || check(thing, [.write]) != .ok ? asChange : .ok
   }
 
   func chown(_ thing: Thing, _ newUID: UInt32?, _ newGID: UInt32?) -> Outcome {
@@ -117,11 +148,11 @@ extension Reference {
       if rules.ignoresOwnership && uid != 0 { return check(thing, [.checkImmutable]) }
       // An owning group stands where the uid stood, so naming any uid is a change.
       let takes = newUID != nil && (newUID != thing.uid || thing.ownerGroup != nil)
-      if !isSuperuser(thing) {
+      if !isRoot("CHOWN") && !isAdministrator(thing) {
         if takes && newUID != uid { return .EPERM }
         if let newGID, newGID != thing.gid, isMember(newGID) != true { return .EPERM }
       }
-      return asPolicy(check(thing, takes ? [.chown] : [.writesecurity]))
+      return asPolicy(check(thing, takes ? [.chown] : [.writesecurity], spares: "CHOWN"))
     }
   }
 
@@ -133,7 +164,7 @@ extension Reference {
       changed &= ~0x20
       if changed == 0 { return .ok }
       if thing.record == "damaged" { return .EIO }
-      if changed & ~0xFFFF != 0 && uid != 0 { return .EPERM }
+      if changed & ~0xFFFF != 0 && !isRoot("LINUX_IMMUTABLE") { return .EPERM }
       if rules.secureLevel > 0 {
         if old & 0x6_0000 != 0 { return .EPERM }
         if old & 0x10_0000 != 0 && new & 0x10_0000 == 0 { return .EPERM }

@@ -23,7 +23,11 @@ enum Request {
   case create(Bool, Item)
   case createDevice(Item)
   case remove(Item, Item)
-  case link(Item, Item)
+  /// `protected`: as with `fs.protected_hardlinks`.
+  case link(Item, Item, protected: Bool)
+  /// A FIFO or socket is looked up in a directory.
+  case find(Item, Item)
+  case stripSetID(Item)
   case rename(Item, Item, Item, moves: Bool, over: Item?)
   case exchange(Item, Item, Item, Item, moves: Bool)
 
@@ -46,7 +50,10 @@ enum Request {
     case .create(let isDirectory, let parent): judge.create(directory: isDirectory, in: parent)
     case .createDevice(let parent): judge.createDevice(in: parent)
     case .remove(let item, let parent): judge.remove(item, from: parent)
-    case .link(let item, let parent): judge.link(item, into: parent)
+    case .link(let item, let parent, let protected):
+      judge.link(item, into: parent, protectsLinks: protected)
+    case .find(let item, let parent): judge.find(special: item, in: parent)
+    case .stripSetID(let item): judge.stripSetID(of: item)
     case .rename(let item, let parent, let newParent, let moves, let victim):
       judge.rename(
         RenameSide(item: item, parent: parent), into: newParent, changesParent: moves, over: victim)
@@ -63,9 +70,11 @@ enum Request {
     case .check(let item, _), .open(let item, _), .access(let item, _), .stat(let item), .truncate(let item),
       .readExtended(let item), .writeExtended(let item), .touch(let item),
       .changeTimes(let item), .changeMode(let item, _), .changeOwner(let item, _),
-      .changeFlags(let item, _), .changeList(let item, _), .create(_, let item), .createDevice(let item):
+      .changeFlags(let item, _), .changeList(let item, _), .create(_, let item), .createDevice(let item),
+      .stripSetID(let item):
       [item]
-    case .remove(let item, let parent), .link(let item, let parent): [item, parent]
+    case .remove(let item, let parent), .link(let item, let parent, _), .find(let item, let parent):
+      [item, parent]
     case .rename(let item, let parent, let newParent, _, let victim):
       [item, parent, newParent] + (victim.map { [$0] } ?? [])
     case .exchange(let one, let parent, let other, let otherParent, _): [one, parent, other, otherParent]
@@ -91,7 +100,9 @@ enum Request {
     case .create(let isDirectory, _): .create(isDirectory, items[0])
     case .createDevice: .createDevice(items[0])
     case .remove: .remove(items[0], items[1])
-    case .link: .link(items[0], items[1])
+    case .link(_, _, let protected): .link(items[0], items[1], protected: protected)
+    case .find: .find(items[0], items[1])
+    case .stripSetID: .stripSetID(items[0])
     case .rename(_, _, _, let moves, let victim):
       .rename(items[0], items[1], items[2], moves: moves, over: victim.map { _ in items[3] })
     case .exchange(_, _, _, _, let moves): .exchange(items[0], items[1], items[2], items[3], moves: moves)
@@ -132,7 +143,9 @@ extension Reference {
     case .create(let isDirectory, _): return make(isDirectory, thing)
     case .createDevice: return makeDevice(thing)
     case .remove: return remove(thing, things[1])
-    case .link: return link(thing, things[1])
+    case .link(_, _, let protected): return link(thing, things[1], protected)
+    case .find: return find(thing, things[1])
+    case .stripSetID: return strip(thing)
     case .rename(_, _, _, let moves, let victim):
       return rename(thing, things[1], things[2], moves: moves, over: victim == nil ? nil : things[3])
     case .exchange(_, _, _, _, let moves):

@@ -5,6 +5,13 @@ import Decisions
 import DirectoryModes
 import FlagRules
 
+extension Subject {
+  /// Somebody whose groups are known; if it is root, with all capabilities.
+  init(user: UInt32, group: UInt32, groups: Groups) {
+    self.init(user: user, group: group, groups: groups, capabilities: groups == .unread ? nil : .all)
+  }
+}
+
 /// The people and groups of all worlds.
 enum World {
   static let alice: UInt32 = 1001

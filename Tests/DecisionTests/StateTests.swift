@@ -149,14 +149,14 @@ import Testing
     #expect(born(0o2755, by: bob, in: (0, 2003, 0o777), noowners: true).mode == Mode(0o2755))
   }
 
-  /// Groups unread is answered like "not a member" wherever `dependsOnGroups` says it does not matter.
+  /// Groups unread is answered like "not a member" wherever `hingesOnUnread` says it does not matter.
   @Test func creationSaysWhenItNeedsTheGroups() {
     for (gid, requested) in product([UInt32(2001), 2002, 2009], [UInt16(0o2755), 0o755, 0o6777]) {
       for user: UInt32 in [0, 1001, 1002] {
         let unread = Subject(user: user, group: 2009, groups: .unread)
         let place = Birthplace(
           parentUser: 1001, parentGroup: gid, parentMode: Mode(0o4777), handsOverOwnership: true)
-        guard !NewItem.dependsOnGroups(requested: Mode(requested), by: unread, in: place) else { continue }
+        guard !NewItem.hingesOnUnread(requested: Mode(requested), by: unread, in: place) else { continue }
         let early = NewItem(requested: Mode(requested), isDirectory: false, by: unread, in: place)
         for groups in Caller(user, 2009, possibly: [2001, 2002]).sets {
           let subject = Subject(user: user, group: 2009, groups: .listed(groups))

@@ -40,12 +40,12 @@ import Testing
     var item = World.file(0o644)
     item.record = .damagedList
     let verdict = judge(strangerUnread) { $0.adminGroup = World.admins }.readAttributes(item)
-    #expect(verdict == .refused(.damaged, .damagedList, hingesOnGroups: true))
+    #expect(verdict == .refused(.damaged, .damagedList, hingesOnUnread: true))
     let removal = judge(strangerUnread) { $0.adminGroup = World.admins }.remove(item, from: World.directory())
-    #expect(removal.hingesOnGroups)
+    #expect(removal.hingesOnUnread)
     item.ownerGroup = World.team
-    #expect(judge(strangerUnread).changeMode(of: item, to: Mode(0o600)).hingesOnGroups)
-    #expect(!judge(stranger).changeMode(of: item, to: Mode(0o600)).hingesOnGroups)
+    #expect(judge(strangerUnread).changeMode(of: item, to: Mode(0o600)).hingesOnUnread)
+    #expect(!judge(stranger).changeMode(of: item, to: Mode(0o600)).hingesOnUnread)
   }
 
   /// An entry may let others execute a file without any x bit, but not root, and so no administrator: with the
@@ -53,7 +53,7 @@ import Testing
   @Test func whoMayBeAdministratorIsHeldToTheExecuteBit() {
     let file = World.file(0o644, [], [AccessEntry(.allow, .everyone, .execute)])
     let unread = judge(strangerUnread) { $0.adminGroup = World.admins }.access(file, .execute)
-    #expect(unread == .refused(.accessDenied, .noExecuteBit, hingesOnGroups: true))
+    #expect(unread == .refused(.accessDenied, .noExecuteBit, hingesOnUnread: true))
     #expect(judge(stranger) { $0.adminGroup = World.admins }.access(file, .execute).isAllowed)
   }
 
@@ -80,9 +80,9 @@ import Testing
   @Test func systemDomainDoesNotHingeOnAdministrators() {
     let locked = World.file(0o600, .archived)
     let unread = judge(strangerUnread) { $0.adminGroup = World.admins }
-    #expect(!unread.changeFlags(of: locked, FlagChange(from: .archived, to: [])).hingesOnGroups)
-    #expect(!unread.changeMode(of: locked, to: Mode(0o644)).hingesOnGroups)
-    #expect(unread.changeMode(of: World.file(0o600), to: Mode(0o644)).hingesOnGroups)
+    #expect(!unread.changeFlags(of: locked, FlagChange(from: .archived, to: [])).hingesOnUnread)
+    #expect(!unread.changeMode(of: locked, to: Mode(0o644)).hingesOnUnread)
+    #expect(unread.changeMode(of: World.file(0o600), to: Mode(0o644)).hingesOnUnread)
   }
 
   /// A rename over nothing said "nothing asked", a moved directory said "ownership" to people who own nothing.

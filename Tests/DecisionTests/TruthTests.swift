@@ -172,7 +172,14 @@ import Testing
       by(root, level: 1).changeFlags(of: World.file(0o644, .systemNoUnlink), kept)
         == .refused(.notPermitted, .secureLevel(.systemNoUnlink)))
 
-    #expect(by(root).link(World.directory(), into: World.directory()).reason == .linkToDirectory)
+    func link(_ item: Item, _ subject: Subject) -> Verdict {
+      by(subject).link(item, into: World.directory(0o777), protectsLinks: true)
+    }
+    #expect(link(World.directory(), root).reason == .linkToDirectory)
+    #expect(link(World.file(0o604), stranger).reason == .protectedLink)
+    #expect(link(World.file(0o606), stranger).isAllowed)
+    #expect(link(World.file(0o4606), stranger).reason == .protectedLink)
+    #expect(link(World.item(.special, 0o606), stranger).reason == .protectedLink)
     #expect(by(owner).createDevice(in: World.directory(0o777)).reason == .deviceNeedsRoot)
     #expect(by(root).createDevice(in: World.directory()).isAllowed)
     #expect(by(root).open(file, OpenRequest(executes: true)) == .refused(.accessDenied, .noExecuteBit))
@@ -196,7 +203,8 @@ private struct Remedy {
   /// Policies that have no cause which could be taken away.
   var isHopeless: Bool {
     switch verdict.reason {
-    case .linkToDirectory, .giveAway, .needsRoot, .notMemberOfGroup, .notOwner, .noEntryGrants,
+    case .linkToDirectory, .protectedLink, .sharedOwner, .giveAway, .needsRoot, .notMemberOfGroup, .notOwner,
+      .noEntryGrants,
       .deviceNeedsRoot,
       .secureLevel, .noExecuteBit:
       true

@@ -102,7 +102,7 @@ private struct Cast {
     case .create: return .create(false, parent)
     case .makeDirectory: return .create(true, parent)
     case .unlink, .removeDirectory: return .remove(node, parent)
-    case .link: return .link(node, newParent)
+    case .link: return .link(node, newParent, protected: false)
     case .rename: return .rename(node, parent, newParent, moves: !scene.staysInParent, over: victim)
     }
   }

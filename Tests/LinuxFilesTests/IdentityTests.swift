@@ -1,3 +1,4 @@
+import CMountSupport
 import Glibc
 import LinuxFiles
 import Synchronization
@@ -93,7 +94,7 @@ extension LinuxFilesTests {
           } catch .notPermitted {
             seen.append(nil)
           }
-          let now = ProcessGroups.credentials(ofThread: me)
+          let now = ProcessCredentials.credentials(ofThread: me)
           seen += [now?.fsUser, now?.fsGroup]
         }
         return seen
@@ -101,7 +102,7 @@ extension LinuxFilesTests {
       #expect(try result?.get() == [7, 8, 7, 8, 7, 9, 0, 9, nil, 0, 9, nil, 0, 9])
       // What one thread becomes is nothing to another.
       let other = try onOwnThread { () throws(Errno) in
-        ProcessGroups.credentials(ofThread: PlainThread.currentIdentifier)?.fsUser
+        ProcessCredentials.credentials(ofThread: PlainThread.currentIdentifier)?.fsUser
       }
       #expect(try other?.get() == .some(0))
     }
@@ -133,16 +134,16 @@ extension LinuxFilesTests {
     func hostileName() throws {
       let findings = Findings<[UInt32]?>()
       let thread = try PlainThread(name: "\nGroups:\t7\n") {
-        findings.set(ProcessGroups.supplementaryGroups(ofThread: PlainThread.currentIdentifier))
+        findings.set(ProcessCredentials.supplementaryGroups(ofThread: PlainThread.currentIdentifier))
       }
       thread.join()
-      #expect(findings.value == .some(ProcessGroups.supplementaryGroups(ofThread: getpid())))
+      #expect(findings.value == .some(ProcessCredentials.supplementaryGroups(ofThread: getpid())))
       #expect(findings.value != .some([7]))
     }
 
     @Test("the groups of a thread that leads no process are told, any number of them")
     func groups() throws {
-      let former = ProcessGroups.supplementaryGroups(ofThread: getpid()) ?? []
+      let former = ProcessCredentials.supplementaryGroups(ofThread: getpid()) ?? []
       defer { _ = former.withUnsafeBufferPointer { setgroups($0.count, $0.baseAddress) } }
       for count in [0, 1, 3, 65_536] {
         let wanted = (0..<count).map { UInt32(truncatingIfNeeded: 4_000_000_000 - 7 * $0) }.sorted()
@@ -150,18 +151,49 @@ extension LinuxFilesTests {
         #expect(failure == 0)
         let result = try onOwnThread { () throws(Errno) -> ThreadCredentials? in
           let me = PlainThread.currentIdentifier
-          return me == getpid() ? nil : ProcessGroups.credentials(ofThread: me)
+          return me == getpid() ? nil : ProcessCredentials.credentials(ofThread: me)
         }
-        #expect(
-          try result?.get()
-            == ThreadCredentials(
-              realUser: 0, realGroup: 0, fsUser: 0, fsGroup: 0, groups: wanted))
+        let found = try #require(try result?.get())
+        #expect([found.realUser, found.realGroup, found.fsUser, found.fsGroup] == [0, 0, 0, 0])
+        #expect(found.groups == wanted && found.capabilities == nil)
+      }
+    }
+
+    @Test("Capabilities are those of the thread, and none where it is in another user namespace")
+    func capabilities() throws {
+      let whole = ProcessCredentials.credentials(ofThread: getpid(), withCapabilities: true)?.capabilities
+      #expect(try #require(whole) & 0x3FF == 0x3FF)
+      let result = try onOwnThread { () throws(Errno) -> UInt64? in
+        guard lt_keep_capabilities(1 << 3 | 1 << 9) == 0 else { throw .current }
+        let me = PlainThread.currentIdentifier
+        return ProcessCredentials.credentials(ofThread: me, withCapabilities: true)?.capabilities
+      }
+      #expect(try result?.get() == 1 << 3 | 1 << 9)
+      let child = pid_t(lt_child_with_own_users())
+      try #require(child > 0)
+      defer {
+        kill(child, SIGKILL)
+        waitpid(child, nil, 0)
+      }
+      #expect(ProcessCredentials.credentials(ofThread: child, withCapabilities: true)?.capabilities == 0)
+    }
+
+    @Test("a thread's flags are found behind any name") func figures() {
+      func flags(_ text: String) -> UInt32? {
+        var parser = FiguresParser()
+        for byte in text.utf8 { parser.take(byte) }
+        return parser.flags
+      }
+      #expect(flags("7 (sh) S 1 2 3 4 5 4194560 6 7\n") == 4_194_560)
+      #expect(flags("7 (a) S 1 2 3 4 5 16 6 () S 1 2 3 4 5 80 6 7\n") == 80)
+      for wrong in ["", "7 (sh) S 1 2 3 4 5", "7 (sh) S 1 2 3 4 5 x 6", "7 (sh) S 1 2 3 4 5 99999999999 6"] {
+        #expect(flags(wrong) == nil)
       }
     }
 
     @Test("a thread that does not exist has no groups", arguments: [0, -1, Int32.max, 4_194_305])
     func noThread(_ tid: Int32) {
-      #expect(ProcessGroups.supplementaryGroups(ofThread: tid) == nil)
+      #expect(ProcessCredentials.supplementaryGroups(ofThread: tid) == nil)
     }
   }
 }

@@ -17,7 +17,7 @@ extension Model {
     let thing = Thing(
       kind, user: caller.user, group: rules.ignoresOwnership ? caller.group : parent.group, mode: mode)
     // C8: setgid stays only with a member of the group the object gets.
-    if !caller.isRoot, caller.membership(of: thing.group) != .member { thing.mode &= ~0o2000 }
+    if caller.user != 0, caller.membership(of: thing.group) != .member { thing.mode &= ~0o2000 }
     if rules.handsOverOwnership, parent.mode & 0o4000 != 0, parent.user != 0, parent.user != caller.user {
       thing.user = parent.user
       thing.mode = kind == .directory ? thing.mode | 0o4000 : thing.mode & ~0o6111

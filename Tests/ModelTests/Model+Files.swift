@@ -136,7 +136,7 @@ extension Model {
     let (directory, name) = try findFree(path)
     try requireLinkable(thing)
     guard thing.links > 0 || thing.mayGetFirstName else { throw .noSuchFile }
-    try require(judge.link(thing.item, into: directory.item))
+    try require(judge.link(thing.item, into: directory.item, protectsLinks: protectsHardLinks))
     thing.links += 1
     thing.mayGetFirstName = false
     put(thing, name, in: directory)

@@ -52,7 +52,7 @@ extension Model {
     let (directory, name) = try findFree(to)
     try requireLinkable(thing)
     if thing.isDirectory { throw .notPermitted }
-    try require(judge.link(thing.item, into: directory.item))
+    try require(judge.link(thing.item, into: directory.item, protectsLinks: protectsHardLinks))
     thing.links += 1
     put(thing, name, in: directory)
   }

@@ -82,9 +82,7 @@ extension Model {
     try require(verdict)
     thing.mode = wanted
     // C8: dropped for whoever is not in the group. Where ownership is ignored, everybody is.
-    if !rules.ignoresOwnership, !judge.isSuperuser(towards: thing.item),
-      subject.membership(of: thing.group) != .member
-    {
+    if !rules.ignoresOwnership, !isRoot, subject.membership(of: thing.group) != .member {
       thing.mode &= ~0o2000
     }
   }
@@ -102,6 +100,7 @@ extension Model {
   /// C19.
   func mayStrip(_ thing: Thing) -> Bool {
     thing.writers > 0 || judge.truncate(thing.item).isAllowed
+      || judge.changeMode(of: thing.item, to: Mode(thing.mode & ~0o6000)).isAllowed
   }
 
   private func changeOwner(of thing: Thing, _ change: OwnerChange) throws(Errno) {

@@ -105,13 +105,15 @@ final class Model {
     root = Thing(.directory, user: 0, group: 0, mode: 0o777)
     root.links = 2
     judges = Cast.users.map {
-      Judge(rules: rules, subject: Subject(user: $0.user, group: $0.group, groups: .listed($0.groups)))
+      Judge(
+        rules: rules,
+        subject: Subject(user: $0.user, group: $0.group, groups: .listed($0.groups), capabilities: .all))
     }
   }
 
   var judge: Judge { judges[userIndex] }
   var subject: Subject { judge.subject }
-  var isRoot: Bool { subject.isRoot }
+  var isRoot: Bool { subject.user == 0 }
 
   func perform(_ operation: Operation) -> Outcome {
     userIndex = operation.user
@@ -161,12 +163,14 @@ final class Model {
   func lookUp(_ name: String, in directory: Thing) throws(Errno) -> Thing? {
     try require(judge.search(directory.item))
     guard let thing = directory.entries[name] else { return nil }
-    // C18: a FIFO shows itself only to those who may use or remove it.
+    // C18: a FIFO shows itself only to those who may use or remove it, or could give themselves the right.
     if thing.kind == .fifo {
       let item = thing.item
       let mayUse =
         judge.check(item, .read).isAllowed || judge.check(item, .write).isAllowed
         || judge.remove(item, from: directory.item).isAllowed
+        || judge.standing(towards: item).isOwner == .member
+        || judge.check(item, [.writeSecurity, .ignoringFlags]).isAllowed
       guard mayUse else { throw .accessDenied }
     }
     return thing

@@ -16,7 +16,7 @@ package struct ScanResult: Hashable, Sendable {
   /// The rights no entry has granted.
   package var left: Rights
   /// Whether an unknown group membership was answered to the caller's disadvantage.
-  package var hingesOnGroups: Bool
+  package var hingesOnUnread: Bool
 }
 
 extension AccessList {
@@ -42,14 +42,14 @@ extension AccessList {
       if match == .unknown { hinges = true }
       if entry.kind == .deny {
         guard match != .notMember else { continue }
-        return ScanResult(outcome: .denied(entry: index), left: left, hingesOnGroups: hinges)
+        return ScanResult(outcome: .denied(entry: index), left: left, hingesOnUnread: hinges)
       }
       guard match == .member else { continue }
       left.subtract(rights)
       if left.isEmpty {
-        return ScanResult(outcome: .allowed(entry: index), left: [], hingesOnGroups: hinges)
+        return ScanResult(outcome: .allowed(entry: index), left: [], hingesOnUnread: hinges)
       }
     }
-    return ScanResult(outcome: .deferred, left: left, hingesOnGroups: hinges)
+    return ScanResult(outcome: .deferred, left: left, hingesOnUnread: hinges)
   }
 }

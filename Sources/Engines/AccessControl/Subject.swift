@@ -1,10 +1,10 @@
-// Who is asking, and what is known about the groups of whoever asks.
+// Who is asking, and what is known of the caller's groups and capabilities.
 
-/// The caller of an operation: effective uid, effective gid and the supplementary groups.
+/// The caller of an operation: effective uid, effective gid, the supplementary groups, and the capabilities of root.
 package struct Subject: Hashable, Sendable {
   /// The supplementary groups, as far as they are known.
   package enum Groups: Hashable, Sendable {
-    /// Nobody looked yet. A verdict that could turn on them says so, and can be asked again.
+    /// Not read yet, and capabilities neither. A verdict that could turn on either says so, and can be asked again.
     case unread
     /// They could not be read: every open question is answered to the caller's disadvantage.
     case unreadable
@@ -14,14 +14,34 @@ package struct Subject: Hashable, Sendable {
   package var user: UInt32
   package var group: UInt32
   package var groups: Groups
+  /// Nil if they were not read, or could not be.
+  ///
+  /// They count for user 0 only: without them it is a user like any other.
+  package var capabilities: CapabilitySet?
 
-  package init(user: UInt32, group: UInt32, groups: Groups) {
+  package init(user: UInt32, group: UInt32, groups: Groups, capabilities: CapabilitySet?) {
     self.user = user
     self.group = group
     self.groups = groups
+    self.capabilities = capabilities
   }
 
-  package var isRoot: Bool { user == 0 }
+  /// The caller as the kernel names it, before anything else was read.
+  package init(unreadUser user: UInt32, group: UInt32) {
+    self.init(user: user, group: group, groups: .unread, capabilities: nil)
+  }
+
+  /// Whether this is user 0 with capabilities that are enough; unknown as long as its capabilities are.
+  package func isRoot(_ isEnough: (CapabilitySet) -> Bool) -> Membership {
+    guard user == 0 else { return .notMember }
+    guard let capabilities else { return .unknown }
+    return isEnough(capabilities) ? .member : .notMember
+  }
+
+  /// Whether this is user 0 with one of these capabilities, as far as that is known.
+  package func isRoot(withAnyOf wanted: CapabilitySet) -> Bool {
+    isRoot { !$0.isDisjoint(with: wanted) } == .member
+  }
 
   /// Whether the caller is in `gid`.
   package func membership(of gid: UInt32) -> Membership {

@@ -121,20 +121,24 @@ extension Judge {
     return other
   }
 
-  /// A FIFO or socket shows itself only to those who may use it or could remove it.
+  /// A FIFO or socket shows itself only to those who may use it, could remove it, or could give themselves the right.
   ///
   /// The kernel opens and connects to them without asking. Whoever holds one of read and write gets both.
   package func find(special item: Item, in parent: Item) -> Verdict {
-    let reading = check(item, .read)
-    if reading.isAllowed { return reading }
-    let writing = check(item, .write)
-    if writing.isAllowed { return writing }
-    let removing = remove(item, from: parent)
-    if removing.isAllowed { return removing }
+    var found = check(item, .write).or { check(item, .read) }.or { remove(item, from: parent) }
+      .or { findAsOwner(item) }
     // To whom it does not show itself there is one number, whichever rule it was.
-    return .refused(
-      .accessDenied, writing.reason,
-      hingesOnGroups: reading.hingesOnGroups || writing.hingesOnGroups || removing.hingesOnGroups)
+    if !found.isAllowed { found.refusal = .accessDenied }
+    return found
+  }
+
+  /// Its owner, root, and whoever may change its mode or list; neither flags nor damage hide it from them.
+  private func findAsOwner(_ item: Item) -> Verdict {
+    guard standing(towards: item).isOwner != .member else { return .allowed(.ownership) }
+    let privilege = Privilege(for: .writeSecurity, on: item)
+    let standing = holds(privilege, towards: item)
+    guard standing != .member else { return .allowed(.superuser) }
+    return refused(rights(.writeSecurity, on: item), unlessWith: privilege, standing)
   }
 
   /// Reading the access list: the right is that of stat, and there must be a list that can be read.

@@ -63,6 +63,19 @@ package struct Item: Hashable, Sendable {
   }
 
   package var isDirectory: Bool { kind == .directory }
+
+  /// Whether a group, or every caller, has the rights of the owner.
+  ///
+  /// Such an item has no set-id bits: anybody who has these rights could make others run it, as the user `nobody` that
+  /// is shown for a group, or as 99. (Where ownership is ignored altogether the kernel heeds no such bit: `nosuid`.)
+  package var hasSharedOwner: Bool { Item.isShared(user: user, ownerGroup: ownerGroup) }
+
+  package static func isShared(user: UInt32, ownerGroup: UInt32?) -> Bool {
+    ownerGroup != nil || user == UnknownID.number
+  }
+
+  /// The mode without the bits that the item does not have for this reason.
+  package var shownMode: Mode { hasSharedOwner ? mode.withoutSetID(onDirectory: isDirectory) : mode }
 }
 
 /// The rules a volume was mounted with.

@@ -19,38 +19,58 @@ extension Judge {
   /// Whether the mode may be set; the mode that is then set is ``Mode/granted(to:memberOfGroup:)``.
   package func changeMode(of item: Item, to mode: Mode) -> Verdict {
     let permitted = check(item, .writeSecurity).reportedAsNotPermitted
-    guard permitted.isAllowed else { return permitted }
-    if mode.hasSetUser, !isSuperuser(towards: item) {
-      let owner = standing(towards: item).isOwner
-      guard owner == .member else {
-        return .refused(
-          .notPermitted, .notOwner, hingesOnGroups: owner == .unknown || mayBeSuperuser(towards: item))
-      }
-    }
-    return permitted
+    guard permitted.isAllowed, mode.hasSetUser else { return permitted }
+    if item.hasSharedOwner { return .refused(.notPermitted, .sharedOwner) }
+    guard standing(towards: item).isOwner != .member else { return permitted }
+    // An administrator by group would become whoever owns it.
+    return notPermitted(.notOwner, unlessRootWith: .fowner) ?? permitted
+  }
+
+  /// The mode a chmod really sets.
+  package func granted(_ mode: Mode, on item: Item) -> Mode {
+    if item.hasSharedOwner { return mode.withoutSetID(onDirectory: item.isDirectory) }
+    return mode.granted(to: subject, memberOfGroup: standing(towards: item).isInOwningGroup)
+  }
+
+  /// Whether that needs what was not read of the caller yet.
+  package func grantHingesOnUnread(_ mode: Mode, on item: Item) -> Bool {
+    mode.hasSetGroup && subject.groups == .unread && standing(towards: item).isInOwningGroup != .member
+  }
+
+  /// Taking the set-id bits away: for whoever may set the mode, or may write just now, which takes them as well.
+  package func stripSetID(of item: Item) -> Verdict {
+    changeMode(of: item, to: item.mode.afterChangeOfOwner).or { truncate(item) }
   }
 
   package func changeOwner(of item: Item, _ change: OwnerChange) -> Verdict {
     guard change.user != nil || change.group != nil else { return .allowed(.nothingAsked) }
     // Nothing is stored on such a volume; the call succeeds without effect.
-    if rules.ignoresOwnership, !subject.isRoot { return check(item, .checkImmutable).reportedAsNotPermitted }
+    if rules.ignoresOwnership, subject.user != 0 {
+      return check(item, .checkImmutable).reportedAsNotPermitted
+    }
     if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
 
     let takesOwnership = change.user.map { $0 != item.user || item.ownerGroup != nil } ?? false
-    if !isSuperuser(towards: item) {
-      if let user = change.user, takesOwnership, user != subject.user {
-        return .refused(.notPermitted, .giveAway, hingesOnGroups: mayBeSuperuser(towards: item))
-      }
-      if let group = change.group, group != item.group {
-        let membership = subject.membership(of: group)
-        guard membership == .member else {
-          return .refused(
-            .notPermitted, .notMemberOfGroup(group),
-            hingesOnGroups: membership == .unknown || mayBeSuperuser(towards: item))
-        }
-      }
+    if let user = change.user, takesOwnership, user != subject.user,
+      let refusal = notPermitted(.giveAway, towards: item, unlessWith: Privilege(.chown))
+    {
+      return refusal
     }
-    return check(item, takesOwnership ? .takeOwnership : .writeSecurity).reportedAsNotPermitted
+    if let group = change.group, group != item.group, let refusal = requireMember(of: group, item) {
+      return refusal
+    }
+    // Linux asks the same capability for all of it.
+    return check(item, takesOwnership ? .takeOwnership : .writeSecurity, unlessWith: .chown)
+      .reportedAsNotPermitted
+  }
+
+  /// The refusal for those who are not in a group that is to own an item.
+  private func requireMember(of group: UInt32, _ item: Item) -> Verdict? {
+    let membership = subject.membership(of: group)
+    guard membership != .member else { return nil }
+    return notPermitted(
+      .notMemberOfGroup(group), towards: item, unlessWith: Privilege(.chown),
+      hingesOnUnread: membership == .unknown)
   }
 
   /// Makes a group the owner in place of a user.
@@ -58,14 +78,7 @@ extension Judge {
   /// It is a change of owner: whoever is not root takes ownership, and takes it for a group he is in.
   package func changeOwnerGroup(of item: Item, to group: UInt32) -> Verdict {
     if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
-    if !isSuperuser(towards: item) {
-      let membership = subject.membership(of: group)
-      guard membership == .member else {
-        return .refused(
-          .notPermitted, .notMemberOfGroup(group),
-          hingesOnGroups: membership == .unknown || mayBeSuperuser(towards: item))
-      }
-    }
+    if let refusal = requireMember(of: group, item) { return refusal }
     return check(item, .takeOwnership).reportedAsNotPermitted
   }
 
@@ -82,9 +95,11 @@ extension Judge {
       return .refused(.notPermitted, .flag(flag))
     }
     let owner = standing(towards: item).isOwner
-    guard owner == .member || isSuperuser(towards: item) else {
-      return .refused(
-        .notPermitted, .notOwner, hingesOnGroups: owner == .unknown || mayBeSuperuser(towards: item))
+    if owner != .member,
+      let refusal = notPermitted(
+        .notOwner, towards: item, unlessWith: Privilege(.fowner), hingesOnUnread: owner == .unknown)
+    {
+      return refusal
     }
     return touch(item).reportedAsNotPermitted
   }
@@ -96,8 +111,11 @@ extension Judge {
     if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
     if item.record == .damaged { return .refused(.damaged, .damagedRecord) }
     // An administrator by group has no say about the system domain: here only root is root.
-    switch change.obstacle(isSuperuser: subject.isRoot, secureLevel: rules.secureLevel) {
-    case .needsRoot(let flags): return .refused(.notPermitted, .needsRoot(flags))
+    let privilege = Privilege(.linuxImmutable)
+    let standing = isRoot(with: privilege)
+    switch change.obstacle(isSuperuser: standing == .member, secureLevel: rules.secureLevel) {
+    case .needsRoot(let flags):
+      return refused(.refused(.notPermitted, .needsRoot(flags)), unlessWith: privilege, standing)
     case .secureLevel(let flags): return .refused(.notPermitted, .secureLevel(flags))
     case nil: return check(item, [.writeSecurity, .ignoringFlags]).reportedAsNotPermitted
     }
@@ -107,10 +125,6 @@ extension Judge {
   package func changeList(of item: Item, to list: AccessList?) -> Verdict {
     if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
     if item.record == .sound, item.list == list { return .allowed(.nothingAsked) }
-    // Root can always remove a list that nobody can read.
-    if item.record == .damagedList, list == nil, subject.isRoot {
-      return check(item, .checkImmutable)
-    }
     return check(item, .writeSecurity).reportedAsNotPermitted
   }
 }

@@ -1,6 +1,7 @@
 // Making, removing, moving and linking names.
 
 import AccessControl
+import DirectoryModes
 
 /// One end of a rename.
 package struct RenameSide: Sendable {
@@ -17,30 +18,56 @@ extension Judge {
   /// The right to make something in a directory depends on what it is.
   private func adding(_ isDirectory: Bool) -> Rights { isDirectory ? .addSubdirectory : .addFile }
 
+  /// Whoever makes something in a directory uses a name there, even where the kernel looked none up (O_TMPFILE).
   package func create(directory isDirectory: Bool, in parent: Item) -> Verdict {
-    refusingPlainContent(check(parent, adding(isDirectory)), nil, in: parent).on(.parent)
+    refusingPlainContent(add(adding(isDirectory), to: parent), nil, in: parent).on(.parent)
+  }
+
+  private func add(_ rights: Rights, to parent: Item) -> Verdict {
+    search(parent).then { check(parent, rights) }.on(.parent)
   }
 
   /// Adds a name for what is there already; one that stays in its directory brings nothing into it.
   private func place(_ item: Item, in parent: Item, comesFromElsewhere: Bool = true) -> Verdict {
-    let verdict = check(parent, adding(item.isDirectory))
+    let verdict = add(adding(item.isDirectory), to: parent)
     return comesFromElsewhere ? refusingPlainContent(verdict, item, in: parent) : verdict
   }
 
   /// A device node: root's alone, before anything else is looked at.
   package func createDevice(in parent: Item) -> Verdict {
-    guard subject.isRoot else { return .refused(.notPermitted, .deviceNeedsRoot) }
-    return create(directory: false, in: parent)
+    notPermitted(.deviceNeedsRoot, unlessRootWith: .mknod) ?? create(directory: false, in: parent)
   }
 
   package func remove(_ item: Item, from parent: Item) -> Verdict {
     check(item, .delete, removingFrom: parent)
   }
 
-  /// A further name for a file: no right on the file itself, only its flags are asked.
-  package func link(_ item: Item, into parent: Item) -> Verdict {
+  /// A further name for a file: of the file itself only its flags are asked, and what `fs.protected_hardlinks` wants.
+  ///
+  /// That setting is looked at only where it would refuse.
+  package func link(
+    _ item: Item, into parent: Item, protectsLinks: @autoclosure () -> Bool
+  ) -> Verdict {
     guard !item.isDirectory else { return .refused(.notPermitted, .linkToDirectory) }
-    return check(item, .linkTarget).then { place(item, in: parent).on(.newParent) }
+    var naming = check(item, .linkTarget)
+    if naming.isAllowed, let refusal = protectedLink(item), protectsLinks() { naming = refusal }
+    return naming.then { place(item, in: parent).on(.newParent) }
+  }
+
+  /// The kernel's rule: the file is the caller's, or an ordinary one that the caller may read and write.
+  ///
+  /// On other file systems the kernel finds out by itself; here it takes for granted that reading and writing are allowed.
+  private func protectedLink(_ item: Item) -> Verdict? {
+    let owner = standing(towards: item).isOwner
+    guard owner != .member else { return nil }
+    let runsAsOther = item.mode.hasSetUser || (item.mode.hasSetGroup && item.mode.isGroupExecutable)
+    var hinges = owner == .unknown
+    if item.kind == .file, !runsAsOther {
+      let using = check(item, [.read, .write])
+      guard !using.isAllowed else { return nil }
+      hinges = hinges || using.hingesOnUnread
+    }
+    return notPermitted(.protectedLink, unlessRootWith: .fowner, hingesOnUnread: hinges)
   }
 
   /// Moves `source` into `newParent`, over `victim` if there is one.
@@ -57,11 +84,19 @@ extension Judge {
   }
 
   /// Swaps two names.
+  ///
+  /// Inside one directory both are added in one request.
   package func exchange(_ one: RenameSide, _ other: RenameSide, changesParent: Bool) -> Verdict {
-    leaving(one, changesParent: changesParent)
-      .then { leaving(other, changesParent: changesParent).aboutVictim }
-      .then { place(one.item, in: other.parent, comesFromElsewhere: changesParent).on(.newParent) }
-      .then { place(other.item, in: one.parent, comesFromElsewhere: changesParent).on(.parent) }
+    let leaving = self.leaving(one, changesParent: changesParent)
+      .then { self.leaving(other, changesParent: changesParent).aboutVictim }
+    let (first, second) = (adding(one.item.isDirectory), adding(other.item.isDirectory))
+    guard changesParent else {
+      return leaving.then { add(first.union(second), to: other.parent).on(.newParent) }
+    }
+    return
+      leaving
+      .then { place(one.item, in: other.parent).on(.newParent) }
+      .then { place(other.item, in: one.parent).on(.parent) }
   }
 
   /// The first half of a rename: the old name goes.

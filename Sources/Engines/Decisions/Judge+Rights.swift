@@ -12,17 +12,17 @@ extension Judge {
     if standing.isOwner == .member || asked.contains(.takeOwnership) { asked.remove(.writeSecurity) }
     guard !asked.isEmpty else { return .allowed(.ownership) }
     var left = asked
-    // Who is not known to own it might; who is not known to be an administrator might be one.
-    var hinges = standing.isOwner == .unknown || mayBeSuperuser(towards: item)
+    // Who is not known to own it might.
+    var hinges = standing.isOwner == .unknown
     if let damage = damageToList(of: item) {
-      return .refused(.damaged, damage, hingesOnGroups: hinges)
+      return .refused(.damaged, damage, hingesOnUnread: hinges)
     }
     if let list = usableList(of: item) {
       let scan = list.scan(for: asked, by: standing)
-      hinges = hinges || scan.hingesOnGroups
+      hinges = hinges || scan.hingesOnUnread
       switch scan.outcome {
       case .denied(let index):
-        return .refused(.accessDenied, .entry(index: index), hingesOnGroups: hinges)
+        return .refused(.accessDenied, .entry(index: index), hingesOnUnread: hinges)
       case .allowed(let index):
         return .allowed(.entry(index: index))
       case .deferred:
@@ -37,7 +37,7 @@ extension Judge {
     guard !left.isEmpty else { return .allowed(.ownership) }
     let unbacked = left.intersection([.takeOwnership, .writeSecurity])
     guard unbacked.isEmpty else {
-      return .refused(.accessDenied, .noEntryGrants(unbacked), hingesOnGroups: hinges)
+      return .refused(.accessDenied, .noEntryGrants(unbacked), hingesOnUnread: hinges)
     }
     return modeBits(left, of: item, standing, hinges: hinges)
   }
@@ -52,7 +52,7 @@ extension Judge {
     let bits = item.mode.bits
     func verdict(_ name: ModeClass, _ shift: UInt16, hinges: Bool) -> Verdict {
       if (bits >> shift) & need == need { return .allowed(.modeBits(name, asked: left)) }
-      return .refused(.accessDenied, .modeBits(name, asked: left), hingesOnGroups: hinges)
+      return .refused(.accessDenied, .modeBits(name, asked: left), hingesOnUnread: hinges)
     }
     let asOwner = verdict(.owner, 6, hinges: hinges)
     if standing.isOwner == .member || (standing.isOwner == .unknown && !asOwner.isAllowed) {
@@ -80,40 +80,43 @@ extension Judge {
   /// Removing or renaming `item`: its own list, then the parent's, then the parent's mode, then sticky.
   func removal(of item: Item, from parent: Item) -> Verdict {
     let own = standing(towards: item)
-    var hinges = own.isOwner == .unknown || superuser(towards: item, and: parent) == .unknown
+    var hinges = own.isOwner == .unknown
     if let damage = damageToList(of: item) {
-      return .refused(.damaged, damage, hingesOnGroups: hinges)
+      return .refused(.damaged, damage, hingesOnUnread: hinges)
     }
     if let list = usableList(of: item) {
       let scan = list.scan(for: .delete, by: own)
-      hinges = hinges || scan.hingesOnGroups
+      hinges = hinges || scan.hingesOnUnread
       switch scan.outcome {
       case .denied(let index):
-        return .refused(.accessDenied, .entry(index: index), hingesOnGroups: hinges)
+        return .refused(.accessDenied, .entry(index: index), hingesOnUnread: hinges)
       case .allowed(let index): return .allowed(.entry(index: index))
       case .deferred: break
       }
     }
     if let damage = damageToList(of: parent) {
-      return .refused(.damaged, damage, on: .parent, hingesOnGroups: hinges)
+      return .refused(.damaged, damage, on: .parent, hingesOnUnread: hinges)
     }
     let above = standing(towards: parent)
     hinges = hinges || above.isOwner == .unknown
     if let list = usableList(of: parent) {
       let scan = list.scan(for: .deleteChild, by: above)
-      hinges = hinges || scan.hingesOnGroups
+      hinges = hinges || scan.hingesOnUnread
       switch scan.outcome {
       case .denied(let index):
-        return .refused(.accessDenied, .entry(index: index), on: .parent, hingesOnGroups: hinges)
+        return .refused(.accessDenied, .entry(index: index), on: .parent, hingesOnUnread: hinges)
       case .allowed(let index): return .allowed(.entry(index: index), on: .parent)
       case .deferred: break
       }
     }
     let writable = modeBits(.deleteChild, of: parent, above, hinges: hinges).on(.parent)
     guard writable.isAllowed else { return writable }
-    if parent.mode.isSticky, own.isOwner != .member, above.isOwner != .member {
-      return .refused(.accessDenied, .sticky, on: .parent, hingesOnGroups: hinges)
-    }
-    return writable
+    guard let capability = stickyBit(of: parent, protects: item) else { return writable }
+    // Which of the two capabilities a removal takes depends on what refuses: here it is this one alone.
+    let privilege = Privilege(capability)
+    let standing = holds(privilege, towards: item, and: parent)
+    guard standing != .member else { return writable }
+    return refused(
+      .refused(.accessDenied, .sticky, on: .parent, hingesOnUnread: hinges), unlessWith: privilege, standing)
   }
 }

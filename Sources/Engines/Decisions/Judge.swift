@@ -19,12 +19,19 @@ package struct Judge: Sendable {
   }
 
   /// Decides about `asked` on `item`; with `parent`, `asked` contains `delete`.
-  package func check(_ item: Item, _ asked: Rights, removingFrom parent: Item? = nil) -> Verdict {
-    let verdict = decide(item, asked, removingFrom: parent)
+  ///
+  /// `capabilities`: all it takes of root, in place of what stands for these rights.
+  package func check(
+    _ item: Item, _ asked: Rights, removingFrom parent: Item? = nil,
+    unlessWith capabilities: CapabilitySet? = nil
+  ) -> Verdict {
+    let verdict = decide(item, asked, removingFrom: parent, unlessWith: capabilities)
     return refusingForeignContent(verdict, of: item, asked, removingFrom: parent)
   }
 
-  private func decide(_ item: Item, _ asked: Rights, removingFrom parent: Item?) -> Verdict {
+  private func decide(
+    _ item: Item, _ asked: Rights, removingFrom parent: Item?, unlessWith capabilities: CapabilitySet?
+  ) -> Verdict {
     let changes = asked.intersection(.modifying)
     if rules.isReadOnly, !changes.isEmpty, !item.takesWithoutKeeping(changes) {
       return .refused(.readOnly, .readOnlyVolume)
@@ -48,13 +55,21 @@ package struct Judge: Sendable {
     }
     let rest = asked.subtracting([.linkTarget, .checkImmutable, .ignoringFlags])
     guard !rest.isEmpty else { return .allowed(.nothingAsked) }
-    let privilege = superuser(towards: item, and: parent)
+    let privilege =
+      capabilities.map { Privilege($0) }
+      ?? Privilege(for: rest, on: item, and: parent.flatMap { stickyBit(of: $0, protects: item) } ?? [])
+    let standing = holds(privilege, towards: item, and: parent)
     // A file without any x bit is nothing root runs, though an entry may let others. Whoever might turn out
-    // to be an administrator is held to both.
-    if privilege != .notMember, rest.contains(.execute), item.kind == .file, !item.mode.hasAnyExecute {
-      return .refused(.accessDenied, .noExecuteBit, hingesOnGroups: privilege == .unknown)
+    // to be root or an administrator is held to both.
+    if standing != .notMember, rest.contains(.execute), item.kind == .file, !item.mode.hasAnyExecute {
+      return .refused(.accessDenied, .noExecuteBit, hingesOnUnread: standing == .unknown)
     }
-    if privilege == .member { return .allowed(.superuser) }
+    if standing == .member { return .allowed(.superuser) }
+    return refused(ordinary(rest, on: item, removingFrom: parent), unlessWith: privilege, standing)
+  }
+
+  /// Decides without any privilege.
+  private func ordinary(_ rest: Rights, on item: Item, removingFrom parent: Item?) -> Verdict {
     guard let parent else { return rights(rest, on: item) }
     let removal = removal(of: item, from: parent)
     guard removal.isAllowed, rest != .delete else { return removal }
@@ -67,40 +82,21 @@ package struct Judge: Sendable {
     return item.isDirectory ? looking.union([.list, .search]) : looking
   }
 
-  /// Whether the caller is bound by flags only.
-  package func isSuperuser(towards item: Item) -> Bool { superuser(towards: item) == .member }
-
-  /// Whether only reading the caller's groups can tell if flags are all that binds.
-  func mayBeSuperuser(towards item: Item) -> Bool { superuser(towards: item) == .unknown }
-
-  /// Root, and towards items outside the system domain whoever is in the administrators' group.
-  ///
-  /// A removal takes that standing towards both the item and its parent.
-  func superuser(towards item: Item, and parent: Item? = nil) -> Membership {
-    if subject.isRoot { return .member }
-    guard let group = rules.adminGroup, item.isOutsideSystemDomain, parent?.isOutsideSystemDomain ?? true
-    else { return .notMember }
-    return subject.membership(of: group)
-  }
-
   /// How the caller stands to `item`, with "ignore ownership" and the unknown user 99 applied.
   package func standing(towards item: Item) -> Standing {
     let isOwner: Membership
-    if rules.ignoresOwnership || (item.user == Judge.unknownID && item.ownerGroup == nil) {
+    if rules.ignoresOwnership || (item.user == UnknownID.number && item.ownerGroup == nil) {
       isOwner = .member
     } else if let group = item.ownerGroup {
       isOwner = subject.membership(of: group)
     } else {
       isOwner = item.user == subject.user ? .member : .notMember
     }
-    let isOwnersGroup = rules.ignoresOwnership || item.group == Judge.unknownID
+    let isOwnersGroup = rules.ignoresOwnership || item.group == UnknownID.number
     return Standing(
       subject: subject, isOwner: isOwner,
       isInOwningGroup: isOwnersGroup ? .member : subject.membership(of: item.group))
   }
-
-  /// The id macOS keeps for "unknown": whoever looks is its owner.
-  private static let unknownID: UInt32 = 99
 
   func usableList(of item: Item) -> AccessList? {
     rules.usesLists ? item.list : nil
@@ -121,10 +117,5 @@ extension Item {
   /// Whether `changes` are no more than data handed to whoever reads at the other end.
   fileprivate func takesWithoutKeeping(_ changes: Rights) -> Bool {
     kind == .special && changes.isSubset(of: [.write, .append])
-  }
-
-  /// Flags that cannot be read may be flags of the system domain.
-  fileprivate var isOutsideSystemDomain: Bool {
-    record != .damaged && flags.isDisjoint(with: .systemDomain)
   }
 }

@@ -32,7 +32,9 @@ package struct ToldReason: Hashable, Sendable {
     } else {
       // One word for all: which of the rules it was tells of mode, owner and flags what the error does not.
       (code, words) = ("unreadable", "by \(whose) rules, which you may not read")
+      return
     }
+    if let limit = verdict.rootLimit { words += "; \(limit.words)" }
   }
 }
 
@@ -82,6 +84,18 @@ extension Reason {
     case .linkToDirectory: "linktodirectory"
     case .foreignContent: "content"
     case .protectingDirectory: "protection"
+    case .protectedLink: "protectedlink"
+    case .sharedOwner: "sharedowner"
+    }
+  }
+}
+
+extension RootLimit {
+  fileprivate var words: String {
+    switch self {
+    case .lacks(let capabilities):
+      "user 0 is not root here without \(capabilities.names.joined(separator: ", "))"
+    case .unknown: "user 0 is not root here: its capabilities cannot be read"
     }
   }
 }
@@ -130,6 +144,9 @@ private struct Teller {
     case .notMemberOfGroup(let group): "not a member of \(text(.group(group)))"
     case .needsRoot(let flags): "only root changes \(flags.text)"
     case .secureLevel(let flags): "the secure level keeps \(whose) flag \(flags.text)"
+    case .protectedLink:
+      "the file belongs to another user and may not be both read and written (fs.protected_hardlinks)"
+    case .sharedOwner: "set-id bits are not for an item whose owner is a group, or is every caller"
     // Told without an object.
     case .nothingAsked, .readOnlyVolume, .executionForbidden, .damagedRecord, .damagedList, .deviceNeedsRoot,
       .linkToDirectory, .foreignContent, .protectingDirectory:

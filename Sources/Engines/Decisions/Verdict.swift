@@ -56,6 +56,18 @@ package enum Reason: Hashable, Sendable {
   case foreignContent
   /// What is made in the directory would have to be encrypted.
   case protectingDirectory
+  /// `fs.protected_hardlinks`: a name for a file that is neither the caller's nor the caller's to read and write.
+  case protectedLink
+  /// A set-id bit on an item whose owner every caller may be, or a whole group is.
+  case sharedOwner
+}
+
+/// Why user 0 is refused what root may do.
+package enum RootLimit: Hashable, Sendable {
+  /// The capabilities that would have lifted the refusal, of which the caller has none.
+  case lacks(CapabilitySet)
+  /// The caller's capabilities could not be read.
+  case unknown
 }
 
 /// Yes or no, and which rule said so.
@@ -75,19 +87,23 @@ package struct Verdict: Hashable, Sendable {
   package var refusal: Refusal?
   package var reason: Reason
   package var place: Place
-  /// The refusal rests on a group membership that is not known; with the groups read, ask again.
-  package var hingesOnGroups: Bool
+  /// The refusal rests on something that was not read of the caller: its groups, or root's capabilities.
+  ///
+  /// With both read, ask again.
+  package var hingesOnUnread: Bool
+  /// What keeps user 0 from being root here.
+  package var rootLimit: RootLimit?
 
   package var isAllowed: Bool { refusal == nil }
 
   package static func allowed(_ reason: Reason, on place: Place = .item) -> Verdict {
-    Verdict(refusal: nil, reason: reason, place: place, hingesOnGroups: false)
+    Verdict(refusal: nil, reason: reason, place: place, hingesOnUnread: false)
   }
 
   package static func refused(
-    _ refusal: Refusal, _ reason: Reason, on place: Place = .item, hingesOnGroups: Bool = false
+    _ refusal: Refusal, _ reason: Reason, on place: Place = .item, hingesOnUnread: Bool = false
   ) -> Verdict {
-    Verdict(refusal: refusal, reason: reason, place: place, hingesOnGroups: hingesOnGroups)
+    Verdict(refusal: refusal, reason: reason, place: place, hingesOnUnread: hingesOnUnread)
   }
 
   /// The same verdict about another object of the operation.
@@ -103,6 +119,16 @@ package struct Verdict: Hashable, Sendable {
     var translated = self
     translated.refusal = .notPermitted
     return translated
+  }
+
+  /// This verdict, or the next one if only that allows.
+  package func or(_ next: () -> Verdict) -> Verdict {
+    guard !isAllowed else { return self }
+    let other = next()
+    guard !other.isAllowed else { return other }
+    var both = self
+    both.hingesOnUnread = hingesOnUnread || other.hingesOnUnread
+    return both
   }
 
   /// This verdict, or the next one if this allows.

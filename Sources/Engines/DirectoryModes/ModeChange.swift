@@ -15,10 +15,17 @@ extension Mode {
     return mode
   }
 
-  /// The mode a chmod really sets: the setgid bit is dropped, not refused, when a caller without privilege is
-  /// not in the object's group.
+  /// The mode a chmod really sets: the setgid bit is dropped, not refused, unless the caller is in the object's group,
+  /// or root with CAP_FSETID.
   package func granted(to subject: Subject, memberOfGroup membership: Membership) -> Mode {
-    guard hasSetGroup, !subject.isRoot, membership != .member else { return self }
+    guard hasSetGroup, membership != .member, !subject.isRoot(withAnyOf: .fsetid) else { return self }
     return without(Mode.setGroup)
+  }
+
+  /// Without the bits by which a program would run as an owner that is not the object's own.
+  ///
+  /// On directories the setgid bit makes nothing run; the setuid bit may hand the owner on (`suiddir`).
+  package func withoutSetID(onDirectory isDirectory: Bool) -> Mode {
+    without(isDirectory ? Mode.setUser : Mode.setUser | Mode.setGroup)
   }
 }

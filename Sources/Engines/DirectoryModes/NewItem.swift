@@ -56,22 +56,27 @@ package struct NewItem: Hashable, Sendable {
   ) {
     user = subject.user
     group = keepsCallerGroup ? subject.group : place.parentGroup
-    mode = requested
-    if mode.hasSetGroup, !subject.isRoot, subject.membership(of: group) != .member {
-      mode = mode.without(Mode.setGroup)
-    }
+    mode = requested.granted(to: subject, memberOfGroup: subject.membership(of: group))
     // Without a hand-over the object is the caller's own, so its setuid bit may stay.
     if place.handsOverOwnership, !keepsCallerGroup, place.parentMode.hasSetUser, place.parentUser != 0,
-      place.parentUser != subject.user
+      place.parentUser != UnknownID.number, place.parentUser != subject.user
     {
       user = place.parentUser
       // A new directory hands on in its turn; a program cannot be planted in another's name.
       mode = isDirectory ? Mode(mode.bits | Mode.setUser) : mode.without(0o6111)
     }
+    // Every caller has the rights of its owner.
+    if user == UnknownID.number { mode = mode.withoutSetID(onDirectory: isDirectory) }
   }
 
-  /// Whether the outcome needs the caller's supplementary groups.
-  package static func dependsOnGroups(requested: Mode, by subject: Subject, in place: Birthplace) -> Bool {
-    requested.hasSetGroup && !subject.isRoot && subject.membership(of: place.parentGroup) == .unknown
+  /// Whether the outcome needs what was not read of the caller yet.
+  package static func hingesOnUnread(requested: Mode, by subject: Subject, in place: Birthplace) -> Bool {
+    requested.hasSetGroup && subject.groups == .unread
+      && subject.membership(of: place.parentGroup) != .member
   }
+}
+
+/// The id macOS keeps for "unknown": every caller is the owner of what has it.
+package enum UnknownID {
+  package static let number: UInt32 = 99
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 // The raw calls: they change the calling thread only, which is the point. They answer the former value and no
@@ -124,6 +125,50 @@ long lv_thread_state(int thread) {
   // The name of the thread stands in parentheses and may have more of them inside.
   const char *name_end = strrchr(text, ')');
   return name_end && name_end[1] == ' ' && name_end[2] ? name_end[2] : -EIO;
+}
+
+long lv_open_thread_figures(int leader, int thread) {
+  char path[64];
+  // Not /proc/THREAD/stat: there the kernel adds up what all threads of the process have used.
+  snprintf(path, sizeof path, "/proc/%d/task/%d/stat", leader, thread);
+  return LV_RESULT(open(path, O_RDONLY | O_CLOEXEC));
+}
+
+// Reads a small file of /proc as a whole.
+static long lv_read_once(const char *path, char *into, size_t count) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -errno;
+  long length = LV_RESULT(read(file, into, count));
+  close(file);
+  return length;
+}
+
+static struct stat lv_own_users;
+static int lv_own_users_error;
+
+static void lv_find_own_users(void) {
+  lv_own_users_error = stat("/proc/self/ns/user", &lv_own_users) < 0 ? errno : 0;
+}
+
+long lv_shares_users(int thread) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, lv_find_own_users);
+  // A kernel without user namespaces has one.
+  if (lv_own_users_error == ENOENT) return 1;
+  if (lv_own_users_error) return -lv_own_users_error;
+  char path[40];
+  struct stat users;
+  snprintf(path, sizeof path, "/proc/%d/ns/user", thread);
+  if (stat(path, &users) == 0) return users.st_dev == lv_own_users.st_dev && users.st_ino == lv_own_users.st_ino;
+  if (errno != EACCES && errno != EPERM) return -errno;
+  // An ordinary user may not look there, but at the numbers it stands for. Only root can make a namespace that has all
+  // the numbers of ours.
+  char ours[4096], theirs[4096];
+  snprintf(path, sizeof path, "/proc/%d/uid_map", thread);
+  long count = lv_read_once("/proc/self/uid_map", ours, sizeof ours);
+  long other = lv_read_once(path, theirs, sizeof theirs);
+  if (count < 0 || other < 0) return count < 0 ? count : other;
+  return count == other && memcmp(ours, theirs, (size_t)count) == 0;
 }
 
 long lv_name_thread(const char *name) { return -(long)pthread_setname_np(pthread_self(), name); }

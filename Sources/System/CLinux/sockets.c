@@ -63,6 +63,16 @@ long lv_socket_peer(int fd, uint32_t *user, uint32_t *group, int32_t *process) {
   return 0;
 }
 
+long lv_socket_peer_process(int fd) {
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+  int process = -1;
+  socklen_t size = sizeof process;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &size) < 0) return -errno;
+  return process;
+}
+
 long lv_socket_peer_groups(int fd, uint32_t *groups, size_t count) {
   _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "a group is a word");
   socklen_t size = (socklen_t)(count * sizeof(gid_t));

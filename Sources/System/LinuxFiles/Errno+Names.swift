@@ -61,6 +61,8 @@ extension Errno {
   package static let readOnly = Errno(rawValue: EROFS)
   /// `EMLINK`.
   package static let tooManyLinks = Errno(rawValue: EMLINK)
+  /// `ENOPROTOOPT`: a socket does not know this option.
+  package static let noProtocolOption = Errno(rawValue: ENOPROTOOPT)
   /// `EPIPE`.
   package static let brokenPipe = Errno(rawValue: EPIPE)
   /// `EDOM`.

@@ -10,12 +10,15 @@ package struct SocketPeer: Hashable, Sendable {
   package let process: Int32
   /// The supplementary groups; nil when they cannot be found out.
   package let groups: [UInt32]?
+  /// The effective capabilities of user 0, as a mask; nil for others, or when they cannot be found out.
+  package let capabilities: UInt64?
 
-  package init(user: UInt32, group: UInt32, process: Int32, groups: [UInt32]?) {
+  package init(user: UInt32, group: UInt32, process: Int32, groups: [UInt32]?, capabilities: UInt64?) {
     self.user = user
     self.group = group
     self.process = process
     self.groups = groups
+    self.capabilities = capabilities
   }
 }
 
@@ -71,8 +74,31 @@ package struct LocalStream: ~Copyable, Sendable {
       var (user, group, process): (UInt32, UInt32, Int32) = (0, 0, 0)
       let number = descriptor.rawValue
       try retrying { unsafe lv_socket_peer(number, &user, &group, &process) }
-      return SocketPeer(user: user, group: group, process: process, groups: groups)
+      return SocketPeer(
+        user: user, group: group, process: process, groups: groups,
+        capabilities: user == 0 ? capabilities(of: process) : nil)
     }
+  }
+
+  /// What /proc says of the process that connected, as long as it is that process.
+  ///
+  /// Its number is free for others once it has ended, and whoever has the connection from it may ask on.
+  private func capabilities(of process: Int32) -> UInt64? {
+    let number = descriptor.rawValue
+    let held: Descriptor
+    do throws(Errno) {
+      held = Descriptor(adopting: try retrying { lv_socket_peer_process(number) }.asCInt)
+    } catch .noProtocolOption {
+      // Before Linux 6.5 there is only the number.
+      return ProcessCredentials.credentials(ofThread: process, withCapabilities: true)?.capabilities
+    } catch {
+      return nil
+    }
+    let found = ProcessCredentials.credentials(ofThread: process, withCapabilities: true)
+    let processNumber = held.rawValue
+    // Readable once it has ended.
+    guard (try? retrying({ lv_socket_wait(processNumber, 0, 0) })) == 0 else { return nil }
+    return found?.capabilities
   }
 
   private var groups: [UInt32]? {

@@ -8,14 +8,15 @@ package import LinuxFiles
 import RecordFormat
 
 extension Volume {
-  /// A caller whose groups are known to the door, with the nested ones.
-  package func subject(user: UInt32, group: UInt32, groups: [UInt32]?) -> Subject {
-    gate.groups.subject(user: user, group: group, groups: groups)
+  /// The peer of a socket, with nested groups.
+  package func subject(of peer: SocketPeer) -> Subject {
+    gate.credentials.subject(
+      user: peer.user, group: peer.group, groups: peer.groups, capabilities: peer.capabilities)
   }
 
-  /// Somebody as a question describes him, with the nested groups.
+  /// Somebody as a question describes him, with the nested groups; root as one with all capabilities.
   package func assumed(user: UInt32, group: UInt32, groups: [UInt32]) -> Subject {
-    gate.groups.assumed(user: user, group: group, groups: groups)
+    gate.credentials.assumed(user: user, group: group, groups: groups)
   }
 
   /// Says whether `subject` may do it, and which rules say so.
@@ -26,7 +27,7 @@ extension Volume {
   package func explain(
     _ question: Question, as subject: Subject, for asker: Subject? = nil, within limits: WalkLimits
   ) throws(Errno) -> Explanation {
-    let isRoot = (asker ?? subject).isRoot
+    let isRoot = (asker ?? subject).readsAllRules
     let rules = options.rules
     let mount = question.mount.beyond(rules)
     let view = View(
@@ -134,10 +135,10 @@ private struct Inquiry {
   private mutating func deviate(_ change: ChangeRequest, _ facts: Facts) {
     switch change {
     case .mode(let wanted):
-      let granted = volume.granted(wanted, by: judge, on: facts.item)
+      let granted = judge.granted(wanted, on: facts.item)
       let mode = volume.keepingRecordsReadable(granted, of: facts.status.kind)
       if mode != wanted { deviation.mode = mode }
-    case .owner where judge.rules.ignoresOwnership && !judge.subject.isRoot: deviation.keepsOwner = true
+    case .owner where judge.rules.ignoresOwnership && judge.subject.user != 0: deviation.keepsOwner = true
     default: break
     }
   }
@@ -230,14 +231,7 @@ private struct Inquiry {
     if judge.rules.isReadOnly {
       try walk.judge(newParent.path, addition(false), .refused(.readOnly, .readOnlyVolume), about: above)
     }
-    // Whether the kernel refuses tells of its owner and mode.
-    try walk.view.requireReadable(item)
-    if KernelRules.refuseLink(to: facts[0], for: judge.subject) {
-      throw walk.end(
-        spot.path, "link", .notPermitted,
-        "the kernel lets only the owner link to such an item (fs.protected_hardlinks)")
-    }
-    let verdict = judge.link(item, into: above)
+    let verdict = judge.link(item, into: above, protectsLinks: KernelRules.protectsLinks)
     try tell(
       verdict, verdict.place == .newParent ? addition(false) : "link", Scene(item, to: above),
       [.item: spot.path, .newParent: newParent.path])
@@ -314,16 +308,15 @@ extension [UInt8] {
   }
 }
 
-/// Rules the kernel applies before it asks a file system.
-enum KernelRules {
-  /// `fs.protected_hardlinks`: no further names for other people's special files and set-id programs.
-  static func refuseLink(to facts: Facts, for subject: Subject) -> Bool {
-    guard !subject.isRoot, facts.status.user != subject.user, protectsHardLinks else { return false }
-    let mode = facts.item.mode
-    return facts.item.kind != .file || mode.hasSetUser || (mode.hasSetGroup && mode.isGroupExecutable)
-  }
+extension Subject {
+  /// Whether this is root with a capability by which it reads everything anyway.
+  var readsAllRules: Bool { isRoot(withAnyOf: [.dacOverride, .dacReadSearch]) }
+}
 
-  private static var protectsHardLinks: Bool {
+/// Settings of the kernel that are rules of the volume, too.
+enum KernelRules {
+  /// `fs.protected_hardlinks`.
+  static var protectsLinks: Bool {
     let setting = try? Descriptor.open(path: "/proc/sys/fs/protected_hardlinks", .readOnly).read(upTo: 8)
     return setting?.first != UInt8(ascii: "0")
   }

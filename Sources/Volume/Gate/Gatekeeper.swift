@@ -1,4 +1,4 @@
-// The one place where a verdict becomes an error number, where groups are read, and where refusals are noted.
+// The one place where a verdict becomes an error number, where callers are read up on, and where refusals are noted.
 
 import AccessControl
 import Decisions
@@ -8,12 +8,12 @@ import Synchronization
 /// Asks the engines, with as little knowledge of the caller as the answer needs.
 struct Gatekeeper: Sendable {
   private let live: LiveOptions
-  let groups: GroupReader
+  let credentials: CredentialReader
   let denials: Denials
 
-  init(live: LiveOptions, groups: GroupReader, denials: Denials) {
+  init(live: LiveOptions, credentials: CredentialReader, denials: Denials) {
     self.live = live
-    self.groups = groups
+    self.credentials = credentials
     self.denials = denials
   }
 
@@ -43,21 +43,26 @@ struct Gatekeeper: Sendable {
 
   /// The verdict, and the caller as it was reached about him.
   ///
-  /// The first attempt does without the caller's supplementary groups, answering every question about them to
-  /// the caller's disadvantage. Only a refusal that rests on such an answer makes it worth reading them.
+  /// The first attempt does without the caller's supplementary groups and root's capabilities, answering every question
+  /// about them to the caller's disadvantage. Only a refusal that rests on such an answer makes it worth reading them.
   private func judged(
     _ caller: Caller, _ decide: (Judge) -> Verdict
   ) -> (subject: Subject, verdict: Verdict) {
-    let subject = Subject(user: caller.user, group: caller.group, groups: .unread)
+    let subject = Subject(unreadUser: caller.user, group: caller.group)
     let verdict = decide(Judge(rules: rules, subject: subject))
-    guard !verdict.isAllowed, verdict.hingesOnGroups else { return (subject, verdict) }
-    let informed = groups.subject(of: caller)
+    guard !verdict.isAllowed, verdict.hingesOnUnread else { return (subject, verdict) }
+    let informed = credentials.subject(of: caller)
     return (informed, decide(Judge(rules: rules, subject: informed)))
   }
 
-  /// The caller with groups, for the rules that are not decisions: which set-id bits stay.
+  /// The caller with groups and capabilities, for the rules that are not decisions: which set-id bits stay.
   func informed(_ subject: Subject, _ caller: Caller) -> Subject {
-    subject.groups == .unread ? groups.subject(of: caller) : subject
+    subject.groups == .unread ? credentials.subject(of: caller) : subject
+  }
+
+  /// Whether the caller is root with one of these capabilities.
+  func isRoot(_ caller: Caller, withAnyOf capabilities: CapabilitySet) -> Bool {
+    caller.user == 0 && credentials.subject(of: caller).isRoot(withAnyOf: capabilities)
   }
 }
 

@@ -75,8 +75,8 @@ extension ItemKind {
 extension Attributes {
   /// What stat shows of an object.
   ///
-  /// An object that a group owns shows the user `nobody`. Where ownership is ignored, everybody but root
-  /// sees himself as the owner.
+  /// An object that a group owns shows the user `nobody`. Where ownership is ignored, every user but 0 is shown as the
+  /// owner to itself.
   init(_ glance: Glance, ignoringOwnershipFor caller: Caller? = nil) {
     let status = glance.status
     let record = glance.stored.core
@@ -93,6 +93,10 @@ extension Attributes {
     kind = status.kind
     // A link's own mode means nothing; it is always shown as 0777.
     mode = status.kind == .symbolicLink ? 0o777 : status.mode
+    // Whoever ran it would become what is shown here.
+    if Item.isShared(user: status.user, ownerGroup: record.ownerGroup) {
+      mode = Mode(mode).withoutSetID(onDirectory: status.kind == .directory).bits
+    }
     linkCount = status.linkCount
     user = record.ownerGroup == nil ? status.user : Attributes.nobody
     group = status.group

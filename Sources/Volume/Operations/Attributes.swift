@@ -112,7 +112,8 @@ extension Volume {
     if let size = change.size {
       try planSize(size, on: facts, through: file, for: caller)
       plan.size = size
-      // A mode beside a size is how kernels without KILLPRIV_V2 strip; no program sends both.
+      // A mode beside a size is how kernels without KILLPRIV_V2 strip; no program sends both. Of user 0 the kernel
+      // knows whether it has the capability to let them be (CAP_FSETID).
       if change.clearsSetID || change.mode != nil || caller.user != 0 { stripPrivilege(facts, into: &plan) }
     } else {
       try planTimes(change, on: facts, for: caller, into: &plan)
@@ -131,8 +132,8 @@ extension Volume {
 
   /// The kernel's message that somebody without privilege writes to a file with set-id bits.
   ///
-  /// It looks like a stranger's `chown(-1, -1)`, so it is believed only from a caller who may write, or while
-  /// somebody has the file open for writing.
+  /// It looks like a stranger's `chown(-1, -1)`, so it is believed only from a caller who may write or may change the
+  /// mode, or while somebody has the file open for writing.
   private func planStrip(
     _ facts: Facts, of node: Node, for caller: Caller, into plan: inout Plan
   ) throws(Errno) {
@@ -147,7 +148,7 @@ extension Volume {
   private func mayStrip(_ facts: Facts, of node: Node, for caller: Caller) -> Bool {
     let isOpenForWriting =
       node.existingAttachment?.state.withLock { $0.openFiles.contains { $0.canWrite } } ?? false
-    return isOpenForWriting || gate.allows(caller) { $0.truncate(facts.item) }
+    return isOpenForWriting || gate.allows(caller) { $0.stripSetID(of: facts.item) }
   }
 
   private func planMode(
@@ -179,16 +180,9 @@ extension Volume {
   func granted(
     _ wanted: Mode, to subject: Subject, on item: Item, for caller: Caller
   ) -> Mode {
-    guard wanted.hasSetGroup, !subject.isRoot else { return wanted }
-    return granted(
-      wanted, by: Judge(rules: options.rules, subject: gate.informed(subject, caller)), on: item)
-  }
-
-  /// The same where the caller's groups are known already.
-  func granted(_ wanted: Mode, by judge: Judge, on item: Item) -> Mode {
-    if judge.isSuperuser(towards: item) { return wanted }
-    return wanted.granted(
-      to: judge.subject, memberOfGroup: judge.standing(towards: item).isInOwningGroup)
+    let judge = Judge(rules: options.rules, subject: subject)
+    guard judge.grantHingesOnUnread(wanted, on: item) else { return judge.granted(wanted, on: item) }
+    return Judge(rules: options.rules, subject: gate.informed(subject, caller)).granted(wanted, on: item)
   }
 
   private func planOwner(

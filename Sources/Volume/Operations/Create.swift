@@ -46,7 +46,7 @@ extension Volume {
       parentUser: parent.item.user, parentGroup: parent.item.group, parentMode: parent.item.mode,
       handsOverOwnership: options.rules.handsOverOwnership)
     let requested = Mode(mode)
-    if NewItem.dependsOnGroups(requested: requested, by: subject, in: place) {
+    if NewItem.hingesOnUnread(requested: requested, by: subject, in: place) {
       subject = gate.informed(subject, caller)
     }
     var item = NewItem(

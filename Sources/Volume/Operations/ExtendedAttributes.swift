@@ -177,13 +177,18 @@ extension Volume {
       // That something is there is part of what only some may read.
       let tells = gate.allows(caller) { $0.readAttributes(object.facts.item) }
       var shown = tells ? twinNames(of: object, node) : []
+      var seesTrusted: Bool?
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
         case .door, .control, .handingDown, .finderInfo, .hidden, .unsupported: return
         case .stored, .system: break
         }
-        // Root's own attributes are for root to see.
-        guard !name.hasPrefix("trusted.") || caller.user == 0 else { return }
+        // Root's own attributes are for root to see; the kernel has the same rule for reading them.
+        if name.hasPrefix("trusted.") {
+          let sees = seesTrusted ?? gate.isRoot(caller, withAnyOf: .sysAdmin)
+          seesTrusted = sees
+          guard sees else { return }
+        }
         shown += name.copy()
         shown.append(0)
       }

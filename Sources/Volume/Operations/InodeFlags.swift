@@ -43,7 +43,7 @@ extension Volume {
     let node = try node(nodeID)
     var isKnown = true
     try changeFlags(of: node, for: caller) { flags in
-      // Only root sets what only root may clear.
+      // Only root sets what only root may clear; user 0 without the capability asks for it and is refused.
       let setsSystem = options.chattr == .system && caller.user == 0
       guard let merged = merge(flags, setsSystem) else {
         isKnown = false

@@ -16,7 +16,7 @@ extension Volume {
       let object = try holdAnew(node)
       let above = try self.facts(of: parent)
       try gate.require(caller, about: Scene(object.facts.item, to: above.item)) {
-        $0.link(object.facts.item, into: above.item)
+        $0.link(object.facts.item, into: above.item, protectsLinks: KernelRules.protectsLinks)
       }
       try directory.descriptor.linkObject(object.descriptor.descriptor, as: name)
       // Under the object's lock its record is what it was.

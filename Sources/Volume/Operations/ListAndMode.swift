@@ -54,7 +54,7 @@ extension Volume {
   private func planPermissions(
     _ permissions: UInt16?, on facts: Facts, for caller: Caller
   ) throws(Errno) -> Mode? {
-    let present = facts.item.mode
+    let present = facts.item.shownMode
     guard let permissions, permissions != present.bits & 0o777 else { return nil }
     guard facts.status.kind != .symbolicLink else { throw .unsupported }
     let asked = Mode(present.without(0o777).bits | permissions & 0o777)

@@ -38,6 +38,10 @@ extension Volume {
         try gate.require(caller, about: Scene(facts.item)) { $0.open(facts.item, request) }
       }
       try requireUnbuffered(file, mode)
+      // Bits that are not shown to the kernel it does not take away when somebody writes.
+      if mode.contains(.write), facts.mayCarryPrivilege, facts.item.hasSharedOwner {
+        try stripPrivilege(of: node, file, facts.status, for: caller)
+      }
       if truncates {
         try emptied(file, facts, mode)
         if mode.contains(.clearsSetID) || caller.user != 0 {

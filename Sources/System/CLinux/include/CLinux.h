@@ -163,6 +163,10 @@ uint64_t lv_take_note(void);
 long lv_open_thread_status(int thread);
 // The letter of what a thread is doing, as in proc(5); -ESRCH when there is no such thread.
 long lv_thread_state(int thread);
+// The numbers of one thread of a process, as in proc_pid_stat(5).
+long lv_open_thread_figures(int leader, int thread);
+// 1 or 0: whether a thread is in the user namespace of this process, where alone its capabilities count.
+long lv_shares_users(int thread);
 long lv_name_thread(const char *name);
 long lv_stay_on_processor(uint32_t processor);
 long lv_usable_processors(void);
@@ -183,6 +187,8 @@ long lv_socket_accept(int fd);
 long lv_socket_connect(int directory, const char *name, uint32_t patience_seconds);
 long lv_socket_peer(int fd, uint32_t *user, uint32_t *group, int32_t *process);
 // -ERANGE when there are more than `count`.
+// A descriptor of the process that connected (Linux 6.5), which is readable once that has ended.
+long lv_socket_peer_process(int fd);
 long lv_socket_peer_groups(int fd, uint32_t *groups, size_t count);
 // 0 when nothing came in time; less than 0 milliseconds: no limit.
 long lv_socket_wait(int fd, int for_writing, int milliseconds);

@@ -4,6 +4,7 @@
 // `{"ok": false, "status": 1, "error": "why"}`. Only the mount tells where the socket is, so who can ask could also look
 // at the mount; every verb checks by itself what its peer may ask.
 
+import AccessControl
 import FUSEDoor
 import JSONForm
 import LayeredVolume
@@ -28,9 +29,13 @@ struct ControlRequest: Sendable {
   /// The members of the request; numbers and names are the peer's and believed by nobody.
   let body: JSON
 
-  /// Refuses everybody but root and the user who mounted.
+  /// Refuses everybody but root, with the capability that mounting takes, and the user who mounted.
   func requireOwner(to deed: String) throws(ControlRefusal) {
-    guard peer.user == 0 || peer.user == CurrentProcess.user else {
+    if peer.user == 0 {
+      guard CapabilitySet(rawValue: peer.capabilities ?? 0).contains(.sysAdmin) else {
+        throw ControlRefusal("root needs CAP_SYS_ADMIN to \(deed)")
+      }
+    } else if peer.user != CurrentProcess.user {
       throw ControlRefusal("only root and the owner of the mount may \(deed)")
     }
   }

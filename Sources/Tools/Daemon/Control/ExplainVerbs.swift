@@ -78,7 +78,7 @@ extension ControlVerbs {
   }
 
   static func asker(_ request: ControlRequest, _ volume: Volume) -> Subject {
-    volume.subject(user: request.peer.user, group: request.peer.group, groups: request.peer.groups)
+    volume.subject(of: request.peer)
   }
 
   /// The user a question is about, with the groups it names; without any, those of the user database.

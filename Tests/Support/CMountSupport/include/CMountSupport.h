@@ -10,6 +10,13 @@
 long lt_become(uint32_t user, uint32_t group, const uint32_t *groups, size_t count);
 /// Gives the calling thread a umask and a working directory of its own.
 long lt_own_umask(uint32_t mask);
+/// Takes all capabilities but these from the calling thread, and no other, for good.
+long lt_keep_capabilities(uint64_t mask);
+/// A child in a user namespace of its own, which does nothing until it is killed.
+long lt_child_with_own_users(void);
+/// Lets a child become `user` in `group` and one more, open `path` by a worker of an io_uring, give that
+/// group up, and open `path` that way again: what came of the first try and of the second, each 0 or a negated errno.
+long lt_open_by_ring(const char *path, uint32_t user, uint32_t group, uint32_t more, long *first, long *second);
 long lt_renameat2(int from, const char *name, int to, const char *new_name, unsigned flags);
 
 /// Extended attributes of `path` itself, links not followed.

@@ -1,0 +1,52 @@
+// What FUSE does not tell of a caller: its supplementary groups, and which of root's capabilities it has. Not knowing
+// them is an answer too, and never a generous one.
+
+import AccessControl
+import LinuxFiles
+
+/// Reads groups from the calling thread, or from the user database, and capabilities from the thread.
+struct CredentialReader {
+  private let live: LiveOptions
+  let nesting: GroupNesting
+
+  init(live: LiveOptions, nesting: GroupNesting) {
+    self.live = live
+    self.nesting = nesting
+  }
+
+  /// The caller with groups and capabilities, or with the statement that they cannot be read.
+  func subject(of caller: Caller) -> Subject {
+    let isNeeded = live.current.groups == .process || caller.user == 0
+    let thread = isNeeded ? credentials(of: caller) : nil
+    return subject(
+      user: caller.user, group: caller.group, groups: thread?.groups, capabilities: thread?.capabilities)
+  }
+
+  /// Somebody with just these groups, whatever any account says; if it is root, with all capabilities.
+  func assumed(user: UInt32, group: UInt32, groups: [UInt32]) -> Subject {
+    let all = groups.contains(group) ? groups : [group] + groups
+    return Subject(
+      user: user, group: group, groups: .listed(nesting.expanded(all)), capabilities: .all)
+  }
+
+  /// Somebody whose own groups and capabilities were read, as those of the peer of a socket; `nil`: they could not be.
+  func subject(user: UInt32, group: UInt32, groups: [UInt32]?, capabilities: UInt64?) -> Subject {
+    let direct = live.current.groups == .nss ? Accounts.groups.value(user, RequestPatience()) : groups
+    return Subject(
+      user: user, group: group,
+      groups: direct.map { .listed(nesting.expanded([group] + $0)) } ?? .unreadable,
+      capabilities: capabilities.map { CapabilitySet(rawValue: $0) })
+  }
+
+  private func credentials(of caller: Caller) -> ThreadCredentials? {
+    // Thread 0: a caller outside our process namespace, or the kernel itself.
+    guard caller.thread > 0,
+      let credentials = ProcessCredentials.credentials(
+        ofThread: caller.thread, withCapabilities: caller.user == 0)
+    else { return nil }
+    // The number may belong to another thread by now, if ours was killed while it waited. And what the kernel does for
+    // a caller in another's name, as overlayfs does, says nothing of that other's groups and capabilities.
+    guard credentials.canHaveAsked(user: caller.user, group: caller.group) else { return nil }
+    return credentials
+  }
+}
