@@ -30,6 +30,7 @@ package final class Volume: Sendable {
   let denials = Denials()
   let handedDown = HandedDownAnswers()
   let listingPages = ListingPages()
+  let names = NameService()
   /// Where refusals and changes of policy are written down, if anywhere.
   let audit: AuditLog?
   let directory: VolumeDirectory

@@ -37,7 +37,8 @@ struct GroupReader: Sendable {
   private func directGroups(of caller: Caller) -> [UInt32]? {
     switch live.current.groups {
     case .nss:
-      return Accounts.groups.value(caller.user, RequestPatience())
+      // Asked for before the request began (`Volume.knowsGroups`): a lock may be held here.
+      return Accounts.groups.lastKnown(caller.user)
     case .process:
       // Thread 0: a caller outside our process namespace, or the kernel itself.
       guard caller.thread > 0,
