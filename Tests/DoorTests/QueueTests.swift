@@ -65,6 +65,23 @@ import Testing
     #expect(queues.admit(Self.ben))
   }
 
+  @Test("A user who is alone and served fast has the last worker too, and another user comes first again")
+  func fast() {
+    let queues = queues(usual: 2, readers: 3)
+    #expect(queues.admit(Self.ann) && queues.admit(Self.ann) && !queues.admit(Self.ann))
+    let end = Clock.monotonicNanoseconds + 10_000_000_000
+    var isAdmitted = false
+    while !isAdmitted, Clock.monotonicNanoseconds < end {
+      // One ends, the next begins.
+      #expect(queues.next(after: .request(Self.ann)) == nil && queues.admit(Self.ann))
+      isAdmitted = queues.admit(Self.ann)
+    }
+    #expect(isAdmitted)
+    for _ in 0..<3 { #expect(queues.next(after: .request(Self.ann)) == nil) }
+    #expect(queues.admit(Self.ben) && queues.admit(Self.ann))
+    #expect(!queues.admit(Self.ann))
+  }
+
   @Test("Those who wait are served user by user, each in their order") func turns() throws {
     let queues = queues(usual: 1, readers: 4)
     #expect(queues.admit(Self.ann) && queues.admit(Self.ben))
@@ -79,6 +96,7 @@ import Testing
     }
     #expect(served == [1, 11, 2, 12, 3])
     #expect(!queues.areWaiting && queues.next(after: .request(Self.ann)) == nil)
+    #expect(queues.next(after: .request(Self.ben)) == nil)
     #expect(queues.admit(Self.ann) && queues.admit(Self.ben), "nothing is left of them")
   }
 

@@ -3,8 +3,8 @@
 //
 // As long as no user reaches the bound, a request costs two short turns of one lock and is never copied. A request
 // beyond the bound is copied into the queue of its user, and the worker reads the next one. Whoever finishes a request
-// serves those that wait, user by user. One worker always stays at the device, unless all are busy and the
-// sender of a request has none under way.
+// serves those that wait, user by user. One worker stays at the device, unless the sender of a request has none under
+// way, or is the only user and served fast: to copy what need not be copied costs others nothing and them much.
 
 import LayeredVolume
 import LinuxFiles
@@ -25,6 +25,8 @@ final class RequestQueues: Sendable {
   static let mostBytes = 256 << 20
   /// A user who has sent all requests for so long has the volume to themselves.
   private static let memoryOfOthers: UInt64 = 200_000_000
+  /// If a request has ended within this time, all readers may be busy for one user.
+  private static let shortTime: UInt64 = 200_000
   /// How often the thread for delayed requests looks at the queues: should all that a user has under way hang, nobody
   /// else does.
   private static let lookInterval: UInt64 = 100_000_000
@@ -46,6 +48,8 @@ final class RequestQueues: Sendable {
     /// Who sent the last request, and when that was another user than before.
     var lastOwner = ShareOwner.kernel
     var ownerChangedAt: UInt64 = 0
+    /// When a reader ended a request and almost all were busy.
+    var endedAt: UInt64 = 0
     /// When a thread that serves delayed requests looks again.
     var wakesAt = UInt64.max
     var isOver = false
@@ -235,15 +239,18 @@ final class RequestQueues: Sendable {
 
   /// Whether a worker may begin a request of this user.
   ///
-  /// A user with nothing under way is served by any worker. Beyond that, a reader must be left at the device; and while
+  /// A user with nothing under way is served by any worker. Beyond that a reader is left at the device, unless the
+  /// user has been alone for a while and requests end so fast that another would hardly wait; and while
   /// others send requests, the workers that were added because requests hang are not all for one user.
   private func mayStart(_ share: UserShare, isReader: Bool, _ state: State) -> Bool {
     guard share.underWay > 0 else { return true }
     let left = state.readers - state.busyReaders - (isReader ? 1 : 0)
     let most = state.readers - 1
-    guard left > 0, share.underWay < most else { return false }
-    if share.underWay < max(usual, most / 2) { return true }
-    return Clock.monotonicNanoseconds &- state.ownerChangedAt > RequestQueues.memoryOfOthers
+    if left > 0, share.underWay < min(most, max(usual, most / 2)) { return true }
+    let now = Clock.monotonicNanoseconds
+    guard now &- state.ownerChangedAt > RequestQueues.memoryOfOthers else { return false }
+    if left > 0 { return share.underWay < most }
+    return isReader && now &- state.endedAt < RequestQueues.shortTime
   }
 
   private func hasRoom(for request: HeldRequest, in share: UserShare) -> Bool {
@@ -261,7 +268,10 @@ final class RequestQueues: Sendable {
       let index = share(of: owner, &state)
       state.shares[index].underWay -= 1
     }
-    if isReader { state.busyReaders -= 1 }
+    guard isReader else { return }
+    // It is asked for only while no more than one is left at the device.
+    if state.busyReaders >= state.readers - 1 { state.endedAt = Clock.monotonicNanoseconds }
+    state.busyReaders -= 1
   }
 
   /// The next request that may begin, user by user.
