@@ -29,6 +29,8 @@ package final class Volume: Sendable {
   let gate: Gatekeeper
   let denials = Denials()
   let handedDown = HandedDownAnswers()
+  let listingPages = ListingPages()
+  let names = NameService()
   /// Where refusals and changes of policy are written down, if anywhere.
   let audit: AuditLog?
   let directory: VolumeDirectory

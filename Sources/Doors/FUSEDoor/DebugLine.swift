@@ -14,6 +14,7 @@ enum DebugLine {
     switch answer {
     case .success: line += " -> \(bodySize) bytes"
     case .failure(let error): line += " -> \(error)"
+    case .delayed(let delay): line += " -> waits (\(delay))"
     case .none: break
     }
     StandardError.write("\(line) \(nanoseconds / 1000) us\n")

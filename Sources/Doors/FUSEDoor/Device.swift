@@ -5,10 +5,24 @@ import LinuxFiles
 
 /// One open end of the connection to the kernel.
 struct Device: Sendable {
-  /// Borrowed: open as long as the session's workers run.
+  /// Open as long as the session's workers run, or as long as `owner` exists.
   let number: CInt
   /// Whether to receive is to wait; at a descriptor that does not block it may be a question.
   var sleeps = true
+  /// Keeps an end of its own open: an answer has to go where the request came from.
+  private var owner: SharedDescriptor?
+
+  /// An end that is borrowed.
+  init(number: CInt) {
+    self.number = number
+  }
+
+  /// An end that this keeps open.
+  init(_ owner: SharedDescriptor, sleeps: Bool = true) {
+    number = owner.descriptor.rawValue
+    self.sleeps = sleeps
+    self.owner = owner
+  }
 
   enum Received: Equatable {
     case request

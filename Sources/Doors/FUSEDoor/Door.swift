@@ -28,14 +28,33 @@ final class Door: Sendable {
     answersExtendedStatus = !volume.mounted.disabledFeatures.contains("statx")
   }
 
-  /// Answers one request; the body of the answer is left in `buffer`.
+  /// Answers one request, and waits on this thread while it is delayed.
+  ///
+  /// For a transport whose requests cannot be put aside: no lock is held meanwhile.
   func handle(_ request: borrowing Request, _ buffer: inout ReplyBuffer) -> Reply {
+    var waiting: Waiting?
+    while true {
+      let reply = attempt(request, &buffer, isFirst: waiting == nil)
+      let answer = reply.answer
+      guard case .delayed(let delay) = answer else { return reply }
+      let now = Clock.monotonicNanoseconds
+      let wait = Waiting(for: delay, after: waiting, at: now)
+      if let error = wait.failure(at: now) { return Reply(to: request.unique, .failure(error)) }
+      Clock.pause(milliseconds: UInt32(clamping: wait.pause(at: now) / 1_000_000))
+      waiting = wait
+    }
+  }
+
+  /// Answers one request, or says what it has to wait for; the body of the answer is left in `buffer`.
+  func attempt(_ request: borrowing Request, _ buffer: inout ReplyBuffer, isFirst: Bool = true) -> Reply {
     buffer.clear()
     guard let opcode = Opcode(rawValue: request.opcodeNumber) else {
       return Reply(to: request.unique, .failure(.notImplemented))
     }
-    counters.count(opcode)
-    if opcode.isAskedByItsThread { volume.threadAsks(request.caller) }
+    if isFirst {
+      counters.count(opcode)
+      if opcode.isAskedByItsThread { volume.threadAsks(request.caller) }
+    }
     guard volume.options.debug else { return noted(opcode, request, answer(opcode, request, &buffer)) }
     let start = Clock.monotonicNanoseconds
     let reply = noted(opcode, request, answer(opcode, request, &buffer))
@@ -54,6 +73,10 @@ final class Door: Sendable {
     }
     guard !request.isDamaged else { return Reply(to: request.unique, .failure(.inputOutput)) }
     guard serves(opcode) else { return Reply(to: request.unique, .failure(.notImplemented)) }
+    // Before any lock is taken, so that no decision has to wait for the user database.
+    guard volume.knowsGroups(of: request.caller.user) || request.isNeverQueued else {
+      return Reply(to: request.unique, .delayed(.names))
+    }
     do throws(Errno) {
       return Reply(to: request.unique, .success, undo: try perform(opcode, request, &buffer))
     } catch .notImplemented {
@@ -61,7 +84,7 @@ final class Door: Sendable {
       // One file that cannot do something must not mean that.
       return Reply(to: request.unique, .failure(opcode == .ioctl ? .notTerminal : .unsupported))
     } catch {
-      return Reply(to: request.unique, .failure(error))
+      return Reply(to: request.unique, error.delay.map(Reply.Answer.delayed) ?? .failure(error))
     }
   }
 

@@ -25,6 +25,11 @@ final class Pulse: Sendable {
     relief?.notice()
   }
 
+  /// A request has to wait for a worker: more of them may be needed.
+  func requestWaits() {
+    relief?.notice()
+  }
+
   func end() {
     beats.add(1, ordering: .releasing)
   }

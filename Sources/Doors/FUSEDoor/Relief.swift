@@ -29,14 +29,17 @@ struct Crew: Sendable {
   private let spare: Int
   /// At a queue of the ring: how what waits there comes to those who are hired.
   private let stirring: Stirring?
+  /// Of a crew at the device: what waits for it.
+  private let queues: RequestQueues?
   private let start: @Sendable (Pulse, _ known: [NodeID]) throws(Errno) -> Member
 
   init(
-    spare: Int, _ stirring: Stirring? = nil,
+    spare: Int, _ stirring: Stirring? = nil, queues: RequestQueues? = nil,
     _ start: @escaping @Sendable (Pulse, _ known: [NodeID]) throws(Errno) -> Member
   ) {
     self.spare = spare
     self.stirring = stirring
+    self.queues = queues
     self.start = start
   }
 
@@ -56,8 +59,11 @@ struct Crew: Sendable {
   /// Whether nothing can go wrong before the next request begins.
   var isAtEase: Bool {
     let free = pulses.count { !$0.isGone && $0.now & 1 == 0 }
-    return free >= spare && !(stirring?.isOwed ?? false) || isFree
+    return free >= wanted && !(stirring?.isOwed ?? false) || isFree
   }
+
+  /// How many are to be free now: the one who stays at the device serves none of those who wait.
+  private var wanted: Int { spare + (queues?.areWaiting ?? false ? 1 : 0) }
 
   /// Whether nobody is busy.
   var isFree: Bool { pulses.allSatisfy { $0.isGone || $0.now & 1 == 0 } }
@@ -69,7 +75,7 @@ struct Crew: Sendable {
     let beats = pulses.map(\.now)
     defer { seen = beats }
     let tied = pulses.indices.filter { beats[$0] & 1 == 1 && beats[$0] == seen[$0] }
-    guard pulses.count - tied.count < spare else { return [] }
+    guard pulses.count - tied.count < wanted else { return [] }
     return tied.map { pulses[$0].node }
   }
 
@@ -123,8 +129,12 @@ final class Relief: Sendable {
   private let bell = Bell()
   private let helpers: Mutex<[Member]> = Mutex([])
 
-  init(_ volume: Volume? = nil) {
+  /// What waits for workers; ends with them.
+  private let queues: RequestQueues?
+
+  init(_ volume: Volume? = nil, _ queues: RequestQueues? = nil) {
     self.volume = volume
+    self.queues = queues
   }
 
   /// Whether nobody is to be hired any more.
@@ -182,6 +192,7 @@ final class Relief: Sendable {
   /// Said by the first worker who finds the volume unmounted; again is no matter.
   func end() {
     ended.store(true, ordering: .releasing)
+    queues?.end()
     bell.ring()
     bell.ring()
   }

@@ -24,6 +24,8 @@ struct Reply: ~Copyable {
     case failure(Errno)
     /// The kernel does not wait for one.
     case none
+    /// There is none yet: the request is to be run again.
+    case delayed(Delay)
   }
 
   let unique: UInt64
@@ -41,7 +43,7 @@ struct Reply: ~Copyable {
   /// `transmit` gets the framed reply, header first, and answers whether the kernel took it.
   consuming func send(_ buffer: inout ReplyBuffer, _ transmit: (Span<UInt8>) -> Bool) -> Undo {
     switch answer {
-    case .none:
+    case .none, .delayed:
       return .nothing
     case .success:
       return buffer.withFramed(unique: unique, failure: 0, transmit) ? .nothing : undo

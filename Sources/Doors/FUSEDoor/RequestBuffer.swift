@@ -6,12 +6,15 @@ import Glibc
 /// Room for the longest request, placed so that the data of a WRITE begins on a page boundary.
 ///
 /// The data can then go to the backing file from where it lies, also with O_DIRECT.
-@safe struct RequestBuffer: ~Copyable {
+@safe struct RequestBuffer: ~Copyable, @unchecked Sendable {
+  // Sendable: the memory has this one owner, which cannot be copied and changes it only as `inout`.
   private static let pageSize = 4096
   /// What comes before the data of a WRITE.
   private static let front = MemoryLayout<fuse_in_header>.size + MemoryLayout<fuse_write_in>.size
 
   private let memory: UnsafeMutableRawBufferPointer
+  /// Where requests begin.
+  private let start: Int
   private var count = 0
 
   /// Makes room for requests with up to `dataSize` bytes of data.
@@ -20,15 +23,27 @@ import Glibc
   init(dataSize: Int) {
     let size = RequestBuffer.pageSize + max(dataSize, 2 * RequestBuffer.pageSize)
     unsafe memory = .allocate(byteCount: size, alignment: RequestBuffer.pageSize)
+    start = RequestBuffer.pageSize - RequestBuffer.front
   }
+
+  /// Copies the request that `other` holds; of a WRITE so that its data lies as it did.
+  init(copying other: borrowing RequestBuffer, isWrite: Bool) {
+    start = isWrite ? RequestBuffer.pageSize - RequestBuffer.front : 0
+    count = other.count
+    let alignment = isWrite ? RequestBuffer.pageSize : 16
+    unsafe memory = .allocate(byteCount: start + count, alignment: alignment)
+    unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: other.room[..<count]))
+  }
+
+  /// The memory it takes.
+  var size: Int { unsafe memory.count }
 
   deinit {
     unsafe memory.deallocate()
   }
 
   private var room: UnsafeMutableRawBufferPointer {
-    unsafe UnsafeMutableRawBufferPointer(
-      rebasing: memory[(RequestBuffer.pageSize - RequestBuffer.front)...])
+    unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start...])
   }
 
   /// Lets `read` put a request here; answers what it answered.
@@ -40,10 +55,10 @@ import Glibc
     return result
   }
 
-  /// Lends the request; does nothing when too little arrived to be one.
-  borrowing func withRequest(_ use: (borrowing Request) -> Void) {
+  /// Lends the request; nil when too little arrived to be one.
+  borrowing func withRequest<R>(_ use: (borrowing Request) -> R) -> R? {
     let bytes = unsafe UnsafeRawBufferPointer(rebasing: room[..<count])
-    guard let request = unsafe Request(borrowing: bytes) else { return }
-    use(request)
+    guard let request = unsafe Request(borrowing: bytes) else { return nil }
+    return use(request)
   }
 }

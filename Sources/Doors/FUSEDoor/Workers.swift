@@ -13,6 +13,7 @@ final class Workplace: Sendable {
   let maxWrite: Int
   private let ringPayload: Int
   let vigil: Vigil
+  let queues: RequestQueues
   /// The first reason for which a worker gave up while the volume was still mounted.
   private let failure = Mutex<Errno?>(nil)
   /// Ends the connection to the kernel, and with it the process: whoever waits for an answer gets an error.
@@ -30,6 +31,8 @@ final class Workplace: Sendable {
     self.ringPayload = ringPayload
     self.vigil = vigil
     self.sever = sever
+    queues = RequestQueues(usual: door.volume.mounted.threads)
+    door.volume.whenNamesCome { [queues] in queues.namesCame() }
   }
 
   var firstFailure: Errno? { failure.withLock { $0 } }
@@ -47,14 +50,18 @@ final class Workplace: Sendable {
     let ear = Ear(device, eager: eager, vigil)
     var request = RequestBuffer(dataSize: maxWrite)
     var reply = ReplyBuffer(capacity: replySize)
+    queues.join()
+    var finished = RequestQueues.Finished.nothing
+    defer { queues.leave(finished) }
     while true {
+      if let waiting = queues.next(after: finished) {
+        finished = run(waiting, &reply, pulse)
+        continue
+      }
+      finished = .nothing
       let (received, from) = ear.receive(into: &request)
       switch received {
-      case .request:
-        request.withRequest {
-          serve($0, at: from, &reply, pulse)
-          vigil.answered($0.caller.thread)
-        }
+      case .request: finished = begin(request, from: from, &reply, pulse)
       case .nothing: continue
       case .unmounted: return pulse.sawTheEnd()
       case .failed(let error): return fail(error)
@@ -62,24 +69,122 @@ final class Workplace: Sendable {
     }
   }
 
+  /// Serves requests that were delayed, and others that wait, until the volume is unmounted.
+  func workAtQueues(_ pulse: Pulse) {
+    var reply = ReplyBuffer(capacity: replySize)
+    var finished = RequestQueues.Finished.nothing
+    while let waiting = queues.wait(after: finished) { finished = run(waiting, &reply, pulse) }
+  }
+
   private func fail(_ error: Errno) {
     failure.withLock { $0 = $0 ?? error }
   }
 
+  /// What has become of one attempt to serve a request.
+  private enum Outcome {
+    case finished(RequestQueues.Finished)
+    /// Its sender has enough under way.
+    case refused(HeldRequest)
+    case delayed(HeldRequest, Waiting)
+  }
+
+  /// Serves a request that has been read, or keeps a copy of it.
+  private func begin(
+    _ buffer: borrowing RequestBuffer, from device: Device, _ reply: inout ReplyBuffer, _ pulse: Pulse
+  ) -> RequestQueues.Finished {
+    let outcome = buffer.withRequest { request -> Outcome in
+      let owner = request.shareOwner
+      if request.isNeverQueued {
+        queues.admitUncounted()
+        _ = serve(request, at: device, &reply, pulse, after: nil)
+        return .finished(.uncounted)
+      }
+      guard queues.admit(owner) else { return .refused(HeldRequest(buffer, request, from: device)) }
+      guard let waiting = serve(request, at: device, &reply, pulse, after: nil) else {
+        vigil.answered(request.caller.thread)
+        return .finished(.request(owner))
+      }
+      return .delayed(HeldRequest(buffer, request, from: device), waiting)
+    }
+    switch outcome {
+    case nil: return .nothing
+    case .finished(let finished): return finished
+    case .refused(let request):
+      if queues.keep(request) {
+        pulse.requestWaits()
+      } else {
+        answer(request, .noMemory, &reply)
+      }
+      return .nothing
+    case .delayed(let request, let waiting):
+      park(request, waiting, &reply)
+      return .request(request.owner)
+    }
+  }
+
+  /// Serves a request that has waited.
+  private func run(
+    _ queued: QueuedRequest, _ reply: inout ReplyBuffer, _ pulse: Pulse
+  ) -> RequestQueues.Finished {
+    let held = queued.request
+    let waiting = held.bytes.withRequest { request in
+      serve(request, at: held.device, &reply, pulse, after: queued.waiting)
+    }
+    if case .some(.some(let waiting)) = waiting { park(held, waiting, &reply) }
+    return .request(held.owner)
+  }
+
+  private func park(_ request: HeldRequest, _ waiting: Waiting, _ reply: inout ReplyBuffer) {
+    if !queues.park(request, waiting) { answer(request, waiting.refusal, &reply) }
+  }
+
+  private func answer(_ held: HeldRequest, _ error: Errno, _ buffer: inout ReplyBuffer) {
+    send(Reply(to: held.unique, .failure(error)), to: held.device, &buffer)
+  }
+
+  /// Answers a request; nil, unless it is delayed.
   private func serve(
-    _ request: borrowing Request, at device: Device, _ buffer: inout ReplyBuffer, _ pulse: Pulse
-  ) {
+    _ request: borrowing Request, at device: Device, _ buffer: inout ReplyBuffer, _ pulse: Pulse,
+    after former: Waiting?
+  ) -> Waiting? {
     pulse.begin(request.node)
     defer { pulse.end() }
-    let reply = door.handle(request, &buffer)
+    let reply = door.attempt(request, &buffer, isFirst: former == nil)
+    let answer = reply.answer
+    if case .delayed(let delay) = answer {
+      let now = Clock.monotonicNanoseconds
+      let waiting = Waiting(for: delay, after: former, at: now)
+      guard let error = waiting.failure(at: now) else { return waiting }
+      send(Reply(to: request.unique, .failure(error)), to: device, &buffer)
+      return nil
+    }
     pulse.note(request, buffer)
+    send(reply, to: device, &buffer)
+    door.delivered(Asked(request))
+    tellQueues(request, &buffer)
+    return nil
+  }
+
+  private func send(_ reply: consuming Reply, to device: Device, _ buffer: inout ReplyBuffer) {
     let undo = reply.send(&buffer) { bytes in
       let isTaken = device.send(bytes)
       if !isTaken { door.counters.countUndelivered() }
       return isTaken
     }
-    door.delivered(Asked(request))
     if undo != .nothing { door.takeBack(undo, buffer) }
+  }
+
+  /// Some requests change what others wait for.
+  private func tellQueues(_ request: borrowing Request, _ buffer: inout ReplyBuffer) {
+    switch Opcode(rawValue: request.opcodeNumber) {
+    case .release: queues.released(request.node)
+    case .interrupt:
+      guard let input = try? request.read(fuse_interrupt_in.self),
+        let held = queues.takeInterrupted(input.unique)
+      else { return }
+      answer(held, .interrupted, &buffer)
+    default: return
+    }
   }
 
   /// Serves requests at a seat until the volume is unmounted, or at the device should the seat be lost.
@@ -113,27 +218,45 @@ struct Workers: ~Copyable {
   private let relief: Relief
   private let watcher: Member?
 
-  /// Starts up to `count` threads at the device; throws when not even one can be had.
+  /// Starts up to `count` threads at the device and one more; throws when not even one can be had.
   ///
   /// With `clonesDevice` every thread gets a queue of its own; one that cannot have it shares the session's.
   static func start(
     _ count: Int, at workplace: Workplace, session: CInt, clonesDevice: Bool
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
-      let relief = Relief(workplace.door.volume)
-      var crew = Crew(spare: 1) { (pulse, _) throws(Errno) in
+      let relief = Relief(workplace.door.volume, workplace.queues)
+      var crew = Crew(spare: 1, queues: workplace.queues) { (pulse, _) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
         let eager = workplace.vigil.isWanted ? device.clone(.nonBlocking) : nil
         return try begin {
-          workplace.work(
-            at: own.map { Device(number: $0.descriptor.rawValue) } ?? device, eager: eager, pulse)
+          workplace.work(at: own.map { Device($0) } ?? device, eager: eager, pulse)
         }
       }
       var members = [try crew.hire(relief)]
-      while members.count < count, let another = try? crew.hire(relief) { members.append(another) }
-      return Workers(members: members, relief: relief, watcher: watch([crew], relief))
+      while members.count < count + Workers.forOthers, let another = try? crew.hire(relief) {
+        members.append(another)
+      }
+      var crews = [crew]
+      members.append(try addThreadForDelayed(workplace, relief, &crews))
+      return Workers(members: members, relief: relief, watcher: watch(crews, relief))
     }
+  }
+
+  /// As one user may keep all the others busy, so many more are at the device.
+  private static let forOthers = 1
+
+  /// Starts the thread that tries delayed requests again.
+  private static func addThreadForDelayed(
+    _ workplace: Workplace, _ relief: Relief, _ crews: inout [Crew]
+  ) throws(Errno) -> Member {
+    var crew = Crew(spare: 1) { (pulse, _) throws(Errno) in
+      try begin { workplace.workAtQueues(pulse) }
+    }
+    let member = try crew.hire(relief)
+    crews.append(crew)
+    return member
   }
 
   /// Starts a thread at each seat of the ring, and one at the device; throws when that one cannot be had.
@@ -143,7 +266,7 @@ struct Workers: ~Copyable {
     at seats: [RingSeat], _ workplace: Workplace, session: CInt, _ seating: Seating
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
-      let relief = Relief(workplace.door.volume)
+      let relief = Relief(workplace.door.volume, workplace.queues)
       let device = Device(number: session)
       var readers = Crew(spare: 1) { (pulse, _) throws(Errno) in
         try begin { workplace.work(at: device, pulse) }
@@ -155,6 +278,7 @@ struct Workers: ~Copyable {
       for (_, seats) in Dictionary(grouping: seats, by: \.queue) {
         if let crew = seat(seats, workplace, device, relief, seating, &members) { crews.append(crew) }
       }
+      members.append(try addThreadForDelayed(workplace, relief, &crews))
       return Workers(members: members, relief: relief, watcher: watch(crews, relief))
     }
   }

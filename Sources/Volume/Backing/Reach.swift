@@ -166,22 +166,19 @@ struct Resolver: ~Copyable, Sendable {
 
   /// Opens the object's content; the object that was opened is compared with the node.
   ///
-  /// Without waiting: a FIFO that was put under the name behind the mount would hold the worker and its locks.
+  /// Without waiting: a FIFO that was put under the name behind the mount would hold the worker and its locks, and so
+  /// would a lease, which delays the request.
   func open(
     _ node: Node, by reach: Reach, flags: OpenFlags
   ) throws(Errno) -> (SharedDescriptor, FileStatus) {
-    let opened: SharedDescriptor
-    switch reach {
-    case .held(let descriptor):
-      opened = SharedDescriptor(try descriptor.descriptor.reopen(flags))
-    case .named(let directory, let name):
-      opened = try FileName.with(name) { name throws(Errno) in
-        do throws(Errno) {
-          return SharedDescriptor(try directory.descriptor.open(name, flags.union(.nonBlocking)))
-        } catch .again {
-          // Somebody holds a lease on the file and is told to give it up: that is worth waiting for.
-          let (object, _) = try hold(node)
-          return SharedDescriptor(try object.descriptor.reopen(flags))
+    let flags = flags.union(.nonBlocking)
+    let opened = try Errno.delayedByLease { () throws(Errno) in
+      switch reach {
+      case .held(let descriptor):
+        SharedDescriptor(try descriptor.descriptor.reopen(flags))
+      case .named(let directory, let name):
+        try FileName.with(name) { name throws(Errno) in
+          SharedDescriptor(try directory.descriptor.open(name, flags))
         }
       }
     }

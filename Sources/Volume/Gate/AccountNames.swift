@@ -1,14 +1,15 @@
 // Accounts of the user database, for texts people read and for groups by uid.
 //
-// The database may be a server that is slow or gone. No worker waits for it longer than a moment, and an answer
-// that did not come is no answer: a number is printed, a name is not accepted, a membership is not believed.
+// The database may be a server that is slow or gone. No worker waits for it (`NameService`), and what is here waits no
+// longer than a moment. An answer that did not come is no answer: a number is printed, a name is not accepted, a
+// membership is not believed.
 
 import AccessControl
 import LinuxFiles
 import Synchronization
 
 extension NameBook {
-  /// Names as the system knows them, for one request.
+  /// Names as the system knows them, for one question at the control socket.
   ///
   /// All its questions together wait no longer than one may: a list can name a hundred accounts.
   static func forOneRequest() -> NameBook {
@@ -68,20 +69,35 @@ final class Remembered<Value: Sendable>: Sendable {
     self.ask = ask
   }
 
+  /// What is remembered; nil if it has to be asked for.
+  func known(_ number: UInt32) -> Value?? {
+    guard let known = known.withLock({ $0[number] }),
+      Clock.monotonicNanoseconds &- known.askedAt < Remembered.lifetime
+    else { return nil }
+    return .some(known.value)
+  }
+
+  /// The same, however long ago it was learnt: for those who cannot wait.
+  func lastKnown(_ number: UInt32) -> Value? { known.withLock { $0[number]?.value } }
+
+  func learn(_ value: Value?, of number: UInt32) { learn(value, of: number, at: Clock.monotonicNanoseconds) }
+
+  private func learn(_ value: Value?, of number: UInt32, at now: UInt64) {
+    known.withLock { known in
+      if known.count >= Remembered.most { known.removeAll() }
+      known[number] = Known(value: value, askedAt: now)
+    }
+  }
+
   func value(_ number: UInt32, _ patience: RequestPatience) -> Value? {
     let now = Clock.monotonicNanoseconds
-    if let known = known.withLock({ $0[number] }), now &- known.askedAt < Remembered.lifetime {
-      return known.value
-    }
+    if let known = known(number) { return known }
     // A question that was never asked has no answer to remember.
     guard patience.millisecondsLeft != nil else { return nil }
     let ask = ask
     // Not under the lock: a slow server must not hold up what is known.
     let value = patience.ask { ask(number) } ?? nil
-    known.withLock { known in
-      if known.count >= Remembered.most { known.removeAll() }
-      known[number] = Known(value: value, askedAt: now)
-    }
+    learn(value, of: number, at: now)
     return value
   }
 }

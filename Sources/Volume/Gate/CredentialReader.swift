@@ -18,8 +18,10 @@ struct CredentialReader {
   func subject(of caller: Caller) -> Subject {
     let isNeeded = live.current.groups == .process || caller.user == 0
     let thread = isNeeded ? credentials(of: caller) : nil
-    return subject(
-      user: caller.user, group: caller.group, groups: thread?.groups, capabilities: thread?.capabilities)
+    // The database is asked before the request begins (`Volume.knowsGroups`): a lock may be held here.
+    let groups = live.current.groups == .nss ? Accounts.groups.lastKnown(caller.user) : thread?.groups
+    return made(
+      user: caller.user, group: caller.group, groups: groups, capabilities: thread?.capabilities)
   }
 
   /// Somebody with just these groups, whatever any account says; if it is root, with all capabilities.
@@ -32,9 +34,13 @@ struct CredentialReader {
   /// Somebody whose own groups and capabilities were read, as those of the peer of a socket; `nil`: they could not be.
   func subject(user: UInt32, group: UInt32, groups: [UInt32]?, capabilities: UInt64?) -> Subject {
     let direct = live.current.groups == .nss ? Accounts.groups.value(user, RequestPatience()) : groups
-    return Subject(
+    return made(user: user, group: group, groups: direct, capabilities: capabilities)
+  }
+
+  private func made(user: UInt32, group: UInt32, groups: [UInt32]?, capabilities: UInt64?) -> Subject {
+    Subject(
       user: user, group: group,
-      groups: direct.map { .listed(nesting.expanded([group] + $0)) } ?? .unreadable,
+      groups: groups.map { .listed(nesting.expanded([group] + $0)) } ?? .unreadable,
       capabilities: capabilities.map { CapabilitySet(rawValue: $0) })
   }
 

@@ -8,7 +8,10 @@ import Synchronization
 /// Two requests on one handle take turns: the position belongs to the descriptor.
 final class OpenDirectory: Sendable {
   struct Stream: ~Copyable {
-    var page = EntryBuffer()
+    /// What was read and not handed out yet; the next request begins with it.
+    var page: ListingPage?
+    /// Whether the descriptor stands at `position` when there is no page.
+    var isAtPosition = true
     /// The offset after the entry that was handed out last; what the kernel asks for next, normally.
     var position: Int64 = 0
     /// Whether the kernel asks for names without their attributes.
@@ -20,9 +23,33 @@ final class OpenDirectory: Sendable {
   let node: Node
   let descriptor: SharedDescriptor
   let stream = Mutex(Stream())
+  /// Where its page goes back to, and whose it is.
+  private let pages: ListingPages
+  private let user: UInt32
 
-  init(node: Node, descriptor: SharedDescriptor) {
+  init(node: Node, descriptor: SharedDescriptor, pages: ListingPages, user: UInt32) {
     self.node = node
     self.descriptor = descriptor
+    self.pages = pages
+    self.user = user
+  }
+
+  deinit {
+    if let page = stream.withLock({ $0.page.take() }) { pages.giveBack(page, of: user) }
+  }
+
+  /// The page of the listing, for one request; an empty one if there is none.
+  func takePage(_ stream: inout Stream) -> ListingPage {
+    stream.page.take() ?? pages.take(for: user)
+  }
+
+  /// Keeps the page for the next request, if there are names left and its user has not too many pages.
+  func putBack(_ page: ListingPage, _ stream: inout Stream, isOver: Bool) {
+    stream.isAtPosition = isOver
+    if !isOver, pages.mayKeep(for: user) {
+      stream.page = page
+    } else {
+      pages.giveBack(page, of: user)
+    }
   }
 }

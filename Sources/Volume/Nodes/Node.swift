@@ -34,8 +34,19 @@ package struct ObjectIdentity: Hashable, Sendable {
   }
 
   /// Spread over all 64 bits; neighbours in a directory have neighbouring inode numbers.
-  var mixed: UInt64 {
-    var hash = inode &+ UInt64(bitPattern: birth) &* 0x9E37_79B9_7F4A_7C15
+  ///
+  /// By a random key: without it one cannot choose a file that shares a lock, or a place in a table, with
+  /// another.
+  var mixed: UInt64 { mixed(by: ObjectIdentity.key) }
+
+  /// The same on every mount, for programs to see; it tells nothing of the key.
+  var generation: UInt32 { UInt32(truncatingIfNeeded: mixed(by: 0)) }
+
+  /// A process serves one mount.
+  private static let key = UInt64.random(in: .min ... .max)
+
+  private func mixed(by key: UInt64) -> UInt64 {
+    var hash = key ^ (inode &+ UInt64(bitPattern: birth) &* 0x9E37_79B9_7F4A_7C15)
     hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
     hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
     return hash ^ (hash >> 31)

@@ -73,17 +73,19 @@ extension Volume {
     case .owner:
       guard item.record != .damaged else { throw .inputOutput }
       let owner = item.ownerGroup.map(Identity.group) ?? .user(item.user)
-      return Array(AccessListText.print(owner, names: .forOneRequest()).utf8)
+      return try withNames(for: caller) { names in Array(AccessListText.print(owner, names: names).utf8) }
     case .flags:
       guard item.record != .damaged else { throw .inputOutput }
       return Array(item.flags.text.utf8)
     case .list:
       guard let list = item.list else { throw .noData }
       // Complete, so that a list which is read, edited and written back loses nothing.
-      let text = AccessListText.print(
-        list, for: node.isDirectory ? .directory : .file, names: .forOneRequest(), detail: .complete)
-      return Array(text.utf8)
-    case .nfsList(let view): return try nfsList(of: item, as: view)
+      return try withNames(for: caller) { names in
+        let text = AccessListText.print(
+          list, for: node.isDirectory ? .directory : .file, names: names, detail: .complete)
+        return Array(text.utf8)
+      }
+    case .nfsList(let view): return try nfsList(of: item, as: view, for: caller)
     case .posixList:
       // An answer makes `ls -l` print a `+`, which is true where there is a list and a lie elsewhere.
       guard item.list != nil || item.record != .sound else { throw .noData }
@@ -108,11 +110,11 @@ extension Volume {
     case .list:
       let text = try AttributeDoor.text(value)
       guard !text.isEmpty else { return try clear(door, of: node, for: caller) }
-      let list: AccessList
-      do {
-        list = try AccessListText.readList(text, names: .forOneRequest())
-      } catch {
-        throw .invalid
+      let mayAsk = { (list: AccessList) throws(Errno) in
+        try self.requireListChange(of: node, entries: list.entries.count...list.entries.count, for: caller)
+      }
+      let list = try withNames(for: caller, mayAsk: mayAsk) { (names) throws(Errno) -> AccessList in
+        do { return try AccessListText.readList(text, names: names) } catch { throw .invalid }
       }
       try changeList(of: node, to: list.isEmpty ? nil : list, for: caller)
     case .nfsList(let view): try changeNFSList(of: node, value, as: view, setting, for: caller)
@@ -134,8 +136,10 @@ extension Volume {
 
   /// Hands an object to a user, which is chown, or to a group.
   private func changeOwner(of node: Node, _ text: String, for caller: Caller) throws(Errno) {
-    let owner: Identity
-    do { owner = try AccessListText.readIdentity(text, names: .forOneRequest()) } catch { throw .invalid }
+    let mayAsk = { (_: Identity) throws(Errno) in try self.requireOwnerChange(of: node, for: caller) }
+    let owner = try withNames(for: caller, mayAsk: mayAsk) { (names) throws(Errno) -> Identity in
+      do { return try AccessListText.readIdentity(text, names: names) } catch { throw .invalid }
+    }
     switch owner {
     case .user(let user):
       var change = AttributeChange()
@@ -201,6 +205,32 @@ extension Volume {
       }
     }
     if changesWaiting, waiting.isEmpty { try letWait([], for: object) }
+  }
+
+  /// Refuses to look up the names of a list for a caller who may not store one.
+  ///
+  /// To store the list that is there asks for no right, and only the names tell whether it is that one; a list with
+  /// none of `entries` as its length is not.
+  func requireListChange(
+    of node: Node, entries: ClosedRange<Int>, for caller: Caller
+  ) throws(Errno) {
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let item = try facts(of: node).item
+      if item.record == .sound, let list = item.list, entries.contains(list.entries.count) { return }
+      try gate.require(caller, about: Scene(item)) { $0.changeList(of: item, to: AccessList()) }
+    }
+  }
+
+  /// Refuses to look up the name of an owner for a caller who may not even take the object for themselves.
+  private func requireOwnerChange(of node: Node, for caller: Caller) throws(Errno) {
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let item = try facts(of: node).item
+      let present = OwnerChange(user: item.user, group: nil)
+      guard !gate.allows(caller, { $0.changeOwner(of: item, present) }) else { return }
+      try gate.require(caller, about: Scene(item)) {
+        $0.changeOwner(of: item, OwnerChange(user: caller.user, group: nil))
+      }
+    }
   }
 
   /// Storing or removing a list by any door.

@@ -234,17 +234,21 @@ extension Volume {
   private func apply(
     _ plan: Plan, to node: Node, _ object: HeldObject, isOpen: Bool, for caller: Caller
   ) throws(Errno) -> Facts {
+    // First what may be delayed: nothing has been changed then.
+    let content = plan.size == nil ? nil : try isOpen ? object.descriptor : openForWriting(object.descriptor)
     guard plan.mode != nil || plan.owner != nil else {
-      let stored = try carryOut(plan, on: object, isOpen: isOpen)
+      let stored = try carryOut(plan, on: object, content)
       return Facts(try object.descriptor.descriptor.status(), stored)
     }
     return try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-      try carryOut(plan, on: object, isOpen: isOpen)
+      try carryOut(plan, on: object, content)
     }
   }
 
-  /// Answers what the record says afterwards.
-  private func carryOut(_ plan: Plan, on object: HeldObject, isOpen: Bool) throws(Errno) -> StoredRecord {
+  /// Answers what the record says afterwards; `content` is open for writing if the size changes.
+  private func carryOut(
+    _ plan: Plan, on object: HeldObject, _ content: SharedDescriptor?
+  ) throws(Errno) -> StoredRecord {
     let (anchor, facts) = (object.descriptor, object.facts)
     var stored = facts.stored
     if let owner = plan.owner {
@@ -262,7 +266,7 @@ extension Volume {
     if plan.dropsCapability { try dropCapability(of: anchor.descriptor) }
     if let size = plan.size {
       actAsOwner(FileOwner(facts.status))
-      try truncate(anchor, to: size, isOpen: isOpen)
+      try content?.descriptor.truncate(to: size)
     }
     if plan.access != .omit || plan.modification != .omit {
       try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
@@ -270,9 +274,10 @@ extension Volume {
     return stored
   }
 
-  private func truncate(_ anchor: SharedDescriptor, to size: UInt64, isOpen: Bool) throws(Errno) {
-    if isOpen { return try anchor.descriptor.truncate(to: size) }
-    try anchor.descriptor.reopen(.writeOnly).truncate(to: size)
+  private func openForWriting(_ anchor: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+    try Errno.delayedByLease { () throws(Errno) in
+      SharedDescriptor(try anchor.descriptor.reopen([.writeOnly, .nonBlocking]))
+    }
   }
 
   func dropCapability(of object: borrowing Descriptor) throws(Errno) {

@@ -26,7 +26,9 @@ extension Volume {
       return (entry, answer)
     } catch {
       forget(entry.node, references: 1)
-      throw error
+      // The kernel holds the directory's lock for this request. Walking again it finds the file and sends OPEN, for
+      // which it holds none.
+      throw error.delay == nil ? error : .stale
     }
   }
 

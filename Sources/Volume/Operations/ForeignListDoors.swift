@@ -8,12 +8,14 @@ import LinuxFiles
 
 extension Volume {
   /// Always an answer: NFSv4 tools give up where there is none, and Samba lets everybody in.
-  func nfsList(of item: Item, as view: NFSv4View) throws(Errno) -> [UInt8] {
+  func nfsList(of item: Item, as view: NFSv4View, for caller: Caller) throws(Errno) -> [UInt8] {
     guard item.record == .sound else { throw .inputOutput }
     let kind: ObjectKind = item.isDirectory ? .directory : .file
     return switch view {
     case .names:
-      NFSv4List.encode(item.list, mode: item.mode.bits, for: kind, names: .forOneRequest())
+      try withNames(for: caller) { names in
+        NFSv4List.encode(item.list, mode: item.mode.bits, for: kind, names: names)
+      }
     case .numbers: NFSv4List.encodeNumbers(item.list, mode: item.mode.bits, for: kind)
     }
   }
@@ -24,15 +26,20 @@ extension Volume {
     of node: Node, _ bytes: [UInt8], as view: NFSv4View, _ setting: AttributeSetting, for caller: Caller
   ) throws(Errno) {
     let writing: NFSv4Writing = setting == .replace ? .edit : .anew
-    let entries: [AccessEntry]
-    do throws(NFSv4Failure) {
-      entries =
-        switch view {
-        case .names: try NFSv4List.decode(bytes, names: .forOneRequest())
+    let mayAsk = { (entries: [AccessEntry]) throws(Errno) in
+      // The entries for the mode come along, of which a list of ours has none: six at most.
+      let count = entries.count
+      try self.requireListChange(of: node, entries: max(0, count - 6)...count, for: caller)
+    }
+    let entries = try withNames(for: caller, mayAsk: mayAsk) { (names) throws(Errno) -> [AccessEntry] in
+      do throws(NFSv4Failure) {
+        return switch view {
+        case .names: try NFSv4List.decode(bytes, names: names)
         case .numbers: try NFSv4List.decodeNumbers(bytes)
         }
-    } catch {
-      throw .invalid
+      } catch {
+        throw .invalid
+      }
     }
     try changeListAndMode(of: node, for: caller) { item throws(Errno) in
       do throws(NFSv4Failure) {

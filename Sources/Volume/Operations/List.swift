@@ -18,7 +18,10 @@ extension Volume {
       let descriptor = SharedDescriptor(
         try resolver.directory(node).descriptor.reopen([.readOnly, .directory]))
       let use = try listingUse(of: node, facts, descriptor.descriptor)
-      return (handles.add(OpenDirectory(node: node, descriptor: descriptor), for: caller.user), use)
+      let handle = handles.add(
+        OpenDirectory(node: node, descriptor: descriptor, pages: listingPages, user: caller.user),
+        for: caller.user)
+      return (handle, use)
     }
   }
 
@@ -44,52 +47,62 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let above = try directoryFacts(node)
       let failure: Errno? = directory.stream.withLock { stream in
-        do throws(Errno) {
-          if stream.position != offset || offset == 0 {
-            try directory.descriptor.descriptor.seekDirectory(to: offset)
-            stream.page.clear()
-            stream.position = offset
-            if offset == 0 { stream.isForNames = false }
+        let page = directory.takePage(&stream)
+        var isOver = false
+        let failure: Errno? = page.buffer.withLock { page in
+          do throws(Errno) {
+            if stream.position != offset || offset == 0 || (page.isExhausted && !stream.isAtPosition) {
+              try directory.descriptor.descriptor.seekDirectory(to: offset)
+              page.clear()
+              stream.position = offset
+              if offset == 0 { stream.isForNames = false }
+            }
+            isOver = try copy(
+              &stream, &page, directory, above, withAttributes: withAttributes, for: caller, emit: emit)
+            return nil
+          } catch {
+            // The next request starts where this one failed.
+            page.clear()
+            return error
           }
-          try copy(&stream, directory, above, withAttributes: withAttributes, for: caller, emit: emit)
-          return nil
-        } catch {
-          return error
         }
+        directory.putBack(page, &stream, isOver: isOver)
+        return failure
       }
       if let failure { throw failure }
     }
   }
 
+  /// Hands out names; whether it was the last of them.
   private func copy(
-    _ stream: inout OpenDirectory.Stream, _ directory: OpenDirectory, _ above: Facts,
-    withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
-  ) throws(Errno) {
+    _ stream: inout OpenDirectory.Stream, _ page: inout EntryBuffer, _ directory: OpenDirectory,
+    _ above: Facts, withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+  ) throws(Errno) -> Bool {
     // Attributes of children are handed out only where nobody could be refused the walk to them.
     let showsEntries = withAttributes && above.item.isSearchableByAnyone
     while true {
-      guard let next = try stream.page.next() else {
-        guard try directory.descriptor.descriptor.readEntries(into: &stream.page) > 0 else {
+      guard let next = try page.next() else {
+        guard try directory.descriptor.descriptor.readEntries(into: &page) > 0 else {
           let isForNames = stream.isForNames
           directory.node.attachment.state.withLock { $0.listing.wasRead(forNames: isForNames) }
-          return
+          return true
         }
         continue
       }
-      if next.role == .child, try isHidden(next, stream.page, in: directory.node) {
+      if next.role == .child, try isHidden(next, page, in: directory.node) {
         stream.position = next.nextOffset
         continue
       }
       var listed = ListedName(
         inode: next.inode, kind: next.kind, nextOffset: next.nextOffset, entry: nil)
       if showsEntries, next.role == .child {
-        listed.entry = try child(next, stream.page, of: directory, above, for: caller)
+        listed.entry = try child(next, page, of: directory, above, for: caller)
       }
-      let isTaken = try stream.page.withNameBytes(of: next) { name throws(Errno) in emit(name, listed) }
+      let isTaken = try page.withNameBytes(of: next) { name throws(Errno) in emit(name, listed) }
       guard isTaken else {
         if let entry = listed.entry { forget(entry.node, references: 1) }
-        stream.page.goBack(to: next)
-        return
+        page.goBack(to: next)
+        return false
       }
       stream.position = next.nextOffset
       if !withAttributes { stream.isForNames = true }

@@ -12,15 +12,11 @@ extension Volume {
     let node = try node(nodeID)
     guard node.kind == .regular else { throw node.isDirectory ? .isDirectory : .noDevice }
     try handles.requireRoom(for: caller.user)
-    // The kernel tells of a close when it has returned already: who stands in the way may be gone.
-    var attempts = mode.contains(.truncate) ? 0 : 50
-    while true {
-      do throws(Errno) {
-        return try open(node, mode, for: caller)
-      } catch .busy where attempts > 0 {
-        attempts -= 1
-        Clock.pause(milliseconds: 2)
-      }
+    do throws(Errno) {
+      return try open(node, mode, for: caller)
+    } catch .busy where !mode.contains(.truncate) {
+      // The kernel tells of a close when it has returned already: who excludes this opener may be gone.
+      throw .delayed(.inUse)
     }
   }
 
@@ -105,7 +101,9 @@ extension Volume {
       try file.descriptor.truncate(to: 0)
     } else {
       // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
-      try file.descriptor.reopen(.writeOnly).truncate(to: 0)
+      try Errno.delayedByLease { () throws(Errno) in
+        try file.descriptor.reopen([.writeOnly, .nonBlocking])
+      }.truncate(to: 0)
     }
   }
 
@@ -156,7 +154,10 @@ extension Volume {
   /// The backing file of a handle, open: for the few things that cannot be done with what only leads there.
   func content(of file: OpenFile) throws(Errno) -> SharedDescriptor? {
     guard let held = file.descriptor, held.descriptor.isPath else { return file.descriptor }
-    let opened = SharedDescriptor(try held.descriptor.reopen(backingFlags(file.mode)))
+    let opened = SharedDescriptor(
+      try Errno.delayedByLease { () throws(Errno) in
+        try held.descriptor.reopen(backingFlags(file.mode).union(.nonBlocking))
+      })
     file.hold(opened)
     // Of two descriptors one goes, so that nobody gets more of them than he has handles.
     file.node?.existingAttachment?.state.withLock { $0.routes.loseWay() }

@@ -61,6 +61,8 @@ extension Volume {
   /// The kernel passes the wish on when it opens the backing file, and would answer EIO.
   func requireUnbuffered(_ descriptor: SharedDescriptor, _ mode: OpenMode) throws(Errno) {
     guard mode.contains(.unbuffered) else { return }
-    _ = try descriptor.descriptor.reopen([.readOnly, .unbuffered])
+    _ = try Errno.delayedByLease { () throws(Errno) in
+      try descriptor.descriptor.reopen([.readOnly, .unbuffered, .nonBlocking])
+    }
   }
 }

@@ -1,0 +1,335 @@
+// Who is served next: a bound on what one user has under way, a queue for each user behind it, and the requests that
+// are delayed.
+//
+// As long as no user reaches the bound, a request costs two short turns of one lock and is never copied. A request
+// beyond the bound is copied into the queue of its user, and the worker reads the next one. Whoever finishes a request
+// serves those that wait, user by user. One worker stays at the device, unless the sender of a request has none under
+// way, or is the only user and served fast: to copy what need not be copied costs others nothing and them much.
+
+import LayeredVolume
+import LinuxFiles
+import Synchronization
+
+/// The requests that wait, and what each user has under way.
+final class RequestQueues: Sendable {
+  /// What a worker has done since it asked last.
+  enum Finished: Equatable {
+    /// It read nothing, or has just begun.
+    case nothing
+    /// A request that counts for nobody.
+    case uncounted
+    case request(ShareOwner)
+  }
+
+  /// The memory that the waiting requests of one user may take: 256 writes of the largest size.
+  static let mostBytes = 256 << 20
+  /// A user who has sent all requests for so long has the volume to themselves.
+  private static let memoryOfOthers: UInt64 = 200_000_000
+  /// If a request has ended within this time, all readers may be busy for one user.
+  private static let shortTime: UInt64 = 200_000
+  /// How often the thread for delayed requests looks at the queues: should all that a user has under way hang, nobody
+  /// else does.
+  private static let lookInterval: UInt64 = 100_000_000
+  /// How many delayed requests one user may have.
+  static let mostParked = 512
+
+  struct State {
+    var shares: [UserShare] = []
+    /// Where the search for the next queue begins.
+    var turn = 0
+    /// How many requests are in the queues.
+    var queued = 0
+    var parked: [ParkedRequest] = []
+    /// When the first of them is due.
+    var firstDue = UInt64.max
+    /// The threads that read the device, and how many of them serve a request.
+    var readers = 0
+    var busyReaders = 0
+    /// Who sent the last request, and when that was another user than before.
+    var lastOwner = ShareOwner.kernel
+    var ownerChangedAt: UInt64 = 0
+    /// When a reader ended a request and almost all were busy.
+    var endedAt: UInt64 = 0
+    /// When a thread that serves delayed requests looks again.
+    var wakesAt = UInt64.max
+    var isOver = false
+  }
+
+  let state = Mutex(State())
+  let bell = Bell()
+  /// How many requests of one user are served at a time at least.
+  private let usual: Int
+  /// Who mounted, and root: their requests are kept however many they are.
+  private let unlimited: UInt32
+
+  init(usual: Int, unlimited: UInt32 = CurrentProcess.user) {
+    self.usual = usual
+    self.unlimited = unlimited
+  }
+
+  // MARK: Workers
+
+  /// A thread begins to read the device.
+  func join() {
+    state.withLock { $0.readers += 1 }
+  }
+
+  /// A thread reads the device no more; without any there is nothing left to serve.
+  func leave(_ finished: Finished) {
+    let wereLast = state.withLock { state in
+      end(finished, isReader: true, &state)
+      state.readers -= 1
+      return state.readers == 0
+    }
+    if wereLast { end() }
+  }
+
+  /// Whether requests wait for a worker.
+  var areWaiting: Bool { state.withLock { $0.queued > 0 } }
+
+  /// Whether the worker that has read a request may serve it now; else it is to be kept.
+  func admit(_ owner: ShareOwner) -> Bool {
+    state.withLock { state in
+      if owner != state.lastOwner, owner != .kernel {
+        state.lastOwner = owner
+        state.ownerChangedAt = Clock.monotonicNanoseconds
+      }
+      let index = share(of: owner, &state)
+      guard state.shares[index].queued == 0, mayStart(state.shares[index], isReader: true, state) else {
+        return false
+      }
+      state.shares[index].underWay += 1
+      state.busyReaders += 1
+      return true
+    }
+  }
+
+  /// A reader serves a request that counts for nobody.
+  func admitUncounted() {
+    state.withLock { $0.busyReaders += 1 }
+  }
+
+  /// What a reader is to serve next; nil: it reads the device.
+  func next(after finished: Finished) -> QueuedRequest? {
+    state.withLock { state in
+      end(finished, isReader: true, &state)
+      guard state.queued > 0 || !state.parked.isEmpty else { return nil }
+      return take(isReader: true, &state)
+    }
+  }
+
+  /// What a thread that does not read the device is to serve next, when there is something; nil at the end.
+  func wait(after finished: Finished) -> QueuedRequest? {
+    var finished = finished
+    while true {
+      let (request, isOver, due) = state.withLock { state -> (QueuedRequest?, Bool, UInt64) in
+        end(finished, isReader: false, &state)
+        finished = .nothing
+        guard !state.isOver else { return (nil, true, 0) }
+        let request = take(isReader: false, &state)
+        let due =
+          state.queued > 0
+          ? min(state.firstDue, Clock.monotonicNanoseconds &+ RequestQueues.lookInterval) : state.firstDue
+        state.wakesAt = request == nil ? due : .max
+        return (request, false, due)
+      }
+      if isOver {
+        // For the next one who waits.
+        bell.ring()
+        return nil
+      }
+      if let request { return request }
+      guard due != .max else {
+        bell.wait()
+        continue
+      }
+      let now = Clock.monotonicNanoseconds
+      if due > now { _ = bell.wait(milliseconds: Int((due - now) / 1_000_000) + 1) }
+    }
+  }
+
+  /// Nothing is served any more; what waits is dropped with the connection.
+  func end() {
+    state.withLock { $0.isOver = true }
+    bell.ring()
+  }
+
+  // MARK: Requests that wait
+
+  /// Keeps a request for its turn; false when its sender has too much waiting.
+  ///
+  /// What its sender had under way may have ended since it was not admitted, so the worker asks for its next request
+  /// before it reads again.
+  func keep(_ request: HeldRequest) -> Bool {
+    let due = Clock.monotonicNanoseconds &+ RequestQueues.lookInterval
+    let (isKept, wakes) = state.withLock { state -> (Bool, Bool) in
+      let index = share(of: request.owner, &state)
+      guard hasRoom(for: request, in: state.shares[index]) else { return (false, false) }
+      state.shares[index].bytes += request.size
+      state.shares[index].append(QueuedRequest(request: request, waiting: nil))
+      state.queued += 1
+      let wakes = due < state.wakesAt
+      if wakes { state.wakesAt = due }
+      return (true, wakes)
+    }
+    if wakes { bell.ring() }
+    return isKept
+  }
+
+  /// Keeps a request that is delayed; false when its sender has too many of them.
+  func park(_ request: HeldRequest, _ waiting: Waiting) -> Bool {
+    let now = Clock.monotonicNanoseconds
+    let (isKept, wakes) = state.withLock { state -> (Bool, Bool) in
+      let index = share(of: request.owner, &state)
+      guard hasRoom(for: request, in: state.shares[index]),
+        state.shares[index].parked < RequestQueues.mostParked
+      else { return (false, false) }
+      state.shares[index].bytes += request.size
+      state.shares[index].parked += 1
+      let due = now &+ waiting.pause(at: now)
+      state.parked.append(ParkedRequest(request: request, waiting: waiting, due: due))
+      state.firstDue = min(state.firstDue, due)
+      let wakes = due < state.wakesAt
+      if wakes { state.wakesAt = due }
+      return (true, wakes)
+    }
+    if wakes { bell.ring() }
+    return isKept
+  }
+
+  /// A file has been closed: those that waited for that are tried again by the next worker that has time.
+  func released(_ node: NodeID) {
+    state.withLock { state in
+      guard !state.parked.isEmpty else { return }
+      hasten(&state) { $0.waiting.delay == .inUse && $0.request.node == node }
+    }
+  }
+
+  /// The user database has answered.
+  func namesCame() {
+    let wakes = state.withLock { state in
+      hasten(&state) { $0.waiting.delay == .names }
+      let wakes = state.firstDue == 0
+      if wakes { state.wakesAt = 0 }
+      return wakes
+    }
+    if wakes { bell.ring() }
+  }
+
+  /// Takes a request out whose caller has a signal, if it waits for a lease.
+  ///
+  /// open(2) can be interrupted there. Whatever else a request waits for is short, and programs do not
+  /// expect EINTR of it.
+  func takeInterrupted(_ unique: UInt64) -> HeldRequest? {
+    state.withLock { state in
+      guard
+        let place = state.parked.firstIndex(where: {
+          $0.request.unique == unique && $0.waiting.delay == .leased
+        })
+      else { return nil }
+      let request = state.parked.remove(at: place).request
+      let index = share(of: request.owner, &state)
+      state.shares[index].parked -= 1
+      state.shares[index].bytes -= request.size
+      return request
+    }
+  }
+
+  // MARK: Rules
+
+  /// Whether a worker may begin a request of this user.
+  ///
+  /// A user with nothing under way is served by any worker. Beyond that a reader is left at the device, unless the
+  /// user has been alone for a while and requests end so fast that another would hardly wait; and while
+  /// others send requests, the workers that were added because requests hang are not all for one user.
+  private func mayStart(_ share: UserShare, isReader: Bool, _ state: State) -> Bool {
+    guard share.underWay > 0 else { return true }
+    let left = state.readers - state.busyReaders - (isReader ? 1 : 0)
+    let most = state.readers - 1
+    if left > 0, share.underWay < min(most, max(usual, most / 2)) { return true }
+    let now = Clock.monotonicNanoseconds
+    guard now &- state.ownerChangedAt > RequestQueues.memoryOfOthers else { return false }
+    if left > 0 { return share.underWay < most }
+    return isReader && now &- state.endedAt < RequestQueues.shortTime
+  }
+
+  private func hasRoom(for request: HeldRequest, in share: UserShare) -> Bool {
+    if case .user(let user) = request.owner, user != 0, user != unlimited {
+      return share.bytes + request.size <= RequestQueues.mostBytes
+    }
+    return true
+  }
+
+  private func end(_ finished: Finished, isReader: Bool, _ state: inout State) {
+    switch finished {
+    case .nothing: return
+    case .uncounted: break
+    case .request(let owner):
+      let index = share(of: owner, &state)
+      state.shares[index].underWay -= 1
+    }
+    guard isReader else { return }
+    // It is asked for only while no more than one is left at the device.
+    if state.busyReaders >= state.readers - 1 { state.endedAt = Clock.monotonicNanoseconds }
+    state.busyReaders -= 1
+  }
+
+  /// The next request that may begin, user by user.
+  private func take(isReader: Bool, _ state: inout State) -> QueuedRequest? {
+    queueDue(&state)
+    guard state.queued > 0 else { return nil }
+    for step in 0..<state.shares.count {
+      let index = (state.turn + step) % state.shares.count
+      guard state.shares[index].queued > 0, mayStart(state.shares[index], isReader: isReader, state),
+        let request = state.shares[index].popFirst()
+      else { continue }
+      state.turn = index + 1
+      state.queued -= 1
+      state.shares[index].bytes -= request.request.size
+      state.shares[index].underWay += 1
+      if isReader { state.busyReaders += 1 }
+      return request
+    }
+    return nil
+  }
+
+  /// Puts those that are due into the queues of their users.
+  private func queueDue(_ state: inout State) {
+    guard !state.parked.isEmpty else { return }
+    let now = Clock.monotonicNanoseconds
+    guard state.firstDue <= now else { return }
+    var firstDue = UInt64.max
+    var left = 0
+    for place in state.parked.indices {
+      let parked = state.parked[place]
+      guard parked.due <= now else {
+        firstDue = min(firstDue, parked.due)
+        if left != place { state.parked[left] = parked }
+        left += 1
+        continue
+      }
+      let index = share(of: parked.request.owner, &state)
+      state.shares[index].parked -= 1
+      state.shares[index].append(QueuedRequest(request: parked.request, waiting: parked.waiting))
+      state.queued += 1
+    }
+    state.parked.removeLast(state.parked.count - left)
+    state.firstDue = firstDue
+  }
+
+  private func hasten(_ state: inout State, _ isMeant: (ParkedRequest) -> Bool) {
+    for place in state.parked.indices where isMeant(state.parked[place]) {
+      state.parked[place].due = 0
+      state.firstDue = 0
+    }
+  }
+
+  /// The place of a user's share, which is made if there is none.
+  private func share(of owner: ShareOwner, _ state: inout State) -> Int {
+    for index in state.shares.indices where state.shares[index].owner == owner { return index }
+    // Users who come and go leave nothing behind.
+    if state.shares.count >= 64 { state.shares.removeAll(where: \.isIdle) }
+    state.shares.append(UserShare(owner))
+    return state.shares.count - 1
+  }
+}

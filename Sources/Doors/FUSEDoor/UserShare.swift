@@ -1,0 +1,73 @@
+// What one user has under way and in the queue.
+
+/// The requests of one user: how many are being served, and those that wait for their turn.
+struct UserShare {
+  let owner: ShareOwner
+  /// How many of them workers are at.
+  var underWay = 0
+  /// How many are delayed.
+  var parked = 0
+  /// The memory of those that are kept, delayed ones included.
+  var bytes = 0
+  /// Those for which the kernel holds the lock of a directory that others may want, and all others.
+  private var urgent = RequestList()
+  private var ordinary = RequestList()
+
+  init(_ owner: ShareOwner) {
+    self.owner = owner
+  }
+
+  var queued: Int { urgent.count + ordinary.count }
+  var isIdle: Bool { underWay == 0 && queued == 0 && parked == 0 }
+
+  mutating func append(_ request: QueuedRequest) {
+    if request.request.holdsDirectory { urgent.append(request) } else { ordinary.append(request) }
+  }
+
+  /// Takes the next request out: of those that are urgent, or else of the others, the one that has waited longest.
+  mutating func popFirst() -> QueuedRequest? {
+    urgent.popFirst() ?? ordinary.popFirst()
+  }
+}
+
+/// Requests in the order they came.
+private struct RequestList {
+  private var requests: [QueuedRequest?] = []
+  private var head = 0
+
+  var count: Int { requests.count - head }
+
+  mutating func append(_ request: QueuedRequest) {
+    requests.append(request)
+  }
+
+  mutating func popFirst() -> QueuedRequest? {
+    guard head < requests.count else { return nil }
+    let first = requests[head]
+    requests[head] = nil
+    head += 1
+    if head == requests.count {
+      requests.removeAll(keepingCapacity: requests.count <= 64)
+      head = 0
+    } else if head >= 64, head * 2 >= requests.count {
+      requests.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+}
+
+/// A request that can be run: new, or again after it was delayed.
+struct QueuedRequest {
+  let request: HeldRequest
+  /// What it waited for before.
+  let waiting: Waiting?
+}
+
+/// A request that is delayed.
+struct ParkedRequest {
+  let request: HeldRequest
+  let waiting: Waiting
+  /// When it is tried again.
+  var due: UInt64
+}

@@ -1,0 +1,35 @@
+// Requests that cannot be answered yet because of something a user controls. No thread waits for it and no lock is
+// held meanwhile: the request is given back to the door, which runs it again from its start.
+
+package import LinuxFiles
+
+/// What a request waits for.
+package enum Delay: CInt, CaseIterable, Sendable {
+  /// The file is open by a route that excludes the wanted one. The kernel tells of a close after it has returned.
+  case inUse
+  /// A program holds a lease on the file and is told to give it up.
+  case leased
+  /// The user database has been asked for names.
+  case names
+}
+
+extension Errno {
+  /// Thrown in place of an error number when nothing has been changed and the request is to be run again.
+  ///
+  /// The numbers are above all that a reply may carry, so none of them can reach a program.
+  package static func delayed(_ delay: Delay) -> Errno { Errno(rawValue: firstDelay + delay.rawValue) }
+
+  /// What there is to wait for, if this is no error but a request to run the operation again.
+  package var delay: Delay? { Delay(rawValue: rawValue - Errno.firstDelay) }
+
+  private static let firstDelay: CInt = 1 << 16
+
+  /// Runs an open that does not wait for a lease: EAGAIN means that its holder has been told to give it up.
+  static func delayedByLease<R: ~Copyable>(_ open: () throws(Errno) -> R) throws(Errno) -> R {
+    do throws(Errno) {
+      return try open()
+    } catch .again {
+      throw .delayed(.leased)
+    }
+  }
+}
