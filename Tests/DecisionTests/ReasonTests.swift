@@ -43,7 +43,8 @@ import Testing
     (.linkToDirectory, "a directory has one name only", false),
     (.foreignContent, "its content is stored in a form that this version cannot read or write", false),
     (
-      .protectingDirectory, "its protection class asks for encryption, which this version does not have", false
+      .protectingDirectory, "its protection class asks for encryption, which this version does not have",
+      false
     ),
     (
       .protectedLink,
