@@ -43,7 +43,7 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         """
-        varve chown --dry-run -R 7001:7002 d; varve chown --json -R 7001:7002 d | tail -1; varve chown 7001 d/f; varve chown :7002 d/f
+        varve chown -q --dry-run -R 7001:7002 d; varve chown --json -R 7001:7002 d | tail -1; varve chown 7001 d/f; varve chown :7002 d/f
         stat -c %a d d/f
         varve chown :group=7003 d/f; varve chown -v :group=7003 d/f
         varve chown -v nobody d/f; getfattr --only-values -n system.varve.owner d/f

@@ -353,7 +353,7 @@ extension CommandTests {
         sed "s|^root .*|root $gone|" $BASE/dump | varve acl restore --json -
         varve remount -v .; varve remount -v -o noexec .
         varve chmod --undo . 600 d/f; varve chmod --undo d --resume 600 d/f
-        varve chmod -n 600 none d/f d/e/none; varve chmod -n -f 600 none
+        varve chmod -q -n 600 none d/f d/e/none; varve chmod -q -n -f 600 none
         varve chmod +a 'everyone allow read' d/f; varve chflags uchg d/f
         EDITOR='sed -i s/read/write/' varve acl edit -v d/f 2>&1 | sed "s/'.*acl'/'NAME'/"
         varve chflags nouchg d/f; varve chmod --help=1 2>&1 | head -1

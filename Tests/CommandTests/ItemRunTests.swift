@@ -207,7 +207,7 @@ extension CommandTests {
         done
         varve chown --resume 0 d 2>&1 | head -1
         stat -c %a d/* d > $BASE/modes; (ulimit -f 2; trap '' XFSZ; varve chmod -R -f --undo $BASE/undo 700 d); echo $?
-        test $(varve chmod -R -n 700 d | grep -c ' -> ') -gt 0; echo $?
+        test $(varve chmod -q -R -n 700 d | grep -c ' -> ') -gt 0; echo $?
         varve acl restore -q $BASE/undo; echo $?; stat -c %a d/* d | cmp - $BASE/modes && echo same
         """,
         prints: """

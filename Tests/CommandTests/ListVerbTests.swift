@@ -122,7 +122,7 @@ extension CommandTests {
       try desk.expect(
         """
         varve acl set -e "user:7001 inherited allow read" -e "user:7002 allow read" -e "user:7003 deny read" shared/file
-        varve acl sort -n -v shared/file
+        varve acl sort -q -n -v shared/file
         varve acl sort shared/file; varve acl get shared/file
         varve acl copy shared/file shared/sub/deep; varve acl get shared/sub/deep
         varve acl copy --whole shared/file shared/sub/deep; varve acl get shared/sub/deep

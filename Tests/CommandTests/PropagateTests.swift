@@ -47,9 +47,9 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         """
-        varve acl propagate -n d; echo $?
-        varve acl propagate -nv d
-        varve acl propagate -n --json d
+        varve acl propagate -q -n d; echo $?
+        varve acl propagate -qnv d
+        varve acl propagate -q -n --json d
         varve acl get -R d
         varve acl propagate --json d
         """,

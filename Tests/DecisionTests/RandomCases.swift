@@ -90,6 +90,14 @@ extension Request {
     }
   }
 
+  /// Whether a refusal names one of several rules, each of which could have allowed it.
+  var takesOneOfSeveralRights: Bool {
+    switch self {
+    case .find, .stripSetID, .link(_, _, protected: true): true
+    default: false
+    }
+  }
+
   var setsList: Bool {
     if case .changeList = self { true } else { false }
   }

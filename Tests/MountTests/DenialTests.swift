@@ -31,7 +31,8 @@ extension MountTests {
       let file = try volume.file("file", 1001, 2001, 0o600)
       let directory = try volume.directory("dir", 1001, 2001, 0o700)
       let open = try volume.directory("open", 1001, 2001, 0o755)
-      _ = try volume.file("open/in", 1001, 2001, 0o644)
+      // Whoever could not write to it would be refused the link by fs.protected_hardlinks, where that is set.
+      _ = try volume.file("open/in", 1001, 2001, 0o666)
       let base = volume.path
       let attempts: [(word: String, path: String, error: String, run: @Sendable () -> Errno?)] = [
         ("read", "file", "EACCES", { Calls.open(file, O_RDONLY) }),

@@ -164,7 +164,7 @@ extension Volume {
     } catch {
       // Kernels without KILLPRIV_V2 strip set-id bits by a chmod in the name of whoever writes. They do so for files
       // alone, and of the sticky bit, which they leave to us, they know nothing.
-      let present = facts.item.mode.bits
+      let present = facts.item.shownMode.bits
       let stripped = wanted.bits | (present & 0o1000)
       guard error == .notPermitted, facts.status.kind == .regular, stripped != present,
         stripped | 0o6000 == present | 0o6000, stripped & ~present == 0,
