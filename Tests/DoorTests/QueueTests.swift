@@ -139,9 +139,9 @@ import Testing
     let waiting = { (delay: Delay) in
       Waiting(for: delay, after: Waiting(for: delay, after: nil, at: start &- 40_000_000), at: start)
     }
-    #expect(queues.park(try request(of: 1001, 1, node: 5), waiting(.inUse)))
-    #expect(queues.park(try request(of: 1001, 2, node: 6), waiting(.inUse)))
-    #expect(queues.park(try request(of: 1002, 3), waiting(.names)))
+    #expect(queues.park(try request(of: 1001, 1, node: 5), waiting(.inUse)) == nil)
+    #expect(queues.park(try request(of: 1001, 2, node: 6), waiting(.inUse)) == nil)
+    #expect(queues.park(try request(of: 1002, 3), waiting(.names)) == nil)
     queues.released(6)
     #expect(queues.next(after: .nothing)?.request.unique == 2)
     queues.namesCame()
@@ -155,11 +155,13 @@ import Testing
   @Test("A signal takes a request out that waits for a lease, and no other") func interrupted() throws {
     let queues = queues()
     let now = Clock.monotonicNanoseconds
-    #expect(queues.park(try request(of: 1001, 1), Waiting(for: .leased, after: nil, at: now)))
-    #expect(queues.park(try request(of: 1001, 2), Waiting(for: .names, after: nil, at: now)))
+    #expect(queues.park(try request(of: 1001, 1), Waiting(for: .leased, after: nil, at: now)) == nil)
+    #expect(queues.park(try request(of: 1001, 2), Waiting(for: .names, after: nil, at: now)) == nil)
     #expect(queues.takeInterrupted(2) == nil)
     #expect(queues.takeInterrupted(1)?.unique == 1)
-    #expect(queues.takeInterrupted(1) == nil)
+    #expect(queues.takeInterrupted(3) == nil)
+    let late = Waiting(for: .leased, after: nil, at: now)
+    #expect(queues.park(try request(of: 1001, 3), late) == .interrupted, "the signal came while it was tried")
   }
 
   @Test("A wait has an end, and the pauses grow with it") func waits() {

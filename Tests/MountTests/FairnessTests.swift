@@ -174,7 +174,7 @@ extension MountTests {
     func leaseHoldsNothing()
       throws
     {
-      let volume = try MountedVolume("cache=none")
+      let volume = try MountedVolume("transport=dev,cache=none")
       defer { volume.remove() }
       signal(SIGIO, SIG_IGN)
       let path = try volume.file("leased", 0, 0, 0o644)

@@ -32,6 +32,7 @@ final class RequestQueues: Sendable {
   private static let lookInterval: UInt64 = 100_000_000
   /// How many delayed requests one user may have.
   static let mostParked = 512
+  private static let mostInterrupted = 256
 
   struct State {
     var shares: [UserShare] = []
@@ -50,6 +51,8 @@ final class RequestQueues: Sendable {
     var ownerChangedAt: UInt64 = 0
     /// When a reader ended a request and almost all were busy.
     var endedAt: UInt64 = 0
+    /// Requests whose callers have a signal and that were not delayed at the time, the last of them.
+    var interrupted: [UInt64] = []
     /// When a thread that serves delayed requests looks again.
     var wakesAt = UInt64.max
     var isOver = false
@@ -176,14 +179,18 @@ final class RequestQueues: Sendable {
     return isKept
   }
 
-  /// Keeps a request that is delayed; false when its sender has too many of them.
-  func park(_ request: HeldRequest, _ waiting: Waiting) -> Bool {
+  /// Keeps a request that is delayed; the answer to it when its sender has too many of them, or a signal.
+  func park(_ request: HeldRequest, _ waiting: Waiting) -> Errno? {
     let now = Clock.monotonicNanoseconds
-    let (isKept, wakes) = state.withLock { state -> (Bool, Bool) in
+    let (refusal, wakes) = state.withLock { state -> (Errno?, Bool) in
+      if waiting.delay == .leased, let place = state.interrupted.firstIndex(of: request.unique) {
+        state.interrupted.remove(at: place)
+        return (.interrupted, false)
+      }
       let index = share(of: request.owner, &state)
       guard hasRoom(for: request, in: state.shares[index]),
         state.shares[index].parked < RequestQueues.mostParked
-      else { return (false, false) }
+      else { return (waiting.refusal, false) }
       state.shares[index].bytes += request.size
       state.shares[index].parked += 1
       let due = now &+ waiting.pause(at: now)
@@ -191,10 +198,10 @@ final class RequestQueues: Sendable {
       state.firstDue = min(state.firstDue, due)
       let wakes = due < state.wakesAt
       if wakes { state.wakesAt = due }
-      return (true, wakes)
+      return (nil, wakes)
     }
     if wakes { bell.ring() }
-    return isKept
+    return refusal
   }
 
   /// A file has been closed: those that waited for that are tried again by the next worker that has time.
@@ -226,7 +233,12 @@ final class RequestQueues: Sendable {
         let place = state.parked.firstIndex(where: {
           $0.request.unique == unique && $0.waiting.delay == .leased
         })
-      else { return nil }
+      else {
+        // It may be under way, or in the queue.
+        if state.interrupted.count >= RequestQueues.mostInterrupted { state.interrupted.removeFirst() }
+        state.interrupted.append(unique)
+        return nil
+      }
       let request = state.parked.remove(at: place).request
       let index = share(of: request.owner, &state)
       state.shares[index].parked -= 1
@@ -249,7 +261,7 @@ final class RequestQueues: Sendable {
     if left > 0, share.underWay < min(most, max(usual, most / 2)) { return true }
     let now = Clock.monotonicNanoseconds
     guard now &- state.ownerChangedAt > RequestQueues.memoryOfOthers else { return false }
-    if left > 0 { return share.underWay < most }
+    if left > 0 { return true }
     return isReader && now &- state.endedAt < RequestQueues.shortTime
   }
 

@@ -135,7 +135,7 @@ final class Workplace: Sendable {
   }
 
   private func park(_ request: HeldRequest, _ waiting: Waiting, _ reply: inout ReplyBuffer) {
-    if !queues.park(request, waiting) { answer(request, waiting.refusal, &reply) }
+    if let error = queues.park(request, waiting) { answer(request, error, &reply) }
   }
 
   private func answer(_ held: HeldRequest, _ error: Errno, _ buffer: inout ReplyBuffer) {
@@ -234,12 +234,19 @@ struct Workers: ~Copyable {
           workplace.work(at: own.map { Device($0) } ?? device, eager: eager, pulse)
         }
       }
-      var members = [try crew.hire(relief)]
-      while members.count < count + Workers.forOthers, let another = try? crew.hire(relief) {
+      // First of all: once a thread is at the device, nothing may fail any more.
+      var crews: [Crew] = []
+      var members = [try addThreadForDelayed(workplace, relief, &crews)]
+      do throws(Errno) {
+        members.append(try crew.hire(relief))
+      } catch {
+        workplace.queues.end()
+        throw error
+      }
+      while members.count < 1 + count + Workers.forOthers, let another = try? crew.hire(relief) {
         members.append(another)
       }
-      var crews = [crew]
-      members.append(try addThreadForDelayed(workplace, relief, &crews))
+      crews.append(crew)
       return Workers(members: members, relief: relief, watcher: watch(crews, relief))
     }
   }
