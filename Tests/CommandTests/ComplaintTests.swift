@@ -371,8 +371,8 @@ extension CommandTests {
           varve chmod: '.' is a directory; name a new file, in it or elsewhere
           varve chmod: 'd' is a directory; name a new file, in it or elsewhere
           varve chmod: none: No such file or directory (ENOENT)
-          d/f: 0100644 [-rw-r--r-- ] -> 0100600 [-rw------- ]
           varve chmod: d/e/none: No such file or directory (ENOENT)
+          d/f: 0100644 [-rw-r--r-- ] -> 0100600 [-rw------- ]
           1 of 3 items would change, 2 would fail
           0 of 1 item would change, 1 would fail
           varve acl edit: d/f: is locked by uchg; clear it first: varve chflags nouchg d/f (EPERM)

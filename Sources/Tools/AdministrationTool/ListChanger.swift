@@ -5,6 +5,7 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
+import Synchronization
 import Verbs
 
 /// Changes lists, on any thread, and counts.
@@ -15,6 +16,8 @@ final class ListChanger: Sendable {
   /// Whether each change is printed, and so has to happen in order.
   var tells: Bool { ledger.tells }
   var undo: UndoFile? { ledger.undo }
+  /// One is held from the look at a file with several names until it is changed: two threads would count it twice.
+  private let linkedFiles = (0..<64).map { _ in LinkedFileLock() }
 
   init(_ ledger: ChangeLedger, _ names: NameBook) {
     self.ledger = ledger
@@ -86,8 +89,20 @@ final class ListChanger: Sendable {
     var found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)] = []
     found.reserveCapacity(leaves.count)
     for (item, rule) in leaves {
-      if let place = open(item) { found.append((item.location, place, rule)) }
+      guard let (place, status) = open(item) else { continue }
+      let leaf = (item.location, place, rule)
+      // By its next name such a file is to be met as this one has left it.
+      guard status.linkCount > 1 else {
+        found.append(leaf)
+        continue
+      }
+      let lock = linkedFiles[Int(UInt(bitPattern: ObjectKey(status).hashValue) % UInt(linkedFiles.count))]
+      lock.mutex.withLock { _ in change([leaf]) }
     }
+    change(found)
+  }
+
+  private func change(_ found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)]) {
     var ready: [(location: ItemLocation, place: SharedDescriptor, decision: ListDecision)] = []
     ready.reserveCapacity(found.count)
     for (location, place, rule) in found {
@@ -153,14 +168,15 @@ final class ListChanger: Sendable {
     return answer.flatMap { HandingDown.outcomes($0, of: question.count) }
   }
 
-  private func open(_ item: LeafItem) -> SharedDescriptor? {
+  private func open(_ item: LeafItem) -> (SharedDescriptor, FileStatus)? {
     do throws(Errno) {
       let place = SharedDescriptor(
         try FileName.with(item.location.name) { name throws(Errno) in
           try item.directory.descriptor.openPath(name)
         })
       // What the listing called it may have been replaced since.
-      let kind = try place.descriptor.knownStatus().kind
+      let status = try place.descriptor.knownStatus()
+      let kind = status.kind
       guard kind != .directory, kind != .symbolicLink else {
         console.complain(
           item.location.path,
@@ -168,7 +184,7 @@ final class ListChanger: Sendable {
             + "left alone")
         return nil
       }
-      return place
+      return (place, status)
     } catch .noSuchFile {
       // Somebody removed it in the meantime.
     } catch .crossDevice {
@@ -279,4 +295,8 @@ func differences(_ before: [String], _ after: [String]) -> [String] {
     }
   }
   return lines
+}
+
+private final class LinkedFileLock: Sendable {
+  let mutex: Mutex<Void> = Mutex(())
 }

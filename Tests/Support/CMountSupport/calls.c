@@ -150,16 +150,16 @@ long lt_call(long number, long a, long b, long c, long d, long e, long f) {
   return RESULT(syscall(number, a, b, c, d, e, f));
 }
 
-long lt_run_on_processor(int processor) {
+long lt_run_on_processor(int thread, int processor) {
   cpu_set_t only;
   CPU_ZERO(&only);
   CPU_SET(processor, &only);
-  return RESULT(sched_setaffinity(0, sizeof only, &only));
+  return RESULT(sched_setaffinity(thread, sizeof only, &only));
 }
 
 long lt_hold_processor(int processor, int priority) {
   struct sched_param wanted = {.sched_priority = priority};
-  long result = lt_run_on_processor(processor);
+  long result = lt_run_on_processor(0, processor);
   return result < 0 ? result : RESULT(sched_setscheduler(0, SCHED_FIFO, &wanted));
 }
 

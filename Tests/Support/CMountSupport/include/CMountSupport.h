@@ -33,9 +33,9 @@ long lt_set_inode_flags(int fd, unsigned word);
 long lt_limit_open_files(int pid, unsigned long soft, unsigned long hard);
 /// Any system call, by the number of it in <sys/syscall.h>.
 long lt_call(long number, long a, long b, long c, long d, long e, long f);
-/// Keeps the calling thread on one processor.
-long lt_run_on_processor(int processor);
-/// The same, before every thread that has no real-time priority as high.
+/// Keeps a thread on one processor; 0 is the calling thread.
+long lt_run_on_processor(int thread, int processor);
+/// The same for the calling thread, before every thread that has no real-time priority as high.
 long lt_hold_processor(int processor, int priority);
 /// The time of birth that statx tells, in nanoseconds, or 0 where it tells none.
 long lt_birth(int directory, const char *name);
