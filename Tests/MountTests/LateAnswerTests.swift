@@ -102,29 +102,17 @@ enum Closing: CaseIterable, Sendable {
 
   /// Closes; the owner then looks at what was checked.
   func close(in mount: String) -> Errno? {
-    let result: CInt
-    switch self {
-    case .mode: result = chmod(mount + "/gate", 0o700)
-    case .move: result = rename(mount + "/gate", mount + "/private/gate")
-    case .exchange: result = swap(mount)
-    }
+    let result =
+      self == .mode
+      ? chmod(mount + "/gate", 0o700) : rename(mount + "/gate", mount + "/private/gate")
     return Calls.answer(result)
       ?? Calls.status(self == .mode ? inner(mount) : mount + "/private/gate").refusal
   }
 
   /// Opens, in such a way that the next walk has to check the name.
   func prepare(in mount: String) -> Errno? {
-    switch self {
-    case .mode: Calls.answer(chmod(mount + "/gate", 0o755))
-    case .move: Calls.answer(rename(mount + "/private/gate", mount + "/gate"))
-    case .exchange: Calls.answer(swap(mount))
-    }
-  }
-
-  private func swap(_ mount: String) -> CInt {
-    let result = lt_renameat2(AT_FDCWD, mount + "/gate", AT_FDCWD, mount + "/private/gate", 2)
-    if result < 0 { errno = CInt(-result) }
-    return result < 0 ? -1 : 0
+    Calls.answer(
+      self == .mode ? chmod(mount + "/gate", 0o755) : rename(mount + "/private/gate", mount + "/gate"))
   }
 }
 
@@ -199,6 +187,8 @@ final class LateWalker: Sendable {
   /// Checks the name, and is answered while it cannot run; whether that came about.
   func goesLate(stopping daemon: Int32) throws -> Bool {
     kill(daemon, SIGSTOP)
+    // The signal takes its time from thread to thread.
+    LateWalker.await { LateWalker.isStopped(daemon) }
     let turn = asked.add(1, ordering: .acquiringAndReleasing).newValue
     let asks = LateWalker.await { self.state == .asleep }
     isHeld.store(true, ordering: .releasing)
@@ -215,6 +205,15 @@ final class LateWalker: Sendable {
   }
 
   private var state: ThreadActivity { ThreadActivity.of(thread: thread.load(ordering: .acquiring)) }
+
+  private static func isStopped(_ process: Int32) -> Bool {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+    return !threads.isEmpty
+      && threads.allSatisfy { thread in
+        let text = (try? Text.read("/proc/\(process)/task/\(thread)/stat")) ?? ""
+        return text[text.index(after: text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(" T")
+      }
+  }
 
   @discardableResult
   private static func await(_ condition: () -> Bool) -> Bool {
