@@ -24,7 +24,8 @@ import Verbs
 
   @Test("Each feature can be switched off by a mount option, and nothing else") func words() {
     #expect(
-      MountOptionTable.kernelFeatures == Set(Feature.allCases.map(\.rawValue)).union(["epoch", "statx", "tmpfile"]))
+      MountOptionTable.kernelFeatures
+        == Set(Feature.allCases.map(\.rawValue)).union(["epoch", "statx", "tmpfile"]))
   }
 
   @Test("Nothing is taken that is not offered or that is switched off") func subset() {

@@ -1,8 +1,10 @@
 // Whose request is served next.
 
 import CFUSE
+import Glibc
 import LayeredVolume
 import LinuxFiles
+import Synchronization
 import Testing
 
 @testable import FUSEDoor
@@ -162,6 +164,31 @@ import Testing
     #expect(queues.takeInterrupted(3) == nil)
     let late = Waiting(for: .leased, after: nil, at: now)
     #expect(queues.park(try request(of: 1001, 3), late) == .interrupted, "the signal came while it was tried")
+  }
+
+  @Test("Once the last delayed request has been taken out, nothing is waited for until another comes")
+  func nothingDue()
+    throws
+  {
+    let queues = queues()
+    let number = Atomic<Int32>(0)
+    let thread = try PlainThread(name: "delayed") {
+      number.store(PlainThread.currentIdentifier, ordering: .releasing)
+      while queues.wait(after: .nothing) != nil {}
+    }
+    let now = Clock.monotonicNanoseconds
+    #expect(queues.park(try request(of: 1001, 1), Waiting(for: .leased, after: nil, at: now)) == nil)
+    #expect(queues.takeInterrupted(1)?.unique == 1)
+    // It was due soon: from then on the thread has nothing to do, and must not look again and again.
+    usleep(50_000)
+    var asleep = 0
+    for _ in 0..<100 {
+      if ThreadActivity.of(thread: number.load(ordering: .acquiring)) == .asleep { asleep += 1 }
+      usleep(1_000)
+    }
+    #expect(asleep > 90)
+    queues.end()
+    thread.join()
   }
 
   @Test("A wait has an end, and the pauses grow with it") func waits() {

@@ -109,9 +109,10 @@ enum Closing: CaseIterable, Sendable {
       ?? Calls.status(self == .mode ? inner(mount) : mount + "/private/gate").refusal
   }
 
-  /// Opens, in such a way that the next walk has to check the name.
+  /// Opens, in such a way that the next walk has to check the name: the kernel knows it, and without a time.
   func prepare(in mount: String) -> Errno? {
-    Calls.answer(
+    _ = Calls.status(inner(mount))
+    return Calls.answer(
       self == .mode ? chmod(mount + "/gate", 0o755) : rename(mount + "/private/gate", mount + "/gate"))
   }
 }
@@ -166,6 +167,8 @@ final class LateWalker: Sendable {
       guard turn != done else { continue }
       var status = stat()
       fstatat(directory, name, &status, 0)
+      // Asked for something else, so that its answer to the first counts as noted.
+      fstatat(directory, "none\(turn)", &status, 0)
       done = turn
       answered.store(turn, ordering: .releasing)
     }
@@ -187,6 +190,8 @@ final class LateWalker: Sendable {
   /// Checks the name, and is answered while it cannot run; whether that came about.
   func goesLate(stopping daemon: Int32) throws -> Bool {
     kill(daemon, SIGSTOP)
+    // The signal takes its time from thread to thread.
+    LateWalker.await { LateWalker.isStopped(daemon) }
     let turn = asked.add(1, ordering: .acquiringAndReleasing).newValue
     let asks = LateWalker.await { self.state == .asleep }
     isHeld.store(true, ordering: .releasing)
@@ -203,6 +208,15 @@ final class LateWalker: Sendable {
   }
 
   private var state: ThreadActivity { ThreadActivity.of(thread: thread.load(ordering: .acquiring)) }
+
+  private static func isStopped(_ process: Int32) -> Bool {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+    return !threads.isEmpty
+      && threads.allSatisfy { thread in
+        let text = (try? Text.read("/proc/\(process)/task/\(thread)/stat")) ?? ""
+        return text[text.index(after: text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(" T")
+      }
+  }
 
   @discardableResult
   private static func await(_ condition: () -> Bool) -> Bool {

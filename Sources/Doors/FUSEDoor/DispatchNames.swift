@@ -113,8 +113,8 @@ extension Door {
     switch opcode {
     case .forget: forget(request)
     case .batchForget: forgetMany(request)
-    // INTERRUPT: no request here waits for anything that could be given up. NOTIFY_REPLY answers a
-    // question that is never asked.
+    // INTERRUPT ends the wait of a delayed request, which the workers know of. NOTIFY_REPLY answers a question that is
+    // never asked.
     default: break
     }
   }

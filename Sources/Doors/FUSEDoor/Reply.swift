@@ -16,7 +16,7 @@ enum Undo: Equatable {
 
 /// What one request came to.
 ///
-/// Made once by ``Door/handle(_:_:)`` and consumed by sending, so that each request is answered exactly once.
+/// Made once for each attempt at a request, and consumed by sending, so that each request is answered exactly once.
 struct Reply: ~Copyable {
   enum Answer: Equatable {
     /// The body is in the buffer.

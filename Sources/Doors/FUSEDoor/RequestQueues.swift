@@ -307,7 +307,11 @@ final class RequestQueues: Sendable {
 
   /// Puts those that are due into the queues of their users.
   private func queueDue(_ state: inout State) {
-    guard !state.parked.isEmpty else { return }
+    guard !state.parked.isEmpty else {
+      // The last of them may have been taken out before it was due.
+      state.firstDue = .max
+      return
+    }
     let now = Clock.monotonicNanoseconds
     guard state.firstDue <= now else { return }
     var firstDue = UInt64.max

@@ -110,8 +110,9 @@ long lv_open_thread_status(int thread) {
 }
 
 long lv_thread_state(int thread) {
-  char path[40], text[512];
-  snprintf(path, sizeof path, "/proc/%d/stat", thread);
+  char path[64], text[512];
+  // Not /proc/THREAD/stat: there the kernel adds up what all threads of the process have used.
+  snprintf(path, sizeof path, "/proc/%d/task/%d/stat", thread, thread);
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) {
     // What is hidden from this process (hidepid) is not there by name only: a signal finds it.

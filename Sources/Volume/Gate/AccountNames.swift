@@ -60,6 +60,7 @@ final class Remembered<Value: Sendable>: Sendable {
   }
 
   private static var lifetime: UInt64 { 60_000_000_000 }
+  private static var longestRequest: UInt64 { 15_000_000_000 }
   private static var most: Int { 4_096 }
 
   private let ask: @Sendable (UInt32) -> Value?
@@ -77,8 +78,14 @@ final class Remembered<Value: Sendable>: Sendable {
     return .some(known.value)
   }
 
-  /// The same, however long ago it was learnt: for those who cannot wait.
-  func lastKnown(_ number: UInt32) -> Value? { known.withLock { $0[number]?.value } }
+  /// The same for those who cannot ask because they hold a lock: it was known when their request began, and may have
+  /// grown too old since, but not by more than a request can take.
+  func lastKnown(_ number: UInt32) -> Value? {
+    guard let known = known.withLock({ $0[number] }),
+      Clock.monotonicNanoseconds &- known.askedAt < Remembered.lifetime &+ Remembered.longestRequest
+    else { return nil }
+    return known.value
+  }
 
   func learn(_ value: Value?, of number: UInt32) { learn(value, of: number, at: Clock.monotonicNanoseconds) }
 

@@ -17,6 +17,11 @@ final class NameService: Sendable {
     case groupName(UInt32)
     /// The groups of an account; the answer goes to ``Accounts/groups``.
     case groups(UInt32)
+
+    fileprivate var isAboutGroups: Bool {
+      if case .groups = self { return true }
+      return false
+    }
   }
 
   enum Answer: Sendable {
@@ -90,14 +95,16 @@ final class NameService: Sendable {
         asker.asked = asker.asked.filter { $0.value.answer == nil }
       }
       // What finds no room is asked for when the request runs again.
-      for question in questions where asker.queue.count < NameService.mostQuestions {
+      for question in questions where asker.queue.count < NameService.mostQuestions || question.isAboutGroups
+      {
         if let asked = asker.asked[question],
           asked.answer == nil || now &- asked.at < NameService.lifetime
         {
           continue
         }
         asker.asked[question] = Asked(answer: nil, at: now)
-        asker.queue.append(question)
+        // Decisions wait for groups, whatever names the same user has asked for.
+        asker.queue.insert(question, at: question.isAboutGroups ? 0 : asker.queue.count)
       }
       let wanted = min(
         asker.queue.count, NameService.threadsOfOne - asker.threads,

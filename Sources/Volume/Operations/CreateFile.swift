@@ -39,6 +39,8 @@ extension Volume {
       let above = try directoryFacts(parent)
       guard !isReserved(name, in: parent) else { throw .notPermitted }
       let directory = try resolver.directory(parent)
+      // Nothing is said of names to those who may not search.
+      try gate.require(caller, about: Scene(above.item)) { $0.search(above.item).on(.parent) }
       let birth: Birth
       do throws(Errno) {
         birth = try self.birth(of: .regular, mode: mode, in: above, for: caller)
@@ -62,7 +64,12 @@ extension Volume {
     for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
     do throws(Errno) {
-      try requireUnbuffered(file, flags)
+      do throws(Errno) {
+        try requireUnbuffered(file, flags)
+      } catch {
+        // It has its name already: somebody who takes a lease on it in this moment must not have it made again.
+        guard error.delay != nil else { throw error }
+      }
       let answer = try register(file, node, facts, flags, for: caller)
       return (entry(node, facts.glance, in: above, for: caller), answer)
     } catch {
@@ -83,7 +90,9 @@ extension Volume {
     }
     guard unnamedFiles.areThere else {
       return try finishedFile(birth) { (workshop, temporary) throws(Errno) in
-        try workshop.rename(temporary, to: directory.descriptor, as: name, .noReplace)
+        // Not by a rename: file systems without O_TMPFILE often have none that leaves what is there alone.
+        try directory.descriptor.linkObject(try workshop.openPath(temporary), as: name)
+        Workshop.discard(temporary, isDirectory: false, in: workshop)
       }
     }
     let file = try unnamedFile(in: directory, birth)
