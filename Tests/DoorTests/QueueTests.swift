@@ -84,6 +84,51 @@ import Testing
     #expect(!queues.admit(Self.ann))
   }
 
+  @Test("The reader in reserve is at the device only when others may need it") func reserve() throws {
+    let queues = queues(usual: 2, readers: 3)
+    let isOver = Atomic(false)
+    let thread = try PlainThread(name: "reserve") {
+      while !isOver.load(ordering: .acquiring) { queues.restWhileNotNeeded() }
+    }
+    let reserve = Member(thread)
+    defer {
+      isOver.store(true, ordering: .releasing)
+      queues.end()
+      reserve.join()
+    }
+    var rests: Bool { queues.state.withLock { $0.reserveRests } }
+    // A test that is held up for a moment looks like a slow disk: so it is tried again.
+    let end = Clock.monotonicNanoseconds + 10_000_000_000
+    var isLeftAlone = false
+    while !isLeftAlone, Clock.monotonicNanoseconds < end {
+      while !rests, Clock.monotonicNanoseconds < end {}
+      _ = queues.admit(Self.ann)
+      _ = queues.next(after: .request(Self.ann))
+      let both = queues.admit(Self.ann) && queues.admit(Self.ann)
+      isLeftAlone = both && rests
+      if !isLeftAlone { for _ in 0..<2 { _ = queues.next(after: .request(Self.ann)) } }
+    }
+    #expect(isLeftAlone, "one user, served fast, needs no more readers")
+    #expect(queues.next(after: .request(Self.ann)) == nil)
+    #expect(queues.admit(Self.ben) && !rests, "nobody is at the device, and there are two users")
+    #expect(queues.next(after: .request(Self.ann)) == nil && queues.next(after: .request(Self.ben)) == nil)
+  }
+
+  @Test("Requests that take long call the reader in reserve, also for one user") func reserveForSlow() throws
+  {
+    let queues = queues(usual: 2, readers: 3)
+    queues.state.withLock { $0.reserveRests = true }
+    #expect(queues.admit(Self.ann) && queues.next(after: .request(Self.ann)) == nil)
+    let end = Clock.monotonicNanoseconds + 10_000_000_000
+    while queues.state.withLock({ $0.othersCame(before: Clock.monotonicNanoseconds) }) {
+      #expect(Clock.monotonicNanoseconds < end)
+      Clock.pause(milliseconds: 1)
+    }
+    #expect(queues.admit(Self.ann) && queues.state.withLock { $0.reserveRests }, "one is still at the device")
+    #expect(queues.admit(Self.ann) && !queues.state.withLock { $0.reserveRests })
+    #expect(queues.bellOfReserve.wait(milliseconds: 0))
+  }
+
   @Test("Those who wait are served user by user, each in their order") func turns() throws {
     let queues = queues(usual: 1, readers: 4)
     #expect(queues.admit(Self.ann) && queues.admit(Self.ben))

@@ -24,9 +24,9 @@ final class RequestQueues: Sendable {
   /// The memory that the waiting requests of one user may take: 256 writes of the largest size.
   static let mostBytes = 256 << 20
   /// A user who has sent all requests for so long has the volume to themselves.
-  private static let memoryOfOthers: UInt64 = 200_000_000
+  static let memoryOfOthers: UInt64 = 200_000_000
   /// If a request has ended within this time, all readers may be busy for one user.
-  private static let shortTime: UInt64 = 200_000
+  static let shortTime: UInt64 = 200_000
   /// How often the thread for delayed requests looks at the queues: should all that a user has under way hang, nobody
   /// else does.
   private static let lookInterval: UInt64 = 100_000_000
@@ -46,6 +46,8 @@ final class RequestQueues: Sendable {
     /// The threads that read the device, and how many of them serve a request.
     var readers = 0
     var busyReaders = 0
+    /// One of the readers sleeps until it is needed.
+    var reserveRests = false
     /// Who sent the last request, and when that was another user than before.
     var lastOwner = ShareOwner.kernel
     var ownerChangedAt: UInt64 = 0
@@ -60,6 +62,7 @@ final class RequestQueues: Sendable {
 
   let state = Mutex(State())
   let bell = Bell()
+  let bellOfReserve = Bell()
   /// How many requests of one user are served at a time at least.
   private let usual: Int
   /// Who mounted, and root: their requests are kept however many they are.
@@ -92,24 +95,32 @@ final class RequestQueues: Sendable {
 
   /// Whether the worker that has read a request may serve it now; else it is to be kept.
   func admit(_ owner: ShareOwner) -> Bool {
-    state.withLock { state in
+    let (isAdmitted, calls) = state.withLock { state -> (Bool, Bool) in
       if owner != state.lastOwner, owner != .kernel {
         state.lastOwner = owner
         state.ownerChangedAt = Clock.monotonicNanoseconds
       }
       let index = share(of: owner, &state)
-      guard state.shares[index].queued == 0, mayStart(state.shares[index], isReader: true, state) else {
-        return false
+      guard state.shares[index].queued == 0,
+        mayStart(beside: state.shares[index].underWay, isReader: true, state)
+      else {
+        return (false, false)
       }
       state.shares[index].underWay += 1
       state.busyReaders += 1
-      return true
+      return (true, callsReserve(&state))
     }
+    if calls { bellOfReserve.ring() }
+    return isAdmitted
   }
 
   /// A reader serves a request that counts for nobody.
   func admitUncounted() {
-    state.withLock { $0.busyReaders += 1 }
+    let calls = state.withLock { state in
+      state.busyReaders += 1
+      return callsReserve(&state)
+    }
+    if calls { bellOfReserve.ring() }
   }
 
   /// What a reader is to serve next; nil: it reads the device.
@@ -155,6 +166,7 @@ final class RequestQueues: Sendable {
   func end() {
     state.withLock { $0.isOver = true }
     bell.ring()
+    bellOfReserve.ring()
   }
 
   // MARK: Requests that wait
@@ -249,18 +261,19 @@ final class RequestQueues: Sendable {
 
   // MARK: Rules
 
-  /// Whether a worker may begin a request of this user.
+  /// Whether a worker may begin a request of a user who has so many under way.
   ///
   /// A user with nothing under way is served by any worker. Beyond that a reader is left at the device, unless the
   /// user has been alone for a while and requests end so fast that another would hardly wait; and while
-  /// others send requests, the workers that were added because requests hang are not all for one user.
-  private func mayStart(_ share: UserShare, isReader: Bool, _ state: State) -> Bool {
-    guard share.underWay > 0 else { return true }
+  /// others send requests, the workers that were added because requests hang are not all for one user. The reader
+  /// that rests is as good as at the device: it is called in time.
+  private func mayStart(beside underWay: Int, isReader: Bool, _ state: borrowing State) -> Bool {
+    guard underWay > 0 else { return true }
     let left = state.readers - state.busyReaders - (isReader ? 1 : 0)
     let most = state.readers - 1
-    if left > 0, share.underWay < min(most, max(usual, most / 2)) { return true }
+    if left > 0, underWay < min(most, max(usual, most / 2)) { return true }
     let now = Clock.monotonicNanoseconds
-    guard now &- state.ownerChangedAt > RequestQueues.memoryOfOthers else { return false }
+    guard !state.othersCame(before: now) else { return false }
     if left > 0 { return true }
     return isReader && now &- state.endedAt < RequestQueues.shortTime
   }
@@ -282,7 +295,7 @@ final class RequestQueues: Sendable {
     }
     guard isReader else { return }
     // It is asked for only while no more than one is left at the device.
-    if state.busyReaders >= state.readers - 1 { state.endedAt = Clock.monotonicNanoseconds }
+    if state.awakeReaders <= 1 { state.endedAt = Clock.monotonicNanoseconds }
     state.busyReaders -= 1
   }
 
@@ -292,7 +305,8 @@ final class RequestQueues: Sendable {
     guard state.queued > 0 else { return nil }
     for step in 0..<state.shares.count {
       let index = (state.turn + step) % state.shares.count
-      guard state.shares[index].queued > 0, mayStart(state.shares[index], isReader: isReader, state),
+      guard state.shares[index].queued > 0,
+        mayStart(beside: state.shares[index].underWay, isReader: isReader, state),
         let request = state.shares[index].popFirst()
       else { continue }
       state.turn = index + 1

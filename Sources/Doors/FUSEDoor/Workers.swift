@@ -46,7 +46,9 @@ final class Workplace: Sendable {
   /// Serves requests until the volume is unmounted.
   ///
   /// The two buffers are this thread's own and made once. `eager` is another end, one that does not block.
-  func work(at device: Device, eager: SharedDescriptor? = nil, _ pulse: Pulse = Pulse()) {
+  func work(
+    at device: Device, eager: SharedDescriptor? = nil, _ pulse: Pulse = Pulse(), isReserve: Bool = false
+  ) {
     let ear = Ear(device, eager: eager, vigil)
     var request = RequestBuffer(dataSize: maxWrite)
     var reply = ReplyBuffer(capacity: replySize)
@@ -59,6 +61,7 @@ final class Workplace: Sendable {
         continue
       }
       finished = .nothing
+      if isReserve { queues.restWhileNotNeeded() }
       let (received, from) = ear.receive(into: &request)
       switch received {
       case .request: finished = begin(request, from: from, &reply, pulse)
@@ -218,9 +221,9 @@ struct Workers: ~Copyable {
   private let relief: Relief
   private let watcher: Member?
 
-  /// Starts up to `count` threads at the device and one more; throws when not even one can be had.
+  /// Starts up to `count` threads at the device and one in reserve; throws when not even one can be had.
   ///
-  /// With `clonesDevice` every thread gets a queue of its own; one that cannot have it shares the session's.
+  /// As one user may keep all the others busy, there is the reserve. With `clonesDevice` every thread gets a queue of its own; one that cannot have it shares the session's.
   static func start(
     _ count: Int, at workplace: Workplace, session: CInt, clonesDevice: Bool
   ) throws(Errno) -> Workers {
@@ -243,16 +246,21 @@ struct Workers: ~Copyable {
         workplace.queues.end()
         throw error
       }
-      while members.count < 1 + count + Workers.forOthers, let another = try? crew.hire(relief) {
+      while members.count < 1 + count, let another = try? crew.hire(relief) {
         members.append(another)
       }
       crews.append(crew)
+      // Nobody counts on it for requests that hang, so it is of no crew that might be at ease because of it.
+      var reserve = Crew(spare: 0) { (pulse, _) throws(Errno) in
+        try begin { workplace.work(at: Device(number: session), pulse, isReserve: true) }
+      }
+      if let member = try? reserve.hire(relief) {
+        members.append(member)
+        crews.append(reserve)
+      }
       return Workers(members: members, relief: relief, watcher: watch(crews, relief))
     }
   }
-
-  /// As one user may keep all the others busy, so many more are at the device.
-  private static let forOthers = 1
 
   /// Starts the thread that tries delayed requests again.
   private static func addThreadForDelayed(
