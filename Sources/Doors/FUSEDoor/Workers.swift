@@ -100,6 +100,7 @@ final class Workplace: Sendable {
       if request.isNeverQueued {
         queues.admitUncounted()
         _ = serve(request, at: device, &reply, pulse, after: nil)
+        vigil.answered(request.caller.thread)
         return .finished(.uncounted)
       }
       guard queues.admit(owner) else { return .refused(HeldRequest(buffer, request, from: device)) }
