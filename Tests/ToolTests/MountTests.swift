@@ -107,6 +107,18 @@ private func manual(_ name: String) throws -> String {
     #expect(!MountTableTests.table[0].isOurs)
   }
 
+  @Test func aMountOfAUserInsideIsNoneOfRoot() {
+    let lines = """
+      1 0 0:9 / /team rw - fuse.varve up rw,user_id=0,group_id=0
+      2 1 0:7 / /team/own rw,nosuid - fuse.sshfs host rw,user_id=1001,group_id=1001
+      3 1 0:8 / /team/disk rw - ext4 disk rw
+      4 1 0:6 / /team/far rw - fuse.sshfs host rw,user_id=0,group_id=0
+      """
+    let table = MountedVolume.table(Array(lines.utf8))
+    #expect(table[0].mountsInside(in: table).map(\.number) == [2, 3, 4])
+    #expect(table[0].mountsOfRootInside(in: table).map(\.number) == [3, 4])
+  }
+
   @Test func undoesTheKernelsEscapes() {
     #expect(MountTableTests.table[2].mountPoint == Array("/mnt/a b\\c\t".utf8))
     #expect(MountTableTests.table[2].source == Array("up\nper".utf8))

@@ -29,11 +29,11 @@ enum MountWatch {
     }
   }
 
-  /// How many file systems are mounted inside the volume.
+  /// How many file systems root has mounted inside the volume.
   private static func count(_ mountPoint: [UInt8]) -> Int {
     let table = MountedVolume.table()
     guard let own = table.last(where: { $0.mountPoint == mountPoint && $0.isOurs }) else { return 0 }
-    return own.mountsInside(in: table).count
+    return own.mountsOfRootInside(in: table).count
   }
 
   private static func complain(_ error: Errno) {

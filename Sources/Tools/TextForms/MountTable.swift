@@ -85,6 +85,13 @@ package struct MountedVolume: Equatable, Sendable {
     }
   }
 
+  /// Those of them that only root can have mounted.
+  ///
+  /// What users mount by fusermount3(1) is not worth protecting from users: they could slow everybody down by it.
+  package func mountsOfRootInside(in table: [MountedVolume]) -> [MountedVolume] {
+    mountsInside(in: table).filter { ($0.owner ?? 0) == 0 }
+  }
+
   /// Every mount of the table, in the order of mounting.
   package static func table(_ text: [UInt8]) -> [MountedVolume] {
     text.split(separator: UInt8(ascii: "\n")).compactMap { MountedVolume(line: $0) }
