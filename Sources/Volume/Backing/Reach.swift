@@ -45,7 +45,7 @@ struct Resolver: ~Copyable, Sendable {
   /// A descriptor that leads to an object without a name: one that lost it, or never had one.
   private func held(_ node: Node) -> SharedDescriptor? {
     guard node.place.withLock({ $0.parent == nil }) else { return nil }
-    return node.existingAttachment?.state.withLock { $0.openFiles.first?.descriptor ?? $0.pin }
+    return node.existingAttachment?.state.withLock { $0.openFiles.first?.object ?? $0.pin }
   }
 
   /// A directory to reach children by.

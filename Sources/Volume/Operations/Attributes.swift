@@ -61,7 +61,7 @@ extension Volume {
   private func through<Found>(
     _ file: OpenFile?, _ node: Node, _ find: (Reach) throws(Errno) -> Found
   ) throws(Errno) -> Found {
-    if let descriptor = file?.descriptor { return try find(.held(descriptor)) }
+    if let object = file?.object { return try find(.held(object)) }
     do throws(Errno) {
       return try find(try resolver.reach(node))
     } catch {
@@ -72,7 +72,7 @@ extension Volume {
 
   /// The same, for a change.
   private func hold(_ node: Node, through file: OpenFile?) throws(Errno) -> HeldObject {
-    var open = file?.descriptor
+    var open = file?.object
     if open == nil {
       do throws(Errno) { return try hold(node) } catch {
         open = anyHandle(of: node)
@@ -274,7 +274,7 @@ extension Volume {
     return stored
   }
 
-  private func openForWriting(_ anchor: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+  func openForWriting(_ anchor: SharedDescriptor) throws(Errno) -> SharedDescriptor {
     try Errno.delayedByLease { () throws(Errno) in
       SharedDescriptor(try anchor.descriptor.reopen([.writeOnly, .nonBlocking]))
     }

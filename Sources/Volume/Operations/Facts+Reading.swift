@@ -90,7 +90,7 @@ extension Volume {
 
   /// Leads to a file that somebody has open.
   func anyHandle(of node: Node) -> SharedDescriptor? {
-    node.existingAttachment?.state.withLock { $0.openFiles.first?.descriptor }
+    node.existingAttachment?.state.withLock { $0.openFiles.first?.object }
   }
 
   /// Reads and remembers the record of an object that is held, by its name, if that can be as good.

@@ -101,9 +101,7 @@ extension Volume {
       try file.descriptor.truncate(to: 0)
     } else {
       // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
-      try Errno.delayedByLease { () throws(Errno) in
-        try file.descriptor.reopen([.writeOnly, .nonBlocking])
-      }.truncate(to: 0)
+      try openForWriting(file).descriptor.truncate(to: 0)
     }
   }
 
@@ -131,11 +129,12 @@ extension Volume {
     attachment.isAppendOnly.store(facts.item.flags.isAppendOnly, ordering: .releasing)
     attachment.owner.store(FileOwner(facts.status).word, ordering: .releasing)
     let route = try route(to: descriptor, of: attachment, facts, mode)
-    let file = OpenFile(node: node, descriptor, mode: mode, route: route)
+    let content = PlainContent(descriptor, backingFlags(mode), of: attachment)
+    let file = OpenFile(node: node, .plain(content), mode: mode, route: route)
     attachment.state.withLock { $0.openFiles.append(file) }
     // Whoever reads by way of us wants the file open, and the opener to hear what stands against that.
     if route.backingID == nil {
-      do throws(Errno) { _ = try content(of: file) } catch {
+      do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)
         throw error
       }
@@ -149,19 +148,6 @@ extension Volume {
   package func release(_ handle: HandleID) {
     guard let file = handles.remove(handle), let attachment = file.node?.existingAttachment else { return }
     leave(attachment, file)
-  }
-
-  /// The backing file of a handle, open: for the few things that cannot be done with what only leads there.
-  func content(of file: OpenFile) throws(Errno) -> SharedDescriptor? {
-    guard let held = file.descriptor, held.descriptor.isPath else { return file.descriptor }
-    let opened = SharedDescriptor(
-      try Errno.delayedByLease { () throws(Errno) in
-        try held.descriptor.reopen(backingFlags(file.mode).union(.nonBlocking))
-      })
-    file.hold(opened)
-    // Of two descriptors one goes, so that nobody gets more of them than he has handles.
-    file.node?.existingAttachment?.state.withLock { $0.routes.loseWay() }
-    return opened
   }
 
   /// Nothing is held back in the daemon: what was written is in the backing file.

@@ -12,15 +12,7 @@ extension Volume {
     let file = try handles.file(handle)
     guard file.canRead else { throw .badDescriptor }
     try requirePlainContent(of: file)
-    let start = try Int64(checking: offset)
-    if let descriptor = try content(of: file) {
-      // The kernel takes a short answer for the end of the file.
-      return try descriptor.descriptor.readFully(into: &bytes, at: start)
-    }
-    guard let text = file.text, start < Int64(text.count) else { return 0 }
-    let count = min(bytes.count, text.count - Int(start))
-    for index in 0..<count { bytes[index] = text[Int(start) + index] }
-    return count
+    return try file.content.read(at: try Int64(checking: offset), into: &bytes)
   }
 
   /// `appends`: the caller's open file carries O_APPEND now.
@@ -28,7 +20,7 @@ extension Volume {
     _ handle: HandleID, at offset: UInt64, _ bytes: Span<UInt8>, appends: Bool, clearsSetID: Bool,
     for caller: Caller
   ) throws(Errno) -> Int {
-    let (file, node, descriptor) = try writable(handle)
+    let (file, node) = try writable(handle)
     let start = try Int64(checking: offset)
     let attachment = node.attachment
     let writer = clearsSetID ? caller : nil
@@ -39,40 +31,26 @@ extension Volume {
     if place == .end || !attachment.isAppendOnly.load(ordering: .acquiring) {
       let written = try locks.holding(.shared(node.stripe)) { () throws(Errno) -> Int? in
         guard place == .end || !attachment.isAppendOnly.load(ordering: .acquiring) else { return nil }
-        return try put(bytes, at: place, into: descriptor, of: node, clearingFor: writer)
+        return try put(bytes, at: place, into: file, of: node, clearingFor: writer)
       }
       if let written { return written }
     }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       if attachment.isAppendOnly.load(ordering: .acquiring) {
-        guard try descriptor.descriptor.status().size == offset else { throw .notPermitted }
+        guard try file.content.size() == offset else { throw .notPermitted }
       }
-      return try put(bytes, at: place, into: descriptor, of: node, clearingFor: writer)
+      return try put(bytes, at: place, into: file, of: node, clearingFor: writer)
     }
   }
 
   /// `writer`: whose bytes they are, if set-id bits go before they arrive.
   private func put(
-    _ bytes: Span<UInt8>, at place: Descriptor.Place, into descriptor: SharedDescriptor, of node: Node,
+    _ bytes: Span<UInt8>, at place: Descriptor.Place, into file: OpenFile, of node: Node,
     clearingFor writer: Caller?
   ) throws(Errno) -> Int {
-    if let writer { try stripBeforeWriting(node, descriptor, for: writer) }
+    if let writer { try stripBeforeWriting(node, file, for: writer) }
     actAsOwner(of: node)
-    var done = 0
-    while done < bytes.count {
-      let count: Int
-      do throws(Errno) {
-        count = try descriptor.descriptor.write(
-          bytes.extracting(done..<bytes.count), at: place.moved(by: done))
-      } catch {
-        // What was written is reported; the error comes back with the next write.
-        guard done > 0 else { throw error }
-        return done
-      }
-      guard count > 0 else { break }
-      done += count
-    }
-    return done
+    return try file.content.write(bytes, at: place)
   }
 
   /// Lets what is written to an open file count as its owner's.
@@ -80,14 +58,12 @@ extension Volume {
     actAsOwner(FileOwner(word: node.attachment.owner.load(ordering: .acquiring)))
   }
 
-  /// An open file to write through, with its node and descriptor.
-  private func writable(_ handle: HandleID) throws(Errno) -> (OpenFile, Node, SharedDescriptor) {
+  /// An open file to write through, with its node.
+  private func writable(_ handle: HandleID) throws(Errno) -> (OpenFile, Node) {
     let file = try handles.file(handle)
-    guard file.canWrite, let node = file.node, let descriptor = file.descriptor else {
-      throw .badDescriptor
-    }
+    guard file.canWrite, let node = file.node else { throw .badDescriptor }
     try requirePlainContent(of: file)
-    return (file, node, descriptor)
+    return (file, node)
   }
 
   /// Refuses a handle whose file has got content of another form since it was opened, as far as that was noticed.
@@ -99,12 +75,12 @@ extension Volume {
   /// The set-id bits and the capability go before the first foreign byte arrives.
   ///
   /// Every unprivileged write asks for this; once done it need not be done again until somebody sets a bit.
-  private func stripBeforeWriting(
-    _ node: Node, _ descriptor: SharedDescriptor, for caller: Caller
-  ) throws(Errno) {
-    guard node.attachment.mayHavePrivilege.load(ordering: .acquiring) else { return }
-    let status = try descriptor.descriptor.status()
-    let isChanged = try stripPrivilege(of: node, descriptor, status, for: caller)
+  private func stripBeforeWriting(_ node: Node, _ file: OpenFile, for caller: Caller) throws(Errno) {
+    guard node.attachment.mayHavePrivilege.load(ordering: .acquiring), let object = file.object else {
+      return
+    }
+    let status = try object.descriptor.status()
+    let isChanged = try stripPrivilege(of: node, object, status, for: caller)
     node.attachment.mayHavePrivilege.store(false, ordering: .releasing)
     // Where the kernel keeps no copy of the bytes it leaves the stripping to us, and would go on running the program
     // with the mode it remembers.
@@ -133,8 +109,7 @@ extension Volume {
   }
 
   package func synchronize(_ handle: HandleID, dataOnly: Bool) throws(Errno) {
-    let file = try handles.file(handle)
-    try content(of: file)?.descriptor.sync(dataOnly: dataOnly)
+    try handles.file(handle).content.synchronize(dataOnly: dataOnly)
   }
 
   // MARK: Space
@@ -142,16 +117,16 @@ extension Volume {
   package func allocate(
     _ handle: HandleID, _ mode: AllocationMode, offset: UInt64, length: UInt64, for caller: Caller
   ) throws(Errno) {
-    let (_, node, descriptor) = try writable(handle)
+    let (file, node) = try writable(handle)
     let start = try Int64(checking: offset)
     let count = try Int64(checking: length)
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       if node.attachment.isAppendOnly.load(ordering: .acquiring), mode != .keepSize {
         throw .notPermitted
       }
-      if caller.user != 0 { try stripBeforeWriting(node, descriptor, for: caller) }
+      if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
-      try descriptor.descriptor.allocate(mode: mode, offset: start, length: count)
+      try file.content.allocate(mode, offset: start, length: count)
     }
   }
 
@@ -159,32 +134,28 @@ extension Volume {
   package func seek(_ handle: HandleID, offset: UInt64, whence: UInt32) throws(Errno) -> UInt64 {
     let file = try handles.file(handle)
     guard let origin = SeekOrigin(rawValue: CInt(truncatingIfNeeded: whence)) else { throw .invalid }
-    guard let descriptor = try content(of: file) else { throw .invalid }
     // A negative offset is, as on other file systems, one behind the end.
     guard let start = Int64(exactly: offset) else { throw .noDevice }
-    let found = try descriptor.descriptor.seek(offset: start, whence: origin)
-    return UInt64(found)
+    return try file.content.seek(from: start, origin)
   }
 
   package func copyRange(
     from source: HandleID, at sourceOffset: UInt64, to target: HandleID, at targetOffset: UInt64,
     length: UInt64, for caller: Caller
   ) throws(Errno) -> UInt64 {
-    let (_, node, descriptor) = try writable(target)
-    let file = try handles.file(source)
-    guard file.canRead, let origin = try content(of: file) else { throw .badDescriptor }
-    try requirePlainContent(of: file)
+    let (file, node) = try writable(target)
+    let origin = try handles.file(source)
+    guard origin.canRead else { throw .badDescriptor }
+    try requirePlainContent(of: origin)
     let from = try Int64(checking: sourceOffset)
     let to = try Int64(checking: targetOffset)
     // Bounded, so that one request does not keep a worker for minutes; the caller asks again.
     let count = Int(min(length, 64 << 20))
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       if node.attachment.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
-      if caller.user != 0 { try stripBeforeWriting(node, descriptor, for: caller) }
+      if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
-      let copied = try origin.descriptor.copyRange(
-        from: from, to: descriptor.descriptor, at: to, length: count)
-      return UInt64(copied)
+      return UInt64(try origin.content.copy(from: from, to: file.content, at: to, length: count))
     }
   }
 

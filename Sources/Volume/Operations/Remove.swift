@@ -78,7 +78,7 @@ extension Volume {
     to node: Node, _ name: borrowing FileName, in directory: SharedDescriptor
   ) throws(Errno) -> SharedDescriptor? {
     let open = node.existingAttachment?.state.withLock { state in
-      state.pin ?? state.openFiles.first?.descriptor ?? state.routes.way ?? state.directory
+      state.pin ?? state.openFiles.first?.object ?? state.routes.way ?? state.directory
     }
     if let open { return open }
     do throws(Errno) {

@@ -79,8 +79,8 @@ extension Volume {
     guard !mode.contains(.write), !mode.contains(.truncate) else { throw .accessDenied }
     try requireEntry(caller)
     try handles.requireRoom(for: caller.user)
-    let file = OpenFile(text: Array(statusText().utf8), mode: mode)
     // Without a copy: the size is not known beforehand, so reads must not be cut at it.
+    let file = OpenFile(node: nil, .text(Array(statusText().utf8)), mode: mode, route: .direct)
     return OpenAnswer(handle: handles.add(file, for: caller.user), route: file.route)
   }
 }

@@ -1,0 +1,57 @@
+// Content that is stored as it is: the bytes of the backing file.
+
+import LinuxFiles
+import Synchronization
+
+/// The backing file of one open file.
+///
+/// Where the kernel reads by itself, a descriptor that leads there (O_PATH) is all that is held; the file is opened for
+/// the few things that cannot be done with that (fsync, lseek, copy_file_range).
+struct PlainContent: ~Copyable, Sendable {
+  private let held: Mutex<SharedDescriptor>
+  /// As the handle was opened.
+  private let flags: OpenFlags
+  private let attachment: Attachment
+
+  init(_ descriptor: SharedDescriptor, _ flags: OpenFlags, of attachment: Attachment) {
+    held = Mutex(descriptor)
+    self.flags = flags
+    self.attachment = attachment
+  }
+
+  /// Leads to the backing file, open or not.
+  var object: SharedDescriptor { held.withLock { $0 } }
+
+  /// The backing file, open.
+  func opened() throws(Errno) -> SharedDescriptor {
+    let found = object
+    guard found.descriptor.isPath else { return found }
+    let opened = SharedDescriptor(
+      try Errno.delayedByLease { () throws(Errno) in
+        try found.descriptor.reopen(flags.union(.nonBlocking))
+      })
+    held.withLock { $0 = opened }
+    // Of two descriptors one goes, so that nobody gets more of them than they have handles.
+    attachment.state.withLock { $0.routes.loseWay() }
+    return opened
+  }
+
+  func write(_ bytes: Span<UInt8>, at place: Descriptor.Place) throws(Errno) -> Int {
+    let descriptor = object
+    var done = 0
+    while done < bytes.count {
+      let count: Int
+      do throws(Errno) {
+        count = try descriptor.descriptor.write(
+          bytes.extracting(done..<bytes.count), at: place.moved(by: done))
+      } catch {
+        // What was written is reported; the error comes back with the next write.
+        guard done > 0 else { throw error }
+        return done
+      }
+      guard count > 0 else { break }
+      done += count
+    }
+    return done
+  }
+}
