@@ -22,9 +22,9 @@ package final class Volume: Sendable {
   let locks: StripedLocks
   let guesses = StripeGuesses()
   let resolver: Resolver
-  let pins: Pins
+  let unlinked: UnlinkedObjects
   let answersUnderWay = AnswersUnderWay()
-  let backings: KeptBackings
+  let backings: BackingCache
   let store: MetadataStore
   let gate: Gatekeeper
   let denials = Denials()
@@ -91,9 +91,9 @@ package final class Volume: Sendable {
     let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))
     let resting = min(4096, max(0, budget - budget * 11 / 20 - inUse - pinned) * 3 / 5)
     resolver = Resolver(
-      root: root, rootDescriptor: rootDescriptor, directories: DirectoryCache(capacity: inUse), nodes: nodes)
-    pins = Pins(capacity: pinned)
-    backings = KeptBackings(capacity: resting)
+      root: root, top: LayerDirectory(rootDescriptor), directories: DirectoryCache(capacity: inUse), nodes: nodes)
+    unlinked = UnlinkedObjects(capacity: pinned)
+    backings = BackingCache(capacity: resting)
     rootDescriptor.descriptor.makeRoom(for: min(inUse + resting, budget - 1))
   }
 

@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test("The second sweep takes what nobody used since the first") func sweeps() {
-    let kept = KeptBackings(capacity: 8)
+    let kept = BackingCache(capacity: 8)
     let (idle, used, open) = (resting(1), resting(2), resting(3))
     for attachment in [idle, used, open] { #expect(kept.keep(attachment) == nil) }
     #expect(kept.sweep().isEmpty)
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test("Where there is no room the oldest goes, unless it is in use") func room() {
-    let kept = KeptBackings(capacity: 2)
+    let kept = BackingCache(capacity: 2)
     let all = (1...4).map { resting(BackingID($0)) }
     #expect(kept.keep(all[0]) == nil && kept.keep(all[1]) == nil)
     #expect(kept.keep(all[2])?.id == 1)
@@ -72,10 +72,10 @@ import Testing
   }
 
   @Test("Nothing is kept unless somebody sweeps") func closed() {
-    let kept = KeptBackings(capacity: 2)
+    let kept = BackingCache(capacity: 2)
     #expect(!kept.isOpen)
     kept.willBeSwept(true)
-    #expect(kept.isOpen && !KeptBackings(capacity: 0).isOpen)
+    #expect(kept.isOpen && !BackingCache(capacity: 0).isOpen)
     kept.willBeSwept(false)
     #expect(!kept.isOpen)
   }

@@ -124,7 +124,7 @@ extension Volume {
   /// The story all of them share: decide, make, show.
   private func make(
     _ name: borrowing FileName, in parentID: NodeID, kind: FileKind, mode: UInt16, for caller: Caller,
-    using create: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void
+    using create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) -> Entry {
     let parent = try node(parentID)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
@@ -134,37 +134,38 @@ extension Volume {
       let directory = try resolver.directory(parent)
       let isExact = birth.item.mode.bits == mode & 0o7777 || kind == .symbolicLink
       if birth.isPlain, isExact {
-        try actingAsOwner(birth) { () throws(Errno) in try create(directory.descriptor, name) }
+        try actingAsOwner(birth) { () throws(Errno) in try create(directory, name) }
       } else {
         try makeInWorkshop(birth, create: create) { (workshop, temporary) throws(Errno) in
-          try workshop.rename(temporary, to: directory.descriptor, as: name, .noReplace)
+          try workshop.rename(temporary, to: directory, as: name, .noReplace)
         }
       }
-      let facts = Facts(try directory.descriptor.status(of: name), birth.stored)
+      guard let status = try directory.find(name) else { throw .noSuchFile }
+      let facts = Facts(status, birth.stored)
       return entry(refer(to: facts.glance, name, in: parent), facts.glance, in: above, for: caller)
     }
   }
 
   /// Makes an object under a name of our own, completes it, and only then publishes it.
   func makeInWorkshop(
-    _ birth: Birth, create: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void,
-    publish: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void
+    _ birth: Birth, create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void,
+    publish: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) {
-    guard let workshop = directory.workshop else { throw .readOnly }
+    guard let workshop = directory.workshop.map({ LayerDirectory($0) }) else { throw .readOnly }
     let temporary = Workshop.nextName()
     try FileName.with(temporary) { temporary throws(Errno) in
-      try actingAsOwner(birth) { () throws(Errno) in try create(workshop.descriptor, temporary) }
+      try actingAsOwner(birth) { () throws(Errno) in try create(workshop, temporary) }
       do throws(Errno) {
-        let object = try workshop.descriptor.openPath(temporary)
-        try complete(object, as: birth)
+        let object = try workshop.hold(temporary)
+        try complete(object.descriptor, as: birth)
         // A directory that moves has its `..` rewritten, for which Linux wants it writable. So whoever has no
         // privilege narrows it afterwards; until then nobody but its owner may do more.
         let narrowsLater = !isPrivileged && birth.kind == .directory && birth.item.mode.bits & 0o200 == 0
-        if narrowsLater { try object.changeMode(birth.item.mode.bits | 0o200) }
-        try publish(workshop.descriptor, temporary)
-        if narrowsLater { try object.changeMode(birth.item.mode.bits) }
+        if narrowsLater { try object.descriptor.changeMode(birth.item.mode.bits | 0o200) }
+        try publish(workshop, temporary)
+        if narrowsLater { try object.descriptor.changeMode(birth.item.mode.bits) }
       } catch {
-        Workshop.discard(temporary, isDirectory: birth.kind == .directory, in: workshop.descriptor)
+        Workshop.discard(temporary, isDirectory: birth.kind == .directory, in: workshop.descriptor.descriptor)
         throw error
       }
     }

@@ -47,7 +47,7 @@ extension Volume {
       } catch {
         // A caller who may not add here may still open what is there.
         guard error == .accessDenied || error == .notPermitted || error == .unsupported,
-          (try? directory.descriptor.status(of: name)) != nil
+          ((try? directory.find(name)) ?? nil) != nil
         else { throw error }
         throw .exists
       }
@@ -80,23 +80,22 @@ extension Volume {
 
   /// A new file under `name`, complete from the first moment it can be seen; EEXIST if the name is taken.
   private func newFile(
-    _ name: borrowing FileName, in directory: SharedDescriptor, _ birth: Birth
+    _ name: borrowing FileName, in directory: LayerDirectory, _ birth: Birth
   ) throws(Errno) -> SharedDescriptor {
     if birth.isPlain {
-      return SharedDescriptor(
-        try actingAsOwner(birth) { () throws(Errno) in
-          try directory.descriptor.createFile(name, mode: birth.item.mode.bits)
-        })
+      return try actingAsOwner(birth) { () throws(Errno) in
+        try directory.makeFile(name, mode: birth.item.mode.bits)
+      }
     }
     guard unnamedFiles.areThere else {
       return try finishedFile(birth) { (workshop, temporary) throws(Errno) in
         // Not by a rename: file systems without O_TMPFILE often have none that leaves what is there alone.
-        try directory.descriptor.linkObject(try workshop.openPath(temporary), as: name)
-        Workshop.discard(temporary, isDirectory: false, in: workshop)
+        try directory.link(try workshop.hold(temporary), as: name)
+        Workshop.discard(temporary, isDirectory: false, in: workshop.descriptor.descriptor)
       }
     }
     let file = try unnamedFile(in: directory, birth)
-    try directory.descriptor.linkUnnamed(file.descriptor, as: name)
+    try directory.link(file, as: name)
     return file
   }
 
@@ -104,30 +103,28 @@ extension Volume {
   ///
   /// `publish` gives it the name it is made for, or takes the one it has.
   private func finishedFile(
-    _ birth: Birth, publish: (borrowing Descriptor, borrowing FileName) throws(Errno) -> Void
+    _ birth: Birth, publish: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) -> SharedDescriptor {
     var file: SharedDescriptor?
     try makeInWorkshop(
       birth,
       create: { (workshop, temporary) throws(Errno) in
-        file = SharedDescriptor(try workshop.createFile(temporary, mode: 0o600))
+        file = try workshop.makeFile(temporary, mode: 0o600)
       }, publish: publish)
     guard let file else { throw .inputOutput }
     return file
   }
 
   /// A new file that is complete but for a name.
-  private func unnamedFile(in directory: SharedDescriptor, _ birth: Birth) throws(Errno) -> SharedDescriptor {
+  private func unnamedFile(in directory: LayerDirectory, _ birth: Birth) throws(Errno) -> SharedDescriptor {
     guard isPrivileged, !birth.needsCorrection else {
-      let file = SharedDescriptor(
-        try actingAsOwner(birth) { () throws(Errno) in try directory.descriptor.createUnnamed(mode: 0o600) })
+      let file = try actingAsOwner(birth) { () throws(Errno) in try directory.makeUnnamedFile(mode: 0o600) }
       try complete(file.descriptor, as: birth)
       return file
     }
-    let file = SharedDescriptor(
-      try actingAsOwner(birth) { () throws(Errno) in
-        try directory.descriptor.createUnnamed(mode: birth.item.mode.bits)
-      })
+    let file = try actingAsOwner(birth) { () throws(Errno) in
+      try directory.makeUnnamedFile(mode: birth.item.mode.bits)
+    }
     try writeRecord(of: birth, to: file.descriptor)
     return file
   }
@@ -150,13 +147,14 @@ extension Volume {
           try unnamedFile(in: directory, birth)
         } else {
           // Without O_TMPFILE below it can get no name later: Linux gives none to what has lost its last.
-          try finishedFile(birth) { (workshop, temporary) throws(Errno) in try workshop.removeFile(temporary)
+          try finishedFile(birth) { (workshop, temporary) throws(Errno) in
+            try workshop.remove(temporary, isDirectory: false)
           }
         }
       let facts = Facts(try file.descriptor.status(), birth.stored)
       let node = nodes.referToUnnamed(ObjectIdentity(facts.status))
       // Until the kernel has forgotten it, its number must not be given to something else.
-      pins.pin(node.attachment, with: file)
+      unlinked.keep(node.attachment, by: file)
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
   }

@@ -87,14 +87,7 @@ extension Volume {
         _ = try resolver.status(of: node, by: reach)
       }
       let value = try AttributeName.with(stored) { attribute throws(Errno) -> [UInt8]? in
-        switch reach {
-        case .held(let descriptor):
-          return try descriptor.descriptor.attribute(attribute)
-        case .named(let directory, let name):
-          return try FileName.with(name) { name throws(Errno) in
-            try directory.descriptor.attribute(attribute, of: name)
-          }
-        }
+        try reach.attribute(attribute)
       }
       guard let value else { throw .noData }
       return value

@@ -19,44 +19,42 @@ extension Volume {
   }
 
   func facts(of node: Node, by reach: Reach) throws(Errno) -> Facts {
-    let status = try resolver.status(of: node, by: reach)
-    switch reach {
-    case .held(let descriptor):
-      return try store.facts(status, of: descriptor.descriptor, knownBy: node)
-    case .named(let directory, let name):
-      return try FileName.with(name) { name throws(Errno) in
-        try store.facts(status, of: name, in: directory.descriptor, knownBy: node)
-      }
+    try store.facts(try resolver.status(of: node, by: reach), knownBy: node, reach.attribute)
+  }
+
+  /// The facts about an object that is held, whose status is known.
+  func facts(_ status: FileStatus, of object: SharedDescriptor, knownBy node: Node?) throws(Errno) -> Facts {
+    try store.facts(status, knownBy: node) { attribute throws(Errno) in
+      try object.descriptor.attribute(attribute)
     }
   }
 
   /// The facts about what stands under a name, whose node nobody has asked for yet.
   func facts(
-    _ status: FileStatus, of name: borrowing FileName, in directory: SharedDescriptor
+    _ status: FileStatus, of name: borrowing FileName, in directory: LayerDirectory
   ) throws(Errno) -> Facts {
-    let node = store.recordsExist ? nodes.node(of: ObjectIdentity(status)) : nil
-    return try store.facts(status, of: name, in: directory.descriptor, knownBy: node)
+    try store.facts(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
+      try directory.attribute(attribute, of: name)
+    }
   }
 
   /// The same, to show it.
   func glance(
-    _ status: FileStatus, of name: borrowing FileName, in directory: SharedDescriptor
+    _ status: FileStatus, of name: borrowing FileName, in directory: LayerDirectory
   ) throws(Errno) -> Glance {
-    let node = store.recordsExist ? nodes.node(of: ObjectIdentity(status)) : nil
-    return try store.glance(status, of: name, in: directory.descriptor, knownBy: node)
+    try store.glance(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
+      try directory.attribute(attribute, of: name)
+    }
   }
 
   /// What it takes to show a node, read now; under its lock.
   func glance(at node: Node, by reach: Reach) throws(Errno) -> Glance {
-    let status = try resolver.status(of: node, by: reach)
-    switch reach {
-    case .held(let descriptor):
-      return try store.glance(status, of: descriptor.descriptor, knownBy: node)
-    case .named(let directory, let name):
-      return try FileName.with(name) { name throws(Errno) in
-        try store.glance(status, of: name, in: directory.descriptor, knownBy: node)
-      }
-    }
+    try store.glance(try resolver.status(of: node, by: reach), knownBy: node, reach.attribute)
+  }
+
+  /// The node that may remember the record of what was found.
+  func rememberingNode(of status: FileStatus) -> Node? {
+    store.recordsExist ? nodes.node(of: ObjectIdentity(status)) : nil
   }
 
   /// The node of what was found under a name; one more reference is the kernel's.
@@ -76,16 +74,14 @@ extension Volume {
     guard let open = anyHandle(of: node) else { return try holdAnew(node) }
     // One object, however it was reached: what the name says of it is true of the handle's.
     let status = try resolver.status(of: node, by: try resolver.reach(node))
-    return HeldObject(
-      descriptor: open, facts: try store.facts(status, of: open.descriptor, knownBy: node))
+    return HeldObject(descriptor: open, facts: try facts(status, of: open, knownBy: node))
   }
 
   /// The same by a descriptor of its own, not one that was opened in order to read or write.
   func holdAnew(_ node: Node) throws(Errno) -> HeldObject {
     let (descriptor, status) = try resolver.hold(node)
     learnRecord(of: node, status)
-    return HeldObject(
-      descriptor: descriptor, facts: try store.facts(status, of: descriptor.descriptor, knownBy: node))
+    return HeldObject(descriptor: descriptor, facts: try facts(status, of: descriptor, knownBy: node))
   }
 
   /// Leads to a file that somebody has open.
@@ -102,13 +98,12 @@ extension Volume {
       store.memory.recall(node, status) == nil
     else { return }
     do throws(Errno) {
-      guard case .named(let directory, let name) = try resolver.reach(node) else { return }
-      try FileName.with(name) { name throws(Errno) in
-        let seen = try store.facts(status, of: name, in: directory.descriptor, knownBy: nil)
-        let after = try directory.descriptor.status(of: name)
-        guard after.change == status.change, ObjectIdentity(after) == node.identity else { return }
-        store.memory.keep(seen.stored, for: node, status)
-      }
+      let reach = try resolver.reach(node)
+      guard case .named = reach else { return }
+      let seen = try store.facts(status, knownBy: nil, reach.attribute)
+      let after = try reach.status()
+      guard after.change == status.change, ObjectIdentity(after) == node.identity else { return }
+      store.memory.keep(seen.stored, for: node, status)
     } catch {
       // What it is, the descriptor will tell.
     }

@@ -85,11 +85,11 @@ extension Volume {
   }
 
   private func handDown(
-    _ bytes: [UInt8], in parent: Node, _ directory: SharedDescriptor, for caller: Caller
+    _ bytes: [UInt8], in parent: Node, _ directory: LayerDirectory, for caller: Caller
   ) throws(Errno) -> HandedDown {
     try FileName.with(bytes) { name throws(Errno) in
       guard !isReserved(name, in: parent) else { return .aside }
-      let descriptor = SharedDescriptor(try directory.descriptor.openPath(name))
+      let descriptor = try directory.hold(name)
       let identity = ObjectIdentity(try descriptor.descriptor.status())
       guard identity.kind == .regular else { return .aside }
       let locks = LockRequests(.shared(parent.stripe), .exclusive(Node.stripe(of: identity)))
@@ -98,10 +98,10 @@ extension Volume {
         try gate.require(caller, about: Scene(above.item)) { $0.search(above.item) }
         guard above.item.record == .sound else { return .aside }
         // It may have gone elsewhere before the locks were taken, and inherits from there.
-        guard ObjectIdentity(try directory.descriptor.status(of: name)) == identity else { return .aside }
+        guard try directory.find(name).map(ObjectIdentity.init) == identity else { return .aside }
         let node = nodes.node(of: identity)
         let status = try descriptor.descriptor.status()
-        let facts = try store.facts(status, of: descriptor.descriptor, knownBy: node)
+        let facts = try self.facts(status, of: descriptor, knownBy: node)
         // Whoever may not look at it learns nothing here either.
         try gate.require(caller, about: Scene(facts.item)) { $0.readAttributes(facts.item) }
         guard facts.item.record == .sound else { return .aside }

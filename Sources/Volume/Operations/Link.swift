@@ -18,7 +18,7 @@ extension Volume {
       try gate.require(caller, about: Scene(object.facts.item, to: above.item)) {
         $0.link(object.facts.item, into: above.item, protectsLinks: KernelRules.protectsLinks)
       }
-      try directory.descriptor.linkObject(object.descriptor.descriptor, as: name)
+      try directory.link(object.descriptor, as: name)
       // Under the object's lock its record is what it was.
       let facts = Facts(try object.descriptor.descriptor.status(), object.facts.stored)
       return entry(refer(to: facts.glance, name, in: parent), facts.glance, in: above, for: caller)

@@ -16,7 +16,7 @@ extension Volume {
       let facts = try directoryFacts(node)
       try gate.require(caller, about: Scene(facts.item)) { $0.list(facts.item) }
       let descriptor = SharedDescriptor(
-        try resolver.directory(node).descriptor.reopen([.readOnly, .directory]))
+        try resolver.directory(node).descriptor.descriptor.reopen([.readOnly, .directory]))
       let use = try listingUse(of: node, facts, descriptor.descriptor)
       let handle = handles.add(
         OpenDirectory(node: node, descriptor: descriptor, pages: listingPages, user: caller.user),
@@ -124,8 +124,8 @@ extension Volume {
     for caller: Caller
   ) throws(Errno) -> Entry? {
     try page.withName(of: listed) { name throws(Errno) in
-      let backing = directory.descriptor
-      guard let status = try? backing.descriptor.status(of: name),
+      let backing = LayerDirectory(directory.descriptor)
+      guard let status = (try? backing.find(name)) ?? nil,
         // Refused at lookup, to some or to all; never handed out in passing.
         ItemKind(status.kind) != .special, !status.isMountRoot,
         let found = try? glance(status, of: name, in: backing)

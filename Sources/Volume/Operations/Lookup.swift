@@ -16,12 +16,7 @@ extension Volume {
       parent.existingAttachment?.state.withLock { $0.listing.lookedUp() }
       try gate.require(caller, about: Scene(above.item)) { $0.search(above.item).on(.parent) }
       let directory = try resolver.directory(parent)
-      let status: FileStatus
-      do throws(Errno) {
-        status = try directory.descriptor.status(of: name)
-      } catch .noSuchFile {
-        return .missing(nameValidity(in: above))
-      }
+      guard let status = try directory.find(name) else { return .missing(nameValidity(in: above)) }
       // What is mounted inside the upper directory is not the volume's.
       guard !status.isMountRoot else { throw .crossDevice }
       let found: Glance
@@ -75,7 +70,7 @@ extension Volume {
       let attachment = forgotten.existingAttachment
     else { return }
     if forgotten.isDirectory { resolver.directories.drop(attachment) }
-    pins.unpin(attachment)
+    unlinked.forget(attachment)
     takeBack(attachment.state.withLock { $0.routes.endRest() })
   }
 
@@ -84,12 +79,7 @@ extension Volume {
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let reach = try resolver.reach(node)
       _ = try resolver.status(of: node, by: reach)
-      switch reach {
-      case .held(let descriptor):
-        return try descriptor.descriptor.readLink()
-      case .named(let directory, let name):
-        return try FileName.with(name) { name throws(Errno) in try directory.descriptor.readLink(name) }
-      }
+      return try reach.target()
     }
   }
 }

@@ -76,7 +76,7 @@ extension Volume {
     try decide(seen)
     actAsOwner(FileOwner(seen.status))
     let (file, status) = try resolver.open(node, by: reach, flags: backingFlags(mode))
-    let facts = try store.facts(status, of: file.descriptor, knownBy: node)
+    let facts = try self.facts(status, of: file, knownBy: node)
     if seen.item != facts.item { try decide(facts) }
     return (file, facts)
   }

@@ -96,7 +96,7 @@ extension Volume {
     let stripped = mode.afterForeignWrite
     if stripped != mode {
       // Nobody is refused his write because the log does not know of what.
-      let before = audit == nil ? nil : try? store.facts(status, of: object.descriptor, knownBy: node).item
+      let before = audit == nil ? nil : try? facts(status, of: object, knownBy: node).item
       try object.descriptor.changeMode(stripped.bits)
       if let before {
         var after = before
@@ -160,7 +160,7 @@ extension Volume {
   }
 
   package func fileSystemStatus() throws(Errno) -> FileSystemStatus {
-    try resolver.rootDescriptor.descriptor.fileSystemStatus()
+    try resolver.top.descriptor.descriptor.fileSystemStatus()
   }
 }
 

@@ -29,7 +29,7 @@ extension Volume {
     while true {
       let locks = LockRequests(.exclusive(parent.stripe), expected.map { .exclusive($0) })
       let stripe = try self.locks.holding(locks) { () throws(Errno) -> Int? in
-        let status = try directory.descriptor.status(of: name)
+        guard let status = try directory.find(name) else { throw .noSuchFile }
         let stripe = Node.stripe(of: ObjectIdentity(status))
         guard locks.includesExclusive(stripe) else { return stripe }
         let facts = try facts(status, of: name, in: directory)
@@ -41,11 +41,7 @@ extension Volume {
           throw isDirectory ? .notDirectory : .isDirectory
         }
         try loseName(status, name, in: parent, directory) { () throws(Errno) in
-          if isDirectory {
-            try directory.descriptor.removeDirectory(name)
-          } else {
-            try directory.descriptor.removeFile(name)
-          }
+          try directory.remove(name, isDirectory: isDirectory)
         }
         return nil
       }
@@ -58,7 +54,7 @@ extension Volume {
   ///
   /// A file that was last seen under another of its names is reached by that one.
   func loseName(
-    _ status: FileStatus, _ name: borrowing FileName, in parent: Node, _ directory: SharedDescriptor,
+    _ status: FileStatus, _ name: borrowing FileName, in parent: Node, _ directory: LayerDirectory,
     by removal: () throws(Errno) -> Void
   ) throws(Errno) {
     guard let node = nodes.node(of: ObjectIdentity(status)) else { return try removal() }
@@ -70,19 +66,19 @@ extension Volume {
     endRest(of: node)
     forgetFacts(of: node)
     node.lostName()
-    if let way { pins.pin(node.attachment, with: way) }
+    if let way { unlinked.keep(node.attachment, by: way) }
   }
 
   /// A descriptor for a node that is about to lose a name: an open handle, or one opened for this.
   private func wayWithoutName(
-    to node: Node, _ name: borrowing FileName, in directory: SharedDescriptor
+    to node: Node, _ name: borrowing FileName, in directory: LayerDirectory
   ) throws(Errno) -> SharedDescriptor? {
     let open = node.existingAttachment?.state.withLock { state in
       state.pin ?? state.openFiles.first?.object ?? state.routes.way ?? state.directory
     }
     if let open { return open }
     do throws(Errno) {
-      return SharedDescriptor(try directory.descriptor.openPath(name))
+      return try directory.hold(name)
     } catch .tooManyOpenFiles {
       // Whoever still uses the object without having it open gets ESTALE; the removal itself goes on.
       return nil

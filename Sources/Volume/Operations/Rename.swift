@@ -23,8 +23,8 @@ extension Volume {
         .exclusive(parent.stripe), .exclusive(newParent.stripe), expected.map { .exclusive($0) },
         victim.map { .exclusive($0) })
       let isDone = try self.locks.holding(locks) { () throws(Errno) in
-        let status = try from.descriptor.status(of: name)
-        let target = try self.status(of: newName, in: to)
+        guard let status = try from.find(name) else { throw .noSuchFile }
+        let target = try to.find(newName)
         expected = Node.stripe(of: ObjectIdentity(status))
         victim = target.map { Node.stripe(of: ObjectIdentity($0)) }
         guard expected.map(locks.includesExclusive) ?? false, victim.map(locks.includesExclusive) ?? true
@@ -59,18 +59,6 @@ extension Volume {
     var changesParent: Bool
   }
 
-  private func status(
-    of name: borrowing FileName, in directory: SharedDescriptor
-  )
-    throws(Errno) -> FileStatus?
-  {
-    do throws(Errno) {
-      return try directory.descriptor.status(of: name)
-    } catch .noSuchFile {
-      return nil
-    }
-  }
-
   private func require(_ move: Move, _ style: RenameStyle, for caller: Caller) throws(Errno) {
     if let target = move.target {
       if style == .noReplace { throw .exists }
@@ -99,8 +87,8 @@ extension Volume {
   }
 
   private func perform(
-    _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: SharedDescriptor,
-    _ newName: borrowing FileName, in newParent: Node, _ to: SharedDescriptor, _ style: RenameStyle
+    _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: LayerDirectory,
+    _ newName: borrowing FileName, in newParent: Node, _ to: LayerDirectory, _ style: RenameStyle
   ) throws(Errno) {
     if style == .replace, let target = move.target {
       // Two names of one file: nothing happens, as POSIX wants it.
@@ -121,8 +109,8 @@ extension Volume {
 
   /// The system call; and what has moved is known under its new name before anything below it is looked for.
   private func changeNames(
-    _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: SharedDescriptor,
-    _ newName: borrowing FileName, in newParent: Node, _ to: SharedDescriptor, _ style: RenameStyle
+    _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: LayerDirectory,
+    _ newName: borrowing FileName, in newParent: Node, _ to: LayerDirectory, _ style: RenameStyle
   ) throws(Errno) {
     let flags: RenameFlags =
       switch style {
@@ -133,11 +121,11 @@ extension Volume {
     let movesDirectory =
       move.source.item.isDirectory || style == .exchange && move.target?.item.isDirectory ?? false
     guard movesDirectory else {
-      try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
+      try from.rename(name, to: to, as: newName, flags)
       return learnNames(move, name, in: parent, newName, in: newParent, style)
     }
     try resolver.movingDirectory { () throws(Errno) in
-      try from.descriptor.rename(name, to: to.descriptor, as: newName, flags)
+      try from.rename(name, to: to, as: newName, flags)
       learnNames(move, name, in: parent, newName, in: newParent, style)
     }
   }
@@ -168,10 +156,10 @@ extension Volume {
     var record = facts.record
     record.flags.formUnion(passedOn)
     let directory = try resolver.directory(parent)
-    let object = try directory.descriptor.openPath(name)
+    let object = try directory.hold(name)
     // Whoever has the tree behind the mount may have put something else there.
-    guard ObjectIdentity(try object.status()) == identity else { return }
-    try store.write(record, list: .keep, over: facts.stored, to: object)
+    guard ObjectIdentity(try object.descriptor.status()) == identity else { return }
+    try store.write(record, list: .keep, over: facts.stored, to: object.descriptor)
   }
 
   /// A name that everybody could walk must not stay remembered where not everybody may.

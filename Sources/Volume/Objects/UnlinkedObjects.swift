@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The kernel forgets a removed object right away unless somebody still uses it; its place is free again then.
 /// When too many are in use without being open, the oldest pin gives way and its object answers ESTALE.
-final class Pins: Sendable {
+final class UnlinkedObjects: Sendable {
   private struct Queue {
     var held: [Attachment?] = []
     var free: [Int] = []
@@ -21,7 +21,7 @@ final class Pins: Sendable {
     self.capacity = max(capacity, 16)
   }
 
-  func pin(_ attachment: Attachment, with descriptor: SharedDescriptor) {
+  func keep(_ attachment: Attachment, by descriptor: SharedDescriptor) {
     // The descriptor that gives way is closed after the lock: that may take as long as emptying its file.
     let former: SharedDescriptor? = queue.withLock { queue in
       let (former, hasPlace) = attachment.state.withLock { state in
@@ -52,7 +52,7 @@ final class Pins: Sendable {
   }
 
   /// The kernel forgot the object, and nobody will ask for it again.
-  func unpin(_ attachment: Attachment) {
+  func forget(_ attachment: Attachment) {
     let former: SharedDescriptor? = queue.withLock { queue in
       let (place, former) = attachment.state.withLock { state in (state.pinPlace, state.loosePin()) }
       if let place {

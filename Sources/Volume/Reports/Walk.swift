@@ -182,8 +182,7 @@ struct Walk {
     let path = Array(here.path[..<(here.path.lastIndex(of: Walk.slash) ?? here.path.startIndex)])
     if path.isEmpty { return volume.rootSpot() }
     do throws(Errno) {
-      let root = volume.resolver.rootDescriptor
-      let directory = SharedDescriptor(try root.descriptor.openDirectoryPath(beneath: path.span))
+      let directory = try volume.resolver.top.descend(beneath: path.span).descriptor
       guard ObjectIdentity(try directory.descriptor.status()) == identity else { throw .stale }
       return Spot(descriptor: directory, identity: identity, path: path)
     } catch {
@@ -284,7 +283,7 @@ extension Volume {
   }
 
   func rootSpot() -> Spot {
-    Spot(descriptor: resolver.rootDescriptor, identity: root.identity, path: [])
+    Spot(descriptor: resolver.top.descriptor, identity: root.identity, path: [])
   }
 
   /// The directory as it is now, and what stands under `name` in it.
@@ -303,7 +302,7 @@ extension Volume {
 
   private func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> Found {
     try FileName.with(name) { name throws(Errno) in
-      let object = SharedDescriptor(try here.descriptor.descriptor.openPath(name))
+      let object = try LayerDirectory(here.descriptor).hold(name)
       let identity = ObjectIdentity(try object.descriptor.status())
       let spot = Spot(descriptor: object, identity: identity, path: path)
       let target = identity.kind == .symbolicLink ? try object.descriptor.readLink() : nil
@@ -314,8 +313,6 @@ extension Volume {
   /// What is true of a spot now, read as an operation reads it.
   func facts(at spot: Spot) throws(Errno) -> Facts {
     let status = try spot.descriptor.descriptor.status()
-    return try store.facts(
-      status, of: spot.descriptor.descriptor,
-      knownBy: store.recordsExist ? nodes.node(of: spot.identity) : nil)
+    return try facts(status, of: spot.descriptor, knownBy: rememberingNode(of: status))
   }
 }

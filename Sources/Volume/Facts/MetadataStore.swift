@@ -33,49 +33,22 @@ struct MetadataStore: Sendable {
     listName = Array("\(namespace.rawValue).varve.acl".utf8)
   }
 
-  /// The facts about an object whose status is known, found by directory and name.
+  /// The facts about an object whose status is known.
   ///
-  /// `node`: the object's node if it has one, which may remember the record.
+  /// `node`: the object's node if it has one, which may remember the record. `read` answers an attribute of the object.
   func facts(
-    _ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor, knownBy node: Node?
+    _ status: FileStatus, knownBy node: Node?,
+    _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
   ) throws(Errno) -> Facts {
-    Facts(
-      status,
-      try stored(status, knownBy: node, withList: true) { attribute throws(Errno) in
-        try directory.attribute(attribute, of: name)
-      })
-  }
-
-  /// The same through a descriptor of the object itself.
-  func facts(
-    _ status: FileStatus, of object: borrowing Descriptor, knownBy node: Node?
-  ) throws(Errno) -> Facts {
-    Facts(
-      status,
-      try stored(status, knownBy: node, withList: true) { attribute throws(Errno) in
-        try object.attribute(attribute)
-      })
+    Facts(status, try stored(status, knownBy: node, withList: true, read: read))
   }
 
   /// What it takes to show an object.
   func glance(
-    _ status: FileStatus, of name: borrowing FileName, in directory: borrowing Descriptor, knownBy node: Node?
+    _ status: FileStatus, knownBy node: Node?,
+    _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
   ) throws(Errno) -> Glance {
-    Glance(
-      status,
-      try stored(status, knownBy: node, withList: false) { attribute throws(Errno) in
-        try directory.attribute(attribute, of: name)
-      })
-  }
-
-  func glance(
-    _ status: FileStatus, of object: borrowing Descriptor, knownBy node: Node?
-  ) throws(Errno) -> Glance {
-    Glance(
-      status,
-      try stored(status, knownBy: node, withList: false) { attribute throws(Errno) in
-        try object.attribute(attribute)
-      })
+    Glance(status, try stored(status, knownBy: node, withList: false, read: read))
   }
 
   /// Whether it pays to look for a node that may remember a record.

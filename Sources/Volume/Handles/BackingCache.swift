@@ -9,7 +9,7 @@ import LinuxFiles
 import Synchronization
 
 /// A bounded number of files the kernel has and nobody uses; whatever rests for a second goes.
-final class KeptBackings: Sendable {
+final class BackingCache: Sendable {
   private struct Ring {
     var held: [Attachment] = []
     var hand = 0

@@ -17,7 +17,7 @@ package enum ListingUse: Hashable, Sendable {
 }
 
 /// What is known of how one directory is read.
-struct KeptListing: Sendable {
+struct ListingCache: Sendable {
   /// So many names looked up since it was opened, and its readers want more than names.
   private static let fewLookups = 16
   /// The names of a smaller directory are not kept before anybody is known to want them: to keep is to copy.
@@ -44,7 +44,7 @@ struct KeptListing: Sendable {
     lookups = 0
     let isWanted =
       switch interest {
-      case .unknown: status.size >= KeptListing.largeSize
+      case .unknown: status.size >= ListingCache.largeSize
       case .names: true
       case .attributes: false
       }
@@ -66,6 +66,6 @@ struct KeptListing: Sendable {
   mutating func lookedUp() {
     guard interest == .names else { return }
     lookups += 1
-    if lookups > KeptListing.fewLookups { wasRead(forNames: false) }
+    if lookups > ListingCache.fewLookups { wasRead(forNames: false) }
   }
 }

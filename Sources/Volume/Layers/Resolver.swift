@@ -1,22 +1,14 @@
-// From a node to its object: by directory and name, or by a descriptor that is held.
+// From a node to its object, through the directories it is in.
 
 import LinuxFiles
 import Synchronization
-
-/// How an object is reached for one request.
-///
-/// Whatever is found there is compared with the node's identity before anything is believed or done.
-enum Reach {
-  case named(SharedDescriptor, [UInt8])
-  case held(SharedDescriptor)
-}
 
 /// Finds the way to objects.
 ///
 /// Never follows a link and never leaves the tree of the root.
 struct Resolver: ~Copyable, Sendable {
   let root: Node
-  let rootDescriptor: SharedDescriptor
+  let top: LayerDirectory
   let directories: DirectoryCache
   let nodes: NodeTable
   /// Held while a directory is renamed, until its node is known under the new name.
@@ -25,16 +17,16 @@ struct Resolver: ~Copyable, Sendable {
   /// remembered of all directories is where they are.
   private let directoryMoves = Mutex(())
 
-  init(root: Node, rootDescriptor: SharedDescriptor, directories: DirectoryCache, nodes: NodeTable) {
+  init(root: Node, top: LayerDirectory, directories: DirectoryCache, nodes: NodeTable) {
     self.root = root
-    self.rootDescriptor = rootDescriptor
+    self.top = top
     self.directories = directories
     self.nodes = nodes
   }
 
   /// The way to a node.
   func reach(_ node: Node) throws(Errno) -> Reach {
-    if node.id == root.id { return .held(rootDescriptor) }
+    if node.id == root.id { return .held(top.descriptor) }
     if let held = held(node) { return .held(held) }
     let place = node.place.withLock { $0 }
     // Without a name and without anything that holds it open, nothing leads there any more.
@@ -53,10 +45,10 @@ struct Resolver: ~Copyable, Sendable {
   /// A miss goes up to the nearest directory that is open and down again, one component at a time, each
   /// compared with the node it should be. Directories on the way may be renamed meanwhile; so a way that is not
   /// found is walked once more while none is.
-  func directory(_ node: Node) throws(Errno) -> SharedDescriptor {
-    if node.id == root.id { return rootDescriptor }
+  func directory(_ node: Node) throws(Errno) -> LayerDirectory {
+    if node.id == root.id { return top }
     guard node.isDirectory else { throw .notDirectory }
-    if let descriptor = openDirectory(node) { return descriptor }
+    if let directory = openDirectory(node) { return directory }
     do throws(Errno) {
       return try walk(to: node)
     } catch {
@@ -66,22 +58,22 @@ struct Resolver: ~Copyable, Sendable {
     }
   }
 
-  private func walk(to node: Node, isSecond: Bool = false) throws(Errno) -> SharedDescriptor {
+  private func walk(to node: Node, isSecond: Bool = false) throws(Errno) -> LayerDirectory {
     var missing: [Node] = []
     var current = node
-    var descriptor = openDirectory(current)
-    while descriptor == nil {
+    var nearest = openDirectory(current)
+    while nearest == nil {
       missing.append(current)
       guard missing.count <= Resolver.deepest else { throw .tooManySymbolicLinks }
       guard let parent = current.place.withLock({ $0.parent }) else { throw .stale }
       current = isSecond ? self.current(parent) : parent
-      descriptor = current.id == root.id ? rootDescriptor : openDirectory(current)
+      nearest = current.id == root.id ? top : openDirectory(current)
     }
-    guard var descriptor else { throw .stale }
+    guard var directory = nearest else { throw .stale }
     for node in missing.reversed() {
-      descriptor = try descend(from: descriptor, to: node)
+      directory = try descend(from: directory, to: node)
     }
-    return descriptor
+    return directory
   }
 
   /// The node of a directory that the kernel knows now.
@@ -100,45 +92,32 @@ struct Resolver: ~Copyable, Sendable {
   /// More levels than anybody makes; a circle of hints, which cannot be, would end here.
   private static let deepest = 1_000_000
 
-  private func openDirectory(_ node: Node) -> SharedDescriptor? {
+  private func openDirectory(_ node: Node) -> LayerDirectory? {
     guard let attachment = node.existingAttachment else { return nil }
     let descriptor = attachment.state.withLock { $0.directory ?? $0.pin }
-    if descriptor != nil { attachment.wasUsed.store(true, ordering: .relaxed) }
-    return descriptor
+    guard let descriptor else { return nil }
+    attachment.wasUsed.store(true, ordering: .relaxed)
+    return LayerDirectory(descriptor)
   }
 
-  private func descend(from parent: SharedDescriptor, to node: Node) throws(Errno) -> SharedDescriptor {
+  private func descend(from parent: LayerDirectory, to node: Node) throws(Errno) -> LayerDirectory {
     let name = node.place.withLock { $0.name }
-    let opened: SharedDescriptor
+    let found: LayerDirectory
     do throws(Errno) {
-      opened = try FileName.with(name) { name throws(Errno) in
-        SharedDescriptor(try parent.descriptor.openDirectoryPath(name))
-      }
+      found = try FileName.with(name) { name throws(Errno) in try parent.descend(name) }
     } catch {
       // It was renamed meanwhile, or changed places with a link: that is no word about the name the request is about.
       let isElsewhere = error == .noSuchFile || error == .notDirectory || error == .tooManySymbolicLinks
       throw isElsewhere ? .stale : error
     }
-    guard ObjectIdentity(try opened.descriptor.status()) == node.identity else { throw .stale }
-    directories.keep(opened, for: node.attachment)
-    return opened
+    guard ObjectIdentity(try found.descriptor.descriptor.status()) == node.identity else { throw .stale }
+    directories.keep(found.descriptor, for: node.attachment)
+    return found
   }
 
   /// What the object is now; ESTALE if something else stands where it was.
   func status(of node: Node, by reach: Reach) throws(Errno) -> FileStatus {
-    let status: FileStatus
-    switch reach {
-    case .held(let descriptor):
-      status = try descriptor.descriptor.status()
-    case .named(let directory, let name):
-      do throws(Errno) {
-        status = try FileName.with(name) { name throws(Errno) in
-          try directory.descriptor.status(of: name)
-        }
-      } catch {
-        throw error == .noSuchFile || error == .notDirectory ? .stale : error
-      }
-    }
+    let status = try notMoved { () throws(Errno) in try reach.status() }
     guard ObjectIdentity(status) == node.identity else { throw .stale }
     return status
   }
@@ -147,21 +126,17 @@ struct Resolver: ~Copyable, Sendable {
   /// its status.
   func hold(_ node: Node) throws(Errno) -> (SharedDescriptor, FileStatus) {
     let reach = try reach(node)
-    let descriptor: SharedDescriptor
-    switch reach {
-    case .held(let held):
-      descriptor = held
-    case .named(let directory, let name):
-      do throws(Errno) {
-        descriptor = try FileName.with(name) { name throws(Errno) in
-          SharedDescriptor(try directory.descriptor.openPath(name))
-        }
-      } catch {
-        // Something else stands there, or nothing: no word about the name the request is about.
-        throw error == .noSuchFile || error == .notDirectory ? .stale : error
-      }
+    let object = try notMoved { () throws(Errno) in try reach.hold() }
+    return (object, try status(of: node, by: .held(object)))
+  }
+
+  /// Something else under the name, or nothing, is no word about the name that the request is about.
+  private func notMoved<Found>(_ find: () throws(Errno) -> Found) throws(Errno) -> Found {
+    do throws(Errno) {
+      return try find()
+    } catch {
+      throw error == .noSuchFile || error == .notDirectory ? .stale : error
     }
-    return (descriptor, try status(of: node, by: .held(descriptor)))
   }
 
   /// Opens the object's content; the object that was opened is compared with the node.
@@ -171,17 +146,7 @@ struct Resolver: ~Copyable, Sendable {
   func open(
     _ node: Node, by reach: Reach, flags: OpenFlags
   ) throws(Errno) -> (SharedDescriptor, FileStatus) {
-    let flags = flags.union(.nonBlocking)
-    let opened = try Errno.delayedByLease { () throws(Errno) in
-      switch reach {
-      case .held(let descriptor):
-        SharedDescriptor(try descriptor.descriptor.reopen(flags))
-      case .named(let directory, let name):
-        try FileName.with(name) { name throws(Errno) in
-          SharedDescriptor(try directory.descriptor.open(name, flags))
-        }
-      }
-    }
+    let opened = try Errno.delayedByLease { () throws(Errno) in try reach.open(flags.union(.nonBlocking)) }
     return (opened, try status(of: node, by: .held(opened)))
   }
 }

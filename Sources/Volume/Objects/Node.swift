@@ -142,10 +142,10 @@ final class Attachment: Sendable {
     /// Directories: what decides about a search, and until when it is believed.
     var facts: RememberedFacts?
     /// Directories: whether the kernel may keep their names.
-    var listing = KeptListing()
+    var listing = ListingCache()
     /// The way to an object without a name while nobody has it open.
     ///
-    /// Owned by the queue of pins.
+    /// Owned by ``UnlinkedObjects``.
     var pin: SharedDescriptor?
     /// Where in the queue, from the first pin until the object is forgotten or had to give way.
     var pinPlace: Int?
@@ -153,7 +153,7 @@ final class Attachment: Sendable {
     var openFiles: [OpenFile] = []
     /// The ways by which the kernel gets at the bytes for them.
     var routes = OpenRoutes()
-    /// Whether ``KeptBackings`` has it, resting or in use again.
+    /// Whether ``BackingCache`` has it, resting or in use again.
     var isKept = false
     /// Whether it began to rest after the last sweep.
     var hasRestedLately = false

@@ -1,0 +1,107 @@
+// What is done by name in one directory of a layer.
+//
+// Nothing else in the volume calls the system by name, but for the bookkeeping: what a union of layers does to names, it
+// does here.
+
+import LinuxFiles
+
+/// A directory of a layer, open.
+struct LayerDirectory: Sendable {
+  let descriptor: SharedDescriptor
+
+  init(_ descriptor: SharedDescriptor) {
+    self.descriptor = descriptor
+  }
+
+  init(_ descriptor: consuming Descriptor) {
+    self.descriptor = SharedDescriptor(descriptor)
+  }
+
+  // MARK: Finding
+
+  /// What stands under a name; nil if nothing does.
+  func find(_ name: borrowing FileName) throws(Errno) -> FileStatus? {
+    do throws(Errno) {
+      return try descriptor.descriptor.status(of: name)
+    } catch .noSuchFile {
+      return nil
+    }
+  }
+
+  /// Leads to what stands under a name; also to a symbolic link itself.
+  func hold(_ name: borrowing FileName) throws(Errno) -> SharedDescriptor {
+    SharedDescriptor(try descriptor.descriptor.openPath(name))
+  }
+
+  /// A directory in this one.
+  func descend(_ name: borrowing FileName) throws(Errno) -> LayerDirectory {
+    LayerDirectory(try descriptor.descriptor.openDirectoryPath(name))
+  }
+
+  /// A directory below this one, by a path without links.
+  func descend(beneath path: Span<UInt8>) throws(Errno) -> LayerDirectory {
+    LayerDirectory(try descriptor.descriptor.openDirectoryPath(beneath: path))
+  }
+
+  func open(_ name: borrowing FileName, _ flags: OpenFlags) throws(Errno) -> SharedDescriptor {
+    SharedDescriptor(try descriptor.descriptor.open(name, flags))
+  }
+
+  func attribute(
+    _ attribute: borrowing AttributeName, of name: borrowing FileName
+  ) throws(Errno) -> [UInt8]? {
+    try descriptor.descriptor.attribute(attribute, of: name)
+  }
+
+  /// Where a symbolic link leads.
+  func target(of name: borrowing FileName) throws(Errno) -> [UInt8] {
+    try descriptor.descriptor.readLink(name)
+  }
+
+  // MARK: Making
+
+  func makeFile(_ name: borrowing FileName, mode: UInt16) throws(Errno) -> SharedDescriptor {
+    SharedDescriptor(try descriptor.descriptor.createFile(name, mode: mode))
+  }
+
+  /// A file without a name, which `link` can give it later.
+  func makeUnnamedFile(mode: UInt16) throws(Errno) -> SharedDescriptor {
+    SharedDescriptor(try descriptor.descriptor.createUnnamed(mode: mode))
+  }
+
+  func makeNode(
+    _ name: borrowing FileName, kind: FileKind, mode: UInt16, device: DeviceNumber
+  ) throws(Errno) {
+    try descriptor.descriptor.makeNode(name, kind: kind, mode: mode, device: device)
+  }
+
+  func makeDirectory(_ name: borrowing FileName, mode: UInt16) throws(Errno) {
+    try descriptor.descriptor.makeDirectory(name, mode: mode)
+  }
+
+  func makeSymbolicLink(_ name: borrowing FileName, target: [UInt8]) throws(Errno) {
+    try descriptor.descriptor.makeSymbolicLink(name, target: target)
+  }
+
+  /// Gives an object one more name, or its first.
+  func link(_ object: SharedDescriptor, as name: borrowing FileName) throws(Errno) {
+    try descriptor.descriptor.linkObject(object.descriptor, as: name)
+  }
+
+  // MARK: Removing and moving
+
+  func remove(_ name: borrowing FileName, isDirectory: Bool) throws(Errno) {
+    if isDirectory {
+      try descriptor.descriptor.removeDirectory(name)
+    } else {
+      try descriptor.descriptor.removeFile(name)
+    }
+  }
+
+  func rename(
+    _ name: borrowing FileName, to directory: LayerDirectory, as newName: borrowing FileName,
+    _ flags: RenameFlags
+  ) throws(Errno) {
+    try descriptor.descriptor.rename(name, to: directory.descriptor.descriptor, as: newName, flags)
+  }
+}
