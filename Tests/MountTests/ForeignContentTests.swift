@@ -155,6 +155,30 @@ extension MountTests {
     }
 
     @Test(
+      "A record with a bit that nobody knows closes descriptors from before, too", arguments: [5, 11, 14, 15])
+    func unknownBits(bit: Int) throws {
+      let volume = try recordingVolume("passthrough=off,cache=none")
+      defer { volume.remove() }
+      let path = try volume.file("f", 1001, 2001, 0o666)
+      let below = volume.upper + "/f"
+      let file = open(path, O_RDWR)
+      try #require(file >= 0)
+      defer { close(file) }
+      var record = CoreRecord().encoded()
+      record[2 + bit / 8] |= 1 << (bit % 8)
+      try #require(Attribute.set(below, Self.core, record) == nil)
+      #expect(Calls.open(path, O_RDONLY) == .inputOutput)
+      var byte: UInt8 = 0
+      let answers: [String: Errno?] = [
+        "write": Calls.answer(pwrite(file, "X", 1, 0)), "read": Calls.answer(pread(file, &byte, 1, 0)),
+        "ftruncate": Calls.answer(ftruncate(file, 1)), "grow": Calls.answer(ftruncate(file, 100)),
+        "fallocate": Calls.answer(Int(lt_call(Int(SYS_fallocate), Int(file), 0, 0, 8192, 0, 0))),
+      ]
+      #expect(answers.filter { $0.value == nil } == [:])
+      #expect(try Calls.read(below).get() == "content")
+    }
+
+    @Test(
       "A directory with such a record can be neither listed nor searched nor added to", arguments: forms[..<4]
     )
     func directories(form: Form) throws {

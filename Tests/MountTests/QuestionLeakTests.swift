@@ -76,6 +76,40 @@ extension MountTests {
       #expect(transcripts[0].first?.contains("EACCES") == true, "\(transcripts[0].first ?? "")")
     }
 
+    @Test("Nor by setting what is there already") func settings() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let paths = try items(volume)
+      let directories = [0o700, 0o2700].map { mode in
+        (try? volume.directory("d/dir\(mode)", 1001, 2001, mode_t(mode), list: [Self.denies])) ?? ""
+      }
+      /// Every value that one of them has, as those who may read them see it.
+      let nfs = try Set(paths.map { try Attribute.get("\(volume.path)/\($0)", "system.nfs4_acl").get() })
+      let flags = ["", "hidden", "uchg", "schg", "uchg,hidden"]
+      let lists = ["", Self.denies, "user:1002 allow read"]
+      func answers(_ path: String) -> [Errno?] {
+        var all: [Errno?] = flags.map { Attribute.set(path, Attribute.flags, $0) }
+        all += lists.map { Attribute.set(path, Attribute.list, $0) }
+        all += nfs.map { Attribute.set(path, "system.nfs4_acl", $0) }
+        all += [Attribute.flags, Attribute.list, "system.nfs4_acl"].map { Attribute.remove(path, $0) }
+        all += [0o640, 0o604, 0o4640].map { Calls.answer(chmod(path, $0)) }
+        all += [1001, 1003].map { Calls.answer(chown(path, $0, gid_t.max)) }
+        return all + [Calls.answer(chown(path, uid_t.max, gid_t.max))]
+      }
+      let told = TestUser.bob.run { paths.map { answers("\(volume.path)/\($0)") } }
+      for (path, answer) in zip(paths, told) { #expect(answer == told[0], "\(path)") }
+      #expect(told[0].allSatisfy { $0 == .notPermitted }, "\(told[0])")
+      let ofDirectories = TestUser.bob.run {
+        directories.map { Calls.answer(chown($0, uid_t.max, gid_t.max)) }
+      }
+      #expect(ofDirectories == [.notPermitted, .notPermitted])
+      // To those who may read it, what is there already can be set, as on macOS.
+      let plain = try volume.file("plain", 1001, 2001, 0o644, flags: "hidden")
+      #expect(TestUser.bob.run { Attribute.set(plain, Attribute.flags, "hidden") } == nil)
+      #expect(TestUser.bob.run { Attribute.set(plain, Attribute.flags, "") } == .notPermitted)
+      #expect(TestUser.bob.run { Attribute.remove(plain, Attribute.list) } == nil)
+    }
+
     @Test("Why tells of an item whose attributes are denied no more than the error a program gets")
     func reasons() throws {
       let volume = try MountedVolume()

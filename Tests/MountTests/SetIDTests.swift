@@ -82,6 +82,44 @@ extension MountTests {
       #expect(SetIDTests.mode(own) == 0o755)
     }
 
+    @Test(
+      "Whoever opens another's file so that they could write by a mapping takes its set-id bits away",
+      arguments: ["suid,admin_group=2003", "suid,admin_group=2003,passthrough=off"])
+    func mappings(options: String) throws {
+      let volume = try MountedVolume(options)
+      defer { volume.remove() }
+      let path = volume.path + "/tool"
+      let admin = TestUser(1002, group: 2009, groups: [2003])
+      /// Maps the file and writes one byte, so that no system call says so.
+      func map() -> Errno? {
+        let file = open(path, O_RDWR)
+        guard file >= 0 else { return .current }
+        defer { close(file) }
+        guard let bytes = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), bytes != MAP_FAILED
+        else { return .current }
+        bytes.storeBytes(of: 0x58, as: UInt8.self)
+        msync(bytes, 4096, MS_SYNC)
+        return Calls.answer(munmap(bytes, 4096))
+      }
+      for (owner, mode, user) in [
+        (0, UInt32(0o4755), admin), (1001, 0o4777, .bob), (1001, 0o6777, .bob),
+      ] {
+        try Program.shell(
+          "rm -f tool; head -c 8192 /dev/zero > tool; chown \(owner) tool", in: volume.path)
+        try #require(chmod(path, mode) == 0)
+        #expect(user.run { Calls.open(path, O_RDONLY) } == nil)
+        #expect(SetIDTests.mode(path) == mode, "to read takes nothing away")
+        #expect(user.run { map() } == nil)
+        #expect(SetIDTests.mode(path) == mode & 0o777, "\(owner) \(mode)")
+        #expect(SetIDTests.mode(volume.upper + "/tool") == mode & 0o777)
+      }
+      // As natively, owners may map their own programs, and root those of others.
+      try Program.shell("chmod 4755 tool", in: volume.path)
+      #expect(TestUser.alice.run { map() } == nil)
+      #expect(TestUser.root.run { map() } == nil)
+      #expect(SetIDTests.mode(path) == 0o4755)
+    }
+
     @Test("chown(-1, -1) of a set-id file is for whoever may change its mode, too")
     func ownersCall() throws {
       let volume = try MountedVolume()

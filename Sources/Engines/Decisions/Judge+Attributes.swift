@@ -105,10 +105,8 @@ extension Judge {
   }
 
   package func changeFlags(of item: Item, _ change: FlagChange) -> Verdict {
-    guard !change.isNothing else {
-      return rules.isReadOnly ? .refused(.readOnly, .readOnlyVolume) : .allowed(.nothingAsked)
-    }
     if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
+    if change.isNothing { return unchanged(item) { check(item, [.writeSecurity, .ignoringFlags]) } }
     if item.record == .damaged { return .refused(.damaged, .damagedRecord) }
     // An administrator by group has no say about the system domain: here only root is root.
     let privilege = Privilege(.linuxImmutable)
@@ -121,10 +119,22 @@ extension Judge {
     }
   }
 
-  /// Storing, replacing or removing a list; one that stays as it is asks for nothing.
+  /// A mode that stays as it is, where that is not said by chmod.
+  package func keepMode(of item: Item) -> Verdict {
+    unchanged(item) { check(item, .writeSecurity) }
+  }
+
+  /// What is set is there already: that asks for no right, as on macOS, but of those who may not even read it, for which
+  /// it asks what any change would ask. Otherwise everybody could find out what is there by trying.
+  private func unchanged(_ item: Item, _ change: () -> Verdict) -> Verdict {
+    let verdict = change().reportedAsNotPermitted.or { readAttributes(item) }
+    return verdict.isAllowed ? .allowed(.nothingAsked) : verdict
+  }
+
+  /// Storing, replacing or removing a list.
   package func changeList(of item: Item, to list: AccessList?) -> Verdict {
     if rules.isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
-    if item.record == .sound, item.list == list { return .allowed(.nothingAsked) }
+    if item.record == .sound, item.list == list { return unchanged(item) { check(item, .writeSecurity) } }
     return check(item, .writeSecurity).reportedAsNotPermitted
   }
 }

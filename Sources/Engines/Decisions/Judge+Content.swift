@@ -23,7 +23,8 @@ extension Judge {
 
   /// Whether the bytes may be touched through a descriptor that was opened before.
   package func touchContent(of item: Item) -> Verdict {
-    item.hasForeignContent ? .refused(.unsupported, .foreignContent) : .allowed(.nothingAsked)
+    if item.record == .damaged { return .refused(.damaged, .damagedRecord) }
+    return item.hasForeignContent ? .refused(.unsupported, .foreignContent) : .allowed(.nothingAsked)
   }
 
   /// A verdict on adding to a directory, turned into a refusal where plain content would be added to one that wants

@@ -81,8 +81,10 @@ struct MetadataStore: Sendable {
     if let damage = stored.damage { Log.damage("inode \(status.inode): \(damage)") }
     memory.keep(stored, for: node, status)
     // Handles that were opened before learn of it here.
-    node?.existingAttachment?.hasForeignContent.store(
-      stored.core.content(of: status.kind) == .foreign, ordering: .releasing)
+    let obstacle: Errno? =
+      stored.soundness == .damaged
+      ? .inputOutput : stored.core.content(of: status.kind) == .foreign ? .unsupported : nil
+    node?.existingAttachment?.contentObstacle.store(obstacle?.rawValue ?? 0, ordering: .releasing)
     return stored
   }
 

@@ -164,8 +164,8 @@ final class Attachment: Sendable {
   let state = Mutex(State())
   /// Whether the file carries an append-only flag; asked at every write through a handle.
   let isAppendOnly = Atomic<Bool>(false)
-  /// Whether the record that was read last says that the bytes are not plain content; asked through handles from before.
-  let hasForeignContent = Atomic<Bool>(false)
+  /// The error that closes the bytes since the record was read last, also to handles from before; 0 for none.
+  let contentObstacle = Atomic<CInt>(0)
   /// Whether somebody could map the backing file for writing: then nobody remembers the attributes any more.
   ///
   /// A mapping outlives the handle it was made with, and nobody tells when it ends.

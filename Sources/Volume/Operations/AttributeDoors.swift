@@ -209,14 +209,18 @@ extension Volume {
 
   /// Refuses to look up the names of a list for a caller who may not store one.
   ///
-  /// To store the list that is there asks for no right, and only the names tell whether it is that one; a list with
-  /// none of `entries` as its length is not.
+  /// To store the list that is there asks for no right of those who may read it, and only the names tell whether it is
+  /// that one; a list with none of `entries` as its length is not.
   func requireListChange(
     of node: Node, entries: ClosedRange<Int>, for caller: Caller
   ) throws(Errno) {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let item = try facts(of: node).item
-      if item.record == .sound, let list = item.list, entries.contains(list.entries.count) { return }
+      if item.record == .sound, let list = item.list, entries.contains(list.entries.count),
+        gate.allows(caller, { $0.readAttributes(item) })
+      {
+        return
+      }
       try gate.require(caller, about: Scene(item)) { $0.changeList(of: item, to: AccessList()) }
     }
   }

@@ -137,9 +137,11 @@ extension Volume {
   private func planStrip(
     _ facts: Facts, of node: Node, for caller: Caller, into plan: inout Plan
   ) throws(Errno) {
-    guard facts.mayCarryPrivilege || facts.status.kind == .regular else { return }
     guard mayStrip(facts, of: node, for: caller) else {
-      if facts.mayCarryPrivilege { throw .notPermitted }
+      // Whoever may not read the mode is not told whether there is something to strip.
+      guard !facts.mayCarryPrivilege, gate.allows(caller, { $0.readAttributes(facts.item) }) else {
+        throw .notPermitted
+      }
       return
     }
     stripPrivilege(facts, into: &plan)

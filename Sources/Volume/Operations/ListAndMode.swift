@@ -15,7 +15,7 @@ struct ListAndMode {
 extension Volume {
   /// Changes list and mode as one: both parts are decided first, and both happen or neither.
   ///
-  /// Each asks for the right its own command asks for; a part that stays as it is asks for nothing.
+  /// Each asks for the right its own command asks for.
   func changeListAndMode(
     of node: Node, for caller: Caller, _ wanted: (Item) throws(Errno) -> ListAndMode
   ) throws(Errno) {
@@ -43,9 +43,10 @@ extension Volume {
     case .remove: wanted = nil
     case .store(let list): wanted = list
     }
-    if facts.item.record == .sound, facts.item.list == wanted { return nil }
-    if wanted != nil, !options.rules.usesLists { throw .unsupported }
+    let isThere = facts.item.record == .sound && facts.item.list == wanted
+    if !isThere, wanted != nil, !options.rules.usesLists { throw .unsupported }
     try gate.require(caller, about: Scene(facts.item)) { $0.changeList(of: facts.item, to: wanted) }
+    guard !isThere else { return nil }
     guard store.canCarryRecord(facts.status.kind) else { throw .unsupported }
     return update
   }
@@ -55,7 +56,11 @@ extension Volume {
     _ permissions: UInt16?, on facts: Facts, for caller: Caller
   ) throws(Errno) -> Mode? {
     let present = facts.item.shownMode
-    guard let permissions, permissions != present.bits & 0o777 else { return nil }
+    guard let permissions else { return nil }
+    guard permissions != present.bits & 0o777 else {
+      try gate.require(caller, about: Scene(facts.item)) { $0.keepMode(of: facts.item) }
+      return nil
+    }
     guard facts.status.kind != .symbolicLink else { throw .unsupported }
     let asked = Mode(present.without(0o777).bits | permissions & 0o777)
     let subject = try gate.require(caller, about: Scene(facts.item)) {

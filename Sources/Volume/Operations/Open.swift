@@ -1,5 +1,6 @@
 // Opening and closing files.
 
+import AccessControl
 import Decisions
 import FlagRules
 package import LinuxFiles
@@ -38,6 +39,7 @@ extension Volume {
       if mode.contains(.write), facts.mayCarryPrivilege, facts.item.hasSharedOwner {
         try stripPrivilege(of: node, file, facts.status, for: caller)
       }
+      if mayWriteByMapping(caller, mode, facts) { try stripBeforeWriting(node, file, for: caller) }
       if truncates {
         try emptied(file, facts, mode)
         if mode.contains(.clearsSetID) || caller.user != 0 {
@@ -48,6 +50,16 @@ extension Volume {
       if outdatesAttributes(answer.route, mode) { link?.expireAttributes(node.id) }
       return answer
     }
+  }
+
+  /// Whether somebody who does not own the file could write to it without a system call that would take its set-id
+  /// bits and its capability away.
+  ///
+  /// Natively only those can who were given the right to write by the mode; here an entry gives it, and `admin_group`.
+  private func mayWriteByMapping(_ caller: Caller, _ mode: OpenMode, _ facts: Facts) -> Bool {
+    guard mode.contains(.read), mode.contains(.write), caller.user != facts.item.user else { return false }
+    // Of user 0 the capability is asked only where there is a bit that it would keep.
+    return caller.user != 0 || facts.mayCarryPrivilege && !gate.isRoot(caller, withAnyOf: .fsetid)
   }
 
   /// Whether what the kernel remembers of size and times must go.

@@ -66,19 +66,22 @@ extension Volume {
     return (file, node)
   }
 
-  /// Refuses a handle whose file has got content of another form since it was opened, as far as that was noticed.
+  /// Refuses a handle whose file has got content of another form since it was opened, or a record that nobody can read,
+  /// as far as that was noticed.
   private func requirePlainContent(of file: OpenFile) throws(Errno) {
-    guard file.node?.existingAttachment?.hasForeignContent.load(ordering: .acquiring) ?? false else { return }
-    throw .unsupported
+    let obstacle = file.node?.existingAttachment?.contentObstacle.load(ordering: .acquiring) ?? 0
+    guard obstacle == 0 else { throw Errno(rawValue: obstacle) }
   }
 
   /// The set-id bits and the capability go before the first foreign byte arrives.
   ///
   /// Every unprivileged write asks for this; once done it need not be done again until somebody sets a bit.
   private func stripBeforeWriting(_ node: Node, _ file: OpenFile, for caller: Caller) throws(Errno) {
-    guard node.attachment.mayHavePrivilege.load(ordering: .acquiring), let object = file.object else {
-      return
-    }
+    if let object = file.object { try stripBeforeWriting(node, object, for: caller) }
+  }
+
+  func stripBeforeWriting(_ node: Node, _ object: SharedDescriptor, for caller: Caller) throws(Errno) {
+    guard node.attachment.mayHavePrivilege.load(ordering: .acquiring) else { return }
     let status = try object.descriptor.status()
     let isChanged = try stripPrivilege(of: node, object, status, for: caller)
     node.attachment.mayHavePrivilege.store(false, ordering: .releasing)
