@@ -110,7 +110,7 @@ extension CommandTests {
         varve why delete ./new*
         varve acl dump -- ./raw* | sed -n 2p
         terminal "varve acl strip -v -- *" | cat -v | grep -v '^  '
-        mkdir "$(printf 'm\nm')"; mkdir "$BASE/other"; varve mount "$BASE/other" m*; mkdir "$BASE/n
+        mkdir "$BASE/other"; varve mount "$BASE/other" ./new*; mkdir "$BASE/n
         n"; varve mount "$BASE/other" "$BASE/n"*; varve status | sed -n 's/ (.*//; /other/p'; varve umount "$BASE/n"*
         """#,
         prints: #"""
@@ -143,7 +143,7 @@ extension CommandTests {
           raw?M-^?: 1 -> 0 entries
           two words: 1 -> 0 entries
           varve acl strip: 8 items, 8 changed, 0 failed
-          varve mount: BASE/mount/m\012m: the mount point is on a Varve volume already; unmount that one first
+          varve mount: ./new\012line: the mount point is not a directory (ENOTDIR)
           BASE/other on BASE/n\012n
 
           """#)

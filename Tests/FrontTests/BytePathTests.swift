@@ -152,7 +152,7 @@ extension FrontTests {
           status 1
           varve remount: m\377: unknown mount option 'bogus\377'
           status 1
-          varve mount: BASE/m\377: the mount point is on a Varve volume already; unmount that one first
+          varve mount: BASE/m\377: the mount point shows a Varve volume already; unmount that one first
           status 32
 
           """#)

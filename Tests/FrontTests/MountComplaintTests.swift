@@ -218,9 +218,9 @@ extension FrontTests {
           status 32
           varve mount: BASE/mount: on a Varve volume already
           status 32
-          varve mount: BASE/mount: the mount point is on a Varve volume already; unmount that one first
+          varve mount: BASE/mount: the mount point shows a Varve volume already; unmount that one first
           status 32
-          varve mount: BASE/mount: the mount point is on a Varve volume already; unmount that one first
+          varve mount: BASE/mount: the mount point shows a Varve volume already; unmount that one first
           status 32
           varve mount: BASE/mount/in: on a Varve volume already
           status 32
@@ -228,7 +228,7 @@ extension FrontTests {
           status 32
           varve mount: BASE/other: the volume is mounted already, by process N
           status 32
-          varve mount: BASE/mount: the mount point is on a Varve volume already; unmount that one first
+          varve mount: BASE/mount: the mount point shows a Varve volume already; unmount that one first
           status 32
           status 0
           link

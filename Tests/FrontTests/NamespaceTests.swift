@@ -133,7 +133,7 @@ extension FrontTests {
           mount.varve: upper: the source in another mount namespace needs an absolute path
           status 1
           status 0
-          varve mount: BASE/mount: the mount point is on a Varve volume already; unmount that one first
+          varve mount: BASE/mount: the mount point shows a Varve volume already; unmount that one first
           status 32
           varve mount: BASE/mount: cannot enter the mount namespace BASE/upper: Invalid argument (EINVAL)
           status 1

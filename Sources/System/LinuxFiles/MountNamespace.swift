@@ -41,14 +41,6 @@ package struct MountNamespace: Sendable {
     return try result.get()
   }
 
-  /// A number that no other mount namespace has at the same time.
-  package func number() throws(Errno) -> UInt64 { try descriptor.descriptor.status().inode }
-
-  /// The same for the namespace of this process.
-  package static func ownNumber() throws(Errno) -> UInt64 {
-    try Descriptor.open(path: "/proc/self/ns/mnt", .readOnly).status().inode
-  }
-
   /// The table of mounts there, as /proc/self/mountinfo has it, through our own /proc.
   package func mountTable() throws(Errno) -> SharedDescriptor {
     let threads = SharedDescriptor(try Descriptor.directory(atPath: "/proc/self/task"))

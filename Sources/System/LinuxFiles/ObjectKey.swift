@@ -8,10 +8,6 @@ package struct ObjectKey: Hashable, Sendable {
   package let inode: UInt64
 
   package init(_ status: FileStatus) {
-    self.init(device: status.device, inode: status.inode)
-  }
-
-  package init(device: UInt64, inode: UInt64) {
-    (self.device, self.inode) = (device, inode)
+    (device, inode) = (status.device, status.inode)
   }
 }

@@ -43,7 +43,7 @@ enum Daemon {
       try requireAbsolute(words.upper, arguments.mountPoint)
       return try openNamespace(path)
     }
-    let nesting = try NestedGroups.load()
+    let groups = try NestedGroups.load()
     // The callers' own masks are in the modes they send.
     ResourceLimits.setCreationMask(0)
     if CurrentProcess.isRoot {
@@ -55,13 +55,13 @@ enum Daemon {
     StopSignals.block()
     let places = try Places(upper: words.upper, mountPoint: arguments.mountPoint, in: namespace)
     let root = try places.root()
-    let territory = try places.territory(root)
+    let nesting = places.nestedMountCheck(root)
     try places.requireMountPoint(words.kernel, deadIsGone: arguments.checksOnly)
     if arguments.checksOnly {
-      try check(arguments, words, places, root, territory)
+      try check(arguments, words, places, root, nesting)
       return waiting.ready(logsToSystem: false)
     }
-    let (volume, session, audit) = try mount(arguments, words, nesting, places, root, territory)
+    let (volume, session, audit) = try mount(arguments, words, groups, places, root, nesting)
     let isReady = Atomic(false)
     let takeBackUnlessReady: @Sendable () -> Void = {
       guard !isReady.load(ordering: .relaxed) else { return }
@@ -71,10 +71,6 @@ enum Daemon {
     defer { takeBackUnlessReady() }
     let mountPath = PathText.escaped(session.mountPath)
     let control = ControlSocket()
-    let leave: @Sendable () -> Void = {
-      control.remove()
-      territory.remove()
-    }
     let manager = words.isForeground ? ServiceManager() : nil
     _ = try PlainThread(name: "signals") {
       var isAskedAgain = false
@@ -84,7 +80,7 @@ enum Daemon {
         // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
         if isAskedAgain {
           takeBackUnlessReady()
-          leave()
+          control.remove()
           audit?.finish()
           ThisProgram.exit(0)
         }
@@ -93,11 +89,11 @@ enum Daemon {
         do throws(Errno) { try session.requestUnmount() } catch { try? session.requestUnmount(lazily: true) }
       }
     }
-    defer { leave() }
+    defer { control.remove() }
     try session.serve {
       isReady.store(true, ordering: .relaxed)
       control.open(
-        .of(volume, territory, kernel: words.kernel), volume: volume,
+        .of(volume, nesting, kernel: words.kernel), volume: volume,
         upper: namespace == nil ? words.upper : nil,
         mountPoint: session.mountPath, in: namespace)
       if namespace == nil { MountWatch.start(volume, session.mountPath) }
@@ -105,7 +101,7 @@ enum Daemon {
       manager?.tell("READY=1", "STATUS=Serving \(PathText.escaped(words.upper)) on \(mountPath)")
     }
     manager?.tell("STOPPING=1")
-    leave()
+    control.remove()
     audit?.finish()
     // At once: taking a table of a million nodes apart would be work for nothing.
     ThisProgram.exit(0)
@@ -114,27 +110,28 @@ enum Daemon {
 
 /// Opens the volume and mounts it; nothing of the two places stays open but what the volume needs.
 private func mount(
-  _ arguments: DaemonArguments, _ words: MountWords, _ nesting: [UInt32: [UInt32]], _ places: Places,
-  _ root: UpperRoot, _ territory: Territory
+  _ arguments: DaemonArguments, _ words: MountWords, _ groups: [UInt32: [UInt32]], _ places: Places,
+  _ root: UpperRoot, _ nesting: NestedMountCheck
 ) throws -> (Volume, Session, AuditLog?) {
   var opened: Volume?
   var audit: AuditLog?
   do {
-    if !words.volume.isReadOnly { try territory.claim() }
+    if !words.volume.isReadOnly { try nesting.refuseNested() }
     // Before a log is made for a mount that does not come about.
     try places.checkVolume(root, readOnly: words.volume.isReadOnly)
     audit = try words.audit.map { target in
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
-    let volume = try places.volume(root, words.volume, groupNesting: nesting, audit: audit)
+    let volume = try places.volume(root, words.volume, groupNesting: groups, audit: audit)
     opened = volume
     let session = try places.session(volume, words.kernel)
+    // Another mount may have come about meanwhile.
+    if !words.volume.isReadOnly { try nesting.refuseNested() }
     audit?.tell(mountPoint: session.mountPath)
     return (volume, session, audit)
   } catch {
     opened?.takeBack()
     audit?.takeBack()
-    territory.remove()
     throw error
   }
 }
@@ -142,9 +139,9 @@ private func mount(
 /// Refuses what `mount` would refuse, in the same order and words, and leaves nothing behind.
 private func check(
   _ arguments: DaemonArguments, _ words: MountWords, _ places: Places, _ root: UpperRoot,
-  _ territory: Territory
+  _ nesting: NestedMountCheck
 ) throws {
-  if !words.volume.isReadOnly { try territory.check() }
+  if !words.volume.isReadOnly { try nesting.refuseNested() }
   try places.checkVolume(root, readOnly: words.volume.isReadOnly)
   if let target = words.audit {
     try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog.check(target) }

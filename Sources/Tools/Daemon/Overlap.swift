@@ -28,25 +28,24 @@ enum Overlap {
     }
   }
 
-  /// Refuses a mount point that shows a volume already, which would be hidden, or lies on one.
+  /// Refuses a mount point that shows a volume already, which would be hidden.
+  ///
+  /// A directory inside a volume is a mount point like any other.
   static func refuseTaken(mountPoint: [UInt8]) throws(MountFailure) {
+    let directory: Descriptor
     do throws(Errno) {
-      let directory = try Descriptor.directory(atPath: mountPoint)
-      guard Volume.isOnVolume(directory) else { return }
+      directory = try Descriptor.directory(atPath: mountPoint)
     } catch {
       // Whatever is wrong with it is said when it is mounted on.
       return
     }
-    throw taken(mountPoint)
+    try refuseTaken(directory, path: mountPoint)
   }
 
   /// The same for a directory that is open.
   static func refuseTaken(_ directory: borrowing Descriptor, path: [UInt8]) throws(MountFailure) {
-    guard !Volume.isOnVolume(directory) else { throw taken(path) }
-  }
-
-  private static func taken(_ mountPoint: [UInt8]) -> MountFailure {
-    MountFailure(mountPoint, "the mount point is on a Varve volume already; unmount that one first")
+    guard (try? directory.isMountRoot()) == true, Volume.isOnVolume(directory) else { return }
+    throw MountFailure(path, "the mount point shows a Varve volume already; unmount that one first")
   }
 
   /// A path that cannot be resolved is somebody else's error to report.

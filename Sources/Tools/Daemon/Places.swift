@@ -55,13 +55,8 @@ struct Places {
     }
   }
 
-  /// The tree below the upper directory, which one writer has for himself.
-  func territory(_ root: UpperRoot) throws(MountFailure) -> Territory {
-    do throws(Errno) {
-      return try Territory(root.directory, path: upper, foreign: foreign?.upper)
-    } catch {
-      throw MountFailure(upper, "cannot open the upper directory: \(error)")
-    }
+  func nestedMountCheck(_ root: UpperRoot) -> NestedMountCheck {
+    NestedMountCheck(root.directory, path: upper, foreign: foreign?.upper)
   }
 
   func volume(

@@ -19,12 +19,6 @@ package struct PlaceInFileSystem: Equatable, Sendable {
     return PlaceInFileSystem(device: device, path: end == 0 ? [slash] : Array(path[..<end]))
   }
 
-  /// The name in that directory.
-  package var name: [UInt8]? {
-    guard path.count > 1, let end = path.lastIndex(of: slash) else { return nil }
-    return Array(path[(end + 1)...])
-  }
-
   /// The way down from another place to this one, which is below it; nil if it is not.
   package func path(below other: PlaceInFileSystem) -> [UInt8]? {
     guard device == other.device, path != other.path else { return nil }
@@ -41,17 +35,6 @@ extension MountedVolume {
     guard let mount = serving(path, in: table) else { return nil }
     let rest = mount.mountPoint == [slash] ? path[...] : path[mount.mountPoint.count...]
     return PlaceInFileSystem(device: mount.device, path: joined(mount.root, rest))
-  }
-
-  /// The path by which a place can be reached among these mounts, not covered by another one; nil if by none.
-  package static func path(to place: PlaceInFileSystem, in table: [MountedVolume]) -> [UInt8]? {
-    for mount in table where mount.device == place.device {
-      let root = PlaceInFileSystem(device: mount.device, path: mount.root)
-      guard let rest = place == root ? [] : place.path(below: root) else { continue }
-      let path = joined(mount.mountPoint, rest.isEmpty ? rest[...] : [slash] + rest[...])
-      if serving(path, in: table) == mount { return path }
-    }
-    return nil
   }
 
   /// `rest` is empty or begins with a slash.

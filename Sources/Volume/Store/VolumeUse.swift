@@ -6,22 +6,25 @@ package import LinuxFiles
 package enum VolumeUse: Equatable, Sendable {
   case nobody
   case held(by: Int32?)
+  /// The lock is closed to us, or covered by a mount.
+  case unknown
 
   /// Looks at the lock of the volume whose upper directory is `root`, if it is one.
   ///
-  /// `believing`: whose bookkeeping counts. Anybody can make some, and lock it, in a directory that is open to him.
-  /// What is closed to us is held by nobody, and so is what something is mounted on: nobody else's file system is
-  /// asked, which might not answer.
+  /// `believing`: whose bookkeeping counts. Any user can make some, and lock it, in a directory they may write to.
+  /// What is mounted on it is not asked anything: it may be a user's file system, and never answer.
   package static func of(
     _ root: borrowing Descriptor, believing users: (_ owner: UInt32) -> Bool
-  ) throws(Errno) -> VolumeUse {
+  ) -> VolumeUse {
     do throws(Errno) {
       let directory = SharedDescriptor(try root.openDirectoryPath(try FileName(".varve")))
       let status = try directory.descriptor.status()
       guard users(status.user), status.mode & 0o077 == 0 else { return .nobody }
       return try VolumeDirectory.use(of: directory)
-    } catch .noSuchFile, .notDirectory, .tooManySymbolicLinks, .accessDenied, .crossDevice {
+    } catch .noSuchFile, .notDirectory, .tooManySymbolicLinks {
       return .nobody
+    } catch {
+      return .unknown
     }
   }
 

@@ -56,14 +56,14 @@ struct ControlVerbs: Sendable {
   }
 
   /// The verbs of a mounted volume.
-  static func of(_ volume: Volume, _ territory: Territory, kernel: MountOptions) -> ControlVerbs {
+  static func of(_ volume: Volume, _ nesting: NestedMountCheck, kernel: MountOptions) -> ControlVerbs {
     ControlVerbs(
       [
         "status": status(volume),
         "why": why(volume),
         "dryrun": dryRun(volume),
         "denials": denials(volume),
-        "remount": remount(volume, territory, kernel),
+        "remount": remount(volume, nesting, kernel),
       ], servesOthers: kernel.allowsOthers)
   }
 

@@ -13,7 +13,7 @@ extension ControlVerbs {
   ///
   /// The answer tells the options that are in force, or would be. What the kernel keeps of a mount is for the peer to
   /// change: the daemon may be in another mount namespace.
-  static func remount(_ volume: Volume, _ territory: Territory, _ kernel: MountOptions) -> Verb {
+  static func remount(_ volume: Volume, _ nesting: NestedMountCheck, _ kernel: MountOptions) -> Verb {
     let former = FormerOwners(volume.options.rules.ignoresOwnership)
     return { request throws(ControlRefusal) in
       try request.requireOwner(to: "change its options")
@@ -23,7 +23,7 @@ extension ControlVerbs {
       // One at a time, from reading what is in force to changing it.
       let answer: Result<RemountWords, ControlRefusal> = former.turn.withLock { _ in
         do throws(ControlRefusal) {
-          return .success(try change(volume, territory, MountOption.list(text), kernel, former, request))
+          return .success(try change(volume, nesting, MountOption.list(text), kernel, former, request))
         } catch {
           return .failure(error)
         }
@@ -33,7 +33,7 @@ extension ControlVerbs {
   }
 
   private static func change(
-    _ volume: Volume, _ territory: Territory, _ options: [MountOption], _ kernel: MountOptions,
+    _ volume: Volume, _ nesting: NestedMountCheck, _ options: [MountOption], _ kernel: MountOptions,
     _ former: FormerOwners, _ request: ControlRequest
   ) throws(ControlRefusal) -> RemountWords {
     let wanted: RemountWords
@@ -44,21 +44,18 @@ extension ControlVerbs {
     } catch {
       throw ControlRefusal(error.message, status: error.status)
     }
-    let isTried = request.body["check"] == .bool(true)
-    var isClaimed = false
     if volume.options.rules.isReadOnly, !wanted.settings.rules.isReadOnly {
       do throws(MountFailure) {
-        if isTried { try territory.check() } else { isClaimed = try territory.claim() }
+        try nesting.refuseNested()
       } catch {
         throw ControlRefusal(error.sentence, status: 32)
       }
     }
-    guard !isTried else { return wanted }
+    guard request.body["check"] != .bool(true) else { return wanted }
     if wanted.settings.rules.ignoresOwnership { former.wereEverIgnored.store(true, ordering: .releasing) }
     do throws(ChangeRefusal) {
       try volume.change(to: wanted.settings)
     } catch {
-      if isClaimed { territory.remove() }
       throw refusal(error)
     }
     volume.words = wanted.words
