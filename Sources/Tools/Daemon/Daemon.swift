@@ -119,6 +119,7 @@ private func mount(
     if !words.volume.isReadOnly { try nesting.refuseNested() }
     // Before a log is made for a mount that does not come about.
     try places.checkVolume(root, readOnly: words.volume.isReadOnly)
+    if !words.volume.isReadOnly { try nesting.refuseSame() }
     audit = try words.audit.map { target in
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
@@ -143,6 +144,7 @@ private func check(
 ) throws {
   if !words.volume.isReadOnly { try nesting.refuseNested() }
   try places.checkVolume(root, readOnly: words.volume.isReadOnly)
+  if !words.volume.isReadOnly { try nesting.refuseSame() }
   if let target = words.audit {
     try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog.check(target) }
   }

@@ -49,6 +49,18 @@ struct NestedMountCheck: Sendable {
     if let found = above(others) ?? below(others) { throw MountFailure(path, found) }
   }
 
+  /// Refuses the mount if this very directory is mounted for writing, whatever its lock says.
+  ///
+  /// The owner of the directory can move `.varve` away while the volume is mounted, and the lock with it. To be asked
+  /// before the mount, which is in the table afterwards.
+  func refuseSame() throws(MountFailure) {
+    guard let position, let other = otherVolumes().first(where: { $0.isWritable && $0.position == position })
+    else { return }
+    throw MountFailure(
+      path,
+      "the volume is mounted already, on \(PathText.escaped(other.mountPoint)), \(Evidence.table); unmount it first")
+  }
+
   // MARK: What is above
 
   private func above(_ others: [OtherVolume]) -> String? {
@@ -119,6 +131,7 @@ struct NestedMountCheck: Sendable {
   /// A mount of a volume, by what the table says.
   private struct OtherVolume {
     let source: [UInt8]
+    let mountPoint: [UInt8]
     let position: PlaceInFileSystem
     let isWritable: Bool
   }
@@ -132,7 +145,8 @@ struct NestedMountCheck: Sendable {
         // By what was mounted before: the mount may cover its own upper directory.
         let position = MountedVolume.place(of: mount.source, in: Array(table[..<index]))
       else { return nil }
-      return OtherVolume(source: mount.source, position: position, isWritable: !mount.isReadOnly)
+      return OtherVolume(
+        source: mount.source, mountPoint: mount.mountPoint, position: position, isWritable: !mount.isReadOnly)
     }
   }
 

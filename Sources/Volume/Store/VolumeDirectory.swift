@@ -201,7 +201,7 @@ final class VolumeDirectory: Sendable {
       throw VolumeFailure(
         "'.varve' in the upper directory belongs to \(owner), who alone can mount or check this volume"
           + (CurrentProcess.isRoot
-            ? "; root can when it is removed, and the flags and lists of this volume no longer count then"
+            ? "; when it is removed root can, and then the flags and lists that \(owner) has set no longer count"
             : ""))
     }
     guard status.mode & 0o077 == 0 else {
@@ -299,7 +299,8 @@ final class VolumeDirectory: Sendable {
   static func storedHeader(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
     let name = try FileName("volume")
     do throws(Errno) {
-      return try directory.descriptor.open(name, .readOnly).read(upTo: VolumeHeader.longest)
+      // What is no file keeps nobody waiting: it has no text.
+      return try directory.descriptor.open(name, [.readOnly, .nonBlocking]).read(upTo: VolumeHeader.longest)
     } catch .noSuchFile {
       return nil
     }
