@@ -54,7 +54,7 @@ struct Tree {
     Tree.Item(name: "file 2", parent: "sub 4", isDirectory: false),
   ])
 
-  /// Capital letters for explicit entries, small ones for inherited, as the guide draws them.
+  /// Capital letters for explicit entries, small ones for inherited, as Apple's programming guide draws them.
   func letters(_ tree: Tree) -> [String] {
     tree.items.map { item in
       (item.list?.entries ?? []).map { entry in
@@ -64,7 +64,7 @@ struct Tree {
     }
   }
 
-  @Test("The two figures of the guide, step by step") func figures() throws {
+  @Test("The two figures of Apple's guide, step by step") func figures() throws {
     var tree = Self.guide
     tree.set(Shorthand.list("a:fd"), on: "dir 0")
     try tree.propagate(from: "dir 0")
@@ -104,25 +104,25 @@ struct Tree {
   }
 
   static let inheritance = [
-    Row("I1: no list above, none below", nil, gives: "none"),
-    Row("I2: nothing for files", "x y:d", gives: "none"),
-    Row("I3: a file takes what is for files", "x:f y:d z:fd", gives: "x:i z:i"),
+    Row("no list above, none below", nil, gives: "none"),
+    Row("nothing for files", "x y:d", gives: "none"),
+    Row("a file takes what is for files", "x:f y:d z:fd", gives: "x:i z:i"),
     Row(
-      "I4: a directory takes what is for directories", "x:f y:d z:fd", directory: true, gives: "y:id z:ifd"),
-    Row("I5: only_inherit becomes effective", "x:fdo", directory: true, gives: "x:ifd"),
-    Row("I6: limit_inherit stops at the directory", "x:fdl", directory: true, gives: "x:i"),
-    Row("I7: limit_inherit on a file", "x:fdl", gives: "x:i"),
-    Row("I8: what is inherited is handed on", "x:ifd", directory: true, gives: "x:ifd"),
-    Row("I9: an empty list given stays an empty list", nil, initial: AccessList(), gives: ""),
+      "a directory takes what is for directories", "x:f y:d z:fd", directory: true, gives: "y:id z:ifd"),
+    Row("only_inherit becomes effective", "x:fdo", directory: true, gives: "x:ifd"),
+    Row("limit_inherit stops at the directory", "x:fdl", directory: true, gives: "x:i"),
+    Row("limit_inherit on a file", "x:fdl", gives: "x:i"),
+    Row("what is inherited is handed on", "x:ifd", directory: true, gives: "x:ifd"),
+    Row("an empty list given stays an empty list", nil, initial: AccessList(), gives: ""),
     Row(
-      "I10: given entries lose their inherited ones", "x:f", initial: Shorthand.list("p q:i r"),
+      "given entries lose their inherited ones", "x:f", initial: Shorthand.list("p q:i r"),
       gives: "p r x:i"),
     Row(
-      "I11: no_inherit keeps the list as it was given", "x:f",
+      "no_inherit keeps the list as it was given", "x:f",
       initial: Shorthand.list("p", flags: .noInherit), gives: "p"),
     Row(
-      "I12: order is kept, nothing is sorted", "!x:f y:f", initial: Shorthand.list("p"), gives: "p !x:i y:i"),
-    Row("I15: for files without directories stops at the directory", "x:fo", directory: true, gives: "none"),
+      "order is kept, nothing is sorted", "!x:f y:f", initial: Shorthand.list("p"), gives: "p !x:i y:i"),
+    Row("for files without directories stops at the directory", "x:fo", directory: true, gives: "none"),
   ]
 
   @Test(arguments: inheritance) func inherits(_ row: Row) throws {
@@ -131,7 +131,7 @@ struct Tree {
     #expect(list?.flags ?? [] == [])
   }
 
-  @Test("I13: what does not fit is refused") func tooMany() {
+  @Test("What does not fit is refused") func tooMany() {
     let parent = AccessList(Array(repeating: Shorthand.entry("x:f"), count: 128))
     let own = Shorthand.list("p")
     #expect(throws: TooManyEntries()) {

@@ -4,7 +4,7 @@ import Testing
 
 extension CommandTests {
   @Suite("acl propagate, dump and restore") struct PropagateTests {
-    /// Lists of the guide's tree, a letter for each entry, small if it is inherited.
+    /// Lists of the tree in Apple's File System Programming Guide, a letter for each entry, small if it is inherited.
     static let letters = """
       letters() {
         for item in d0 d0/f0 d0/s1 d0/s1/f1 d0/s2 d0/s2/s3 d0/s2/s3/s4 d0/s2/s3/s4/f2; do

@@ -1,4 +1,4 @@
-// The inheritance vectors I1 to I15, and how a changed list travels down a tree.
+// What is inherited of each kind of entry, and how a changed list travels down a tree.
 
 import AccessControl
 import Testing
@@ -13,32 +13,32 @@ import Testing
   }
 
   static let rows = [
-    Row(testDescription: "I1 nothing from nothing", parent: nil, result: nil),
-    Row(testDescription: "I2 nothing for files", parent: list("x:", "y:d"), result: nil),
-    Row(testDescription: "I3 a file", parent: list("x:f", "y:d", "z:fd"), result: list("x:i", "z:i")),
+    Row(testDescription: "nothing from nothing", parent: nil, result: nil),
+    Row(testDescription: "nothing for files", parent: list("x:", "y:d"), result: nil),
+    Row(testDescription: "a file", parent: list("x:f", "y:d", "z:fd"), result: list("x:i", "z:i")),
     Row(
-      testDescription: "I4 a directory", parent: list("x:f", "y:d", "z:fd"), isDirectory: true,
+      testDescription: "a directory", parent: list("x:f", "y:d", "z:fd"), isDirectory: true,
       result: list("y:id", "z:ifd")),
     Row(
-      testDescription: "I5 becomes effective", parent: list("x:fdo"), isDirectory: true, result: list("x:ifd")
+      testDescription: "becomes effective", parent: list("x:fdo"), isDirectory: true, result: list("x:ifd")
     ),
-    Row(testDescription: "I6 limited", parent: list("x:fdl"), isDirectory: true, result: list("x:i")),
-    Row(testDescription: "I7 limited, file", parent: list("x:fdl"), result: list("x:i")),
+    Row(testDescription: "limited", parent: list("x:fdl"), isDirectory: true, result: list("x:i")),
+    Row(testDescription: "limited, file", parent: list("x:fdl"), result: list("x:i")),
     Row(
-      testDescription: "I8 second generation", parent: list("x:ifd"), isDirectory: true, result: list("x:ifd")
+      testDescription: "second generation", parent: list("x:ifd"), isDirectory: true, result: list("x:ifd")
     ),
-    Row(testDescription: "I9 an empty list stays one", parent: nil, initial: list(), result: list()),
+    Row(testDescription: "an empty list stays one", parent: nil, initial: list(), result: list()),
     Row(
-      testDescription: "I10 explicit first", parent: list("x:f"), initial: list("p:", "q:i", "r:"),
+      testDescription: "explicit first", parent: list("x:f"), initial: list("p:", "q:i", "r:"),
       result: list("p:", "r:", "x:i")),
     Row(
-      testDescription: "I11 no_inherit", parent: list("x:f"), initial: blocked(list("p:")), result: list("p:")
+      testDescription: "no_inherit", parent: list("x:f"), initial: blocked(list("p:")), result: list("p:")
     ),
     Row(
-      testDescription: "I12 nothing is sorted", parent: list("-x:f", "y:f"), initial: list("p:"),
+      testDescription: "nothing is sorted", parent: list("-x:f", "y:f"), initial: list("p:"),
       result: list("p:", "-x:i", "y:i")),
     Row(
-      testDescription: "I15 files only: a directory gets nothing", parent: list("x:fo"), isDirectory: true,
+      testDescription: "files only: a directory gets nothing", parent: list("x:fo"), isDirectory: true,
       result: nil),
     Row(
       testDescription: "128 are allowed", parent: AccessList(Array(repeating: entry("x:f"), count: 128)),
@@ -54,7 +54,7 @@ import Testing
     #expect(result == row.result)
   }
 
-  /// I13: counted before the creator's inherited entries are dropped.
+  /// Counted before the creator's inherited entries are dropped.
   @Test(arguments: ["p:", "p:i"]) func tooMany(_ initial: String) {
     let full = AccessList(Array(repeating: entry("x:f"), count: 128))
     #expect(throws: TooManyEntries.self) {
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  /// Every combination of the five flags, against the table of section 8.1 told by hand.
+  /// Every combination of the five flags, against SEMANTICS 3.3 and 3.9 told by hand.
   @Test func everyCombinationOfFlags() throws {
     for bits in UInt16(0)..<128 {
       let flags = AccessEntry.Inheritance(rawValue: bits << 4)
@@ -81,7 +81,8 @@ import Testing
     }
   }
 
-  /// The guide's two figures: directory 0 with its tree, A and B on top, C on a directory in the middle.
+  /// The two figures of Apple's File System Programming Guide: directory 0 with its tree, A and B on top, C on a
+  /// directory in the middle.
   @Test func theFiguresOfTheGuide() throws {
     let tree: [(name: String, parent: String?, isDirectory: Bool)] = [
       ("dir 0", nil, true), ("file 0", "dir 0", false), ("sub 1", "dir 0", true), ("file 1", "sub 1", false),
@@ -127,7 +128,7 @@ import Testing
   }
 }
 
-/// `x:fd` permits x, `-x:fd` denies; the letters are those of section 8.5.
+/// `x:fd` permits x, `-x:fd` denies; after the colon each letter is an inheritance word.
 private func entry(_ text: String) -> AccessEntry {
   let letters: [Character: AccessEntry.Inheritance] = [
     "i": .inherited, "f": .fileInherit, "d": .directoryInherit, "l": .limitInherit, "o": .onlyInherit,

@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test(
-    "Nobody is granted what the written list does not grant him, and what is read can be written back",
+    "Nobody is granted more than the written list grants, and what is read can be written back",
     arguments: [101, 102, 103] as [UInt64])
   func completeness(seed: UInt64) throws {
     let looking: Rights = [.readAttributes, .readSecurity]

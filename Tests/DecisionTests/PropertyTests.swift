@@ -1,4 +1,4 @@
-// The properties of section 11.2, on random cases.
+// Properties that hold for all lists, modes and flags, on random cases.
 
 import AccessControl
 import Decisions

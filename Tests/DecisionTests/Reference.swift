@@ -1,12 +1,12 @@
-// The rules told a second time, slowly: from the text of the specification (sections 2 to 4), not from the
-// engines. Only the plain data types are shared; no engine function is called from here.
+// The rules of docs/SEMANTICS.md told a second time, slowly: from their text, not from the engines. Only the plain
+// data types are shared; no engine function is called from here.
 
 import AccessControl
 import Decisions
 import DirectoryModes
 import FlagRules
 
-/// The rights by the words of section 1.1.
+/// The rights, by their words on files.
 ///
 /// On directories `read` is list, `write` add_file, `append`
 /// add_subdirectory, `execute` search.
@@ -42,7 +42,7 @@ struct Thing {
   var ownerGroup: UInt32?
   var record: String
 
-  /// Sections 1.1 and 1.2 by their numbers.
+  /// The rights by the numbers that docs/FORMATS.md gives them, and those that are asked and never stored.
   static let numbers: [(UInt32, [Power])] = [
     (0x2, [.read]), (0x4, [.write]), (0x8, [.execute]), (0x10, [.delete]), (0x20, [.append]),
     (0x40, [.deleteChild]), (0x80, [.readattr]), (0x100, [.writeattr]), (0x200, [.readextattr]),
@@ -61,7 +61,7 @@ struct Thing {
     (0x200_0000, [.linkTarget]), (0x400_0000, [.checkImmutable]), (0x4000_0000, [.ignoringFlags]),
   ]
 
-  /// The flags that matter to a decision, by their numbers in section 6.1.
+  /// The flags that matter to a decision, by their numbers in `st_flags` of macOS.
   static let flagNumbers: [(UInt32, String)] = [
     (0x2, "uchg"), (0x4, "uappnd"), (0x2_0000, "schg"), (0x4_0000, "sappnd"), (0x10_0000, "sunlnk"),
     (0x3FFF_0000, "system domain"),
@@ -117,7 +117,7 @@ extension ReferenceLine {
   }
 }
 
-/// The caller and the volume; its functions are the sections of the specification.
+/// The caller and the volume; its functions are the rules of docs/SEMANTICS.md.
 struct Reference {
   var uid: UInt32
   var gid: UInt32
@@ -141,7 +141,7 @@ struct Reference {
     self.rules = rules
   }
 
-  // Section 1.4.
+  // The rights that change something: the read-only volume and the flags of SEMANTICS 1.1 refuse them.
   static let modifying: [Power] = [
     .write, .delete, .append, .deleteChild, .writeattr, .writeextattr, .writesecurity, .chown, .linkTarget,
     .checkImmutable,
@@ -201,7 +201,7 @@ struct Reference {
     return !thing.flags.contains("system domain")
   }
 
-  /// The sticky bit, section 4.1.
+  /// The sticky bit of SEMANTICS 1.13.
   func isStuck(_ thing: Thing, _ parent: Thing) -> Bool {
     parent.mode & 0o1000 != 0 && owns(thing) != true && owns(parent) != true
   }
@@ -217,7 +217,7 @@ struct Reference {
     }
   }
 
-  /// Section 3.3.
+  /// SEMANTICS 1.2.
   func scan(_ thing: Thing, _ asked: [Power]) -> (answer: String, left: [Power]) {
     var left = asked
     for line in thing.lines ?? [] where !line.onlyInherit {
@@ -248,7 +248,7 @@ struct Reference {
     classes(thing).allSatisfy { (thing.mode >> $0) & need == need }
   }
 
-  /// Section 3.2, called "simple" there.
+  /// SEMANTICS 1.2 to 1.4: the rights that are asked of one item.
   func simple(_ thing: Thing, _ request: [Power], pre: [Power] = []) -> Outcome {
     var asked = request
     let isOwner = owns(thing) == true
@@ -276,7 +276,7 @@ struct Reference {
     return modeGrants(thing, need) ? .ok : .EACCES
   }
 
-  /// Section 4.1.
+  /// SEMANTICS 1.13.
   func deleteRule(_ thing: Thing, _ parent: Thing) -> Outcome {
     if rules.usesLists {
       for (object, power) in [(thing, Power.delete), (parent, Power.deleteChild)] {
@@ -292,7 +292,7 @@ struct Reference {
     return .ok
   }
 
-  /// Section 6.2, and C11.
+  /// SEMANTICS 2.1.
   func flagsForbid(_ thing: Thing, _ asked: [Power]) -> Bool {
     if asked.contains(.ignoringFlags) { return false }
     let changes = asked.filter { Reference.modifying.contains($0) }
@@ -306,34 +306,34 @@ struct Reference {
     return changes.contains(.delete) && thing.flags.contains("sunlnk")
   }
 
-  /// Section 3.1, line by line.
+  /// SEMANTICS 1.1, step by step.
   func check(
     _ thing: Thing, _ asked: [Power], parent: Thing? = nil, spares spared: String? = nil
   ) -> Outcome {
-    // 1. Writing into a FIFO changes nothing on disk; everything else that modifies does.
+    // The read-only volume. Writing into a FIFO changes nothing on disk; everything else that modifies does.
     let changes = asked.filter { Reference.modifying.contains($0) }
     let isStream = thing.kind == "special" && changes.allSatisfy { $0 == .write || $0 == .append }
     if rules.isReadOnly, !changes.isEmpty, !isStream { return .EROFS }
-    // 2.
+    // The noexec volume.
     if rules.forbidsExecution, asked.contains(.execute), thing.kind == "file" { return .EACCES }
     if isUnreadable(thing, parent, asked) { return .EIO }
-    // 3.
+    // Root, where flags have no say.
     let rest = asked.filter { ![.linkTarget, .checkImmutable, .ignoringFlags].contains($0) }
     let isSuper =
       if let spared, uid == 0 { isRoot(spared) } else { isSuperuser(thing, rest, parent: parent) }
     if isSuper, !asked.contains(.execute), changes.isEmpty { return .ok }
-    // 4. and 5.
+    // The flags.
     let flagged = thing.kind == "special" ? asked.filter { $0 != .write } : asked
     if flagsForbid(thing, flagged) { return .EPERM }
     if let parent, flagsForbid(parent, [.deleteChild]) { return .EPERM }
-    // 6.
+    // That was all that was asked.
     if rest.isEmpty { return .ok }
-    // 7. and 8. The error is the one exec(2) and access(2) report (5.6, C12).
+    // Root. The error is the one exec(2) and access(2) report (SEMANTICS 1.9 and 1.10).
     let isHopeless = rest.contains(.execute) && thing.kind == "file" && thing.mode & 0o111 == 0
     if isSuper { return isHopeless ? .EACCES : .ok }
     // Denied where it cannot be found out: an administrator could not run it.
     if isHopeless, mayBeSuperuser(thing) { return .EACCES }
-    // 9. and 10.
+    // The list and the mode.
     guard let parent else { return simple(thing, rest) }
     let removal = deleteRule(thing, parent)
     if removal != .ok || rest == [.delete] { return removal }

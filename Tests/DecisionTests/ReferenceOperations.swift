@@ -1,22 +1,21 @@
-// Sections 5, 6.3 and 4.3 to 4.4 retold: what each operation asks, and what its errors become.
+// What each operation asks, and what its errors become: docs/SEMANTICS.md told a second time.
 
 import AccessControl
 import Decisions
 import FlagRules
 
 extension Reference {
-  /// A chmod, chown, chflags, set ACL or explicit utimes says EPERM where the check says EACCES (3.4, C10).
+  /// A chmod, chown, chflags, set ACL or explicit utimes says EPERM where the check says EACCES (SEMANTICS 1.14).
   private func asPolicy(_ outcome: Outcome) -> Outcome {
     outcome == .EACCES ? .EPERM : outcome
   }
 
-  /// EROFS comes first for everything that modifies (10.3, last paragraph).
+  /// EROFS comes first for everything that modifies (SEMANTICS 1.1).
   private func readOnlyFirst(_ rest: () -> Outcome) -> Outcome {
     rules.isReadOnly ? .EROFS : rest()
   }
 
-  // Section 5.1.
-
+  /// SEMANTICS 1.8.
   func open(
     _ thing: Thing, reads: Bool = false, writes: Bool = false, appends: Bool = false, truncates: Bool = false
   ) -> Outcome {
@@ -27,14 +26,14 @@ extension Reference {
     return check(thing, asked)
   }
 
-  /// Section 5.6.
+  /// SEMANTICS 1.9.
   func exec(_ thing: Thing) -> Outcome {
     if thing.kind != "file" { return .EACCES }
     if thing.mode & 0o111 == 0 { return .EACCES }
     return check(thing, [.execute])
   }
 
-  /// Section 5.4.
+  /// SEMANTICS 1.10.
   func access(_ thing: Thing, _ letters: String) -> Outcome {
     var asked: [Power] = []
     if letters.contains("r") { asked.append(.read) }
@@ -43,8 +42,7 @@ extension Reference {
     return asked.isEmpty ? .ok : check(thing, asked)
   }
 
-  // Section 5.2.
-
+  /// SEMANTICS 4.11.
   func make(_ isDirectory: Bool, _ parent: Thing) -> Outcome {
     add([isDirectory ? .append : .write], parent)
   }
@@ -84,7 +82,7 @@ extension Reference {
     return mayFind ? .ok : .EACCES
   }
 
-  /// Section 4.3 with C6 and C7.
+  /// SEMANTICS 4.15 and 4.16.
   func rename(
     _ thing: Thing, _ parent: Thing, _ newParent: Thing, moves: Bool, over victim: Thing?
   ) -> Outcome {
@@ -110,8 +108,7 @@ extension Reference {
     check(thing, thing.kind == "directory" && moves ? [.delete, .append] : [.delete], parent: parent)
   }
 
-  // Section 5.3.
-
+  /// SEMANTICS 1.11.
   func stat(_ thing: Thing) -> Outcome { check(thing, [.readattr, .readsecurity]) }
 
   func utimesNow(_ thing: Thing) -> Outcome { check(thing, [.writeattr, .checkImmutable]) }
@@ -144,7 +141,7 @@ extension Reference {
   func chown(_ thing: Thing, _ newUID: UInt32?, _ newGID: UInt32?) -> Outcome {
     if newUID == nil && newGID == nil { return .ok }
     return readOnlyFirst {
-      // 7.5: without effect, but the flags stay in force.
+      // SEMANTICS 1.15: without effect, but the flags stay in force.
       if rules.ignoresOwnership && uid != 0 { return check(thing, [.checkImmutable]) }
       // An owning group stands where the uid stood, so naming any uid is a change.
       let takes = newUID != nil && (newUID != thing.uid || thing.ownerGroup != nil)
@@ -156,11 +153,11 @@ extension Reference {
     }
   }
 
-  /// Section 6.3, with the rules for administrators and for sunlnk.
+  /// SEMANTICS 2.2, with the rules for administrators and for sunlnk.
   func chflags(_ thing: Thing, from old: UInt32, to new: UInt32) -> Outcome {
     readOnlyFirst {
       var changed = (old ^ new) & ~0xC000_0000
-      // Setting or clearing `compressed` is dropped (6.1).
+      // Setting or clearing `compressed` is dropped (SEMANTICS 2.8).
       changed &= ~0x20
       if changed == 0 { return .ok }
       if thing.record == "damaged" { return .EIO }
@@ -175,12 +172,12 @@ extension Reference {
 
   func setACL(_ thing: Thing, changes: Bool) -> Outcome {
     readOnlyFirst {
-      // A damaged list is always changed, and whoever holds writesecurity without asking it may do so (C2).
+      // In place of a damaged list every list is a change. The owner and root need not ask the list (SEMANTICS 1.6).
       changes || thing.record != "sound" ? asPolicy(check(thing, [.writesecurity])) : .ok
     }
   }
 
-  /// Not in the specification: with an unreadable record nothing is known, so nothing but looking is decided.
+  /// SEMANTICS 8.3: with an unreadable record nothing is known, so nothing but looking is decided.
   func isUnreadable(_ thing: Thing, _ parent: Thing?, _ asked: [Power]) -> Bool {
     if parent?.record == "damaged" { return true }
     guard thing.record == "damaged" else { return false }

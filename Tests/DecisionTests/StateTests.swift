@@ -1,4 +1,4 @@
-// What changes, not only whether: the state vectors S1 to S17 of the specification.
+// What changes, not only whether: owner, mode, list and flags afterwards.
 
 import AccessControl
 import Decisions
@@ -6,7 +6,7 @@ import DirectoryModes
 import FlagRules
 import Testing
 
-@Suite("The state vectors") struct StateTests {
+@Suite("What changes") struct StateTests {
   private let root = Subject(user: 0, group: 0, groups: .listed([]))
   private let alice = Subject(user: 1001, group: 2001, groups: .listed([2002]))
   private let bob = Subject(user: 1002, group: 2009, groups: .listed([]))
@@ -24,42 +24,42 @@ import Testing
       keepsCallerGroup: noowners)
   }
 
-  @Test func s1GroupComesFromTheParent() {
+  @Test func groupComesFromTheParent() {
     let item = born(0o666, umask: 0o022, by: bob, in: (0, 2003, 0o777))
     #expect((item.user, item.group, item.mode) == (1002, 2003, Mode(0o644)))
   }
 
-  @Test func s2InheritingDoesNotSwitchTheUmaskOff() throws {
+  @Test func inheritingDoesNotSwitchTheUmaskOff() throws {
     let parent = AccessList([AccessEntry(.allow, .everyone, .read, .fileInherit)])
     #expect(born(0o666, umask: 0o077, by: bob, in: (0, 2003, 0o777)).mode == Mode(0o600))
     let list = try AccessList.inherited(from: parent, forDirectory: false)
     #expect(list == AccessList([AccessEntry(.allow, .everyone, .read, .inherited)]))
   }
 
-  @Test func s3SetgidIsNotCopied() {
+  @Test func setgidIsNotCopied() {
     let item = born(0o777, umask: 0o022, directory: true, by: bob, in: (0, 2003, 0o2777))
     #expect((item.group, item.mode) == (2003, Mode(0o755)))
   }
 
-  @Test func s4ChangingTheGroupStripsSetIDBits() {
+  @Test func changingTheGroupStripsSetIDBits() {
     let file = Item(kind: .file, user: 1001, group: 2001, mode: Mode(0o6755))
     let judge = Judge(rules: usual, subject: alice)
     #expect(judge.changeOwner(of: file, OwnerChange(user: nil, group: 2002)).isAllowed)
     #expect(file.mode.afterChangeOfOwner == Mode(0o755))
   }
 
-  @Test func s5And6ForeignWritesStripSetIDBits() {
+  @Test func foreignWritesStripSetIDBits() {
     let file = Item(kind: .file, user: 1001, group: 2001, mode: Mode(0o6777))
     #expect(Judge(rules: usual, subject: bob).open(file, OpenRequest(writes: true)).isAllowed)
     #expect(file.mode.afterForeignWrite == Mode(0o777))
-    // C26: without the group's x bit, setgid means something else.
+    // Without the group's x bit, setgid means something else.
     #expect(Mode(0o6767).afterForeignWrite == Mode(0o2767))
-    // S6 is the caller's: for root nothing is stripped, and nothing is asked here.
+    // Root is left to the caller of the engines: for root nothing is stripped, and nothing is asked here.
     let system = Item(kind: .file, user: 0, group: 0, mode: Mode(0o4755))
     #expect(Judge(rules: usual, subject: root).open(system, OpenRequest(writes: true)).isAllowed)
   }
 
-  @Test func s7EvenRootAndEvenDirectoriesLoseSetIDBits() {
+  @Test func evenRootAndEvenDirectoriesLoseSetIDBits() {
     let folder = Item(kind: .directory, user: 1001, group: 2001, mode: Mode(0o6755))
     let judge = Judge(rules: usual, subject: root)
     #expect(judge.changeOwner(of: folder, OwnerChange(user: 1002, group: nil)).isAllowed)
@@ -67,8 +67,8 @@ import Testing
     #expect(Mode(0o7755).afterChangeOfOwner == Mode(0o1755))
   }
 
-  @Test func s8SetgidIsDroppedForStrangersToTheGroup() {
-    // S8 itself (a chmod leaves the list alone) is in the types: a mode knows no list.
+  @Test func setgidIsDroppedForStrangersToTheGroup() {
+    // That a chmod leaves the list alone is in the types: a mode knows no list.
     #expect(Mode(0o2755).granted(to: alice, memberOfGroup: .notMember) == Mode(0o755))
     #expect(Mode(0o2755).granted(to: alice, memberOfGroup: .unknown) == Mode(0o755))
     #expect(Mode(0o2755).granted(to: alice, memberOfGroup: .member) == Mode(0o2755))
@@ -76,13 +76,13 @@ import Testing
     #expect(Mode(0o5755).granted(to: alice, memberOfGroup: .notMember) == Mode(0o5755))
   }
 
-  @Test func s9RestrictedIsHandedDown() {
+  @Test func restrictedIsHandedDown() {
     let parent: FileFlags = [.restricted, .dataVault, .userAppendOnly, .hidden]
     #expect(parent.intersection(.fromParent) == [.restricted, .dataVault])
   }
 
-  /// S10: what is moved inherits nothing; only creation asks for a list.
-  @Test func s10MovingAsksForNoListOfItsOwn() {
+  /// What is moved inherits nothing; only creation asks for a list.
+  @Test func movingAsksForNoListOfItsOwn() {
     let place = World.directory(
       0o777, [], [AccessEntry(.deny, .everyone, .genericAll, [.fileInherit, .onlyInherit])])
     let judge = Judge(rules: usual, subject: bob)
@@ -90,7 +90,7 @@ import Testing
     #expect(judge.rename(side, into: place, changesParent: true, over: nil).isAllowed)
   }
 
-  @Test func s11RootClearsImmutableAndWrites() {
+  @Test func rootClearsImmutableAndWrites() {
     var file = World.file(0o644, .userImmutable)
     let judge = Judge(rules: usual, subject: root)
     #expect(judge.open(file, OpenRequest(writes: true)).refusal == .notPermitted)
@@ -100,7 +100,7 @@ import Testing
     #expect(judge.open(file, OpenRequest(writes: true)).isAllowed)
   }
 
-  @Test func s12AppendOnlyTakesDataAtItsEnd() {
+  @Test func appendOnlyTakesDataAtItsEnd() {
     let file = World.file(0o644, .userAppendOnly)
     let judge = Judge(rules: usual, subject: alice)
     #expect(judge.open(file, OpenRequest(writes: true, appends: true)).isAllowed)
@@ -113,8 +113,8 @@ import Testing
     }
   }
 
-  /// S13 and S14 are about handles; what the engines say is that a new one is refused.
-  @Test func s13And14NewHandlesMeetTheFlag() {
+  /// Old handles are not the engines' business; what they say is that a new one is refused.
+  @Test func newHandlesMeetTheFlag() {
     for flag: FileFlags in [.userImmutable, .userAppendOnly] {
       let file = World.file(0o644, flag)
       let judge = Judge(rules: usual, subject: alice)
@@ -124,17 +124,17 @@ import Testing
     }
   }
 
-  @Test func s15HandedOverFilesCannotBeRun() {
+  @Test func handedOverFilesCannotBeRun() {
     let item = born(0o6777, by: bob, in: (1001, 2001, 0o4777), suiddir: true)
     #expect((item.user, item.mode) == (1001, Mode(0o666)))
   }
 
-  @Test func s16HandedOverDirectoriesHandOn() {
+  @Test func handedOverDirectoriesHandOn() {
     let item = born(0o755, directory: true, by: bob, in: (1001, 2001, 0o4777), suiddir: true)
     #expect((item.user, item.mode) == (1001, Mode(0o4755)))
   }
 
-  @Test func s17RootHandsNothingOver() {
+  @Test func rootHandsNothingOver() {
     #expect(born(0o644, by: bob, in: (0, 0, 0o4777), suiddir: true).user == 1002)
     #expect(born(0o644, by: bob, in: (1002, 0, 0o4777), suiddir: true).mode == Mode(0o644))
     #expect(born(0o644, by: bob, in: (1001, 0, 0o777), suiddir: true).user == 1002)

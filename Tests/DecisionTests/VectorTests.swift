@@ -1,4 +1,4 @@
-// Every decision vector of the specification, put to the engines.
+// Every case of Tests/Fixtures/authorization-vectors.json, put to the engines.
 
 import AccessControl
 import Decisions

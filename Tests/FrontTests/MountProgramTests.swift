@@ -221,7 +221,7 @@ extension FrontTests {
     static let hasTools = access("/usr/bin/fusermount3", X_OK) == 0 && access("/usr/bin/setpriv", X_OK) == 0
 
     @Test(
-      "A user mounts, remounts and unmounts his own volume, and others may not",
+      "Users mount, remount and unmount their own volumes, and others may not",
       .enabled(if: hasTools, "needs fusermount3 and setpriv"))
     func own() throws {
       let world = try World()

@@ -10,7 +10,7 @@ extension Model {
     switch call {
     case .setFlags(let path, let flags): try changeFlags(of: try find(path, follows: false), to: flags)
     case .removeFlags(let path): try changeFlags(of: try find(path, follows: false), to: [])
-    // C28: what is not even valid is refused first; only the walk comes before.
+    // SEMANTICS 4.6: what is not even valid is refused first; only the walk comes before.
     case .setFlagsText(let path, _), .setListText(let path, _):
       _ = try find(path, follows: false)
       throw .invalid
@@ -61,7 +61,7 @@ extension Model {
 
   private func changeFlags(of thing: Thing, to wanted: FileFlags) throws(Errno) {
     try require(judge.changeFlags(of: thing.item, FlagChange(from: thing.flags, to: wanted)))
-    // 6.1: `compressed` and `dataless` are nobody's to set; the rest of the system's bits is kept by mask.
+    // SEMANTICS 2.8: nobody sets `compressed` and `dataless`; the rest of the system's bits is kept by mask.
     let untouchable: FileFlags = [.compressed, .dataless]
     let stored = FileFlags(rawValue: 0x009F_FFFF)
     thing.flags = wanted.intersection(stored).subtracting(untouchable)
@@ -69,7 +69,7 @@ extension Model {
   }
 
   private func changeList(of thing: Thing, to list: AccessList?) throws(Errno) {
-    // C22: none can be set, and there was none when the volume was mounted.
+    // SEMANTICS 1.16: none can be set, and there was none when the volume was mounted.
     if list != nil, !rules.usesLists { throw .unsupported }
     try require(judge.changeList(of: thing.item, to: list))
     thing.list = list

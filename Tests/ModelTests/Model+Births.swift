@@ -16,7 +16,7 @@ extension Model {
     let caller = subject
     let thing = Thing(
       kind, user: caller.user, group: rules.ignoresOwnership ? caller.group : parent.group, mode: mode)
-    // C8: setgid stays only with a member of the group the object gets.
+    // SEMANTICS 3.5: setgid stays only with a member of the group the object gets.
     if caller.user != 0, caller.membership(of: thing.group) != .member { thing.mode &= ~0o2000 }
     if rules.handsOverOwnership, parent.mode & 0o4000 != 0, parent.user != 0, parent.user != caller.user {
       thing.user = parent.user
@@ -29,7 +29,7 @@ extension Model {
     return thing
   }
 
-  /// Section 8.1, in the words of its table.
+  /// SEMANTICS 3.3 and 3.9.
   private func inheritedList(from parent: AccessList?, toDirectory: Bool) -> AccessList? {
     var entries: [AccessEntry] = []
     for entry in parent?.entries ?? [] {
@@ -70,13 +70,14 @@ extension Model {
     stripSetID(of: thing)
   }
 
-  /// C26: the setgid bit of a file its group cannot execute stays.
+  /// SEMANTICS 4.4: the setgid bit of a file its group cannot execute stays.
   func stripSetID(of thing: Thing) {
     guard !isRoot, thing.kind == .file else { return }
     thing.mode = withoutSetID(thing.mode)
   }
 
-  /// 7.8: whether a write of the present user makes the kernel look at the file, to take set-id bits away by itself.
+  /// SEMANTICS 7.8: whether a write of the present user makes the kernel look at the file, to take set-id bits away
+  /// by itself.
   func kernelWouldStrip(_ thing: Thing) -> Bool {
     guard kernelStrips, !isRoot, thing.kind == .file else { return false }
     // The setgid bit of a file its group cannot execute makes it look where the caller is not of the group.

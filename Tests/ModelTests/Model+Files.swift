@@ -104,7 +104,7 @@ extension Model {
       try require(judge.list(thing.item))
       return .done
     case .fifo:
-      // C18: the kernel asks nobody. Nobody reads at the other end.
+      // SEMANTICS 7.5: the kernel opens it without asking. Nobody reads at the other end.
       if wish.writes, !wish.reads { throw .noDevice }
       return .done
     case .file:
@@ -167,7 +167,7 @@ extension Model {
       thing.wasStrippedUnseen = true
     }
     let offset = file.appends ? thing.bytes.count : wanted
-    // S14, for old handles too, but for those that bypass the daemon (C17).
+    // SEMANTICS 2.3, and 2.5: old handles too, but for those that bypass the daemon.
     if file.route != .backing, thing.flags.isAppendOnly, offset != thing.bytes.count { throw .notPermitted }
     let end = offset + count
     if thing.bytes.count < end {

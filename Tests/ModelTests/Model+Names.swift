@@ -96,7 +96,7 @@ extension Model {
     arrive(thing, newName, in: newDirectory)
   }
 
-  /// C15: what moves in takes over the directory's `restricted` and `datavault`.
+  /// SEMANTICS 2.7: what moves in takes over the directory's `restricted` and `datavault`.
   private func arrive(_ thing: Thing, _ name: String, in directory: Thing) {
     put(thing, name, in: directory)
     thing.flags.formUnion(directory.flags.intersection([.restricted, .dataVault]))

@@ -56,7 +56,7 @@ extension Model {
   }
 
   private func access(_ thing: Thing, _ mode: AccessMode) throws(Errno) {
-    // C21: for X_OK on a file the kernel looks at the mode first, in the name of whoever asks.
+    // SEMANTICS 1.11: for X_OK on a file the kernel looks at the mode first, in the caller's name.
     if mode.contains(.execute), thing.kind == .file { try require(judge.readAttributes(thing.item)) }
     try require(judge.access(thing.item, mode))
   }
@@ -65,7 +65,7 @@ extension Model {
     let thing = try find(path)
     guard thing.isDirectory else { throw .notDirectory }
     try require(judge.list(thing.item))
-    // C21: opendir(3) asks fstat.
+    // SEMANTICS 1.11: opendir(3) asks fstat.
     try require(judge.readAttributes(thing.item))
     thing.accessed = nil
     return .names(thing.entries.keys.sorted())
@@ -81,35 +81,35 @@ extension Model {
     }
     try require(verdict)
     thing.mode = wanted
-    // C8: dropped for whoever is not in the group. Where ownership is ignored, everybody is.
+    // SEMANTICS 4.13: dropped for callers who are not in the group. Where ownership is ignored, everybody is.
     if !rules.ignoresOwnership, !isRoot, subject.membership(of: thing.group) != .member {
       thing.mode &= ~0o2000
     }
   }
 
-  /// C20: the present mode less set-id bits, wanted by somebody who may write the file or while somebody
+  /// SEMANTICS 7.8: the present mode less set-id bits, wanted by somebody who may write the file or while somebody
   /// has it open for writing, is how older kernels strip.
   private func isStrip(of thing: Thing, to wanted: UInt16) -> Bool {
     guard thing.kind == .file, wanted != thing.mode, wanted | 0o6000 == thing.mode | 0o6000,
       wanted & ~thing.mode == 0
     else { return false }
-    // Flags and the volume's being read-only are no part of C19: they refuse a strip like any writer.
+    // Flags and the volume's being read-only are no part of this: they refuse a strip like any writer.
     return mayStrip(thing)
   }
 
-  /// C19.
+  /// SEMANTICS 4.10.
   func mayStrip(_ thing: Thing) -> Bool {
     thing.writers > 0 || judge.truncate(thing.item).isAllowed
       || judge.changeMode(of: thing.item, to: Mode(thing.mode & ~0o6000)).isAllowed
   }
 
   private func changeOwner(of thing: Thing, _ change: OwnerChange) throws(Errno) {
-    // 7.8: whatever comes of it, such a kernel looks which bits there are, root's included.
+    // SEMANTICS 7.8: whatever comes of it, such a kernel looks which bits there are, root's included.
     let isStripped = kernelStrips && !thing.isDirectory
     if isStripped { try require(judge.readAttributes(thing.item)) }
     if change.user == nil, change.group == nil {
       if isStripped, try stripInKernel(thing) { return }
-      // C19: it may be a stranger's call or the kernel's own, and only a writer may strip.
+      // SEMANTICS 4.10: it may be a stranger's call or the kernel's own, and only a writer may strip.
       guard thing.mode & 0o6000 != 0 else { return }
       guard mayStrip(thing) else { throw .notPermitted }
       if thing.kind == .file { thing.mode = withoutSetID(thing.mode) }
@@ -119,7 +119,7 @@ extension Model {
     if rules.ignoresOwnership, !isRoot { return }
     thing.user = change.user ?? thing.user
     thing.group = change.group ?? thing.group
-    // 7.2: on any kind of object, also for root and when nothing changes.
+    // SEMANTICS 4.3: on any kind of object, also for root and when nothing changes.
     if thing.kind != .link { thing.mode &= ~0o6000 }
   }
 

@@ -1,4 +1,4 @@
-// Which handles the kernel serves from the backing file by itself (C17): those keep what they were given.
+// Which handles the kernel serves from the backing file by itself: those keep what they were given (SEMANTICS 2.5).
 
 /// How a handle reaches the bytes.
 enum HandleRoute: Equatable {

@@ -1,4 +1,4 @@
-// The specified semantics on a tree in memory. Verdicts about rights come from the engine; everything an
+// The rules of docs/SEMANTICS.md on a tree in memory. Verdicts about rights come from the engine; everything an
 // operation looks at, asks for and changes is written down here a second time.
 
 import AccessControl
@@ -89,7 +89,7 @@ final class Model {
   let protectsHardLinks: Bool
   /// Whether the kernel reads and writes plain files by itself.
   let passesThrough: Bool
-  /// Whether the kernel takes set-id bits away by itself (7.8).
+  /// Whether the kernel takes set-id bits away by itself (SEMANTICS 7.8).
   let kernelStrips: Bool
   let root: Thing
   var slots: [Int: OpenThing] = [:]
@@ -163,7 +163,7 @@ final class Model {
   func lookUp(_ name: String, in directory: Thing) throws(Errno) -> Thing? {
     try require(judge.search(directory.item))
     guard let thing = directory.entries[name] else { return nil }
-    // C18: a FIFO shows itself only to those who may use or remove it, or could give themselves the right.
+    // SEMANTICS 7.5: a FIFO shows itself only to those who may use or remove it, or could give themselves the right.
     if thing.kind == .fifo {
       let item = thing.item
       let mayUse =
@@ -191,7 +191,7 @@ final class Model {
     for (index, name) in names.enumerated() {
       let isLast = index == names.count - 1
       if name == ".." {
-        // C31: the step up sends no request, so it asks for nothing.
+        // SEMANTICS 5.5: the step up sends no request, so it asks for nothing.
         current = current.parent ?? root
         if isLast { return Place(directory: current.parent, name: "", thing: current) }
         continue
@@ -200,7 +200,7 @@ final class Model {
       if let link = found, link.kind == .link, !isLast || follows {
         linksFollowed += 1
         guard linksFollowed <= 40 else { throw .tooManySymbolicLinks }
-        // READLINK asks for no right (C13).
+        // SEMANTICS 1.12: READLINK asks for no right.
         link.accessed = nil
         let place = try walk(link.target, from: current, follows: true, &linksFollowed)
         if isLast { return place }

@@ -3,7 +3,7 @@ import Dispatch
 import MountSupport
 import Testing
 
-/// Users at work on a real mount and in a model of the specification.
+/// Users at work on a real mount and in a model of docs/SEMANTICS.md.
 ///
 /// `VARVE_SEED` chooses what they do, `VARVE_MODEL_OPERATIONS` how much.
 @Suite(.serialized, .enabled(if: Machine.canMount, "needs root and /dev/fuse"))
@@ -20,7 +20,7 @@ struct ModelTests {
   /// A run has one mount; many of middling length find more than one that has grown old.
   static let runLength = 10_000
 
-  @Test("A volume does what the specification says, whatever its users do")
+  @Test("A volume does what the model of these rules does, whatever its users do")
   func plainMount() throws {
     guard let tally = try act(Setting(""), operations: Wish.operations) else { return }
     print(tally)

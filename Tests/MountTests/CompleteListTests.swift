@@ -53,7 +53,7 @@ extension MountTests {
       }
     }
 
-    @Test("A list of named users alone shuts out the owner too, who can give himself back what he took")
+    @Test("A list of named users alone shuts out the owner too, who can take the rights back")
     func owners() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

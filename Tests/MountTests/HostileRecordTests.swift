@@ -95,7 +95,9 @@ extension MountTests {
       #expect(try Calls.list(volume.upper + "/d").get() == ["f"])
     }
 
-    @Test("A list that is announced and missing, or damaged, refuses everybody but root")
+    @Test(
+      "A list that is announced and missing, or damaged, refuses everybody but root; its owner can set another"
+    )
     func lists() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
@@ -125,6 +127,12 @@ extension MountTests {
         }
         #expect(Calls.open(path, O_RDWR) == nil)
       }
+      let own = "user:1002 deny write"
+      #expect(TestUser.bob.run { Attribute.set(path, Attribute.list, own) } == .inputOutput)
+      #expect(TestUser.alice.run { Attribute.set(path, Attribute.list, own) } == nil)
+      #expect(TestUser.bob.run { Calls.open(path, O_WRONLY) } == .accessDenied)
+      #expect(TestUser.alice.run { Calls.open(path, O_WRONLY) } == nil)
+      try #require(Attribute.set(below, HostileRecordTests.list, good.dropLast()) == nil)
       #expect(Attribute.remove(path, Attribute.list) == nil, "root can always take it away")
       #expect(TestUser.carol.run { Calls.open(path, O_RDONLY) } == nil)
     }

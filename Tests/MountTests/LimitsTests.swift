@@ -3,7 +3,7 @@ import LinuxFiles
 import MountSupport
 import Testing
 
-// The numbers of the contract: memory at rest and with a million nodes, and the time to the first answer.
+// SEMANTICS 10.2 and 10.3: memory at rest and with a million nodes, and the time to the first answer.
 
 extension MountTests {
   @Suite("Limits of memory, descriptors and time", .timeLimit(.minutes(4))) struct LimitsTests {

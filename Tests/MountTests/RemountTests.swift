@@ -284,7 +284,7 @@ extension MountTests {
     }
 
     @Test(
-      "Only root and the owner of a mount change its options, and nobody by talking to the socket himself")
+      "Only root and the owner of a mount change its options, also over the control socket")
     func strangers() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

@@ -1,4 +1,4 @@
-// The choices of the contract that somebody can see through a mount.
+// Rules in which Varve differs from macOS or from Linux, seen through a mount.
 
 import Glibc
 import LinuxFiles
@@ -7,7 +7,7 @@ import Testing
 
 extension MountTests {
   @Suite("Choices that can be seen on a mount", .timeLimit(.minutes(1))) struct StateChoiceTests {
-    @Test("C18: a pipe or socket is not there for those who may neither use nor remove it")
+    @Test("A pipe or socket is not there for those who may neither use nor remove it")
     func specialFiles() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
@@ -36,7 +36,7 @@ extension MountTests {
       #expect(TestUser.bob.run { Calls.open(pipe, O_RDWR | O_NONBLOCK) } == .accessDenied)
     }
 
-    @Test("C19: a chown that names nothing strips set-id bits only for those who may write")
+    @Test("A chown that names nothing strips set-id bits only for those who may write")
     func emptyChown() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
@@ -49,7 +49,28 @@ extension MountTests {
       #expect(try paths.map { try Shown(of: $0).mode } == ["06755", "0777", "0644"])
     }
 
-    @Test("C22: with noacl stored lists are shown, and neither set, evaluated nor handed down")
+    @Test(
+      "Who may not stat a program or a directory can neither run nor list it",
+      arguments: ["readattr", "readsecurity"])
+    func deniedStatus(right: String) throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let list = ["user:1002 deny \(right)"]
+      let program = try volume.file("program", 1001, 2001, 0o755, list: list)
+      try #require(Calls.write(program, "#!/bin/sh\n") == nil)
+      let folder = try volume.directory("folder", 1001, 2001, 0o755, list: list)
+      @Sendable func attempts() -> [Errno?] {
+        [
+          Calls.status(program).refusal, Calls.answer(access(program, X_OK)), Calls.execute(program),
+          Calls.list(folder).refusal,
+        ]
+      }
+      #expect(TestUser.bob.run { attempts() } == Array(repeating: .accessDenied, count: 4))
+      #expect(TestUser.bob.run { Calls.open(program, O_RDONLY) } == nil)
+      #expect(TestUser.carol.run { attempts() } == Array(repeating: nil, count: 4))
+    }
+
+    @Test("With noacl stored lists are shown, and neither set, evaluated nor handed down")
     func ignoredLists() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
@@ -69,9 +90,11 @@ extension MountTests {
       #expect(TestUser.bob.run { Calls.open(file, O_WRONLY) } == .accessDenied)
       #expect(TestUser.bob.run { Calls.create(folder + "/new") } == nil)
       #expect(try Shown(of: folder + "/new").list == [])
+      #expect(Attribute.remove(file, Attribute.list) == nil)
+      #expect(try Shown(of: file).list == [])
     }
 
-    @Test("C23: a list without entries is no list", arguments: ["", "\n", "# only a remark\n"])
+    @Test("A list without entries is no list", arguments: ["", "\n", "# only a remark\n"])
     func emptyList(text: String) throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
@@ -82,7 +105,7 @@ extension MountTests {
       #expect(Attribute.get(volume.upper + "/f", "trusted.varve.m").refusal == .noData)
     }
 
-    @Test("C27: one time of now and one left alone are explicit times")
+    @Test("One time of now and one left alone are explicit times")
     func nowAndOmit() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
@@ -99,7 +122,7 @@ extension MountTests {
       #expect(refusals == [.notPermitted, .notPermitted, .notPermitted, nil, nil])
     }
 
-    @Test("C28: a bad argument is refused before a flag, and a flag before a missing right")
+    @Test("A bad argument is refused before a flag, and a flag before a missing right")
     func orderOfRefusals() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
@@ -121,7 +144,7 @@ extension MountTests {
         ])
     }
 
-    @Test("C29: where ownership is ignored, new objects get the caller's ids and everybody is an owner")
+    @Test("Where ownership is ignored, new objects get the caller's ids and everybody is an owner")
     func ignoredOwnership() throws {
       let volume = try MountedVolume("noowners")
       defer { volume.remove() }

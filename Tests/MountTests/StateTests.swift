@@ -1,4 +1,4 @@
-// What changes, not only whether: the state vectors S1 to S17 of the specification.
+// What changes, not only whether: owner, mode, list and flags afterwards, on a mount.
 
 import Glibc
 import LinuxFiles
@@ -6,9 +6,9 @@ import MountSupport
 import Testing
 
 extension MountTests {
-  @Suite("The state vectors on a mount", .timeLimit(.minutes(1))) struct StateTests {
-    @Test("S1: the group comes from the directory, the umask counts")
-    func s1() throws {
+  @Suite("What changes on a mount", .timeLimit(.minutes(1))) struct StateTests {
+    @Test("The group comes from the directory, the umask counts")
+    func groupOfDirectory() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let path = try volume.directory("d", 0, 2003, 0o777) + "/new"
@@ -16,8 +16,8 @@ extension MountTests {
       #expect(try Shown(of: path) == Shown("1002:2003", "0644"))
     }
 
-    @Test("S2: an inherited list does not switch the umask off")
-    func s2() throws {
+    @Test("An inherited list does not switch the umask off")
+    func umaskBesideList() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let parent = try volume.directory("d", 0, 2003, 0o777, list: ["group:everyone allow read,file_inherit"])
@@ -28,8 +28,8 @@ extension MountTests {
           == Shown("1002:2003", "0600", list: ["group:everyone inherited allow read"]))
     }
 
-    @Test("S3: a setgid directory does not hand its bit on")
-    func s3() throws {
+    @Test("A setgid directory does not hand its bit on")
+    func setGroupDirectory() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let path = try volume.directory("d", 0, 2003, 0o2777) + "/new"
@@ -37,8 +37,8 @@ extension MountTests {
       #expect(try Shown(of: path) == Shown("1002:2003", "0755"))
     }
 
-    @Test("S4, S7: every chown and chgrp clears the set-id bits, of directories and for root too")
-    func s4And7() throws {
+    @Test("Every chown and chgrp clears the set-id bits, of directories and for root too")
+    func changeOfOwner() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let alice = TestUser(1001, group: 2001, groups: [2002])
@@ -54,9 +54,9 @@ extension MountTests {
     }
 
     @Test(
-      "S5, S6, C20, C26: a foreign write clears set-id bits, root's does not",
+      "A foreign write clears set-id bits, root's does not",
       arguments: ["", "no_killpriv_v2"])
-    func s5And6(options: String) throws {
+    func foreignWrite(options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
       let rows: [(mode: mode_t, writer: TestUser, left: String)] = [
@@ -80,8 +80,8 @@ extension MountTests {
       }
     }
 
-    @Test("S8: a chmod leaves the list alone, and a list leaves the mode alone")
-    func s8() throws {
+    @Test("A chmod leaves the list alone, and a list leaves the mode alone")
+    func modeAndList() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let list = ["user:1002 allow read,write", "group:2009 deny append"]
@@ -92,8 +92,8 @@ extension MountTests {
       #expect(try Shown(of: path) == Shown("1001:2001", "0600"))
     }
 
-    @Test("S9: restricted is handed to what is made and to what is moved in")
-    func s9() throws {
+    @Test("Restricted is handed to what is made and to what is moved in")
+    func restricted() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let parent = try volume.directory("d", 0, 0, 0o777, flags: "restricted,hidden")
@@ -111,8 +111,8 @@ extension MountTests {
       }
     }
 
-    @Test("S10: what is moved inherits nothing, and a further name changes nothing")
-    func s10() throws {
+    @Test("What is moved inherits nothing, and a further name changes nothing")
+    func moveAndLink() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let list = ["group:everyone deny write,file_inherit,directory_inherit,only_inherit"]
@@ -125,8 +125,8 @@ extension MountTests {
       #expect(try Shown(of: parent + "/l") == Shown("1002:2009", "0644"))
     }
 
-    @Test("S11: root clears uchg and writes")
-    func s11() throws {
+    @Test("Root clears uchg and writes")
+    func rootUnlocks() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o644, flags: "uchg")
@@ -135,8 +135,8 @@ extension MountTests {
       #expect(Calls.write(path, "x", 0) == nil)
     }
 
-    @Test("S12: an append-only file grows at its end and nowhere else")
-    func s12() throws {
+    @Test("An append-only file grows at its end and nowhere else")
+    func appendOnly() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o644, flags: "uappnd")
@@ -160,9 +160,9 @@ extension MountTests {
     }
 
     @Test(
-      "S13, S14: a handle from before outlives uchg; new handles meet uchg and uappnd",
+      "A handle from before outlives uchg; new handles meet uchg and uappnd",
       arguments: ["", "passthrough=off"])
-    func s13And14(_ options: String) throws {
+    func openBeforeFlag(_ options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o644)
@@ -179,14 +179,14 @@ extension MountTests {
         #expect(Calls.answer(truncate(path, 0)) == .notPermitted)
       }
       #expect(Calls.open(path, O_WRONLY | O_APPEND) == nil)
-      // C17: a handle that the kernel serves from the backing file keeps what it was given.
+      // SEMANTICS 2.5: a handle that the kernel serves from the backing file keeps what it was given.
       let passes = Machine.passesThrough && options.isEmpty
       #expect(Calls.answer(pwrite(file, "C", 1, 0)) == (passes ? nil : .notPermitted))
       // Whoever could map the file for writing must wait until it is closed.
       #expect(Calls.open(path, O_RDWR | O_APPEND) == (passes ? .busy : nil))
     }
 
-    @Test("S15, S16, S17: with suiddir a setuid directory hands its owner on, unless that is root")
+    @Test("With suiddir a setuid directory hands its owner on, unless that is root")
     func suidDirectories() throws {
       let volume = try MountedVolume("suiddir")
       defer { volume.remove() }

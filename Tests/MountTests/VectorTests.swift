@@ -1,4 +1,4 @@
-// Every decision vector of the specification, done for real: real users, real calls, the kernel in between.
+// Every case of Tests/Fixtures/authorization-vectors.json, done for real: real users, real calls, the kernel in between.
 // There is no vector that Linux answers differently by itself before it asks us.
 
 import Glibc

@@ -157,7 +157,7 @@ extension MountTests {
       #expect(refused["ok"] == .bool(false))
     }
 
-    @Test("Everybody hears of his own denials, root of all") func ownDenials() throws {
+    @Test("Users hear of their own denials, root of all") func ownDenials() throws {
       defer { volume.remove() }
       let path = try volume.file("file", 0, 0, 0o600)
       TestUser.alice.run { #expect(Calls.open(path, O_RDONLY) == .accessDenied) }
