@@ -105,7 +105,7 @@ struct Connection: ~Copyable {
     // Length 16, the number of the notice in the place of the error, request 0.
     let expected = hex("10000000 08000000 0000000000000000")
     #expect(connection.receive() == expected, "tried once at the start")
-    let link = notices.link(agreement, transport: { "dev" }, requests: { [] })
+    let link = notices.link(agreement, requests: { [] })
     #expect(link.canExpireNames)
     link.expireNames()
     #expect(connection.receive() == expected)
@@ -115,7 +115,7 @@ struct Connection: ~Copyable {
     let connection = try Connection()
     let agreement = Self.agreement(minor: 43)
     let notices = try Notices(session: connection.theirs.rawValue, agreement: agreement)
-    notices.link(agreement, transport: { "dev" }, requests: { [] }).expireAttributes(0x0102)
+    notices.link(agreement, requests: { [] }).expireAttributes(0x0102)
     #expect(
       connection.receive()
         == hex("28000000 02000000 0000000000000000 0201000000000000 ffffffffffffffff 0000000000000000"))

@@ -17,7 +17,7 @@ final class Member: Sendable {
   }
 }
 
-/// Workers of which any can serve what comes to one of them: all at the device, or those at one queue.
+/// Workers of which any can serve what comes to one of them.
 struct Crew: Sendable {
   /// Beyond these requests wait: each worker may come to hold a megabyte or two.
   private static let largest = 32
@@ -27,30 +27,23 @@ struct Crew: Sendable {
   private var seen: [UInt64] = []
   /// How many are to be free when others are tied.
   private let spare: Int
-  /// At a queue of the ring: how what waits there comes to those who are hired.
-  private let stirring: Stirring?
   /// Of a crew at the device: what waits for it.
   private let queues: RequestQueues?
-  private let start: @Sendable (Pulse, _ known: [NodeID]) throws(Errno) -> Member
+  private let start: @Sendable (Pulse) throws(Errno) -> Member
 
   init(
-    spare: Int, _ stirring: Stirring? = nil, queues: RequestQueues? = nil,
-    _ start: @escaping @Sendable (Pulse, _ known: [NodeID]) throws(Errno) -> Member
+    spare: Int, queues: RequestQueues? = nil,
+    _ start: @escaping @Sendable (Pulse) throws(Errno) -> Member
   ) {
     self.spare = spare
-    self.stirring = stirring
     self.queues = queues
     self.start = start
   }
 
-  /// Adds a worker, who is told of nodes of which some may be plain files.
-  ///
-  /// ECANCELED when the volume is not mounted any more: the kernel must not be asked for another place at its
-  /// ring while it is taking the ring apart.
-  mutating func hire(_ relief: Relief, known: [NodeID] = []) throws(Errno) -> Member {
-    guard !relief.isOver else { throw .canceled }
+  /// Adds a worker.
+  mutating func hire(_ relief: Relief) throws(Errno) -> Member {
     let pulse = Pulse(relief)
-    let member = try start(pulse, known)
+    let member = try start(pulse)
     pulses.append(pulse)
     seen.append(0)
     return member
@@ -58,55 +51,31 @@ struct Crew: Sendable {
 
   /// Whether nothing can go wrong before the next request begins.
   var isAtEase: Bool {
-    let free = pulses.count { !$0.isGone && $0.now & 1 == 0 }
-    return free >= wanted && !(stirring?.isOwed ?? false) || isFree
+    let free = pulses.count { $0.now & 1 == 0 }
+    return free >= wanted || free == pulses.count
   }
 
   /// How many are to be free now: the one who stays at the device serves none of those who wait.
   private var wanted: Int { spare + (queues?.areWaiting ?? false ? 1 : 0) }
 
   /// Whether nobody is busy.
-  var isFree: Bool { pulses.allSatisfy { $0.isGone || $0.now & 1 == 0 } }
+  var isFree: Bool { pulses.allSatisfy { $0.now & 1 == 0 } }
 
-  /// What those are at who have been at the same request since this was asked last, if they are so many that
-  /// others are needed; else nothing.
-  mutating func needsHelp() -> [NodeID] {
-    dismissThoseWhoLeft()
+  /// How many have been at the same request since this was asked last, if they are so many that others are
+  /// needed; else 0.
+  mutating func needsHelp() -> Int {
     let beats = pulses.map(\.now)
     defer { seen = beats }
-    let tied = pulses.indices.filter { beats[$0] & 1 == 1 && beats[$0] == seen[$0] }
-    guard pulses.count - tied.count < wanted else { return [] }
-    return tied.map { pulses[$0].node }
+    let tied = pulses.indices.count { beats[$0] & 1 == 1 && beats[$0] == seen[$0] }
+    return pulses.count - tied < wanted ? tied : 0
   }
-
-  /// Waits for whoever works for the crew without being one of it.
-  func join() {
-    stirring?.join()
-  }
-
-  /// Who has left is no free hand, and in nobody's way.
-  private mutating func dismissThoseWhoLeft() {
-    let here = pulses.indices.filter { !pulses[$0].isGone }
-    guard here.count < pulses.count else { return }
-    seen = here.map { seen[$0] }
-    pulses = here.map { pulses[$0] }
-  }
-
-  /// The plain files that were seen last.
-  var files: [NodeID] { pulses.compactMap(\.file) }
 
   /// Hires as many as hang, for more of their kind may be on their way, and answers those who came.
-  ///
-  /// What the others hang at is told to them first, as the kernel is sure to know it; but those may all be
-  /// directories, hence `files`, which were seen anywhere.
-  mutating func relieve(_ relief: Relief, files: [NodeID] = []) -> [Member] {
-    let tied = needsHelp()
-    let known = tied + files
-    if isFree { stirring?.forgive() } else { stirring?.stirAgain(by: known) }
+  mutating func relieve(_ relief: Relief) -> [Member] {
     var helpers: [Member] = []
-    for _ in tied.prefix(max(0, Crew.largest - pulses.count)) {
+    for _ in 0..<min(needsHelp(), max(0, Crew.largest - pulses.count)) {
       // Without a thread to spare everything goes on as it was.
-      guard let helper = try? hire(relief, known: known) else { break }
+      guard let helper = try? hire(relief) else { break }
       helpers.append(helper)
     }
     return helpers
@@ -137,8 +106,7 @@ final class Relief: Sendable {
     self.queues = queues
   }
 
-  /// Whether nobody is to be hired any more.
-  var isOver: Bool { ended.load(ordering: .acquiring) }
+  private var isOver: Bool { ended.load(ordering: .acquiring) }
 
   /// A request begins.
   func notice() {
@@ -158,14 +126,12 @@ final class Relief: Sendable {
         volume?.sweep()
         sweptAt = Clock.monotonicNanoseconds
       }
-      let files = crews.flatMap(\.files)
       for index in crews.indices {
-        let more = crews[index].relieve(self, files: files)
+        let more = crews[index].relieve(self)
         helpers.withLock { $0 += more }
       }
       rest(crews)
     }
-    for crew in crews { crew.join() }
   }
 
   private func rest(_ crews: borrowing [Crew]) {

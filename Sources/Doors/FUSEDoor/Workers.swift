@@ -11,26 +11,14 @@ import Synchronization
 final class Workplace: Sendable {
   let door: Door
   let maxWrite: Int
-  private let ringPayload: Int
-  let vigil: Vigil
+  let vigil = Vigil()
   let queues: RequestQueues
   /// The first reason for which a worker gave up while the volume was still mounted.
   private let failure = Mutex<Errno?>(nil)
-  /// Ends the connection to the kernel, and with it the process: whoever waits for an answer gets an error.
-  ///
-  /// As after a crash, what was acknowledged is in the backing files, and the mount stays there, dead, so that
-  /// nobody writes below it by mistake.
-  private let sever: @Sendable () -> Void
 
-  init(
-    door: Door, maxWrite: Int, ringPayload: Int = 0, vigil: Vigil = Vigil(),
-    sever: @escaping @Sendable () -> Void = {}
-  ) {
+  init(door: Door, maxWrite: Int) {
     self.door = door
     self.maxWrite = maxWrite
-    self.ringPayload = ringPayload
-    self.vigil = vigil
-    self.sever = sever
     queues = RequestQueues(usual: door.volume.mounted.threads)
     door.volume.whenNamesCome { [queues] in queues.namesCame() }
   }
@@ -39,9 +27,6 @@ final class Workplace: Sendable {
 
   /// A reply is never longer than a read, an attribute or a page of names.
   var replySize: Int { max(maxWrite, 65_536) }
-
-  /// The same where the kernel has a say in it.
-  var entrySize: Int { max(replySize, ringPayload) }
 
   /// Serves requests until the volume is unmounted.
   ///
@@ -150,7 +135,7 @@ final class Workplace: Sendable {
     _ request: borrowing Request, at device: Device, _ buffer: inout ReplyBuffer, _ pulse: Pulse,
     after former: Waiting?
   ) -> Waiting? {
-    pulse.begin(request.node)
+    pulse.begin()
     defer { pulse.end() }
     let reply = door.attempt(request, &buffer, isFirst: former == nil)
     let answer = reply.answer
@@ -161,9 +146,8 @@ final class Workplace: Sendable {
       send(Reply(to: request.unique, .failure(error)), to: device, &buffer)
       return nil
     }
-    pulse.note(request, buffer)
     send(reply, to: device, &buffer)
-    door.delivered(Asked(request))
+    door.delivered(request)
     tellQueues(request, &buffer)
     return nil
   }
@@ -189,30 +173,6 @@ final class Workplace: Sendable {
     default: return
     }
   }
-
-  /// Serves requests at a seat until the volume is unmounted, or at the device should the seat be lost.
-  func work(at seat: RingSeat, device: Device, _ pulse: Pulse, _ seating: Seating) {
-    guard case .refused(let error) = seat.work(at: self, device: device.number, pulse, seating) else {
-      return pulse.sawTheEnd()
-    }
-    pulse.leave()
-    Log.error("a place at the kernel's ring is lost: \(error)")
-    bear(seating.leave(seat.queue, because: error), error, device)
-    work(at: device)
-  }
-
-  /// Sees to it that nobody waits for seats that there will not be.
-  func bear(_ loss: Seating.Loss, _ error: Errno, _ device: Device) {
-    switch loss {
-    case .bearable: break
-    case .neverServed where RingSeat.withdraw(from: device.number):
-      Log.error("the kernel's ring cannot be had: requests go to the device")
-    case .neverServed, .fatal:
-      Log.error("the kernel's ring serves nobody any more: the mount is given up")
-      fail(error)
-      sever()
-    }
-  }
 }
 
 /// The running workers.
@@ -229,7 +189,7 @@ struct Workers: ~Copyable {
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
       let relief = Relief(workplace.door.volume, workplace.queues)
-      var crew = Crew(spare: 1, queues: workplace.queues) { (pulse, _) throws(Errno) in
+      var crew = Crew(spare: 1, queues: workplace.queues) { (pulse) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
         let eager = workplace.vigil.isWanted ? device.clone(.nonBlocking) : nil
@@ -251,7 +211,7 @@ struct Workers: ~Copyable {
       }
       crews.append(crew)
       // Nobody counts on it for requests that hang, so it is of no crew that might be at ease because of it.
-      var reserve = Crew(spare: 0) { (pulse, _) throws(Errno) in
+      var reserve = Crew(spare: 0) { (pulse) throws(Errno) in
         try begin { workplace.work(at: Device(number: session), pulse, isReserve: true) }
       }
       if let member = try? reserve.hire(relief) {
@@ -266,79 +226,12 @@ struct Workers: ~Copyable {
   private static func addThreadForDelayed(
     _ workplace: Workplace, _ relief: Relief, _ crews: inout [Crew]
   ) throws(Errno) -> Member {
-    var crew = Crew(spare: 1) { (pulse, _) throws(Errno) in
+    var crew = Crew(spare: 1) { (pulse) throws(Errno) in
       try begin { workplace.workAtQueues(pulse) }
     }
     let member = try crew.hire(relief)
     crews.append(crew)
     return member
-  }
-
-  /// Starts a thread at each seat of the ring, and one at the device; throws when that one cannot be had.
-  ///
-  /// The device brings what the kernel sends to no ring: it forgets nodes there.
-  static func start(
-    at seats: [RingSeat], _ workplace: Workplace, session: CInt, _ seating: Seating
-  ) throws(Errno) -> Workers {
-    try withSignalsBlocked { () throws(Errno) in
-      let relief = Relief(workplace.door.volume, workplace.queues)
-      let device = Device(number: session)
-      var readers = Crew(spare: 1) { (pulse, _) throws(Errno) in
-        try begin { workplace.work(at: device, pulse) }
-      }
-      var members = [try readers.hire(relief)]
-      var crews = [readers]
-      // All of them before the first thread: what one that is lost means depends on the others of its queue.
-      for seat in seats { seating.sit(at: seat.queue) }
-      for (_, seats) in Dictionary(grouping: seats, by: \.queue) {
-        if let crew = seat(seats, workplace, device, relief, seating, &members) { crews.append(crew) }
-      }
-      members.append(try addThreadForDelayed(workplace, relief, &crews))
-      return Workers(members: members, relief: relief, watcher: watch(crews, relief))
-    }
-  }
-
-  /// Starts a thread at each seat of one queue; nil when not even one can be had.
-  private static func seat(
-    _ seats: [RingSeat], _ workplace: Workplace, _ device: Device, _ relief: Relief, _ seating: Seating,
-    _ members: inout [Member]
-  ) -> Crew? {
-    let left = Mutex(seats)
-    let queue = seats.first?.queue ?? 0
-    let stirring = Stirring(queue: queue, device: device.number)
-    // A request that finds no seat free has to wait for more than a new one: so two are kept free.
-    var crew = Crew(spare: 2, stirring) { (pulse, known) throws(Errno) in
-      let next = left.withLock { $0.popLast() }
-      if let next { return try begin { workplace.work(at: next, device: device, pulse, seating) } }
-      let seat = try RingSeat(queue: queue) { stirring.stir(by: known) }
-      seating.sit(at: queue)
-      return try beginHelping(at: seat, workplace, device, pulse, seating)
-    }
-    var started = 0
-    for _ in seats {
-      do throws(Errno) {
-        members.append(try crew.hire(relief))
-        started += 1
-      } catch {
-        // ECANCELED: it is over already.
-        guard error != .canceled else { break }
-        Log.error("no thread for a place at the kernel's ring: \(error)")
-        workplace.bear(seating.leave(queue, because: error), error, device)
-      }
-    }
-    return started > 0 ? crew : nil
-  }
-
-  /// Starts a helper, whose seat must not be waited for when there is no thread for him.
-  private static func beginHelping(
-    at seat: RingSeat, _ workplace: Workplace, _ device: Device, _ pulse: Pulse, _ seating: Seating
-  ) throws(Errno) -> Member {
-    do throws(Errno) {
-      return try begin { workplace.work(at: seat, device: device, pulse, seating) }
-    } catch {
-      workplace.bear(seating.leave(seat.queue, because: error), error, device)
-      throw error
-    }
   }
 
   private static func begin(_ body: @escaping @Sendable () -> Void) throws(Errno) -> Member {

@@ -1,0 +1,87 @@
+// When workers that hang get help.
+
+import CFUSE
+import Glibc
+import LinuxFiles
+import Synchronization
+import Testing
+
+@testable import FUSEDoor
+
+@Suite("Relief") struct ReliefTests {
+  @Test("A crew wants help when those who do not get on leave too few, and not before") func crew() throws {
+    let pulses: Mutex<[Pulse]> = Mutex([])
+    let relief = Relief()
+    var crew = Crew(spare: 1) { (pulse) throws(Errno) in
+      pulses.withLock { $0.append(pulse) }
+      return Member(try PlainThread {})
+    }
+    for _ in 0..<2 { try crew.hire(relief).join() }
+    let members = pulses.withLock { $0 }
+    #expect(crew.isAtEase && crew.needsHelp() == 0)
+    members[0].begin()
+    #expect(crew.isAtEase)
+    #expect(crew.needsHelp() == 0 && crew.needsHelp() == 0, "one is free")
+    members[1].begin()
+    #expect(!crew.isAtEase)
+    #expect(crew.needsHelp() == 0, "one has only just begun")
+    #expect(crew.needsHelp() == 2)
+    // The next request in place of the first one: that one gets on.
+    members[0].end()
+    members[0].begin()
+    #expect(crew.needsHelp() == 0)
+    #expect(crew.needsHelp() == 2)
+    try crew.hire(relief).join()
+    #expect(crew.isAtEase && crew.needsHelp() == 0)
+  }
+
+  @Test("A crew grows to its limit and not beyond") func limit() throws {
+    let pulses: Mutex<[Pulse]> = Mutex([])
+    let relief = Relief()
+    var crew = Crew(spare: 2) { (pulse) throws(Errno) in
+      pulses.withLock { $0.append(pulse) }
+      return Member(try PlainThread {})
+    }
+    for _ in 0..<20 { try crew.hire(relief).join() }
+    for pulse in pulses.withLock({ $0 }) { pulse.begin() }
+    #expect(crew.relieve(relief).isEmpty, "they have only just begun")
+    // It was as many as hang, whatever the limit: 40.
+    let helpers = crew.relieve(relief)
+    for helper in helpers { helper.join() }
+    #expect(helpers.count == 12)
+    for pulse in pulses.withLock({ $0.dropFirst(20) }) { pulse.begin() }
+    #expect(crew.relieve(relief).isEmpty && crew.relieve(relief).isEmpty)
+    #expect(crew.needsHelp() == 32)
+  }
+
+  @Test("A request that waits for a lease leaves its worker to others, and everybody ends") func lease()
+    throws
+  {
+    let scratch = try Scratch()
+    let volume = try scratch.volume()
+    let workplace = Workplace(door: Door(volume), maxWrite: 1 << 17)
+    let connection = try Connection()
+    let workers = try Workers.start(
+      1, at: workplace, session: connection.theirs.rawValue, clonesDevice: false)
+    let kernel = Kernel(volume)
+    let made = try kernel.get(
+      .create, 1,
+      bytes(of: fuse_create_in(flags: UInt32(O_RDWR), mode: 0o644, umask: 0, open_flags: 0))
+        + text("file"))
+    let file = try made.read(fuse_entry_out.self).nodeid
+    let handle = try made.read(fuse_open_out.self, at: MemoryLayout<fuse_entry_out>.size).fh
+    var release = fuse_release_in()
+    release.fh = handle
+    _ = try kernel.get(.release, file, bytes(of: release))
+    signal(SIGIO, SIG_IGN)
+    let lease = Glibc.open(scratch.path + "/file", O_RDWR)
+    try #require(lease >= 0 && fcntl(lease, 1024, CInt(F_WRLCK)) == 0)
+    try connection.send(requestBytes(Opcode.open.rawValue, unique: 20, node: file, bytes(of: fuse_open_in())))
+    try connection.send(requestBytes(Opcode.getattr.rawValue, unique: 22, bytes(of: fuse_getattr_in())))
+    #expect(Array(connection.receive()[8..<16]) == bytes(of: UInt64(22)))
+    close(lease)
+    #expect(Array(connection.receive()[8..<16]) == bytes(of: UInt64(20)))
+    _ = shutdown(connection.ours.rawValue, CInt(SHUT_RDWR))
+    workers.join()
+  }
+}
