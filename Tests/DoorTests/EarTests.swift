@@ -28,8 +28,8 @@ import Testing
       (patient, eager) = (first, second)
     }
 
-    func ear(_ vigil: Vigil) -> Ear {
-      Ear(Device(number: patient.ends.theirs.rawValue), eager: listening, vigil)
+    func ear(_ polling: BusyPolling) -> Ear {
+      Ear(Device(number: patient.ends.theirs.rawValue), eager: listening, polling)
     }
 
     /// Puts a request at each end and says whether the ear takes the one at the eager end; it must say where it was.
@@ -49,107 +49,107 @@ import Testing
     }
   }
 
-  /// A right that is worth using: one thread asks, and soon.
-  static func keenVigil(caller: Int32 = 7) -> Vigil {
-    let vigil = Vigil(processors: 2)
-    for turn in 0...UInt64(Vigil.streak + 1) {
-      vigil.came(at: turn * 50_000 + 10_000)
-      vigil.answered(caller, at: turn * 50_000)
+  /// One that polls: all requests come from one thread, and soon.
+  static func eagerPolling(caller: Int32 = 7) -> BusyPolling {
+    let polling = BusyPolling(processors: 2)
+    for turn in 0...UInt64(BusyPolling.streak + 1) {
+      polling.wokeWorker(at: turn * 50_000 + 10_000)
+      polling.answered(caller, at: turn * 50_000)
     }
-    vigil.came(at: UInt64(Vigil.streak + 1) * 50_000 + 10_000)
-    return vigil
+    polling.wokeWorker(at: UInt64(BusyPolling.streak + 1) * 50_000 + 10_000)
+    return polling
   }
 
   @Test("Who is awake hears what comes to the eager end, and says so; who sleeps hears the other") func ends()
     throws
   {
     let ends = try Ends()
-    #expect(try !ends.isHeardAwake(ends.ear(Vigil(processors: 2))), "nobody has asked before")
-    #expect(try ends.isHeardAwake(ends.ear(Self.keenVigil())))
-    let without = Ear(Device(number: ends.patient.ends.theirs.rawValue), eager: nil, Self.keenVigil())
+    #expect(try !ends.isHeardAwake(ends.ear(BusyPolling(processors: 2))), "nobody has asked before")
+    #expect(try ends.isHeardAwake(ends.ear(Self.eagerPolling())))
+    let without = Ear(Device(number: ends.patient.ends.theirs.rawValue), eager: nil, Self.eagerPolling())
     #expect(try !ends.isHeardAwake(without))
   }
 
-  @Test("A vigil takes its time, ends, and lets the right go") func inVain() throws {
+  @Test("Polling without a request ends in time, and then the worker sleeps") func polledForNothing() throws {
     let ends = try Ends()
-    let vigil = Self.keenVigil()
+    let polling = Self.eagerPolling()
     try ends.patient.ends.send([1])
     var buffer = RequestBuffer(dataSize: 4096)
     let start = Clock.monotonicNanoseconds
-    let (received, from) = ends.ear(vigil).receive(into: &buffer)
+    let (received, from) = ends.ear(polling).receive(into: &buffer)
     #expect(received == .request && from.number == ends.patient.ends.theirs.rawValue)
-    #expect(Clock.monotonicNanoseconds - start >= Vigil.nanoseconds)
+    #expect(Clock.monotonicNanoseconds - start >= BusyPolling.nanoseconds)
   }
 
   @Test("Of an end that is over the ear says so, awake and asleep") func end() throws {
     let awake = try Ends()
     shutdown(awake.eager.ends.ours.rawValue, CInt(SHUT_RDWR))
     var buffer = RequestBuffer(dataSize: 4096)
-    let (received, from) = awake.ear(Self.keenVigil()).receive(into: &buffer)
+    let (received, from) = awake.ear(Self.eagerPolling()).receive(into: &buffer)
     #expect(received == .unmounted && from.number == awake.listening.descriptor.rawValue)
     let asleep = try Ends()
     shutdown(asleep.patient.ends.ours.rawValue, CInt(SHUT_RDWR))
-    #expect(asleep.ear(Vigil(processors: 1)).receive(into: &buffer).received == .unmounted)
+    #expect(asleep.ear(BusyPolling(processors: 1)).receive(into: &buffer).received == .unmounted)
   }
 
-  @Test("One worker at a time, and none where there is one processor") func alone() {
-    let vigil = Self.keenVigil()
-    #expect(vigil.begin())
-    #expect(!vigil.begin())
-    vigil.end(heard: true)
-    #expect(vigil.begin())
-    let single = Vigil(processors: 1)
+  @Test("One worker polls at a time, and none on a single processor") func alone() {
+    let polling = Self.eagerPolling()
+    #expect(polling.begin())
+    #expect(!polling.begin())
+    polling.end(caught: true)
+    #expect(polling.begin())
+    let single = BusyPolling(processors: 1)
     for turn in 0..<UInt64(100) {
       single.answered(7, at: turn)
-      single.came(at: turn)
+      single.wokeWorker(at: turn)
       #expect(!single.begin())
     }
   }
 
-  @Test("Threads by turns: nobody stays awake") func turns() {
-    let vigil = Vigil(processors: 2)
+  @Test("No worker polls while several threads send requests in turns") func turns() {
+    let polling = BusyPolling(processors: 2)
     for turn in UInt64(0)..<200 {
       // Never as often in a row as it takes.
-      vigil.answered(turn % UInt64(Vigil.streak) == 0 ? 8 : 7, at: turn * 1_000)
-      vigil.came(at: turn * 1_000 + 500)
-      #expect(!vigil.begin())
+      polling.answered(turn % UInt64(BusyPolling.streak) == 0 ? 8 : 7, at: turn * 1_000)
+      polling.wokeWorker(at: turn * 1_000 + 500)
+      #expect(!polling.begin())
     }
   }
 
-  @Test("What the kernel asks by itself changes nothing") func kernel() {
-    let vigil = Self.keenVigil()
-    vigil.answered(0)
-    #expect(vigil.begin())
+  @Test("Requests of the kernel itself change nothing") func kernel() {
+    let polling = Self.eagerPolling()
+    polling.answered(0)
+    #expect(polling.begin())
   }
 
-  @Test("A request that comes late ends the vigils, one that comes soon begins them again") func late() {
-    let vigil = Self.keenVigil()
-    vigil.answered(7, at: 10_000_000)
-    vigil.came(at: 10_000_000 + Vigil.nearlyHeard)
-    #expect(!vigil.begin())
-    vigil.answered(7, at: 20_000_000)
-    vigil.came(at: 20_000_000 + Vigil.nearlyHeard - 1)
-    #expect(vigil.begin())
+  @Test("A late request stops polling, an early one starts it again") func late() {
+    let polling = Self.eagerPolling()
+    polling.answered(7, at: 10_000_000)
+    polling.wokeWorker(at: 10_000_000 + BusyPolling.nearMiss)
+    #expect(!polling.begin())
+    polling.answered(7, at: 20_000_000)
+    polling.wokeWorker(at: 20_000_000 + BusyPolling.nearMiss - 1)
+    #expect(polling.begin())
   }
 
-  @Test("Vigils in vain become rare, and one that was not makes up for them") func rare() {
-    let vigil = Self.keenVigil()
-    var kept = 0
+  @Test("After failures polling becomes rare, and one success makes up for them") func rare() {
+    let polling = Self.eagerPolling()
+    var polled = 0
     for turn in UInt64(1)...1_000 {
-      // Always a little too late for a vigil, and always soon enough to give it hope.
-      vigil.answered(7, at: turn * 100_000)
-      if vigil.begin() {
-        kept += 1
-        vigil.end(heard: false)
+      // Each request comes too late to be caught, but within the near miss.
+      polling.answered(7, at: turn * 100_000)
+      if polling.begin() {
+        polled += 1
+        polling.end(caught: false)
       }
-      vigil.came(at: turn * 100_000 + 45_000)
+      polling.wokeWorker(at: turn * 100_000 + 45_000)
     }
-    #expect((7...30).contains(kept), "\(kept) of 1,000")
-    while !vigil.begin() {}
-    vigil.end(heard: true)
-    #expect(vigil.begin())
-    vigil.end(heard: false)
-    #expect(!vigil.begin())
-    #expect(vigil.begin(), "one left out, no more")
+    #expect((7...30).contains(polled), "\(polled) of 1,000")
+    while !polling.begin() {}
+    polling.end(caught: true)
+    #expect(polling.begin())
+    polling.end(caught: false)
+    #expect(!polling.begin())
+    #expect(polling.begin(), "one turn is skipped, no more")
   }
 }

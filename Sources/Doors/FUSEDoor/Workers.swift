@@ -11,7 +11,7 @@ import Synchronization
 final class Workplace: Sendable {
   let door: Door
   let maxWrite: Int
-  let vigil = Vigil()
+  let polling = BusyPolling()
   let queues: RequestQueues
   /// The first reason for which a worker gave up while the volume was still mounted.
   private let failure = Mutex<Errno?>(nil)
@@ -34,7 +34,7 @@ final class Workplace: Sendable {
   func work(
     at device: Device, eager: SharedDescriptor? = nil, _ pulse: Pulse = Pulse(), isReserve: Bool = false
   ) {
-    let ear = Ear(device, eager: eager, vigil)
+    let ear = Ear(device, eager: eager, polling)
     var request = RequestBuffer(dataSize: maxWrite)
     var reply = ReplyBuffer(capacity: replySize)
     queues.join()
@@ -89,7 +89,7 @@ final class Workplace: Sendable {
       }
       guard queues.admit(owner) else { return .refused(HeldRequest(buffer, request, from: device)) }
       guard let waiting = serve(request, at: device, &reply, pulse, after: nil) else {
-        vigil.answered(request.caller.thread)
+        polling.answered(request.caller.thread)
         return .finished(.request(owner))
       }
       return .delayed(HeldRequest(buffer, request, from: device), waiting)
@@ -192,7 +192,7 @@ struct Workers: ~Copyable {
       var crew = Crew(spare: 1, queues: workplace.queues) { (pulse) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
-        let eager = workplace.vigil.isWanted ? device.clone(.nonBlocking) : nil
+        let eager = workplace.polling.isUseful ? device.clone(.nonBlocking) : nil
         return try begin {
           workplace.work(at: own.map { Device($0) } ?? device, eager: eager, pulse)
         }
