@@ -30,11 +30,11 @@ final class Workplace: Sendable {
 
   /// Serves requests until the volume is unmounted.
   ///
-  /// The two buffers are this thread's own and made once. `eager` is another end, one that does not block.
+  /// The two buffers are this thread's own and made once. `nonBlocking` is another end, for polling.
   func work(
-    at device: Device, eager: SharedDescriptor? = nil, _ pulse: Pulse = Pulse(), isReserve: Bool = false
+    at device: Device, nonBlocking: SharedDescriptor? = nil, _ pulse: Pulse = Pulse(), isReserve: Bool = false
   ) {
-    let ear = Ear(device, eager: eager, polling)
+    let source = RequestSource(device, nonBlocking: nonBlocking, polling)
     var request = RequestBuffer(dataSize: maxWrite)
     var reply = ReplyBuffer(capacity: replySize)
     queues.join()
@@ -47,7 +47,7 @@ final class Workplace: Sendable {
       }
       finished = .nothing
       if isReserve { queues.restWhileNotNeeded() }
-      let (received, from) = ear.receive(into: &request)
+      let (received, from) = source.receive(into: &request)
       switch received {
       case .request: finished = begin(request, from: from, &reply, pulse)
       case .nothing: continue
@@ -192,9 +192,9 @@ struct Workers: ~Copyable {
       var crew = Crew(spare: 1, queues: workplace.queues) { (pulse) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
-        let eager = workplace.polling.isUseful ? device.clone(.nonBlocking) : nil
+        let nonBlocking = workplace.polling.isUseful ? device.clone(.nonBlocking) : nil
         return try begin {
-          workplace.work(at: own.map { Device($0) } ?? device, eager: eager, pulse)
+          workplace.work(at: own.map { Device($0) } ?? device, nonBlocking: nonBlocking, pulse)
         }
       }
       // First of all: once a thread is at the device, nothing may fail any more.

@@ -1,4 +1,4 @@
-// How long a worker listens, and where, over sockets that keep messages apart.
+// When a worker polls, and at which end it receives, over sockets that keep messages apart.
 
 import CFUSE
 import Glibc
@@ -7,45 +7,45 @@ import Testing
 
 @testable import FUSEDoor
 
-@Suite("A worker's ear") struct EarTests {
+@Suite("Where a worker receives requests") struct RequestSourceTests {
   /// A connection of a test that fails in the middle.
   final class SharedConnection {
     let ends: Connection
     init() throws { ends = try Connection() }
   }
 
-  /// Two ends to listen at; the eager one never blocks.
+  /// Two ends to read, one of which never blocks.
   final class Ends {
-    let patient: SharedConnection
-    let eager: SharedConnection
-    let listening: SharedDescriptor
+    let blocking: SharedConnection
+    let nonBlocking: SharedConnection
+    let polled: SharedDescriptor
 
     init() throws {
       let (first, second) = try (SharedConnection(), SharedConnection())
-      listening = SharedDescriptor(try second.ends.theirs.duplicate())
+      polled = SharedDescriptor(try second.ends.theirs.duplicate())
       // Of the open file, hence of the duplicate as well.
-      try #require(fcntl(listening.descriptor.rawValue, F_SETFL, O_NONBLOCK) == 0)
-      (patient, eager) = (first, second)
+      try #require(fcntl(polled.descriptor.rawValue, F_SETFL, O_NONBLOCK) == 0)
+      (blocking, nonBlocking) = (first, second)
     }
 
-    func ear(_ polling: BusyPolling) -> Ear {
-      Ear(Device(number: patient.ends.theirs.rawValue), eager: listening, polling)
+    func source(_ polling: BusyPolling) -> RequestSource {
+      RequestSource(Device(number: blocking.ends.theirs.rawValue), nonBlocking: polled, polling)
     }
 
-    /// Puts a request at each end and says whether the ear takes the one at the eager end; it must say where it was.
-    func isHeardAwake(_ ear: borrowing Ear) throws -> Bool {
-      try patient.ends.send([1])
-      try eager.ends.send([2])
+    /// Puts a request at each end; answers whether the one at the polled end is received, which `from` must tell.
+    func isPolled(_ source: borrowing RequestSource) throws -> Bool {
+      try blocking.ends.send([1])
+      try nonBlocking.ends.send([2])
       var buffer = RequestBuffer(dataSize: 4096)
-      let (received, from) = ear.receive(into: &buffer)
+      let (received, from) = source.receive(into: &buffer)
       #expect(received == .request)
-      let isAwake = from.number == listening.descriptor.rawValue
-      #expect(isAwake || from.number == patient.ends.theirs.rawValue)
+      let isPolled = from.number == polled.descriptor.rawValue
+      #expect(isPolled || from.number == blocking.ends.theirs.rawValue)
       var left: UInt8 = 0
-      let other = isAwake ? patient.ends.theirs.rawValue : listening.descriptor.rawValue
+      let other = isPolled ? blocking.ends.theirs.rawValue : polled.descriptor.rawValue
       let count = unsafe recv(other, &left, 1, CInt(MSG_DONTWAIT))
-      #expect(count == 1 && left == (isAwake ? 1 : 2))
-      return isAwake
+      #expect(count == 1 && left == (isPolled ? 1 : 2))
+      return isPolled
     }
   }
 
@@ -60,36 +60,37 @@ import Testing
     return polling
   }
 
-  @Test("Who is awake hears what comes to the eager end, and says so; who sleeps hears the other") func ends()
+  @Test("A worker that polls reads one end, a worker that sleeps the other, and each says which") func ends()
     throws
   {
     let ends = try Ends()
-    #expect(try !ends.isHeardAwake(ends.ear(BusyPolling(processors: 2))), "nobody has asked before")
-    #expect(try ends.isHeardAwake(ends.ear(Self.eagerPolling())))
-    let without = Ear(Device(number: ends.patient.ends.theirs.rawValue), eager: nil, Self.eagerPolling())
-    #expect(try !ends.isHeardAwake(without))
+    #expect(try !ends.isPolled(ends.source(BusyPolling(processors: 2))), "no request was answered before")
+    #expect(try ends.isPolled(ends.source(Self.eagerPolling())))
+    let without = RequestSource(
+      Device(number: ends.blocking.ends.theirs.rawValue), nonBlocking: nil, Self.eagerPolling())
+    #expect(try !ends.isPolled(without))
   }
 
   @Test("Polling without a request ends in time, and then the worker sleeps") func polledForNothing() throws {
     let ends = try Ends()
     let polling = Self.eagerPolling()
-    try ends.patient.ends.send([1])
+    try ends.blocking.ends.send([1])
     var buffer = RequestBuffer(dataSize: 4096)
     let start = Clock.monotonicNanoseconds
-    let (received, from) = ends.ear(polling).receive(into: &buffer)
-    #expect(received == .request && from.number == ends.patient.ends.theirs.rawValue)
+    let (received, from) = ends.source(polling).receive(into: &buffer)
+    #expect(received == .request && from.number == ends.blocking.ends.theirs.rawValue)
     #expect(Clock.monotonicNanoseconds - start >= BusyPolling.nanoseconds)
   }
 
-  @Test("Of an end that is over the ear says so, awake and asleep") func end() throws {
-    let awake = try Ends()
-    shutdown(awake.eager.ends.ours.rawValue, CInt(SHUT_RDWR))
+  @Test("The end of the connection is seen by polling and by sleeping") func end() throws {
+    let polled = try Ends()
+    shutdown(polled.nonBlocking.ends.ours.rawValue, CInt(SHUT_RDWR))
     var buffer = RequestBuffer(dataSize: 4096)
-    let (received, from) = awake.ear(Self.eagerPolling()).receive(into: &buffer)
-    #expect(received == .unmounted && from.number == awake.listening.descriptor.rawValue)
-    let asleep = try Ends()
-    shutdown(asleep.patient.ends.ours.rawValue, CInt(SHUT_RDWR))
-    #expect(asleep.ear(BusyPolling(processors: 1)).receive(into: &buffer).received == .unmounted)
+    let (received, from) = polled.source(Self.eagerPolling()).receive(into: &buffer)
+    #expect(received == .unmounted && from.number == polled.polled.descriptor.rawValue)
+    let slept = try Ends()
+    shutdown(slept.blocking.ends.ours.rawValue, CInt(SHUT_RDWR))
+    #expect(slept.source(BusyPolling(processors: 1)).receive(into: &buffer).received == .unmounted)
   }
 
   @Test("One worker polls at a time, and none on a single processor") func alone() {
