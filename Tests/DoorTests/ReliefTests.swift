@@ -10,14 +10,14 @@ import Testing
 
 @Suite("Relief") struct ReliefTests {
   @Test("A crew wants help when those who do not get on leave too few, and not before") func crew() throws {
-    let pulses: Mutex<[Pulse]> = Mutex([])
+    let activities: Mutex<[WorkerActivity]> = Mutex([])
     let relief = Relief()
-    var crew = Crew(spare: 1) { (pulse) throws(Errno) in
-      pulses.withLock { $0.append(pulse) }
+    var crew = Crew(spare: 1) { (activity) throws(Errno) in
+      activities.withLock { $0.append(activity) }
       return Member(try PlainThread {})
     }
     for _ in 0..<2 { try crew.hire(relief).join() }
-    let members = pulses.withLock { $0 }
+    let members = activities.withLock { $0 }
     #expect(crew.isAtEase && crew.needsHelp() == 0)
     members[0].begin()
     #expect(crew.isAtEase)
@@ -36,20 +36,20 @@ import Testing
   }
 
   @Test("A crew grows to its limit and not beyond") func limit() throws {
-    let pulses: Mutex<[Pulse]> = Mutex([])
+    let activities: Mutex<[WorkerActivity]> = Mutex([])
     let relief = Relief()
-    var crew = Crew(spare: 2) { (pulse) throws(Errno) in
-      pulses.withLock { $0.append(pulse) }
+    var crew = Crew(spare: 2) { (activity) throws(Errno) in
+      activities.withLock { $0.append(activity) }
       return Member(try PlainThread {})
     }
     for _ in 0..<20 { try crew.hire(relief).join() }
-    for pulse in pulses.withLock({ $0 }) { pulse.begin() }
+    for activity in activities.withLock({ $0 }) { activity.begin() }
     #expect(crew.relieve(relief).isEmpty, "they have only just begun")
     // It was as many as hang, whatever the limit: 40.
     let helpers = crew.relieve(relief)
     for helper in helpers { helper.join() }
     #expect(helpers.count == 12)
-    for pulse in pulses.withLock({ $0.dropFirst(20) }) { pulse.begin() }
+    for activity in activities.withLock({ $0.dropFirst(20) }) { activity.begin() }
     #expect(crew.relieve(relief).isEmpty && crew.relieve(relief).isEmpty)
     #expect(crew.needsHelp() == 32)
   }

@@ -22,18 +22,18 @@ struct Crew: Sendable {
   /// Beyond these requests wait: each worker may come to hold a megabyte or two.
   private static let largest = 32
 
-  private var pulses: [Pulse] = []
+  private var activities: [WorkerActivity] = []
   /// What each beat was when it was looked at last.
   private var seen: [UInt64] = []
   /// How many are to be free when others are tied.
   private let spare: Int
   /// Of a crew at the device: what waits for it.
   private let queues: RequestQueues?
-  private let start: @Sendable (Pulse) throws(Errno) -> Member
+  private let start: @Sendable (WorkerActivity) throws(Errno) -> Member
 
   init(
     spare: Int, queues: RequestQueues? = nil,
-    _ start: @escaping @Sendable (Pulse) throws(Errno) -> Member
+    _ start: @escaping @Sendable (WorkerActivity) throws(Errno) -> Member
   ) {
     self.spare = spare
     self.queues = queues
@@ -42,38 +42,38 @@ struct Crew: Sendable {
 
   /// Adds a worker.
   mutating func hire(_ relief: Relief) throws(Errno) -> Member {
-    let pulse = Pulse(relief)
-    let member = try start(pulse)
-    pulses.append(pulse)
+    let activity = WorkerActivity(relief)
+    let member = try start(activity)
+    activities.append(activity)
     seen.append(0)
     return member
   }
 
   /// Whether nothing can go wrong before the next request begins.
   var isAtEase: Bool {
-    let free = pulses.count { $0.now & 1 == 0 }
-    return free >= wanted || free == pulses.count
+    let free = activities.count { !$0.isBusy }
+    return free >= wanted || free == activities.count
   }
 
   /// How many are to be free now: the one who stays at the device serves none of those who wait.
   private var wanted: Int { spare + (queues?.areWaiting ?? false ? 1 : 0) }
 
   /// Whether nobody is busy.
-  var isFree: Bool { pulses.allSatisfy { $0.now & 1 == 0 } }
+  var isFree: Bool { activities.allSatisfy { !$0.isBusy } }
 
   /// How many have been at the same request since this was asked last, if they are so many that others are
   /// needed; else 0.
   mutating func needsHelp() -> Int {
-    let beats = pulses.map(\.now)
+    let beats = activities.map(\.count)
     defer { seen = beats }
-    let tied = pulses.indices.count { beats[$0] & 1 == 1 && beats[$0] == seen[$0] }
-    return pulses.count - tied < wanted ? tied : 0
+    let tied = activities.indices.count { beats[$0] & 1 == 1 && beats[$0] == seen[$0] }
+    return activities.count - tied < wanted ? tied : 0
   }
 
   /// Hires as many as hang, for more of their kind may be on their way, and answers those who came.
   mutating func relieve(_ relief: Relief) -> [Member] {
     var helpers: [Member] = []
-    for _ in 0..<min(needsHelp(), max(0, Crew.largest - pulses.count)) {
+    for _ in 0..<min(needsHelp(), max(0, Crew.largest - activities.count)) {
       // Without a thread to spare everything goes on as it was.
       guard let helper = try? hire(relief) else { break }
       helpers.append(helper)

@@ -32,7 +32,8 @@ final class Workplace: Sendable {
   ///
   /// The two buffers are this thread's own and made once. `nonBlocking` is another end, for polling.
   func work(
-    at device: Device, nonBlocking: SharedDescriptor? = nil, _ pulse: Pulse = Pulse(), isReserve: Bool = false
+    at device: Device, nonBlocking: SharedDescriptor? = nil, _ activity: WorkerActivity = WorkerActivity(),
+    isReserve: Bool = false
   ) {
     let source = RequestSource(device, nonBlocking: nonBlocking, polling)
     var request = RequestBuffer(dataSize: maxWrite)
@@ -42,26 +43,26 @@ final class Workplace: Sendable {
     defer { queues.leave(finished) }
     while true {
       if let waiting = queues.next(after: finished) {
-        finished = run(waiting, &reply, pulse)
+        finished = run(waiting, &reply, activity)
         continue
       }
       finished = .nothing
       if isReserve { queues.restWhileNotNeeded() }
       let (received, from) = source.receive(into: &request)
       switch received {
-      case .request: finished = begin(request, from: from, &reply, pulse)
+      case .request: finished = begin(request, from: from, &reply, activity)
       case .nothing: continue
-      case .unmounted: return pulse.sawTheEnd()
+      case .unmounted: return activity.connectionEnded()
       case .failed(let error): return fail(error)
       }
     }
   }
 
   /// Serves requests that were delayed, and others that wait, until the volume is unmounted.
-  func workAtQueues(_ pulse: Pulse) {
+  func workAtQueues(_ activity: WorkerActivity) {
     var reply = ReplyBuffer(capacity: replySize)
     var finished = RequestQueues.Finished.nothing
-    while let waiting = queues.wait(after: finished) { finished = run(waiting, &reply, pulse) }
+    while let waiting = queues.wait(after: finished) { finished = run(waiting, &reply, activity) }
   }
 
   private func fail(_ error: Errno) {
@@ -78,17 +79,18 @@ final class Workplace: Sendable {
 
   /// Serves a request that has been read, or keeps a copy of it.
   private func begin(
-    _ buffer: borrowing RequestBuffer, from device: Device, _ reply: inout ReplyBuffer, _ pulse: Pulse
+    _ buffer: borrowing RequestBuffer, from device: Device, _ reply: inout ReplyBuffer,
+    _ activity: WorkerActivity
   ) -> RequestQueues.Finished {
     let outcome = buffer.withRequest { request -> Outcome in
       let owner = request.shareOwner
       if request.isNeverQueued {
         queues.admitUncounted()
-        _ = serve(request, at: device, &reply, pulse, after: nil)
+        _ = serve(request, at: device, &reply, activity, after: nil)
         return .finished(.uncounted)
       }
       guard queues.admit(owner) else { return .refused(HeldRequest(buffer, request, from: device)) }
-      guard let waiting = serve(request, at: device, &reply, pulse, after: nil) else {
+      guard let waiting = serve(request, at: device, &reply, activity, after: nil) else {
         polling.answered(request.caller.thread)
         return .finished(.request(owner))
       }
@@ -99,7 +101,7 @@ final class Workplace: Sendable {
     case .finished(let finished): return finished
     case .refused(let request):
       if queues.keep(request) {
-        pulse.requestWaits()
+        activity.requestQueued()
       } else {
         answer(request, .noMemory, &reply)
       }
@@ -112,11 +114,11 @@ final class Workplace: Sendable {
 
   /// Serves a request that has waited.
   private func run(
-    _ queued: QueuedRequest, _ reply: inout ReplyBuffer, _ pulse: Pulse
+    _ queued: QueuedRequest, _ reply: inout ReplyBuffer, _ activity: WorkerActivity
   ) -> RequestQueues.Finished {
     let held = queued.request
     let waiting = held.bytes.withRequest { request in
-      serve(request, at: held.device, &reply, pulse, after: queued.waiting)
+      serve(request, at: held.device, &reply, activity, after: queued.waiting)
     }
     if case .some(.some(let waiting)) = waiting { park(held, waiting, &reply) }
     return .request(held.owner)
@@ -132,11 +134,11 @@ final class Workplace: Sendable {
 
   /// Answers a request; nil, unless it is delayed.
   private func serve(
-    _ request: borrowing Request, at device: Device, _ buffer: inout ReplyBuffer, _ pulse: Pulse,
+    _ request: borrowing Request, at device: Device, _ buffer: inout ReplyBuffer, _ activity: WorkerActivity,
     after former: Waiting?
   ) -> Waiting? {
-    pulse.begin()
-    defer { pulse.end() }
+    activity.begin()
+    defer { activity.end() }
     let reply = door.attempt(request, &buffer, isFirst: former == nil)
     let answer = reply.answer
     if case .delayed(let delay) = answer {
@@ -189,12 +191,12 @@ struct Workers: ~Copyable {
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
       let relief = Relief(workplace.door.volume, workplace.queues)
-      var crew = Crew(spare: 1, queues: workplace.queues) { (pulse) throws(Errno) in
+      var crew = Crew(spare: 1, queues: workplace.queues) { (activity) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
         let nonBlocking = workplace.polling.isUseful ? device.clone(.nonBlocking) : nil
         return try begin {
-          workplace.work(at: own.map { Device($0) } ?? device, nonBlocking: nonBlocking, pulse)
+          workplace.work(at: own.map { Device($0) } ?? device, nonBlocking: nonBlocking, activity)
         }
       }
       // First of all: once a thread is at the device, nothing may fail any more.
@@ -211,8 +213,8 @@ struct Workers: ~Copyable {
       }
       crews.append(crew)
       // Nobody counts on it for requests that hang, so it is of no crew that might be at ease because of it.
-      var reserve = Crew(spare: 0) { (pulse) throws(Errno) in
-        try begin { workplace.work(at: Device(number: session), pulse, isReserve: true) }
+      var reserve = Crew(spare: 0) { (activity) throws(Errno) in
+        try begin { workplace.work(at: Device(number: session), activity, isReserve: true) }
       }
       if let member = try? reserve.hire(relief) {
         members.append(member)
@@ -226,8 +228,8 @@ struct Workers: ~Copyable {
   private static func addThreadForDelayed(
     _ workplace: Workplace, _ relief: Relief, _ crews: inout [Crew]
   ) throws(Errno) -> Member {
-    var crew = Crew(spare: 1) { (pulse) throws(Errno) in
-      try begin { workplace.workAtQueues(pulse) }
+    var crew = Crew(spare: 1) { (activity) throws(Errno) in
+      try begin { workplace.workAtQueues(activity) }
     }
     let member = try crew.hire(relief)
     crews.append(crew)
