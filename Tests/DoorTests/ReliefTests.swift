@@ -9,49 +9,50 @@ import Testing
 @testable import FUSEDoor
 
 @Suite("Relief") struct ReliefTests {
-  @Test("A crew wants help when those who do not get on leave too few, and not before") func crew() throws {
+  @Test("A pool is short of workers when the stuck ones leave too few, and not before") func shortage() throws
+  {
     let activities: Mutex<[WorkerActivity]> = Mutex([])
     let relief = Relief()
-    var crew = Crew(spare: 1) { (activity) throws(Errno) in
+    var pool = WorkerPool(spare: 1) { (activity) throws(Errno) in
       activities.withLock { $0.append(activity) }
-      return Member(try PlainThread {})
+      return JoinableThread(try PlainThread {})
     }
-    for _ in 0..<2 { try crew.hire(relief).join() }
-    let members = activities.withLock { $0 }
-    #expect(crew.isAtEase && crew.needsHelp() == 0)
-    members[0].begin()
-    #expect(crew.isAtEase)
-    #expect(crew.needsHelp() == 0 && crew.needsHelp() == 0, "one is free")
-    members[1].begin()
-    #expect(!crew.isAtEase)
-    #expect(crew.needsHelp() == 0, "one has only just begun")
-    #expect(crew.needsHelp() == 2)
-    // The next request in place of the first one: that one gets on.
-    members[0].end()
-    members[0].begin()
-    #expect(crew.needsHelp() == 0)
-    #expect(crew.needsHelp() == 2)
-    try crew.hire(relief).join()
-    #expect(crew.isAtEase && crew.needsHelp() == 0)
+    for _ in 0..<2 { try pool.add(relief).join() }
+    let workers = activities.withLock { $0 }
+    #expect(pool.canGoUnchecked && pool.checkForShortage() == 0)
+    workers[0].begin()
+    #expect(pool.canGoUnchecked)
+    #expect(pool.checkForShortage() == 0 && pool.checkForShortage() == 0, "one is idle")
+    workers[1].begin()
+    #expect(!pool.canGoUnchecked)
+    #expect(pool.checkForShortage() == 0, "one has just begun")
+    #expect(pool.checkForShortage() == 2)
+    // The next request in place of the first one: this worker is not stuck.
+    workers[0].end()
+    workers[0].begin()
+    #expect(pool.checkForShortage() == 0)
+    #expect(pool.checkForShortage() == 2)
+    try pool.add(relief).join()
+    #expect(pool.canGoUnchecked && pool.checkForShortage() == 0)
   }
 
-  @Test("A crew grows to its limit and not beyond") func limit() throws {
+  @Test("A pool grows to its limit and not beyond") func limit() throws {
     let activities: Mutex<[WorkerActivity]> = Mutex([])
     let relief = Relief()
-    var crew = Crew(spare: 2) { (activity) throws(Errno) in
+    var pool = WorkerPool(spare: 2) { (activity) throws(Errno) in
       activities.withLock { $0.append(activity) }
-      return Member(try PlainThread {})
+      return JoinableThread(try PlainThread {})
     }
-    for _ in 0..<20 { try crew.hire(relief).join() }
+    for _ in 0..<20 { try pool.add(relief).join() }
     for activity in activities.withLock({ $0 }) { activity.begin() }
-    #expect(crew.relieve(relief).isEmpty, "they have only just begun")
-    // It was as many as hang, whatever the limit: 40.
-    let helpers = crew.relieve(relief)
-    for helper in helpers { helper.join() }
-    #expect(helpers.count == 12)
+    #expect(pool.addIfShort(relief).isEmpty, "they have just begun")
+    // As many as are stuck would make 40.
+    let added = pool.addIfShort(relief)
+    for thread in added { thread.join() }
+    #expect(added.count == 12)
     for activity in activities.withLock({ $0.dropFirst(20) }) { activity.begin() }
-    #expect(crew.relieve(relief).isEmpty && crew.relieve(relief).isEmpty)
-    #expect(crew.needsHelp() == 32)
+    #expect(pool.addIfShort(relief).isEmpty && pool.addIfShort(relief).isEmpty)
+    #expect(pool.checkForShortage() == 32)
   }
 
   @Test("A request that waits for a lease leaves its worker to others, and everybody ends") func lease()

@@ -179,9 +179,9 @@ final class Workplace: Sendable {
 
 /// The running workers.
 struct Workers: ~Copyable {
-  private let members: [Member]
+  private let members: [JoinableThread]
   private let relief: Relief
-  private let watcher: Member?
+  private let watcher: JoinableThread?
 
   /// Starts up to `count` threads at the device and one in reserve; throws when not even one can be had.
   ///
@@ -191,7 +191,7 @@ struct Workers: ~Copyable {
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
       let relief = Relief(workplace.door.volume, workplace.queues)
-      var crew = Crew(spare: 1, queues: workplace.queues) { (activity) throws(Errno) in
+      var readers = WorkerPool(spare: 1, queues: workplace.queues) { (activity) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
         let nonBlocking = workplace.polling.isUseful ? device.clone(.nonBlocking) : nil
@@ -200,50 +200,50 @@ struct Workers: ~Copyable {
         }
       }
       // First of all: once a thread is at the device, nothing may fail any more.
-      var crews: [Crew] = []
-      var members = [try addThreadForDelayed(workplace, relief, &crews)]
+      var pools: [WorkerPool] = []
+      var members = [try addThreadForDelayed(workplace, relief, &pools)]
       do throws(Errno) {
-        members.append(try crew.hire(relief))
+        members.append(try readers.add(relief))
       } catch {
         workplace.queues.end()
         throw error
       }
-      while members.count < 1 + count, let another = try? crew.hire(relief) {
+      while members.count < 1 + count, let another = try? readers.add(relief) {
         members.append(another)
       }
-      crews.append(crew)
-      // Nobody counts on it for requests that hang, so it is of no crew that might be at ease because of it.
-      var reserve = Crew(spare: 0) { (activity) throws(Errno) in
+      pools.append(readers)
+      // Nobody counts on it for requests that hang, so it is in no pool where it would count as idle.
+      var reserve = WorkerPool(spare: 0) { (activity) throws(Errno) in
         try begin { workplace.work(at: Device(number: session), activity, isReserve: true) }
       }
-      if let member = try? reserve.hire(relief) {
+      if let member = try? reserve.add(relief) {
         members.append(member)
-        crews.append(reserve)
+        pools.append(reserve)
       }
-      return Workers(members: members, relief: relief, watcher: watch(crews, relief))
+      return Workers(members: members, relief: relief, watcher: watch(pools, relief))
     }
   }
 
   /// Starts the thread that tries delayed requests again.
   private static func addThreadForDelayed(
-    _ workplace: Workplace, _ relief: Relief, _ crews: inout [Crew]
-  ) throws(Errno) -> Member {
-    var crew = Crew(spare: 1) { (activity) throws(Errno) in
+    _ workplace: Workplace, _ relief: Relief, _ pools: inout [WorkerPool]
+  ) throws(Errno) -> JoinableThread {
+    var delayed = WorkerPool(spare: 1) { (activity) throws(Errno) in
       try begin { workplace.workAtQueues(activity) }
     }
-    let member = try crew.hire(relief)
-    crews.append(crew)
+    let member = try delayed.add(relief)
+    pools.append(delayed)
     return member
   }
 
-  private static func begin(_ body: @escaping @Sendable () -> Void) throws(Errno) -> Member {
-    Member(try PlainThread(name: "varve-worker", body))
+  private static func begin(_ body: @escaping @Sendable () -> Void) throws(Errno) -> JoinableThread {
+    JoinableThread(try PlainThread(name: "varve-worker", body))
   }
 
   /// Without a thread to spare nobody watches.
-  private static func watch(_ crews: [Crew], _ relief: Relief) -> Member? {
+  private static func watch(_ pools: [WorkerPool], _ relief: Relief) -> JoinableThread? {
     do throws(Errno) {
-      return Member(try PlainThread(name: "varve-relief") { relief.watch(crews) })
+      return JoinableThread(try PlainThread(name: "varve-relief") { relief.watch(pools) })
     } catch {
       return nil
     }
