@@ -6,17 +6,17 @@ import Synchronization
 final class WorkerActivity: Sendable {
   /// Counts beginnings and ends of requests: odd while one is served.
   private let transitions = Atomic<UInt64>(0)
-  private let relief: Relief?
+  private let supervisor: WorkerSupervisor?
 
-  init(_ relief: Relief? = nil) {
-    self.relief = relief
+  init(_ supervisor: WorkerSupervisor? = nil) {
+    self.supervisor = supervisor
   }
 
   /// A request begins.
   func begin() {
-    // Sequentially consistent, as `isAsleep` of `Relief`: that sees this before it sleeps, or is woken here.
+    // Sequentially consistent, as the supervisor's `isAsleep`: it sees this before it sleeps, or is woken here.
     transitions.add(1, ordering: .sequentiallyConsistent)
-    relief?.notice()
+    supervisor?.wake()
   }
 
   func end() {
@@ -25,12 +25,12 @@ final class WorkerActivity: Sendable {
 
   /// A request was queued because too few workers were free: more of them may be needed.
   func requestQueued() {
-    relief?.notice()
+    supervisor?.wake()
   }
 
   /// The volume is not mounted any more: no worker is to be added.
   func connectionEnded() {
-    relief?.end()
+    supervisor?.end()
   }
 
   /// Odd while a request is served; unchanged as long as it is the same one.

@@ -42,8 +42,8 @@ struct WorkerPool: Sendable {
   }
 
   /// Starts one more worker.
-  mutating func add(_ relief: Relief) throws(Errno) -> JoinableThread {
-    let activity = WorkerActivity(relief)
+  mutating func add(_ supervisor: WorkerSupervisor) throws(Errno) -> JoinableThread {
+    let activity = WorkerActivity(supervisor)
     let thread = try start(activity)
     activities.append(activity)
     lastCounts.append(0)
@@ -73,11 +73,11 @@ struct WorkerPool: Sendable {
   }
 
   /// Checks, and adds as many workers as are stuck, because more requests of that kind may follow.
-  mutating func addIfShort(_ relief: Relief) -> [JoinableThread] {
+  mutating func addIfShort(_ supervisor: WorkerSupervisor) -> [JoinableThread] {
     var added: [JoinableThread] = []
     for _ in 0..<min(checkForShortage(), max(0, WorkerPool.largest - activities.count)) {
       // No thread can be had: the next check tries again.
-      guard let thread = try? add(relief) else { break }
+      guard let thread = try? add(supervisor) else { break }
       added.append(thread)
     }
     return added

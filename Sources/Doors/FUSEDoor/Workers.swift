@@ -180,8 +180,8 @@ final class Workplace: Sendable {
 /// The running workers.
 struct Workers: ~Copyable {
   private let members: [JoinableThread]
-  private let relief: Relief
-  private let watcher: JoinableThread?
+  private let supervisor: WorkerSupervisor
+  private let supervisorThread: JoinableThread?
 
   /// Starts up to `count` threads at the device and one in reserve; throws when not even one can be had.
   ///
@@ -190,7 +190,7 @@ struct Workers: ~Copyable {
     _ count: Int, at workplace: Workplace, session: CInt, clonesDevice: Bool
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
-      let relief = Relief(workplace.door.volume, workplace.queues)
+      let supervisor = WorkerSupervisor(workplace.door.volume, workplace.queues)
       var readers = WorkerPool(spare: 1, queues: workplace.queues) { (activity) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
@@ -201,14 +201,14 @@ struct Workers: ~Copyable {
       }
       // First of all: once a thread is at the device, nothing may fail any more.
       var pools: [WorkerPool] = []
-      var members = [try addThreadForDelayed(workplace, relief, &pools)]
+      var members = [try addThreadForDelayed(workplace, supervisor, &pools)]
       do throws(Errno) {
-        members.append(try readers.add(relief))
+        members.append(try readers.add(supervisor))
       } catch {
         workplace.queues.end()
         throw error
       }
-      while members.count < 1 + count, let another = try? readers.add(relief) {
+      while members.count < 1 + count, let another = try? readers.add(supervisor) {
         members.append(another)
       }
       pools.append(readers)
@@ -216,22 +216,22 @@ struct Workers: ~Copyable {
       var reserve = WorkerPool(spare: 0) { (activity) throws(Errno) in
         try begin { workplace.work(at: Device(number: session), activity, isReserve: true) }
       }
-      if let member = try? reserve.add(relief) {
+      if let member = try? reserve.add(supervisor) {
         members.append(member)
         pools.append(reserve)
       }
-      return Workers(members: members, relief: relief, watcher: watch(pools, relief))
+      return Workers(members: members, supervisor: supervisor, supervisorThread: supervise(pools, supervisor))
     }
   }
 
   /// Starts the thread that tries delayed requests again.
   private static func addThreadForDelayed(
-    _ workplace: Workplace, _ relief: Relief, _ pools: inout [WorkerPool]
+    _ workplace: Workplace, _ supervisor: WorkerSupervisor, _ pools: inout [WorkerPool]
   ) throws(Errno) -> JoinableThread {
     var delayed = WorkerPool(spare: 1) { (activity) throws(Errno) in
       try begin { workplace.workAtQueues(activity) }
     }
-    let member = try delayed.add(relief)
+    let member = try delayed.add(supervisor)
     pools.append(delayed)
     return member
   }
@@ -241,9 +241,9 @@ struct Workers: ~Copyable {
   }
 
   /// Without a thread to spare nobody watches.
-  private static func watch(_ pools: [WorkerPool], _ relief: Relief) -> JoinableThread? {
+  private static func supervise(_ pools: [WorkerPool], _ supervisor: WorkerSupervisor) -> JoinableThread? {
     do throws(Errno) {
-      return JoinableThread(try PlainThread(name: "varve-relief") { relief.watch(pools) })
+      return JoinableThread(try PlainThread(name: "varve-supervise") { supervisor.run(pools) })
     } catch {
       return nil
     }
@@ -252,9 +252,9 @@ struct Workers: ~Copyable {
   /// Waits until every worker has ended.
   consuming func join() {
     for member in members { member.join() }
-    relief.end()
-    watcher?.join()
-    relief.join()
+    supervisor.end()
+    supervisorThread?.join()
+    supervisor.join()
   }
 
   /// Signals belong to the thread that waits for them, never to a worker: masks are inherited.

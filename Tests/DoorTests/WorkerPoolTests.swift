@@ -1,4 +1,4 @@
-// When workers that hang get help.
+// When workers are added to those that are stuck.
 
 import CFUSE
 import Glibc
@@ -8,16 +8,16 @@ import Testing
 
 @testable import FUSEDoor
 
-@Suite("Relief") struct ReliefTests {
+@Suite("Pools of workers") struct WorkerPoolTests {
   @Test("A pool is short of workers when the stuck ones leave too few, and not before") func shortage() throws
   {
     let activities: Mutex<[WorkerActivity]> = Mutex([])
-    let relief = Relief()
+    let supervisor = WorkerSupervisor()
     var pool = WorkerPool(spare: 1) { (activity) throws(Errno) in
       activities.withLock { $0.append(activity) }
       return JoinableThread(try PlainThread {})
     }
-    for _ in 0..<2 { try pool.add(relief).join() }
+    for _ in 0..<2 { try pool.add(supervisor).join() }
     let workers = activities.withLock { $0 }
     #expect(pool.canGoUnchecked && pool.checkForShortage() == 0)
     workers[0].begin()
@@ -32,26 +32,26 @@ import Testing
     workers[0].begin()
     #expect(pool.checkForShortage() == 0)
     #expect(pool.checkForShortage() == 2)
-    try pool.add(relief).join()
+    try pool.add(supervisor).join()
     #expect(pool.canGoUnchecked && pool.checkForShortage() == 0)
   }
 
   @Test("A pool grows to its limit and not beyond") func limit() throws {
     let activities: Mutex<[WorkerActivity]> = Mutex([])
-    let relief = Relief()
+    let supervisor = WorkerSupervisor()
     var pool = WorkerPool(spare: 2) { (activity) throws(Errno) in
       activities.withLock { $0.append(activity) }
       return JoinableThread(try PlainThread {})
     }
-    for _ in 0..<20 { try pool.add(relief).join() }
+    for _ in 0..<20 { try pool.add(supervisor).join() }
     for activity in activities.withLock({ $0 }) { activity.begin() }
-    #expect(pool.addIfShort(relief).isEmpty, "they have just begun")
+    #expect(pool.addIfShort(supervisor).isEmpty, "they have just begun")
     // As many as are stuck would make 40.
-    let added = pool.addIfShort(relief)
+    let added = pool.addIfShort(supervisor)
     for thread in added { thread.join() }
     #expect(added.count == 12)
     for activity in activities.withLock({ $0.dropFirst(20) }) { activity.begin() }
-    #expect(pool.addIfShort(relief).isEmpty && pool.addIfShort(relief).isEmpty)
+    #expect(pool.addIfShort(supervisor).isEmpty && pool.addIfShort(supervisor).isEmpty)
     #expect(pool.checkForShortage() == 32)
   }
 
