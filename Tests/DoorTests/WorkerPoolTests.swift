@@ -60,10 +60,10 @@ import Testing
   {
     let scratch = try Scratch()
     let volume = try scratch.volume()
-    let workplace = Workplace(door: Door(volume), maxWrite: 1 << 17)
+    let loop = RequestLoop(door: Door(volume), maxWrite: 1 << 17)
     let connection = try Connection()
     let workers = try Workers.start(
-      1, at: workplace, session: connection.theirs.rawValue, clonesDevice: false)
+      1, running: loop, session: connection.theirs.rawValue, clonesDevice: false)
     let kernel = Kernel(volume)
     let made = try kernel.get(
       .create, 1,

@@ -58,12 +58,12 @@ package final class Session: Sendable {
     guard library.shakeHands(), let agreement = handshake.agreement else { throw handshakeFailure }
     let notices: Notices
     let workers: Workers
-    let workplace = Workplace(door: door, maxWrite: agreement.maxWrite)
+    let loop = RequestLoop(door: door, maxWrite: agreement.maxWrite)
     do throws(Errno) {
       notices = try Notices(session: library.device, agreement: agreement)
       volume.attach(notices.link(agreement, requests: door.counters.described))
       workers = try Workers.start(
-        volume.mounted.threads, at: workplace, session: library.device,
+        volume.mounted.threads, running: loop, session: library.device,
         clonesDevice: options.clonesDevice)
     } catch {
       throw MountFailure(mountPoint.path, "cannot be served: \(error)")
@@ -72,7 +72,7 @@ package final class Session: Sendable {
     workers.join()
     notices.close()
     library.close()
-    if let failure = workplace.firstFailure {
+    if let failure = loop.firstFailure {
       throw MountFailure(mountPoint.path, "lost the connection to the kernel: \(failure)")
     }
   }
