@@ -1,6 +1,5 @@
 // A mounted volume from mount to unmount: the face of this module.
 
-import CFUSE
 import Glibc
 package import LayeredVolume
 package import LinuxFiles
