@@ -34,7 +34,7 @@ extension CommandTests {
         complete varve mount -o ro,cache
         complete varve mount -o ro,cache =
         complete varve mount -o ro,cache = s
-        complete varve mount -o ro,cache = none,tran
+        complete varve mount -o ro,cache = none,passt
         complete varve mount --options = ro,clo
         complete varve acl get --format z,z
         varve completion tcsh; echo $?
@@ -62,7 +62,7 @@ extension CommandTests {
           ro,cache=shared ro,cache=exclusive ro,cache=none
           shared exclusive none
           shared
-          none,transport=auto none,transport=dev none,transport=uring
+          none,passthrough=auto none,passthrough=off
           ro,clone_fd
 
           varve completion: 'tcsh' is no shell known here: bash, zsh and fish are

@@ -180,34 +180,34 @@ private func failure(_ body: () throws -> Void) -> Errno? {
   }
 }
 
-@Suite("Seats at the control socket") struct SeatTests {
+@Suite("Connections to the control socket") struct SlotTests {
   @Test func nobodyCanShutRootOut() {
-    var seats = ControlSeats(ControlLimits())
+    var slots = ConnectionSlots(ControlLimits())
     var taken = 0
-    for user in UInt32(1)...100 where seats.take(user) { taken += 1 }
+    for user in UInt32(1)...100 where slots.take(user) { taken += 1 }
     #expect(taken == 16)
-    let roots = (0..<40).filter { _ in seats.take(0) }.count
+    let roots = (0..<40).filter { _ in slots.take(0) }.count
     #expect(roots == 16)
-    seats.leave(1)
-    let isIn = seats.take(0)
+    slots.giveBack(1)
+    let isIn = slots.take(0)
     #expect(isIn)
   }
 
   @Test func twoUsersDoNotKeepAThirdOut() {
-    var seats = ControlSeats(ControlLimits())
-    for user in UInt32(1_000)...1_001 { for _ in 0..<20 where seats.take(user) {} }
-    let third = seats.take(1_002)
+    var slots = ConnectionSlots(ControlLimits())
+    for user in UInt32(1_000)...1_001 { for _ in 0..<20 where slots.take(user) {} }
+    let third = slots.take(1_002)
     #expect(third)
   }
 
   @Test func oneUserLeavesRoomForOthers() {
-    var seats = ControlSeats(ControlLimits())
-    let first = (0..<20).filter { _ in seats.take(1_000) }.count
+    var slots = ConnectionSlots(ControlLimits())
+    let first = (0..<20).filter { _ in slots.take(1_000) }.count
     #expect(first == 4)
-    let other = seats.take(1_001)
+    let other = slots.take(1_001)
     #expect(other)
-    for _ in 0..<4 { seats.leave(1_000) }
-    let again = (0..<20).filter { _ in seats.take(1_000) }.count
+    for _ in 0..<4 { slots.giveBack(1_000) }
+    let again = (0..<20).filter { _ in slots.take(1_000) }.count
     #expect(again == 4)
   }
 }

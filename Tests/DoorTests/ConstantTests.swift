@@ -44,8 +44,6 @@ import Testing
     #expect(MemoryLayout<fuse_init_out>.size == 64)
     #expect(MemoryLayout<lv_fuse_statx_out>.size == 288)
     #expect(MemoryLayout<lv_fsxattr>.size == 28)
-    #expect(MemoryLayout<lv_fuse_ring_header>.size == 288)
-    #expect(MemoryLayout<lv_fuse_ring_command>.size == 24)
   }
 
   @Test("Only forgetting, interrupting and notice replies go unanswered") func unanswered() {

@@ -40,10 +40,10 @@ struct Connection: ~Copyable {
   @Test("Workers answer until the connection ends", arguments: [1, 3]) func workers(_ count: Int) throws {
     let scratch = try Scratch()
     let volume = try scratch.volume()
-    let workplace = Workplace(door: Door(volume), maxWrite: 1 << 17)
+    let loop = RequestLoop(door: Door(volume), maxWrite: 1 << 17)
     let connection = try Connection()
     let workers = try Workers.start(
-      count, at: workplace, session: connection.theirs.rawValue, clonesDevice: false)
+      count, running: loop, session: connection.theirs.rawValue, clonesDevice: false)
     for unique in UInt64(1)...50 {
       // Too short to be a request, one that is not answered, and one that is.
       try connection.send([1, 2, 3])
@@ -54,19 +54,19 @@ struct Connection: ~Copyable {
       #expect(reply.count == 16 + 104)
       #expect(Array(reply[8..<16]) == bytes(of: unique))
     }
-    let counts = workplace.door.counters.snapshot
+    let counts = loop.door.counters.snapshot
     #expect(counts.first { $0.opcode == .getattr }?.count == 50)
     #expect(counts.first { $0.opcode == .forget }?.count == 50)
     // Our end goes first; the workers see the end of the connection.
     _ = shutdown(connection.ours.rawValue, CInt(SHUT_RDWR))
     workers.join()
-    #expect(workplace.firstFailure == nil)
+    #expect(loop.firstFailure == nil)
   }
 
   @Test("A reply nobody takes is counted and taken back") func undelivered() throws {
     let scratch = try Scratch()
     let volume = try scratch.volume()
-    let workplace = Workplace(door: Door(volume), maxWrite: 1 << 17)
+    let loop = RequestLoop(door: Door(volume), maxWrite: 1 << 17)
     // A pipe can be read but not answered.
     var ends: [CInt] = [-1, -1]
     try #require(unsafe pipe(&ends) == 0)
@@ -78,16 +78,16 @@ struct Connection: ~Copyable {
     }
     try #require(sent == request.count)
     _ = close(writing.release())
-    workplace.work(at: Device(number: reading.rawValue))
-    #expect(workplace.door.counters.undeliveredReplies == 1)
+    loop.run(at: Device(number: reading.rawValue))
+    #expect(loop.door.counters.undeliveredReplies == 1)
     #expect(volume.handleCount == 0)
   }
 
   @Test("A descriptor that cannot be read ends the worker with its error") func unreadable() throws {
     let scratch = try Scratch()
-    let workplace = Workplace(door: Door(try scratch.volume()), maxWrite: 1 << 17)
-    workplace.work(at: Device(number: -1))
-    #expect(workplace.firstFailure == .badDescriptor)
+    let loop = RequestLoop(door: Door(try scratch.volume()), maxWrite: 1 << 17)
+    loop.run(at: Device(number: -1))
+    #expect(loop.firstFailure == .badDescriptor)
   }
 }
 
@@ -105,7 +105,7 @@ struct Connection: ~Copyable {
     // Length 16, the number of the notice in the place of the error, request 0.
     let expected = hex("10000000 08000000 0000000000000000")
     #expect(connection.receive() == expected, "tried once at the start")
-    let link = notices.link(agreement, transport: { "dev" }, requests: { [] })
+    let link = notices.link(agreement, requests: { [] })
     #expect(link.canExpireNames)
     link.expireNames()
     #expect(connection.receive() == expected)
@@ -115,7 +115,7 @@ struct Connection: ~Copyable {
     let connection = try Connection()
     let agreement = Self.agreement(minor: 43)
     let notices = try Notices(session: connection.theirs.rawValue, agreement: agreement)
-    notices.link(agreement, transport: { "dev" }, requests: { [] }).expireAttributes(0x0102)
+    notices.link(agreement, requests: { [] }).expireAttributes(0x0102)
     #expect(
       connection.receive()
         == hex("28000000 02000000 0000000000000000 0201000000000000 ffffffffffffffff 0000000000000000"))

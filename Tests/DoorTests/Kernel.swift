@@ -42,6 +42,23 @@ func requestBytes(
   return bytes(of: header) + rest
 }
 
+extension Door {
+  /// Answers one request, and waits on this thread while it is delayed.
+  func handle(_ request: borrowing Request, _ buffer: inout ReplyBuffer) -> Reply {
+    var waiting: Waiting?
+    while true {
+      let reply = attempt(request, &buffer, isFirst: waiting == nil)
+      let answer = reply.answer
+      guard case .delayed(let delay) = answer else { return reply }
+      let now = Clock.monotonicNanoseconds
+      let wait = Waiting(for: delay, after: waiting, at: now)
+      if let error = wait.failure(at: now) { return Reply(to: request.unique, .failure(error)) }
+      Clock.pause(milliseconds: UInt32(clamping: wait.pause(at: now) / 1_000_000))
+      waiting = wait
+    }
+  }
+}
+
 /// Plays the kernel to one door.
 final class Kernel {
   let door: Door

@@ -16,7 +16,7 @@ import Verbs
     let agreement = Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1)
     let wanted: UInt64 =
       1 << 0 | 1 << 3 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 18 | 1 << 22 | 1 << 28
-      | 1 << 30 | 1 << 37 | 1 << 41
+      | 1 << 30 | 1 << 37
     #expect(agreement.flags == wanted)
     #expect(agreement.maxWrite == 1 << 20)
     #expect(agreement.maxPages == 256)
@@ -40,8 +40,7 @@ import Verbs
       let reason = disabled.describe(canExpireNames: true, backingRefusal: nil).first {
         $0.name == feature.rawValue
       }?.value
-      // The transport has a line of its own.
-      #expect(reason == (feature == .ring ? nil : "off: switched off"))
+      #expect(reason == "off: switched off")
     }
     #expect(
       Agreement(to: Offer(major: 7, minor: 23, flags: 0), disabled: [], pageSize: 4096, stackDepth: 1).flags
@@ -57,20 +56,6 @@ import Verbs
   @Test("Larger pages make fewer of them") func largePages() {
     #expect(Agreement(to: Self.modern, disabled: [], pageSize: 65_536, stackDepth: 1).maxPages == 16)
     #expect(Agreement(to: Self.modern, disabled: [], pageSize: 0, stackDepth: 1).maxPages > 0)
-  }
-
-  @Test("A place at the ring has the room the kernel wants, also where 32 pages are more than a transfer")
-  func ringPayload() {
-    func payload(_ disabled: Set<String>, pageSize: Int) -> Int {
-      Agreement(to: Self.modern, disabled: disabled, pageSize: pageSize, stackDepth: 1).ringPayload
-    }
-    #expect(payload([], pageSize: 4096) == 1 << 20)
-    #expect(payload([], pageSize: 65_536) == 1 << 20)
-    #expect(payload(["max_pages"], pageSize: 4096) == 1 << 17)
-    // It was as long as a transfer, 128 KiB, and the kernel refused every place.
-    #expect(payload(["max_pages"], pageSize: 65_536) == 1 << 21)
-    let door = { Workplace(door: $0, maxWrite: 1 << 17, ringPayload: 1 << 21) }
-    #expect((try? Scratch().volume()).map { door(Door($0)).entrySize } == 1 << 21)
   }
 
   @Test("The second word counts only when the kernel says that it sends one") func secondWord() {
@@ -119,7 +104,7 @@ import Verbs
     let (agreement, reply) = Self.exchange(handshake, request: Self.initRequest(), unique: 2)
     #expect(agreement == Agreement(to: Self.modern, disabled: [], pageSize: 4096, stackDepth: 1))
     #expect(reply.flags == UInt32(truncatingIfNeeded: try #require(agreement).flags))
-    #expect(reply.flags2 == 1 << 5 | 1 << 9 && reply.unused.0 == 1)
+    #expect(reply.flags2 == 1 << 5 && reply.unused.0 == 1)
     #expect(reply.max_write == 1 << 20 && reply.max_pages == 256)
     #expect(reply.max_background == 64 && reply.congestion_threshold == 48)
     #expect(reply.minor == 31 && reply.max_readahead == 131_072 && reply.time_gran == 1)

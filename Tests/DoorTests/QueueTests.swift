@@ -90,7 +90,7 @@ import Testing
     let thread = try PlainThread(name: "reserve") {
       while !isOver.load(ordering: .acquiring) { queues.restWhileNotNeeded() }
     }
-    let reserve = Member(thread)
+    let reserve = JoinableThread(thread)
     defer {
       isOver.store(true, ordering: .releasing)
       queues.end()

@@ -1,4 +1,4 @@
-import CLinux
+import CMountSupport
 import Glibc
 import LinuxFiles
 import Synchronization
@@ -34,26 +34,12 @@ extension LinuxFilesTests {
       // A thread of its own, which may be bound to one without a consequence for the others.
       let bound = Shared(Mutex<Int32>(0))
       let thread = try PlainThread {
-        let isBound = (UInt32(0)..<1024).contains { lv_stay_on_processor($0) >= 0 }
+        let isBound = (CInt(0)..<1024).contains { lt_run_on_processor(0, $0) >= 0 }
         bound.value.withLock { $0 = isBound ? Int32(CurrentProcess.usableProcessors) : -1 }
       }
       thread.join()
       #expect(bound.value.withLock { $0 } == 1)
       #expect(CurrentProcess.usableProcessors == all)
-    }
-
-    @Test("lists of processors are read as the kernel writes them")
-    func processors() throws {
-      func parsed(_ text: String) -> [Int]? { Processors.parse(Array(text.utf8)) }
-      #expect(parsed("0\n") == [0])
-      #expect(parsed("0-3\n") == [0, 1, 2, 3])
-      #expect(parsed("0,2-3,8") == [0, 2, 3, 8])
-      for wrong in ["", "\n", "a", "1-", "-1", "3-1", "1-2-3", "0-4000000000"] {
-        #expect(parsed(wrong) == nil)
-      }
-      let here = try #require(Processors.ofThisMachine)
-      #expect(here.online.isSubset(of: here.possible))
-      #expect(here.online.count == CurrentProcess.processors)
     }
 
     @Test("a bell rung early is heard, and one that is not rung is not waited for for ever")

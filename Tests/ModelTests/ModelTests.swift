@@ -40,7 +40,7 @@ struct ModelTests {
   static let arrangements = Arrangement.all.map { Setting($0) }
 
   @Test(
-    "It does so in every arrangement of transport, threads, routes, caches and kernel",
+    "It does so in every arrangement of threads, routes, caches and kernel",
     arguments: arrangements)
   func arranged(_ setting: Setting) throws {
     _ = try act(setting, operations: Wish.operations / 10)

@@ -12,17 +12,15 @@ struct CallCount {
   /// All other system calls but waiting, by name, and what the kernel is told unasked (`notice`): those that take
   /// requests and give answers are `requests`.
   var others: [String: Int] = [:]
-  /// Over the device one call takes a request and one answers it; at the ring one call answers and takes the next.
-  var isAtRing = false
 
-  var calls: Int { (isAtRing ? 1 : 2) * requests + others.values.reduce(0, +) }
+  /// One call takes a request and one answers it.
+  var calls: Int { 2 * requests + others.values.reduce(0, +) }
 }
 
 /// Watches a daemon.
 ///
 /// A mark is a lookup of a name that exists nowhere: it shows in the log where the daemon looks for it, and so
-/// after everything that was asked before. A single worker must answer: the daemon's only one, or the one at the ring
-/// for the processor that the calling thread stays on.
+/// after everything that was asked before. The daemon must have a single worker.
 final class CallTracer {
   private let program: RunningProgram
   private let log: String
@@ -119,12 +117,6 @@ extension CallCount {
     let word = String(text[..<parenthesis])
     let name = CallCount.young[word] ?? word
     guard !CallCount.waiting.contains(name) else { return }
-    if name == "io_uring_enter" {
-      isAtRing = true
-      // Without a command it only waits, asleep or awake.
-      if text.split(separator: ",").dropFirst().first != " 0" { requests += 1 }
-      return
-    }
     let first = text[parenthesis...].prefix { $0 != "," }
     guard first.hasSuffix("</dev/fuse>"), name != "ioctl" else {
       others[name, default: 0] += 1

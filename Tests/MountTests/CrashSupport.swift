@@ -28,9 +28,7 @@ struct Chance {
 
 extension Errno {
   /// What callers are told whose daemon is gone.
-  ///
-  /// ECANCELED and EINTR come from the kernel's ring, which tells what the dying worker was told.
-  var isEndOfMount: Bool { [.notConnected, .connectionAborted, .canceled, .interrupted].contains(self) }
+  var isEndOfMount: Bool { [.notConnected, .connectionAborted].contains(self) }
 }
 
 /// An extended attribute of a path, not following links.

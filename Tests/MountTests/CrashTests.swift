@@ -39,11 +39,11 @@ extension MountTests {
       }
     }
 
-    @Test("What fsync acknowledged is there after the daemon was killed", arguments: Machine.transports)
-    func acknowledged(options: String) throws {
+    @Test("What fsync acknowledged is there after the daemon was killed")
+    func acknowledged() throws {
       let seed = Chance.seed("acknowledged writes")
       var chance = Chance(seed: seed)
-      let volume = try MountedVolume(options)
+      let volume = try MountedVolume()
       defer { volume.remove() }
       _ = chmod(volume.path, 0o777)
       for round in 0..<Self.rounds {
@@ -113,7 +113,7 @@ extension MountTests {
 
     @Test(
       "After a crash in a storm of creates nothing is half made",
-      arguments: Machine.transports + ["no_tmpfile", "no_tmpfile,passthrough=off,threads=8"])
+      arguments: ["", "no_tmpfile", "no_tmpfile,passthrough=off,threads=8"])
     func creates(options: String) throws {
       let seed = Chance.seed("storm of creates")
       var chance = Chance(seed: seed)

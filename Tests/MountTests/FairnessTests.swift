@@ -77,7 +77,7 @@ extension MountTests {
 
     @Test("64 openers of a file that is in use leave another user a third of their rate") func inUse() throws
     {
-      let volume = try MountedVolume("transport=dev")
+      let volume = try MountedVolume()
       defer { volume.remove() }
       let (user, group) = (FairnessTests.attacker.user, FairnessTests.attacker.group)
       let path = try volume.file("log", user, group, 0o644)
@@ -93,7 +93,7 @@ extension MountTests {
     }
 
     @Test("64 lists full of names leave another user a third of their rate") func names() throws {
-      let volume = try MountedVolume("transport=dev")
+      let volume = try MountedVolume()
       defer { volume.remove() }
       let known = try Text.read("/etc/passwd").split(separator: "\n").compactMap {
         $0.split(separator: ":").first
@@ -130,7 +130,7 @@ extension MountTests {
     }
 
     @Test("64 leases that are being broken leave another user a third of their rate") func leases() throws {
-      let volume = try MountedVolume("transport=dev,cache=none")
+      let volume = try MountedVolume("cache=none")
       defer { volume.remove() }
       signal(SIGIO, SIG_IGN)
       let (user, group) = (FairnessTests.attacker.user, FairnessTests.attacker.group)
@@ -174,7 +174,7 @@ extension MountTests {
     func leaseHoldsNothing()
       throws
     {
-      let volume = try MountedVolume("transport=dev,cache=none")
+      let volume = try MountedVolume("cache=none")
       defer { volume.remove() }
       signal(SIGIO, SIG_IGN)
       let path = try volume.file("leased", 0, 0, 0o644)
@@ -219,7 +219,7 @@ extension MountTests {
         unlink(base + ".image")
         TemporaryDirectory.remove(base)
       }
-      let volume = try MountedVolume("transport=dev", base: base)
+      let volume = try MountedVolume(base: base)
       defer { umount2(volume.path, CInt(MNT_DETACH)) }
       let (user, group) = (FairnessTests.attacker.user, FairnessTests.attacker.group)
       let files = try (0..<64).map { number -> CInt in
@@ -236,7 +236,7 @@ extension MountTests {
 
     @Test("A listing that was begun and not ended takes little memory, and goes on where it was")
     func halfListed() throws {
-      let volume = try MountedVolume("transport=dev")
+      let volume = try MountedVolume()
       defer { volume.remove() }
       let (user, group) = (FairnessTests.attacker.user, FairnessTests.attacker.group)
       let path = try volume.directory("large", user, group, 0o755)

@@ -43,15 +43,12 @@ extension MountTests {
 
     /// What is served, and how.
     enum Way: CaseIterable, Sendable {
-      case plain, listed, served, atRing
-
-      static let here = allCases.filter { $0 != .atRing || Machine.offersRing }
+      case plain, listed, served
 
       var options: String {
         switch self {
-        case .plain, .listed: "threads=1,transport=dev"
-        case .served: "threads=1,transport=dev,passthrough=off"
-        case .atRing: "transport=uring"
+        case .plain, .listed: "threads=1"
+        case .served: "threads=1,passthrough=off"
         }
       }
 
@@ -61,8 +58,6 @@ extension MountTests {
         case .plain: (row.requests, row.plain)
         case .listed: (row.requests, row.listed)
         case .served: row.served
-        // A request is one call there, not two.
-        case .atRing: (row.requests, row.plain - row.requests)
         }
       }
     }
@@ -70,7 +65,7 @@ extension MountTests {
     /// Less than one call: now and then the allocator grows, or a remembered fact is too old.
     static let tolerance = 0.5
 
-    @Test("No operation makes more system calls than it did", arguments: Way.here)
+    @Test("No operation makes more system calls than it did", arguments: Way.allCases)
     func calls(way: Way) throws {
       var best: [String: CallCount] = [:]
       // On a machine that is busy, names grow old in the middle of a pass and are asked for again.
@@ -82,7 +77,6 @@ extension MountTests {
         let count = try #require(best[row.operation], "\(row.operation) was not measured")
         let label = "\(row.operation), \(way)"
         print("\(label): \(count.summary) (at most \(limit.calls))")
-        #expect(count.isAtRing == (way == .atRing), "\(label)")
         #expect(count.each(count.requests) <= limit.requests + GuardTests.tolerance, "\(label): requests")
         #expect(count.each(count.calls) <= limit.calls + GuardTests.tolerance, "\(label): \(count.summary)")
       }

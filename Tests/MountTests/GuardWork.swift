@@ -1,4 +1,3 @@
-import CLinux
 import CMountSupport
 import Glibc
 import LinuxFiles
@@ -33,8 +32,6 @@ struct GuardWork {
     let path = path
     return try TestUser.bob.run(umask: 0o022) { () -> Result<[String: CallCount], TestFailure> in
       do {
-        // All requests come to one worker, also at the ring.
-        guard lv_stay_on_processor(0) == 0 else { throw TestFailure("processor 0: \(Errno.current)") }
         let pass = try Pass(path, box.value)
         defer { pass.close() }
         if !onlyOpens { try pass.look() }

@@ -31,11 +31,9 @@ extension MountTests {
       return true
     }
 
-    @Test(
-      "A file that was read stays for a moment and no longer, and takes no lease away",
-      arguments: Machine.transports)
-    func moment(transport: String) throws {
-      let volume = try PassthroughTests.volume(transport)
+    @Test("A file that was read stays for a moment and no longer, and takes no lease away")
+    func moment() throws {
+      let volume = try PassthroughTests.volume()
       defer { volume.remove() }
       let path = try volume.file("f", 0, 0, 0o644)
       // Whoever made it is gone.

@@ -22,11 +22,8 @@ extension MountTests {
       for number in 0..<count { try #require(Calls.create(path + "/name-\(number)") == nil) }
     }
 
-    @Test(
-      "A directory that is read for its names is asked for once",
-      arguments: Machine.offersRing ? ["", "transport=uring"] : [""])
-    func kept(_ options: String) throws {
-      let volume = try MountedVolume(options)
+    @Test("A directory that is read for its names is asked for once") func kept() throws {
+      let volume = try MountedVolume()
       defer { volume.remove() }
       let path = try volume.directory("d", 0, 0, 0o755)
       try fill(path, 3_000)

@@ -76,7 +76,7 @@ extension MountTests {
     func ofOthers() throws { try compare(ParityScenarios.strangers, users: ParityTests.strangers) }
 
     @Test(
-      "All of it in every arrangement of transport, threads, routes, caches and kernel",
+      "All of it in every arrangement of threads, routes, caches and kernel",
       arguments: Arrangement.all)
     func arranged(options: String) throws {
       let births = options.contains("no_statx") ? [] : ParityScenarios.births

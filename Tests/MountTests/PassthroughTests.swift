@@ -31,9 +31,9 @@ extension MountTests {
 
     @Test(
       "Plain files cause no READ and no WRITE; with passthrough=off they do",
-      arguments: Machine.transports, ["passthrough=auto", "passthrough=off"])
-    func noRequests(transport: String, option: String) throws {
-      let mounted = try MountedVolume("\(transport),\(option)")
+      arguments: ["passthrough=auto", "passthrough=off"])
+    func noRequests(option: String) throws {
+      let mounted = try MountedVolume(option)
       defer { mounted.remove() }
       let before = try Self.requests(mounted, "read", "write")
       try Program.shell(
@@ -46,11 +46,9 @@ extension MountTests {
       #expect(option == "passthrough=off" ? after - before > 10 : after - before <= 2, "\(option)")
     }
 
-    @Test(
-      "Two who append, one who maps, one who writes natively: all see one file",
-      arguments: Machine.transports)
-    func coherence(transport: String) throws {
-      let volume = try Self.volume(transport)
+    @Test("Two who append, one who maps, one who writes natively: all see one file")
+    func coherence() throws {
+      let volume = try Self.volume()
       defer { volume.remove() }
       let path = volume.path + "/f"
       let first = open(path, O_CREAT | O_WRONLY | O_APPEND, 0o644)
@@ -83,10 +81,8 @@ extension MountTests {
       #expect(lseek(mapped, 0, SEEK_END) == 3)
     }
 
-    @Test(
-      "Every two ways of opening one file go together, whoever comes first", arguments: Machine.transports)
-    func everyPair(transport: String) throws {
-      let volume = try Self.volume(transport)
+    @Test("Every two ways of opening one file go together, whoever comes first") func everyPair() throws {
+      let volume = try Self.volume()
       defer { volume.remove() }
       let path = volume.path + "/f"
       let ways: [CInt] = [
@@ -115,10 +111,10 @@ extension MountTests {
     }
 
     @Test(
-      "Times move when a mapping is written, whatever was remembered", arguments: Machine.transports,
-      ["cache=shared", "cache=exclusive"])
-    func timesOfMappings(transport: String, cache: String) throws {
-      let volume = try Self.volume("\(transport),\(cache)")
+      "Times move when a mapping is written, whatever was remembered",
+      arguments: ["cache=shared", "cache=exclusive"])
+    func timesOfMappings(cache: String) throws {
+      let volume = try Self.volume(cache)
       defer { volume.remove() }
       let path = volume.path + "/f"
       try #require(Calls.write(path, String(repeating: "x", count: 4096)) == nil)
@@ -146,9 +142,9 @@ extension MountTests {
 
     @Test(
       "A stranger's write takes set-id bits and a capability away before its first byte, and from who runs it",
-      arguments: Machine.transports, [O_RDWR, O_WRONLY | O_APPEND, O_RDWR | O_APPEND])
-    func setID(transport: String, flags: CInt) throws {
-      let volume = try Self.volume("\(transport),suid,cache=exclusive")
+      arguments: [O_RDWR, O_WRONLY | O_APPEND, O_RDWR | O_APPEND])
+    func setID(flags: CInt) throws {
+      let volume = try Self.volume("suid,cache=exclusive")
       defer { volume.remove() }
       try Program.shell("cp /bin/cat program && touch secret && chmod 600 secret", in: volume.path)
       let (path, secret) = (volume.path + "/program", volume.path + "/secret")
@@ -169,11 +165,9 @@ extension MountTests {
       #expect(lt_attribute(volume.upper + "/program", "security.capability", nil, 0) == -Int(ENODATA))
     }
 
-    @Test(
-      "copy_file_range, fallocate, SEEK_HOLE, a program that runs, a file without a name",
-      arguments: Machine.transports)
-    func otherCalls(transport: String) throws {
-      let volume = try Self.volume(transport)
+    @Test("copy_file_range, fallocate, SEEK_HOLE, a program that runs, a file without a name")
+    func otherCalls() throws {
+      let volume = try Self.volume()
       defer { volume.remove() }
       try Program.shell(
         "cp /bin/true program && ./program && head -c 100000 /dev/urandom > a", in: volume.path)
@@ -220,11 +214,9 @@ extension MountTests {
 
 extension MountTests {
   @Suite("The page cache without passthrough") struct KeptPagesTests {
-    @Test(
-      "A file that is opened again unchanged is read from memory, a changed one from below",
-      arguments: Machine.transports)
-    func kept(transport: String) throws {
-      let volume = try MountedVolume("\(transport),passthrough=off")
+    @Test("A file that is opened again unchanged is read from memory, a changed one from below")
+    func kept() throws {
+      let volume = try MountedVolume("passthrough=off")
       defer { volume.remove() }
       let path = volume.path + "/f"
       try #require(Calls.write(volume.upper + "/f", "first") == nil)

@@ -7,13 +7,11 @@ import Testing
 
 extension MountTests {
   @Suite("Space that is kept for root", .timeLimit(.minutes(3))) struct ReservedSpaceTests {
-    @Test(
-      "No thread of the daemon may exceed quotas and reserves (CAP_SYS_RESOURCE)",
-      arguments: Machine.transports)
-    func capability(options: String) throws {
+    @Test("No thread of the daemon may exceed quotas and reserves (CAP_SYS_RESOURCE)")
+    func capability() throws {
       let base = try TemporaryDirectory.make()
       defer { TemporaryDirectory.remove(base) }
-      let volume = try MountedVolume("audit=\(base)/log,threads=4,\(options)")
+      let volume = try MountedVolume("audit=\(base)/log,threads=4")
       defer { volume.remove() }
       _ = try volume.file("f", 1001, 2001, 0o644)
       let daemon = try #require(volume.daemon)
@@ -36,7 +34,7 @@ extension MountTests {
     @Test(
       "A user fills a disk through the mount no further than without it, root's own files further",
       .enabled(if: Machine.knows(fileSystem: "ext4") && Programs.has("mkfs.ext4"), "needs ext4 and its mkfs"),
-      arguments: ["", "passthrough=off", "transport=uring"])
+      arguments: ["", "passthrough=off"])
     func reserve(options: String) throws {
       let words = options.isEmpty ? "" : "-o \(options)"
       let varve = Program.built("varve")
@@ -69,11 +67,9 @@ extension MountTests {
       let base = try TemporaryDirectory.make()
       defer { TemporaryDirectory.remove(base) }
       _ = chmod(base, 0o755)
-      let result = try Machine.withRing(options.contains("uring")) {
-        try Program.run(
-          "/usr/bin/unshare",
-          ["--mount", "--propagation", "private", "/bin/bash", "-ec", script], in: base)
-      }
+      let result = try Program.run(
+        "/usr/bin/unshare",
+        ["--mount", "--propagation", "private", "/bin/bash", "-ec", script], in: base)
       #expect(result.exit == 0, "\(options): \(result.output)")
     }
   }

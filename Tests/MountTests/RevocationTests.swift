@@ -8,15 +8,13 @@ import Testing
 
 extension MountTests {
   @Suite("Taking rights away on a mount", .timeLimit(.minutes(4))) struct RevocationTests {
-    @Test(
-      "After a revocation has returned nobody gets through by remembered names",
-      arguments: Machine.transports)
-    func byDefault(options: String) throws {
-      try stress(options, rounds: 1_000)
+    @Test("After a revocation has returned nobody gets through by remembered names")
+    func byDefault() throws {
+      try stress("", rounds: 1_000)
     }
 
     @Test(
-      "Nobody gets through in any arrangement of transport, threads, routes, caches and kernel",
+      "Nobody gets through in any arrangement of threads, routes, caches and kernel",
       arguments: Arrangement.all)
     func arranged(options: String) throws {
       try stress(options, rounds: 120)
@@ -25,7 +23,7 @@ extension MountTests {
     @Test(
       "After a remount has returned nobody gets through by what the former options allowed",
       arguments: [Gate.lists, .owners],
-      ["", "cache=exclusive", "no_epoch", "transport=uring,passthrough=off"])
+      ["", "cache=exclusive", "no_epoch", "passthrough=off"])
     func options(gate: Gate, options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }

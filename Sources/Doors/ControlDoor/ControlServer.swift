@@ -29,7 +29,7 @@ package final class ControlServer: Sendable {
   private let socket: ListeningSocket
   private let limits: ControlLimits
   private let answer: ControlAnswer
-  private let seats: Mutex<ControlSeats>
+  private let slots: Mutex<ConnectionSlots>
 
   /// Starts to serve.
   package static func start(
@@ -46,7 +46,7 @@ package final class ControlServer: Sendable {
     self.socket = socket
     self.limits = limits
     self.answer = answer
-    seats = Mutex(ControlSeats(limits))
+    slots = Mutex(ConnectionSlots(limits))
   }
 
   private func run() {
@@ -60,23 +60,23 @@ package final class ControlServer: Sendable {
     }
   }
 
-  /// Gives a peer a seat and a thread; one that gets none is turned away without a word.
+  /// Gives a peer a slot and a thread; the connection of one that gets none is closed without an answer.
   private func admit(_ stream: consuming LocalStream) {
     let peer: SocketPeer
     do throws(Errno) { peer = try stream.peer } catch { return }
-    guard seats.withLock({ $0.take(peer.user) }) else { return }
+    guard slots.withLock({ $0.take(peer.user) }) else { return }
     // A thread's body is copied; what is closed once travels in a box.
     let visit = Visit(stream)
     do throws(Errno) {
       _ = try PlainThread(name: "varve-asked") {
-        // Who sees his connection end finds his seat free when he comes again.
+        // The slot is given back before the connection ends, so a peer that saw the end can connect again.
         withExtendedLifetime(visit) {
           self.serve(visit.stream, peer)
-          self.seats.withLock { $0.leave(peer.user) }
+          self.slots.withLock { $0.giveBack(peer.user) }
         }
       }
     } catch {
-      seats.withLock { $0.leave(peer.user) }
+      slots.withLock { $0.giveBack(peer.user) }
     }
   }
 
@@ -101,8 +101,8 @@ private final class Visit: Sendable {
   }
 }
 
-/// Who is being served.
-struct ControlSeats {
+/// How many connections each user has.
+struct ConnectionSlots {
   private let limits: ControlLimits
   private var taken: [UInt32: Int] = [:]
   private var count = 0
@@ -111,7 +111,7 @@ struct ControlSeats {
     self.limits = limits
   }
 
-  /// Whether there is a seat for `user`, which he then has.
+  /// Takes a slot for `user`; false when there is none.
   mutating func take(_ user: UInt32) -> Bool {
     let present = taken[user, default: 0]
     if user == 0 {
@@ -127,7 +127,7 @@ struct ControlSeats {
     return true
   }
 
-  mutating func leave(_ user: UInt32) {
+  mutating func giveBack(_ user: UInt32) {
     count -= 1
     let rest = taken[user, default: 1] - 1
     taken[user] = rest > 0 ? rest : nil

@@ -7,9 +7,9 @@ import LinuxFiles
 struct Device: Sendable {
   /// Open as long as the session's workers run, or as long as `owner` exists.
   let number: CInt
-  /// Whether to receive is to wait; at a descriptor that does not block it may be a question.
-  var sleeps = true
-  /// Keeps an end of its own open: an answer has to go where the request came from.
+  /// Whether ``receive(into:)`` waits for a request.
+  var blocks = true
+  /// Keeps a clone open: the kernel takes a reply only at the end that read the request.
   private var owner: SharedDescriptor?
 
   /// An end that is borrowed.
@@ -18,15 +18,15 @@ struct Device: Sendable {
   }
 
   /// An end that this keeps open.
-  init(_ owner: SharedDescriptor, sleeps: Bool = true) {
+  init(_ owner: SharedDescriptor, blocks: Bool = true) {
     number = owner.descriptor.rawValue
-    self.sleeps = sleeps
+    self.blocks = blocks
     self.owner = owner
   }
 
   enum Received: Equatable {
     case request
-    /// Nothing this time: interrupted, nothing there, or the request went away while it was being read.
+    /// Interrupted, no request, or the request was taken back while it was read.
     case nothing
     /// The volume is not mounted any more.
     case unmounted
@@ -36,20 +36,20 @@ struct Device: Sendable {
   /// Waits for the next request.
   func receive(into buffer: inout RequestBuffer) -> Received {
     let result = unsafe buffer.fill { start, count in unsafe lv_fuse_read(number, start, count) }
-    // Nothing at all is the end of a socket, with which tests play the kernel.
+    // 0 bytes are the end of a socket; tests use sockets in place of the device.
     if result >= 0 { return result > 0 ? .request : .unmounted }
     switch Errno(rawValue: CInt(truncatingIfNeeded: -result)) {
     case .noSuchDevice, .connectionAborted, .notConnected: return .unmounted
     case .interrupted, .noSuchFile: return .nothing
     case .again:
-      // Only of a descriptor that does not block: an eager one, or one that somebody has made so.
-      if sleeps { _ = lv_fuse_wait(number) }
+      // Only a non-blocking descriptor answers so: one for polling, or one that was made so from outside.
+      if blocks { _ = lv_fuse_wait(number) }
       return .nothing
     case let error: return .failed(error)
     }
   }
 
-  /// Asks again and again for the next request, until `end` of the monotonic clock.
+  /// Polls for the next request, until `end` of the monotonic clock.
   func receive(into buffer: inout RequestBuffer, until end: UInt64) -> Received {
     repeat {
       let received = receive(into: &buffer)
@@ -58,7 +58,9 @@ struct Device: Sendable {
     return .nothing
   }
 
-  /// A new end of the same connection, of which each answers what it received; nil where the kernel refuses.
+  /// A new end of the same connection; nil where the kernel refuses.
+  ///
+  /// Each end has a queue of its own for what was read there and is not answered yet.
   func clone(_ flags: OpenFlags = []) -> SharedDescriptor? {
     do throws(Errno) {
       let own = try Descriptor.open(path: "/dev/fuse", [.readWrite, flags])
@@ -71,7 +73,7 @@ struct Device: Sendable {
 
   /// Hands a reply to the kernel in one piece; false when it did not take it.
   ///
-  /// ENOENT: the caller is gone. ENODEV: all of it is; the worker notices at its next read.
+  /// ENOENT: the caller is gone. ENODEV: the connection is; the worker sees that at its next read.
   func send(_ reply: Span<UInt8>) -> Bool {
     unsafe reply.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress else { return false }

@@ -3,20 +3,9 @@
 import LayeredVolume
 import LinuxFiles
 
-/// What is left of a request once it is answered.
-struct Asked {
-  let opcodeNumber: UInt32
-  let unique: UInt64
-  let caller: Caller
-
-  init(_ request: borrowing Request) {
-    (opcodeNumber, unique, caller) = (request.opcodeNumber, request.unique, request.caller)
-  }
-}
-
 /// The translator between the kernel's requests and a volume.
 ///
-/// Knows nothing of how requests arrive: the workers at the device use it, and those at the ring.
+/// Knows nothing of how requests arrive.
 final class Door: Sendable {
   let volume: Volume
   let counters = Counters()
@@ -28,25 +17,8 @@ final class Door: Sendable {
     answersExtendedStatus = !volume.mounted.disabledFeatures.contains("statx")
   }
 
-  /// Answers one request, and waits on this thread while it is delayed.
-  ///
-  /// For a transport whose requests cannot be put aside: no lock is held meanwhile.
-  func handle(_ request: borrowing Request, _ buffer: inout ReplyBuffer) -> Reply {
-    var waiting: Waiting?
-    while true {
-      let reply = attempt(request, &buffer, isFirst: waiting == nil)
-      let answer = reply.answer
-      guard case .delayed(let delay) = answer else { return reply }
-      let now = Clock.monotonicNanoseconds
-      let wait = Waiting(for: delay, after: waiting, at: now)
-      if let error = wait.failure(at: now) { return Reply(to: request.unique, .failure(error)) }
-      Clock.pause(milliseconds: UInt32(clamping: wait.pause(at: now) / 1_000_000))
-      waiting = wait
-    }
-  }
-
   /// Answers one request, or says what it has to wait for; the body of the answer is left in `buffer`.
-  func attempt(_ request: borrowing Request, _ buffer: inout ReplyBuffer, isFirst: Bool = true) -> Reply {
+  func attempt(_ request: borrowing Request, _ buffer: inout ReplyBuffer, isFirst: Bool) -> Reply {
     buffer.clear()
     guard let opcode = Opcode(rawValue: request.opcodeNumber) else {
       return Reply(to: request.unique, .failure(.notImplemented))
@@ -100,7 +72,7 @@ final class Door: Sendable {
   }
 
   /// The kernel has the answer to a request.
-  func delivered(_ request: Asked) {
+  func delivered(_ request: borrowing Request) {
     if request.opcodeNumber == Opcode.lookup.rawValue {
       volume.lookupDelivered(request.unique, to: request.caller)
     }

@@ -9,16 +9,16 @@ final class Handshake: Sendable {
     var offer: Offer?
     var unique: UInt64 = 0
     var agreement: Agreement?
-    var disabled: Set<String>
   }
 
-  private let state: Mutex<State>
+  private let state = Mutex(State())
+  private let disabled: Set<String>
   private let pageSize: Int
   private let stackDepth: UInt32
 
   /// As ``Agreement/init(to:disabled:pageSize:stackDepth:)``.
   init(disabled: Set<String>, pageSize: Int, stackDepth: UInt32) {
-    state = Mutex(State(disabled: disabled))
+    self.disabled = disabled
     self.pageSize = pageSize
     self.stackDepth = stackDepth
   }
@@ -28,11 +28,6 @@ final class Handshake: Sendable {
 
   /// What the kernel last said, also when nothing was agreed.
   var offer: Offer? { state.withLock { $0.offer } }
-
-  /// Does without a feature, also when it is offered; to be said before INIT is answered.
-  func refuse(_ feature: Feature) {
-    state.withLock { _ = $0.disabled.insert(feature.rawValue) }
-  }
 
   /// Remembers what the kernel offers, if `bytes` are an INIT request.
   @unsafe func sawRequest(_ bytes: UnsafeRawBufferPointer) {
@@ -64,7 +59,7 @@ final class Handshake: Sendable {
     else { return nil }
     let header = unsafe head.loadUnaligned(as: fuse_out_header.self)
     var reply = unsafe body.loadUnaligned(as: fuse_init_out.self)
-    let (offer, unique, disabled) = state.withLock { ($0.offer, $0.unique, $0.disabled) }
+    let (offer, unique) = state.withLock { ($0.offer, $0.unique) }
     guard let offer, header.unique == unique, header.error == 0 else { return nil }
     // A kernel of another major version gets libfuse's answer and asks again.
     guard offer.major == UInt32(FUSE_KERNEL_VERSION), offer.minor >= Offer.oldestMinor else { return nil }

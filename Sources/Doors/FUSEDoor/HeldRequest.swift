@@ -1,23 +1,23 @@
-// A request that is kept while others are served: a copy of its bytes, and where its answer has to go.
+// A request that is kept while others are served: a copy of its bytes, and the end that takes its answer.
 
 import CFUSE
 import LayeredVolume
 
-/// Whom the work on a request counts for.
+/// The user for whom a request counts.
 enum ShareOwner: Hashable, Sendable {
   case user(UInt32)
-  /// The kernel by itself, such as when it writes back pages.
+  /// The kernel itself, for example when it writes back pages.
   case kernel
 }
 
-/// A request that was received and waits for its turn, or for something that delays it.
+/// A request that is queued or delayed.
 final class HeldRequest: Sendable {
   let owner: ShareOwner
   let unique: UInt64
   let node: NodeID
-  /// Whether the kernel holds the lock of a directory until it is answered.
+  /// Whether the kernel holds the lock of a directory until this is answered.
   let holdsDirectory: Bool
-  /// The end of the connection it came from, which takes the answer; kept open until then.
+  /// The end of the connection that read it and takes the answer; kept open until then.
   let device: Device
   let bytes: RequestBuffer
 
@@ -40,9 +40,9 @@ extension Request {
     caller.user == 0 && caller.thread == 0 ? .kernel : .user(caller.user)
   }
 
-  /// Whether it is served at once, whatever its sender has under way.
+  /// Whether it is served at once, however many requests of its sender are under way.
   ///
-  /// These give back what others may wait for, or expect no answer.
+  /// Such a request gives back what others may wait for, or expects no answer.
   var isNeverQueued: Bool {
     switch Opcode(rawValue: opcodeNumber) {
     case .forget, .batchForget, .release, .releasedir, .flush, .interrupt, .notifyReply, .destroy: true
@@ -52,7 +52,7 @@ extension Request {
 }
 
 extension Opcode {
-  /// Whether the kernel holds the lock of a directory, shared or alone, while it waits for the answer.
+  /// Whether the kernel holds the lock of a directory, shared or exclusive, while it waits for the answer.
   fileprivate var holdsDirectory: Bool {
     switch self {
     case .lookup, .mknod, .mkdir, .symlink, .link, .create, .unlink, .rmdir, .rename, .rename2, .readdir,

@@ -33,9 +33,6 @@ package struct MountOptions: Equatable, Sendable {
   package var isSynchronousForNames = false
   /// A queue of the device for each worker.
   package var clonesDevice = false
-  package var transport = TransportWish.auto
-  /// How many requests from each processor are served at a time on a ring; nil for what is good.
-  package var ringThreads: Int?
 
   package init(source: [UInt8]) {
     self.source = source

@@ -20,8 +20,6 @@ enum Feature: String, CaseIterable {
   case killPrivilegesV2 = "killpriv_v2"
   /// Files are read and written by the kernel itself; comes with `max_stack_depth`.
   case passthrough
-  /// Taken only with a seat for each of the kernel's queues.
-  case ring = "over_io_uring"
 
   // Left out on purpose:
   // - ASYNC_DIO: sends the parts of one long write at once, and appended parts would land in any order.
@@ -49,7 +47,6 @@ enum Feature: String, CaseIterable {
     case .maxPages: UInt64(FUSE_MAX_PAGES)
     case .killPrivilegesV2: UInt64(FUSE_HANDLE_KILLPRIV_V2)
     case .passthrough: LV_FUSE_PASSTHROUGH
-    case .ring: LV_FUSE_OVER_IO_URING
     }
   }
 }
@@ -92,8 +89,6 @@ struct Agreement: Equatable {
   let disabled: Set<String>
   let maxWrite: Int
   let maxPages: Int
-  /// What the kernel wants each place at its ring to have room for.
-  let ringPayload: Int
   /// How many stacked file systems this one becomes the top of, for passthrough; 0 without it.
   let stackDepth: UInt32
   /// Requests of readahead and the like that may be under way; the kernel's own 12 starve readahead.
@@ -113,8 +108,6 @@ struct Agreement: Equatable {
     let isLarge = flags & Feature.maxPages.bit != 0
     maxWrite = isLarge ? Agreement.largestTransfer : Agreement.smallTransfer
     maxPages = isLarge ? max(1, maxWrite / max(1, pageSize)) : 0
-    // As fs/fuse/dev_uring.c reckons; a kernel that was told no number of pages takes 32, of any size.
-    ringPayload = max(8192, maxWrite, (maxPages > 0 ? maxPages : 32) * pageSize)
   }
 
   func includes(_ feature: Feature) -> Bool { flags & feature.bit != 0 }
@@ -137,8 +130,7 @@ struct Agreement: Equatable {
   /// For `status`: what is on, and why something is not.
   func describe(canExpireNames: Bool, backingRefusal: Errno?) -> [(name: String, value: String)] {
     var facts = [("protocol", "\(offer.major).\(offer.minor)"), ("max_write", "\(maxWrite)")]
-    // The line about the transport says more than the bit.
-    for feature in Feature.allCases where feature != .ring {
+    for feature in Feature.allCases {
       facts.append((feature.rawValue, describe(feature, backingRefusal)))
     }
     facts.append(("epoch", describe("epoch", isOn: canExpireNames)))

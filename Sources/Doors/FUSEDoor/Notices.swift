@@ -94,20 +94,16 @@ final class Notices: Sendable {
   // MARK: For the volume
 
   /// The volume's side of this.
-  ///
-  /// `transport` tells the first line about the connection in `status`, as it is at the time.
   func link(
-    _ agreement: Agreement, transport: @escaping @Sendable () -> String,
-    requests: @escaping @Sendable () -> [(name: String, count: UInt64)]
+    _ agreement: Agreement, requests: @escaping @Sendable () -> [(name: String, count: UInt64)]
   ) -> KernelLink {
     KernelLink(
       canExpireNames: canExpireNames, stripsItself: !agreement.includes(.killPrivilegesV2),
       features: {
         let refusal = self.backingRefusal.load(ordering: .relaxed)
-        return [(name: "transport", value: transport())]
-          + agreement.describe(
-            canExpireNames: self.canExpireNames,
-            backingRefusal: refusal == 0 ? nil : Errno(rawValue: refusal))
+        return agreement.describe(
+          canExpireNames: self.canExpireNames,
+          backingRefusal: refusal == 0 ? nil : Errno(rawValue: refusal))
       },
       requests: requests,
       expireNames: { self.expireNames() },
@@ -117,35 +113,7 @@ final class Notices: Sendable {
       closeBacking: { self.closeBacking($0) })
   }
 
-  private static let stirs = Atomic<UInt64>(0)
-
-  /// Makes the kernel send a request over the ring, to the queue of the processor this runs on.
-  ///
-  /// It asks for none of the pages of the first of `nodes` that is a plain file the kernel knows; what comes of that
-  /// is a NOTIFY_REPLY, for which nobody waits. False when there is no such node.
-  static func stir(_ device: CInt, by nodes: [NodeID]) -> Bool {
-    stir(by: nodes) { send($0, to: device) >= 0 }
-  }
-
-  /// The same by way of `send`, which answers whether the notice was taken.
-  static func stir(by nodes: [NodeID], _ send: (Retrieve) -> Bool) -> Bool {
-    for node in nodes {
-      // The number of the request to come: far from those the kernel gives, even as they are, used once.
-      let unique = 1 << 62 | stirs.add(2, ordering: .relaxed).newValue
-      let notice = Retrieve(
-        header: header(UInt32(MemoryLayout<Retrieve>.size), FUSE_NOTIFY_RETRIEVE.rawValue),
-        body: fuse_notify_retrieve_out(notify_unique: unique, nodeid: node, offset: 0, size: 0, padding: 0))
-      if send(notice) { return true }
-    }
-    return false
-  }
-
   // MARK: Bytes
-
-  struct Retrieve: BitwiseCopyable {
-    var header: fuse_out_header
-    var body: fuse_notify_retrieve_out
-  }
 
   private struct InvalidateInode: BitwiseCopyable {
     var header: fuse_out_header

@@ -1,10 +1,10 @@
-// Who is served next: a bound on what one user has under way, a queue for each user behind it, and the requests that
-// are delayed.
+// Which request is served next: a bound on the requests of one user that are under way, a queue for each user, and the
+// requests that are delayed.
 //
-// As long as no user reaches the bound, a request costs two short turns of one lock and is never copied. A request
-// beyond the bound is copied into the queue of its user, and the worker reads the next one. Whoever finishes a request
-// serves those that wait, user by user. One worker stays at the device, unless the sender of a request has none under
-// way, or is the only user and served fast: to copy what need not be copied costs others nothing and them much.
+// While no user reaches the bound, a request takes one lock twice and is never copied. A request beyond the bound is
+// copied into the queue of its user, and the worker reads the next one. A worker that has finished a request serves the
+// queues, user by user. One worker stays at the device, with two exceptions: a user without a request under way is
+// always served, and so is a user who is alone and served fast, for whom copies would only cost time.
 
 import LayeredVolume
 import LinuxFiles
@@ -16,19 +16,20 @@ final class RequestQueues: Sendable {
   enum Finished: Equatable {
     /// It read nothing, or has just begun.
     case nothing
-    /// A request that counts for nobody.
+    /// A request that counts for no user.
     case uncounted
     case request(ShareOwner)
   }
 
   /// The memory that the waiting requests of one user may take: 256 writes of the largest size.
   static let mostBytes = 256 << 20
-  /// A user who has sent all requests for so long has the volume to themselves.
+  /// A user who has sent all requests for this long counts as the only user.
   static let memoryOfOthers: UInt64 = 200_000_000
-  /// If a request has ended within this time, all readers may be busy for one user.
+  /// While requests end at least this often, all readers may be busy for one user.
   static let shortTime: UInt64 = 200_000
-  /// How often the thread for delayed requests looks at the queues: should all that a user has under way hang, nobody
-  /// else does.
+  /// How often the thread for delayed requests looks at the queues.
+  ///
+  /// If all requests of a user hang, no other thread does.
   private static let lookInterval: UInt64 = 100_000_000
   /// How many delayed requests one user may have.
   static let mostParked = 512
@@ -36,7 +37,7 @@ final class RequestQueues: Sendable {
 
   struct State {
     var shares: [UserShare] = []
-    /// Where the search for the next queue begins.
+    /// The index of the share whose queue is served next.
     var turn = 0
     /// How many requests are in the queues.
     var queued = 0
@@ -46,16 +47,16 @@ final class RequestQueues: Sendable {
     /// The threads that read the device, and how many of them serve a request.
     var readers = 0
     var busyReaders = 0
-    /// One of the readers sleeps until it is needed.
+    /// The reserve reader sleeps until it is needed.
     var reserveRests = false
-    /// Who sent the last request, and when that was another user than before.
+    /// The user who sent the last request, and when that last was another user than before.
     var lastOwner = ShareOwner.kernel
     var ownerChangedAt: UInt64 = 0
     /// When a reader ended a request and almost all were busy.
     var endedAt: UInt64 = 0
-    /// Requests whose callers have a signal and that were not delayed at the time, the last of them.
+    /// The latest requests that were interrupted by a signal while they were not delayed.
     var interrupted: [UInt64] = []
-    /// When a thread that serves delayed requests looks again.
+    /// When the thread that serves delayed requests looks again.
     var wakesAt = UInt64.max
     var isOver = false
   }
@@ -63,9 +64,9 @@ final class RequestQueues: Sendable {
   let state = Mutex(State())
   let bell = Bell()
   let bellOfReserve = Bell()
-  /// How many requests of one user are served at a time at least.
+  /// How many requests of one user may always be served at a time, as long as one reader is left.
   private let usual: Int
-  /// Who mounted, and root: their requests are kept however many they are.
+  /// The user who mounted the volume: the memory of queued requests is not bounded for this user and root.
   private let unlimited: UInt32
 
   init(usual: Int, unlimited: UInt32 = CurrentProcess.user) {
@@ -80,7 +81,7 @@ final class RequestQueues: Sendable {
     state.withLock { $0.readers += 1 }
   }
 
-  /// A thread reads the device no more; without any there is nothing left to serve.
+  /// A thread stops reading the device; the last one ends the queues.
   func leave(_ finished: Finished) {
     let wereLast = state.withLock { state in
       end(finished, isReader: true, &state)
@@ -93,7 +94,7 @@ final class RequestQueues: Sendable {
   /// Whether requests wait for a worker.
   var areWaiting: Bool { state.withLock { $0.queued > 0 } }
 
-  /// Whether the worker that has read a request may serve it now; else it is to be kept.
+  /// Whether the worker that has read a request may serve it now; if not, it calls ``keep(_:)``.
   func admit(_ owner: ShareOwner) -> Bool {
     let (isAdmitted, calls) = state.withLock { state -> (Bool, Bool) in
       if owner != state.lastOwner, owner != .kernel {
@@ -114,7 +115,7 @@ final class RequestQueues: Sendable {
     return isAdmitted
   }
 
-  /// A reader serves a request that counts for nobody.
+  /// A reader serves a request that counts for no user.
   func admitUncounted() {
     let calls = state.withLock { state in
       state.busyReaders += 1
@@ -123,7 +124,7 @@ final class RequestQueues: Sendable {
     if calls { bellOfReserve.ring() }
   }
 
-  /// What a reader is to serve next; nil: it reads the device.
+  /// The queued request that a reader serves next; nil: it reads the device.
   func next(after finished: Finished) -> QueuedRequest? {
     state.withLock { state in
       end(finished, isReader: true, &state)
@@ -132,7 +133,7 @@ final class RequestQueues: Sendable {
     }
   }
 
-  /// What a thread that does not read the device is to serve next, when there is something; nil at the end.
+  /// Waits for a request that a thread that does not read the device serves next; nil when the volume is unmounted.
   func wait(after finished: Finished) -> QueuedRequest? {
     var finished = finished
     while true {
@@ -148,7 +149,7 @@ final class RequestQueues: Sendable {
         return (request, false, due)
       }
       if isOver {
-        // For the next one who waits.
+        // For the next thread that waits.
         bell.ring()
         return nil
       }
@@ -162,7 +163,7 @@ final class RequestQueues: Sendable {
     }
   }
 
-  /// Nothing is served any more; what waits is dropped with the connection.
+  /// Nothing is served any more; requests that wait are dropped with the connection.
   func end() {
     state.withLock { $0.isOver = true }
     bell.ring()
@@ -171,10 +172,10 @@ final class RequestQueues: Sendable {
 
   // MARK: Requests that wait
 
-  /// Keeps a request for its turn; false when its sender has too much waiting.
+  /// Queues a request; false when its sender has too many bytes waiting.
   ///
-  /// What its sender had under way may have ended since it was not admitted, so the worker asks for its next request
-  /// before it reads again.
+  /// The requests of its sender may have ended since it was not admitted. So the worker calls ``next(after:)`` before it
+  /// reads again.
   func keep(_ request: HeldRequest) -> Bool {
     let due = Clock.monotonicNanoseconds &+ RequestQueues.lookInterval
     let (isKept, wakes) = state.withLock { state -> (Bool, Bool) in
@@ -191,12 +192,14 @@ final class RequestQueues: Sendable {
     return isKept
   }
 
-  /// Keeps a request that is delayed; the answer to it when its sender has too many of them, or a signal.
+  /// Keeps a delayed request.
+  ///
+  /// Answers the error to send instead when its sender has too many of them, or when it was interrupted.
   func park(_ request: HeldRequest, _ waiting: Waiting) -> Errno? {
     let now = Clock.monotonicNanoseconds
     let (refusal, wakes) = state.withLock { state -> (Errno?, Bool) in
-      if waiting.delay == .leased, let place = state.interrupted.firstIndex(of: request.unique) {
-        state.interrupted.remove(at: place)
+      if waiting.delay == .leased, let index = state.interrupted.firstIndex(of: request.unique) {
+        state.interrupted.remove(at: index)
         return (.interrupted, false)
       }
       let index = share(of: request.owner, &state)
@@ -216,18 +219,18 @@ final class RequestQueues: Sendable {
     return refusal
   }
 
-  /// A file has been closed: those that waited for that are tried again by the next worker that has time.
+  /// A file was closed: the next idle worker tries the requests again that wait for that.
   func released(_ node: NodeID) {
     state.withLock { state in
       guard !state.parked.isEmpty else { return }
-      hasten(&state) { $0.waiting.delay == .inUse && $0.request.node == node }
+      makeDue(&state) { $0.waiting.delay == .inUse && $0.request.node == node }
     }
   }
 
-  /// The user database has answered.
+  /// The user database answered.
   func namesCame() {
     let wakes = state.withLock { state in
-      hasten(&state) { $0.waiting.delay == .names }
+      makeDue(&state) { $0.waiting.delay == .names }
       let wakes = state.firstDue == 0
       if wakes { state.wakesAt = 0 }
       return wakes
@@ -235,23 +238,22 @@ final class RequestQueues: Sendable {
     if wakes { bell.ring() }
   }
 
-  /// Takes a request out whose caller has a signal, if it waits for a lease.
+  /// Takes out an interrupted request, if it waits for a lease.
   ///
-  /// open(2) can be interrupted there. Whatever else a request waits for is short, and programs do not
-  /// expect EINTR of it.
+  /// There open(2) may answer EINTR. All other delays are short, and programs do not expect EINTR from them.
   func takeInterrupted(_ unique: UInt64) -> HeldRequest? {
     state.withLock { state in
       guard
-        let place = state.parked.firstIndex(where: {
+        let position = state.parked.firstIndex(where: {
           $0.request.unique == unique && $0.waiting.delay == .leased
         })
       else {
-        // It may be under way, or in the queue.
+        // It may be under way or queued.
         if state.interrupted.count >= RequestQueues.mostInterrupted { state.interrupted.removeFirst() }
         state.interrupted.append(unique)
         return nil
       }
-      let request = state.parked.remove(at: place).request
+      let request = state.parked.remove(at: position).request
       let index = share(of: request.owner, &state)
       state.shares[index].parked -= 1
       state.shares[index].bytes -= request.size
@@ -263,10 +265,10 @@ final class RequestQueues: Sendable {
 
   /// Whether a worker may begin a request of a user who has so many under way.
   ///
-  /// A user with nothing under way is served by any worker. Beyond that a reader is left at the device, unless the
-  /// user has been alone for a while and requests end so fast that another would hardly wait; and while
-  /// others send requests, the workers that were added because requests hang are not all for one user. The reader
-  /// that rests is as good as at the device: it is called in time.
+  /// A user with no request under way is served by any worker. Otherwise a reader stays at the device, unless no other
+  /// user has sent requests for a while and requests end so fast that another user would hardly wait. While others send
+  /// requests, one user gets at most half of the workers that were added because requests hang. The reserve reader
+  /// counts as being at the device: it is called in time.
   private func mayStart(beside underWay: Int, isReader: Bool, _ state: borrowing State) -> Bool {
     guard underWay > 0 else { return true }
     let left = state.readers - state.busyReaders - (isReader ? 1 : 0)
@@ -294,7 +296,7 @@ final class RequestQueues: Sendable {
       state.shares[index].underWay -= 1
     }
     guard isReader else { return }
-    // It is asked for only while no more than one is left at the device.
+    // Needed only while at most one reader is left at the device.
     if state.awakeReaders <= 1 { state.endedAt = Clock.monotonicNanoseconds }
     state.busyReaders -= 1
   }
@@ -319,10 +321,10 @@ final class RequestQueues: Sendable {
     return nil
   }
 
-  /// Puts those that are due into the queues of their users.
+  /// Moves delayed requests that are due into the queues of their users.
   private func queueDue(_ state: inout State) {
     guard !state.parked.isEmpty else {
-      // The last of them may have been taken out before it was due.
+      // The last one may have been taken out before it was due.
       state.firstDue = .max
       return
     }
@@ -330,34 +332,34 @@ final class RequestQueues: Sendable {
     guard state.firstDue <= now else { return }
     var firstDue = UInt64.max
     var left = 0
-    for place in state.parked.indices {
-      let parked = state.parked[place]
+    for index in state.parked.indices {
+      let parked = state.parked[index]
       guard parked.due <= now else {
         firstDue = min(firstDue, parked.due)
-        if left != place { state.parked[left] = parked }
+        if left != index { state.parked[left] = parked }
         left += 1
         continue
       }
-      let index = share(of: parked.request.owner, &state)
-      state.shares[index].parked -= 1
-      state.shares[index].append(QueuedRequest(request: parked.request, waiting: parked.waiting))
+      let owner = share(of: parked.request.owner, &state)
+      state.shares[owner].parked -= 1
+      state.shares[owner].append(QueuedRequest(request: parked.request, waiting: parked.waiting))
       state.queued += 1
     }
     state.parked.removeLast(state.parked.count - left)
     state.firstDue = firstDue
   }
 
-  private func hasten(_ state: inout State, _ isMeant: (ParkedRequest) -> Bool) {
-    for place in state.parked.indices where isMeant(state.parked[place]) {
-      state.parked[place].due = 0
+  private func makeDue(_ state: inout State, _ isMeant: (ParkedRequest) -> Bool) {
+    for index in state.parked.indices where isMeant(state.parked[index]) {
+      state.parked[index].due = 0
       state.firstDue = 0
     }
   }
 
-  /// The place of a user's share, which is made if there is none.
+  /// The index of a user's share, which is made if there is none.
   private func share(of owner: ShareOwner, _ state: inout State) -> Int {
     for index in state.shares.indices where state.shares[index].owner == owner { return index }
-    // Users who come and go leave nothing behind.
+    // So the shares of users who have gone do not pile up.
     if state.shares.count >= 64 { state.shares.removeAll(where: \.isIdle) }
     state.shares.append(UserShare(owner))
     return state.shares.count - 1

@@ -1,14 +1,14 @@
-// The reader that is at the device only when it is needed there.
+// The reserve reader, which reads the device only when it is needed.
 //
-// As one user may keep all the others busy, there is one reader more than a volume was mounted with. But the kernel
-// wakes the readers in turn: with one that has nothing to do, a single program that opens and reads small files took
-// 1.1 times as long, and there were twice as many switches of threads.
+// It is one more than `threads` says, because one user may keep all the others busy. It sleeps most of the time, because
+// the kernel wakes readers in turn: with one reader too many, a single program that opens and reads small files took
+// 1.1 times as long, with twice as many context switches.
 
 import LinuxFiles
 import Synchronization
 
 extension RequestQueues {
-  /// Sleeps until more readers are needed than are at the device; only one reader may do so.
+  /// Sleeps until more readers are needed than are at the device; only the reserve reader may call this.
   func restWhileNotNeeded() {
     let rests = state.withLock { state in
       let now = Clock.monotonicNanoseconds
@@ -21,8 +21,9 @@ extension RequestQueues {
     if rests { bellOfReserve.wait() }
   }
 
-  /// Whether the reader that rests is to be called: nobody else is at the device, and others may have come for
-  /// whom requests of one user take too long.
+  /// Whether the reserve reader must be woken.
+  ///
+  /// So it is when no other reader is at the device, and either another user sends requests or requests take long.
   func callsReserve(_ state: inout State) -> Bool {
     guard state.reserveRests, state.awakeReaders == 0 else { return false }
     let now = Clock.monotonicNanoseconds
@@ -35,10 +36,10 @@ extension RequestQueues {
 }
 
 extension RequestQueues.State {
-  /// How many readers serve nothing and do not rest.
+  /// How many readers wait at the device.
   var awakeReaders: Int { readers - busyReaders - (reserveRests ? 1 : 0) }
 
-  /// Whether another user has sent a request not long ago.
+  /// Whether another user has sent a request lately.
   func othersCame(before now: UInt64) -> Bool {
     now &- ownerChangedAt <= RequestQueues.memoryOfOthers
   }

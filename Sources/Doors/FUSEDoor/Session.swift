@@ -1,6 +1,5 @@
 // A mounted volume from mount to unmount: the face of this module.
 
-import CFUSE
 import Glibc
 package import LayeredVolume
 package import LinuxFiles
@@ -15,8 +14,7 @@ package final class Session: Sendable {
   private let options: MountOptions
   private let door: Door
   private let handshake: Handshake
-  /// Both are taken out by `serve`: rings that the kernel wants nothing of go at once.
-  private let transport: Mutex<Transport?>
+  /// Taken out by `serve`.
   private let library: Mutex<LibrarySession?>
 
   /// Refuses a place on which nothing can be mounted with these options.
@@ -44,12 +42,8 @@ package final class Session: Sendable {
     handshake = Handshake(
       disabled: volume.mounted.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))),
       stackDepth: volume.stackDepth)
-    let library = try LibrarySession.mount(on: self.mountPoint, foreign, options, handshake: handshake)
-    let transport = Transport.prepare(
-      options.transport, threadsPerQueue: options.ringThreads, device: library.device)
-    if case .device = transport { handshake.refuse(.ring) }
-    self.transport = Mutex(transport)
-    self.library = Mutex(library)
+    library = Mutex(
+      try LibrarySession.mount(on: self.mountPoint, foreign, options, handshake: handshake))
   }
 
   /// Serves requests and returns when the volume is unmounted; once per session.
@@ -63,45 +57,23 @@ package final class Session: Sendable {
     guard library.shakeHands(), let agreement = handshake.agreement else { throw handshakeFailure }
     let notices: Notices
     let workers: Workers
-    let workplace = Workplace(
-      door: door, maxWrite: agreement.maxWrite, ringPayload: agreement.ringPayload,
-      // Nothing shorter is sure: the name may lead elsewhere by now, and a user may not abort the connection.
-      sever: { _exit(32) })
-    let (seats, way) = takeTransport(agreement)
-    let hasRing = seats != nil
-    let seating = Seating()
+    let loop = RequestLoop(door: door, maxWrite: agreement.maxWrite)
     do throws(Errno) {
       notices = try Notices(session: library.device, agreement: agreement)
-      volume.attach(
-        notices.link(
-          agreement, transport: { hasRing ? seating.description : way },
-          requests: door.counters.described))
-      if let seats {
-        workers = try Workers.start(at: seats, workplace, session: library.device, seating)
-      } else {
-        workers = try Workers.start(
-          volume.mounted.threads, at: workplace, session: library.device,
-          clonesDevice: options.clonesDevice)
-      }
+      volume.attach(notices.link(agreement, requests: door.counters.described))
+      workers = try Workers.start(
+        volume.mounted.threads, running: loop, session: library.device,
+        clonesDevice: options.clonesDevice)
     } catch {
       throw MountFailure(mountPoint.path, "cannot be served: \(error)")
     }
     onReady()
-    if options.transport == .uring, seats == nil {
-      Log.notice("'\(String(decoding: mountPoint.path, as: UTF8.self))': \(way)")
-    }
     workers.join()
     notices.close()
     library.close()
-    if let failure = workplace.firstFailure {
+    if let failure = loop.firstFailure {
       throw MountFailure(mountPoint.path, "lost the connection to the kernel: \(failure)")
     }
-  }
-
-  /// The seats to work at, nil for the device, and how `status` calls that.
-  private func takeTransport(_ agreement: Agreement) -> (seats: [RingSeat]?, way: String) {
-    guard let transport = transport.withLock({ $0.take() }) else { return (nil, "dev") }
-    return (transport.seats(agreement), transport.describe(agreement, options.transport))
   }
 
   private var handshakeFailure: MountFailure {

@@ -1,15 +1,15 @@
-// What one user has under way and in the queue.
+// The requests of one user that are under way, delayed or queued.
 
-/// The requests of one user: how many are being served, and those that wait for their turn.
+/// The requests of one user: how many are being served, and those that are queued.
 struct UserShare {
   let owner: ShareOwner
-  /// How many of them workers are at.
+  /// How many are being served.
   var underWay = 0
   /// How many are delayed.
   var parked = 0
-  /// The memory of those that are kept, delayed ones included.
+  /// The memory of queued and delayed requests.
   var bytes = 0
-  /// Those for which the kernel holds the lock of a directory that others may want, and all others.
+  /// `urgent`: the kernel holds the lock of a directory for them, for which other users may wait.
   private var urgent = RequestList()
   private var ordinary = RequestList()
 
@@ -24,13 +24,13 @@ struct UserShare {
     if request.request.holdsDirectory { urgent.append(request) } else { ordinary.append(request) }
   }
 
-  /// Takes the next request out: of those that are urgent, or else of the others, the one that has waited longest.
+  /// Takes out the oldest urgent request, or else the oldest of the others.
   mutating func popFirst() -> QueuedRequest? {
     urgent.popFirst() ?? ordinary.popFirst()
   }
 }
 
-/// Requests in the order they came.
+/// Requests in the order of arrival.
 private struct RequestList {
   private var requests: [QueuedRequest?] = []
   private var head = 0
@@ -57,7 +57,7 @@ private struct RequestList {
   }
 }
 
-/// A request that can be run: new, or again after it was delayed.
+/// A request that can be served: a new one, or one that was delayed.
 struct QueuedRequest {
   let request: HeldRequest
   /// What it waited for before.

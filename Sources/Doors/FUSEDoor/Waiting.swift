@@ -1,4 +1,4 @@
-// How long a request that cannot be answered yet is kept, and when it is tried again.
+// How long a delayed request is kept, and when it is tried again.
 
 import LayeredVolume
 import LinuxFiles
@@ -8,7 +8,7 @@ struct Waiting {
   let delay: Delay
   private let since: UInt64
 
-  /// The request has been delayed; `former` is what it waited for until now.
+  /// `former`: what the request waited for until now.
   init(for delay: Delay, after former: Waiting?, at now: UInt64) {
     self.delay = delay
     since = former.flatMap { $0.delay == delay ? $0.since : nil } ?? now
@@ -18,18 +18,19 @@ struct Waiting {
   private static let shortestPause = 2 * millisecond
   private static let longestPause = 250 * millisecond
 
-  /// How long to wait before the next attempt: a quarter of what was waited until now, so that a long wait costs few
-  /// attempts and ends at most a quarter late.
+  /// The time until the next attempt: a quarter of the time waited so far.
+  ///
+  /// So a long wait costs few attempts and ends at most a quarter late.
   func pause(at now: UInt64) -> UInt64 {
     min(max((now &- since) / 4, Waiting.shortestPause), Waiting.longestPause)
   }
 
-  /// The answer once the request has waited long enough; nil before.
+  /// The answer to a request that has waited too long; nil before that.
   func failure(at now: UInt64) -> Errno? {
     now &- since < longest ? nil : refusal
   }
 
-  /// The answer to a request that cannot wait any longer.
+  /// The answer to a request that may not wait any longer.
   var refusal: Errno {
     switch delay {
     case .inUse: .busy
@@ -40,11 +41,11 @@ struct Waiting {
 
   private var longest: UInt64 {
     switch delay {
-    // A close that was made before the open is told within this time.
+    // The kernel sends the RELEASE of an earlier close within this time.
     case .inUse: 100 * Waiting.millisecond
-    // The kernel takes the lease away after its time.
+    // The kernel breaks the lease after `lease-break-time`.
     case .leased: UInt64(Leases.secondsToBreak + 5) * 1_000 * Waiting.millisecond
-    // The volume gives a question up after two seconds; this ends only a request that asks again and again.
+    // The volume gives up a lookup after two seconds; this ends only a request that needs one lookup after the other.
     case .names: 10_000 * Waiting.millisecond
     }
   }

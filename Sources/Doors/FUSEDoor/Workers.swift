@@ -1,369 +1,70 @@
-// The threads that serve requests, one request from start to end.
+// The threads of a session: workers, and one that supervises them.
 
-import CFUSE
-import CLinux
 import Glibc
-import LayeredVolume
 import LinuxFiles
-import Synchronization
-
-/// What every worker of a session shares.
-final class Workplace: Sendable {
-  let door: Door
-  let maxWrite: Int
-  private let ringPayload: Int
-  let vigil: Vigil
-  let queues: RequestQueues
-  /// The first reason for which a worker gave up while the volume was still mounted.
-  private let failure = Mutex<Errno?>(nil)
-  /// Ends the connection to the kernel, and with it the process: whoever waits for an answer gets an error.
-  ///
-  /// As after a crash, what was acknowledged is in the backing files, and the mount stays there, dead, so that
-  /// nobody writes below it by mistake.
-  private let sever: @Sendable () -> Void
-
-  init(
-    door: Door, maxWrite: Int, ringPayload: Int = 0, vigil: Vigil = Vigil(),
-    sever: @escaping @Sendable () -> Void = {}
-  ) {
-    self.door = door
-    self.maxWrite = maxWrite
-    self.ringPayload = ringPayload
-    self.vigil = vigil
-    self.sever = sever
-    queues = RequestQueues(usual: door.volume.mounted.threads)
-    door.volume.whenNamesCome { [queues] in queues.namesCame() }
-  }
-
-  var firstFailure: Errno? { failure.withLock { $0 } }
-
-  /// A reply is never longer than a read, an attribute or a page of names.
-  var replySize: Int { max(maxWrite, 65_536) }
-
-  /// The same where the kernel has a say in it.
-  var entrySize: Int { max(replySize, ringPayload) }
-
-  /// Serves requests until the volume is unmounted.
-  ///
-  /// The two buffers are this thread's own and made once. `eager` is another end, one that does not block.
-  func work(
-    at device: Device, eager: SharedDescriptor? = nil, _ pulse: Pulse = Pulse(), isReserve: Bool = false
-  ) {
-    let ear = Ear(device, eager: eager, vigil)
-    var request = RequestBuffer(dataSize: maxWrite)
-    var reply = ReplyBuffer(capacity: replySize)
-    queues.join()
-    var finished = RequestQueues.Finished.nothing
-    defer { queues.leave(finished) }
-    while true {
-      if let waiting = queues.next(after: finished) {
-        finished = run(waiting, &reply, pulse)
-        continue
-      }
-      finished = .nothing
-      if isReserve { queues.restWhileNotNeeded() }
-      let (received, from) = ear.receive(into: &request)
-      switch received {
-      case .request: finished = begin(request, from: from, &reply, pulse)
-      case .nothing: continue
-      case .unmounted: return pulse.sawTheEnd()
-      case .failed(let error): return fail(error)
-      }
-    }
-  }
-
-  /// Serves requests that were delayed, and others that wait, until the volume is unmounted.
-  func workAtQueues(_ pulse: Pulse) {
-    var reply = ReplyBuffer(capacity: replySize)
-    var finished = RequestQueues.Finished.nothing
-    while let waiting = queues.wait(after: finished) { finished = run(waiting, &reply, pulse) }
-  }
-
-  private func fail(_ error: Errno) {
-    failure.withLock { $0 = $0 ?? error }
-  }
-
-  /// What has become of one attempt to serve a request.
-  private enum Outcome {
-    case finished(RequestQueues.Finished)
-    /// Its sender has enough under way.
-    case refused(HeldRequest)
-    case delayed(HeldRequest, Waiting)
-  }
-
-  /// Serves a request that has been read, or keeps a copy of it.
-  private func begin(
-    _ buffer: borrowing RequestBuffer, from device: Device, _ reply: inout ReplyBuffer, _ pulse: Pulse
-  ) -> RequestQueues.Finished {
-    let outcome = buffer.withRequest { request -> Outcome in
-      let owner = request.shareOwner
-      if request.isNeverQueued {
-        queues.admitUncounted()
-        _ = serve(request, at: device, &reply, pulse, after: nil)
-        vigil.answered(request.caller.thread)
-        return .finished(.uncounted)
-      }
-      guard queues.admit(owner) else { return .refused(HeldRequest(buffer, request, from: device)) }
-      guard let waiting = serve(request, at: device, &reply, pulse, after: nil) else {
-        vigil.answered(request.caller.thread)
-        return .finished(.request(owner))
-      }
-      return .delayed(HeldRequest(buffer, request, from: device), waiting)
-    }
-    switch outcome {
-    case nil: return .nothing
-    case .finished(let finished): return finished
-    case .refused(let request):
-      if queues.keep(request) {
-        pulse.requestWaits()
-      } else {
-        answer(request, .noMemory, &reply)
-      }
-      return .nothing
-    case .delayed(let request, let waiting):
-      park(request, waiting, &reply)
-      return .request(request.owner)
-    }
-  }
-
-  /// Serves a request that has waited.
-  private func run(
-    _ queued: QueuedRequest, _ reply: inout ReplyBuffer, _ pulse: Pulse
-  ) -> RequestQueues.Finished {
-    let held = queued.request
-    let waiting = held.bytes.withRequest { request in
-      serve(request, at: held.device, &reply, pulse, after: queued.waiting)
-    }
-    if case .some(.some(let waiting)) = waiting { park(held, waiting, &reply) }
-    return .request(held.owner)
-  }
-
-  private func park(_ request: HeldRequest, _ waiting: Waiting, _ reply: inout ReplyBuffer) {
-    if let error = queues.park(request, waiting) { answer(request, error, &reply) }
-  }
-
-  private func answer(_ held: HeldRequest, _ error: Errno, _ buffer: inout ReplyBuffer) {
-    send(Reply(to: held.unique, .failure(error)), to: held.device, &buffer)
-  }
-
-  /// Answers a request; nil, unless it is delayed.
-  private func serve(
-    _ request: borrowing Request, at device: Device, _ buffer: inout ReplyBuffer, _ pulse: Pulse,
-    after former: Waiting?
-  ) -> Waiting? {
-    pulse.begin(request.node)
-    defer { pulse.end() }
-    let reply = door.attempt(request, &buffer, isFirst: former == nil)
-    let answer = reply.answer
-    if case .delayed(let delay) = answer {
-      let now = Clock.monotonicNanoseconds
-      let waiting = Waiting(for: delay, after: former, at: now)
-      guard let error = waiting.failure(at: now) else { return waiting }
-      send(Reply(to: request.unique, .failure(error)), to: device, &buffer)
-      return nil
-    }
-    pulse.note(request, buffer)
-    send(reply, to: device, &buffer)
-    door.delivered(Asked(request))
-    tellQueues(request, &buffer)
-    return nil
-  }
-
-  private func send(_ reply: consuming Reply, to device: Device, _ buffer: inout ReplyBuffer) {
-    let undo = reply.send(&buffer) { bytes in
-      let isTaken = device.send(bytes)
-      if !isTaken { door.counters.countUndelivered() }
-      return isTaken
-    }
-    if undo != .nothing { door.takeBack(undo, buffer) }
-  }
-
-  /// Some requests change what others wait for.
-  private func tellQueues(_ request: borrowing Request, _ buffer: inout ReplyBuffer) {
-    switch Opcode(rawValue: request.opcodeNumber) {
-    case .release: queues.released(request.node)
-    case .interrupt:
-      guard let input = try? request.read(fuse_interrupt_in.self),
-        let held = queues.takeInterrupted(input.unique)
-      else { return }
-      answer(held, .interrupted, &buffer)
-    default: return
-    }
-  }
-
-  /// Serves requests at a seat until the volume is unmounted, or at the device should the seat be lost.
-  func work(at seat: RingSeat, device: Device, _ pulse: Pulse, _ seating: Seating) {
-    guard case .refused(let error) = seat.work(at: self, device: device.number, pulse, seating) else {
-      return pulse.sawTheEnd()
-    }
-    pulse.leave()
-    Log.error("a place at the kernel's ring is lost: \(error)")
-    bear(seating.leave(seat.queue, because: error), error, device)
-    work(at: device)
-  }
-
-  /// Sees to it that nobody waits for seats that there will not be.
-  func bear(_ loss: Seating.Loss, _ error: Errno, _ device: Device) {
-    switch loss {
-    case .bearable: break
-    case .neverServed where RingSeat.withdraw(from: device.number):
-      Log.error("the kernel's ring cannot be had: requests go to the device")
-    case .neverServed, .fatal:
-      Log.error("the kernel's ring serves nobody any more: the mount is given up")
-      fail(error)
-      sever()
-    }
-  }
-}
 
 /// The running workers.
 struct Workers: ~Copyable {
-  private let members: [Member]
-  private let relief: Relief
-  private let watcher: Member?
+  private let threads: [JoinableThread]
+  private let supervisor: WorkerSupervisor
+  private let supervisorThread: JoinableThread?
 
-  /// Starts up to `count` threads at the device and one in reserve; throws when not even one can be had.
+  /// Starts a thread for delayed requests, up to `count` that read the device and one in reserve.
   ///
-  /// As one user may keep all the others busy, there is the reserve. With `clonesDevice` every thread gets a queue of its own; one that cannot have it shares the session's.
+  /// Throws when the first two cannot be started. The reserve is there because one user may keep all the others busy.
+  /// With `clonesDevice` every thread reads an end of its own, or the session's where the kernel makes no other.
   static func start(
-    _ count: Int, at workplace: Workplace, session: CInt, clonesDevice: Bool
+    _ count: Int, running loop: RequestLoop, session: CInt, clonesDevice: Bool
   ) throws(Errno) -> Workers {
     try withSignalsBlocked { () throws(Errno) in
-      let relief = Relief(workplace.door.volume, workplace.queues)
-      var crew = Crew(spare: 1, queues: workplace.queues) { (pulse, _) throws(Errno) in
+      let supervisor = WorkerSupervisor(loop.door.volume, loop.queues)
+      var delayed = WorkerPool(spare: 1) { (activity) throws(Errno) in
+        try begin { loop.runQueued(activity) }
+      }
+      var readers = WorkerPool(spare: 1, queues: loop.queues) { (activity) throws(Errno) in
         let device = Device(number: session)
         let own = clonesDevice ? device.clone() : nil
-        let eager = workplace.vigil.isWanted ? device.clone(.nonBlocking) : nil
+        let nonBlocking = loop.polling.isUseful ? device.clone(.nonBlocking) : nil
         return try begin {
-          workplace.work(at: own.map { Device($0) } ?? device, eager: eager, pulse)
+          loop.run(at: own.map { Device($0) } ?? device, nonBlocking: nonBlocking, activity)
         }
       }
-      // First of all: once a thread is at the device, nothing may fail any more.
-      var crews: [Crew] = []
-      var members = [try addThreadForDelayed(workplace, relief, &crews)]
+      // A pool of its own: while other workers are stuck, the reserve must not count as idle.
+      var reserve = WorkerPool(spare: 0) { (activity) throws(Errno) in
+        try begin { loop.run(at: Device(number: session), activity, isReserve: true) }
+      }
+      // Before any reader: once one reads the device, nothing may fail any more.
+      var threads = [try delayed.add(supervisor)]
       do throws(Errno) {
-        members.append(try crew.hire(relief))
+        threads.append(try readers.add(supervisor))
       } catch {
-        workplace.queues.end()
+        loop.queues.end()
         throw error
       }
-      while members.count < 1 + count, let another = try? crew.hire(relief) {
-        members.append(another)
-      }
-      crews.append(crew)
-      // Nobody counts on it for requests that hang, so it is of no crew that might be at ease because of it.
-      var reserve = Crew(spare: 0) { (pulse, _) throws(Errno) in
-        try begin { workplace.work(at: Device(number: session), pulse, isReserve: true) }
-      }
-      if let member = try? reserve.hire(relief) {
-        members.append(member)
-        crews.append(reserve)
-      }
-      return Workers(members: members, relief: relief, watcher: watch(crews, relief))
+      while threads.count < 1 + count, let another = try? readers.add(supervisor) { threads.append(another) }
+      if let thread = try? reserve.add(supervisor) { threads.append(thread) }
+      let pools = [delayed, readers, reserve]
+      // Without one more thread there is no supervisor.
+      let supervising = try? begin(named: "varve-supervise") { supervisor.run(pools) }
+      return Workers(threads: threads, supervisor: supervisor, supervisorThread: supervising)
     }
   }
 
-  /// Starts the thread that tries delayed requests again.
-  private static func addThreadForDelayed(
-    _ workplace: Workplace, _ relief: Relief, _ crews: inout [Crew]
-  ) throws(Errno) -> Member {
-    var crew = Crew(spare: 1) { (pulse, _) throws(Errno) in
-      try begin { workplace.workAtQueues(pulse) }
-    }
-    let member = try crew.hire(relief)
-    crews.append(crew)
-    return member
-  }
-
-  /// Starts a thread at each seat of the ring, and one at the device; throws when that one cannot be had.
-  ///
-  /// The device brings what the kernel sends to no ring: it forgets nodes there.
-  static func start(
-    at seats: [RingSeat], _ workplace: Workplace, session: CInt, _ seating: Seating
-  ) throws(Errno) -> Workers {
-    try withSignalsBlocked { () throws(Errno) in
-      let relief = Relief(workplace.door.volume, workplace.queues)
-      let device = Device(number: session)
-      var readers = Crew(spare: 1) { (pulse, _) throws(Errno) in
-        try begin { workplace.work(at: device, pulse) }
-      }
-      var members = [try readers.hire(relief)]
-      var crews = [readers]
-      // All of them before the first thread: what one that is lost means depends on the others of its queue.
-      for seat in seats { seating.sit(at: seat.queue) }
-      for (_, seats) in Dictionary(grouping: seats, by: \.queue) {
-        if let crew = seat(seats, workplace, device, relief, seating, &members) { crews.append(crew) }
-      }
-      members.append(try addThreadForDelayed(workplace, relief, &crews))
-      return Workers(members: members, relief: relief, watcher: watch(crews, relief))
-    }
-  }
-
-  /// Starts a thread at each seat of one queue; nil when not even one can be had.
-  private static func seat(
-    _ seats: [RingSeat], _ workplace: Workplace, _ device: Device, _ relief: Relief, _ seating: Seating,
-    _ members: inout [Member]
-  ) -> Crew? {
-    let left = Mutex(seats)
-    let queue = seats.first?.queue ?? 0
-    let stirring = Stirring(queue: queue, device: device.number)
-    // A request that finds no seat free has to wait for more than a new one: so two are kept free.
-    var crew = Crew(spare: 2, stirring) { (pulse, known) throws(Errno) in
-      let next = left.withLock { $0.popLast() }
-      if let next { return try begin { workplace.work(at: next, device: device, pulse, seating) } }
-      let seat = try RingSeat(queue: queue) { stirring.stir(by: known) }
-      seating.sit(at: queue)
-      return try beginHelping(at: seat, workplace, device, pulse, seating)
-    }
-    var started = 0
-    for _ in seats {
-      do throws(Errno) {
-        members.append(try crew.hire(relief))
-        started += 1
-      } catch {
-        // ECANCELED: it is over already.
-        guard error != .canceled else { break }
-        Log.error("no thread for a place at the kernel's ring: \(error)")
-        workplace.bear(seating.leave(queue, because: error), error, device)
-      }
-    }
-    return started > 0 ? crew : nil
-  }
-
-  /// Starts a helper, whose seat must not be waited for when there is no thread for him.
-  private static func beginHelping(
-    at seat: RingSeat, _ workplace: Workplace, _ device: Device, _ pulse: Pulse, _ seating: Seating
-  ) throws(Errno) -> Member {
-    do throws(Errno) {
-      return try begin { workplace.work(at: seat, device: device, pulse, seating) }
-    } catch {
-      workplace.bear(seating.leave(seat.queue, because: error), error, device)
-      throw error
-    }
-  }
-
-  private static func begin(_ body: @escaping @Sendable () -> Void) throws(Errno) -> Member {
-    Member(try PlainThread(name: "varve-worker", body))
-  }
-
-  /// Without a thread to spare nobody watches.
-  private static func watch(_ crews: [Crew], _ relief: Relief) -> Member? {
-    do throws(Errno) {
-      return Member(try PlainThread(name: "varve-relief") { relief.watch(crews) })
-    } catch {
-      return nil
-    }
+  private static func begin(
+    named name: StaticString = "varve-worker", _ body: @escaping @Sendable () -> Void
+  ) throws(Errno) -> JoinableThread {
+    JoinableThread(try PlainThread(name: name, body))
   }
 
   /// Waits until every worker has ended.
   consuming func join() {
-    for member in members { member.join() }
-    relief.end()
-    watcher?.join()
-    relief.join()
+    for thread in threads { thread.join() }
+    supervisor.end()
+    supervisorThread?.join()
+    supervisor.join()
   }
 
-  /// Signals belong to the thread that waits for them, never to a worker: masks are inherited.
+  /// Threads inherit signal masks; signals are for the thread that waits for them, never for a worker.
   private static func withSignalsBlocked<R: ~Copyable>(_ body: () throws(Errno) -> R) throws(Errno) -> R {
     var all = sigset_t()
     var former = sigset_t()

@@ -74,36 +74,6 @@ struct lv_fuse_backing_map {
 #define LV_FUSE_DEV_IOC_BACKING_OPEN 0x4010e501u
 #define LV_FUSE_DEV_IOC_BACKING_CLOSE 0x4004e502u
 
-// 7.42: FUSE over io_uring, bit 41 of INIT. A thread gives the kernel two buffers, for headers and for
-// everything else; requests arrive in them and replies leave from them. The commands are sent to the
-// device with IORING_OP_URING_CMD and `lv_fuse_ring_command` in the room for the driver's own words.
-#define LV_FUSE_OVER_IO_URING (1ull << 41)
-
-#define LV_FUSE_RING_REGISTER 1u
-#define LV_FUSE_RING_COMMIT_AND_FETCH 2u
-
-struct lv_fuse_ring_command {
-  uint64_t flags;
-  uint64_t commit_id;
-  uint16_t queue;
-  uint8_t padding[6];
-};
-
-struct lv_fuse_ring_transfer {
-  uint64_t flags;
-  uint64_t commit_id;
-  uint32_t payload_size;
-  uint32_t padding;
-  uint64_t reserved;
-};
-
-// `in_out`: fuse_in_header, and fuse_out_header in the same place. `body`: the operation's structure.
-struct lv_fuse_ring_header {
-  uint8_t in_out[128];
-  uint8_t body[128];
-  struct lv_fuse_ring_transfer transfer;
-};
-
 // 7.44: all names become stale at once; a notification without a body.
 #define LV_FUSE_NOTIFY_INC_EPOCH 8
 #define LV_FUSE_EPOCH_MINOR 44
@@ -141,8 +111,6 @@ _Static_assert(sizeof(struct lv_fuse_statx_in) == 24, "kernel layout");
 _Static_assert(sizeof(struct lv_fuse_statx) == 256, "kernel layout");
 _Static_assert(sizeof(struct lv_fuse_statx_out) == 288, "kernel layout");
 _Static_assert(sizeof(struct lv_fuse_backing_map) == 16, "kernel layout");
-_Static_assert(sizeof(struct lv_fuse_ring_command) == 24, "kernel layout");
-_Static_assert(sizeof(struct lv_fuse_ring_header) == 288, "kernel layout");
 _Static_assert(sizeof(struct lv_fsxattr) == 28, "kernel layout");
 
 #endif

@@ -174,14 +174,6 @@ long lv_shares_users(int thread) {
 
 long lv_name_thread(const char *name) { return -(long)pthread_setname_np(pthread_self(), name); }
 
-long lv_stay_on_processor(uint32_t processor) {
-  if (processor >= CPU_SETSIZE) return -EINVAL;
-  cpu_set_t only;
-  CPU_ZERO(&only);
-  CPU_SET(processor, &only);
-  return LV_RESULT(sched_setaffinity(0, sizeof only, &only));
-}
-
 long lv_usable_processors(void) {
   cpu_set_t usable;
   CPU_ZERO(&usable);

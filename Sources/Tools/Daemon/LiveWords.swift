@@ -70,7 +70,9 @@ extension MountOption {
     return bytes
   }
 
-  func choice<Choice>(_ words: String, _ make: (String) -> Choice?) throws(ArgumentFailure) -> Choice {
+  fileprivate func choice<Choice>(
+    _ words: String, _ make: (String) -> Choice?
+  ) throws(ArgumentFailure) -> Choice {
     guard let text, let choice = make(text) else { throw ArgumentFailure("'\(name)' is \(words)") }
     return choice
   }

@@ -82,9 +82,6 @@ struct MountWords {
         throw ArgumentFailure("'threads' is a number from 1 to 64")
       }
       volume.threads = count
-      kernel.ringThreads = max(1, count / CurrentProcess.processors)
-    case "transport":
-      kernel.transport = try option.choice("auto, dev or uring", TransportWish.init)
     case "audit":
       let target = try option.neededBytes()
       let isJournal = target.elementsEqual("journal".utf8)

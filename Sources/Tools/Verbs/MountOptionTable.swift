@@ -60,7 +60,6 @@ package enum MountOptionTable {
     MountOptionEntry("interop", "overlay", isPlanned: true),
     MountOptionEntry("audit", "FILE|journal"),
     MountOptionEntry("passthrough", "auto|off"),
-    MountOptionEntry("transport", "auto|dev|uring"),
     MountOptionEntry("threads", "N"),
     MountOptionEntry("clone_fd"),
     MountOptionEntry("fsname", "TEXT"),
@@ -111,7 +110,7 @@ package enum MountOptionTable {
   /// Anything else that begins so is a mistake: `no_exec` must not be taken and ignored.
   package static let kernelFeatures: Set<String> = [
     "init_ext", "async_read", "atomic_o_trunc", "big_writes", "ioctl_dir", "auto_inval_data", "readdirplus",
-    "readdirplus_auto", "parallel_dirops", "max_pages", "killpriv_v2", "passthrough", "over_io_uring",
+    "readdirplus_auto", "parallel_dirops", "max_pages", "killpriv_v2", "passthrough",
     "epoch", "statx", "tmpfile",
   ]
 

@@ -5,10 +5,9 @@
 /// Every choice of one column meets every choice of every other in some row, which a test holds it to; all of their
 /// combinations would take the machine an hour.
 package enum Arrangement {
-  /// The columns: how requests travel, who answers them, who reads and writes plain files, what the kernel remembers,
+  /// The columns: how many workers answer, who reads and writes plain files, what the kernel remembers,
   /// and what an older kernel would not have offered.
   package static let choices: [(column: String, words: [String])] = [
-    ("transport", ["transport=dev", "transport=uring"]),
     ("threads", ["", "threads=1", "threads=8,clone_fd"]),
     ("routes", ["", "passthrough=off"]),
     ("caches", ["", "cache=none", "cache=exclusive"]),
@@ -16,22 +15,20 @@ package enum Arrangement {
   ]
 
   package static let rows: [[String]] = [
-    ["transport=dev", "", "", "", ""],
-    ["transport=uring", "threads=1", "", "cache=none", ""],
-    ["transport=dev", "threads=8,clone_fd", "passthrough=off", "cache=exclusive", ""],
-    ["transport=dev", "threads=1", "passthrough=off", "", "no_epoch"],
-    ["transport=uring", "threads=8,clone_fd", "passthrough=off", "cache=none", "no_epoch"],
-    ["transport=uring", "", "", "cache=exclusive", "no_epoch"],
-    ["transport=uring", "threads=8,clone_fd", "", "", "no_statx,no_killpriv_v2"],
-    ["transport=dev", "", "passthrough=off", "cache=none", "no_statx,no_killpriv_v2"],
-    ["transport=uring", "threads=1", "passthrough=off", "cache=exclusive", "no_statx,no_killpriv_v2"],
-    ["transport=uring", "", "passthrough=off", "", "no_parallel_dirops"],
-    ["transport=dev", "threads=1", "", "cache=none", "no_parallel_dirops"],
-    ["transport=dev", "threads=8,clone_fd", "", "cache=exclusive", "no_parallel_dirops"],
+    ["", "", "", ""],
+    ["threads=1", "", "cache=none", ""],
+    ["threads=8,clone_fd", "passthrough=off", "cache=exclusive", ""],
+    ["threads=1", "passthrough=off", "", "no_epoch"],
+    ["threads=8,clone_fd", "passthrough=off", "cache=none", "no_epoch"],
+    ["", "", "cache=exclusive", "no_epoch"],
+    ["threads=8,clone_fd", "", "", "no_statx,no_killpriv_v2"],
+    ["", "passthrough=off", "cache=none", "no_statx,no_killpriv_v2"],
+    ["threads=1", "passthrough=off", "cache=exclusive", "no_statx,no_killpriv_v2"],
+    ["", "passthrough=off", "", "no_parallel_dirops"],
+    ["threads=1", "", "cache=none", "no_parallel_dirops"],
+    ["threads=8,clone_fd", "", "cache=exclusive", "no_parallel_dirops"],
   ]
 
   /// The rows as mount options.
-  ///
-  /// On a kernel without the ring all of them go over the device.
   package static let all: [String] = rows.map { $0.filter { !$0.isEmpty }.joined(separator: ",") }
 }

@@ -32,30 +32,11 @@ package final class MountedVolume: Sendable {
   }
 
   /// Mounts again after an unmount or a killed daemon.
-  ///
-  /// Where the ring is asked for it is had, or the test fails.
   package func mount() throws {
-    let wantsRing = options.contains("transport=uring")
-    guard wantsRing else { return try mountAsIs() }
-    try Machine.withRing(true) { try mountAsIs() }
-    if Machine.offersRing, transport != "uring" { throw TestFailure("no ring: \(transport ?? "?")") }
-  }
-
-  private func mountAsIs() throws {
     var words = ["varve", "mount"]
     if !options.isEmpty { words += ["-o", options] }
-    let status = try Machine.withRingAsItIs {
-      try Program.run(Program.built("varve"), words.dropFirst() + [upper, path])
-    }
+    let status = try Program.run(Program.built("varve"), words.dropFirst() + [upper, path])
     guard status.exit == 0 else { throw TestFailure("mount failed: \(status.output)") }
-  }
-
-  /// The way requests come, from the volume's own status.
-  package var transport: String? {
-    guard let text = try? Text.read(path + "/.varve/status"),
-      let start = text.firstRange(of: "\"transport\":\"")
-    else { return nil }
-    return String(text[start.upperBound...].prefix { $0 != "\"" })
   }
 
   /// The daemon's process, from the volume's own status.

@@ -65,9 +65,6 @@ enum Opcode: UInt32, CaseIterable {
 
 extension Opcode {
   /// The bytes of the operation's own structure, which come before names and data.
-  ///
-  /// The two transports of the kernel part a request at this place: one after the other on the device,
-  /// in two buffers on a ring.
   var bodySize: Int {
     switch self {
     case .lookup, .readlink, .symlink, .unlink, .rmdir, .statfs, .removexattr, .destroy: 0

@@ -31,11 +31,6 @@ import LinuxFiles
     unsafe UnsafeMutableRawBufferPointer(rebasing: memory[ReplyBuffer.front...])
   }
 
-  /// Where the body is made, as long as this exists.
-  ///
-  /// A ring's requests bring their names and data here: whoever reads those makes the reply elsewhere.
-  @unsafe var room: UnsafeMutableRawBufferPointer { unsafe body }
-
   /// Starts over.
   mutating func clear() {
     count = 0
@@ -56,12 +51,6 @@ import LinuxFiles
       unsafe UnsafeMutableRawBufferPointer(rebasing: body[count...]).copyMemory(from: bytes)
     }
     count += bytes.count
-  }
-
-  /// Becomes a copy of `other`, as far as there is room.
-  mutating func replace(with other: borrowing ReplyBuffer) {
-    count = min(other.count, capacity)
-    unsafe body.copyMemory(from: UnsafeRawBufferPointer(rebasing: other.body[..<count]))
   }
 
   /// Adds `extra` bytes of zero; EIO when there is no room.

@@ -49,32 +49,6 @@ import LinuxFiles
     unsafe payload = UnsafeRawBufferPointer(rebasing: rest[bodySize..<(rest.count - extensions)])
   }
 
-  /// Takes a request whose parts lie apart, as a ring delivers them.
-  ///
-  /// `header` and `body` have room for the longest of each kind; the length in the header tells how much of
-  /// `body` is this request's.
-  @unsafe init(
-    header: fuse_in_header, body room: UnsafeRawBufferPointer, payload bytes: UnsafeRawBufferPointer
-  ) {
-    opcodeNumber = header.opcode
-    unique = header.unique
-    node = header.nodeid
-    caller = Caller(user: header.uid, group: header.gid, thread: Int32(bitPattern: header.pid))
-
-    let extensions = Int(header.total_extlen) * 8
-    let bodySize = Opcode(rawValue: header.opcode)?.bodySize ?? 0
-    let sent = Int(header.len) - MemoryLayout<fuse_in_header>.size - bytes.count
-    guard sent >= bodySize, sent <= room.count, bytes.count >= extensions else {
-      isDamaged = true
-      unsafe body = UnsafeRawBufferPointer(start: nil, count: 0)
-      unsafe payload = body
-      return
-    }
-    isDamaged = false
-    unsafe body = UnsafeRawBufferPointer(rebasing: room[..<bodySize])
-    unsafe payload = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - extensions)])
-  }
-
   /// The operation's structure; EIO when the request is too short for it.
   ///
   /// `T` must be one of the kernel's structures, for which any bytes are a value.

@@ -168,7 +168,6 @@ long lv_open_thread_figures(int leader, int thread);
 // 1 or 0: whether a thread is in the user namespace of this process, where alone its capabilities count.
 long lv_shares_users(int thread);
 long lv_name_thread(const char *name);
-long lv_stay_on_processor(uint32_t processor);
 long lv_usable_processors(void);
 int lv_error_number(void);
 const char *_Nullable lv_error_name(int number);
@@ -196,20 +195,6 @@ long lv_socket_receive(int fd, void *into, size_t count);
 long lv_socket_send(int fd, const void *from, size_t count);
 // One datagram to the socket at `path`; a name that begins with @ is an abstract one.
 long lv_datagram(const char *path, size_t length, const void *from, size_t count);
-
-// ring.c: io_uring, one driver's command at a time. One thread may start a ring and use it from then on;
-// any thread may create and destroy it. `buffers` are `struct iovec`s, read when the command is sent; that
-// is at the latest when its result is waited for. An error of `lv_ring_wait` is none of the command's: the
-// command is lost, and the ring of no more use.
-struct lv_ring;
-long lv_ring_create(struct lv_ring *_Nullable *_Nonnull out);
-void lv_ring_destroy(struct lv_ring *ring);
-long lv_ring_start(struct lv_ring *ring);
-void lv_ring_prepare(
-    struct lv_ring *ring, int device, uint32_t operation, const void *_Nullable buffers,
-    uint32_t buffer_count, const void *words, size_t words_size);
-long lv_ring_send(struct lv_ring *ring);
-long lv_ring_wait(struct lv_ring *ring, int32_t *result);
 
 #pragma clang assume_nonnull end
 

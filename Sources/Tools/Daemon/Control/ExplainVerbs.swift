@@ -12,7 +12,7 @@ extension ControlVerbs {
   private static var mostQuestions: Int { 64 }
   /// For all the answers to one request: what nobody reads must not fill the daemon's memory.
   private static var mostBytes: Int { 1 << 20 }
-  /// For one request, in nanoseconds; a seat at the socket is for the next one to have soon.
+  /// For one request, in nanoseconds: the connection is to be free for the next peer soon.
   static var patience: UInt64 { 2_000_000_000 }
 
   /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`, and with

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import LinuxFiles
 import MountSupport
@@ -6,61 +5,7 @@ import Synchronization
 import Testing
 
 extension MountTests {
-  @Suite("The ways requests come", .timeLimit(.minutes(3))) struct TransportTests {
-    @Test("Without the kernel's ring every wish ends at the device, and only one that was refused says so")
-    func fallback() throws {
-      let base = try TemporaryDirectory.make()
-      defer {
-        umount2(base + "/mount", CInt(MNT_DETACH))
-        TemporaryDirectory.remove(base)
-      }
-      // Not by `MountedVolume`, which would switch the ring on.
-      try Program.shell("mkdir upper mount && chmod 755 .", in: base)
-      func mount(_ options: String) throws -> ProgramResult {
-        try Program.run(Program.built("varve"), ["mount", "-o", options, base + "/upper", base + "/mount"])
-      }
-      let wrong = try mount("transport=pigeon")
-      #expect(wrong.exit == 1 && wrong.output.contains("'transport' is auto, dev or uring"))
-      try Machine.withRing(false) {
-        for options in ["", "transport=auto", "transport=dev"] {
-          let volume = try MountedVolume(options)
-          defer { volume.remove() }
-          #expect(volume.transport == "dev", "-o '\(options)'")
-        }
-        try #require(try mount("transport=uring").exit == 0)
-        let status = try Program.run(Program.built("varve"), ["status", base + "/mount"])
-        #expect(status.output.contains("dev: uring was asked for, but"))
-      }
-    }
-
-    @Test("With it, auto takes it", .enabled(if: Machine.offersRing, "no FUSE over io_uring here"))
-    func offered() throws {
-      try Machine.withRing(true) {
-        for (options, transport) in [("", "uring"), ("transport=dev", "dev"), ("no_over_io_uring", "dev")] {
-          let volume = try MountedVolume(options)
-          defer { volume.remove() }
-          #expect(volume.transport == transport, "-o '\(options)'")
-          #expect(Calls.write(volume.path + "/file", "text") == nil)
-          #expect(try Calls.read(volume.path + "/file").get() == "text")
-        }
-      }
-    }
-
-    @Test(
-      "Rings that the kernel was not asked for are not kept",
-      .enabled(if: Machine.offersRing, "no FUSE over io_uring here"))
-    func noSpareRings() throws {
-      try Machine.withRing(true) {
-        for (options, hasRings) in [("no_over_io_uring", false), ("transport=dev", false), ("", true)] {
-          let volume = try MountedVolume(options)
-          defer { volume.remove() }
-          let daemon = try #require(volume.daemon)
-          let rings = try Program.shell("readlink /proc/\(daemon)/fd/* | grep -c io_uring || true")
-          #expect((rings.output != "0\n") == hasRings, "-o '\(options)': \(rings.output)")
-        }
-      }
-    }
-
+  @Suite("Workers of a mount", .timeLimit(.minutes(3))) struct WorkerTests {
     /// Makes the kernel forget the content of one file: what others measure of it is theirs.
     private static func dropPages(of path: String) throws {
       let file = open(path, O_RDONLY)
@@ -70,7 +15,7 @@ extension MountTests {
       }
     }
 
-    @Test("Data of every length arrives as it was sent", arguments: Machine.transports)
+    @Test("Data of every length arrives as it was sent", arguments: ["", "passthrough=off"])
     func lengths(options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
@@ -94,9 +39,9 @@ extension MountTests {
       }
     }
 
-    @Test("Requests that hang hold up no others", arguments: Machine.transports, ["", ",threads=1"])
-    func hanging(transport: String, threads: String) throws {
-      let volume = try MountedVolume(transport + threads + ",cache=none")
+    @Test("Requests that hang hold up no others", arguments: ["cache=none", "cache=none,threads=1"])
+    func hanging(options: String) throws {
+      let volume = try MountedVolume(options)
       defer { volume.remove() }
       _ = try volume.file("free", 0, 0, 0o644)
       // Who holds a lease is told by this signal that somebody waits for him.
@@ -131,8 +76,7 @@ extension MountTests {
       try volume.unmount()
     }
 
-    @Test("What waits behind changes of directories that hang is served", arguments: Machine.transports)
-    func hangingDirectories(transport: String) throws {
+    @Test("What waits behind changes of directories that hang is served") func hangingDirectories() throws {
       let base = try TemporaryDirectory.make()
       try Program.shell(
         "truncate -s 16M \(base).image; mkfs.ext4 -q \(base).image; mount -o loop \(base).image \(base)")
@@ -141,7 +85,7 @@ extension MountTests {
         unlink(base + ".image")
         TemporaryDirectory.remove(base)
       }
-      let volume = try MountedVolume(transport + ",cache=none", base: base)
+      let volume = try MountedVolume("cache=none", base: base)
       defer { umount2(volume.path, CInt(MNT_DETACH)) }
       let root = volume.path
       for number in 0..<12 { try #require(mkdir("\(root)/\(number)", 0o755) == 0) }
@@ -155,10 +99,9 @@ extension MountTests {
       var crowd = Crowd()
       let made = Atomic<Int>(0)
       let answered = Atomic<Int>(0)
-      // All from one processor, hence in one queue, and fast: before anybody comes to help.
+      // All of them before a worker is added.
       for number in 0..<12 {
         try crowd.add {
-          _ = lv_stay_on_processor(0)
           // In a directory of its own each, as the kernel lets nobody else into it meanwhile.
           if mkdir("\(root)/\(number)/new", 0o755) == 0 { made.add(1, ordering: .relaxed) }
         }
@@ -167,7 +110,6 @@ extension MountTests {
       // Three, because one may share the daemon's lock with one of the directories.
       for file in files {
         try crowd.add {
-          _ = lv_stay_on_processor(0)
           var status = stat()
           if fstat(file, &status) == 0 { answered.add(1, ordering: .relaxed) }
         }
@@ -186,11 +128,9 @@ extension MountTests {
       #expect(made.load(ordering: .relaxed) == 12 && answered.load(ordering: .relaxed) == 3)
     }
 
-    @Test(
-      "A daemon that is killed, one that is told to end and one that is unmounted are gone",
-      arguments: Machine.transports)
-    func ends(options: String) throws {
-      let volume = try MountedVolume(options)
+    @Test("A daemon that is killed, one that is told to end and one that is unmounted are gone")
+    func ends() throws {
+      let volume = try MountedVolume()
       defer { volume.remove() }
       for turn in 0..<6 {
         let daemon = try #require(volume.daemon)
