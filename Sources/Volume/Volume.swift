@@ -91,7 +91,8 @@ package final class Volume: Sendable {
     let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))
     let resting = min(4096, max(0, budget - budget * 11 / 20 - inUse - pinned) * 3 / 5)
     resolver = Resolver(
-      root: root, top: LayerDirectory(rootDescriptor), directories: DirectoryCache(capacity: inUse), nodes: nodes)
+      root: root, top: LayerDirectory(rootDescriptor), directories: DirectoryCache(capacity: inUse),
+      nodes: nodes)
     unlinked = UnlinkedObjects(capacity: pinned)
     backings = BackingCache(capacity: resting)
     rootDescriptor.descriptor.makeRoom(for: min(inUse + resting, budget - 1))

@@ -16,6 +16,49 @@ extension FrontTests {
           """ + script)
     }
 
+    @Test("Moving the bookkeeping of a mounted volume away does not let it be mounted a second time")
+    func movedBookkeeping() throws {
+      let said = try NestedVolumeTests.output(
+        """
+        mounts upper mount; mounts upper second
+        mv upper/.varve upper/x; mounts upper second; mounts -f upper second; ls -A upper
+        mounts -o ro upper second; varve umount second
+        varve umount mount; mounts upper second
+        """)
+      #expect(
+        said == """
+          status 0
+          varve mount: BASE/upper: the volume is mounted already, by process N
+          status 32
+          varve mount: BASE/upper: the volume is mounted already, on BASE/mount, as the table of mounts says; unmount it first
+          status 32
+          varve mount: BASE/upper: the volume is mounted already, on BASE/mount, as the table of mounts says; unmount it first
+          status 32
+          inner
+          x
+          status 0
+          status 0
+
+          """)
+    }
+
+    @Test("What is no file in the bookkeeping keeps nobody waiting") func pipes() throws {
+      let said = try NestedVolumeTests.output(
+        """
+        mkdir -m 0700 upper/.varve; mkfifo upper/.varve/volume; mounts upper mount; mounts -o ro upper mount
+        rm upper/.varve/volume; mounts upper mount
+        """)
+      #expect(
+        said == """
+          varve mount: BASE/upper: the volume file begins with '', this version reads 'varve-volume 1'
+          status 32
+          varve mount: BASE/upper: the volume file begins with '', this version reads 'varve-volume 1'
+          status 32
+          status 0
+
+          """)
+    }
+
     @Test("A lock that a user holds in a '.varve' of their own does not keep root from mounting") func locks()
       throws
     {

@@ -87,7 +87,7 @@ extension MountTests {
       let nfs = try Set(paths.map { try Attribute.get("\(volume.path)/\($0)", "system.nfs4_acl").get() })
       let flags = ["", "hidden", "uchg", "schg", "uchg,hidden"]
       let lists = ["", Self.denies, "user:1002 allow read"]
-      func answers(_ path: String) -> [Errno?] {
+      @Sendable func answers(_ path: String) -> [Errno?] {
         var all: [Errno?] = flags.map { Attribute.set(path, Attribute.flags, $0) }
         all += lists.map { Attribute.set(path, Attribute.list, $0) }
         all += nfs.map { Attribute.set(path, "system.nfs4_acl", $0) }

@@ -91,7 +91,7 @@ extension MountTests {
       let path = volume.path + "/tool"
       let admin = TestUser(1002, group: 2009, groups: [2003])
       /// Maps the file and writes one byte, so that no system call says so.
-      func map() -> Errno? {
+      @Sendable func map() -> Errno? {
         let file = open(path, O_RDWR)
         guard file >= 0 else { return .current }
         defer { close(file) }

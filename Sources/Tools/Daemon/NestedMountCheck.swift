@@ -58,7 +58,8 @@ struct NestedMountCheck: Sendable {
     else { return }
     throw MountFailure(
       path,
-      "the volume is mounted already, on \(PathText.escaped(other.mountPoint)), \(Evidence.table); unmount it first")
+      "the volume is mounted already, on \(PathText.escaped(other.mountPoint)), \(Evidence.table); unmount it first"
+    )
   }
 
   // MARK: What is above
