@@ -159,7 +159,7 @@ extension Reference {
       var changed = (old ^ new) & ~0xC000_0000
       // Setting or clearing `compressed` is dropped (SEMANTICS 2.8).
       changed &= ~0x20
-      if changed == 0 { return .ok }
+      if changed == 0 { return unchanged(thing, [.writesecurity, .ignoringFlags]) }
       if thing.record == "damaged" { return .EIO }
       if changed & ~0xFFFF != 0 && !isRoot("LINUX_IMMUTABLE") { return .EPERM }
       if rules.secureLevel > 0 {
@@ -173,8 +173,14 @@ extension Reference {
   func setACL(_ thing: Thing, changes: Bool) -> Outcome {
     readOnlyFirst {
       // In place of a damaged list every list is a change. The owner and root need not ask the list (SEMANTICS 1.6).
-      changes || thing.record != "sound" ? asPolicy(check(thing, [.writesecurity])) : .ok
+      changes || thing.record != "sound"
+        ? asPolicy(check(thing, [.writesecurity])) : unchanged(thing, [.writesecurity])
     }
+  }
+
+  /// SEMANTICS 11.2: what is there already can be set by those who may see it; others learn nothing by trying.
+  private func unchanged(_ thing: Thing, _ asked: [Power]) -> Outcome {
+    stat(thing) == .ok ? .ok : asPolicy(check(thing, asked))
   }
 
   /// SEMANTICS 8.3: with an unreadable record nothing is known, so nothing but looking is decided.

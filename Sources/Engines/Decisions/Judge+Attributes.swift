@@ -124,8 +124,10 @@ extension Judge {
     unchanged(item) { check(item, .writeSecurity) }
   }
 
-  /// What is set is there already: that asks for no right, as on macOS, but of those who may not even read it, for which
-  /// it asks what any change would ask. Otherwise everybody could find out what is there by trying.
+  /// Setting what is there already.
+  ///
+  /// It asks for no right, as on macOS, but of those who may not even read it: for them it asks what any change would ask.
+  /// Otherwise everybody could find out what is there by trying.
   private func unchanged(_ item: Item, _ change: () -> Verdict) -> Verdict {
     let verdict = change().reportedAsNotPermitted.or { readAttributes(item) }
     return verdict.isAllowed ? .allowed(.nothingAsked) : verdict

@@ -54,7 +54,11 @@ struct NestedMountCheck: Sendable {
   /// The owner of the directory can move `.varve` away while the volume is mounted, and the lock with it. To be asked
   /// before the mount, which is in the table afterwards.
   func refuseSame() throws(MountFailure) {
-    guard let position, let other = otherVolumes().first(where: { $0.isWritable && $0.position == position })
+    // A mount whose daemon is gone writes nothing.
+    guard let position,
+      let other = otherVolumes().first(where: { other in
+        other.isWritable && other.position == position && !Descriptor.isDeadMount(other.mountPoint)
+      })
     else { return }
     throw MountFailure(
       path,

@@ -19,7 +19,10 @@ extension Volume {
   }
 
   func facts(of node: Node, by reach: Reach) throws(Errno) -> Facts {
-    try store.facts(try resolver.status(of: node, by: reach), knownBy: node, reach.attribute)
+    // A closure, not the method itself, which would be allocated.
+    try store.facts(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
+      try reach.attribute(attribute)
+    }
   }
 
   /// The facts about an object that is held, whose status is known.
@@ -49,7 +52,9 @@ extension Volume {
 
   /// What it takes to show a node, read now; under its lock.
   func glance(at node: Node, by reach: Reach) throws(Errno) -> Glance {
-    try store.glance(try resolver.status(of: node, by: reach), knownBy: node, reach.attribute)
+    try store.glance(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
+      try reach.attribute(attribute)
+    }
   }
 
   /// The node that may remember the record of what was found.
@@ -100,7 +105,9 @@ extension Volume {
     do throws(Errno) {
       let reach = try resolver.reach(node)
       guard case .named = reach else { return }
-      let seen = try store.facts(status, knownBy: nil, reach.attribute)
+      let seen = try store.facts(status, knownBy: nil) { attribute throws(Errno) in
+        try reach.attribute(attribute)
+      }
       let after = try reach.status()
       guard after.change == status.change, ObjectIdentity(after) == node.identity else { return }
       store.memory.keep(seen.stored, for: node, status)

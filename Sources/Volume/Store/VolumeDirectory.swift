@@ -299,8 +299,9 @@ final class VolumeDirectory: Sendable {
   static func storedHeader(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
     let name = try FileName("volume")
     do throws(Errno) {
-      // What is no file keeps nobody waiting: it has no text.
-      return try directory.descriptor.open(name, [.readOnly, .nonBlocking]).read(upTo: VolumeHeader.longest)
+      let file = try directory.descriptor.open(name, [.readOnly, .nonBlocking])
+      // Anything else than a file has no text that could be read, and none that is right.
+      return try file.status().kind == .regular ? file.read(upTo: VolumeHeader.longest) : []
     } catch .noSuchFile {
       return nil
     }
