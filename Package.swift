@@ -126,7 +126,7 @@ let package = Package(
       "DoorTests",
       ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE", "CAllocationCounter", "Verbs"]),
 
-    tests("ControlDoorTests", ["ControlDoor", "LinuxFiles"], settings: unoptimized),
+    tests("ControlDoorTests", ["ControlDoor", "LinuxFiles", "MountSupport"], settings: unoptimized),
     tests("LinuxFilesTests", ["LinuxFiles", "CMountSupport"], settings: unoptimized),
     tests(
       "LayeredVolumeTests",

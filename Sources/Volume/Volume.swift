@@ -28,7 +28,6 @@ package final class Volume: Sendable {
   let store: MetadataStore
   let gate: Gatekeeper
   let denials = Denials()
-  let handedDown = HandedDownAnswers()
   let listingPages = ListingPages()
   let names = NameService()
   /// Where refusals and changes of policy are written down, if anywhere.

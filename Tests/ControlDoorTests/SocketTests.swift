@@ -8,13 +8,16 @@ import Testing
 @testable import ControlDoor
 
 /// A server that answers every line with its own words, in a directory of its own.
-private final class Post: Sendable {
+final class Post: Sendable {
   let base: String
   let directory: SharedDescriptor
   let asked = Atomic(0)
   private static let name = Array("post".utf8)
 
-  init(_ limits: ControlLimits = ControlLimits(), pause: UInt32 = 0) throws {
+  init(
+    _ limits: ControlLimits = ControlLimits(), pause: UInt32 = 0,
+    answer: (@Sendable (_ line: [UInt8], _ peer: ControlPeer) -> String)? = nil
+  ) throws {
     var template = Array("/tmp/varve-control-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Errno.current }
     base = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -27,7 +30,8 @@ private final class Post: Sendable {
     try ControlServer.start(socket, limits) { line, peer in
       post.value?.asked.add(1, ordering: .relaxed)
       if pause > 0 { Clock.pause(milliseconds: pause) }
-      return line + Array(" for \(peer.user)".utf8)
+      if let answer { return Array(answer(line, peer).utf8) }
+      return line + Array(" for \(peer.identity.user)".utf8)
     }
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// Answers one request, a line without its end, by such a line.
 ///
 /// Called on a thread that nothing else waits for. Must answer whatever the line says.
-package typealias ControlAnswer = @Sendable (_ line: [UInt8], _ peer: SocketPeer) -> [UInt8]
+package typealias ControlAnswer = @Sendable (_ line: [UInt8], _ peer: ControlPeer) -> [UInt8]
 
 /// What the server allows a peer.
 package struct ControlLimits: Sendable {
@@ -66,12 +66,12 @@ package final class ControlServer: Sendable {
     do throws(Errno) { peer = try stream.peer } catch { return }
     guard slots.withLock({ $0.take(peer.user) }) else { return }
     // A thread's body is copied; what is closed once travels in a box.
-    let visit = Visit(stream)
+    let visitor = ControlPeer(stream, peer)
     do throws(Errno) {
       _ = try PlainThread(name: "varve-asked") {
         // The slot is given back before the connection ends, so a peer that saw the end can connect again.
-        withExtendedLifetime(visit) {
-          self.serve(visit.stream, peer)
+        withExtendedLifetime(visitor) {
+          self.serve(visitor)
           self.slots.withLock { $0.giveBack(peer.user) }
         }
       }
@@ -80,24 +80,34 @@ package final class ControlServer: Sendable {
     }
   }
 
-  private func serve(_ stream: borrowing LocalStream, _ peer: SocketPeer) {
+  private func serve(_ peer: ControlPeer) {
     do throws(Errno) {
-      let line = try stream.receiveLine(
+      let line = try peer.stream.receiveLine(
         limit: limits.request, deadline: Clock.monotonicNanoseconds &+ limits.patience)
       let reply = answer(line, peer) + [UInt8(ascii: "\n")]
-      try stream.send(reply, deadline: Clock.monotonicNanoseconds &+ limits.patience)
+      try peer.stream.send(reply, deadline: Clock.monotonicNanoseconds &+ limits.patience)
     } catch {
       // A peer that was too slow, said too much or went away has nobody left to tell.
     }
   }
 }
 
-/// One peer's connection, closed when his thread is done with it.
-private final class Visit: Sendable {
-  let stream: LocalStream
+/// A peer and his connection, which is closed when his thread is done with it.
+package final class ControlPeer: Sendable {
+  fileprivate let stream: LocalStream
+  package let identity: SocketPeer
 
-  init(_ stream: consuming LocalStream) {
+  fileprivate init(_ stream: consuming LocalStream, _ identity: SocketPeer) {
     self.stream = stream
+    self.identity = identity
+  }
+
+  /// Whether the peer still waits for the answer.
+  package var isWaiting: Bool { stream.isQuiet }
+
+  /// Holds on to what the peer has open as descriptor `number`; ``LocalStream/held(_:by:ifOn:)``.
+  package func held(_ number: Int32, ifOn isWanted: (Int) throws(Errno) -> Void) throws(Errno) -> Descriptor {
+    try stream.held(number, by: identity, ifOn: isWanted)
   }
 }
 

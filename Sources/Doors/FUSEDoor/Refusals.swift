@@ -93,7 +93,7 @@ extension Door {
     _ request: borrowing Request, _ plain: String, list: String, flags: String, owner: String
   ) -> String {
     let word = try? request.withAttributeName { (name) throws(Errno) -> String in
-      if name.equals("system.varve.acl") || name.hasPrefix(HandingDown.attribute) { return list }
+      if name.equals("system.varve.acl") { return list }
       if name.equals("system.varve.flags") { return flags }
       return name.equals("system.varve.owner") ? owner : plain
     }

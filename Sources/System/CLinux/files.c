@@ -29,6 +29,29 @@ _Static_assert(LV_FALLOC_UNSHARE_RANGE == FALLOC_FL_UNSHARE_RANGE, "FALLOC_FL_UN
 
 long lv_close(int fd) { return LV_RESULT(close(fd)); }
 
+long lv_fuse_node(int fd, uint64_t *node) {
+#ifndef AT_HANDLE_FID
+#define AT_HANDLE_FID 0x200
+#endif
+  union {
+    struct file_handle head;
+    char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+  } handle;
+  int mount;
+  handle.head.handle_bytes = MAX_HANDLE_SZ;
+  long failure = LV_RESULT(name_to_handle_at(fd, "", &handle.head, &mount, AT_EMPTY_PATH | AT_HANDLE_FID));
+  // Before Linux 6.5 the flag is unknown, and not needed where file handles are offered.
+  if (failure == -EINVAL)
+    failure = LV_RESULT(name_to_handle_at(fd, "", &handle.head, &mount, AT_EMPTY_PATH));
+  if (failure < 0) return failure;
+  // FILEID_INO64_GEN: the upper and the lower half of the number, and a generation, which is 0.
+  uint32_t words[3];
+  if (handle.head.handle_type != 0x81 || handle.head.handle_bytes != sizeof words) return -ENODATA;
+  memcpy(words, handle.head.f_handle, sizeof words);
+  *node = (uint64_t)words[0] << 32 | words[1];
+  return words[2] == 0 ? 0 : -ESTALE;
+}
+
 long lv_duplicate(int fd, int lowest) { return LV_RESULT(fcntl(fd, F_DUPFD_CLOEXEC, lowest)); }
 
 long lv_open(int directory, const char *name, int flags, uint32_t mode) {

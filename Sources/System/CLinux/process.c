@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -142,6 +143,16 @@ static long lv_read_once(const char *path, char *into, size_t count) {
   long length = LV_RESULT(read(file, into, count));
   close(file);
   return length;
+}
+
+long lv_mount_number(int process, int fd) {
+  char path[64], text[256];
+  snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", process, fd);
+  long count = lv_read_once(path, text, sizeof text - 1);
+  if (count < 0) return count;
+  text[count] = 0;
+  const char *line = strstr(text, "\nmnt_id:");
+  return line ? strtol(line + 8, NULL, 10) : -ENODATA;
 }
 
 static struct stat lv_own_users;

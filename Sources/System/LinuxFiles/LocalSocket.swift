@@ -84,21 +84,56 @@ package struct LocalStream: ~Copyable, Sendable {
   ///
   /// Its number is free for others once it has ended, and whoever has the connection from it may ask on.
   private func capabilities(of process: Int32) -> UInt64? {
-    let number = descriptor.rawValue
-    let held: Descriptor
     do throws(Errno) {
-      held = Descriptor(adopting: try retrying { lv_socket_peer_process(number) }.asCInt)
+      return try ofPeer { () throws(Errno) in
+        ProcessCredentials.credentials(ofThread: process, withCapabilities: true)?.capabilities
+      }
     } catch .noProtocolOption {
       // Before Linux 6.5 there is only the number.
       return ProcessCredentials.credentials(ofThread: process, withCapabilities: true)?.capabilities
     } catch {
       return nil
     }
-    let found = ProcessCredentials.credentials(ofThread: process, withCapabilities: true)
-    let processNumber = held.rawValue
+  }
+
+  /// What `look` finds out by the number of the process that connected; ESRCH when that has ended, ENOPROTOOPT before
+  /// Linux 6.5.
+  private func ofPeer<Value: ~Copyable>(_ look: () throws(Errno) -> Value) throws(Errno) -> Value {
+    let number = descriptor.rawValue
+    let process = Descriptor(adopting: try retrying { lv_socket_peer_process(number) }.asCInt)
+    let found = try look()
+    let processNumber = process.rawValue
     // Readable once it has ended.
-    guard (try? retrying({ lv_socket_wait(processNumber, 0, 0) })) == 0 else { return nil }
-    return found?.capabilities
+    guard try retrying({ lv_socket_wait(processNumber, 0, 0) }) == 0 else { throw .noSuchProcess }
+    return found
+  }
+
+  /// Holds on to what the process that connected has open as descriptor `number`, if `isWanted` of the mount it is on, by
+  /// the mount's number in /proc/PID/mountinfo.
+  ///
+  /// The number comes in the line, and no descriptor with it: one that was received (SCM_RIGHTS) has to be closed, and
+  /// closing a file of a FUSE daemon that was stopped never ends, not even when the process is killed. This one is
+  /// O_PATH, so that no file system is asked anything when it is opened, and none when it is closed.
+  ///
+  /// EACCES where we may not look into that process, EPERM when it has become somebody else, ESTALE when it has put
+  /// something else there meanwhile.
+  package borrowing func held(
+    _ number: Int32, by peer: SocketPeer, ifOn isWanted: (Int) throws(Errno) -> Void
+  ) throws(Errno) -> Descriptor {
+    try ofPeer { () throws(Errno) in
+      let mount = try retrying { lv_mount_number(peer.process, number) }
+      // A file system of the network would be asked whether the descriptor is stale.
+      try isWanted(mount)
+      let held = try Descriptor.open(path: "/proc/\(peer.process)/fd/\(number)", .path)
+      let heldNumber = held.rawValue
+      guard try retrying({ lv_mount_number(CurrentProcess.identifier, heldNumber) }) == mount else {
+        throw .stale
+      }
+      // With a set-user-id program come descriptors that whoever connected may not have.
+      let present = ProcessCredentials.credentials(ofThread: peer.process)
+      guard let present, present.canHaveAsked(user: peer.user, group: peer.group) else { throw .notPermitted }
+      return held
+    }
   }
 
   private var groups: [UInt32]? {
@@ -113,6 +148,12 @@ package struct LocalStream: ~Copyable, Sendable {
       if count >= 0, count <= room { return Array(groups[..<count]) }
     }
     return nil
+  }
+
+  /// Whether the other side has neither ended nor sent more than what was received.
+  package var isQuiet: Bool {
+    let number = descriptor.rawValue
+    return (try? retrying { lv_socket_wait(number, 0, 0) }) == 0
   }
 
   /// Receives up to the end of a line, which is left out.

@@ -130,44 +130,6 @@ final class ListChanger: Sendable {
     }
   }
 
-  /// The same for files that inherit from their directory: the volume takes many names at once.
-  ///
-  /// What it leaves aside, and everything on a volume that cannot do it, is changed one by one.
-  func handDown(_ leaves: [(item: LeafItem, rule: ListRule)]) {
-    var rest = leaves[...]
-    while let first = rest.first {
-      let directory = first.item.directory
-      var question = HandingDown()
-      let taken = rest.prefix { $0.item.directory === directory && question.add($0.item.location.name) }
-      rest = rest.dropFirst(taken.count)
-      guard let outcomes = ListChanger.ask(question, directory) else {
-        change(Array(taken))
-        continue
-      }
-      ledger.count { counts in
-        for outcome in outcomes {
-          switch outcome {
-          case .unchanged: counts.unchanged += 1
-          case .changed: counts.changed += 1
-          case .blocked: counts.left += 1
-          case .aside: break
-          }
-        }
-      }
-      change(zip(taken, outcomes).filter { $0.1 == .aside }.map(\.0))
-    }
-  }
-
-  /// Nil where the volume has not done it, or does not say what it has done: asking again about each file tells.
-  private static func ask(_ question: HandingDown, _ directory: SharedDescriptor) -> [HandedDown]? {
-    let word = Array(String(UInt64.random(in: 1 ... .max), radix: 36).utf8)
-    let answer = try? AttributeName.with(prefix: HandingDown.attribute, word) { name throws(Errno) in
-      try directory.descriptor.setAttribute(name, to: question.bytes.span)
-      return try directory.descriptor.attribute(name)
-    }
-    return answer.flatMap { HandingDown.outcomes($0, of: question.count) }
-  }
-
   private func open(_ item: LeafItem) -> (SharedDescriptor, FileStatus)? {
     do throws(Errno) {
       let place = SharedDescriptor(
@@ -209,7 +171,7 @@ final class ListChanger: Sendable {
     return try rule.decide(text, kind)
   }
 
-  private func record(_ location: ItemLocation, _ kind: ObjectKind, _ decision: ListDecision) -> DumpRecord {
+  func record(_ location: ItemLocation, _ kind: ObjectKind, _ decision: ListDecision) -> DumpRecord {
     DumpRecord(kind == .directory ? .directory : .file, path: location.relative, lines: decision.linesBefore)
   }
 

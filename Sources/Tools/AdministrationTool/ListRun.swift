@@ -15,27 +15,31 @@ final class ListRun {
   typealias Group = [(item: LeafItem, rule: ListRule)]
 
   private static let groupSize = 32
-  /// When the volume itself does the work for a whole group.
+  /// When the daemon itself does the work for a whole group.
   private static let largeGroupSize = 512
   /// Directories kept open by files that wait, at most.
   private static let mostDirectories = 8
   /// With the files and directories of all groups, those that wait included, some 600 descriptors: the usual limit
   /// is 1,024, and a walk needs 64 of them.
   private static let mostThreads = 8
+  /// One less than a user has seats at the control socket.
+  private static let mostQuestions = 3
 
   private let changer: ListChanger
   private let console: Console
   private let progress: Progress?
-  /// Whether files inherit from the directory they are in, and nothing has to be kept or told of each: then the
-  /// volume is asked once for many.
+  /// Whether files inherit from the directory they are in, and nothing has to be told of each: then the daemon is asked
+  /// once for many.
   private let handsDown: Bool
+  /// What is being walked.
+  private var tree: Word = []
   private var queue: WorkQueue<Group>?
   private var group: Group = []
   private var directoriesInGroup = 0
 
   init(_ changer: ListChanger, _ console: Console, verb: String, isQuiet: Bool, inherits: Bool = false) {
     self.changer = changer
-    handsDown = inherits && !changer.tells && changer.undo == nil
+    handsDown = inherits && !changer.tells
     self.console = console
     progress = isQuiet ? nil : Progress("varve \(verb)", console)
     Interruption.watch()
@@ -64,6 +68,7 @@ final class ListRun {
       console.complain(path, error)
       return
     }
+    tree = path
     var walk = ItemWalk(isRecursive: isRecursive, order: .directoryFirst, console)
     walk.links = .named
     walk.staysOnFileSystem = true
@@ -92,14 +97,21 @@ final class ListRun {
     group = []
     directoriesInGroup = 0
     if queue == nil {
-      let (changer, handsDown) = (changer, handsDown)
+      let (changer, daemon) = (changer, handsDown ? findDaemon() : nil)
       // Not fatal: without threads the work is done here.
-      queue = try? WorkQueue(threads: min(2 * CurrentProcess.processors, ListRun.mostThreads)) { group in
+      let most = daemon == nil ? ListRun.mostThreads : ListRun.mostQuestions
+      queue = try? WorkQueue(threads: min(2 * CurrentProcess.processors, most)) { group in
         guard !Interruption.isRequested else { return }
-        if handsDown { changer.handDown(group) } else { changer.change(group) }
+        if let daemon { changer.handDown(group, daemon) } else { changer.change(group) }
       }
     }
     if let queue { queue.add(full) } else { changer.change(full) }
+  }
+
+  /// Nil where it cannot be asked: then files are changed one by one.
+  private func findDaemon() -> ControlAddress? {
+    // The reason would be told about an item that can be changed all the same.
+    try? ControlAddress(VolumePath(tree, volumeTable()).mount)
   }
 
   /// Waits until everything under way is done.

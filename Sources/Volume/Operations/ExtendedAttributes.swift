@@ -11,8 +11,6 @@ private enum AttributeRoom {
   case door(AttributeDoor)
   /// Where the daemon can be asked things; of the root alone.
   case control
-  /// A question about many files in a directory, and its answer.
-  case handingDown
   /// One bit of it is a flag.
   case finderInfo
   /// Our stored records: not there for anybody.
@@ -27,8 +25,6 @@ private enum AttributeRoom {
   init(_ name: borrowing AttributeName) {
     if name.equals("system.varve.control") {
       self = .control
-    } else if name.hasPrefix(HandingDown.attribute) {
-      self = .handingDown
     } else if name.hasPrefix("system.") {
       self = AttributeDoor(name).map(AttributeRoom.door) ?? .unsupported
     } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
@@ -61,7 +57,6 @@ extension Volume {
       guard node.id == root.id, let path = controlPath else { throw .noData }
       try requireEntry(caller)
       return path
-    case .handingDown: return try outcomes(name, in: node, for: caller)
     case .finderInfo: return try finderInfo(of: node, for: caller)
     case .hidden: return try readTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
@@ -105,7 +100,6 @@ extension Volume {
     case .door(let door): try write(door, of: node, copy(value), setting, for: caller)
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
     case .control: throw .notPermitted
-    case .handingDown: try handDown(value, as: name, in: node, for: caller)
     case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -127,7 +121,7 @@ extension Volume {
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
     case .finderInfo: try removeFinderInfo(of: node, for: caller)
-    case .control, .handingDown: throw .notPermitted
+    case .control: throw .notPermitted
     case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -173,7 +167,7 @@ extension Volume {
       var seesTrusted: Bool?
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
-        case .door, .control, .handingDown, .finderInfo, .hidden, .unsupported: return
+        case .door, .control, .finderInfo, .hidden, .unsupported: return
         case .stored, .system: break
         }
         // Root's own attributes are for root to see; the kernel has the same rule for reading them.

@@ -92,6 +92,8 @@ long lv_is_changeable(int directory);
 // flock(2), without waiting.
 long lv_lock_open(int fd, int exclusive);
 long lv_generation(int fd, uint32_t *out);
+// The number by which FUSE knows an object that is on a mount of FUSE; the kernel tells it without asking the daemon.
+long lv_fuse_node(int fd, uint64_t *node);
 
 // names.c: what directories hold.
 long lv_make_directory(int directory, const char *name, uint32_t mode);
@@ -167,6 +169,8 @@ long lv_thread_state(int thread);
 long lv_open_thread_figures(int leader, int thread);
 // 1 or 0: whether a thread is in the user namespace of this process, where alone its capabilities count.
 long lv_shares_users(int thread);
+// The number of the mount that a descriptor of a process is on; no file system is asked.
+long lv_mount_number(int process, int fd);
 long lv_name_thread(const char *name);
 long lv_usable_processors(void);
 int lv_error_number(void);

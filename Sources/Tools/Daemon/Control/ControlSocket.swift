@@ -34,7 +34,7 @@ final class ControlSocket: Sendable {
       bookkeeping: upper.flatMap { ControlSocket.bookkeeping(of: volume, $0) })
     {
       do throws(Errno) {
-        try ControlServer.start(try place.listen()) { verbs.answer($0, $1) }
+        try ControlServer.start(try place.listen()) { verbs.answer($0, $1, device) }
         self.place.withLock { $0 = place }
         volume.announceControl(place.path)
         return

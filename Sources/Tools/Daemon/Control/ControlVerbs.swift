@@ -5,6 +5,7 @@
 // at the mount; every verb checks by itself what its peer may ask.
 
 import AccessControl
+import ControlDoor
 import FUSEDoor
 import JSONForm
 import LayeredVolume
@@ -25,7 +26,10 @@ struct ControlRefusal: Error {
 
 /// One request and who sent it.
 struct ControlRequest: Sendable {
-  let peer: SocketPeer
+  let connection: ControlPeer
+  /// The number of the mount's device, as /proc/PID/mountinfo writes it.
+  let device: String
+  var peer: SocketPeer { connection.identity }
   /// The members of the request; numbers and names are the peer's and believed by nobody.
   let body: JSON
 
@@ -63,15 +67,16 @@ struct ControlVerbs: Sendable {
         "why": why(volume),
         "dryrun": dryRun(volume),
         "denials": denials(volume),
+        "handdown": handDown(volume),
         "remount": remount(volume, nesting, kernel),
       ], servesOthers: kernel.allowsOthers)
   }
 
-  /// The answer to one line, whatever it holds.
-  func answer(_ line: [UInt8], _ peer: SocketPeer) -> [UInt8] {
+  /// The answer to one line, whatever it holds, about the mount of this device.
+  func answer(_ line: [UInt8], _ connection: ControlPeer, _ device: String) -> [UInt8] {
     let answer: JSON
     do throws(ControlRefusal) {
-      answer = .object([JSON.Member("ok", .bool(true))] + (try members(line, peer)))
+      answer = .object([JSON.Member("ok", .bool(true))] + (try members(line, connection, device)))
     } catch {
       answer = .object([
         JSON.Member("ok", .bool(false)), JSON.Member("status", .number(error.status)),
@@ -81,7 +86,10 @@ struct ControlVerbs: Sendable {
     return Array(answer.text.utf8)
   }
 
-  private func members(_ line: [UInt8], _ peer: SocketPeer) throws(ControlRefusal) -> [JSON.Member] {
+  private func members(
+    _ line: [UInt8], _ connection: ControlPeer, _ device: String
+  ) throws(ControlRefusal) -> [JSON.Member] {
+    let peer = connection.identity
     // The kernel lets nobody else in there, but tells everybody the attributes of the root.
     guard servesOthers || peer.user == 0 || peer.user == CurrentProcess.user else {
       throw ControlRefusal(
@@ -93,7 +101,7 @@ struct ControlVerbs: Sendable {
     guard let verb = table[name] else {
       throw ControlRefusal("this daemon (\(Version.text)) does not know the verb '\(name)'")
     }
-    return try verb(ControlRequest(peer: peer, body: body))
+    return try verb(ControlRequest(connection: connection, device: device, body: body))
   }
 }
 
