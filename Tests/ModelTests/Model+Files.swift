@@ -116,6 +116,8 @@ extension Model {
       if passesThrough, thing.flags.isAppendOnly, wish.maps, thing.routes.refusesMapper == true {
         throw .busy
       }
+      // SEMANTICS 4.18.
+      if wish.maps, subject.user != thing.user { stripSetID(of: thing) }
       if wish.truncates { cut(thing, to: 0) }
       keep(thing, wish, slot)
       return .done

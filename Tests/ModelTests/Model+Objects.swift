@@ -110,8 +110,12 @@ extension Model {
     if change.user == nil, change.group == nil {
       if isStripped, try stripInKernel(thing) { return }
       // SEMANTICS 4.10: it may be a stranger's call or the kernel's own, and only a writer may strip.
-      guard thing.mode & 0o6000 != 0 else { return }
-      guard mayStrip(thing) else { throw .notPermitted }
+      guard mayStrip(thing) else {
+        guard thing.mode & 0o6000 == 0, judge.readAttributes(thing.item).isAllowed else {
+          throw .notPermitted
+        }
+        return
+      }
       if thing.kind == .file { thing.mode = withoutSetID(thing.mode) }
       return
     }
