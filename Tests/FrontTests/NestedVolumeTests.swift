@@ -53,7 +53,7 @@ extension FrontTests {
         mkdir bound && mount --bind upper/inner bound && mounts bound second
         umount bound && mount --bind upper bound && mounts bound/inner/deep second
         umount bound; ls -A upper/inner
-        deep=upper/$(printf 'd/%.0s' {1..1200})inner; mkdir -p "$deep"; mounts "$deep" second | sed 's,/d/.*d/,/.../,'
+        deep=upper/$(printf 'd/%.0s' {1..1200})inner; mkdir -p "$deep"; mounts "$deep" second | sed -E 's|(/d){9,}/|/.../|'
         varve umount mount && mounts upper/inner second
         """)
       #expect(
