@@ -78,8 +78,9 @@ final class NameService: Sendable {
     let now = Clock.monotonicNanoseconds
     return state.withLock { state in
       guard let asked = state.askers[user]?.asked[question] else { return nil }
-      if let answer = asked.answer { return now &- asked.at < NameService.lifetime ? answer : nil }
-      return now &- asked.at < NameService.patience ? nil : .late
+      // Another thread may have written down a later time than `now`.
+      if let answer = asked.answer { return now < asked.at &+ NameService.lifetime ? answer : nil }
+      return now < asked.at &+ NameService.patience ? nil : .late
     }
   }
 
@@ -98,7 +99,7 @@ final class NameService: Sendable {
       for question in questions where asker.queue.count < NameService.mostQuestions || question.isAboutGroups
       {
         if let asked = asker.asked[question],
-          asked.answer == nil || now &- asked.at < NameService.lifetime
+          asked.answer == nil || now < asked.at &+ NameService.lifetime
         {
           continue
         }
@@ -171,7 +172,7 @@ final class NameService: Sendable {
     while let question = asker?.queue.first {
       asker?.queue.removeFirst()
       guard let asked = asker?.asked[question], asked.answer == nil else { continue }
-      guard now &- asked.at >= patience else { return question }
+      guard now >= asked.at &+ patience else { return question }
       asker?.asked[question] = Asked(answer: .late, at: now)
     }
     return nil
