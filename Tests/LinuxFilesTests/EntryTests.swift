@@ -105,8 +105,8 @@ extension LinuxFilesTests {
         let file = try world.descriptor.createUnnamed(mode: 0o640)
         try file.writeAll(bytes("text"), at: 0)
         let before = try file.status().linkCount
-        expectFailure(.exists) { () throws(Errno) in try world.descriptor.linkUnnamed(file, as: taken) }
-        try world.descriptor.linkUnnamed(file, as: name)
+        expectFailure(.exists) { () throws(Errno) in try world.descriptor.linkObject(file, as: taken) }
+        try world.descriptor.linkObject(file, as: name)
         let status = try world.descriptor.status(of: name)
         #expect(before == 0 && status.linkCount == 1 && status.size == 4 && status.mode == 0o640)
       }

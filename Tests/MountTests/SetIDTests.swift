@@ -113,6 +113,12 @@ extension MountTests {
         #expect(SetIDTests.mode(path) == mode & 0o777, "\(owner) \(mode)")
         #expect(SetIDTests.mode(volume.upper + "/tool") == mode & 0o777)
       }
+      // Also where bits were set behind the mount, after somebody had looked.
+      let kept = admin.run { open(path, O_RDWR | O_CLOEXEC) }
+      defer { close(kept) }
+      try #require(kept >= 0 && chmod(volume.upper + "/tool", 0o4777) == 0)
+      #expect(admin.run { map() } == nil)
+      #expect(SetIDTests.mode(volume.upper + "/tool") == 0o777)
       // As natively, owners may map their own programs, and root those of others.
       try Program.shell("chmod 4755 tool", in: volume.path)
       #expect(TestUser.alice.run { map() } == nil)

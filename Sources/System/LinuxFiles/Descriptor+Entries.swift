@@ -87,13 +87,6 @@ extension Descriptor {
     try retrying { unsafe lv_link(rawValue, name.pointer, directory.rawValue, newName.pointer) }
   }
 
-  /// Gives a file made by `createUnnamed` its first name, in this directory.
-  package borrowing func linkUnnamed(
-    _ file: borrowing Descriptor, as name: borrowing FileName
-  ) throws(Errno) {
-    try linkObject(file, as: name)
-  }
-
   /// Gives what `object` refers to (an `O_PATH` descriptor will do) a name in this directory.
   ///
   /// ENOENT when the object has lost its last name: Linux revives only unnamed files.

@@ -68,7 +68,7 @@ extension Descriptor {
 
   /// Creates a regular file in this directory's file system that has no name yet.
   ///
-  /// It vanishes with the last descriptor unless `linkUnnamed` gives it a name.
+  /// It vanishes with the last descriptor unless `linkObject` gives it a name.
   package borrowing func createUnnamed(mode: UInt16) throws(Errno) -> Descriptor {
     let flags = LV_O_TMPFILE_BIT | O_DIRECTORY | O_RDWR | O_CLOEXEC
     return Descriptor(adopting: try retrying { unsafe lv_open(rawValue, ".", flags, UInt32(mode)) }.asCInt)

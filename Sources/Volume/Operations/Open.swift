@@ -39,7 +39,11 @@ extension Volume {
       if mode.contains(.write), facts.mayCarryPrivilege, facts.item.hasSharedOwner {
         try stripPrivilege(of: node, file, facts.status, for: caller)
       }
-      if mayWriteByMapping(caller, mode, facts) { try stripBeforeWriting(node, file, for: caller) }
+      if mayWriteByMapping(caller, mode, facts) {
+        // They may have been set behind the mount since somebody looked last.
+        if facts.mayCarryPrivilege { node.attachment.mayHavePrivilege.store(true, ordering: .releasing) }
+        try stripBeforeWriting(node, file, for: caller)
+      }
       if truncates {
         try emptied(file, facts, mode)
         if mode.contains(.clearsSetID) || caller.user != 0 {
