@@ -187,8 +187,7 @@ extension Reference {
   func isUnreadable(_ thing: Thing, _ parent: Thing?, _ asked: [Power]) -> Bool {
     if parent?.record == "damaged" { return true }
     guard thing.record == "damaged" else { return false }
-    var looking: [Power] = [.readattr, .readsecurity, .synchronize]
-    if thing.kind == "directory" { looking += [.read, .execute] }
+    let looking: [Power] = [.readattr, .readsecurity, .synchronize]
     return !asked.allSatisfy { looking.contains($0) }
   }
 }

@@ -164,9 +164,7 @@ extension MountTests {
       let file = open(path, O_RDWR)
       try #require(file >= 0)
       defer { close(file) }
-      var record = CoreRecord().encoded()
-      record[2 + bit / 8] |= 1 << (bit % 8)
-      try #require(Attribute.set(below, Self.core, record) == nil)
+      try #require(Attribute.set(below, Self.core, CoreRecord.bytes(withBit: bit)) == nil)
       #expect(Calls.open(path, O_RDONLY) == .inputOutput)
       var byte: UInt8 = 0
       let answers: [String: Errno?] = [
@@ -271,12 +269,7 @@ extension MountTests {
       defer { volume.remove() }
       let path = try volume.file("f", 1001, 2001, 0o666)
       let below = volume.upper + "/f"
-      var record = CoreRecord()
-      record.flags = .noDump
-      var bytes = record.encoded()
-      bytes[2 + bit / 8] |= 1 << UInt8(bit % 8)
-      let sum = CRC32C.of(bytes.span, withoutField: 8)
-      for index in 0..<4 { bytes[8 + index] = UInt8(truncatingIfNeeded: sum >> UInt32(8 * index)) }
+      let bytes = CoreRecord.bytes(withBit: bit)
       try #require(Attribute.set(below, Self.core, bytes) == nil)
       for user in [TestUser.alice, .root] {
         for way in Self.ways where !way.name.hasPrefix("access") && way.name != "run" {

@@ -42,7 +42,7 @@ package struct Judge: Sendable {
     if let parent, parent.record == .damaged {
       return .refused(.damaged, .damagedRecord, on: .parent)
     }
-    if item.record == .damaged, !asked.isSubset(of: Judge.harmlessOnDamaged(item)) {
+    if item.record == .damaged, !asked.isSubset(of: Judge.harmlessOnDamaged) {
       return .refused(.damaged, .damagedRecord)
     }
     // Flags have no say about writing into a FIFO. The right to do so is still asked for below.
@@ -76,11 +76,10 @@ package struct Judge: Sendable {
     return rights(rest, on: item, after: removal)
   }
 
-  /// What may still be asked of an object whose record is unreadable: being listed and looked at.
-  private static func harmlessOnDamaged(_ item: Item) -> Rights {
-    let looking: Rights = [.readAttributes, .readSecurity, .synchronize]
-    return item.isDirectory ? looking.union([.list, .search]) : looking
-  }
+  /// What may still be asked of an object whose record is unreadable: being looked at.
+  ///
+  /// Not the names in a directory: a bit of the record may say that they are not its names.
+  private static let harmlessOnDamaged: Rights = [.readAttributes, .readSecurity, .synchronize]
 
   /// How the caller stands to `item`, with "ignore ownership" and the unknown user 99 applied.
   package func standing(towards item: Item) -> Standing {
