@@ -85,7 +85,7 @@ package final class Volume: Sendable {
       live: live, credentials: CredentialReader(live: live, nesting: GroupNesting(members: groupNesting)),
       denials: denials)
     root = Node(
-      id: Volume.rootNode, identity: ObjectIdentity(status), parent: nil, name: [])
+      id: Volume.rootNode, backing: ObjectIdentity(status), parent: nil, name: [])
     handles = HandleTable(limit: budget * 11 / 20, owner: CurrentProcess.user)
     let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))
     let resting = min(4096, max(0, budget - budget * 11 / 20 - inUse - pinned) * 3 / 5)

@@ -32,7 +32,7 @@ struct PlainContent: ~Copyable, Sendable {
       })
     held.withLock { $0 = opened }
     // Of two descriptors one goes, so that nobody gets more of them than they have handles.
-    attachment.state.withLock { $0.routes.loseWay() }
+    attachment.state.withLock { $0.file.routes.loseWay() }
     return opened
   }
 

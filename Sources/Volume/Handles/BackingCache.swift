@@ -46,8 +46,8 @@ final class BackingCache: Sendable {
       return displaced
     }
     return displaced?.state.withLock { state in
-      state.isKept = false
-      return state.routes.endRest()
+      state.file.isInBackingCache = false
+      return state.file.routes.endRest()
     }
   }
 
@@ -57,12 +57,12 @@ final class BackingCache: Sendable {
       var gone: [RestingBacking] = []
       ring.held.removeAll { attachment in
         attachment.state.withLock { state in
-          if state.routes.isResting, state.hasRestedLately {
-            state.hasRestedLately = false
+          if state.file.routes.isResting, state.file.hasRestedLately {
+            state.file.hasRestedLately = false
             return false
           }
-          state.isKept = false
-          if let resting = state.routes.endRest() { gone.append(resting) }
+          state.file.isInBackingCache = false
+          if let resting = state.file.routes.endRest() { gone.append(resting) }
           return true
         }
       }
@@ -82,13 +82,13 @@ extension Volume {
   func leave(_ attachment: Attachment, _ file: OpenFile) {
     let mayRest = backings.isOpen && options.cache != .none
     let (unused, isNew): (BackingID?, Bool) = attachment.state.withLock { state in
-      guard let place = state.openFiles.firstIndex(where: { $0 === file }) else { return (nil, false) }
-      state.openFiles.remove(at: place)
-      let unused = state.routes.leave(file.route, mayRest: mayRest)
-      guard state.routes.isResting else { return (unused, false) }
-      state.hasRestedLately = true
-      let isNew = !state.isKept
-      state.isKept = true
+      guard let place = state.file.handles.firstIndex(where: { $0 === file }) else { return (nil, false) }
+      state.file.handles.remove(at: place)
+      let unused = state.file.routes.leave(file.route, mayRest: mayRest)
+      guard state.file.routes.isResting else { return (unused, false) }
+      state.file.hasRestedLately = true
+      let isNew = !state.file.isInBackingCache
+      state.file.isInBackingCache = true
       return (unused, isNew)
     }
     // The kernel lets go of the backing file before it sends RELEASE: the next open may bring another number.
@@ -103,7 +103,7 @@ extension Volume {
   /// Nothing may keep what an object holds on the disk any longer than its openers do.
   func endRest(of node: Node) {
     guard let attachment = node.existingAttachment else { return }
-    takeBack(attachment.state.withLock { $0.routes.endRest() })
+    takeBack(attachment.state.withLock { $0.file.routes.endRest() })
   }
 
   // MARK: For whoever has the time

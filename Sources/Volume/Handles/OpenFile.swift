@@ -3,7 +3,7 @@
 import LinuxFiles
 
 /// One open file.
-final class OpenFile: Sendable {
+final class OpenFile: ObjectHandle {
   /// Nil for a file of the volume's own.
   let node: Node?
   let content: Content

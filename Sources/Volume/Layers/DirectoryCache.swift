@@ -25,8 +25,8 @@ final class DirectoryCache: Sendable {
   func keep(_ descriptor: SharedDescriptor, for attachment: Attachment) {
     attachment.wasUsed.store(true, ordering: .relaxed)
     let isNew = attachment.state.withLock { state in
-      let isNew = state.directory == nil
-      state.directory = descriptor
+      let isNew = state.directory.descriptor == nil
+      state.directory.descriptor = descriptor
       return isNew
     }
     guard isNew else { return }
@@ -44,13 +44,13 @@ final class DirectoryCache: Sendable {
       return evicted
     }
     guard let evicted, evicted !== attachment else { return }
-    evicted.state.withLock { $0.directory = nil }
+    evicted.state.withLock { $0.directory.descriptor = nil }
   }
 
   /// The kernel forgot the directory: its descriptor goes at once.
   func drop(_ attachment: Attachment) {
     attachment.wasUsed.store(false, ordering: .relaxed)
-    attachment.state.withLock { $0.directory = nil }
+    attachment.state.withLock { $0.directory.descriptor = nil }
     ring.withLock { ring in
       guard let place = ring.held.firstIndex(where: { $0 === attachment }) else { return }
       ring.held.swapAt(place, ring.held.count - 1)

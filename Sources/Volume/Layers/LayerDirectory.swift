@@ -5,6 +5,14 @@
 
 import LinuxFiles
 
+/// What was found under a name, with a descriptor that leads there.
+struct FoundObject {
+  let descriptor: SharedDescriptor
+  let status: FileStatus
+
+  var identity: ObjectIdentity { ObjectIdentity(status) }
+}
+
 /// A directory of a layer, open.
 struct LayerDirectory: Sendable {
   let descriptor: SharedDescriptor
@@ -20,15 +28,25 @@ struct LayerDirectory: Sendable {
   // MARK: Finding
 
   /// What stands under a name; nil if nothing does.
+  ///
+  /// What is mounted there is not the volume's.
   func find(_ name: borrowing FileName) throws(Errno) -> FileStatus? {
     do throws(Errno) {
-      return try descriptor.descriptor.status(of: name)
+      let status = try descriptor.descriptor.status(of: name)
+      guard !status.isMountRoot else { throw Errno.crossDevice }
+      return status
     } catch .noSuchFile {
       return nil
     }
   }
 
-  /// Leads to what stands under a name; also to a symbolic link itself.
+  /// The same with a descriptor that leads there; ENOENT if nothing stands under the name.
+  func findHeld(_ name: borrowing FileName) throws(Errno) -> FoundObject {
+    let object = try hold(name)
+    return FoundObject(descriptor: object, status: try object.descriptor.status())
+  }
+
+  /// Leads to what stands under a name, whatever that is; also to a symbolic link itself.
   func hold(_ name: borrowing FileName) throws(Errno) -> SharedDescriptor {
     SharedDescriptor(try descriptor.descriptor.openPath(name))
   }

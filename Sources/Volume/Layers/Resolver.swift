@@ -37,7 +37,7 @@ struct Resolver: ~Copyable, Sendable {
   /// A descriptor that leads to an object without a name: one that lost it, or never had one.
   private func held(_ node: Node) -> SharedDescriptor? {
     guard node.place.withLock({ $0.parent == nil }) else { return nil }
-    return node.existingAttachment?.state.withLock { $0.openFiles.first?.object ?? $0.pin }
+    return node.existingAttachment?.state.withLock { $0.file.handles.first?.object ?? $0.pin.way }
   }
 
   /// A directory to reach children by.
@@ -80,7 +80,7 @@ struct Resolver: ~Copyable, Sendable {
   ///
   /// The kernel may have forgotten a directory and found it again, as another node, while something in it was last seen
   /// in the former one. Only the present one follows when the directory is renamed.
-  private func current(_ directory: Node) -> Node { nodes.node(of: directory.identity) ?? directory }
+  private func current(_ directory: Node) -> Node { nodes.node(of: directory.backing) ?? directory }
 
   /// Renames a directory: `move` also tells its node, and that of another one it changes places with.
   ///
@@ -94,7 +94,7 @@ struct Resolver: ~Copyable, Sendable {
 
   private func openDirectory(_ node: Node) -> LayerDirectory? {
     guard let attachment = node.existingAttachment else { return nil }
-    let descriptor = attachment.state.withLock { $0.directory ?? $0.pin }
+    let descriptor = attachment.state.withLock { $0.directory.descriptor ?? $0.pin.way }
     guard let descriptor else { return nil }
     attachment.wasUsed.store(true, ordering: .relaxed)
     return LayerDirectory(descriptor)
@@ -110,7 +110,7 @@ struct Resolver: ~Copyable, Sendable {
       let isElsewhere = error == .noSuchFile || error == .notDirectory || error == .tooManySymbolicLinks
       throw isElsewhere ? .stale : error
     }
-    guard ObjectIdentity(try found.descriptor.descriptor.status()) == node.identity else { throw .stale }
+    guard ObjectIdentity(try found.descriptor.descriptor.status()) == node.backing else { throw .stale }
     directories.keep(found.descriptor, for: node.attachment)
     return found
   }
@@ -118,7 +118,7 @@ struct Resolver: ~Copyable, Sendable {
   /// What the object is now; ESTALE if something else stands where it was.
   func status(of node: Node, by reach: Reach) throws(Errno) -> FileStatus {
     let status = try notMoved { () throws(Errno) in try reach.status() }
-    guard ObjectIdentity(status) == node.identity else { throw .stale }
+    guard ObjectIdentity(status) == node.backing else { throw .stale }
     return status
   }
 

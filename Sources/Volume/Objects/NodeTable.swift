@@ -1,4 +1,4 @@
-// Every node the kernel knows, by its number and by its identity.
+// Every node the kernel knows, by its number and by its backing object.
 
 import LinuxFiles
 import Synchronization
@@ -60,7 +60,7 @@ final class NodeTable: Sendable {
   var count: Int { shards.reduce(0) { $0 + $1.contents.withLock { $0.count } } }
 
   private func shard(of identity: ObjectIdentity) -> Shard {
-    shards[Int(identity.mixed >> 32) % NodeTable.shardCount]
+    shards[Int(identity.hash >> 32) % NodeTable.shardCount]
   }
 
   /// A part of the table with a lock of its own.
@@ -110,15 +110,15 @@ final class NodeTable: Sendable {
     var identifiers: [NodeID] { slots.compactMap { $0.node?.id } }
 
     func find(_ identity: ObjectIdentity) -> Node? {
-      index.first(identity.mixed) { slots[Int($0)].node?.identity == identity }
+      index.first(identity.hash) { slots[Int($0)].node?.backing == identity }
         .flatMap { slots[Int($0)].node }
     }
 
     mutating func refer(
       to identity: ObjectIdentity, parent: Node?, name: () -> [UInt8]
     ) -> (Node, isNew: Bool) {
-      let hash = identity.mixed
-      if let slot = index.first(hash, where: { slots[Int($0)].node?.identity == identity }),
+      let hash = identity.hash
+      if let slot = index.first(hash, where: { slots[Int($0)].node?.backing == identity }),
         let known = slots[Int(slot)].node
       {
         slots[Int(slot)].references += 1
@@ -126,10 +126,10 @@ final class NodeTable: Sendable {
       }
       let slot = emptySlot()
       let id = UInt64(slots[slot].epoch) << 32 | UInt64(slot * NodeTable.shardCount) | number
-      let node = Node(id: id, identity: identity, parent: parent, name: name())
+      let node = Node(id: id, backing: identity, parent: parent, name: name())
       slots[slot].node = node
       slots[slot].references = 1
-      index.insert(UInt32(slot), hash: hash) { slots[Int($0)].node?.identity.mixed ?? 0 }
+      index.insert(UInt32(slot), hash: hash) { slots[Int($0)].node?.backing.hash ?? 0 }
       count += 1
       return (node, true)
     }
@@ -147,7 +147,7 @@ final class NodeTable: Sendable {
         slots[slot].references -= references
         return nil
       }
-      index.remove(UInt32(slot), hash: node.identity.mixed) { slots[Int($0)].node?.identity.mixed ?? 0 }
+      index.remove(UInt32(slot), hash: node.backing.hash) { slots[Int($0)].node?.backing.hash ?? 0 }
       slots[slot] = Slot(node: nil, references: 0, epoch: slots[slot].epoch &+ 1)
       // An epoch that came round would repeat numbers; such a slot is given up.
       if slots[slot].epoch != 0 { free.append(UInt32(slot)) }

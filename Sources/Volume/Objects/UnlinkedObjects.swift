@@ -25,8 +25,8 @@ final class UnlinkedObjects: Sendable {
     // The descriptor that gives way is closed after the lock: that may take as long as emptying its file.
     let former: SharedDescriptor? = queue.withLock { queue in
       let (former, hasPlace) = attachment.state.withLock { state in
-        defer { state.pin = descriptor }
-        return (state.pin, state.pinPlace != nil)
+        defer { state.pin.way = descriptor }
+        return (state.pin.way, state.pin.slot != nil)
       }
       return hasPlace ? former : take(&queue, for: attachment)
     }
@@ -47,14 +47,14 @@ final class UnlinkedObjects: Sendable {
     }
     let displaced = queue.held[place]
     queue.held[place] = attachment
-    attachment.state.withLock { $0.pinPlace = place }
+    attachment.state.withLock { $0.pin.slot = place }
     return displaced?.state.withLock { state in state.loosePin() }
   }
 
   /// The kernel forgot the object, and nobody will ask for it again.
   func forget(_ attachment: Attachment) {
     let former: SharedDescriptor? = queue.withLock { queue in
-      let (place, former) = attachment.state.withLock { state in (state.pinPlace, state.loosePin()) }
+      let (place, former) = attachment.state.withLock { state in (state.pin.slot, state.loosePin()) }
       if let place {
         queue.held[place] = nil
         queue.free.append(place)
@@ -68,9 +68,8 @@ final class UnlinkedObjects: Sendable {
 extension Attachment.State {
   fileprivate mutating func loosePin() -> SharedDescriptor? {
     defer {
-      pin = nil
-      pinPlace = nil
+      pin = Pin()
     }
-    return pin
+    return pin.way
   }
 }

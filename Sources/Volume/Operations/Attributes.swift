@@ -148,8 +148,7 @@ extension Volume {
   }
 
   private func mayStrip(_ facts: Facts, of node: Node, for caller: Caller) -> Bool {
-    let isOpenForWriting =
-      node.existingAttachment?.state.withLock { $0.openFiles.contains { $0.canWrite } } ?? false
+    let isOpenForWriting = node.existingAttachment?.isOpenForWriting ?? false
     return isOpenForWriting || gate.allows(caller) { $0.stripSetID(of: facts.item) }
   }
 
@@ -319,11 +318,7 @@ extension Volume {
   }
 
   private func policyChanged(_ node: Node, from before: Facts, to after: Facts) {
-    if let attachment = node.existingAttachment {
-      attachment.isAppendOnly.store(after.item.flags.isAppendOnly, ordering: .releasing)
-      attachment.owner.store(FileOwner(after.status).word, ordering: .releasing)
-      if after.mayCarryPrivilege { attachment.mayHavePrivilege.store(true, ordering: .releasing) }
-    }
+    node.existingAttachment?.marks.learn(after)
     if before.item.isSearchableByAnyone, !after.item.isSearchableByAnyone {
       link?.expireNames()
     }

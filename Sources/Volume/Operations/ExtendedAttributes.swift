@@ -108,7 +108,7 @@ extension Volume {
           try object.setAttribute(attribute, to: value, setting)
         }
         // Still under the lock: a capability that arrives must be stripped by the next unprivileged write.
-        node.existingAttachment?.mayHavePrivilege.store(true, ordering: .releasing)
+        node.existingAttachment?.marks.mayHavePrivilege.store(true, ordering: .releasing)
       }
     }
   }

@@ -65,7 +65,7 @@ extension Volume {
   /// The node of what was found under a name; one more reference is the kernel's.
   func refer(to found: Glance, _ name: borrowing FileName, in parent: Node) -> Node {
     let identity = ObjectIdentity(found.status)
-    guesses.note(name, in: parent.id, Node.stripe(of: identity))
+    guesses.note(name, in: parent.id, identity.number.stripe)
     let (node, isNew) = nodes.refer(to: identity, name: name, in: parent)
     if isNew, store.recordsExist { store.memory.keep(found.stored, for: node, found.status) }
     return node
@@ -91,7 +91,7 @@ extension Volume {
 
   /// Leads to a file that somebody has open.
   func anyHandle(of node: Node) -> SharedDescriptor? {
-    node.existingAttachment?.state.withLock { $0.openFiles.first?.object }
+    node.existingAttachment?.anyHandle
   }
 
   /// Reads and remembers the record of an object that is held, by its name, if that can be as good.
@@ -109,7 +109,7 @@ extension Volume {
         try reach.attribute(attribute)
       }
       let after = try reach.status()
-      guard after.change == status.change, ObjectIdentity(after) == node.identity else { return }
+      guard after.change == status.change, ObjectIdentity(after) == node.backing else { return }
       store.memory.keep(seen.stored, for: node, status)
     } catch {
       // What it is, the descriptor will tell.
@@ -123,12 +123,12 @@ extension Volume {
   func directoryFacts(_ node: Node) throws(Errno) -> Facts {
     let attachment = node.attachment
     let now = Clock.monotonicNanoseconds
-    if let remembered = attachment.state.withLock({ $0.facts }), isFresh(remembered, at: now) {
+    if let remembered = attachment.state.withLock({ $0.directory.facts }), isFresh(remembered, at: now) {
       return remembered.facts
     }
     let facts = try facts(of: node)
     if options.cache != .none {
-      attachment.state.withLock { $0.facts = RememberedFacts(facts: facts, readAt: now) }
+      attachment.state.withLock { $0.directory.facts = RememberedFacts(facts: facts, readAt: now) }
     }
     return facts
   }
@@ -139,7 +139,7 @@ extension Volume {
 
   /// Called under the node's exclusive lock, after something that decides about it has changed.
   func forgetFacts(of node: Node) {
-    node.existingAttachment?.state.withLock { $0.facts = nil }
+    node.existingAttachment?.state.withLock { $0.directory.facts = nil }
     node.known.withLock { $0 = nil }
   }
 
@@ -159,7 +159,7 @@ extension Volume {
   /// How long the kernel may remember the attributes of an object.
   private func attributeValidity(of node: Node, _ found: Glance) -> Validity {
     guard found.isVisibleToAnyone, !options.rules.ignoresOwnership,
-      !(node.existingAttachment?.isWrittenUnseen.load(ordering: .acquiring) ?? false)
+      !(node.existingAttachment?.marks.isWrittenUnseen.load(ordering: .acquiring) ?? false)
     else { return .none }
     return validity
   }

@@ -59,10 +59,10 @@ extension Volume {
   ) throws(Errno) -> HandedFile {
     try FileName.with(bytes) { name throws(Errno) in
       guard !isReserved(name, in: parent) else { throw .notPermitted }
-      let descriptor = try directory.hold(name)
-      let identity = ObjectIdentity(try descriptor.descriptor.status())
+      let found = try directory.findHeld(name)
+      let identity = found.identity
       guard identity.kind == .regular else { throw .unsupported }
-      let locks = LockRequests(.shared(parent.stripe), .exclusive(Node.stripe(of: identity)))
+      let locks = LockRequests(.shared(parent.stripe), .exclusive(identity.number.stripe))
       return try self.locks.holding(locks) { () throws(Errno) in
         let above = try directoryFacts(parent)
         try gate.require(caller, about: Scene(above.item)) { $0.search(above.item) }
@@ -70,9 +70,9 @@ extension Volume {
         // It may have gone elsewhere before the locks were taken, and inherits from there.
         guard try directory.find(name).map(ObjectIdentity.init) == identity else { throw .stale }
         let node = nodes.node(of: identity)
-        let status = try descriptor.descriptor.status()
+        let status = try found.descriptor.descriptor.status()
         let object = HeldObject(
-          descriptor: descriptor, facts: try facts(status, of: descriptor, knownBy: node))
+          descriptor: found.descriptor, facts: try facts(status, of: found.descriptor, knownBy: node))
         let place = { Walk.joined(self.place(of: parent), bytes) }
         return try handDown(above.item.list, to: object, node, at: place, index, how, for: caller)
       }

@@ -56,6 +56,6 @@ extension Volume {
 
   package func inodeGeneration(of nodeID: NodeID) throws(Errno) -> UInt32 {
     guard !Reserved.contains(nodeID) else { return 0 }
-    return try node(nodeID).identity.generation
+    return try node(nodeID).backing.generation
   }
 }

@@ -30,10 +30,10 @@ extension Volume {
   ) throws(Errno) -> ListingUse {
     // Where attributes are not for everybody, the kernel could not check what it kept.
     guard store.memory.believes, facts.item.isVisibleToAnyone,
-      node.attachment.state.withLock({ $0.listing.mayBeKept })
+      node.attachment.state.withLock({ $0.directory.listing.mayBeKept })
     else { return .asked }
     let status = try directory.status()
-    return node.attachment.state.withLock { $0.listing.open(status) }
+    return node.attachment.state.withLock { $0.directory.listing.open(status) }
   }
 
   /// Calls `emit` for each name from `offset` on until it says that the answer is full; the name it refused
@@ -84,7 +84,7 @@ extension Volume {
       guard let next = try page.next() else {
         guard try directory.descriptor.descriptor.readEntries(into: &page) > 0 else {
           let isForNames = stream.isForNames
-          directory.node.attachment.state.withLock { $0.listing.wasRead(forNames: isForNames) }
+          directory.node.attachment.state.withLock { $0.directory.listing.wasRead(forNames: isForNames) }
           return true
         }
         continue
@@ -127,7 +127,7 @@ extension Volume {
       let backing = LayerDirectory(directory.descriptor)
       guard let status = (try? backing.find(name)) ?? nil,
         // Refused at lookup, to some or to all; never handed out in passing.
-        ItemKind(status.kind) != .special, !status.isMountRoot,
+        ItemKind(status.kind) != .special,
         let found = try? glance(status, of: name, in: backing)
       else { return nil }
       let node = refer(to: found, name, in: directory.node)

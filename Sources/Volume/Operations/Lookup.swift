@@ -13,12 +13,10 @@ extension Volume {
     let parent = try node(parentID)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
-      parent.existingAttachment?.state.withLock { $0.listing.lookedUp() }
+      parent.existingAttachment?.state.withLock { $0.directory.listing.lookedUp() }
       try gate.require(caller, about: Scene(above.item)) { $0.search(above.item).on(.parent) }
       let directory = try resolver.directory(parent)
       guard let status = try directory.find(name) else { return .missing(nameValidity(in: above)) }
-      // What is mounted inside the upper directory is not the volume's.
-      guard !status.isMountRoot else { throw .crossDevice }
       let found: Glance
       if ItemKind(status.kind) == .special {
         let facts = try facts(status, of: name, in: directory)
@@ -71,7 +69,7 @@ extension Volume {
     else { return }
     if forgotten.isDirectory { resolver.directories.drop(attachment) }
     unlinked.forget(attachment)
-    takeBack(attachment.state.withLock { $0.routes.endRest() })
+    takeBack(attachment.state.withLock { $0.file.routes.endRest() })
   }
 
   package func readLink(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {

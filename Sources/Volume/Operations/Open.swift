@@ -41,7 +41,9 @@ extension Volume {
       }
       if mayWriteByMapping(caller, mode, facts) {
         // They may have been set behind the mount since somebody looked last.
-        if facts.mayCarryPrivilege { node.attachment.mayHavePrivilege.store(true, ordering: .releasing) }
+        if facts.mayCarryPrivilege {
+          node.attachment.marks.mayHavePrivilege.store(true, ordering: .releasing)
+        }
         try stripBeforeWriting(node, file, for: caller)
       }
       if truncates {
@@ -102,7 +104,7 @@ extension Volume {
     _ node: Node, by reach: Reach, _ decide: (Facts) throws(Errno) -> Void
   ) throws(Errno) -> (SharedDescriptor, Facts) {
     // What is held cannot be another object than what has its identity now: its number is not free.
-    if let way = node.existingAttachment?.state.withLock({ $0.routes.way }) {
+    if let way = node.existingAttachment?.state.withLock({ $0.file.routes.way }) {
       let facts = try facts(of: node, by: reach)
       try decide(facts)
       return (way, facts)
@@ -142,12 +144,11 @@ extension Volume {
     _ descriptor: SharedDescriptor, _ node: Node, _ facts: Facts, _ mode: OpenMode, for caller: Caller
   ) throws(Errno) -> OpenAnswer {
     let attachment = node.attachment
-    attachment.isAppendOnly.store(facts.item.flags.isAppendOnly, ordering: .releasing)
-    attachment.owner.store(FileOwner(facts.status).word, ordering: .releasing)
+    attachment.marks.learn(facts)
     let route = try route(to: descriptor, of: attachment, facts, mode)
     let content = PlainContent(descriptor, backingFlags(mode), of: attachment)
     let file = OpenFile(node: node, .plain(content), mode: mode, route: route)
-    attachment.state.withLock { $0.openFiles.append(file) }
+    attachment.state.withLock { $0.file.handles.append(file) }
     // Whoever reads by way of us wants the file open, and the opener to hear what stands against that.
     if route.backingID == nil {
       do throws(Errno) { try file.content.open() } catch {
@@ -156,7 +157,7 @@ extension Volume {
       }
     }
     if route.backingID != nil, file.canMapForWriting {
-      attachment.isWrittenUnseen.store(true, ordering: .releasing)
+      attachment.marks.isWrittenUnseen.store(true, ordering: .releasing)
     }
     return OpenAnswer(handle: handles.add(file, for: caller.user), route: route)
   }

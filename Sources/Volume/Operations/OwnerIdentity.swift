@@ -39,20 +39,3 @@ extension Volume {
     }
   }
 }
-
-/// Whose a backing file is.
-struct FileOwner: Hashable, Sendable {
-  let user: UInt32
-  let group: UInt32
-
-  init(_ status: FileStatus) {
-    (user, group) = (status.user, status.group)
-  }
-
-  /// As it is kept in one word, so that it can be read without a lock.
-  init(word: UInt64) {
-    (user, group) = (UInt32(truncatingIfNeeded: word >> 32), UInt32(truncatingIfNeeded: word))
-  }
-
-  var word: UInt64 { UInt64(user) << 32 | UInt64(group) }
-}

@@ -28,15 +28,15 @@ extension Volume {
     let place: Descriptor.Place = appends && !file.route.keepsCopy ? .end : .offset(start)
     // Shared: a flag that is being set waits for us, or we see it and come back exclusively, so that nobody
     // else moves the end of a file that may only grow.
-    if place == .end || !attachment.isAppendOnly.load(ordering: .acquiring) {
+    if place == .end || !attachment.marks.isAppendOnly.load(ordering: .acquiring) {
       let written = try locks.holding(.shared(node.stripe)) { () throws(Errno) -> Int? in
-        guard place == .end || !attachment.isAppendOnly.load(ordering: .acquiring) else { return nil }
+        guard place == .end || !attachment.marks.isAppendOnly.load(ordering: .acquiring) else { return nil }
         return try put(bytes, at: place, into: file, of: node, clearingFor: writer)
       }
       if let written { return written }
     }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      if attachment.isAppendOnly.load(ordering: .acquiring) {
+      if attachment.marks.isAppendOnly.load(ordering: .acquiring) {
         guard try file.content.size() == offset else { throw .notPermitted }
       }
       return try put(bytes, at: place, into: file, of: node, clearingFor: writer)
@@ -55,7 +55,7 @@ extension Volume {
 
   /// Lets what is written to an open file count as its owner's.
   private func actAsOwner(of node: Node) {
-    actAsOwner(FileOwner(word: node.attachment.owner.load(ordering: .acquiring)))
+    actAsOwner(node.attachment.marks.owner)
   }
 
   /// An open file to write through, with its node.
@@ -69,7 +69,7 @@ extension Volume {
   /// Refuses a handle whose file has got content of another form since it was opened, or a record that nobody can read,
   /// as far as that was noticed.
   private func requirePlainContent(of file: OpenFile) throws(Errno) {
-    let obstacle = file.node?.existingAttachment?.contentObstacle.load(ordering: .acquiring) ?? 0
+    let obstacle = file.node?.existingAttachment?.marks.contentObstacle.load(ordering: .acquiring) ?? 0
     guard obstacle == 0 else { throw Errno(rawValue: obstacle) }
   }
 
@@ -81,10 +81,10 @@ extension Volume {
   }
 
   func stripBeforeWriting(_ node: Node, _ object: SharedDescriptor, for caller: Caller) throws(Errno) {
-    guard node.attachment.mayHavePrivilege.load(ordering: .acquiring) else { return }
+    guard node.attachment.marks.mayHavePrivilege.load(ordering: .acquiring) else { return }
     let status = try object.descriptor.status()
     let isChanged = try stripPrivilege(of: node, object, status, for: caller)
-    node.attachment.mayHavePrivilege.store(false, ordering: .releasing)
+    node.attachment.marks.mayHavePrivilege.store(false, ordering: .releasing)
     // Where the kernel keeps no copy of the bytes it leaves the stripping to us, and would go on running the program
     // with the mode it remembers.
     if isChanged { link?.expireAttributes(node.id) }
@@ -124,7 +124,7 @@ extension Volume {
     let start = try Int64(checking: offset)
     let count = try Int64(checking: length)
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      if node.attachment.isAppendOnly.load(ordering: .acquiring), mode != .keepSize {
+      if node.attachment.marks.isAppendOnly.load(ordering: .acquiring), mode != .keepSize {
         throw .notPermitted
       }
       if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
@@ -155,7 +155,7 @@ extension Volume {
     // Bounded, so that one request does not keep a worker for minutes; the caller asks again.
     let count = Int(min(length, 64 << 20))
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      if node.attachment.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
+      if node.attachment.marks.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
       if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
       return UInt64(try origin.content.copy(from: from, to: file.content, at: to, length: count))

@@ -30,7 +30,7 @@ extension Volume {
       let locks = LockRequests(.exclusive(parent.stripe), expected.map { .exclusive($0) })
       let stripe = try self.locks.holding(locks) { () throws(Errno) -> Int? in
         guard let status = try directory.find(name) else { throw .noSuchFile }
-        let stripe = Node.stripe(of: ObjectIdentity(status))
+        let stripe = ItemNumber(status).stripe
         guard locks.includesExclusive(stripe) else { return stripe }
         let facts = try facts(status, of: name, in: directory)
         let above = try self.facts(of: parent)
@@ -74,7 +74,7 @@ extension Volume {
     to node: Node, _ name: borrowing FileName, in directory: LayerDirectory
   ) throws(Errno) -> SharedDescriptor? {
     let open = node.existingAttachment?.state.withLock { state in
-      state.pin ?? state.openFiles.first?.object ?? state.routes.way ?? state.directory
+      state.pin.way ?? state.file.handles.first?.object ?? state.file.routes.way ?? state.directory.descriptor
     }
     if let open { return open }
     do throws(Errno) {

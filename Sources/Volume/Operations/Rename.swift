@@ -25,13 +25,13 @@ extension Volume {
       let isDone = try self.locks.holding(locks) { () throws(Errno) in
         guard let status = try from.find(name) else { throw .noSuchFile }
         let target = try to.find(newName)
-        expected = Node.stripe(of: ObjectIdentity(status))
-        victim = target.map { Node.stripe(of: ObjectIdentity($0)) }
+        expected = ItemNumber(status).stripe
+        victim = target.map { ItemNumber($0).stripe }
         guard expected.map(locks.includesExclusive) ?? false, victim.map(locks.includesExclusive) ?? true
         else {
           return false
         }
-        let changesParent = parent.identity != newParent.identity
+        let changesParent = parent.backing != newParent.backing
         let above = try facts(of: parent)
         let move = Move(
           source: try facts(status, of: name, in: from),
@@ -141,7 +141,7 @@ extension Volume {
   }
 
   private func learn(_ identity: ObjectIdentity, is name: borrowing FileName, in parent: Node) {
-    guesses.note(name, in: parent.id, Node.stripe(of: identity))
+    guesses.note(name, in: parent.id, identity.number.stripe)
     nodes.node(of: identity)?.seen(as: name.copy(), in: parent)
   }
 
@@ -156,10 +156,10 @@ extension Volume {
     var record = facts.record
     record.flags.formUnion(passedOn)
     let directory = try resolver.directory(parent)
-    let object = try directory.hold(name)
+    let found = try directory.findHeld(name)
     // Whoever has the tree behind the mount may have put something else there.
-    guard ObjectIdentity(try object.descriptor.status()) == identity else { return }
-    try store.write(record, list: .keep, over: facts.stored, to: object.descriptor)
+    guard found.identity == identity else { return }
+    try store.write(record, list: .keep, over: facts.stored, to: found.descriptor.descriptor)
   }
 
   /// A name that everybody could walk must not stay remembered where not everybody may.

@@ -28,11 +28,11 @@ extension Volume {
     let change = facts.status.change
 
     let (offer, keepsPages, unused) = attachment.state.withLock { state in
-      let isUnchanged = state.seenAtOpen == change
+      let isUnchanged = state.file.seenAtOpen == change
       // Pages may be kept as long as every later change would show another time.
-      state.seenAtOpen = facts.status.isSettled ? change : nil
-      let unused = wish.wantsBacking ? nil : state.routes.endRest()
-      let offer = state.routes.enter(wish, mayShareBacking: mayShare, keepsPages: isUnchanged)
+      state.file.seenAtOpen = facts.status.isSettled ? change : nil
+      let unused = wish.wantsBacking ? nil : state.file.routes.endRest()
+      let offer = state.file.routes.enter(wish, mayShareBacking: mayShare, keepsPages: isUnchanged)
       return (offer, isUnchanged, unused)
     }
     takeBack(unused)
@@ -47,8 +47,8 @@ extension Volume {
     let id = link?.openBacking(descriptor.descriptor)
     let way = descriptor.descriptor.isPath && handsOverByPath ? descriptor : nil
     let second: OpenRoutes.Offer = attachment.state.withLock { state in
-      if let id, state.routes.establish(id, by: way) { return .granted(wish.through(id)) }
-      return state.routes.enter(
+      if let id, state.file.routes.establish(id, by: way) { return .granted(wish.through(id)) }
+      return state.file.routes.enter(
         wish, mayShareBacking: mayShare, mayHandOver: false, keepsPages: keepsPages)
     }
     if let id, second != .granted(wish.through(id)) { link?.closeBacking(id) }

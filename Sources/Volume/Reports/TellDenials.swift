@@ -55,9 +55,7 @@ extension Volume {
 
   private func child(_ name: [UInt8], of spot: Spot) throws(Errno) -> Spot {
     try FileName.with(name) { name throws(Errno) in
-      let object = try LayerDirectory(spot.descriptor).hold(name)
-      return Spot(
-        descriptor: object, identity: ObjectIdentity(try object.descriptor.status()), path: [])
+      Spot(try LayerDirectory(spot.descriptor).findHeld(name), path: [])
     }
   }
 }

@@ -14,7 +14,13 @@ struct Spot {
   let path: [UInt8]
 
   var isDirectory: Bool { identity.kind == .directory }
-  var stripe: Int { Node.stripe(of: identity) }
+  var stripe: Int { identity.number.stripe }
+}
+
+extension Spot {
+  init(_ found: FoundObject, path: [UInt8]) {
+    self.init(descriptor: found.descriptor, identity: found.identity, path: path)
+  }
 }
 
 /// Where a path leads.
@@ -283,7 +289,7 @@ extension Volume {
   }
 
   func rootSpot() -> Spot {
-    Spot(descriptor: resolver.top.descriptor, identity: root.identity, path: [])
+    Spot(descriptor: resolver.top.descriptor, identity: root.backing, path: [])
   }
 
   /// The directory as it is now, and what stands under `name` in it.
@@ -302,11 +308,10 @@ extension Volume {
 
   private func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> Found {
     try FileName.with(name) { name throws(Errno) in
-      let object = try LayerDirectory(here.descriptor).hold(name)
-      let identity = ObjectIdentity(try object.descriptor.status())
-      let spot = Spot(descriptor: object, identity: identity, path: path)
-      let target = identity.kind == .symbolicLink ? try object.descriptor.readLink() : nil
-      return Found(spot: spot, facts: try facts(at: spot), target: target)
+      let object = try LayerDirectory(here.descriptor).findHeld(name)
+      let target = object.status.kind == .symbolicLink ? try object.descriptor.descriptor.readLink() : nil
+      let facts = try facts(object.status, of: object.descriptor, knownBy: rememberingNode(of: object.status))
+      return Found(spot: Spot(object, path: path), facts: facts, target: target)
     }
   }
 

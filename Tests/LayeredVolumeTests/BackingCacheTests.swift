@@ -15,10 +15,10 @@ import Testing
   private func resting(_ id: BackingID) -> LayeredVolume.Attachment {
     let attachment = LayeredVolume.Attachment()
     attachment.state.withLock { state in
-      _ = state.routes.establish(id, by: way)
-      _ = state.routes.leave(.backing(id), mayRest: true)
-      state.hasRestedLately = true
-      state.isKept = true
+      _ = state.file.routes.establish(id, by: way)
+      _ = state.file.routes.leave(.backing(id), mayRest: true)
+      state.file.hasRestedLately = true
+      state.file.isInBackingCache = true
     }
     return attachment
   }
@@ -51,12 +51,12 @@ import Testing
     let (idle, used, open) = (resting(1), resting(2), resting(3))
     for attachment in [idle, used, open] { #expect(kept.keep(attachment) == nil) }
     #expect(kept.sweep().isEmpty)
-    used.state.withLock { $0.hasRestedLately = true }
-    open.state.withLock { _ = $0.routes.enter(.backing, mayShareBacking: true, keepsPages: false) }
+    used.state.withLock { $0.file.hasRestedLately = true }
+    open.state.withLock { _ = $0.file.routes.enter(.backing, mayShareBacking: true, keepsPages: false) }
     #expect(kept.sweep().map(\.id) == [1])
     #expect(!kept.isEmpty)
     // In use: whoever closes it brings it back.
-    #expect(open.state.withLock { !$0.isKept && $0.routes.way != nil })
+    #expect(open.state.withLock { !$0.file.isInBackingCache && $0.file.routes.way != nil })
     #expect(kept.sweep().map(\.id) == [2])
     #expect(kept.isEmpty)
   }
@@ -66,9 +66,9 @@ import Testing
     let all = (1...4).map { resting(BackingID($0)) }
     #expect(kept.keep(all[0]) == nil && kept.keep(all[1]) == nil)
     #expect(kept.keep(all[2])?.id == 1)
-    all[1].state.withLock { _ = $0.routes.enter(.backing, mayShareBacking: true, keepsPages: false) }
+    all[1].state.withLock { _ = $0.file.routes.enter(.backing, mayShareBacking: true, keepsPages: false) }
     #expect(kept.keep(all[3]) == nil)
-    #expect(all[1].state.withLock { !$0.isKept && $0.routes.way != nil })
+    #expect(all[1].state.withLock { !$0.file.isInBackingCache && $0.file.routes.way != nil })
   }
 
   @Test("Nothing is kept unless somebody sweeps") func closed() {

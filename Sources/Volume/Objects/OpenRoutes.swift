@@ -2,34 +2,6 @@
 
 import LinuxFiles
 
-/// The number under which the kernel knows a file that was handed to it.
-package typealias BackingID = Int32
-
-/// How the kernel gets at the bytes of one open file.
-package enum Route: Hashable, Sendable {
-  /// By READ and WRITE, with a copy in its page cache; kept from the last open, or read again.
-  case cached(keepsPages: Bool)
-  /// By READ and WRITE at every call, with no copy: a writable shared mapping is refused.
-  case direct
-  /// From the backing file itself, without asking us.
-  case backing(BackingID)
-  /// By READ and WRITE at every call; only mappings are those of the backing file.
-  case mapped(BackingID)
-
-  package var backingID: BackingID? {
-    switch self {
-    case .backing(let id), .mapped(let id): id
-    case .cached, .direct: nil
-    }
-  }
-
-  /// Whether the kernel keeps a copy of what it reads and writes.
-  var keepsCopy: Bool {
-    if case .cached = self { return true }
-    return false
-  }
-}
-
 /// The routes by which one file is open now.
 ///
 /// The kernel refuses an open (EIO) that mixes: while somebody has the file through the backing file, everybody

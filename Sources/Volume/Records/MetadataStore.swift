@@ -84,7 +84,7 @@ struct MetadataStore: Sendable {
     let obstacle: Errno? =
       stored.soundness == .damaged
       ? .inputOutput : stored.core.content(of: status.kind) == .foreign ? .unsupported : nil
-    node?.existingAttachment?.contentObstacle.store(obstacle?.rawValue ?? 0, ordering: .releasing)
+    node?.existingAttachment?.marks.contentObstacle.store(obstacle?.rawValue ?? 0, ordering: .releasing)
     return stored
   }
 

@@ -77,6 +77,34 @@ package struct AttributeAnswer: Hashable, Sendable {
   package var validity: Validity
 }
 
+/// The number under which the kernel knows a file that was handed to it.
+package typealias BackingID = Int32
+
+/// How the kernel gets at the bytes of one open file.
+package enum Route: Hashable, Sendable {
+  /// By READ and WRITE, with a copy in its page cache; kept from the last open, or read again.
+  case cached(keepsPages: Bool)
+  /// By READ and WRITE at every call, with no copy: a writable shared mapping is refused.
+  case direct
+  /// From the backing file itself, without asking us.
+  case backing(BackingID)
+  /// By READ and WRITE at every call; only mappings are those of the backing file.
+  case mapped(BackingID)
+
+  package var backingID: BackingID? {
+    switch self {
+    case .backing(let id), .mapped(let id): id
+    case .cached, .direct: nil
+    }
+  }
+
+  /// Whether the kernel keeps a copy of what it reads and writes.
+  var keepsCopy: Bool {
+    if case .cached = self { return true }
+    return false
+  }
+}
+
 /// An open file.
 package struct OpenAnswer: Hashable, Sendable {
   package var handle: HandleID

@@ -1,0 +1,70 @@
+// The options that can change while the volume is mounted, kept in one word. `Operations/ChangeOptions.swift` changes it.
+
+package import Decisions
+import Synchronization
+
+/// The options in force at one moment.
+package struct LiveSettings: Hashable, Sendable {
+  package var rules = VolumeRules()
+  package var cache = CacheUse.shared
+  package var groups = GroupSource.process
+  package var chattr = ChattrDomain.system
+  package var debug = false
+
+  package init() {}
+
+  package var isReadOnly: Bool { rules.isReadOnly }
+}
+
+/// Holds the settings in one word, so that every request gets all of one moment by one load.
+final class LiveOptions: Sendable {
+  // Written with every stripe held exclusively, so whoever holds one sees the same word until he lets go of it.
+  private let word: Atomic<UInt64>
+
+  init(_ settings: LiveSettings) {
+    word = Atomic(settings.word)
+  }
+
+  var current: LiveSettings { LiveSettings(word: word.load(ordering: .acquiring)) }
+
+  func set(_ settings: LiveSettings) {
+    word.store(settings.word, ordering: .releasing)
+  }
+}
+
+extension LiveSettings {
+  /// All settings in 64 bits; the group takes the lower half.
+  var word: UInt64 {
+    var bits = UInt64(rules.adminGroup ?? 0)
+    func set(_ isOn: Bool, _ place: UInt64) { if isOn { bits |= 1 << place } }
+    set(rules.adminGroup != nil, 32)
+    set(rules.isReadOnly, 33)
+    set(rules.forbidsExecution, 34)
+    set(rules.ignoresOwnership, 35)
+    set(rules.usesLists, 36)
+    set(rules.handsOverOwnership, 37)
+    set(groups == .nss, 38)
+    set(chattr == .user, 39)
+    set(debug, 40)
+    set(cache == .exclusive, 41)
+    set(cache == .none, 42)
+    // From -1 to 3.
+    bits |= UInt64(min(max(rules.secureLevel, -1), 3) + 1) << 43
+    return bits
+  }
+
+  init(word: UInt64) {
+    func isSet(_ place: UInt64) -> Bool { word >> place & 1 == 1 }
+    rules.adminGroup = isSet(32) ? UInt32(truncatingIfNeeded: word) : nil
+    rules.isReadOnly = isSet(33)
+    rules.forbidsExecution = isSet(34)
+    rules.ignoresOwnership = isSet(35)
+    rules.usesLists = isSet(36)
+    rules.handsOverOwnership = isSet(37)
+    groups = isSet(38) ? .nss : .process
+    chattr = isSet(39) ? .user : .system
+    debug = isSet(40)
+    cache = isSet(41) ? .exclusive : isSet(42) ? .none : .shared
+    rules.secureLevel = Int(word >> 43 & 7) - 1
+  }
+}
