@@ -116,10 +116,10 @@ private func mount(
   var opened: Volume?
   var audit: AuditLog?
   do {
-    if !words.volume.isReadOnly { try nesting.refuseNested() }
+    if !words.volume.live.isReadOnly { try nesting.refuseNested() }
     // Before a log is made for a mount that does not come about.
-    try places.checkVolume(root, readOnly: words.volume.isReadOnly)
-    if !words.volume.isReadOnly { try nesting.refuseSame() }
+    try places.checkVolume(root, readOnly: words.volume.live.isReadOnly)
+    if !words.volume.live.isReadOnly { try nesting.refuseSame() }
     audit = try words.audit.map { target in
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
@@ -127,7 +127,7 @@ private func mount(
     opened = volume
     let session = try places.session(volume, words.kernel)
     // Another mount may have come about meanwhile.
-    if !words.volume.isReadOnly { try nesting.refuseNested() }
+    if !words.volume.live.isReadOnly { try nesting.refuseNested() }
     audit?.tell(mountPoint: session.mountPath)
     return (volume, session, audit)
   } catch {
@@ -142,9 +142,9 @@ private func check(
   _ arguments: DaemonArguments, _ words: MountWords, _ places: Places, _ root: UpperRoot,
   _ nesting: NestedMountCheck
 ) throws {
-  if !words.volume.isReadOnly { try nesting.refuseNested() }
-  try places.checkVolume(root, readOnly: words.volume.isReadOnly)
-  if !words.volume.isReadOnly { try nesting.refuseSame() }
+  if !words.volume.live.isReadOnly { try nesting.refuseNested() }
+  try places.checkVolume(root, readOnly: words.volume.live.isReadOnly)
+  if !words.volume.live.isReadOnly { try nesting.refuseSame() }
   if let target = words.audit {
     try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog.check(target) }
   }

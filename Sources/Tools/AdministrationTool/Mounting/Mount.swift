@@ -91,12 +91,9 @@ private func changeOptions(
 ///
 /// `nosuid` and `nodev` stay: they are on by default here.
 private func unsaid(in options: [MountOption]) -> [MountOption] {
-  let names = Set(options.map(\.name))
-  var words: [String] = []
-  if !names.contains("noexec") { words.append("exec") }
-  if !names.contains("nodiratime") { words.append("diratime") }
-  if names.isDisjoint(with: ["noatime", "relatime", "strictatime"]) { words.append("relatime") }
-  return words.map { MountOption(Array($0.utf8)) }
+  let said = Set(options.map { MountOptionTable.family(of: $0.name) })
+  return ["exec", "diratime", "relatime"].filter { !said.contains(MountOptionTable.family(of: $0)) }
+    .map { MountOption(Array($0.utf8)) }
 }
 
 /// What is to be mounted where.
