@@ -29,8 +29,7 @@ final class ItemRun {
   ) throws(UsageError) {
     self.console = console
     self.paths = paths
-    ledger = try ChangeLedger(
-      invocation, console, undoVersion: .items, repetition: repetition)
+    ledger = try ChangeLedger(invocation, console, repetition: repetition)
     detail = ledger.isDryRun ? 2 : invocation.count(.listChanges)
     undoPlace = ledger.undo.map { UndoPlace($0) }
     isForced = invocation.has(.force)

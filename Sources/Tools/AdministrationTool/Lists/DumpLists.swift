@@ -16,7 +16,7 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let progress =
     invocation.has(.quiet) || StandardStream.output.isTerminal ? nil : Progress("varve acl dump", console)
   Interruption.watch()
-  console.print("\(DumpVersion.lists.header)\n")
+  console.print("\(DumpReader.header)\n")
   paths.forEach(console) { path in
     do throws(Errno) {
       console.print(DumpReader.rootLine(try absolute(path)) + "\n")
@@ -36,7 +36,7 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
         let record = DumpRecord(
           kind == .directory ? .directory : .file, path: item.location.relative,
           lines: numericLines(list, kind, printed))
-        console.print(record.text(.lists))
+        console.print(record.text)
         return .into
       } catch {
         console.complain(item.path, error.sentence)
