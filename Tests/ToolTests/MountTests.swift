@@ -145,9 +145,11 @@ func manual(_ name: String) throws -> String {
       6 1 0:9 / /covered rw - tmpfs none rw
       """
     let table = MountedVolume.table(Array(lines.utf8))
-    func place(_ path: String) -> PlaceInFileSystem? { MountedVolume.place(of: Array(path.utf8), in: table) }
-    func inFileSystem(_ device: String, _ path: String) -> PlaceInFileSystem {
-      PlaceInFileSystem(device: device, path: Array(path.utf8))
+    func place(_ path: String) -> PositionInFileSystem? {
+      MountedVolume.position(of: Array(path.utf8), in: table)
+    }
+    func inFileSystem(_ device: String, _ path: String) -> PositionInFileSystem {
+      PositionInFileSystem(device: device, path: Array(path.utf8))
     }
     #expect(place("/") == inFileSystem("8:1", "/"))
     #expect(place("/srv/team/x") == inFileSystem("8:1", "/srv/team/x"))

@@ -37,6 +37,9 @@ final class UndoFile: Sendable {
     guard !invocation.has(.dryRun), !invocation.has(.dryRunWord) else { return nil }
     self.path = path
     self.console = console
+    func failure(_ words: String, _ start: String = "") -> UsageError {
+      UsageError("\(start)\(shown(path))\(words)", verb: invocation.verb, .value)
+    }
     let resumes = invocation.has(.resume)
     do throws(Errno) {
       let file = try WritableFile(appendingTo: path, mayExist: resumes)
@@ -50,23 +53,17 @@ final class UndoFile: Sendable {
       length = Mutex(sound + text.utf8.count)
       self.file = file
     } catch  where (try? Descriptor.place(path, .followed).status().kind) == .directory {
-      throw UsageError(
-        "\(shown(path)) is a directory; name a new file, in it or elsewhere", verb: invocation.verb, .value)
+      throw failure(" is a directory; name a new file, in it or elsewhere")
     } catch .exists {
-      throw UsageError(
-        "\(shown(path)) exists: name another file, or add --resume to go on with an interrupted run",
-        verb: invocation.verb, .value)
+      throw failure(" exists: name another file, or add --resume to go on with an interrupted run")
     } catch .again {
-      throw UsageError(
-        "another run is writing to \(shown(path)); wait for its end, or name another file",
-        verb: invocation.verb, .value)
+      throw failure("; wait for its end, or name another file", "another run is writing to ")
     } catch .tooManySymbolicLinks {
-      throw UsageError(
-        "\(shown(path)) is a link, and no undo file is written through one", verb: invocation.verb, .value)
+      throw failure(" is a link, and no undo file is written through one")
     } catch .badMessage {
-      throw UsageError("\(shown(path)) is no undo file, or a damaged one", verb: invocation.verb, .value)
+      throw failure(" is no undo file, or a damaged one")
     } catch {
-      throw UsageError("\(shown(path)): \(error)\(error.advice(about: path))", verb: invocation.verb, .value)
+      throw failure(": \(error)\(error.advice(about: path))")
     }
   }
 

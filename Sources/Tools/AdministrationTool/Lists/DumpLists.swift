@@ -24,10 +24,7 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
       console.complain(path, error)
       return
     }
-    var walk = ItemWalk(isRecursive: true, order: .directoryFirst, console)
-    walk.links = .named
-    walk.staysOnFileSystem = true
-    walk.progress = progress
+    let walk = ItemWalk.ofLists(isRecursive: true, console, progress)
     walk.go(path, leaf: nil) { item in
       guard item.status.kind != .symbolicLink else { return .past }
       do throws(Refusal) {
