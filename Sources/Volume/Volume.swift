@@ -69,7 +69,7 @@ package final class Volume: Sendable {
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
     // Nothing fails once there is bookkeeping.
-    directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.isReadOnly)
+    directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.live.isReadOnly)
     let directory = directory
     unnamedFiles = UnnamedFiles(isSwitchedOff: options.disabledFeatures.contains("tmpfile"))
     if let workshop = directory.workshop { unnamedFiles.probe(workshop) }

@@ -35,11 +35,6 @@ import Verbs
     #expect(Verb.flagWords.filter { !words.contains($0) } == [])
   }
 
-  @Test func mountingNamesEveryOption() throws {
-    let words = try words(of: "mount.varve.8")
-    #expect(MountOptionTable.all.map(\.name).filter { !words.contains($0) } == [])
-  }
-
   /// There is a page for every program and subject, each with the sections people look for.
   @Test(arguments: ["varve.1", "varve-acl.7", "varve.5", "mount.varve.8", "varved.8"])
   func hasItsSections(_ page: String) throws {

@@ -42,7 +42,7 @@ extension CommandTests {
         varve \(verb) --dry-run \(rest) d > $BASE/plan
         state | cmp - $BASE/before
         varve \(verb) --undo $BASE/undo \(rest) d filelink
-        head -1 $BASE/undo | grep -qx 'varve-acl 2'; tail -1 $BASE/undo | grep -qx end
+        head -1 $BASE/undo | grep -qx 'varve-acl 1'; tail -1 $BASE/undo | grep -qx end
         state > $BASE/between; ! cmp -s $BASE/before $BASE/between
         varve acl restore --dry-run $BASE/undo > /dev/null; state | cmp - $BASE/between
         varve acl restore --undo $BASE/redo $BASE/undo; state | diff $BASE/before -
@@ -117,11 +117,11 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("A file of version 1 restores as ever, and holds nothing but lists") func oldFile() throws {
+    @Test("A dump restores as ever, and one of another version is refused") func storedFile() throws {
       let desk = try Desk("", "mkdir -p d/notes; touch d/notes/$'odd\\nname' 'd/plan '")
       defer { desk.volume.remove() }
       let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Fixtures/lists-version-1.acl").path
+        .appendingPathComponent("Fixtures/dump-version-1.acl").path
       try desk.expect(
         """
         varve acl set -R -e 'user:7005 allow read' d; chmod 4711 d/notes/*; varve chown 7001 'd/plan '
@@ -129,13 +129,9 @@ extension CommandTests {
         varve acl restore --root d $BASE/old; echo $?
         varve acl get -R --all d; stat -c %a d/notes/*; stat -c %u d/plan*
         sed -i "s|/srv/team|$PWD/d|; s|^root /srv.*||" $BASE/old
-        varve chmod --undo $BASE/old --resume 700 d; echo $?
-        varve chown --undo $BASE/old --resume 7001 d; echo $?
-        varve acl strip --undo $BASE/old --resume d; echo $?; tail -2 $BASE/old
-        # Version 2 takes lists, too.
-        varve chmod --undo $BASE/new 700 d; varve acl set --undo $BASE/new --resume -e 'user:7001 allow list' d
-        grep ^directory $BASE/new; varve acl restore $BASE/new; varve acl get d; stat -c %a d
-        sed 's/^varve-acl 2/varve-acl 3/' $BASE/new | varve acl restore -; echo $?
+        varve chmod --undo $BASE/old --resume 700 d; varve acl strip --undo $BASE/old --resume d; echo $?
+        grep ^directory $BASE/old; varve acl restore $BASE/old; varve acl get d; stat -c %a d
+        sed 's/^varve-acl 1/varve-acl 2/' $BASE/old | varve acl restore -; echo $?
         """,
         prints: """
           0
@@ -153,19 +149,16 @@ extension CommandTests {
           # no access list
           4711
           7001
-          varve chmod: 'BASE/old' holds access lists only ('varve-acl 1'); name another file
-          2
-          varve chown: 'BASE/old' holds access lists only ('varve-acl 1'); name another file
-          2
           0
-          	group:701 allow list,search,file_inherit,directory_inherit
-          end
+          directory 2 - .
+          directory 0 - notes
           directory - mode=0755 .
-          directory 0 - .
+          directory 2 - .
           # d
-          # no access list
+          !#acl 1 no_inherit
+          group:701 allow list,search,file_inherit,directory_inherit
           755
-          varve acl restore: standard input: line 1: this is no dump of access lists: 'varve-acl 1' or 'varve-acl 2' was expected; nothing after this line is restored
+          varve acl restore: standard input: line 1: this dump is of version 2, and only version 1 can be read; nothing after this line is restored
           1
 
           """)

@@ -134,7 +134,7 @@ extension CommandTests {
           3
           varve chmod: standard output: Bad file descriptor (EBADF)
           3
-          varve-acl 2
+          varve-acl 1
           root BASE/mount/d/a
           file - mode=0644 .
           end

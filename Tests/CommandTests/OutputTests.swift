@@ -332,12 +332,12 @@ extension CommandTests {
           varve acl sort: 2 items, 0 changed, 0 failed
           varve-acl 1
           root BASE/mount/d/plan
-          file 2 .
+          file 2 - .
           	user:7001 deny delete
           	group:2 inherited allow read
           end
           {"changes": [
-            {"path": "BASE/mount/d/plan", "before": null, "after": [{"who": "user:7001", "id": 7001, "type": "deny", "inherited": false, "rights": ["delete"], "inheritance": []}, {"who": "group:bin", "id": 2, "type": "allow", "inherited": true, "rights": ["read"], "inheritance": []}]}
+            {"path": "BASE/mount/d/plan", "before": {"acl": null}, "after": {"acl": [{"who": "user:7001", "id": 7001, "type": "deny", "inherited": false, "rights": ["delete"], "inheritance": []}, {"who": "group:bin", "id": 2, "type": "allow", "inherited": true, "rights": ["read"], "inheritance": []}]}}
           ], "dryRun": false, "items": 1, "changed": 1, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
           0
 

@@ -79,7 +79,7 @@ extension CommandTests {
     static let oddTree = """
       mkdir -p d/plain "d/ leading" "d/back\\\\slash" "d/$(printf 'new\\nline')" "d/$(printf 'raw\\377\\233')" "d/été"
       touch d/plain/f "d/ leading/trailing " "d/back\\\\slash/012" "d/$(printf 'new\\nline')/end" \
-        "d/$(printf 'raw\\377\\233')/x" "d/été/ß" "d/-R" "d/file 0 ." d/end
+        "d/$(printf 'raw\\377\\233')/x" "d/été/ß" "d/-R" "d/file 0 - ." d/end
       mkdir outside; touch outside/f; ln -s ../outside d/link; ln -s outside/f filelink
       ln d/plain/f d/hard; mkfifo d/fifo
       varve acl set -e "user:5 allow read" d/plain/f
@@ -222,7 +222,7 @@ extension CommandTests {
         left=$(varve acl propagate -n d | tail -1)
         test "${left%% *}" != 0
         # What a crash would have left of a record.
-        printf 'file 2 d/torn\\n\\tuser:1 al' >> $BASE/undo
+        printf 'file 2 - d/torn\\n\\tuser:1 al' >> $BASE/undo
         varve acl propagate --undo $BASE/undo --resume d
         grep -c torn $BASE/undo | grep -qx 0
         varve acl propagate -n d | grep -qx '0 of 2,020 items would change'

@@ -75,17 +75,17 @@ extension CommandTests {
         restore() { printf "$1" "$PWD/d" | varve acl restore -q -; echo $?; }
         restore ''
         restore 'varve-acl'
-        restore 'varve-acl 1\\nroot %s\\nfile 1 f\\n\\tuser:7001 allow read\\nfile 1 g\\n'
-        restore 'varve-acl 1\\nroot %s\\nfile 1 g\\n\\tuser:7001 allow re'
-        restore 'varve-acl 1\\nroot %s\\nfile 0 g\\nen'
-        restore 'varve-acl 1\\nroot %s\\nfile 0 g\\n'
-        restore 'varve-acl 1\\nroot %s\\nfile 0 g\\nend\\n'
+        restore 'varve-acl 1\\nroot %s\\nfile 1 - f\\n\\tuser:7001 allow read\\nfile 1 - g\\n'
+        restore 'varve-acl 1\\nroot %s\\nfile 1 - g\\n\\tuser:7001 allow re'
+        restore 'varve-acl 1\\nroot %s\\nfile 0 - g\\nen'
+        restore 'varve-acl 1\\nroot %s\\nfile 0 - g\\n'
+        restore 'varve-acl 1\\nroot %s\\nfile 0 - g\\nend\\n'
         varve acl get d/f
         """,
         prints: """
-          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' or 'varve-acl 2' was expected, and it ends before that
+          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
           1
-          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' or 'varve-acl 2' was expected, and it ends before that
+          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
           1
           varve acl restore: standard input: ends inside a record; what is complete in it was restored
           1

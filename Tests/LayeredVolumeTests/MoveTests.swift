@@ -147,7 +147,7 @@ private final class Stage: Sendable {
     guard link("\(path)/a/gate/inner/file", "\(path)/b/second") == 0, symlink("a", "\(path)/b/link") == 0
     else { throw Errno.current }
     var options = VolumeOptions()
-    options.cache = .none
+    options.live.cache = .none
     volume = try Volume(UpperRoot(Array(path.utf8)), options: options)
   }
 

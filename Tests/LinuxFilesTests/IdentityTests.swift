@@ -178,12 +178,15 @@ extension LinuxFilesTests {
       #expect(ProcessCredentials.credentials(ofThread: child, withCapabilities: true)?.capabilities == 0)
     }
 
-    @Test("a thread's flags are found behind any name") func figures() {
-      func flags(_ text: String) -> UInt32? {
+    @Test("a thread's state and flags are found behind any name") func figures() {
+      func figures(_ text: String) -> FiguresParser {
         var parser = FiguresParser()
         for byte in text.utf8 { parser.take(byte) }
-        return parser.flags
+        return parser
       }
+      func flags(_ text: String) -> UInt32? { figures(text).flags }
+      #expect(figures("7 (a) S 1 2 3 4 5 16 6 () R 1 2 3 4 5 80 6 7\n").state == UInt8(ascii: "R"))
+      #expect(figures("7 (a").state == nil)
       #expect(flags("7 (sh) S 1 2 3 4 5 4194560 6 7\n") == 4_194_560)
       #expect(flags("7 (a) S 1 2 3 4 5 16 6 () S 1 2 3 4 5 80 6 7\n") == 80)
       for wrong in ["", "7 (sh) S 1 2 3 4 5", "7 (sh) S 1 2 3 4 5 x 6", "7 (sh) S 1 2 3 4 5 99999999999 6"] {

@@ -67,15 +67,10 @@ static long lv_give_up_capability(uint32_t capability) {
 
 long lv_give_up_resource_override(void) { return lv_give_up_capability(CAP_SYS_RESOURCE); }
 
-long lv_raise_open_files(uint64_t wanted_hard, uint64_t *soft) {
+long lv_raise_open_files(uint64_t *soft) {
   struct rlimit limit;
   long result = LV_RESULT(getrlimit(RLIMIT_NOFILE, &limit));
   if (result < 0) return result;
-  if (wanted_hard > limit.rlim_max) {
-    // Needs CAP_SYS_RESOURCE, which containers take away; then the hard limit stays as it is.
-    struct rlimit higher = {.rlim_cur = wanted_hard, .rlim_max = wanted_hard};
-    if (setrlimit(RLIMIT_NOFILE, &higher) == 0) limit = higher;
-  }
   limit.rlim_cur = limit.rlim_max;
   result = LV_RESULT(setrlimit(RLIMIT_NOFILE, &limit));
   if (result < 0) return result;
@@ -110,29 +105,10 @@ long lv_open_thread_status(int thread) {
   return LV_RESULT(open(path, O_RDONLY | O_CLOEXEC));
 }
 
-long lv_thread_state(int thread) {
-  char path[64], text[512];
-  // Not /proc/THREAD/stat: there the kernel adds up what all threads of the process have used.
-  snprintf(path, sizeof path, "/proc/%d/task/%d/stat", thread, thread);
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    // What is hidden from this process (hidepid) is not there by name only: a signal finds it.
-    long found = LV_RESULT(kill(thread, 0));
-    return found == -ESRCH ? -ESRCH : -EACCES;
-  }
-  long count = LV_RESULT(read(file, text, sizeof text - 1));
-  close(file);
-  if (count < 0) return count;
-  text[count] = 0;
-  // The name of the thread stands in parentheses and may have more of them inside.
-  const char *name_end = strrchr(text, ')');
-  return name_end && name_end[1] == ' ' && name_end[2] ? name_end[2] : -EIO;
-}
-
-long lv_open_thread_figures(int leader, int thread) {
+long lv_open_thread_figures(int process, int thread) {
   char path[64];
   // Not /proc/THREAD/stat: there the kernel adds up what all threads of the process have used.
-  snprintf(path, sizeof path, "/proc/%d/task/%d/stat", leader, thread);
+  snprintf(path, sizeof path, "/proc/%d/task/%d/stat", process, thread);
   return LV_RESULT(open(path, O_RDONLY | O_CLOEXEC));
 }
 

@@ -124,6 +124,16 @@ package struct DirectoryEntry: Sendable {
     let name = unsafe UnsafeRawPointer(base + entry.nameStart).assumingMemoryBound(to: CChar.self)
     return try unsafe body(byteBuffer(name, entry.nameCount).span)
   }
+
+  /// A copy of the same.
+  package borrowing func nameBytes(of entry: DirectoryEntry) throws(Errno) -> [UInt8] {
+    try withNameBytes(of: entry) { name in
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(name.count)
+      for index in name.indices { bytes.append(name[index]) }
+      return bytes
+    }
+  }
 }
 
 /// Where the fields of `struct linux_dirent64` lie.

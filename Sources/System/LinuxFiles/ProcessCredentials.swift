@@ -76,26 +76,35 @@ package enum ProcessCredentials {
 
   /// Whether the kernel made a thread to carry out what a process has put into an io_uring.
   private static func isRingWorker(_ tid: Int32, of leader: Int32) -> Bool? {
-    guard let opened = try? retrying({ lv_open_thread_figures(leader, tid) }) else { return nil }
+    figures(ofThread: tid, of: leader)?.flags.map { $0 & FiguresParser.ringWorker != 0 }
+  }
+
+  /// The numbers of a thread; `process` may be any thread of its process.
+  static func figures(ofThread tid: Int32, of process: Int32) -> FiguresParser? {
+    guard let opened = try? retrying({ lv_open_thread_figures(process, tid) }) else { return nil }
     var parser = FiguresParser()
-    let isRead = read(Descriptor(adopting: opened.asCInt)) { byte in
+    // Longer than the text, and small enough for the stack.
+    let isRead = read(Descriptor(adopting: opened.asCInt), pageSize: 512) { byte in
       parser.take(byte)
       return true
     }
-    return isRead ? parser.flags.map { $0 & FiguresParser.ringWorker != 0 } : nil
+    return isRead ? parser : nil
   }
 
   /// Gives a file of /proc to `take`, byte by byte, until that has enough; whether it could be read.
-  private static func read(_ file: borrowing Descriptor, _ take: (UInt8) -> Bool) -> Bool {
-    unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
+  private static func read(
+    _ file: borrowing Descriptor, pageSize: Int = 4_096, _ take: (UInt8) -> Bool
+  ) -> Bool {
+    unsafe withUnsafeTemporaryAllocation(byteCount: pageSize, alignment: 8) { buffer in
       var offset: Int64 = 0
       while true {
         // Any failure means the thread ended.
         guard let count = unsafe try? file.read(into: buffer, at: offset) else { return false }
-        guard count > 0 else { return true }
         for index in 0..<count {
           guard unsafe take(buffer[index]) else { return true }
         }
+        // The kernel fills what it is given as long as there is text.
+        guard count == pageSize else { return true }
         offset += Int64(count)
       }
     }
@@ -197,7 +206,7 @@ struct StatusParser {
   }
 }
 
-/// Reads the flags from the text of /proc/TID/stat, byte by byte.
+/// Reads state and flags from the text of /proc/TID/stat, byte by byte.
 ///
 /// The second word is the thread's name in parentheses, which may hold anything, more of them as well.
 package struct FiguresParser {
@@ -206,19 +215,23 @@ package struct FiguresParser {
   /// PF_IO_WORKER.
   static let ringWorker: UInt32 = 0x10
 
+  /// The letter of what the thread is doing, the third word.
+  package private(set) var state: UInt8?
+
   /// The ninth word; nil if there is none.
   package var flags: UInt32? { words >= 7 && !isDamaged ? value : nil }
 
-  /// Words since the last closing parenthesis.
-  private var words = 0
+  /// Words since the last closing parenthesis; below 0 in front of the first.
+  private var words = Int.min
   private var value: UInt32?
   private var isDamaged = false
 
   package mutating func take(_ byte: UInt8) {
     switch byte {
-    case UInt8(ascii: ")"): (words, value, isDamaged) = (0, nil, false)
+    case UInt8(ascii: ")"): (words, state, value, isDamaged) = (0, nil, nil, false)
     case UInt8(ascii: " "): words += 1
     default:
+      if words == 1 { state = byte }
       guard words == 7 else { return }
       // A word that is no number is not believed.
       guard let digit = decimalDigit(byte) else {

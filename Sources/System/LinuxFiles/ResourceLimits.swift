@@ -6,12 +6,10 @@ import Glibc
 /// Limits and use of the whole process.
 package enum ResourceLimits {
   /// Raises the soft limit of open files to the hard one and answers it.
-  ///
-  /// Tries first to raise the hard limit to `wanted`; containers rarely allow that, and it is no error.
   @discardableResult
-  package static func raiseOpenFiles(towards wanted: UInt64 = 0) throws(Errno) -> UInt64 {
+  package static func raiseOpenFiles() throws(Errno) -> UInt64 {
     var soft: UInt64 = 0
-    try retrying { unsafe lv_raise_open_files(wanted, &soft) }
+    try retrying { unsafe lv_raise_open_files(&soft) }
     return soft
   }
 

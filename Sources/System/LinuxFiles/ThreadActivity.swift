@@ -1,4 +1,4 @@
-import CLinux
+import Glibc
 
 // Whether another thread can be in the middle of a system call's work, from /proc.
 
@@ -14,10 +14,11 @@ package enum ThreadActivity: Sendable, Equatable {
   /// Asks for the thread `tid` of this process namespace.
   package static func of(thread tid: Int32) -> ThreadActivity {
     guard tid > 0 else { return .mayBeWorking }
-    let answer = lv_thread_state(tid)
-    if answer == -Int(Errno.noSuchProcess.rawValue) { return .gone }
-    guard let letter = UInt8(exactly: answer) else { return .mayBeWorking }
-    return asleepLetters.contains(letter) ? .asleep : .mayBeWorking
+    guard let state = ProcessCredentials.figures(ofThread: tid, of: tid)?.state else {
+      // What is hidden from this process (hidepid) is not there by name only: a signal finds it.
+      return kill(tid, 0) < 0 && Errno.current == .noSuchProcess ? .gone : .mayBeWorking
+    }
+    return asleepLetters.contains(state) ? .asleep : .mayBeWorking
   }
 
   /// Sleeping, stopped, traced, parked, dead: not `D`, which a thread may also be in between two steps.

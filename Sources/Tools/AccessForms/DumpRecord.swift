@@ -115,14 +115,10 @@ package struct DumpRecord: Equatable, Sendable {
     self.lines = lines
   }
 
-  /// The record as it stands in a file of this version.
-  package func text(_ version: DumpVersion) -> String {
-    let place = path.isEmpty ? "." : PathText.escaped(path)
-    var text: String
-    switch version {
-    case .lists: text = "\(kind == .directory ? "directory" : "file") \(lines?.count ?? 0) \(place)\n"
-    case .items: text = "\(kind.rawValue) \(lines.map { "\($0.count)" } ?? "-") \(facts.text) \(place)\n"
-    }
+  /// The record as it stands in a file.
+  package var text: String {
+    let name = path.isEmpty ? "." : PathText.escaped(path)
+    var text = "\(kind.rawValue) \(lines.map { "\($0.count)" } ?? "-") \(facts.text) \(name)\n"
     for line in lines ?? [] { text += "\t\(line)\n" }
     return text
   }

@@ -4,48 +4,25 @@ import AccessControl
 
 /// Entries as letters.
 enum LetterForm {
-  /// A right with its letter in both notations, in the order in which ZFS prints them.
-  private struct Letter {
-    let right: Rights
-    let nfs4: Character
-    let zfs: Character
-  }
-
-  private static let letters = [
-    Letter(right: .read, nfs4: "r", zfs: "r"),
-    Letter(right: .write, nfs4: "w", zfs: "w"),
-    Letter(right: .execute, nfs4: "x", zfs: "x"),
-    Letter(right: .append, nfs4: "a", zfs: "p"),
-    Letter(right: .deleteChild, nfs4: "D", zfs: "D"),
-    Letter(right: .delete, nfs4: "d", zfs: "d"),
-    Letter(right: .readAttributes, nfs4: "t", zfs: "a"),
-    Letter(right: .writeAttributes, nfs4: "T", zfs: "A"),
-    Letter(right: .readExtended, nfs4: "n", zfs: "R"),
-    Letter(right: .writeExtended, nfs4: "N", zfs: "W"),
-    Letter(right: .readSecurity, nfs4: "c", zfs: "c"),
-    Letter(right: .writeSecurity, nfs4: "C", zfs: "C"),
-    Letter(right: .takeOwnership, nfs4: "o", zfs: "o"),
-    Letter(right: .synchronize, nfs4: "y", zfs: "s"),
+  /// Rights with their letters in both notations, in the order in which ZFS prints them.
+  private static let letters: [(right: Rights, nfs4: Character, zfs: Character)] = [
+    (.read, "r", "r"), (.write, "w", "w"), (.execute, "x", "x"), (.append, "a", "p"),
+    (.deleteChild, "D", "D"), (.delete, "d", "d"),
+    (.readAttributes, "t", "a"), (.writeAttributes, "T", "A"),
+    (.readExtended, "n", "R"), (.writeExtended, "N", "W"),
+    (.readSecurity, "c", "c"), (.writeSecurity, "C", "C"),
+    (.takeOwnership, "o", "o"), (.synchronize, "y", "s"),
   ]
 
   /// The order in which nfs4_getfacl prints rights.
   private static let nfs4Order = "rwaDdxtTnNcCoy"
 
-  private struct Travel {
-    let flag: AccessEntry.Inheritance
-    let nfs4: Character
-    let zfs: Character
-  }
-
-  private static let travels = [
-    Travel(flag: .fileInherit, nfs4: "f", zfs: "f"),
-    Travel(flag: .directoryInherit, nfs4: "d", zfs: "d"),
-    Travel(flag: .onlyInherit, nfs4: "i", zfs: "i"),
-    Travel(flag: .limitInherit, nfs4: "n", zfs: "n"),
-    Travel(flag: .auditSuccess, nfs4: "S", zfs: "S"),
-    Travel(flag: .auditFailure, nfs4: "F", zfs: "F"),
+  /// Inheritance, whose letters are those of both notations.
+  private static let travels: [(flag: AccessEntry.Inheritance, letter: Character)] = [
+    (.fileInherit, "f"), (.directoryInherit, "d"), (.onlyInherit, "i"), (.limitInherit, "n"),
+    (.auditSuccess, "S"), (.auditFailure, "F"),
     // nfs4_getfacl has no letter for it and prints none; NFSv4.1 calls the bit INHERITED.
-    Travel(flag: .inherited, nfs4: "I", zfs: "I"),
+    (.inherited, "I"),
   ]
 
   private static let kinds: [(kind: AccessEntry.Kind, nfs4: Character, zfs: String)] = [
@@ -61,7 +38,7 @@ enum LetterForm {
 
   static func nfs4(_ entry: AccessEntry, names: NameBook, numeric: Bool) -> String {
     let kind = kinds.first { $0.kind == entry.kind }?.nfs4 ?? "A"
-    var flags = travels.filter { entry.inheritance.contains($0.flag) }.map { String($0.nfs4) }.joined()
+    var flags = travels.filter { entry.inheritance.contains($0.flag) }.map { String($0.letter) }.joined()
     let isGroup =
       switch entry.identity {
       case .group, .owningGroup: true
@@ -89,7 +66,7 @@ enum LetterForm {
     for character in parts[1] {
       if character == "g" {
         isGroup = true
-      } else if let travel = travels.first(where: { $0.nfs4 == character }) {
+      } else if let travel = travels.first(where: { $0.letter == character }) {
         inheritance.insert(travel.flag)
       } else {
         throw FormatFailure("'\(character)' is no flag of an NFSv4 entry")
@@ -130,7 +107,7 @@ enum LetterForm {
   static func zfs(_ entry: AccessEntry, names: NameBook, numeric: Bool) -> String {
     let expanded = entry.rights.expanded
     let rights = letters.map { expanded.contains($0.right) ? $0.zfs : "-" }
-    let flags = travels.map { entry.inheritance.contains($0.flag) ? $0.zfs : "-" }
+    let flags = travels.map { entry.inheritance.contains($0.flag) ? $0.letter : "-" }
     let kind = kinds.first { $0.kind == entry.kind }?.zfs ?? ""
     let who: String
     switch entry.identity {
@@ -150,7 +127,7 @@ enum LetterForm {
     }
     var inheritance: AccessEntry.Inheritance = []
     for character in parts.removeLast() where character != "-" {
-      guard let travel = travels.first(where: { $0.zfs == character }) else {
+      guard let travel = travels.first(where: { $0.letter == character }) else {
         throw FormatFailure("'\(character)' is no inheritance flag of a ZFS entry")
       }
       inheritance.insert(travel.flag)

@@ -1,35 +1,18 @@
 // The file `acl dump` writes, `acl restore` reads, and `--undo` keeps: items of a tree, line by line.
 //
-//     varve-acl 1                                    varve-acl 2
-//     root /srv/team                                 root /srv/team
-//     directory 1 .                                  directory - mode=0755 .
-//     	group:7 allow list,file_inherit               file - owner=user:7,group=7,mode=0644 notes/odd\012name
-//     file 0 notes/odd\012name                       link - flags=02 latest
-//     end                                            end
+//     varve-acl 1
+//     root /srv/team
+//     directory 1 - .
+//     	group:7 allow list,file_inherit
+//     file 0 mode=0644 notes/odd\012name
+//     link - flags=02 latest
+//     end
 //
-// Version 1 holds access lists alone; version 2 whatever a record says, and `-` where it says nothing. A record
-// tells how many lines belong to it, so that one that was cut off is known for what it is. Paths are relative to
-// the root in force, and written as `PathText` has it. Lines beginning with # are comments.
+// A record tells how many lines of a list belong to it, so that one that was cut off is known for what it is, and then
+// what else is said of the item; `-` is nothing said. Paths are relative to the root in force, and written as
+// `PathText` has it. Lines beginning with # are comments.
 
 import TextForms
-
-/// The versions of the format.
-///
-/// In files since they were written; never renumber.
-package enum DumpVersion: Int, CaseIterable, Comparable, Sendable {
-  case lists = 1
-  case items = 2
-
-  /// The first line of the file.
-  package var header: String { "varve-acl \(rawValue)" }
-
-  /// What a reader expects, for a sentence.
-  package static var expected: String {
-    allCases.map { "'\($0.header)'" }.joined(separator: " or ") + " was expected"
-  }
-
-  package static func < (left: DumpVersion, right: DumpVersion) -> Bool { left.rawValue < right.rawValue }
-}
 
 /// A line that does not belong into a dump.
 package struct DumpFailure: Error, Equatable, Sendable, CustomStringConvertible {
@@ -41,12 +24,15 @@ package struct DumpFailure: Error, Equatable, Sendable, CustomStringConvertible 
 
 /// Takes a dump apart, a line at a time.
 package struct DumpReader: Sendable {
+  /// The first line.
+  package static let header = "varve-acl 1"
   /// The line at the end.
   package static let end = "end"
 
+  /// What an empty file, or one of something else, lacks.
+  package static let expected = "'\(header)' was expected"
+
   private var line = 0
-  /// Known from the first line on.
-  package private(set) var version = DumpVersion.lists
   private var open: (record: DumpRecord, missing: Int)?
 
   package init() {}
@@ -64,10 +50,7 @@ package struct DumpReader: Sendable {
   package mutating func read(_ bytes: [UInt8]) throws(DumpFailure) -> DumpPiece? {
     line += 1
     if line == 1 {
-      guard let known = DumpVersion.allCases.first(where: { bytes.elementsEqual($0.header.utf8) }) else {
-        throw failure("this is no dump of access lists: \(DumpVersion.expected)")
-      }
-      version = known
+      guard bytes.elementsEqual(DumpReader.header.utf8) else { throw unknownHeader(bytes) }
       return nil
     }
     if let (record, missing) = open { return try readEntry(bytes, of: record, missing) }
@@ -83,7 +66,7 @@ package struct DumpReader: Sendable {
       return .root(root)
     case "directory": return try readItem(words[1], .directory)
     case "file": return try readItem(words[1], .file)
-    case "link" where version >= .items: return try readItem(words[1], .link)
+    case "link": return try readItem(words[1], .link)
     default: throw failure("neither 'root', 'directory', 'file' nor 'end'")
     }
   }
@@ -91,23 +74,17 @@ package struct DumpReader: Sendable {
   private mutating func readItem(
     _ rest: ArraySlice<UInt8>, _ kind: DumpRecord.Kind
   ) throws(DumpFailure) -> DumpPiece? {
-    var words = rest.split(
-      separator: UInt8(ascii: " "), maxSplits: version == .lists ? 1 : 2, omittingEmptySubsequences: false)
-    var facts = ItemFacts()
-    if version >= .items {
-      guard words.count == 3, let read = ItemFacts(String(decoding: words[1], as: UTF8.self)) else {
-        throw failure("the number of lines, what is said of the item, and a path were expected")
-      }
-      facts = read
-      words.remove(at: 1)
+    let words = rest.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
+    guard words.count == 3, let facts = ItemFacts(String(decoding: words[1], as: UTF8.self)) else {
+      throw failure("the number of lines, what is said of the item, and a path were expected")
     }
     // A list that is not spoken of.
-    let isSilent = version >= .items && words.first?.elementsEqual("-".utf8) == true
-    guard words.count == 2, let count = isSilent ? 0 : Int(String(decoding: words[0], as: UTF8.self)),
+    let isSilent = words[0].elementsEqual("-".utf8)
+    guard let count = isSilent ? 0 : Int(String(decoding: words[0], as: UTF8.self)),
       // The entries a list can have, and the line of list flags.
       (0...129).contains(count)
-    else { throw failure("the number of lines (0 to 129) and a path were expected") }
-    guard let path = PathText.bytes(words[1]) else {
+    else { throw failure("the number of lines (0 to 129) was expected") }
+    guard let path = PathText.bytes(words[2]) else {
       throw failure("a backslash in a path is followed by three octal digits")
     }
     guard kind != .link || facts.mode == nil else { throw failure("a link has no mode") }
@@ -137,6 +114,14 @@ package struct DumpReader: Sendable {
     record.lines?.append(text)
     open = missing > 1 ? (record, missing - 1) : nil
     return missing > 1 ? nil : .record(record)
+  }
+
+  private func unknownHeader(_ bytes: [UInt8]) -> DumpFailure {
+    let text = String(decoding: bytes, as: UTF8.self)
+    if text.hasPrefix("varve-acl "), let version = UInt(text.dropFirst(10)) {
+      return failure("this dump is of version \(version), and only version 1 can be read")
+    }
+    return failure("this is no dump of access lists: \(DumpReader.expected)")
   }
 
   private func failure(_ problem: String) -> DumpFailure { DumpFailure(line: line, problem: problem) }

@@ -53,15 +53,16 @@ enum Daemon {
     }
     // Before any thread exists: threads inherit what is blocked, and only one waits for signals.
     StopSignals.block()
-    let places = try Places(upper: words.upper, mountPoint: arguments.mountPoint, in: namespace)
-    let root = try places.root()
-    let nesting = places.nestedMountCheck(root)
-    try places.requireMountPoint(words.kernel, deadIsGone: arguments.checksOnly)
+    let directories = try MountDirectories(
+      upper: words.upper, mountPoint: arguments.mountPoint, in: namespace)
+    let root = try directories.root()
+    let nesting = directories.nestedMountCheck(root)
+    try directories.requireMountPoint(words.kernel, deadIsGone: arguments.checksOnly)
     if arguments.checksOnly {
-      try check(arguments, words, places, root, nesting)
+      try check(arguments, words, directories, root, nesting)
       return waiting.ready(logsToSystem: false)
     }
-    let (volume, session, audit) = try mount(arguments, words, groups, places, root, nesting)
+    let (volume, session, audit) = try mount(arguments, words, groups, directories, root, nesting)
     let isReady = Atomic(false)
     let takeBackUnlessReady: @Sendable () -> Void = {
       guard !isReady.load(ordering: .relaxed) else { return }
@@ -110,24 +111,25 @@ enum Daemon {
 
 /// Opens the volume and mounts it; nothing of the two places stays open but what the volume needs.
 private func mount(
-  _ arguments: DaemonArguments, _ words: MountWords, _ groups: [UInt32: [UInt32]], _ places: Places,
+  _ arguments: DaemonArguments, _ words: MountWords, _ groups: [UInt32: [UInt32]],
+  _ directories: MountDirectories,
   _ root: UpperRoot, _ nesting: NestedMountCheck
 ) throws -> (Volume, Session, AuditLog?) {
   var opened: Volume?
   var audit: AuditLog?
   do {
-    if !words.volume.isReadOnly { try nesting.refuseNested() }
+    if !words.volume.live.isReadOnly { try nesting.refuseNested() }
     // Before a log is made for a mount that does not come about.
-    try places.checkVolume(root, readOnly: words.volume.isReadOnly)
-    if !words.volume.isReadOnly { try nesting.refuseSame() }
+    try directories.checkVolume(root, readOnly: words.volume.live.isReadOnly)
+    if !words.volume.live.isReadOnly { try nesting.refuseSame() }
     audit = try words.audit.map { target in
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
-    let volume = try places.volume(root, words.volume, groupNesting: groups, audit: audit)
+    let volume = try directories.volume(root, words.volume, groupNesting: groups, audit: audit)
     opened = volume
-    let session = try places.session(volume, words.kernel)
+    let session = try directories.session(volume, words.kernel)
     // Another mount may have come about meanwhile.
-    if !words.volume.isReadOnly { try nesting.refuseNested() }
+    if !words.volume.live.isReadOnly { try nesting.refuseNested() }
     audit?.tell(mountPoint: session.mountPath)
     return (volume, session, audit)
   } catch {
@@ -139,12 +141,12 @@ private func mount(
 
 /// Refuses what `mount` would refuse, in the same order and words, and leaves nothing behind.
 private func check(
-  _ arguments: DaemonArguments, _ words: MountWords, _ places: Places, _ root: UpperRoot,
+  _ arguments: DaemonArguments, _ words: MountWords, _ directories: MountDirectories, _ root: UpperRoot,
   _ nesting: NestedMountCheck
 ) throws {
-  if !words.volume.isReadOnly { try nesting.refuseNested() }
-  try places.checkVolume(root, readOnly: words.volume.isReadOnly)
-  if !words.volume.isReadOnly { try nesting.refuseSame() }
+  if !words.volume.live.isReadOnly { try nesting.refuseNested() }
+  try directories.checkVolume(root, readOnly: words.volume.live.isReadOnly)
+  if !words.volume.live.isReadOnly { try nesting.refuseSame() }
   if let target = words.audit {
     try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog.check(target) }
   }

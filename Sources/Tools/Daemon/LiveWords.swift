@@ -8,43 +8,24 @@ import TextForms
 import Verbs
 
 extension LiveSettings {
-  /// Takes over what a word says; false if it is none of those that can change.
-  mutating func take(_ option: MountOption) throws(ArgumentFailure) -> Bool {
-    switch option.name {
-    case "ro": rules.isReadOnly = true
-    case "rw": rules.isReadOnly = false
-    case "exec": rules.forbidsExecution = false
-    case "noexec": rules.forbidsExecution = true
-    case "acl": rules.usesLists = true
-    case "noacl": rules.usesLists = false
-    case "noowners": rules.ignoresOwnership = true
-    case "owners": rules.ignoresOwnership = false
-    case "suiddir": rules.handsOverOwnership = true
-    case "nosuiddir": rules.handsOverOwnership = false
-    case "debug": debug = true
-    case "nodebug": debug = false
-    default: return try takeValue(option)
-    }
-    return true
-  }
-
-  private mutating func takeValue(_ option: MountOption) throws(ArgumentFailure) -> Bool {
-    switch option.name {
-    case "securelevel":
-      guard let level = Int(try option.neededText()), (-1...3).contains(level) else {
-        throw ArgumentFailure("'securelevel' is a number from -1 to 3")
-      }
-      rules.secureLevel = level
-    case "admin_group":
+  /// Takes over what a word says.
+  mutating func take(_ word: MountEffect.Live, _ option: MountOption) throws(ArgumentFailure) {
+    switch word {
+    case .readOnly(let isOn): rules.isReadOnly = isOn
+    case .programs(let areAllowed): rules.forbidsExecution = !areAllowed
+    case .lists(let count): rules.usesLists = count
+    case .owners(let count): rules.ignoresOwnership = !count
+    case .ownerFromDirectory(let isOn): rules.handsOverOwnership = isOn
+    case .debug(let isOn): debug = isOn
+    case .secureLevel: rules.secureLevel = try option.number(in: -1...3)
+    case .adminGroup:
       // Without a name: nobody any more.
       let name = option.text ?? ""
       rules.adminGroup = name.isEmpty && option.value != nil ? nil : try option.group(try option.neededText())
-    case "chattr": chattr = try option.choice("system or user", ChattrDomain.init)
-    case "groups": groups = try option.choice("process or nss", GroupSource.init)
-    case "cache": cache = try option.choice("shared, exclusive or none", CacheUse.init)
-    default: return false
+    case .chattr: chattr = try option.choice("system or user", ChattrDomain.init)
+    case .groups: groups = try option.choice("process or nss", GroupSource.init)
+    case .cache: cache = try option.choice("shared, exclusive or none", CacheUse.init)
     }
-    return true
   }
 }
 
@@ -70,6 +51,13 @@ extension MountOption {
     return bytes
   }
 
+  func number(in range: ClosedRange<Int>) throws(ArgumentFailure) -> Int {
+    guard let number = Int(try neededText()), range.contains(number) else {
+      throw ArgumentFailure("'\(name)' is a number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
   fileprivate func choice<Choice>(
     _ words: String, _ make: (String) -> Choice?
   ) throws(ArgumentFailure) -> Choice {
@@ -86,14 +74,7 @@ extension MountOption {
   }
 
   /// The words of which the last one counts have this in common.
-  var family: String {
-    switch name {
-    case "ro", "rw": "rw"
-    case _ where name.hasSuffix("atime"): name.hasSuffix("diratime") ? "diratime" : "atime"
-    case _ where name.hasPrefix("no") && value == nil: String(name.dropFirst(2))
-    default: name
-    }
-  }
+  var family: String { MountOptionTable.family(of: name) }
 }
 
 /// What a remount asks for.
@@ -101,12 +82,6 @@ struct RemountWords {
   private(set) var settings: LiveSettings
   /// The words in force afterwards.
   private(set) var words: [[UInt8]]
-
-  /// Words that are the kernel's business alone, changed by whoever remounts, not here.
-  private static let kernels: Set<String> = [
-    "nosuid", "suid", "nodev", "dev", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime",
-    "strictatime", "nostrictatime", "symfollow", "nosymfollow",
-  ]
 
   /// Reads the words against what is in force; a word that asks for something else than it is and cannot change
   /// is refused by name.
@@ -118,16 +93,19 @@ struct RemountWords {
     self.words = words
     for option in options {
       try option.requireValueWanted()
-      if try settings.take(option) {
+      switch MountOptionTable.effect(of: option.name) {
+      case .live(let word):
+        try settings.take(word, option)
         keep(option)
-      } else if RemountWords.kernels.contains(option.name) {
-        keep(option)
-      } else if !RemountWords.isSilent(option), !words.contains(option.written), !isSo(option, kernel) {
-        guard MountOptionTable.isKnown(option.name) else {
+      // The kernel's business alone, changed by whoever remounts, not here.
+      case .flag: keep(option)
+      case .remount, .ignored: break
+      case .fixed(let word): try requireInForce(option, RemountWords.isSo(word, option, kernel))
+      case .planned: try requireInForce(option, false)
+      case nil:
+        guard MountOptionTable.fromTable.contains(option.name) || words.contains(option.written) else {
           throw ArgumentFailure(MountOptionTable.complaint(option.shownName))
         }
-        throw ArgumentFailure(
-          "cannot change '\(option.name)' while mounted; unmount and mount again", status: 32)
       }
     }
     guard settings.rules.secureLevel >= present.rules.secureLevel else {
@@ -143,22 +121,24 @@ struct RemountWords {
     }
   }
 
-  private static func isSilent(_ option: MountOption) -> Bool {
-    option.name == "remount" || MountOptionTable.fromTable.contains(option.name)
-      || MountWords.silent.contains(option.name)
-      || option.name.hasPrefix("x-") || option.name.hasPrefix("X-")
+  /// Refuses a word that asks for something else than it is and cannot change.
+  private func requireInForce(_ option: MountOption, _ isSo: Bool) throws(ArgumentFailure) {
+    guard !isSo, !words.contains(option.written) else { return }
+    throw ArgumentFailure(
+      "cannot change '\(option.name)' while mounted; unmount and mount again", status: 32)
   }
 
   /// Whether a word says what is the case without having been said.
-  private func isSo(_ option: MountOption, _ kernel: MountOptions) -> Bool {
-    switch option.name {
-    case "allow_other": kernel.allowsOthers
-    case "noallow_other": !kernel.allowsOthers
-    case "async": !kernel.isSynchronous && !kernel.isSynchronousForNames
-    case "sync": kernel.isSynchronous
-    case "dirsync": kernel.isSynchronousForNames
-    case "fsname": option.bytes == kernel.source
-    default: false
+  private static func isSo(_ word: MountEffect.Fixed, _ option: MountOption, _ kernel: MountOptions) -> Bool {
+    switch word {
+    case .others(let areLetIn): kernel.allowsOthers == areLetIn
+    case .asynchronous: !kernel.isSynchronous && !kernel.isSynchronousForNames
+    case .synchronous: kernel.isSynchronous
+    case .synchronousNames: kernel.isSynchronousForNames
+    case .sourceName: option.bytes == kernel.source
+    case .upperDirectory, .twins, .audit, .passthrough, .threads, .clonedDevice, .noReservedDirectory,
+      .foreground, .withoutFeature:
+      false
     }
   }
 

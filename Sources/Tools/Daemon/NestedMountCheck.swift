@@ -29,7 +29,7 @@ struct NestedMountCheck: Sendable {
   private let upper: SharedDescriptor
   /// As the command that mounts calls it.
   private let path: [UInt8]
-  private let position: PlaceInFileSystem?
+  private let position: PositionInFileSystem?
   /// That of the mount; nil where it is ours.
   private let namespace: MountNamespace?
 
@@ -40,7 +40,9 @@ struct NestedMountCheck: Sendable {
     (self.upper, self.path, namespace) = (upper, path, foreign?.namespace)
     // Without its position the table says nothing about it, and the locks above it are looked at all the same.
     let real = foreign?.path ?? (try? upper.descriptor.heldPath())
-    position = real.flatMap { MountedVolume.place(of: $0, in: MountedVolume.table(of: foreign?.namespace)) }
+    position = real.flatMap {
+      MountedVolume.position(of: $0, in: MountedVolume.table(of: foreign?.namespace))
+    }
   }
 
   /// Refuses the mount if there is another volume above or below.
@@ -137,7 +139,7 @@ struct NestedMountCheck: Sendable {
   private struct OtherVolume {
     let source: [UInt8]
     let mountPoint: [UInt8]
-    let position: PlaceInFileSystem
+    let position: PositionInFileSystem
     let isWritable: Bool
   }
 
@@ -148,7 +150,7 @@ struct NestedMountCheck: Sendable {
       guard mount.isOurs, let owner = mount.owner, NestedMountCheck.counts(owner),
         mount.source.first == UInt8(ascii: "/"),
         // By what was mounted before: the mount may cover its own upper directory.
-        let position = MountedVolume.place(of: mount.source, in: Array(table[..<index]))
+        let position = MountedVolume.position(of: mount.source, in: Array(table[..<index]))
       else { return nil }
       return OtherVolume(
         source: mount.source, mountPoint: mount.mountPoint, position: position, isWritable: !mount.isReadOnly)

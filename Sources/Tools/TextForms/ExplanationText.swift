@@ -88,8 +88,7 @@ package struct ExplanationText {
 
   /// The root by its mount point, everything else by its path from there.
   private func line(_ step: JSON) -> String {
-    let path = step.nameBytes("path") ?? []
-    return PathText.escaped(path.isEmpty ? mountPoint : path) + ": " + ExplanationText.told(step)
+    line(of: step.nameBytes("path") ?? []) + ExplanationText.told(step)
   }
 
   /// What a step says of its path.

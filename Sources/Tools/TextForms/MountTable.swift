@@ -128,24 +128,6 @@ package struct MountedVolume: Equatable, Sendable {
 
   /// The kernel writes blank, tab, newline and backslash as `\040` and so on.
   private static func unescaped(_ word: some Collection<UInt8>) -> [UInt8] {
-    let word = Array(word)
-    var result: [UInt8] = []
-    var position = 0
-    while position < word.count {
-      if word[position] == UInt8(ascii: "\\"), position + 3 < word.count,
-        let byte = octal(word[(position + 1)...(position + 3)])
-      {
-        result.append(byte)
-        position += 4
-      } else {
-        result.append(word[position])
-        position += 1
-      }
-    }
-    return result
-  }
-
-  private static func octal(_ digits: ArraySlice<UInt8>) -> UInt8? {
-    UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
+    PathText.bytes(word) ?? Array(word)
   }
 }

@@ -1,103 +1,203 @@
-// The options of a mount: for help, for `-s`, and for a check without mounting.
+// The options of a mount: the one table of the words after `-o`, for parsing, help, completion, mounting and remounting.
+//
+// A row says what a word means by a case of `MountEffect`, and whoever carries that out has a case for each, because
+// the compiler asks for it: the daemon in `MountWords.swift` and `LiveWords.swift`, and for the flags that the kernel
+// keeps of a mount `KernelFlags.swift`. What the manual and `.varve/status` say is compared with the table by tests.
 
 import Arguments
 
-/// One option that a mount understands.
-package struct MountOptionEntry: Equatable, Sendable {
-  package let name: String
-  /// The name of its value; nil for a bare word.
-  package let value: String?
-  /// Whether this version knows the word and refuses to mount with it: to ignore one could expose data or lose it.
-  package let isPlanned: Bool
+/// What a word of `-o` does, by who carries it out and when.
+package enum MountEffect: Equatable, Sendable {
+  /// The volume obeys it, and it can change while the volume is mounted.
+  case live(Live)
+  /// The kernel keeps it for each mount; in a remount, whoever remounts changes it.
+  case flag(Flag)
+  /// In force until the volume is unmounted.
+  case fixed(Fixed)
+  /// Says nothing to a daemon.
+  case ignored
+  /// Asks for a remount.
+  case remount
+  /// Known, and refused by this version: to ignore it could expose data or lose it.
+  case planned
 
-  fileprivate init(_ name: String, _ value: String? = nil, isPlanned: Bool = false) {
+  package enum Live: Equatable, Sendable {
+    case readOnly(Bool)
+    case programs(Bool)
+    case lists(Bool)
+    case owners(Bool)
+    case secureLevel
+    case ownerFromDirectory(Bool)
+    case adminGroup
+    case chattr
+    case groups
+    case cache
+    case debug(Bool)
+  }
+
+  package enum Flag: Equatable, Sendable {
+    case setID(Bool)
+    case devices(Bool)
+    case links(Bool)
+    case accessTimes(AccessTimes)
+    case directoryAccessTimes(Bool)
+  }
+
+  package enum AccessTimes: Sendable {
+    /// `atime`: what the kernel does by itself.
+    case usual
+    case never
+    case relative
+    case strict
+  }
+
+  package enum Fixed: Equatable, Sendable {
+    case asynchronous
+    case synchronous
+    case synchronousNames
+    case others(Bool)
+    case upperDirectory
+    case twins
+    case audit
+    case passthrough
+    case threads
+    case clonedDevice
+    case sourceName
+    case noReservedDirectory
+    case foreground
+    case withoutFeature(String)
+  }
+}
+
+/// One word that a mount understands.
+package struct MountOptionRow: Equatable, Sendable {
+  package let name: String
+  /// The name of its value, or its values; nil for a bare word.
+  package let value: String?
+  package let effect: MountEffect
+  /// What words that contradict each other have in common; of those the last one is in force.
+  package let family: String
+
+  fileprivate init(_ name: String, _ effect: MountEffect, value: String? = nil, family: String? = nil) {
     self.name = name
     self.value = value
-    self.isPlanned = isPlanned
+    self.effect = effect
+    self.family = family ?? name
   }
 
   /// As help shows it: `ro` or `securelevel=N`.
   package var synopsis: String {
     value.map { "\(name)=\($0)" } ?? name
   }
+
+  fileprivate var isLive: Bool {
+    if case .live = effect { true } else { false }
+  }
+}
+
+/// Two words that contradict each other; the first one switches on.
+private func either(_ on: String, _ off: String, _ effect: (Bool) -> MountEffect) -> [MountOptionRow] {
+  contradicting([(on, effect(true)), (off, effect(false))])
+}
+
+/// Words that contradict each other.
+private func contradicting(_ words: [(name: String, effect: MountEffect)]) -> [MountOptionRow] {
+  words.map { MountOptionRow($0.name, $0.effect, family: words[0].name) }
+}
+
+private func ignored(_ names: String...) -> [MountOptionRow] {
+  names.map { MountOptionRow($0, .ignored) }
 }
 
 /// What may follow `-o`.
 package enum MountOptionTable {
   /// The words of mount(8) that are taken from everybody.
-  package static let common: [MountOptionEntry] =
-    [
-      "ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "atime", "noatime", "relatime",
-      "norelatime", "strictatime", "nostrictatime", "lazytime", "nolazytime", "diratime", "nodiratime",
-      "symfollow", "nosymfollow",
-      "sync", "async", "dirsync", "defaults", "auto", "noauto", "nouser", "users", "owner", "group", "nofail",
-      "_netdev", "remount", "silent", "loud", "iversion", "noiversion", "mand", "nomand",
-    ].map { MountOptionEntry($0) } + [MountOptionEntry("user", "NAME"), MountOptionEntry("comment", "TEXT")]
-
-  /// The words of ours.
-  package static let own: [MountOptionEntry] = [
-    MountOptionEntry("allow_other"),
-    MountOptionEntry("noallow_other"),
-    MountOptionEntry("lower", "A:B", isPlanned: true),
-    MountOptionEntry("lowerdir", "A:B", isPlanned: true),
-    MountOptionEntry("upperdir", "DIR"),
-    MountOptionEntry("workdir", "DIR"),
-    MountOptionEntry("acl"),
-    MountOptionEntry("noacl"),
-    MountOptionEntry("owners"),
-    MountOptionEntry("noowners"),
-    MountOptionEntry("securelevel", "N"),
-    MountOptionEntry("suiddir"),
-    MountOptionEntry("nosuiddir"),
-    MountOptionEntry("admin_group", "GROUP"),
-    MountOptionEntry("chattr", "system|user"),
-    MountOptionEntry("groups", "process|nss"),
-    MountOptionEntry("cache", "shared|exclusive|none"),
-    MountOptionEntry("twins"),
-    MountOptionEntry("view", "display", isPlanned: true),
-    MountOptionEntry("lang", "LANGUAGE", isPlanned: true),
-    MountOptionEntry("keyfile", "SOURCE", isPlanned: true),
-    MountOptionEntry("interop", "overlay", isPlanned: true),
-    MountOptionEntry("audit", "FILE|journal"),
-    MountOptionEntry("passthrough", "auto|off"),
-    MountOptionEntry("threads", "N"),
-    MountOptionEntry("clone_fd"),
-    MountOptionEntry("fsname", "TEXT"),
-    MountOptionEntry("nomagic"),
-    MountOptionEntry("debug"),
-    MountOptionEntry("nodebug"),
-    MountOptionEntry("foreground"),
-  ]
-
-  /// The words that can change while a volume is mounted.
-  package static let live: [MountOptionEntry] = {
-    let names: Set = [
-      "ro", "rw", "exec", "noexec", "acl", "noacl", "owners", "noowners", "securelevel", "suiddir",
-      "nosuiddir",
-      "admin_group", "chattr", "groups", "cache", "debug", "nodebug",
+  package static let common: [MountOptionRow] = {
+    let rows: [[MountOptionRow]] = [
+      either("ro", "rw") { .live(.readOnly($0)) },
+      either("suid", "nosuid") { .flag(.setID($0)) },
+      either("dev", "nodev") { .flag(.devices($0)) },
+      either("exec", "noexec") { .live(.programs($0)) },
+      contradicting([
+        ("atime", .flag(.accessTimes(.usual))), ("noatime", .flag(.accessTimes(.never))),
+        ("relatime", .flag(.accessTimes(.relative))), ("norelatime", .flag(.accessTimes(.strict))),
+        ("strictatime", .flag(.accessTimes(.strict))), ("nostrictatime", .flag(.accessTimes(.relative))),
+      ]),
+      either("lazytime", "nolazytime") { _ in .ignored },
+      either("diratime", "nodiratime") { .flag(.directoryAccessTimes($0)) },
+      either("symfollow", "nosymfollow") { .flag(.links($0)) },
+      [
+        MountOptionRow("sync", .fixed(.synchronous)), MountOptionRow("async", .fixed(.asynchronous)),
+        MountOptionRow("dirsync", .fixed(.synchronousNames)),
+      ],
+      ignored("defaults"),
+      either("auto", "noauto") { _ in .ignored },
+      [MountOptionRow("nouser", .ignored, family: "user")],
+      ignored("users", "owner", "group", "nofail", "_netdev"),
+      [MountOptionRow("remount", .remount)],
+      ignored("silent", "loud"),
+      either("iversion", "noiversion") { _ in .ignored },
+      either("mand", "nomand") { _ in .ignored },
+      [MountOptionRow("user", .ignored, value: "NAME"), MountOptionRow("comment", .ignored, value: "TEXT")],
     ]
-    return (common + own).filter { names.contains($0.name) }
+    return rows.flatMap { $0 }
   }()
 
+  /// The words of ours.
+  package static let own: [MountOptionRow] = {
+    let rows: [[MountOptionRow]] = [
+      either("allow_other", "noallow_other") { .fixed(.others($0)) },
+      [
+        MountOptionRow("lower", .planned, value: "A:B"),
+        MountOptionRow("lowerdir", .planned, value: "A:B"),
+        MountOptionRow("upperdir", .fixed(.upperDirectory), value: "DIR"),
+        MountOptionRow("workdir", .ignored, value: "DIR"),
+      ],
+      either("acl", "noacl") { .live(.lists($0)) },
+      either("owners", "noowners") { .live(.owners($0)) },
+      [MountOptionRow("securelevel", .live(.secureLevel), value: "N")],
+      either("suiddir", "nosuiddir") { .live(.ownerFromDirectory($0)) },
+      [
+        MountOptionRow("admin_group", .live(.adminGroup), value: "GROUP"),
+        MountOptionRow("chattr", .live(.chattr), value: "system|user"),
+        MountOptionRow("groups", .live(.groups), value: "process|nss"),
+        MountOptionRow("cache", .live(.cache), value: "shared|exclusive|none"),
+        MountOptionRow("twins", .fixed(.twins)),
+        MountOptionRow("view", .planned, value: "display"),
+        MountOptionRow("lang", .planned, value: "LANGUAGE"),
+        MountOptionRow("keyfile", .planned, value: "SOURCE"),
+        MountOptionRow("audit", .fixed(.audit), value: "FILE|journal"),
+        MountOptionRow("passthrough", .fixed(.passthrough), value: "auto|off"),
+        MountOptionRow("threads", .fixed(.threads), value: "N"),
+        MountOptionRow("clone_fd", .fixed(.clonedDevice)),
+        MountOptionRow("fsname", .fixed(.sourceName), value: "TEXT"),
+        MountOptionRow("nomagic", .fixed(.noReservedDirectory)),
+      ],
+      either("debug", "nodebug") { .live(.debug($0)) },
+      [MountOptionRow("foreground", .fixed(.foreground))],
+    ]
+    return rows.flatMap { $0 }
+  }()
+
+  /// The words that can change while a volume is mounted.
+  package static var live: [MountOptionRow] { rows.filter(\.isLive) }
+
   /// What help names.
-  package static var all: [MountOptionEntry] {
-    [MountOptionEntry("ro"), MountOptionEntry("noexec"), MountOptionEntry("noatime")]
-      + own.filter { !$0.isPlanned }
+  package static var all: [MountOptionRow] {
+    common.filter { ["ro", "noexec", "noatime"].contains($0.name) } + own.filter { $0.effect != .planned }
   }
 
-  /// Whether an option of this name will be understood by a later version.
-  package static func isPlanned(_ name: String) -> Bool {
-    own.contains { $0.name == name && $0.isPlanned }
-  }
+  private static let rows = common + own
+  private static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
 
   /// What completion offers: words, words with each of their values, and `name=` where any text may follow.
-  package static let completions: [String] = (common + own).filter { !$0.isPlanned }.flatMap { entry in
-    guard let value = entry.value else { return [entry.name] }
-    let bare = entry.name == "user" ? [entry.name] : []
+  package static let completions: [String] = rows.filter { $0.effect != .planned }.flatMap { row in
+    guard let value = row.value else { return [row.name] }
+    let bare = row.name == "user" ? [row.name] : []
     return bare
       + value.split(separator: "|").map { choice in
         let isWord = choice.allSatisfy { $0.isLowercase }
-        return isWord ? "\(entry.name)=\(choice)" : "\(entry.name)="
+        return isWord ? "\(row.name)=\(choice)" : "\(row.name)="
       }
   }
 
@@ -114,27 +214,29 @@ package enum MountOptionTable {
     "epoch", "statx", "tmpfile",
   ]
 
-  /// The feature that a word switches off.
-  package static func switchedOff(by name: String) -> String? {
-    guard name.hasPrefix("no_") else { return nil }
-    let feature = String(name.dropFirst(3))
-    return kernelFeatures.contains(feature) ? feature : nil
+  /// What a word does; nil if it is unknown.
+  ///
+  /// `x-` words are for others.
+  package static func effect(of name: String) -> MountEffect? {
+    if let row = byName[name] { return row.effect }
+    if name.hasPrefix("no_"), kernelFeatures.contains(String(name.dropFirst(3))) {
+      return .fixed(.withoutFeature(String(name.dropFirst(3))))
+    }
+    return name.hasPrefix("x-") || name.hasPrefix("X-") ? .ignored : nil
   }
 
+  /// What a word has in common with those that contradict it.
+  package static func family(of name: String) -> String { byName[name]?.family ?? name }
+
   /// Whether an option of this name is understood.
-  ///
-  /// `user` comes with and without a value, and `x-` words are for others.
-  package static func isKnown(_ name: String) -> Bool {
-    if name.hasPrefix("x-") || name.hasPrefix("X-") || switchedOff(by: name) != nil { return true }
-    return (common + own).contains { $0.name == name }
-  }
+  package static func isKnown(_ name: String) -> Bool { effect(of: name) != nil }
 
   /// The sentence about a word that is given a value and takes none.
   ///
   /// `noowners=no` would otherwise switch on what its writer wants off.
   package static func complaint(aboutValueOf name: String) -> String? {
     let isBare =
-      (common + own).contains { $0.name == name && $0.value == nil } || switchedOff(by: name) != nil
+      if let row = byName[name] { row.value == nil } else { name.hasPrefix("no_") && isKnown(name) }
     return isBare ? "'\(name)' takes no value" : nil
   }
 
@@ -146,6 +248,6 @@ package enum MountOptionTable {
 
   /// The sentence about an option nobody knows.
   package static func complaint(_ name: String) -> String {
-    "unknown mount option '\(name)'" + suggestion(for: name, among: (common + own).map(\.name))
+    "unknown mount option '\(name)'" + suggestion(for: name, among: rows.map(\.name))
   }
 }

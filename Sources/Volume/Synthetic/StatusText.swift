@@ -9,24 +9,13 @@ extension Volume {
   package func statusText() -> String { status().compactText + "\n" }
 
   package func status() -> JSON {
-    let options = options
     var object: [JSON.Member] = []
     object.add("version", Version.text)
     object.add("pid", Int(CurrentProcess.identifier))
     object.add("uuid", directory.uuid)
     object.add("records", directory.namespace.rawValue)
     object.add("recordsExist", directory.recordsExist)
-    object.add("readOnly", options.isReadOnly)
-    object.add("acl", options.rules.usesLists)
-    object.add("noowners", options.rules.ignoresOwnership)
-    object.add("securelevel", options.rules.secureLevel)
-    object.add("suiddir", options.rules.handsOverOwnership)
-    object.add("noexec", options.rules.forbidsExecution)
-    if let group = options.rules.adminGroup { object.add("adminGroup", Int(group)) }
-    object.add("cache", options.cache.rawValue)
-    object.add("groups", options.groups.rawValue)
-    object.add("chattr", options.chattr.rawValue)
-    object.add("debug", options.debug)
+    object += options.members
     object.add("threads", mounted.threads)
     object.add("options", list: words)
     let inside = mountsInside
@@ -47,6 +36,25 @@ extension Volume {
     for request in link?.requests() ?? [] { requests.add(request.name, Int(clamping: request.count)) }
     object.add("requests", .object(requests))
     return .object(object)
+  }
+}
+
+extension LiveSettings {
+  /// What is in force, by the names of `.varve/status`.
+  package var members: [JSON.Member] {
+    var members: [JSON.Member] = []
+    members.add("readOnly", isReadOnly)
+    members.add("acl", rules.usesLists)
+    members.add("noowners", rules.ignoresOwnership)
+    members.add("securelevel", rules.secureLevel)
+    members.add("suiddir", rules.handsOverOwnership)
+    members.add("noexec", rules.forbidsExecution)
+    if let group = rules.adminGroup { members.add("adminGroup", Int(group)) }
+    members.add("cache", cache.rawValue)
+    members.add("groups", groups.rawValue)
+    members.add("chattr", chattr.rawValue)
+    members.add("debug", debug)
+    return members
   }
 }
 

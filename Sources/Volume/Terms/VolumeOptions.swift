@@ -1,7 +1,5 @@
 // How a volume is mounted: the mount options that the volume itself obeys.
 
-package import Decisions
-
 /// How far changes behind the mount are reckoned with.
 package enum CacheUse: String, Hashable, Sendable {
   /// Others may change the tree behind the mount: what is remembered is believed for a second.
@@ -27,29 +25,17 @@ package enum ChattrDomain: String, Hashable, Sendable {
 }
 
 package struct VolumeOptions: Sendable {
-  package var rules = VolumeRules()
-  package var cache = CacheUse.shared
-  package var groups = GroupSource.process
-  package var chattr = ChattrDomain.system
+  /// Those that can change later.
+  package var live = LiveSettings()
   /// Whether the reserved directory at the root answers at all.
   package var showsReservedDirectory = true
   /// Whether flags and lists are shown as attributes that copying programs carry along.
   package var showsTwins = false
   package var threads = 2
-  package var debug = false
   /// Features switched off by `no_FEATURE`, so that their fallbacks can be tested.
   package var disabledFeatures: Set<String> = []
   /// The words of `-o` as they were given, for `status`.
   package var words: [[UInt8]] = []
 
   package init() {}
-
-  package var isReadOnly: Bool { rules.isReadOnly }
-
-  /// Those that can change later.
-  var live: LiveSettings {
-    var live = LiveSettings()
-    (live.rules, live.cache, live.groups, live.chattr, live.debug) = (rules, cache, groups, chattr, debug)
-    return live
-  }
 }

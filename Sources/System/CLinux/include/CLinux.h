@@ -143,7 +143,7 @@ long lv_keep_capabilities(void);
 long lv_keeps_capabilities(void);
 // Takes CAP_SYS_RESOURCE from the calling thread for good; threads that it starts later do not have it either.
 long lv_give_up_resource_override(void);
-long lv_raise_open_files(uint64_t wanted_hard, uint64_t *soft);
+long lv_raise_open_files(uint64_t *soft);
 long lv_clock(int is_realtime, struct lv_time *out);
 long lv_thread_id(void);
 long lv_write(int fd, const void *_Nullable from, size_t count);
@@ -163,10 +163,8 @@ void lv_wait_stop_signal(void);
 void lv_leave_note(uint64_t note);
 uint64_t lv_take_note(void);
 long lv_open_thread_status(int thread);
-// The letter of what a thread is doing, as in proc(5); -ESRCH when there is no such thread.
-long lv_thread_state(int thread);
-// The numbers of one thread of a process, as in proc_pid_stat(5).
-long lv_open_thread_figures(int leader, int thread);
+// The numbers of one thread, as in proc_pid_stat(5); `process` may be any thread of its process.
+long lv_open_thread_figures(int process, int thread);
 // 1 or 0: whether a thread is in the user namespace of this process, where alone its capabilities count.
 long lv_shares_users(int thread);
 // The number of the mount that a descriptor of a process is on; no file system is asked.

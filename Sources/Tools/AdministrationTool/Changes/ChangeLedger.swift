@@ -47,8 +47,7 @@ final class ChangeLedger: Sendable {
   private let volumeWasTold: Mutex<Bool?> = Mutex(nil)
 
   init(
-    _ invocation: Invocation, _ console: Console, undoVersion: DumpVersion = .lists,
-    repetition: Repetition = .harmless
+    _ invocation: Invocation, _ console: Console, repetition: Repetition = .harmless
   ) throws(UsageError) {
     self.console = console
     self.repetition = repetition
@@ -57,7 +56,7 @@ final class ChangeLedger: Sendable {
     tellsHow = invocation.has(.listChanged)
     tells = isDryRun || tellsHow || invocation.has(.listChanges)
     if !isDryRun { console.surviveOutputLoss() }
-    undo = try UndoFile(invocation, undoVersion, console)
+    undo = try UndoFile(invocation, console)
     json = invocation.has(.json) ? JSONStream("changes", console) : nil
     dryRun = isDryRun ? DryRun(console) : nil
   }

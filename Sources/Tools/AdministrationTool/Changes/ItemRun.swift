@@ -16,7 +16,7 @@ final class ItemRun {
   let detail: Int
   private let paths: PathOperands
   private let isForced: Bool
-  private let undoPlace: UndoPlace?
+  private let undoRoot: UndoRoot?
   /// Whether the item being visited was told to have changed.
   private var hasChanged = false
   /// In a dry run: whether the daemon is asked about the item being visited.
@@ -29,10 +29,9 @@ final class ItemRun {
   ) throws(UsageError) {
     self.console = console
     self.paths = paths
-    ledger = try ChangeLedger(
-      invocation, console, undoVersion: .items, repetition: repetition)
+    ledger = try ChangeLedger(invocation, console, repetition: repetition)
     detail = ledger.isDryRun ? 2 : invocation.count(.listChanges)
-    undoPlace = ledger.undo.map { UndoPlace($0) }
+    undoRoot = ledger.undo.map { UndoRoot($0) }
     isForced = invocation.has(.force)
     Interruption.watch()
   }
@@ -47,7 +46,7 @@ final class ItemRun {
       do throws(Errno) {
         let place = try walk.place(path)
         var isOutside = false
-        try undoPlace?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
+        try undoRoot?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
         ledger.beginTree()
         walk.go(path, at: place, leaf: nil) { item in
           (hasChanged, isAsked) = (false, false)
@@ -91,8 +90,8 @@ final class ItemRun {
         AskedItem(location: item.location, place: item.place, changes: changes) { error, _ in refusal(error) }
       )
     }
-    if let undo = ledger.undo, let undoPlace, !facts.isEmpty || lines != nil {
-      let path = try undoPlace.path(of: item)
+    if let undo = ledger.undo, let undoRoot, !facts.isEmpty || lines != nil {
+      let path = try undoRoot.path(of: item)
       undo.keep([DumpRecord(item.status.recordKind, path: path, facts: facts, lines: lines)])
     }
     do throws(Errno) { try call() } catch { throw refusal(error) }
@@ -118,7 +117,7 @@ final class ItemRun {
 }
 
 /// Where the items of a run belong in its undo file.
-private final class UndoPlace {
+private final class UndoRoot {
   private let undo: UndoFile
   /// The root of the walk: its path, and the name behind it if it is a link.
   private var root: [UInt8] = []

@@ -130,19 +130,9 @@ struct ModeRequest {
     return number
   }
 
-  /// Far more than 128 entries need.
-  private static let inputLimit = 65_536
-
   private static func listFromInput(_ names: NameBook) throws(UsageError) -> AccessList {
-    let bytes: [UInt8]
-    do throws(Errno) {
-      bytes = try StandardStream.input.readToEnd(limit: inputLimit + 1)
-      guard bytes.count <= inputLimit else { throw .tooBig }
-    } catch {
-      throw UsageError("standard input: \(error)", verb: "chmod", .value)
-    }
     do throws(FormatFailure) {
-      return try ListFormat.macos.list(bytes, names: names)
+      return try ListFormat.macos.list(try listText(of: Word("-".utf8)), names: names)
     } catch {
       throw UsageError("standard input: \(error)", verb: "chmod", .value)
     }

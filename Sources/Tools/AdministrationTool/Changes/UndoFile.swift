@@ -17,8 +17,6 @@ final class UndoFile: Sendable {
   private let file: WritableFile
   private let path: [UInt8]
   private let console: Console
-  /// What a file that exists already is written in.
-  private let version: DumpVersion
   /// How long the file is, all of it whole lines and records.
   ///
   /// Held while something is written, so that records of several threads do not mix, even if the system takes
@@ -26,11 +24,7 @@ final class UndoFile: Sendable {
   private let length: Mutex<Int>
 
   /// Opens the file the options ask for; nil if they ask for none.
-  ///
-  /// `version` is what the records need: a new file is written in it, and an older one cannot be gone on with.
-  init?(
-    _ invocation: Invocation, _ version: DumpVersion, _ console: Console
-  ) throws(UsageError) {
+  init?(_ invocation: Invocation, _ console: Console) throws(UsageError) {
     guard let path = invocation.values(.undo).last else {
       if invocation.has(.resume) { throw UsageError("--resume goes with --undo FILE", verb: invocation.verb) }
       return nil
@@ -43,51 +37,38 @@ final class UndoFile: Sendable {
     guard !invocation.has(.dryRun), !invocation.has(.dryRunWord) else { return nil }
     self.path = path
     self.console = console
+    func failure(_ words: String, _ start: String = "") -> UsageError {
+      UsageError("\(start)\(shown(path))\(words)", verb: invocation.verb, .value)
+    }
     let resumes = invocation.has(.resume)
     do throws(Errno) {
       let file = try WritableFile(appendingTo: path, mayExist: resumes)
-      let (sound, found) = try UndoFile.soundPart(file)
-      guard sound == 0 || found >= version else { throw .wrongMedium }
-      self.version = sound > 0 ? found : version
+      let sound = try UndoFile.soundPart(file)
       // A crash may have left half a record; what it is about was not changed.
       try file.cut(to: sound)
-      var text = sound > 0 ? "" : "\(version.header)\n"
-      text +=
-        version == .lists
-        ? "# The lists as they were before 'varve \(invocation.verb)'; 'varve acl restore FILE' goes back.\n"
-        : "# What 'varve \(invocation.verb)' changed, as it was; 'varve acl restore FILE' goes back.\n"
+      let text =
+        (sound > 0 ? "" : "\(DumpReader.header)\n")
+        + "# What 'varve \(invocation.verb)' changed, as it was; 'varve acl restore FILE' goes back.\n"
       try file.write(Array(text.utf8))
       length = Mutex(sound + text.utf8.count)
       self.file = file
     } catch  where (try? Descriptor.place(path, .followed).status().kind) == .directory {
-      throw UsageError(
-        "\(shown(path)) is a directory; name a new file, in it or elsewhere", verb: invocation.verb, .value)
+      throw failure(" is a directory; name a new file, in it or elsewhere")
     } catch .exists {
-      throw UsageError(
-        "\(shown(path)) exists: name another file, or add --resume to go on with an interrupted run",
-        verb: invocation.verb, .value)
+      throw failure(" exists: name another file, or add --resume to go on with an interrupted run")
     } catch .again {
-      throw UsageError(
-        "another run is writing to \(shown(path)); wait for its end, or name another file",
-        verb: invocation.verb, .value)
+      throw failure("; wait for its end, or name another file", "another run is writing to ")
     } catch .tooManySymbolicLinks {
-      throw UsageError(
-        "\(shown(path)) is a link, and no undo file is written through one", verb: invocation.verb, .value)
-    } catch .wrongMedium {
-      throw UsageError(
-        "\(shown(path)) holds access lists only ('\(DumpVersion.lists.header)'); name another file",
-        verb: invocation.verb, .value)
+      throw failure(" is a link, and no undo file is written through one")
     } catch .badMessage {
-      throw UsageError("\(shown(path)) is no undo file, or a damaged one", verb: invocation.verb, .value)
+      throw failure(" is no undo file, or a damaged one")
     } catch {
-      throw UsageError("\(shown(path)): \(error)\(error.advice(about: path))", verb: invocation.verb, .value)
+      throw failure(": \(error)\(error.advice(about: path))")
     }
   }
 
   /// How much of a file is whole lines and whole records; 0 if there is nothing, EBADMSG if it is no dump.
-  private static func soundPart(
-    _ file: borrowing WritableFile
-  ) throws(Errno) -> (length: Int, version: DumpVersion) {
+  private static func soundPart(_ file: borrowing WritableFile) throws(Errno) -> Int {
     var reader = DumpReader()
     var (length, sound) = (0, 0)
     var line: [UInt8] = []
@@ -106,7 +87,7 @@ final class UndoFile: Sendable {
       }
     }
     guard sound > 0 || (length == 0 && line.isEmpty) else { throw .badMessage }
-    return (sound, reader.version)
+    return sound
   }
 
   /// Says where the records that follow belong.
@@ -121,7 +102,7 @@ final class UndoFile: Sendable {
 
   /// Keeps records; if that fails, the program ends before it changes what they are about.
   func keep(_ records: [DumpRecord]) {
-    write(records.map { $0.text(version) }.joined())
+    write(records.map { $0.text }.joined())
   }
 
   func end() {

@@ -88,9 +88,7 @@ extension Refusal {
     if !pinned.isEmpty {
       return Refusal("is locked by \(pinned.text), which only root may clear (EPERM)")
     }
-    return Refusal(
-      "\(error): this needs the right writesecurity, which the owner and root have; "
-        + "'varve acl get' shows who else")
+    return missing("writesecurity", error)
   }
 
   /// Says which flags stand in the way, if any do.
@@ -153,7 +151,7 @@ extension Errno {
   /// The mount of somebody else that a path leads to, if he lets nobody else in.
   private func closedMount(_ path: [UInt8]) -> MountedVolume? {
     // What cannot be found out is no reason.
-    guard let table = try? volumeTable(), let mount = try? TypedPlace(path, table).mount,
+    guard let table = try? volumeTable(), let mount = try? TypedPath(path, table).mount,
       mount.isClosed(to: CurrentProcess.user)
     else { return nil }
     return mount

@@ -2,6 +2,7 @@
 
 import LinuxPrograms
 import TextForms
+import Verbs
 
 extension MountFlags {
   /// The flags that the table of mounts shows for a mount.
@@ -23,35 +24,36 @@ extension MountFlags {
     mount.systemOptions.split(separator: ",").contains("ro")
   }
 
-  /// Takes over what a word says; false if it says nothing to the kernel.
-  @discardableResult
-  mutating func take(_ word: String) -> Bool {
-    switch word {
-    case "ro": insert(.readOnly)
-    case "rw": remove(.readOnly)
-    case "nosuid": insert(.noSetID)
-    case "suid": remove(.noSetID)
-    case "nodev": insert(.noDevices)
-    case "dev": remove(.noDevices)
-    case "noexec": insert(.noPrograms)
-    case "exec": remove(.noPrograms)
-    case "nosymfollow": insert(.noLinks)
-    case "symfollow": remove(.noLinks)
-    case "sync": insert(.synchronous)
-    case "dirsync": insert(.namesSynchronous)
-    case "nodiratime": insert(.noDirectoryAccessTimes)
-    case "diratime": remove(.noDirectoryAccessTimes)
-    case "noatime": choose(.noAccessTimes)
-    case "relatime", "atime", "nostrictatime": choose(.relativeAccessTimes)
-    case "strictatime", "norelatime": choose(.strictAccessTimes)
-    default: return false
+  /// Takes over what a word says to the kernel, if it says anything.
+  mutating func take(_ word: String) {
+    switch MountOptionTable.effect(of: word) {
+    case .live(.readOnly(let isOn)): set(.readOnly, isOn)
+    case .live(.programs(let areAllowed)): set(.noPrograms, !areAllowed)
+    case .fixed(.synchronous): insert(.synchronous)
+    case .fixed(.synchronousNames): insert(.namesSynchronous)
+    case .flag(let flag): take(flag)
+    case .live, .fixed, .ignored, .remount, .planned, nil: break
     }
-    return true
   }
 
-  private mutating func choose(_ times: MountFlags) {
-    subtract(.accessTimes)
-    insert(times)
+  private mutating func take(_ flag: MountEffect.Flag) {
+    switch flag {
+    case .setID(let isOn): set(.noSetID, !isOn)
+    case .devices(let areAllowed): set(.noDevices, !areAllowed)
+    case .links(let areFollowed): set(.noLinks, !areFollowed)
+    case .directoryAccessTimes(let areKept): set(.noDirectoryAccessTimes, !areKept)
+    case .accessTimes(let times):
+      subtract(.accessTimes)
+      switch times {
+      case .never: insert(.noAccessTimes)
+      case .usual, .relative: insert(.relativeAccessTimes)
+      case .strict: insert(.strictAccessTimes)
+      }
+    }
+  }
+
+  private mutating func set(_ flags: MountFlags, _ isOn: Bool) {
+    if isOn { insert(flags) } else { subtract(flags) }
   }
 
   /// What forbids something; the rest is a matter of taste.

@@ -141,10 +141,7 @@ private struct Lister {
     var names: [Word] = []
     while try directory.readEntries(into: &buffer) > 0 {
       while let entry = try buffer.next() {
-        var name: Word = []
-        try buffer.withNameBytes(of: entry) { span in
-          for index in span.indices { name.append(span[index]) }
-        }
+        let name = try buffer.nameBytes(of: entry)
         if isShown(name, entry.role) { names.append(name) }
       }
     }

@@ -63,7 +63,7 @@ private func replacement(_ invocation: Invocation, _ names: NameBook) throws(Usa
       list.entries.append(try format.entry(String(decoding: entry, as: UTF8.self), names: names))
     }
     if let file = files.first {
-      list = try format.list(try contents(of: file, invocation.verb), names: names)
+      list = try format.list(try listText(of: file), names: names)
     }
   } catch {
     let place = files.first.map { "\(shown($0)): " } ?? ""
@@ -91,7 +91,8 @@ func listFormat(_ invocation: Invocation) throws(UsageError) -> ListFormat {
 /// Far more than 128 entries need.
 private let inputLimit = 1 << 20
 
-private func contents(of path: Word, _ verb: String) throws(FormatFailure) -> [UInt8] {
+/// The text of a list from a file, or from standard input for `-`.
+func listText(of path: Word) throws(FormatFailure) -> [UInt8] {
   do throws(Errno) {
     let bytes =
       try path == Word("-".utf8)

@@ -13,10 +13,9 @@ func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let paths = try PathOperands(invocation)
   let checker = ListChecker(invocation, console, try Colors(invocation))
   paths.forEach(console) { path in
-    var walk = ItemWalk(isRecursive: invocation.has(.recursive), order: .directoryFirst, console)
-    walk.links = .named
-    walk.staysOnFileSystem = true
-    walk.progress = invocation.has(.quiet) ? nil : Progress("varve acl check", console)
+    let walk = ItemWalk.ofLists(
+      isRecursive: invocation.has(.recursive), console,
+      invocation.has(.quiet) ? nil : Progress("varve acl check", console))
     checker.begin(path)
     walk.go(path, leaf: nil) { checker.check($0) }
   }

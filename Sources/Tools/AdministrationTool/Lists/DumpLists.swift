@@ -16,7 +16,7 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let progress =
     invocation.has(.quiet) || StandardStream.output.isTerminal ? nil : Progress("varve acl dump", console)
   Interruption.watch()
-  console.print("\(DumpVersion.lists.header)\n")
+  console.print("\(DumpReader.header)\n")
   paths.forEach(console) { path in
     do throws(Errno) {
       console.print(DumpReader.rootLine(try absolute(path)) + "\n")
@@ -24,10 +24,7 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
       console.complain(path, error)
       return
     }
-    var walk = ItemWalk(isRecursive: true, order: .directoryFirst, console)
-    walk.links = .named
-    walk.staysOnFileSystem = true
-    walk.progress = progress
+    let walk = ItemWalk.ofLists(isRecursive: true, console, progress)
     walk.go(path, leaf: nil) { item in
       guard item.status.kind != .symbolicLink else { return .past }
       do throws(Refusal) {
@@ -36,7 +33,7 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
         let record = DumpRecord(
           kind == .directory ? .directory : .file, path: item.location.relative,
           lines: numericLines(list, kind, printed))
-        console.print(record.text(.lists))
+        console.print(record.text)
         return .into
       } catch {
         console.complain(item.path, error.sentence)

@@ -13,7 +13,8 @@ func editLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let names = NameBook.machine(Accounts())
   let changer = try ListChanger(invocation, console, names)
   let editor = ListEditor(
-    names, console, changer, isNumeric: invocation.has(.numbers), isQuiet: invocation.has(.quiet))
+    names: names, console: console, changer: changer, isNumeric: invocation.has(.numbers),
+    isQuiet: invocation.has(.quiet))
   for path in invocation.operands {
     do throws(Refusal) { try editor.edit(path) } catch { console.complain(path, error.sentence) }
   }
@@ -26,16 +27,6 @@ private struct ListEditor {
   let changer: ListChanger
   let isNumeric: Bool
   let isQuiet: Bool
-
-  init(
-    _ names: NameBook, _ console: Console, _ changer: ListChanger, isNumeric: Bool, isQuiet: Bool
-  ) {
-    self.names = names
-    self.console = console
-    self.changer = changer
-    self.isNumeric = isNumeric
-    self.isQuiet = isQuiet
-  }
 
   func edit(_ path: Word) throws(Refusal) {
     let place: SharedDescriptor

@@ -16,9 +16,7 @@ func getLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   if invocation.has(.json) { format = .json }
   let printer = ListPrinter(invocation, format, console, colors: try Colors(invocation))
   paths.forEach(console) { path in
-    var walk = ItemWalk(isRecursive: invocation.has(.recursive), order: .directoryFirst, console)
-    walk.links = .named
-    walk.staysOnFileSystem = true
+    let walk = ItemWalk.ofLists(isRecursive: invocation.has(.recursive), console)
     walk.go(path, leaf: nil) { printer.show($0) ? .into : .past }
   }
   printer.end()

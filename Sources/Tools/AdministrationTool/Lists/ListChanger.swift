@@ -19,16 +19,10 @@ final class ListChanger: Sendable {
   /// One is held from the look at a file with several names until it is changed: two threads would count it twice.
   private let linkedFiles = (0..<64).map { _ in LinkedFileLock() }
 
-  init(_ ledger: ChangeLedger, _ names: NameBook) {
-    self.ledger = ledger
+  init(_ invocation: Invocation, _ console: Console, _ names: NameBook) throws(UsageError) {
+    ledger = try ChangeLedger(invocation, console)
     self.names = names
-    console = ledger.console
-  }
-
-  convenience init(
-    _ invocation: Invocation, _ console: Console, _ names: NameBook
-  ) throws(UsageError) {
-    self.init(try ChangeLedger(invocation, console), names)
+    self.console = console
   }
 
   /// What one item has come to.

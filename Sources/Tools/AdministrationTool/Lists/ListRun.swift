@@ -69,10 +69,7 @@ final class ListRun {
       return
     }
     tree = path
-    var walk = ItemWalk(isRecursive: isRecursive, order: .directoryFirst, console)
-    walk.links = .named
-    walk.staysOnFileSystem = true
-    walk.progress = progress
+    let walk = ItemWalk.ofLists(isRecursive: isRecursive, console, progress)
     walk.go(path, leaf: isRecursive ? { self.add($0, ruleForFiles($0)) } : nil, visit)
     finish()
   }

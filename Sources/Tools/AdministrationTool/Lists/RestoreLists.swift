@@ -11,10 +11,8 @@ func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve acl restore")
   let names = NameBook.machine(Accounts())
   let file = invocation.operands[0]
-  // What is restored may be anything a record can say, and so may the way back from it.
-  let ledger = try ChangeLedger(invocation, console, undoVersion: .items)
   let restoration = Restoration(
-    ListChanger(ledger, names), console, names, from: file,
+    ItemRestorer(ledger: try ChangeLedger(invocation, console), names: names), console, from: file,
     root: invocation.values(.root).last,
     progress: invocation.has(.quiet) ? nil : Progress("varve acl restore", console))
   Interruption.watch()
@@ -35,9 +33,8 @@ func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
 private final class Restoration {
   /// What is read, for complaints.
   private let file: Word
-  private let changer: ListChanger
+  private let restorer: ItemRestorer
   private let console: Console
-  private let names: NameBook
   private let newRoot: Word?
   private let progress: Progress?
   private var reader = DumpReader()
@@ -69,13 +66,11 @@ private final class Restoration {
   }
 
   init(
-    _ changer: ListChanger, _ console: Console, _ names: NameBook, from file: Word, root: Word?,
-    progress: Progress?
+    _ restorer: ItemRestorer, _ console: Console, from file: Word, root: Word?, progress: Progress?
   ) {
     self.file = file == Word("-".utf8) ? Word("standard input".utf8) : file
-    self.changer = changer
+    self.restorer = restorer
     self.console = console
-    self.names = names
     self.progress = progress
     newRoot = root
   }
@@ -106,7 +101,7 @@ private final class Restoration {
   private func judgeEnd(_ line: [UInt8]) {
     if !reader.hasBegun {
       console.complain(
-        file, "is no dump of access lists: \(DumpVersion.expected), and it ends before that")
+        file, "is no dump of access lists: \(DumpReader.expected), and it ends before that")
     } else if !line.isEmpty || reader.isInRecord {
       console.complain(file, "ends inside a record; what is complete in it was restored")
     } else if !isEnded {
@@ -153,7 +148,7 @@ private final class Restoration {
     do throws(Errno) {
       let place = try openRoot()
       let resolved = newRoot == nil ? root : try absolute(root)
-      changer.undo?.begin(resolved: resolved)
+      restorer.ledger.undo?.begin(resolved: resolved)
       chain = DirectoryChain(place)
     } catch  where lostRoot == root {
       // That was said.
@@ -235,19 +230,11 @@ private final class Restoration {
     _ record: DumpRecord, _ item: VisitedItem, _ known: RestoredParts
   ) -> Bool {
     let mayBeUnlocked =
-      mayPostpone && reader.version >= .items && !known.contains(.flags) && record.facts.flags == nil
+      mayPostpone && !known.contains(.flags) && record.facts.flags == nil
     // A dry run meets no refusal here that could be waited with.
-    if changer.ledger.isDryRun, mayBeUnlocked, item.isLocked { return false }
+    if restorer.ledger.isDryRun, mayBeUnlocked, item.isLocked { return false }
     do throws(Refusal) {
-      guard reader.version == .lists, let lines = record.lines else {
-        try ItemRestorer(ledger: changer.ledger, names: names).restore(record, item, known: known)
-        return true
-      }
-      let list = try readList(lines, names)
-      let rule = ListRule(names, replacesDamage: true) { before, _ in
-        before == list ? .unchanged : .store(list)
-      }
-      _ = changer.change(item, by: rule, .withOthers)
+      try restorer.restore(record, item, known: known)
     } catch {
       if mayBeUnlocked, item.isLocked { return false }
       console.complain(item.path, error.sentence)
@@ -256,6 +243,6 @@ private final class Restoration {
   }
 
   func finish() -> Int32 {
-    changer.finish()
+    restorer.ledger.finish()
   }
 }

@@ -58,19 +58,9 @@ private func processes() -> [Int] {
 }
 
 private func names(in path: String) -> [String] {
-  var names: [String] = []
   // A process that ended, or is somebody else's, holds nothing that can be found.
-  guard let directory = try? Descriptor.place(Array(path.utf8), .followed).listing() else { return [] }
-  var page = EntryBuffer()
-  while let count = try? directory.readEntries(into: &page), count > 0 {
-    while let entry = try? page.next() {
-      let name = try? page.withNameBytes(of: entry) { name in
-        String(decoding: name.indices.map { name[$0] }, as: UTF8.self)
-      }
-      if let name { names.append(name) }
-    }
-  }
-  return names
+  let names = try? Descriptor.place(Array(path.utf8), .followed).listing().names()
+  return names?.map { String(decoding: $0, as: UTF8.self) } ?? []
 }
 
 /// What tells one mount namespace from another.

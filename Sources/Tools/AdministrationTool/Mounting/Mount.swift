@@ -15,19 +15,10 @@ private enum MountStatus: Int32 {
   case failed = 32
 }
 
-private struct MountRefusal: Error {
-  let status: Int32
-  let sentence: String
-
+extension Refusal {
   /// About the mount point or the source, which is named: `mount -a` is about many.
-  init(_ status: MountStatus, _ path: Word, _ sentence: String) {
-    self.init(status: UInt8(status.rawValue), "\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)")
-  }
-
-  /// About what the sentence names.
-  init(status: UInt8, _ sentence: String) {
-    self.status = Int32(status)
-    self.sentence = sentence
+  fileprivate init(_ status: MountStatus, _ path: Word, _ sentence: String) {
+    self.init("\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)", status: status.rawValue)
   }
 }
 
@@ -35,12 +26,12 @@ func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   // The mount helper is what people called.
   let name = environment("VARVE_CALLED_AS").map { String(decoding: $0, as: UTF8.self) }
   let console = Console(name ?? "varve mount", outputLoss: .isSurvivedByMount)
-  do throws(MountRefusal) {
+  do throws(Refusal) {
     let options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     if options.contains(where: { $0.name == "remount" }) {
       // The path means another mount here, or none.
       guard !invocation.has(.namespace) else {
-        throw MountRefusal(
+        throw Refusal(
           .usage, invocation.operands[invocation.operands.count - 1],
           "'remount' and '-N' do not go together; remount in that namespace")
       }
@@ -70,7 +61,7 @@ func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
 /// `mount -o remount`: the source is only there because mount(8) always names one.
 private func changeOptions(
   _ options: [MountOption], _ invocation: Invocation, _ console: Console
-) throws(MountRefusal) -> Int32 {
+) throws(Refusal) -> Int32 {
   let options = environment("VARVE_CALLED_AS") == nil ? options : options + unsaid(in: options)
   let point = invocation.operands[invocation.operands.count - 1]
   do throws(Refusal) {
@@ -81,9 +72,8 @@ private func changeOptions(
     }
     return console.finish()
   } catch {
-    throw MountRefusal(
-      status: UInt8(clamping: error.status),
-      "\(point.isEmpty ? "''" : PathText.escaped(point)): \(error.sentence)")
+    throw Refusal(
+      "\(point.isEmpty ? "''" : PathText.escaped(point)): \(error.sentence)", status: error.status)
   }
 }
 
@@ -91,12 +81,9 @@ private func changeOptions(
 ///
 /// `nosuid` and `nodev` stay: they are on by default here.
 private func unsaid(in options: [MountOption]) -> [MountOption] {
-  let names = Set(options.map(\.name))
-  var words: [String] = []
-  if !names.contains("noexec") { words.append("exec") }
-  if !names.contains("nodiratime") { words.append("diratime") }
-  if names.isDisjoint(with: ["noatime", "relatime", "strictatime"]) { words.append("relatime") }
-  return words.map { MountOption(Array($0.utf8)) }
+  let said = Set(options.map { MountOptionTable.family(of: $0.name) })
+  return ["exec", "diratime", "relatime"].filter { !said.contains(MountOptionTable.family(of: $0)) }
+    .map { MountOption(Array($0.utf8)) }
 }
 
 /// What is to be mounted where.
@@ -109,11 +96,11 @@ private struct MountPlan {
   /// Another mount namespace; then only the daemon, who goes there, can look at anything.
   private let namespace: Word?
 
-  init(_ invocation: Invocation) throws(MountRefusal) {
+  init(_ invocation: Invocation) throws(Refusal) {
     namespace = invocation.values(.namespace).last
     let point = invocation.operands[invocation.operands.count - 1]
     guard namespace?.isEmpty != true else {
-      throw MountRefusal(
+      throw Refusal(
         .usage, point, "'-N' needs the path of a mount namespace, or the number of a process that is in it")
     }
     if namespace != nil {
@@ -124,7 +111,7 @@ private struct MountPlan {
     let settings = try MountPlan.settings(for: mountPoint)
     for option in settings.options(for: mountPoint) {
       if let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil) {
-        throw MountRefusal(.usage, mountPoint, "\(SettingsFile.path): \(complaint)")
+        throw Refusal(.usage, mountPoint, "\(SettingsFile.path): \(complaint)")
       }
     }
     var options =
@@ -141,7 +128,7 @@ private struct MountPlan {
     source = isPath ? try MountPlan.directory(named, .source) : named
     try MountPlan.requireDevice(for: mountPoint)
     guard let daemon = daemonProgram() else {
-      throw MountRefusal(
+      throw Refusal(
         .system, mountPoint, "varved: not found beside this program, in /usr/sbin or in PATH")
     }
     self.daemon = daemon
@@ -150,33 +137,33 @@ private struct MountPlan {
   /// What was named, or what the settings name for the mount point.
   private static func source(
     _ invocation: Invocation, _ section: SettingsFile.Section?
-  ) throws(MountRefusal) -> Word {
+  ) throws(Refusal) -> Word {
     guard invocation.operands.count < 2 else { return invocation.operands[0] }
     if let source = section?.source { return source }
-    throw MountRefusal(
+    throw Refusal(
       .usage, invocation.operands[0],
       "SOURCE is missing, and \(SettingsFile.path) names none for this mount point")
   }
 
-  private static func settings(for mountPoint: Word) throws(MountRefusal) -> SettingsFile {
+  private static func settings(for mountPoint: Word) throws(Refusal) -> SettingsFile {
     let text: [UInt8]
     do throws(Errno) {
       text = try Descriptor.reading(Array(SettingsFile.path.utf8)).readToEnd(limit: 1 << 20)
     } catch .noSuchFile {
       return SettingsFile()
     } catch {
-      throw MountRefusal(.failed, mountPoint, "\(SettingsFile.path): \(error)")
+      throw Refusal(.failed, mountPoint, "\(SettingsFile.path): \(error)")
     }
     do throws(SettingsFile.Failure) {
       return try SettingsFile(text)
     } catch {
-      throw MountRefusal(
+      throw Refusal(
         .usage, mountPoint, "\(SettingsFile.path), line \(error.line): \(error.sentence)")
     }
   }
 
   /// Refuses where the device cannot be opened; libfuse would say no more than that.
-  private static func requireDevice(for mountPoint: Word) throws(MountRefusal) {
+  private static func requireDevice(for mountPoint: Word) throws(Refusal) {
     do throws(Errno) {
       _ = try Descriptor.open(path: "/dev/fuse", .readWrite)
     } catch {
@@ -186,12 +173,12 @@ private struct MountPlan {
         case .notPermitted: "this container was started without the right to use the device"
         default: "the module fuse is not there ('modprobe fuse' loads it), or not in this container"
         }
-      throw MountRefusal(.failed, mountPoint, "/dev/fuse: \(error); \(advice)")
+      throw Refusal(.failed, mountPoint, "/dev/fuse: \(error); \(advice)")
     }
   }
 
   /// The mount point; what daemons that died left there is taken away first.
-  private static func mountPoint(_ path: Word, checkingOnly: Bool) throws(MountRefusal) -> Word {
+  private static func mountPoint(_ path: Word, checkingOnly: Bool) throws(Refusal) -> Word {
     // Several: who mounts again and again after a crash has a pile of them.
     for _ in 0..<16 where Descriptor.isDeadMount(path) {
       do throws(Refusal) {
@@ -203,7 +190,7 @@ private struct MountPlan {
         removeControlSocket(of: mount)
         try takeAway(mount, isLazy: true)
       } catch {
-        throw MountRefusal(
+        throw Refusal(
           .failed, path, "a mount without a daemon is in the way: \(error.sentence)")
       }
     }
@@ -217,22 +204,22 @@ private struct MountPlan {
   }
 
   /// The absolute path of an existing directory: the daemon works in another directory.
-  private static func directory(_ path: Word, _ role: Role) throws(MountRefusal) -> Word {
+  private static func directory(_ path: Word, _ role: Role) throws(Refusal) -> Word {
     guard !path.isEmpty else {
-      throw MountRefusal(
+      throw Refusal(
         .usage, path, "\(role.rawValue) has no name; a variable may be empty that should hold it")
     }
     do throws(Errno) {
       guard try Descriptor.place(path, .followed).status().kind == .directory else { throw .notDirectory }
       return try realPath(path)
     } catch .noSuchFile {
-      throw MountRefusal(.failed, path, missing(path, role))
+      throw Refusal(.failed, path, missing(path, role))
     } catch .notDirectory {
-      throw MountRefusal(
+      throw Refusal(
         .failed, path,
         "\(role.rawValue) is not a directory (ENOTDIR)\(Errno.notDirectory.advice(about: path))")
     } catch {
-      throw MountRefusal(
+      throw Refusal(
         .failed, path, "\(role.rawValue) cannot be reached: \(error)\(error.advice(about: path))")
     }
   }
@@ -253,23 +240,24 @@ private struct MountPlan {
   }
 
   /// Becomes the daemon, for supervisors and for looking at it.
-  func becomeDaemon() throws(MountRefusal) {
+  func becomeDaemon() throws(Refusal) {
     do throws(Errno) {
       try ThisProgram.become(daemon, words: [Array("varved".utf8)] + words(checkingOnly: false))
     } catch {
-      throw MountRefusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
+      throw Refusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
     }
   }
 
   /// Starts the daemon and returns when it serves, or has found nothing that would keep it from serving.
-  func startDaemon(checkingOnly: Bool = false) throws(MountRefusal) {
+  func startDaemon(checkingOnly: Bool = false) throws(Refusal) {
     let (answer, complaints) = try runDaemon(words(checkingOnly: checkingOnly))
     // Nobody else will ever see them; a lost warning is no reason to fail.
     try? StandardStream.error.write(MountPlan.withoutPriorities(complaints))
     switch DaemonAnswer(answer) {
     case .ready: return
-    case .refused(let status, let message): throw MountRefusal(status: status, message + whereabouts(message))
-    case .silent: throw MountRefusal(.failed, mountPoint, "the daemon ended before the volume was ready")
+    case .refused(let status, let message):
+      throw Refusal(message + whereabouts(message), status: Int32(status))
+    case .silent: throw Refusal(.failed, mountPoint, "the daemon ended before the volume was ready")
     }
   }
 
@@ -309,7 +297,7 @@ private struct MountPlan {
   }
 
   /// Everything the daemon says before it is ready: on its pipe, and on its standard error.
-  private func runDaemon(_ words: [Word]) throws(MountRefusal) -> (answer: [UInt8], complaints: [UInt8]) {
+  private func runDaemon(_ words: [Word]) throws(Refusal) -> (answer: [UInt8], complaints: [UInt8]) {
     do throws(Errno) {
       let pipe = try Pipe()
       // A file and no pipe: the daemon may write to it for years without anybody reading.
@@ -323,7 +311,7 @@ private struct MountPlan {
       let answer = try reading.readLine(limit: 65_536)
       return (answer, try log.read(upTo: 65_536))
     } catch {
-      throw MountRefusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
+      throw Refusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
     }
   }
 }

@@ -33,7 +33,7 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 /// The mount a path names, which is of our type; the topmost one.
 func ownMount(_ path: Word) throws(Refusal) -> MountedVolume {
-  let place = try TypedPlace(path, try volumeTable())
+  let place = try TypedPath(path, try volumeTable())
   // A step to a directory of the volume and back is not taken: only the volume knows where it leads.
   guard place.rest.isEmpty, place.isMountPoint else {
     throw Refusal("not a mount point; 'varve status' lists the volumes")
@@ -73,14 +73,8 @@ func removeControlSocket(of mount: MountedVolume) {
 }
 
 private func removeSockets(named beginning: String, in path: Word) throws(Errno) {
-  let directory = try Descriptor.place(path, .held).listing()
-  var page = EntryBuffer()
-  while try directory.readEntries(into: &page) > 0 {
-    while let entry = try page.next() {
-      guard entry.role == .child else { continue }
-      let name = try page.withName(of: entry) { name throws(Errno) in name.copy() }
-      if name.starts(with: beginning.utf8) { try removeFile(joined(path, name)) }
-    }
+  for name in try Descriptor.place(path, .held).listing().names() where name.starts(with: beginning.utf8) {
+    try removeFile(joined(path, name))
   }
 }
 

@@ -87,6 +87,15 @@ struct ItemWalk {
     self.console = console
   }
 
+  /// The walk of the verbs about lists: it follows what is named, and stays on one file system.
+  static func ofLists(isRecursive: Bool, _ console: Console, _ progress: Progress? = nil) -> ItemWalk {
+    var walk = ItemWalk(isRecursive: isRecursive, order: .directoryFirst, console)
+    walk.links = .named
+    walk.staysOnFileSystem = true
+    walk.progress = progress
+    return walk
+  }
+
   /// Takes the walk from the options most verbs share.
   init(_ invocation: Invocation, _ order: Order, _ console: Console) {
     self.init(isRecursive: invocation.has(.recursive), order: order, console)

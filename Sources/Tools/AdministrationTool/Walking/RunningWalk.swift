@@ -152,11 +152,7 @@ final class RunningWalk {
     while level.page.isEmpty, try listing.descriptor.readEntries(into: &buffer) > 0 {
       while let entry = try buffer.next() {
         guard entry.role == .child || entry.role == .unusable else { continue }
-        var name: [UInt8] = []
-        name.reserveCapacity(entry.nameCount)
-        try buffer.withNameBytes(of: entry) { span in
-          for index in span.indices { name.append(span[index]) }
-        }
+        let name = try buffer.nameBytes(of: entry)
         level.page.append(Name(bytes: name, kind: entry.kind, nextOffset: entry.nextOffset))
       }
     }

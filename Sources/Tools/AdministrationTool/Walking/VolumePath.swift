@@ -16,7 +16,7 @@ struct VolumePath {
   let path: [UInt8]
 
   init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
-    let place = try TypedPlace(typed, table)
+    let place = try TypedPath(typed, table)
     try self.init(place.rest, on: place.mount, place.table, wantsDirectory: place.wantsDirectory)
   }
 
@@ -54,7 +54,7 @@ struct VolumePath {
 ///
 /// Links on the way to a volume are followed; what comes after its mount point is left to the daemon, except steps up
 /// that lead out of it again, and other mounts on it.
-struct TypedPlace {
+struct TypedPath {
   /// As it is after an automatic mount on the way was made.
   private(set) var table: [MountedVolume]
   private(set) var mount: MountedVolume
@@ -65,7 +65,7 @@ struct TypedPlace {
   private var way: [[UInt8]] = []
 
   /// Whether the path leads to where something is mounted, and no further.
-  var isMountPoint: Bool { mount.mountPoint == TypedPlace.path(way) }
+  var isMountPoint: Bool { mount.mountPoint == TypedPath.path(way) }
 
   init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
     guard !typed.isEmpty else { throw Refusal("an empty path names nothing (ENOENT)", status: 2) }
@@ -78,7 +78,7 @@ struct TypedPlace {
     }
     let names = absolute.split(separator: slash).map { Array($0) }
     // A step to "." is none, but at the end it wants a directory, as a slash does.
-    wantsDirectory = absolute.last == slash || names.last == TypedPlace.here
+    wantsDirectory = absolute.last == slash || names.last == TypedPath.here
     self.table = table
     mount = MountedVolume.serving([slash], in: table) ?? .unlisted
     try walk(names, typed)
@@ -96,8 +96,8 @@ struct TypedPlace {
     var pending = Array(names.reversed())
     var links = 0
     while let name = pending.popLast() {
-      if name == TypedPlace.here { continue }
-      if name == TypedPlace.above {
+      if name == TypedPath.here { continue }
+      if name == TypedPath.above {
         if !way.isEmpty { way.removeLast() }
         let before = mount
         try serve(way)
@@ -125,7 +125,7 @@ struct TypedPlace {
 
   /// Finds who serves a way, and what of it lies below the mount point.
   private mutating func serve(_ way: [[UInt8]]) throws(Refusal) {
-    let path = TypedPlace.path(way)
+    let path = TypedPath.path(way)
     var found = MountedVolume.serving(path, in: table) ?? .unlisted
     if found.type == "autofs", found != mount {
       // Looking into it makes the mount, if it can be made; whatever goes wrong shows below.
@@ -142,7 +142,7 @@ struct TypedPlace {
   /// Where a link outside of our volumes leads; nil for anything else.
   private func target(_ way: [[UInt8]], _ typed: [UInt8]) throws(Refusal) -> [UInt8]? {
     do throws(Errno) {
-      let place = try Descriptor.place(TypedPlace.path(way), .held)
+      let place = try Descriptor.place(TypedPath.path(way), .held)
       return try place.knownStatus().kind == .symbolicLink ? try place.readLink() : nil
     } catch {
       // Advice about a refusal begins with finding the place, which this is part of.

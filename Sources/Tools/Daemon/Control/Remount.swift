@@ -28,7 +28,8 @@ extension ControlVerbs {
           return .failure(error)
         }
       }
-      return described(try answer.get())
+      let changed = try answer.get()
+      return JSON.nameListMembers("options", changed.words) + changed.settings.members
     }
   }
 
@@ -62,14 +63,6 @@ extension ControlVerbs {
     let words = Array(wanted.words.joined(separator: [UInt8(ascii: ",")]))
     Log.notice("user \(request.peer.user) changed the options to '\(String(decoding: words, as: UTF8.self))'")
     return wanted
-  }
-
-  private static func described(_ words: RemountWords) -> [JSON.Member] {
-    let rules = words.settings.rules
-    return JSON.nameListMembers("options", words.words) + [
-      JSON.Member("readOnly", .bool(rules.isReadOnly)), JSON.Member("noexec", .bool(rules.forbidsExecution)),
-      JSON.Member("noowners", .bool(rules.ignoresOwnership)),
-    ]
   }
 
   private static func refusal(_ refusal: ChangeRefusal) -> ControlRefusal {

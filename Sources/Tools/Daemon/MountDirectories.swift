@@ -8,7 +8,7 @@ import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 
-struct Places {
+struct MountDirectories {
   private let upper: [UInt8]
   private let mountPoint: [UInt8]
   /// In another mount namespace.
@@ -24,8 +24,8 @@ struct Places {
       return
     }
     let found = try (
-      upper: Places.find(upper, "the source", in: namespace),
-      mountPoint: Places.find(mountPoint, "the mount point", in: namespace)
+      upper: MountDirectories.find(upper, "the source", in: namespace),
+      mountPoint: MountDirectories.find(mountPoint, "the mount point", in: namespace)
     )
     try Overlap.refuse(realUpper: found.upper.path, mountPoint: found.mountPoint.path)
     foreign = found

@@ -2,7 +2,7 @@
 // where something is bound elsewhere.
 
 /// A directory as its file system has it.
-package struct PlaceInFileSystem: Equatable, Sendable {
+package struct PositionInFileSystem: Equatable, Sendable {
   /// The number of the file system's device, `8:1`.
   package let device: String
   /// From the root of the file system, which is `/`.
@@ -14,13 +14,13 @@ package struct PlaceInFileSystem: Equatable, Sendable {
   }
 
   /// The directory above; nil at the root of the file system.
-  package var above: PlaceInFileSystem? {
+  package var above: PositionInFileSystem? {
     guard path.count > 1, let end = path.lastIndex(of: slash) else { return nil }
-    return PlaceInFileSystem(device: device, path: end == 0 ? [slash] : Array(path[..<end]))
+    return PositionInFileSystem(device: device, path: end == 0 ? [slash] : Array(path[..<end]))
   }
 
-  /// The way down from another place to this one, which is below it; nil if it is not.
-  package func path(below other: PlaceInFileSystem) -> [UInt8]? {
+  /// The way down from another position to this one, which is below it; nil if it is not.
+  package func path(below other: PositionInFileSystem) -> [UInt8]? {
     guard device == other.device, path != other.path else { return nil }
     let start = other.path == [slash] ? other.path : other.path + [slash]
     return path.starts(with: start) ? Array(path[start.count...]) : nil
@@ -30,11 +30,11 @@ package struct PlaceInFileSystem: Equatable, Sendable {
 private let slash = UInt8(ascii: "/")
 
 extension MountedVolume {
-  /// The place of `path`, which is absolute and free of links; nil where no line of the table is about it.
-  package static func place(of path: [UInt8], in table: [MountedVolume]) -> PlaceInFileSystem? {
+  /// The position of `path`, which is absolute and free of links; nil where no line of the table is about it.
+  package static func position(of path: [UInt8], in table: [MountedVolume]) -> PositionInFileSystem? {
     guard let mount = serving(path, in: table) else { return nil }
     let rest = mount.mountPoint == [slash] ? path[...] : path[mount.mountPoint.count...]
-    return PlaceInFileSystem(device: mount.device, path: joined(mount.root, rest))
+    return PositionInFileSystem(device: mount.device, path: joined(mount.root, rest))
   }
 
   /// `rest` is empty or begins with a slash.
