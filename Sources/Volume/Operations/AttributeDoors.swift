@@ -159,12 +159,17 @@ extension Volume {
       var record = facts.record
       record.ownerGroup = group
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
+        let descriptor = object.descriptor
         // As with chown: nobody's set-id program becomes somebody else's.
         if facts.mayCarryPrivilege {
-          try object.descriptor.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
+          try descriptor.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
         }
-        return try store.rewrite(
-          record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+        do throws(Errno) {
+          return try store.rewrite(record, list: .keep, over: facts.stored, to: descriptor.descriptor)
+        } catch {
+          if facts.mayCarryPrivilege { try? descriptor.descriptor.changeMode(facts.status.mode) }
+          throw error
+        }
       }
       link?.expireAttributes(node.id)
     }
