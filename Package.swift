@@ -61,6 +61,8 @@ let package = Package(
   products: [
     .executable(name: "varve", targets: ["varve"]),
     .executable(name: "varved", targets: ["varved"]),
+    // For tests alone: what LD_PRELOAD puts before the C library of a daemon.
+    .library(name: "VarveFaults", type: .dynamic, targets: ["CFaults"]),
   ],
   targets: [
     // Engines: pure rules. They import each other and the standard library, nothing else.
@@ -126,11 +128,17 @@ let package = Package(
       "DoorTests",
       ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE", "CAllocationCounter", "Verbs"]),
 
+    .target(name: "CFaults", path: "Tests/Support/CFaults"),
+    support("Faults", "Faults", ["CFaults", "LinuxFiles"]),
     tests("ControlDoorTests", ["ControlDoor", "LinuxFiles", "MountSupport"], settings: unoptimized),
-    tests("LinuxFilesTests", ["LinuxFiles", "CMountSupport"], settings: unoptimized),
+    tests("LinuxFilesTests", ["LinuxFiles", "CMountSupport", "Faults"], settings: unoptimized),
     tests(
       "LayeredVolumeTests",
-      ["Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "Decisions", "DirectoryModes"],
+      [
+        "Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "FlagRules", "RecordFormat",
+        "Decisions",
+        "DirectoryModes", "Faults",
+      ],
       settings: unoptimized),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
@@ -141,7 +149,7 @@ let package = Package(
         "RecordFormat", "JSONForm", "Randomness", "TextForms",
       ], settings: unoptimized),
 
-    tests("FrontTests", ["MountSupport", "LinuxFiles"], settings: unoptimized),
+    tests("FrontTests", ["MountSupport", "CMountSupport", "LinuxFiles", "Faults"], settings: unoptimized),
 
     .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),
     tests(

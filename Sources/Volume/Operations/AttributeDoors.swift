@@ -159,12 +159,17 @@ extension Volume {
       var record = facts.record
       record.ownerGroup = group
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
+        let descriptor = object.descriptor
         // As with chown: nobody's set-id program becomes somebody else's.
         if facts.mayCarryPrivilege {
-          try object.descriptor.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
+          try descriptor.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
         }
-        return try store.rewrite(
-          record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+        do throws(Errno) {
+          return try store.rewrite(record, list: .keep, over: facts.stored, to: descriptor.descriptor)
+        } catch {
+          if facts.mayCarryPrivilege { try? descriptor.descriptor.changeMode(facts.status.mode) }
+          throw error
+        }
       }
       link?.expireAttributes(node.id)
     }
@@ -193,18 +198,31 @@ extension Volume {
     let change = FlagChange(from: facts.item.flags, to: flags)
     try gate.require(caller, about: Scene(facts.item)) { $0.changeFlags(of: facts.item, change) }
     guard change.isNothing || store.canCarryRecord(node.kind) else { throw .unsupported }
-    let changesWaiting = try mayLetWait(waiting, for: object, of: caller)
+    let formerlyWaiting = try mayLetWait(waiting, for: object, of: caller)
     // What waits is forgotten last: a crash in between leaves a lock waiting that is in force, and none that is neither.
-    if changesWaiting, !waiting.isEmpty { try letWait(waiting, for: object) }
-    if !change.isNothing {
+    let forgetsWaiting = formerlyWaiting != nil && waiting.isEmpty
+    if formerlyWaiting != nil, !forgetsWaiting { try letWait(waiting, for: object) }
+    guard !change.isNothing else {
+      if forgetsWaiting { try letWait([], for: object) }
+      return
+    }
+    try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
       var record = facts.record
       record.flags = change.after
-      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-        try store.rewrite(
-          record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+      var stored = facts.stored
+      do throws(Errno) {
+        stored = try store.rewrite(record, list: .keep, over: stored, to: object.descriptor.descriptor)
+        if forgetsWaiting { try letWait([], for: object) }
+      } catch {
+        // Both or neither; the first error is the one to tell.
+        if stored !== facts.stored {
+          try? store.write(facts.record, list: .keep, over: stored, to: object.descriptor.descriptor)
+        }
+        if let formerlyWaiting, !forgetsWaiting { try? letWait(formerlyWaiting, for: object) }
+        throw error
       }
+      return stored
     }
-    if changesWaiting, waiting.isEmpty { try letWait([], for: object) }
   }
 
   /// Refuses to look up the names of a list for a caller who may not store one.

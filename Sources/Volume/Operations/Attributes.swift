@@ -252,19 +252,24 @@ extension Volume {
   ) throws(Errno) -> StoredRecord {
     let (anchor, facts) = (object.descriptor, object.facts)
     var stored = facts.stored
-    if let owner = plan.owner {
-      if facts.item.ownerGroup != nil, owner.user != nil {
-        var record = facts.record
-        record.ownerGroup = nil
-        stored = try store.rewrite(record, list: .keep, over: stored, to: anchor.descriptor)
+    do throws(Errno) {
+      if let owner = plan.owner {
+        if facts.item.ownerGroup != nil, owner.user != nil {
+          var record = facts.record
+          record.ownerGroup = nil
+          stored = try store.rewrite(record, list: .keep, over: stored, to: anchor.descriptor)
+        }
+        try anchor.descriptor.changeOwner(user: owner.user, group: owner.group)
       }
-      try anchor.descriptor.changeOwner(user: owner.user, group: owner.group)
+      // The kernel below has its own rule for set-id bits at chown; ours is the last word.
+      if let mode = plan.mode {
+        try anchor.descriptor.changeMode(keepingRecordsReadable(Mode(mode), of: facts.status.kind).bits)
+      }
+      if plan.dropsCapability { try dropCapability(of: anchor.descriptor) }
+    } catch {
+      if plan.owner != nil { putBackOwner(of: object, over: stored) }
+      throw error
     }
-    // The kernel below has its own rule for set-id bits at chown; ours is the last word.
-    if let mode = plan.mode {
-      try anchor.descriptor.changeMode(keepingRecordsReadable(Mode(mode), of: facts.status.kind).bits)
-    }
-    if plan.dropsCapability { try dropCapability(of: anchor.descriptor) }
     if let size = plan.size {
       actAsOwner(FileOwner(facts.status))
       try content?.descriptor.truncate(to: size)
@@ -273,6 +278,21 @@ extension Volume {
       try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
     }
     return stored
+  }
+
+  /// Takes a change of owner back that failed half-way, as far as that can be done: the error is told already.
+  private func putBackOwner(of object: HeldObject, over stored: StoredRecord) {
+    let (anchor, facts) = (object.descriptor, object.facts)
+    if stored !== facts.stored {
+      try? store.write(facts.record, list: .keep, over: stored, to: anchor.descriptor)
+    }
+    // Set-id bits come back only to the owner they are of.
+    do throws(Errno) {
+      try anchor.descriptor.changeOwner(user: facts.status.user, group: facts.status.group)
+      if facts.status.kind != .symbolicLink { try anchor.descriptor.changeMode(facts.status.mode) }
+    } catch {
+      Log.error("a change of owner that failed could not be taken back: \(error)")
+    }
   }
 
   func openForWriting(_ anchor: SharedDescriptor) throws(Errno) -> SharedDescriptor {

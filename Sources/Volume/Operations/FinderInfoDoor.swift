@@ -66,15 +66,15 @@ extension Volume {
       guard !change.isNothing else { return }
       var changed = record
       changed.flags = change.after
-      do throws(Errno) {
-        try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-          try store.rewrite(
+      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
+        do throws(Errno) {
+          return try store.rewrite(
             changed, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+        } catch {
+          // Both or neither; the first error is the one to tell.
+          if rest != former { try? storeFinderInfo(former, to: object) }
+          throw error
         }
-      } catch {
-        // Both or neither; the first error is the one to tell.
-        if rest != former { try? storeFinderInfo(former, to: object) }
-        throw error
       }
     }
   }

@@ -90,21 +90,31 @@ extension Volume {
     _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: LayerDirectory,
     _ newName: borrowing FileName, in newParent: Node, _ to: LayerDirectory, _ style: RenameStyle
   ) throws(Errno) {
-    if style == .replace, let target = move.target {
-      // Two names of one file: nothing happens, as POSIX wants it.
-      if ObjectIdentity(target.status) == ObjectIdentity(move.source.status) { return }
-      try loseName(target.status, newName, in: newParent, to) { () throws(Errno) in
+    // Two names of one file: nothing happens, as POSIX wants it.
+    if style == .replace, let target = move.target,
+      ObjectIdentity(target.status) == ObjectIdentity(move.source.status)
+    {
+      return
+    }
+    let marked = try takeOver(move.source, name, in: from, below: move.below)
+    var markedTarget: SharedDescriptor?
+    do throws(Errno) {
+      if style == .exchange, let target = move.target {
+        markedTarget = try takeOver(target, newName, in: to, below: move.above)
+      }
+      if style == .replace, let target = move.target {
+        try loseName(target.status, newName, in: newParent, to) { () throws(Errno) in
+          try changeNames(move, name, in: parent, from, newName, in: newParent, to, style)
+        }
+      } else {
         try changeNames(move, name, in: parent, from, newName, in: newParent, to, style)
       }
-    } else {
-      try changeNames(move, name, in: parent, from, newName, in: newParent, to, style)
+    } catch {
+      giveBack(move.source, by: marked)
+      if let target = move.target { giveBack(target, by: markedTarget) }
+      throw error
     }
-    // First: what comes now can fail, and the name has moved already.
     expireNames(move, style)
-    try arrived(move.source, as: newName, in: newParent, move.below)
-    if style == .exchange, let target = move.target {
-      try arrived(target, as: name, in: parent, move.above)
-    }
   }
 
   /// The system call; and what has moved is known under its new name before anything below it is looked for.
@@ -145,21 +155,31 @@ extension Volume {
     nodes.node(of: identity)?.seen(as: name.copy(), in: parent)
   }
 
-  /// The moved object takes over what its new directory passes on.
-  private func arrived(
-    _ facts: Facts, as name: borrowing FileName, in parent: Node, _ above: Facts
-  ) throws(Errno) {
+  /// Gives an object what its new directory passes on: before it moves, so that it is never there without.
+  ///
+  /// Answers the way to take that back; nil if there was nothing to give.
+  private func takeOver(
+    _ facts: Facts, _ name: borrowing FileName, in directory: LayerDirectory, below parent: Facts
+  ) throws(Errno) -> SharedDescriptor? {
     let identity = ObjectIdentity(facts.status)
     if let node = nodes.node(of: identity) { forgetFacts(of: node) }
-    let passedOn = above.item.flags.intersection(.fromParent)
-    guard !passedOn.isSubset(of: facts.item.flags), store.canCarryRecord(facts.status.kind) else { return }
+    let passedOn = parent.item.flags.intersection(.fromParent)
+    guard !passedOn.isSubset(of: facts.item.flags), store.canCarryRecord(facts.status.kind) else {
+      return nil
+    }
     var record = facts.record
     record.flags.formUnion(passedOn)
-    let directory = try resolver.directory(parent)
     let found = try directory.findHeld(name)
     // Whoever has the tree behind the mount may have put something else there.
-    guard found.identity == identity else { return }
+    guard found.identity == identity else { return nil }
     try store.write(record, list: .keep, over: facts.stored, to: found.descriptor.descriptor)
+    return found.descriptor
+  }
+
+  /// Takes back what was given to an object that has not moved after all; the first error is the one to tell.
+  private func giveBack(_ facts: Facts, by object: SharedDescriptor?) {
+    guard let object else { return }
+    try? store.write(facts.record, list: .keep, over: facts.stored, to: object.descriptor)
   }
 
   /// A name that everybody could walk must not stay remembered where not everybody may.

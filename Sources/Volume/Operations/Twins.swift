@@ -86,16 +86,18 @@ extension Volume {
     return names
   }
 
-  /// Whether other locks wait than these, and the caller may see to it that they do.
-  func mayLetWait(_ waiting: FileFlags, for object: HeldObject, of caller: Caller) throws(Errno) -> Bool {
-    guard mounted.showsTwins else { return false }
+  /// The locks that wait until now, if they are others than these and the caller may see to it that these do.
+  func mayLetWait(
+    _ waiting: FileFlags, for object: HeldObject, of caller: Caller
+  ) throws(Errno) -> FileFlags? {
+    guard mounted.showsTwins else { return nil }
     let present = try waitingLocks(of: object)
-    guard present != waiting else { return false }
+    guard present != waiting else { return nil }
     // Who may not set them may not take them back.
     let item = object.facts.item
     let change = FlagChange(from: item.flags, to: item.flags.union(present).union(waiting))
     try gate.require(caller, about: Scene(item)) { $0.changeFlags(of: item, change) }
-    return true
+    return present
   }
 
   private func has(_ twin: Twin, _ node: Node, for caller: Caller) throws(Errno) -> Bool {

@@ -134,16 +134,22 @@ struct MetadataStore: Sendable {
   /// Writes a record and, where `list` says so, the access list.
   ///
   /// A crash between the two steps leaves either no list bit and a list nobody looks at, or both: a list is
-  /// written before the bits that announce it and removed after they are gone. ENOSPC comes before
-  /// anything has changed.
+  /// written before the bits that announce it and removed after they are gone. A step that fails takes the earlier one
+  /// back.
   ///
   /// `present`: what the object says now.
   func write(
     _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
   ) throws(Errno) {
     try records.announce()
-    try writing(to: object) { () throws(Errno) in
-      try writeParts(record, list: list, over: present, to: object)
+    do throws(Errno) {
+      try writing(to: object) { () throws(Errno) in
+        try writeParts(record, list: list, over: present, to: object)
+      }
+    } catch {
+      // What cannot be taken back stays; the first error is the one to tell.
+      try? writing(to: object) { () throws(Errno) in try putBack(present, after: list, to: object) }
+      throw error
     }
   }
 
@@ -196,7 +202,6 @@ struct MetadataStore: Sendable {
     case .store(let list):
       let bytes: [UInt8]
       do { bytes = try AccessListBytes.encode(list) } catch { throw .invalid }
-      let isFirst = !record.marks.contains(.accessList)
       record.announce(list)
       // Nothing may say for a moment that a list denies nobody a look while it does.
       let isClosing = present.core.hasOpenList && !record.hasOpenList
@@ -204,20 +209,37 @@ struct MetadataStore: Sendable {
       try AttributeName.with(listName) { attribute throws(Errno) in
         try object.setAttribute(attribute, to: bytes)
       }
-      do throws(Errno) {
-        guard !isClosing, record != present.core || present.soundness == .damaged else { return }
+      if !isClosing, record != present.core || present.soundness == .damaged {
         try writeCore(record, to: object)
-      } catch {
-        // Nobody looks at a list that was not announced, but it would keep the room that was missing. If it
-        // cannot be taken away either, the first error is the one to tell.
-        if isFirst { try? remove(listName, from: object) }
-        throw error
       }
     case .remove:
       record.announce(nil)
       try writeCore(record, to: object)
       try remove(listName, from: object)
     }
+  }
+
+  /// Stores again what was there before a change that failed, unless nobody knows.
+  private func putBack(
+    _ present: StoredRecord, after update: ListUpdate, to object: borrowing Descriptor
+  ) throws(Errno) {
+    guard present.soundness == .sound else { return }
+    switch update {
+    // One step that failed has changed nothing.
+    case .keep: return
+    // The list itself goes last.
+    case .remove: break
+    case .store:
+      guard let list = present.list, let bytes = try? AccessListBytes.encode(list) else {
+        // Nobody looks at a list that was not announced, but it would keep the room that was missing.
+        try remove(listName, from: object)
+        break
+      }
+      try AttributeName.with(listName) { attribute throws(Errno) in
+        try object.setAttribute(attribute, to: bytes)
+      }
+    }
+    try writeCore(present.core, to: object)
   }
 
   private func writeCore(_ record: CoreRecord, to object: borrowing Descriptor) throws(Errno) {

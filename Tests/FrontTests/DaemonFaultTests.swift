@@ -1,0 +1,78 @@
+// A daemon whose system calls fail: programs see the error, and it lives.
+
+import CMountSupport
+import Faults
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+extension FrontTests {
+  @Suite("A daemon whose system calls fail", .timeLimit(.minutes(3))) struct DaemonFaultTests {
+    private func withFaults(_ body: (DaemonFaults, _ base: String) throws -> Void) throws {
+      let base = try TemporaryDirectory.make()
+      for name in ["upper", "mount"] { mkdir("\(base)/\(name)", 0o755) }
+      defer {
+        umount2("\(base)/mount", CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      try body(try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so")), base)
+    }
+
+    private func varve(_ words: String..., faults: DaemonFaults) throws -> ProgramResult {
+      try Program.run(Program.built("varve"), words, environment: faults.environment)
+    }
+
+    @Test("Programs see the error, nothing is half made, and the daemon goes on") func serves() throws {
+      try withFaults { faults, base in
+        let mounted = try varve("mount", "\(base)/upper", "\(base)/mount", faults: faults)
+        try #require(mounted.exit == 0, "\(mounted.output)")
+        let path = "\(base)/mount/new"
+        let calls: [(CallKinds, () -> CInt)] = [
+          (.make, { mkdir(path, 0o755) }), (.name, { rename("\(base)/mount/old", path) }),
+          (.mode, { chmod("\(base)/mount/old", 0o600) }),
+          (.owner, { chown("\(base)/mount/old", 1001, 1001) }),
+          (.attribute, { CInt(lt_set_attribute("\(base)/mount/old", "system.varve.flags", "uchg", 4, 0)) }),
+          (.name, { unlink("\(base)/mount/old") }),
+        ]
+        close(creat("\(base)/mount/old", 0o644))
+        for (number, call) in calls.enumerated() {
+          faults.begin(Fault(call.0, .noSpace))
+          let result = call.1()
+          let error = result < -1 ? -result : errno
+          #expect(faults.end() == 1, "call \(number) was not reached")
+          #expect(result < 0 && error == ENOSPC, "call \(number)")
+          var status = stat()
+          #expect(stat(path, &status) == -1 && stat("\(base)/mount/old", &status) == 0, "call \(number)")
+          #expect(status.st_mode & 0o777 == 0o644 && status.st_uid == 0, "call \(number)")
+        }
+        #expect(mkdir(path, 0o755) == 0 && unlink("\(base)/mount/old") == 0)
+        let unmounted = try varve("umount", "\(base)/mount", faults: faults)
+        #expect(unmounted.exit == 0)
+      }
+    }
+
+    @Test("A mount whose steps fail says so, and is none") func mounts() throws {
+      try withFaults { faults, base in
+        for number in 0..<100 {
+          faults.begin(Fault([.make, .write, .name, .sync, .attribute], .inputOutput, after: number))
+          let result = try varve("mount", "\(base)/upper", "\(base)/mount", faults: faults)
+          let hits = faults.end()
+          if result.exit == 0 {
+            let unmounted = try varve("umount", "\(base)/mount", faults: faults)
+            #expect(unmounted.exit == 0)
+          } else {
+            #expect(result.output.contains("EIO"), "call \(number): \(result.output)")
+            #expect(access("\(base)/mount/.varve", F_OK) == -1, "call \(number)")
+          }
+          TemporaryDirectory.remove("\(base)/upper/.varve")
+          guard hits > 0 else {
+            #expect(number > 3 && result.exit == 0)
+            return
+          }
+        }
+        Issue.record("there was no end of calls")
+      }
+    }
+  }
+}

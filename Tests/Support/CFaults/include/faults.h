@@ -1,0 +1,34 @@
+// Makes system calls fail on purpose. Linked into tests only, and loaded before the C library by a daemon under test.
+#ifndef VARVE_CFAULTS_H
+#define VARVE_CFAULTS_H
+#include <stdint.h>
+
+// Kinds of calls, to be combined.
+#define LF_OPEN (1u << 0)       // of what is there
+#define LF_MAKE (1u << 1)       // files, unnamed ones too, directories, nodes, symbolic links
+#define LF_LOOK (1u << 2)       // statx, attributes read, names listed, links read
+#define LF_READ (1u << 3)       // bytes
+#define LF_WRITE (1u << 4)      // bytes, sizes and space
+#define LF_ATTRIBUTE (1u << 5)  // set and removed
+#define LF_MODE (1u << 6)
+#define LF_OWNER (1u << 7)
+#define LF_TIMES (1u << 8)
+#define LF_NAME (1u << 9)       // renamed, linked, removed
+#define LF_SYNC (1u << 10)
+
+/// Which calls fail: of the calls of these kinds the first `before` pass, the next `count` fail with `error`.
+struct lf_plan {
+  uint32_t kinds;
+  int32_t error;
+  int64_t before;
+  int64_t count;
+  /// How many failed.
+  int64_t hits;
+};
+
+/// Puts a plan in force for the calling thread, and no other; NULL: none.
+void lf_arm(struct lf_plan *plan);
+
+/// A plan for all threads of a daemon that is started with `VARVE_FAULTS=path`; NULL when `path` cannot be mapped.
+struct lf_plan *lf_share(const char *path);
+#endif

@@ -1,0 +1,90 @@
+// System calls that fail because a test wants it.
+
+import CFaults
+import Glibc
+package import LinuxFiles
+
+/// Kinds of system calls.
+package struct CallKinds: OptionSet, Sendable {
+  package let rawValue: UInt32
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  package static let open = CallKinds(rawValue: 1 << 0)
+  package static let make = CallKinds(rawValue: 1 << 1)
+  package static let look = CallKinds(rawValue: 1 << 2)
+  package static let read = CallKinds(rawValue: 1 << 3)
+  package static let write = CallKinds(rawValue: 1 << 4)
+  package static let attribute = CallKinds(rawValue: 1 << 5)
+  package static let mode = CallKinds(rawValue: 1 << 6)
+  package static let owner = CallKinds(rawValue: 1 << 7)
+  package static let times = CallKinds(rawValue: 1 << 8)
+  package static let name = CallKinds(rawValue: 1 << 9)
+  package static let sync = CallKinds(rawValue: 1 << 10)
+
+  package static let changes: CallKinds = [.make, .write, .attribute, .mode, .owner, .times, .name, .sync]
+  package static let all: CallKinds = [.changes, .open, .look, .read]
+}
+
+package struct Fault: Sendable {
+  package var kinds: CallKinds
+  package var error: Errno
+  /// How many calls of these kinds pass first.
+  package var after: Int
+  /// How many fail then.
+  package var count: Int
+
+  package init(_ kinds: CallKinds, _ error: Errno, after: Int = 0, count: Int = 1) {
+    (self.kinds, self.error, self.after, self.count) = (kinds, error, after, count)
+  }
+
+  fileprivate var plan: lf_plan {
+    lf_plan(
+      kinds: kinds.rawValue, error: error.rawValue, before: Int64(after), count: Int64(count), hits: 0)
+  }
+
+  /// Lets calls of this thread fail during `body`; what came of it, and how many calls failed.
+  package func during<Value>(_ body: () throws -> Value) -> (result: Result<Value, any Error>, hits: Int) {
+    var plan = plan
+    return withUnsafeMutablePointer(to: &plan) { plan in
+      lf_arm(plan)
+      let result = Result { try body() }
+      lf_arm(nil)
+      return (result, Int(plan.pointee.hits))
+    }
+  }
+}
+
+/// Lets calls of a daemon fail that is started with `environment`.
+package final class DaemonFaults {
+  private let path: String
+  private let plan: UnsafeMutablePointer<lf_plan>
+
+  /// `library`: the shared object of these faults.
+  package init(_ path: String, library: String) throws(Errno) {
+    guard let plan = lf_share(path) else { throw .current }
+    (self.path, self.plan) = (path, plan)
+    environment = ["LD_PRELOAD": library, "VARVE_FAULTS": path]
+  }
+
+  package let environment: [String: String]
+
+  package func begin(_ fault: Fault) {
+    plan.pointee.kinds = 0
+    var next = fault.plan
+    next.kinds = 0
+    plan.pointee = next
+    plan.pointee.kinds = fault.kinds.rawValue
+  }
+
+  /// No call fails any more; how many did.
+  @discardableResult
+  package func end() -> Int {
+    plan.pointee.kinds = 0
+    return Int(plan.pointee.hits)
+  }
+
+  deinit {
+    munmap(plan, MemoryLayout<lf_plan>.size)
+    unlink(path)
+  }
+}
