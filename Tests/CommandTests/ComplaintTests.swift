@@ -44,8 +44,8 @@ extension CommandTests {
           varve acl check: d/gone: No such file or directory (ENOENT)
           varve acl restore: d/gone: No such file or directory (ENOENT)
           varve check: d/gone: No such file or directory (ENOENT)
-            d/gone: there is no such name (ENOENT)
-          varve access: d/gone: there is no such name (ENOENT)
+            d/gone: does not exist (ENOENT)
+          varve access: d/gone: does not exist (ENOENT)
           varve ls: d/none/x: No such file or directory (ENOENT); there is no d/none
           varve chflags: d/none/x: No such file or directory (ENOENT); there is no d/none
           varve chmod: d/none/x: No such file or directory (ENOENT); there is no d/none
@@ -61,13 +61,13 @@ extension CommandTests {
           varve acl get: d/none/x: No such file or directory (ENOENT); there is no d/none
           varve acl check: d/none/x: No such file or directory (ENOENT); there is no d/none
           varve acl restore: d/none/x: No such file or directory (ENOENT); there is no d/none
-          varve access: d/none/x: d/none: there is no such name (ENOENT)
+          varve access: d/none/x: d/none: does not exist (ENOENT)
           varve chmod: d/f/x: Not a directory (ENOTDIR); d/f is not a directory
           varve acl inherit: d/f/x: Not a directory (ENOTDIR); d/f is not a directory
-          read        -    d/f: is no directory (ENOTDIR)
+          read        -    d/f: is not a directory (ENOTDIR)
           varve chmod: d/dangling: No such file or directory (ENOENT); it is a link to gone
           varve acl inherit: d/dangling: No such file or directory (ENOENT); it is a link to gone
-          varve access: d/dangling: d/gone: there is no such name (ENOENT)
+          varve access: d/dangling: d/gone: does not exist (ENOENT)
           varve chmod: '': No such file or directory (ENOENT)
           varve acl inherit: '': No such file or directory (ENOENT)
           varve access: '': an empty path names nothing (ENOENT)

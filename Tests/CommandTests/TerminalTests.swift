@@ -56,7 +56,7 @@ extension CommandTests {
             d/data: write denied by its flag uchg
           read        ^[[32myes^[[0m  by its mode (other r--)
           write       ^[[31mno ^[[0m  by its flag uchg
-          search      ^[[2m-  ^[[0m  is no directory (ENOTDIR)
+          search      ^[[2m-  ^[[0m  is not a directory (ENOTDIR)
           d/plan: ^[[33munknown-account^[[0m: entry 0: no user has the number 7001
           d/plan: ^[[33mstale^[[0m: does not inherit what the directory above hands down now; 'varve acl inherit' renews it
           varve acl get: 'blue' is no way to colour: auto, always and never are

@@ -62,7 +62,7 @@ extension CommandTests {
           impossible: root cannot read BASE/mount/team/missing (ENOENT)
             BASE/mount: search allowed: root, or its like, is bound by flags only
             team: search allowed: root, or its like, is bound by flags only
-            team/missing: there is no such name (ENOENT)
+            team/missing: does not exist (ENOENT)
           2
           impossible: root cannot list BASE/mount/team/away/x (EXDEV)
             BASE/mount: search allowed: root, or its like, is bound by flags only
@@ -142,12 +142,12 @@ extension CommandTests {
         varve why --json --as 1001:2001,2002,2001 read f | tr -d ' \\n' | grep -o '"groups":[^]]*]'
         """,
         prints: """
-          varve access: gone: there is no such name (ENOENT)
+          varve access: gone: does not exist (ENOENT)
           2
-          varve access: d/gone: there is no such name (ENOENT)
+          varve access: d/gone: does not exist (ENOENT)
           f:
           read        yes  root, or its like, is bound by flags only
-          list        -    is no directory (ENOTDIR)
+          list        -    is not a directory (ENOTDIR)
           2
           create      yes
           varve access: no such operation 'raed'; did you mean 'read'?
@@ -208,7 +208,7 @@ extension CommandTests {
             ]
           }
           1
-          [{"path":"n\u{FFFD}\\nx","pathBytes":"6eff0a78","operations":[{"outcome":"impossible","operation":"read","path":"n\u{FFFD}\\nx","pathBytes":"6eff0a78","user":1001,"group":2001,"groups":[2001],"error":"ENOENT","steps":[{"path":"","asked":"search","allowed":true,"reason":"mode","because":"byitsmode(otherr-x)"},{"path":"n\u{FFFD}\\nx","pathBytes":"6eff0a78","asked":"search","allowed":false,"error":"ENOENT","reason":"fact","because":"thereisnosuchname"}]}]}]
+          [{"path":"n\u{FFFD}\\nx","pathBytes":"6eff0a78","operations":[{"outcome":"impossible","operation":"read","path":"n\u{FFFD}\\nx","pathBytes":"6eff0a78","user":1001,"group":2001,"groups":[2001],"error":"ENOENT","steps":[{"path":"","asked":"search","allowed":true,"reason":"mode","because":"byitsmode(otherr-x)"},{"path":"n\u{FFFD}\\nx","pathBytes":"6eff0a78","asked":"search","allowed":false,"error":"ENOENT","reason":"fact","because":"doesnotexist"}]}]}]
           ^[[31mimpossible: user 1001 cannot read BASE/mount/n\\377\\012x (ENOENT)^[[0m
           allowed: user 1001 may read BASE/mount/-r
 

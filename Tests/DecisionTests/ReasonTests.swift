@@ -53,6 +53,7 @@ import Testing
     (
       .sharedOwner, "set-id bits are not for an item whose owner is a group, or is every caller", true
     ),
+    (.obstacle(.taken), "already exists", false),
   ]
 
   @Test("A refusal of user 0 says which capabilities are missing") func capabilities() {
@@ -103,13 +104,12 @@ import Testing
   }
 
   @Test("Every deed is judged on every kind of object, or is about names") func everyDeed() {
-    let judge = Judge(
-      rules: VolumeRules(), subject: Subject(user: 1001, group: 2001, groups: .listed([2001])))
+    let subject = Subject(user: 1001, group: 2001, groups: .listed([2001]))
     for kind in [ItemKind.file, .directory, .symbolicLink, .special] {
       let item = Item(kind: kind, user: 1001, group: 2001, mode: Mode(0o700))
       for deed in Deed.allCases {
-        let isAboutNames = [.delete, .rename, .link].contains(deed)
-        #expect((judge.permits(deed, item) == nil) == isAboutNames, "\(deed) \(kind)")
+        let operation = deed.operation(on: item, by: subject)
+        #expect((operation == nil) == (deed.target == .twoNames), "\(deed) \(kind)")
       }
     }
   }

@@ -44,7 +44,9 @@ extension Reference {
 
   /// SEMANTICS 4.11.
   func make(_ isDirectory: Bool, _ parent: Thing) -> Outcome {
-    add([isDirectory ? .append : .write], parent)
+    let adding = add([isDirectory ? .append : .write], parent)
+    // What is made inherits, and a damaged list cannot be handed down, not even by root.
+    return adding == .ok && rules.usesLists && parent.record != "sound" ? .EIO : adding
   }
 
   /// Whatever is made has a name that is looked up.
@@ -63,6 +65,8 @@ extension Reference {
 
   /// `isProtected`: proc(5) about `fs.protected_hardlinks`.
   func link(_ thing: Thing, _ parent: Thing, _ isProtected: Bool) -> Outcome {
+    // The kernel asks for the new name and the mount first.
+    if rules.isReadOnly { return .EROFS }
     if thing.kind == "directory" { return .EPERM }
     let target = check(thing, [.linkTarget])
     if target != .ok { return target }
@@ -70,7 +74,7 @@ extension Reference {
       thing.kind == "file" && thing.mode & 0o4000 == 0 && thing.mode & 0o2010 != 0o2010
       && check(thing, [.read, .write]) == .ok
     if isProtected, !isOrdinary, owns(thing) != true, !isRoot("FOWNER") { return .EPERM }
-    return make(false, parent)
+    return add([.write], parent)
   }
 
   /// Whoever could use a FIFO, take it away or open it to themselves finds it.
@@ -88,7 +92,7 @@ extension Reference {
   ) -> Outcome {
     let leaving = leave(thing, parent, moves)
     if leaving != .ok { return leaving }
-    let arriving = make(thing.kind == "directory", newParent)
+    let arriving = add([thing.kind == "directory" ? .append : .write], newParent)
     if arriving != .ok { return arriving }
     return victim.map { remove($0, newParent) } ?? .ok
   }
@@ -159,7 +163,10 @@ extension Reference {
       var changed = (old ^ new) & ~0xC000_0000
       // Setting or clearing `compressed` is dropped (SEMANTICS 2.8).
       changed &= ~0x20
-      if changed == 0 { return unchanged(thing, [.writesecurity, .ignoringFlags]) }
+      if changed == 0 {
+        let verdict = unchanged(thing, [.writesecurity, .ignoringFlags])
+        return verdict == .ok && thing.record == "damaged" ? .EIO : verdict
+      }
       if thing.record == "damaged" { return .EIO }
       if changed & ~0xFFFF != 0 && !isRoot("LINUX_IMMUTABLE") { return .EPERM }
       if rules.secureLevel > 0 {

@@ -31,7 +31,46 @@ enum Request {
   case rename(Item, Item, Item, moves: Bool, over: Item?)
   case exchange(Item, Item, Item, Item, moves: Bool)
 
-  func put(to judge: borrowing Judge) -> Verdict {
+  /// Asks as the volume does; where an obstacle hides the rules, the rules themselves.
+  func put(to judge: Judge) -> Verdict {
+    guard let (operation, scene) = asked else { return rules(judge) }
+    let verdict = judge.decide(operation, scene)
+    return verdict.obstacle == nil ? verdict : rules(judge)
+  }
+
+  /// The operation, if it is one.
+  var asked: (Decisions.Operation, Scene)? {
+    switch self {
+    case .check: nil
+    case .open(let item, let request): (.open(request), Scene(item))
+    case .access(let item, let mode): (.access(mode), Scene(item))
+    case .stat(let item): (.readAttributes, Scene(item))
+    case .truncate(let item): (.truncate(throughHandle: false), Scene(item))
+    case .readExtended(let item): (.readExtended, Scene(item))
+    case .writeExtended(let item): (.writeExtended, Scene(item))
+    case .touch(let item): (.touch, Scene(item))
+    case .changeTimes(let item): (.setTimes, Scene(item))
+    case .changeMode(let item, let mode): (.setMode(mode), Scene(item))
+    case .changeOwner(let item, let change): (.setOwner(change), Scene(item))
+    case .changeFlags(let item, let flags): (.setFlags(flags), Scene(item))
+    case .changeList(let item, let list): (.setList(list), Scene(item))
+    case .create(let isDirectory, let parent):
+      (.create(isDirectory ? .directory : .file), Scene(parent))
+    case .createDevice(let parent): (.create(.device), Scene(parent))
+    case .remove(let item, let parent): (.remove(directory: item.isDirectory), Scene(item, in: parent))
+    case .link(let item, let parent, let protected):
+      (.link(protectsLinks: { protected }), Scene(item, to: parent))
+    case .find(let item, let parent): (.find, Scene(item, in: parent))
+    case .stripSetID(let item): (.stripSetID(isOpenForWriting: false), Scene(item))
+    case .rename(let item, let parent, let newParent, let moves, let victim):
+      (.rename(Rename(changesParent: moves)), Scene(item, in: parent, to: newParent, over: victim))
+    case .exchange(let one, let parent, let other, let otherParent, let moves):
+      (.rename(Rename.exchange(moves)), Scene(one, in: parent, to: otherParent, over: other))
+    }
+  }
+
+  /// The rules alone.
+  private func rules(_ judge: Judge) -> Verdict {
     switch self {
     case .check(let item, let rights): judge.check(item, rights)
     case .open(let item, let request): judge.open(item, request)
@@ -164,6 +203,15 @@ extension Outcome {
       case .accessDenied: .EACCES
       case .damaged: .EIO
       case .unsupported: .EOPNOTSUPP
+      default: fatalError("an obstacle")
       }
+  }
+}
+
+extension Rename {
+  fileprivate static func exchange(_ moves: Bool) -> Rename {
+    var rename = Rename(changesParent: moves)
+    rename.exchanges = true
+    return rename
   }
 }

@@ -146,6 +146,7 @@ final class Model {
     case .accessDenied: throw .accessDenied
     case .damaged: throw .inputOutput
     case .unsupported: throw .unsupported
+    default: throw .inputOutput
     }
   }
 

@@ -139,4 +139,22 @@ extension Judge {
     if item.record == .sound, item.list == list { return unchanged(item) { check(item, .writeSecurity) } }
     return check(item, .writeSecurity).reportedAsNotPermitted
   }
+
+  /// Some list that is not there yet, so that storing it is a change.
+  static func otherList(than list: AccessList?) -> AccessList {
+    var other = list ?? AccessList()
+    other.entries.append(AccessEntry(.allow, .nobody, []))
+    return other
+  }
+
+  /// Reading the access list: the right is that of stat, and there must be a list that can be read.
+  package func readList(_ item: Item) -> Verdict {
+    let looking = readAttributes(item)
+    guard looking.isAllowed else { return looking }
+    return switch item.record {
+    case .sound: looking
+    case .damagedList: .refused(.damaged, .damagedList)
+    case .damaged: .refused(.damaged, .damagedRecord)
+    }
+  }
 }

@@ -75,35 +75,65 @@ extension Judge {
   /// A directory that changes its parent has its `..` rewritten, which asks `add_subdirectory` of the
   /// directory itself.
   package func rename(
-    _ source: RenameSide, into newParent: Item, changesParent: Bool, over victim: Item?
+    _ source: RenameSide, into newParent: Item, changesParent: Bool, over victim: Item?,
+    tell: (Step) -> Void = { _ in }
   ) -> Verdict {
-    let moved = leaving(source, changesParent: changesParent)
-      .then { place(source.item, in: newParent, comesFromElsewhere: changesParent).on(.newParent) }
+    let moved = leaving(source, changesParent: changesParent).told(.removing, tell)
+      .then {
+        place(source.item, in: newParent, comesFromElsewhere: changesParent).on(.newParent)
+          .told(.adding(directory: source.item.isDirectory), tell)
+      }
     guard let victim else { return moved }
-    return moved.then { remove(victim, from: newParent).aboutVictim }
+    return moved.then { remove(victim, from: newParent).aboutVictim.told(.removing, tell) }
   }
 
   /// Swaps two names.
   ///
   /// Inside one directory both are added in one request.
-  package func exchange(_ one: RenameSide, _ other: RenameSide, changesParent: Bool) -> Verdict {
-    let leaving = self.leaving(one, changesParent: changesParent)
-      .then { self.leaving(other, changesParent: changesParent).aboutVictim }
-    let (first, second) = (adding(one.item.isDirectory), adding(other.item.isDirectory))
+  package func exchange(
+    _ one: RenameSide, _ other: RenameSide, changesParent: Bool, tell: (Step) -> Void = { _ in }
+  ) -> Verdict {
+    let leaving = self.leaving(one, changesParent: changesParent).told(.removing, tell)
+      .then { self.leaving(other, changesParent: changesParent).aboutVictim.told(.removing, tell) }
+    let first = Step.Asked.adding(directory: one.item.isDirectory)
     guard changesParent else {
-      return leaving.then { add(first.union(second), to: other.parent).on(.newParent) }
+      let both = adding(one.item.isDirectory).union(adding(other.item.isDirectory))
+      return leaving.then { add(both, to: other.parent).on(.newParent).told(first, tell) }
     }
     return
       leaving
-      .then { place(one.item, in: other.parent).on(.newParent) }
-      .then { place(other.item, in: one.parent).on(.parent) }
+      .then { place(one.item, in: other.parent).on(.newParent).told(first, tell) }
+      .then {
+        place(other.item, in: one.parent).on(.parent)
+          .told(.adding(directory: other.item.isDirectory), tell)
+      }
   }
 
   /// The first half of a rename: the old name goes.
-  package func leaving(_ side: RenameSide, changesParent: Bool) -> Verdict {
+  private func leaving(_ side: RenameSide, changesParent: Bool) -> Verdict {
     let rewritesParent = side.item.isDirectory && changesParent
     let asked: Rights = rewritesParent ? [.delete, .addSubdirectory] : .delete
     return check(side.item, asked, removingFrom: side.parent)
+  }
+
+  /// A FIFO or socket shows itself only to those who may use it, could remove it, or could give themselves the right.
+  ///
+  /// The kernel opens and connects to them without asking. Whoever holds one of read and write gets both.
+  package func find(special item: Item, in parent: Item) -> Verdict {
+    var found = check(item, .write).or { check(item, .read) }.or { remove(item, from: parent) }
+      .or { findAsOwner(item) }
+    // To whom it does not show itself there is one number, whichever rule it was.
+    if !found.isAllowed { found.refusal = .accessDenied }
+    return found
+  }
+
+  /// Its owner, root, and whoever may change its mode or list; neither flags nor damage hide it from them.
+  private func findAsOwner(_ item: Item) -> Verdict {
+    guard standing(towards: item).isOwner != .member else { return .allowed(.ownership) }
+    let privilege = Privilege(for: .writeSecurity, on: item)
+    let standing = holds(privilege, towards: item)
+    guard standing != .member else { return .allowed(.superuser) }
+    return refused(rights(.writeSecurity, on: item), unlessWith: privilege, standing)
   }
 }
 

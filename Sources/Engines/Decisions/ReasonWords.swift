@@ -52,6 +52,7 @@ extension Reason {
     case .foreignContent: "\(whose) content is stored in a form that this version cannot read or write"
     case .protectingDirectory:
       "\(whose) protection class asks for encryption, which this version does not have"
+    case .obstacle(let obstacle): obstacle.words
     default: nil
     }
   }
@@ -86,6 +87,7 @@ extension Reason {
     case .protectingDirectory: "protection"
     case .protectedLink: "protectedlink"
     case .sharedOwner: "sharedowner"
+    case .obstacle: "fact"
     }
   }
 }
@@ -149,7 +151,7 @@ private struct Teller {
     case .sharedOwner: "set-id bits are not for an item whose owner is a group, or is every caller"
     // Told without an object.
     case .nothingAsked, .readOnlyVolume, .executionForbidden, .damagedRecord, .damagedList, .deviceNeedsRoot,
-      .linkToDirectory, .foreignContent, .protectingDirectory:
+      .linkToDirectory, .foreignContent, .protectingDirectory, .obstacle:
       ""
     }
   }

@@ -4,7 +4,7 @@ package import AccessControl
 package import FlagRules
 
 /// Which of the objects of an operation a reason speaks about.
-package enum Place: Hashable, Sendable {
+package enum Place: CaseIterable, Hashable, Sendable {
   case item
   case parent
   case newParent
@@ -60,6 +60,8 @@ package enum Reason: Hashable, Sendable {
   case protectedLink
   /// A set-id bit on an item whose owner every caller may be, or a whole group is.
   case sharedOwner
+  /// No rule refuses, but it cannot be done.
+  case obstacle(Obstacle)
 }
 
 /// Why user 0 is refused what root may do.
@@ -81,6 +83,8 @@ package struct Verdict: Hashable, Sendable {
     case accessDenied
     case damaged
     case unsupported
+    /// No rule refuses; the number is that of the obstacle.
+    case impossible
   }
 
   /// `nil` means allowed.

@@ -19,45 +19,52 @@ struct Gatekeeper: Sendable {
 
   var rules: VolumeRules { live.current.rules }
 
-  /// Decides, or throws the number of the refusal.
+  /// Decides, or throws the number of the refusal; what a rule refuses is noted.
   ///
-  /// `scene` is what the decision is about; it is looked at after a refusal only, which is noted.
-  ///
-  /// - Returns: the caller as the decision saw it.
+  /// - Returns: the judge, with the caller as the decision saw it.
   @discardableResult
-  func require(
+  func require(_ caller: Caller, _ operation: Operation, on item: Item) throws(Errno) -> Judge {
+    try require(caller, about: Scene(item)) { $0.decide(operation, on: item) }
+  }
+
+  func require(_ caller: Caller, _ operation: Operation, _ scene: Scene) throws(Errno) {
+    _ = try require(caller, about: scene) { $0.decide(operation, scene) }
+  }
+
+  private func require(
     _ caller: Caller, about scene: @autoclosure () -> Scene, _ decide: (Judge) -> Verdict
-  ) throws(Errno) -> Subject {
-    let (subject, verdict) = judged(caller, decide)
-    guard !verdict.isAllowed else { return subject }
-    denials.note(verdict, of: caller, Judge(rules: rules, subject: subject), about: scene())
+  ) throws(Errno) -> Judge {
+    let (judge, verdict) = judged(caller, decide)
+    guard !verdict.isAllowed else { return judge }
+    if verdict.obstacle == nil { denials.note(verdict, of: caller, judge, about: scene()) }
     throw Errno(verdict)
   }
 
   /// Whether it would be allowed.
   ///
   /// Nobody is refused anything by this, so nothing is noted.
-  func allows(_ caller: Caller, _ decide: (Judge) -> Verdict) -> Bool {
-    judged(caller, decide).verdict.isAllowed
+  func allows(_ caller: Caller, _ operation: Operation, on item: Item) -> Bool {
+    judged(caller) { $0.decide(operation, on: item) }.verdict.isAllowed
   }
 
-  /// The verdict, and the caller as it was reached about him.
+  /// The verdict, and the caller as it was reached about them.
   ///
   /// The first attempt does without the caller's supplementary groups and root's capabilities, answering every question
   /// about them to the caller's disadvantage. Only a refusal that rests on such an answer makes it worth reading them.
   private func judged(
     _ caller: Caller, _ decide: (Judge) -> Verdict
-  ) -> (subject: Subject, verdict: Verdict) {
-    let subject = Subject(unreadUser: caller.user, group: caller.group)
-    let verdict = decide(Judge(rules: rules, subject: subject))
-    guard !verdict.isAllowed, verdict.hingesOnUnread else { return (subject, verdict) }
-    let informed = credentials.subject(of: caller)
-    return (informed, decide(Judge(rules: rules, subject: informed)))
+  ) -> (judge: Judge, verdict: Verdict) {
+    let judge = Judge(rules: rules, subject: Subject(unreadUser: caller.user, group: caller.group))
+    let verdict = decide(judge)
+    guard !verdict.isAllowed, verdict.hingesOnUnread else { return (judge, verdict) }
+    let informed = Judge(rules: rules, subject: credentials.subject(of: caller))
+    return (informed, decide(informed))
   }
 
   /// The caller with groups and capabilities, for the rules that are not decisions: which set-id bits stay.
-  func informed(_ subject: Subject, _ caller: Caller) -> Subject {
-    subject.groups == .unread ? credentials.subject(of: caller) : subject
+  func informed(_ judge: Judge, _ caller: Caller) -> Judge {
+    guard judge.subject.groups == .unread else { return judge }
+    return Judge(rules: judge.rules, subject: credentials.subject(of: caller))
   }
 
   /// Whether the caller is root with one of these capabilities.
@@ -66,7 +73,29 @@ struct Gatekeeper: Sendable {
   }
 }
 
+extension Verdict {
+  /// Throws the number of a refusal in which nobody's rights were asked; nothing is noted.
+  func required() throws(Errno) {
+    if !isAllowed { throw Errno(self) }
+  }
+}
+
 extension Errno {
+  init(_ obstacle: Obstacle) {
+    self =
+      switch obstacle {
+      case .missing: .noSuchFile
+      case .taken: .exists
+      case .notDirectory: .notDirectory
+      case .isDirectory, .replacesDirectory: .isDirectory
+      case .intoItself, .nameless, .notFile: .invalid
+      case .root: .busy
+      case .notOpenable: .noDevice
+      case .linkMode, .noLists, .noRecord: .unsupported
+      case .reserved: .notPermitted
+      }
+  }
+
   /// EPERM and EACCES are told apart exactly as macOS does; the engine has made that choice.
   init(_ verdict: Verdict) {
     self =
@@ -76,6 +105,7 @@ extension Errno {
       case .accessDenied: .accessDenied
       case .damaged: .inputOutput
       case .unsupported: .unsupported
+      case .impossible: verdict.obstacle.map { Errno($0) } ?? .inputOutput
       // An allowed verdict has no number; asking for one is a mistake that must not open anything.
       case nil: .inputOutput
       }

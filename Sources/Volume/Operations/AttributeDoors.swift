@@ -45,11 +45,12 @@ enum AttributeDoor {
     }
   }
 
-  /// Whether what is read is the access list.
-  fileprivate var tellsList: Bool {
+  /// What reading it asks.
+  fileprivate var reading: Operation {
     switch self {
-    case .list, .nfsList: true
-    case .flags, .owner, .posixList, .posixDefault: false
+    case .list, .nfsList: .readList
+    case .flags, .owner: .readRecord
+    case .posixList, .posixDefault: .readAttributes
     }
   }
 
@@ -63,20 +64,15 @@ extension Volume {
   func read(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
     let item = try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node)
-      try gate.require(caller, about: Scene(facts.item)) {
-        door.tellsList ? $0.readList(facts.item) : $0.readAttributes(facts.item)
-      }
+      try gate.require(caller, door.reading, on: facts.item)
       return facts.item
     }
     // Not under the lock any more: names may have to be asked of a server that is slow.
     switch door {
     case .owner:
-      guard item.record != .damaged else { throw .inputOutput }
       let owner = item.ownerGroup.map(Identity.group) ?? .user(item.user)
       return try withNames(for: caller) { names in Array(AccessListText.print(owner, names: names).utf8) }
-    case .flags:
-      guard item.record != .damaged else { throw .inputOutput }
-      return Array(item.flags.text.utf8)
+    case .flags: return Array(item.flags.text.utf8)
     case .list:
       guard let list = item.list else { throw .noData }
       // Complete, so that a list which is read, edited and written back loses nothing.
@@ -126,7 +122,7 @@ extension Volume {
   func clear(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) {
     switch door {
     // There is no object without an owner.
-    case .owner: throw .notPermitted
+    case .owner: throw .reserved
     case .flags: try changeFlags(of: node, for: caller) { _ in [] }
     case .list, .nfsList: try changeList(of: node, to: nil, for: caller)
     // The mode is there whatever is removed, and there is nothing a directory hands on in this way.
@@ -151,11 +147,10 @@ extension Volume {
   }
 
   private func changeOwnerGroup(of node: Node, to group: UInt32, for caller: Caller) throws(Errno) {
-    guard store.canCarryRecord(node.kind) else { throw .unsupported }
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
       let facts = object.facts
-      try gate.require(caller, about: Scene(facts.item)) { $0.changeOwnerGroup(of: facts.item, to: group) }
+      try gate.require(caller, .setOwnerGroup(group), scene(facts))
       var record = facts.record
       record.ownerGroup = group
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
@@ -181,10 +176,7 @@ extension Volume {
   ) throws(Errno) {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
-      let facts = object.facts
-      // Not even "no change" can be said of flags that nobody can read.
-      guard facts.item.record != .damaged else { throw .inputOutput }
-      try setFlags(of: node, object, to: wanted(facts.item.flags), waiting: [], for: caller)
+      try setFlags(of: node, object, to: wanted(object.facts.item.flags), waiting: [], for: caller)
     }
   }
 
@@ -196,8 +188,7 @@ extension Volume {
   ) throws(Errno) {
     let facts = object.facts
     let change = FlagChange(from: facts.item.flags, to: flags)
-    try gate.require(caller, about: Scene(facts.item)) { $0.changeFlags(of: facts.item, change) }
-    guard change.isNothing || store.canCarryRecord(node.kind) else { throw .unsupported }
+    try gate.require(caller, .setFlags(flags), scene(facts))
     let formerlyWaiting = try mayLetWait(waiting, for: object, of: caller)
     // What waits is forgotten last: a crash in between leaves a lock waiting that is in force, and none that is neither.
     let forgetsWaiting = formerlyWaiting != nil && waiting.isEmpty
@@ -233,13 +224,14 @@ extension Volume {
     of node: Node, entries: ClosedRange<Int>, for caller: Caller
   ) throws(Errno) {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let item = try facts(of: node).item
+      let facts = try facts(of: node)
+      let item = facts.item
       if item.record == .sound, let list = item.list, entries.contains(list.entries.count),
-        gate.allows(caller, { $0.readAttributes(item) })
+        gate.allows(caller, .readAttributes, on: item)
       {
         return
       }
-      try gate.require(caller, about: Scene(item)) { $0.changeList(of: item, to: AccessList()) }
+      try gate.require(caller, .setOtherList, scene(facts))
     }
   }
 
@@ -248,17 +240,14 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let item = try facts(of: node).item
       let present = OwnerChange(user: item.user, group: nil)
-      guard !gate.allows(caller, { $0.changeOwner(of: item, present) }) else { return }
-      try gate.require(caller, about: Scene(item)) {
-        $0.changeOwner(of: item, OwnerChange(user: caller.user, group: nil))
-      }
+      guard !gate.allows(caller, .setOwner(present), on: item) else { return }
+      try gate.require(caller, .setOwner(OwnerChange(user: caller.user, group: nil)), on: item)
     }
   }
 
   /// Storing or removing a list by any door.
   func changeList(of node: Node, to list: AccessList?, for caller: Caller) throws(Errno) {
     if let list, list.entries.count > AccessList.entryLimit { throw .invalid }
-    if list != nil, !options.rules.usesLists { throw .unsupported }
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       try replaceList(of: try hold(node), node, at: place(of: node), with: list, for: caller)
     }
@@ -272,9 +261,8 @@ extension Volume {
     for caller: Caller
   ) throws(Errno) {
     let facts = object.facts
-    try gate.require(caller, about: Scene(facts.item)) { $0.changeList(of: facts.item, to: list) }
+    try gate.require(caller, .setList(list), scene(facts))
     if facts.item.record == .sound, facts.item.list == list { return }
-    guard store.canCarryRecord(facts.status.kind) else { throw .unsupported }
     let update = list.map { ListUpdate.store($0) } ?? .remove
     let descriptor = object.descriptor
     guard let node else {

@@ -20,7 +20,7 @@ extension Volume {
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough. What denies nobody
       // a look needs no decision.
       if file == nil, let facts = found.facts {
-        try gate.require(caller, about: Scene(facts.item)) { $0.readAttributes(facts.item) }
+        try gate.require(caller, .readAttributes, on: facts.item)
       }
       return answer(node, found, for: caller)
     }
@@ -28,22 +28,17 @@ extension Volume {
 
   /// access(2), chdir(2): `mask` holds the bits of `R_OK`, `W_OK` and `X_OK`.
   package func access(_ nodeID: NodeID, mask: UInt32, for caller: Caller) throws(Errno) {
-    if try reservedAttributes(nodeID) != nil {
-      guard mask & 2 == 0 else { throw .accessDenied }
-      return
-    }
+    guard try !allowsReserved(nodeID, mask: mask) else { return }
     let node = try node(nodeID)
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = node.isDirectory ? try directoryFacts(node) : try facts(of: node)
-      let mode = AccessMode(rawValue: UInt8(mask & 7))
-      try gate.require(caller, about: Scene(facts.item)) { $0.access(facts.item, mode) }
+      try gate.require(caller, .access(AccessMode(rawValue: UInt8(mask & 7))), on: facts.item)
     }
   }
 
   package func changeAttributes(
     of nodeID: NodeID, _ change: AttributeChange, handle: HandleID?, for caller: Caller
   ) throws(Errno) -> AttributeAnswer {
-    guard try reservedAttributes(nodeID) == nil else { throw .notPermitted }
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
@@ -110,7 +105,8 @@ extension Volume {
       try planMode(mode, on: facts, of: node, for: caller, into: &plan)
     }
     if let size = change.size {
-      try planSize(size, on: facts, through: file, for: caller)
+      if let file, !file.canWrite { throw .invalid }
+      try gate.require(caller, .truncate(throughHandle: file != nil), on: facts.item)
       plan.size = size
       // A mode beside a size is how kernels without KILLPRIV_V2 strip; no program sends both. Of user 0 the kernel
       // knows whether it has the capability to let them be (CAP_FSETID).
@@ -138,10 +134,7 @@ extension Volume {
     _ facts: Facts, of node: Node, for caller: Caller, into plan: inout Plan
   ) throws(Errno) {
     guard mayStrip(facts, of: node, for: caller) else {
-      // Whoever may not read the mode is not told whether there is something to strip.
-      guard !facts.mayCarryPrivilege, gate.allows(caller, { $0.readAttributes(facts.item) }) else {
-        throw .notPermitted
-      }
+      try gate.require(caller, .stripNothing, on: facts.item)
       return
     }
     stripPrivilege(facts, into: &plan)
@@ -149,19 +142,16 @@ extension Volume {
 
   private func mayStrip(_ facts: Facts, of node: Node, for caller: Caller) -> Bool {
     let isOpenForWriting = node.existingAttachment?.isOpenForWriting ?? false
-    return isOpenForWriting || gate.allows(caller) { $0.stripSetID(of: facts.item) }
+    return gate.allows(caller, .stripSetID(isOpenForWriting: isOpenForWriting), on: facts.item)
   }
 
   private func planMode(
     _ bits: UInt16, on facts: Facts, of node: Node, for caller: Caller, into plan: inout Plan
   ) throws(Errno) {
-    guard facts.status.kind != .symbolicLink else { throw .unsupported }
     let wanted = Mode(bits)
-    let subject: Subject
+    let judge: Judge
     do throws(Errno) {
-      subject = try gate.require(caller, about: Scene(facts.item)) {
-        $0.changeMode(of: facts.item, to: wanted)
-      }
+      judge = try gate.require(caller, .setMode(wanted), on: facts.item)
     } catch {
       // Kernels without KILLPRIV_V2 strip set-id bits by a chmod in the name of whoever writes. They do so for files
       // alone, and of the sticky bit, which they leave to us, they know nothing.
@@ -174,24 +164,21 @@ extension Volume {
       plan.mode = stripped
       return
     }
-    plan.mode = granted(wanted, to: subject, on: facts.item, for: caller).bits
+    plan.mode = granted(wanted, by: judge, on: facts.item, for: caller).bits
   }
 
   /// The mode that is really set: the setgid bit is for members of the object's group.
-  func granted(
-    _ wanted: Mode, to subject: Subject, on item: Item, for caller: Caller
-  ) -> Mode {
-    let judge = Judge(rules: options.rules, subject: subject)
-    guard judge.grantHingesOnUnread(wanted, on: item) else { return judge.granted(wanted, on: item) }
-    return Judge(rules: options.rules, subject: gate.informed(subject, caller)).granted(wanted, on: item)
+  func granted(_ wanted: Mode, by judge: Judge, on item: Item, for caller: Caller) -> Mode {
+    let judge = judge.grantHingesOnUnread(wanted, on: item) ? gate.informed(judge, caller) : judge
+    return judge.granted(wanted, on: item)
   }
 
   private func planOwner(
     _ change: AttributeChange, on facts: Facts, for caller: Caller, into plan: inout Plan
   ) throws(Errno) {
     let owner = OwnerChange(user: change.user, group: change.group)
-    try gate.require(caller, about: Scene(facts.item)) { $0.changeOwner(of: facts.item, owner) }
-    if options.rules.ignoresOwnership, caller.user != 0 { return }
+    let judge = try gate.require(caller, .setOwner(owner), on: facts.item)
+    guard judge.changesOwners else { return }
     plan.owner = owner
     // The mode that comes along is the kernel's own idea of stripping; the rule here strips all kinds.
     if facts.status.kind != .symbolicLink {
@@ -200,30 +187,13 @@ extension Volume {
     }
   }
 
-  private func planSize(
-    _ size: UInt64, on facts: Facts, through file: OpenFile?, for caller: Caller
-  ) throws(Errno) {
-    guard facts.status.kind == .regular else {
-      throw facts.status.kind == .directory ? .isDirectory : .invalid
-    }
-    if options.isReadOnly { throw .readOnly }
-    guard let file else {
-      try gate.require(caller, about: Scene(facts.item)) { $0.truncate(facts.item) }
-      return
-    }
-    // Decided when the handle was opened; only an append-only flag is asked again.
-    guard file.canWrite else { throw .invalid }
-    try gate.require(caller, about: Scene(facts.item)) { $0.touchContent(of: facts.item) }
-    guard !facts.item.flags.isAppendOnly else { throw .notPermitted }
-  }
-
   private func planTimes(
     _ change: AttributeChange, on facts: Facts, for caller: Caller, into plan: inout Plan
   ) throws(Errno) {
     switch (change.access, change.modification) {
     case (.omit, .omit): return
-    case (.now, .now): try gate.require(caller, about: Scene(facts.item)) { $0.touch(facts.item) }
-    default: try gate.require(caller, about: Scene(facts.item)) { $0.changeTimes(of: facts.item) }
+    case (.now, .now): try gate.require(caller, .touch, on: facts.item)
+    default: try gate.require(caller, .setTimes, on: facts.item)
     }
     plan.access = change.access
     plan.modification = change.modification

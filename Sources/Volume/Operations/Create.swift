@@ -37,29 +37,24 @@ extension Volume {
   func birth(
     of kind: FileKind, mode: UInt16, in parent: Facts, for caller: Caller
   ) throws(Errno) -> Birth {
-    let isDirectory = kind == .directory
-    let isDevice = kind == .characterDevice || kind == .blockDevice
-    var subject = try gate.require(caller, about: Scene(parent.item, in: parent.item)) {
-      isDevice ? $0.createDevice(in: parent.item) : $0.create(directory: isDirectory, in: parent.item)
-    }
-    let place = Birthplace(
-      parentUser: parent.item.user, parentGroup: parent.item.group, parentMode: parent.item.mode,
-      handsOverOwnership: options.rules.handsOverOwnership)
+    let object = NewObject(kind)
+    var judge = try gate.require(caller, .create(object), on: parent.item)
     let requested = Mode(mode)
-    if NewItem.hingesOnUnread(requested: requested, by: subject, in: place) {
-      subject = gate.informed(subject, caller)
-    }
-    var item = NewItem(
-      requested: requested, isDirectory: isDirectory, by: subject, in: place,
-      keepsCallerGroup: options.rules.ignoresOwnership)
+    if judge.newItemHingesOnUnread(requested, in: parent.item) { judge = gate.informed(judge, caller) }
+    var item = judge.newItem(requested, directory: object.isDirectory, in: parent.item)
     item.mode = keepingRecordsReadable(item.mode, of: kind)
     var record = CoreRecord()
     record.flags = parent.item.flags.intersection(.fromParent)
-    let list = try inheritedList(for: kind, from: parent)
+    let list: AccessList?
+    do throws(TooManyEntries) {
+      list = store.canCarryRecord(kind) ? try judge.inheritedList(object, from: parent.item) : nil
+    } catch {
+      throw .noMemory
+    }
     let inheritsBelow = parent.status.mode & Mode.setGroup != 0
     let needsCorrection =
       inheritsBelow
-      && (item.group != parent.status.group || (isDirectory && !item.mode.hasSetGroup))
+      && (item.group != parent.status.group || (object.isDirectory && !item.mode.hasSetGroup))
     return Birth(kind: kind, item: item, record: record, list: list, needsCorrection: needsCorrection)
   }
 
@@ -70,23 +65,6 @@ extension Volume {
     return Mode(mode.bits | (kind == .directory ? 0o500 : 0o400))
   }
 
-  private func inheritedList(for kind: FileKind, from parent: Facts) throws(Errno) -> AccessList? {
-    // A symbolic link inherits nothing; a list that is not evaluated is not handed down either.
-    guard kind != .symbolicLink, options.rules.usesLists else { return nil }
-    guard parent.item.record == .sound else { throw .inputOutput }
-    guard store.canCarryRecord(kind) else { return nil }
-    do throws(TooManyEntries) {
-      return try AccessList.inherited(from: parent.item.list, forDirectory: kind == .directory)
-    } catch {
-      throw .noMemory
-    }
-  }
-
-  /// The name may be given to something new in this directory.
-  private func requireFreeToUse(_ name: borrowing FileName, in parent: Node) throws(Errno) {
-    guard !isReserved(name, in: parent) else { throw .notPermitted }
-  }
-
   // MARK: Nodes, directories, links
 
   package func makeNode(
@@ -95,7 +73,7 @@ extension Volume {
   ) throws(Errno) -> Entry {
     guard kind != .directory, kind != .symbolicLink else { throw .invalid }
     // Character device 0:0 is a whiteout: a mark of ours that nobody may forge.
-    if kind == .characterDevice, deviceMajor == 0, deviceMinor == 0 { throw .notPermitted }
+    if kind == .characterDevice, deviceMajor == 0, deviceMinor == 0 { throw .reserved }
     let device = DeviceNumber(major: deviceMajor, minor: deviceMinor)
     return try make(name, in: parentID, kind: kind, mode: mode, for: caller) {
       (directory, name) throws(Errno) in
@@ -129,7 +107,7 @@ extension Volume {
     let parent = try node(parentID)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
-      try requireFreeToUse(name, in: parent)
+      try requireUnreserved(name, in: parent)
       let birth = try birth(of: kind, mode: mode, in: above, for: caller)
       let directory = try resolver.directory(parent)
       let isExact = birth.item.mode.bits == mode & 0o7777 || kind == .symbolicLink
@@ -184,5 +162,16 @@ extension Volume {
   func writeRecord(of birth: Birth, to object: borrowing Descriptor) throws(Errno) {
     guard birth.hasRecord else { return }
     try store.write(birth.record, list: birth.list.map { .store($0) } ?? .keep, over: .none, to: object)
+  }
+}
+
+extension NewObject {
+  fileprivate init(_ kind: FileKind) {
+    switch kind {
+    case .regular, .fifo, .socket: self = .file
+    case .directory: self = .directory
+    case .symbolicLink: self = .symbolicLink
+    case .characterDevice, .blockDevice: self = .device
+    }
   }
 }

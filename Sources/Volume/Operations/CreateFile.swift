@@ -37,10 +37,10 @@ extension Volume {
   ) throws(Errno) -> (Entry, OpenAnswer) {
     try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
-      guard !isReserved(name, in: parent) else { throw .notPermitted }
+      try requireUnreserved(name, in: parent)
       let directory = try resolver.directory(parent)
       // Nothing is said of names to those who may not search.
-      try gate.require(caller, about: Scene(above.item)) { $0.search(above.item).on(.parent) }
+      try gate.require(caller, .lookUp, on: above.item)
       let birth: Birth
       do throws(Errno) {
         birth = try self.birth(of: .regular, mode: mode, in: above, for: caller)

@@ -73,7 +73,7 @@ extension Volume {
       if needsRight {
         // The object itself: what is decided about and what is read must be one.
         let object = try hold(node)
-        try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
+        try gate.require(caller, .readExtended, on: object.facts.item)
         reach = .held(object.descriptor)
       } else if let open = anyHandle(of: node) {
         reach = .held(open)
@@ -93,13 +93,12 @@ extension Volume {
     _ name: borrowing AttributeName, of nodeID: NodeID, to value: Span<UInt8>, _ setting: AttributeSetting,
     for caller: Caller
   ) throws(Errno) {
-    guard !Reserved.contains(nodeID) else { throw .notPermitted }
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     // Nothing is refused for CREATE or REPLACE: what is behind a door is always there, and NFSv4 tools say REPLACE.
     case .door(let door): try write(door, of: node, copy(value), setting, for: caller)
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
-    case .control: throw .notPermitted
+    case .control: throw .reserved
     case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -116,12 +115,11 @@ extension Volume {
   package func removeExtendedAttribute(
     _ name: borrowing AttributeName, of nodeID: NodeID, for caller: Caller
   ) throws(Errno) {
-    guard !Reserved.contains(nodeID) else { throw .notPermitted }
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
     case .finderInfo: try removeFinderInfo(of: node, for: caller)
-    case .control: throw .notPermitted
+    case .control: throw .reserved
     case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -145,7 +143,7 @@ extension Volume {
   ) throws(Errno) {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
-      try gate.require(caller, about: Scene(object.facts.item)) { $0.writeExtended(object.facts.item) }
+      try gate.require(caller, .writeExtended, on: object.facts.item)
       try change(object.descriptor.descriptor)
     }
   }
@@ -159,10 +157,10 @@ extension Volume {
     let node = try node(nodeID)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
-      try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
+      try gate.require(caller, .readExtended, on: object.facts.item)
       let names = try object.descriptor.descriptor.attributeNames()
       // That something is there is part of what only some may read.
-      let tells = gate.allows(caller) { $0.readAttributes(object.facts.item) }
+      let tells = gate.allows(caller, .readAttributes, on: object.facts.item)
       var shown = tells ? twinNames(of: object, node) : []
       var seesTrusted: Bool?
       try names.forEach { name throws(Errno) in

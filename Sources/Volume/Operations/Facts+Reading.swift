@@ -11,6 +11,11 @@ struct HeldObject {
 }
 
 extension Volume {
+  /// What a decision about one object is made of, where a record may be stored with it.
+  func scene(_ facts: Facts) -> Scene {
+    Scene(facts.item, carriesRecord: store.canCarryRecord(facts.status.kind))
+  }
+
   /// The facts about a node, read now.
   ///
   /// The caller holds the node's lock, so the name it was seen under does not change meanwhile.

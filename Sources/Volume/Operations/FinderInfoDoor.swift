@@ -12,7 +12,7 @@ extension Volume {
   func finderInfo(of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
-      try gate.require(caller, about: Scene(object.facts.item)) { $0.readExtended(object.facts.item) }
+      try gate.require(caller, .readExtended, on: object.facts.item)
       let info = FinderInfo(
         stored: try storedFinderInfo(of: object), flags: tellableFlags(of: object, to: caller))
       guard !info.isEmpty else { throw .noData }
@@ -31,7 +31,7 @@ extension Volume {
   /// like this one.
   private func tellableFlags(of object: HeldObject, to caller: Caller) -> FileFlags {
     let item = object.facts.item
-    return gate.allows(caller) { $0.readAttributes(item) } ? item.flags : []
+    return gate.allows(caller, .readAttributes, on: item) ? item.flags : []
   }
 
   func setFinderInfo(
@@ -53,14 +53,13 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
       let (item, record) = (object.facts.item, object.facts.record)
-      try gate.require(caller, about: Scene(item)) { $0.writeExtended(item) }
+      try gate.require(caller, .writeExtended, on: item)
       let former = try storedFinderInfo(of: object)
       let isThere = !FinderInfo(stored: former, flags: tellableFlags(of: object, to: caller)).isEmpty
       if setting == .create, isThere { throw .exists }
       if setting == .replace, !isThere { throw .noData }
       let change = FlagChange(from: item.flags, to: wanted.applied(to: item.flags))
-      try gate.require(caller, about: Scene(item)) { $0.changeFlags(of: item, change) }
-      if !change.isNothing, !store.canCarryRecord(node.kind) { throw .unsupported }
+      try gate.require(caller, .setFlags(change.after), scene(object.facts))
       let rest = wanted.isRestEmpty ? nil : wanted.rest
       if rest != former { try storeFinderInfo(rest, to: object) }
       guard !change.isNothing else { return }

@@ -37,9 +37,8 @@ extension Volume {
     _ = subject(of: peer)
     let caller = Caller(user: peer.user, group: peer.group, thread: peer.process)
     let parent = try node(directory)
-    guard parent.isDirectory else { throw .notDirectory }
-    guard options.rules.usesLists else { throw .unsupported }
     let held = try resolver.directory(parent)
+    if let obstacle = options.rules.obstacleToLists { throw Errno(obstacle) }
     var files: [HandedFile] = []
     files.reserveCapacity(names.count)
     for (index, name) in names.enumerated() {
@@ -58,15 +57,14 @@ extension Volume {
     for caller: Caller
   ) throws(Errno) -> HandedFile {
     try FileName.with(bytes) { name throws(Errno) in
-      guard !isReserved(name, in: parent) else { throw .notPermitted }
+      try requireUnreserved(name, in: parent)
       let found = try directory.findHeld(name)
       let identity = found.identity
       guard identity.kind == .regular else { throw .unsupported }
       let locks = LockRequests(.shared(parent.stripe), .exclusive(identity.number.stripe))
       return try self.locks.holding(locks) { () throws(Errno) in
         let above = try directoryFacts(parent)
-        try gate.require(caller, about: Scene(above.item)) { $0.search(above.item) }
-        guard above.item.record == .sound else { throw .inputOutput }
+        try gate.require(caller, .handDown, on: above.item)
         // It may have gone elsewhere before the locks were taken, and inherits from there.
         guard try directory.find(name).map(ObjectIdentity.init) == identity else { throw .stale }
         let node = nodes.node(of: identity)
@@ -85,8 +83,7 @@ extension Volume {
   ) throws(Errno) -> HandedFile {
     let item = object.facts.item
     // Who may not look at it learns nothing here either.
-    try gate.require(caller, about: Scene(item)) { $0.readAttributes(item) }
-    guard item.record == .sound else { throw .inputOutput }
+    try gate.require(caller, .readList, on: item)
     let outcome: Propagation
     do throws(TooManyEntries) {
       outcome = try AccessList.propagated(to: item.list, from: list, forDirectory: false)
@@ -104,8 +101,7 @@ extension Volume {
       guard !item.isVisibleToAnyone || after.isVisibleToAnyone else { throw .busy }
       switch how {
       case .look:
-        try gate.require(caller, about: Scene(item)) { $0.readList(item) }
-        try gate.require(caller, about: Scene(item)) { $0.changeList(of: item, to: list) }
+        try gate.require(caller, .setList(list), scene(object.facts))
         return HandedFile(outcome: .changed, former: item.list)
       case .changeFrom(let former) where former[index] != item.list: throw .busy
       case .change, .changeFrom:

@@ -18,8 +18,7 @@ extension Volume {
     let node = try node(nodeID)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node)
-      try gate.require(caller, about: Scene(facts.item)) { $0.readAttributes(facts.item) }
-      guard facts.item.record != .damaged else { throw .inputOutput }
+      try gate.require(caller, .readRecord, on: facts.item)
       return facts.item.flags
     }
   }
@@ -39,7 +38,6 @@ extension Volume {
   private func change(
     _ nodeID: NodeID, for caller: Caller, _ merge: (FileFlags, Bool) -> FileFlags?
   ) throws(Errno) {
-    guard !Reserved.contains(nodeID) else { throw .notPermitted }
     let node = try node(nodeID)
     var isKnown = true
     try changeFlags(of: node, for: caller) { flags in

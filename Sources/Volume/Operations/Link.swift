@@ -9,15 +9,14 @@ extension Volume {
   ) throws(Errno) -> Entry {
     let node = try node(nodeID)
     let parent = try self.node(parentID)
-    guard !isReserved(name, in: parent) else { throw .notPermitted }
+    try requireUnreserved(name, in: parent)
     let directory = try resolver.directory(parent)
     let locks = LockRequests(.shared(parent.stripe), .exclusive(node.stripe))
     return try self.locks.holding(locks) { () throws(Errno) in
       let object = try holdAnew(node)
       let above = try self.facts(of: parent)
-      try gate.require(caller, about: Scene(object.facts.item, to: above.item)) {
-        $0.link(object.facts.item, into: above.item, protectsLinks: KernelRules.protectsLinks)
-      }
+      try gate.require(
+        caller, .link(protectsLinks: KernelRules.protectsLinks), Scene(object.facts.item, to: above.item))
       try directory.link(object.descriptor, as: name)
       // Under the object's lock its record is what it was.
       let facts = Facts(try object.descriptor.descriptor.status(), object.facts.stored)

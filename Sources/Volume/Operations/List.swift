@@ -8,13 +8,12 @@ extension Volume {
   package func openDirectory(
     _ nodeID: NodeID, for caller: Caller
   ) throws(Errno) -> (handle: HandleID, use: ListingUse) {
-    if nodeID == Reserved.directoryNode { throw .accessDenied }
+    try requireListable(nodeID)
     let node = try node(nodeID)
-    guard node.isDirectory else { throw .notDirectory }
     try handles.requireRoom(for: caller.user)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try directoryFacts(node)
-      try gate.require(caller, about: Scene(facts.item)) { $0.list(facts.item) }
+      try gate.require(caller, .list, on: facts.item)
       let descriptor = SharedDescriptor(
         try resolver.directory(node).descriptor.descriptor.reopen([.readOnly, .directory]))
       let use = try listingUse(of: node, facts, descriptor.descriptor)

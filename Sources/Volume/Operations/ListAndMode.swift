@@ -44,11 +44,8 @@ extension Volume {
     case .store(let list): wanted = list
     }
     let isThere = facts.item.record == .sound && facts.item.list == wanted
-    if !isThere, wanted != nil, !options.rules.usesLists { throw .unsupported }
-    try gate.require(caller, about: Scene(facts.item)) { $0.changeList(of: facts.item, to: wanted) }
-    guard !isThere else { return nil }
-    guard store.canCarryRecord(facts.status.kind) else { throw .unsupported }
-    return update
+    try gate.require(caller, .setList(wanted), scene(facts))
+    return isThere ? nil : update
   }
 
   /// The mode to set, by the rules of chmod; `nil` if it stays.
@@ -58,15 +55,12 @@ extension Volume {
     let present = facts.item.shownMode
     guard let permissions else { return nil }
     guard permissions != present.bits & 0o777 else {
-      try gate.require(caller, about: Scene(facts.item)) { $0.keepMode(of: facts.item) }
+      try gate.require(caller, .keepMode, on: facts.item)
       return nil
     }
-    guard facts.status.kind != .symbolicLink else { throw .unsupported }
     let asked = Mode(present.without(0o777).bits | permissions & 0o777)
-    let subject = try gate.require(caller, about: Scene(facts.item)) {
-      $0.changeMode(of: facts.item, to: asked)
-    }
-    return granted(asked, to: subject, on: facts.item, for: caller)
+    let judge = try gate.require(caller, .setMode(asked), on: facts.item)
+    return granted(asked, by: judge, on: facts.item, for: caller)
   }
 
   /// First only the bits that both modes have, then the list, then the rest of the bits.

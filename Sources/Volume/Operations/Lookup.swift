@@ -14,15 +14,13 @@ extension Volume {
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
       parent.existingAttachment?.state.withLock { $0.directory.listing.lookedUp() }
-      try gate.require(caller, about: Scene(above.item)) { $0.search(above.item).on(.parent) }
+      try gate.require(caller, .lookUp, on: above.item)
       let directory = try resolver.directory(parent)
       guard let status = try directory.find(name) else { return .missing(nameValidity(in: above)) }
       let found: Glance
       if ItemKind(status.kind) == .special {
         let facts = try facts(status, of: name, in: directory)
-        try gate.require(caller, about: Scene(facts.item, in: above.item)) {
-          $0.find(special: facts.item, in: above.item)
-        }
+        try gate.require(caller, .find, Scene(facts.item, in: above.item))
         found = facts.glance
       } else {
         found = try glance(status, of: name, in: directory)

@@ -11,7 +11,6 @@ extension Volume {
   package func open(_ nodeID: NodeID, _ mode: OpenMode, for caller: Caller) throws(Errno) -> OpenAnswer {
     if let answer = try reservedOpen(nodeID, mode, for: caller) { return answer }
     let node = try node(nodeID)
-    guard node.kind == .regular else { throw node.isDirectory ? .isDirectory : .noDevice }
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
       return try open(node, mode, for: caller)
@@ -32,7 +31,7 @@ extension Volume {
         reads: mode.contains(.read) && !mode.contains(.execute), writes: mode.contains(.write),
         appends: mode.contains(.append), truncates: truncates, executes: mode.contains(.execute))
       let (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
-        try gate.require(caller, about: Scene(facts.item)) { $0.open(facts.item, request) }
+        try gate.require(caller, .open(request), on: facts.item)
       }
       try requireUnbuffered(file, mode)
       // Bits that are not shown to the kernel it does not take away when somebody writes.

@@ -37,7 +37,7 @@ extension Volume {
     }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       if attachment.marks.isAppendOnly.load(ordering: .acquiring) {
-        guard try file.content.size() == offset else { throw .notPermitted }
+        try Judge.writeBytes(isAppendOnly: true, onlyGrows: try file.content.size() == offset).required()
       }
       return try put(bytes, at: place, into: file, of: node, clearingFor: writer)
     }
@@ -124,9 +124,8 @@ extension Volume {
     let start = try Int64(checking: offset)
     let count = try Int64(checking: length)
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      if node.attachment.marks.isAppendOnly.load(ordering: .acquiring), mode != .keepSize {
-        throw .notPermitted
-      }
+      let isAppendOnly = node.attachment.marks.isAppendOnly.load(ordering: .acquiring)
+      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: mode == .keepSize).required()
       if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
       try file.content.allocate(mode, offset: start, length: count)
@@ -155,7 +154,8 @@ extension Volume {
     // Bounded, so that one request does not keep a worker for minutes; the caller asks again.
     let count = Int(min(length, 64 << 20))
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      if node.attachment.marks.isAppendOnly.load(ordering: .acquiring) { throw .notPermitted }
+      let isAppendOnly = node.attachment.marks.isAppendOnly.load(ordering: .acquiring)
+      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: false).required()
       if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
       return UInt64(try origin.content.copy(from: from, to: file.content, at: to, length: count))

@@ -21,7 +21,7 @@ extension Volume {
     _ name: borrowing FileName, from parentID: NodeID, directory isDirectory: Bool, for caller: Caller
   ) throws(Errno) {
     let parent = try node(parentID)
-    guard !isReserved(name, in: parent) else { throw .notPermitted }
+    try requireUnreserved(name, in: parent)
     let directory = try resolver.directory(parent)
     // The lock of what will be removed is known only by looking. So one is guessed, and what is found under it says
     // whether that was right.
@@ -34,12 +34,8 @@ extension Volume {
         guard locks.includesExclusive(stripe) else { return stripe }
         let facts = try facts(status, of: name, in: directory)
         let above = try self.facts(of: parent)
-        try gate.require(caller, about: Scene(facts.item, in: above.item)) {
-          $0.remove(facts.item, from: above.item)
-        }
-        guard isDirectory == (status.kind == .directory) else {
-          throw isDirectory ? .notDirectory : .isDirectory
-        }
+        try gate.require(
+          caller, .remove(directory: isDirectory), Scene(facts.item, in: above.item))
         try loseName(status, name, in: parent, directory) { () throws(Errno) in
           try directory.remove(name, isDirectory: isDirectory)
         }

@@ -12,7 +12,8 @@ extension Volume {
   ) throws(Errno) {
     let parent = try node(parentID)
     let newParent = try node(newParentID)
-    guard !isReserved(name, in: parent), !isReserved(newName, in: newParent) else { throw .notPermitted }
+    try requireUnreserved(name, in: parent)
+    try requireUnreserved(newName, in: newParent)
     let from = try resolver.directory(parent)
     let to = try resolver.directory(newParent)
     // As with a removal: the locks are guessed, and what is found under them says whether that was right.
@@ -38,9 +39,12 @@ extension Volume {
           target: try target.map { target throws(Errno) in
             try facts(target, of: newName, in: to)
           },
-          above: above, below: changesParent ? try facts(of: newParent) : above,
-          changesParent: changesParent)
-        try require(move, style, for: caller)
+          above: above, below: changesParent ? try facts(of: newParent) : above)
+        var rename = Rename(changesParent: changesParent)
+        (rename.exchanges, rename.mayReplace) = (style == .exchange, style != .noReplace)
+        try gate.require(
+          caller, .rename(rename),
+          Scene(move.source.item, in: above.item, to: move.below.item, over: move.target?.item))
         try perform(move, name, in: parent, from, newName, in: newParent, to, style)
         return true
       }
@@ -56,34 +60,6 @@ extension Volume {
     var above: Facts
     /// The directory it goes to.
     var below: Facts
-    var changesParent: Bool
-  }
-
-  private func require(_ move: Move, _ style: RenameStyle, for caller: Caller) throws(Errno) {
-    if let target = move.target {
-      if style == .noReplace { throw .exists }
-      if style == .replace {
-        switch (move.source.item.isDirectory, target.item.isDirectory) {
-        case (true, false): throw .notDirectory
-        case (false, true): throw .isDirectory
-        default: break
-        }
-      }
-    } else if style == .exchange {
-      throw .noSuchFile
-    }
-    let source = RenameSide(item: move.source.item, parent: move.above.item)
-    let scene = Scene(
-      move.source.item, in: move.above.item, to: move.below.item, over: move.target?.item)
-    try gate.require(caller, about: scene) { judge in
-      if style == .exchange, let target = move.target {
-        return judge.exchange(
-          source, RenameSide(item: target.item, parent: move.below.item),
-          changesParent: move.changesParent)
-      }
-      return judge.rename(
-        source, into: move.below.item, changesParent: move.changesParent, over: move.target?.item)
-    }
   }
 
   private func perform(

@@ -24,6 +24,8 @@ private enum Twin {
       return nil
     }
   }
+
+  var reading: Operation { self == .flags ? .readRecord : .readList }
 }
 
 extension FileFlags {
@@ -38,7 +40,7 @@ extension Volume {
     guard mounted.showsTwins, let twin = Twin(name) else { throw .noData }
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
-      try gate.require(caller, about: Scene(object.facts.item)) { $0.readAttributes(object.facts.item) }
+      try gate.require(caller, twin.reading, on: object.facts.item)
       guard let text = try text(of: twin, object, node) else { throw .noData }
       return text
     }
@@ -48,7 +50,7 @@ extension Volume {
     _ name: borrowing AttributeName, of node: Node, _ value: [UInt8], _ setting: AttributeSetting,
     for caller: Caller
   ) throws(Errno) {
-    guard mounted.showsTwins, let twin = Twin(name) else { throw .notPermitted }
+    guard mounted.showsTwins, let twin = Twin(name) else { throw .reserved }
     switch setting {
     case .createOrReplace: break
     case .create: if try has(twin, node, for: caller) { throw .exists }
@@ -65,7 +67,7 @@ extension Volume {
   }
 
   func removeTwin(_ name: borrowing AttributeName, of node: Node, for caller: Caller) throws(Errno) {
-    guard mounted.showsTwins, let twin = Twin(name) else { throw .notPermitted }
+    guard mounted.showsTwins, let twin = Twin(name) else { throw .reserved }
     guard try has(twin, node, for: caller) else { throw .noData }
     switch twin {
     case .list: try changeList(of: node, to: nil, for: caller)
@@ -94,9 +96,8 @@ extension Volume {
     let present = try waitingLocks(of: object)
     guard present != waiting else { return nil }
     // Who may not set them may not take them back.
-    let item = object.facts.item
-    let change = FlagChange(from: item.flags, to: item.flags.union(present).union(waiting))
-    try gate.require(caller, about: Scene(item)) { $0.changeFlags(of: item, change) }
+    let locked = object.facts.item.flags.union(present).union(waiting)
+    try gate.require(caller, .setFlags(locked), scene(object.facts))
     return present
   }
 
@@ -104,7 +105,7 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
       // Whether there is a list is part of what only some may read.
-      try gate.require(caller, about: Scene(object.facts.item)) { $0.readAttributes(object.facts.item) }
+      try gate.require(caller, twin.reading, on: object.facts.item)
       return try text(of: twin, object, node) != nil
     }
   }
@@ -113,11 +114,11 @@ extension Volume {
     let item = object.facts.item
     switch twin {
     case .flags:
-      guard item.record != .damaged else { throw .inputOutput }
+      guard item.record != .damaged else { return nil }
       let flags = item.flags.subtracting(.ofStorage).union(try waitingLocks(of: object))
       return flags.isEmpty ? nil : TwinText.flags(flags)
     case .list:
-      guard item.record == .sound else { throw .inputOutput }
+      guard item.record == .sound else { return nil }
       return item.list.map { TwinText.list($0, for: node.isDirectory ? .directory : .file) }
     }
   }
@@ -130,10 +131,8 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
       let item = object.facts.item
-      guard item.record != .damaged else { throw .inputOutput }
       let inForce = item.flags.intersection(.locks)
-      let whole = FlagChange(from: item.flags, to: brought.union(inForce))
-      try gate.require(caller, about: Scene(item)) { $0.changeFlags(of: item, whole) }
+      try gate.require(caller, .setFlags(brought.union(inForce)), scene(object.facts))
       try setFlags(
         of: node, object, to: brought.subtracting(.locks).union(inForce),
         waiting: brought.intersection(.locks).subtracting(inForce), for: caller)

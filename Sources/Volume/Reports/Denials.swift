@@ -67,7 +67,7 @@ package final class Denials: Sendable {
     let item = scene[verdict.place]
     let denial = Denial(
       time: Clock.realtime, caller: caller, verdict: verdict, item: item,
-      mayReadRules: judge.readAttributes(item).isAllowed)
+      mayReadRules: judge.decide(.readAttributes, on: item).isAllowed)
     let number = state.withLock { state in
       let number = state.next
       state.next += 1

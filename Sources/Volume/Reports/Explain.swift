@@ -1,4 +1,4 @@
-// `why`: asks the rules about a deed without doing it. The same judgements of the same facts as the operation itself,
+// `why`: asks the rules about a deed without doing it. The same decision about the same facts as the operation itself,
 // under the locks it takes, so the answer is what would have happened.
 
 package import AccessControl
@@ -52,7 +52,27 @@ extension Volume {
   }
 }
 
-/// One question on its way to an answer.
+/// The objects of an operation where they were found.
+private struct Spots {
+  var item: Spot
+  var parent: Spot?
+  var newParent: Spot?
+  var victim: Spot?
+
+  subscript(place: Place) -> Spot {
+    switch place {
+    case .item: item
+    case .parent: parent ?? item
+    case .newParent: newParent ?? parent ?? item
+    case .victim: victim ?? item
+    }
+  }
+}
+
+/// What was true of the objects of an operation, and what it is decided from.
+private typealias Sight = (item: Facts, scene: Scene)
+
+/// One question on its way to an answer: finds the objects, asks for the decision, and tells its steps.
 private struct Inquiry {
   private let volume: Volume
   var walk: Walk
@@ -91,54 +111,37 @@ private struct Inquiry {
     guard case .found(let spot, _) = try walk.go(question.path, .held) else { throw .blocked }
     // From here on it is about the item.
     isDirectory = spot.isDirectory
-    for change in question.changes { try item(spot, change.deed, change) }
+    for change in question.changes {
+      let facts = try look(Spots(item: spot))
+      // A user who may not read the attributes could guess them, value by value.
+      try decide(.readAttributes, facts, Spots(item: spot), Deed.readAttributes.rawValue)
+      try decide(change, facts, Spots(item: spot), (change.deed ?? deed).rawValue)
+      deviate(change, facts.item)
+    }
   }
 
-  /// `change`: the values the deed would be done with, where they are known.
-  private mutating func item(_ spot: Spot, _ deed: Deed, _ change: ChangeRequest? = nil) throws(Stop) {
-    if [.search, .list].contains(deed), !spot.isDirectory {
-      throw walk.end(spot.path, deed.rawValue, .notDirectory, "is no directory")
-    }
+  private mutating func item(_ spot: Spot, _ deed: Deed) throws(Stop) {
     if deed == .create || deed == .mkdir { return try addition(in: spot, spot.path, deed) }
-    // The kernel refuses on a read-only mount first.
-    if deed == .writeList, change != .noList, !judge.rules.usesLists, !judge.rules.isReadOnly {
-      throw walk.end(spot.path, deed.rawValue, .unsupported, "the volume is mounted with noacl")
-    }
-    let facts = try look([spot])[0]
-    if facts.item.kind == .special, [.read, .write, .append].contains(deed) {
+    let facts = try look(Spots(item: spot))
+    if facts.item.item.kind == .special, [.read, .write, .append].contains(deed) {
       // Asked for already when the name was looked up.
       return walk.add(
         spot.path, deed.rawValue, .noted("is opened by the kernel without a question by whoever finds it"))
     }
-    if change != nil {
-      // A user who may not read the attributes could guess them, value by value.
-      try tell(
-        judge.readAttributes(facts.item), Deed.readAttributes.rawValue, Scene(facts.item), [.item: spot.path])
-    }
-    let decided = change.map { judge.permits($0, facts.item) } ?? judge.permits(deed, facts.item)
-    guard var verdict = decided else { throw .blocked }
-    // It wants to know which set-id bits to take away.
-    if deed == .changeOwner, !spot.isDirectory, !judge.rules.isReadOnly, volume.link?.stripsItself == true {
-      verdict = judge.readAttributes(facts.item).then { verdict }
-    }
-    try tell(verdict, deed.rawValue, Scene(facts.item), [.item: spot.path])
-    var stores = [.writeList, .changeFlags].contains(deed)
-    if case .ownerGroup = change { stores = true }
-    if stores, !volume.store.canCarryRecord(facts.status.kind) {
-      throw walk.end(
-        spot.path, deed.rawValue, .unsupported, "a volume without root keeps none on this kind of item")
-    }
-    if let change { deviate(change, facts) }
+    let operation = deed.operation(
+      on: facts.item.item, by: judge.subject, looksFirst: volume.link?.stripsItself == true)
+    guard let operation else { throw .blocked }
+    try decide(operation, facts, Spots(item: spot), deed.rawValue)
   }
 
   /// Notes what comes of a change that is permitted, where the operation does something else.
-  private mutating func deviate(_ change: ChangeRequest, _ facts: Facts) {
+  private mutating func deviate(_ change: Operation, _ facts: Facts) {
     switch change {
-    case .mode(let wanted):
+    case .setMode(let wanted):
       let granted = judge.granted(wanted, on: facts.item)
       let mode = volume.keepingRecordsReadable(granted, of: facts.status.kind)
       if mode != wanted { deviation.mode = mode }
-    case .owner where judge.rules.ignoresOwnership && judge.subject.user != 0: deviation.keepsOwner = true
+    case .setOwner: deviation.keepsOwner = deviation.keepsOwner || !judge.changesOwners
     default: break
     }
   }
@@ -155,43 +158,34 @@ private struct Inquiry {
       try addition(in: spot, spot.path, deed)
     case .found(let spot, _):
       isDirectory = false
-      throw walk.end(spot.path, deed.rawValue, .exists, "the name is taken")
+      throw walk.end(spot.path, deed.rawValue, .taken)
     }
   }
 
   private mutating func addition(in parent: Spot, _ path: [UInt8], _ deed: Deed) throws(Stop) {
-    let facts = try look([parent])[0]
+    let spots = Spots(item: parent)
+    let facts = try look(spots)
     // Before the kernel makes a name it looks it up.
-    if path == parent.path { try tell(judge.search(facts.item), "search", Scene(facts.item), [.item: path]) }
-    try tell(
-      judge.create(directory: deed == .mkdir, in: facts.item), addition(deed == .mkdir), Scene(facts.item),
-      [.parent: parent.path])
+    if path == parent.path { try decide(.search, facts, spots, Deed.search.rawValue) }
+    try decide(.create(deed == .mkdir ? .directory : .file), facts, spots, deed.rawValue)
   }
-
-  private func addition(_ isDirectory: Bool) -> String { isDirectory ? "add_subdirectory" : "add_file" }
 
   private mutating func removal() throws(Stop) {
     try refuseEarly([question.path])
     let (spot, parent) = try named(question.path)
-    let facts = try look([spot, parent])
-    try tell(
-      judge.remove(facts[0].item, from: facts[1].item), "delete", Scene(facts[0].item, in: facts[1].item),
-      [.item: spot.path, .parent: parent.path])
+    try decide(.remove(directory: spot.isDirectory), Spots(item: spot, parent: parent))
   }
 
   /// On a read-only mount the kernel takes no name away: it says so before it looks the last name up.
   private mutating func refuseEarly(_ paths: [[UInt8]]) throws(Stop) {
-    guard judge.rules.isReadOnly else { return }
+    guard !judge.mayTakeNames else { return }
     var above: Spot?
     for path in paths {
       let end = path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
       guard case .found(let spot, _) = try walk.go(Array(path[..<end]), .followed) else { throw .blocked }
       above = above ?? spot
     }
-    guard let above else { return }
-    let facts = try look([above])[0]
-    try walk.judge(
-      above.path, "delete_child", .refused(.readOnly, .readOnlyVolume), about: facts.item)
+    if let above { try decide(.takeNames, Spots(item: above)) }
   }
 
   /// An object and the directory its name is in.
@@ -203,9 +197,7 @@ private struct Inquiry {
   }
 
   private mutating func nameless(_ spot: Spot) -> Stop {
-    spot.path.isEmpty
-      ? walk.end(spot.path, deed.rawValue, .busy, "is the root of the volume")
-      : walk.end(spot.path, deed.rawValue, .invalid, "a name is needed, not a step by . or ..")
+    walk.end(spot.path, deed.rawValue, spot.path.isEmpty ? .root : .nameless)
   }
 
   // MARK: Two names
@@ -224,78 +216,72 @@ private struct Inquiry {
   private mutating func link() throws(Stop) {
     let (spot, parent) = try named(question.path)
     let (newParent, taken) = try destination(beside: parent)
-    if let taken { throw walk.end(taken.path, "link", .exists, "the name is taken") }
-    let facts = try look([spot, newParent])
-    let (item, above) = (facts[0].item, facts[1].item)
-    // Before anything is asked of the item, for which there will be no name.
-    if judge.rules.isReadOnly {
-      try walk.judge(newParent.path, addition(false), .refused(.readOnly, .readOnlyVolume), about: above)
-    }
-    let verdict = judge.link(item, into: above, protectsLinks: KernelRules.protectsLinks)
-    try tell(
-      verdict, verdict.place == .newParent ? addition(false) : "link", Scene(item, to: above),
-      [.item: spot.path, .newParent: newParent.path])
+    try decide(
+      .link(protectsLinks: KernelRules.protectsLinks),
+      Spots(item: spot, newParent: newParent, victim: taken))
   }
 
   private mutating func rename() throws(Stop) {
     try refuseEarly([question.path] + (question.newPath.map { [$0] } ?? []))
     let (spot, parent) = try named(question.path)
     let (newParent, victim) = try destination(beside: parent)
-    if newParent.identity == spot.identity || newParent.path.starts(with: spot.path + [UInt8(ascii: "/")]) {
-      throw walk.end(newParent.path, "rename", .invalid, "a directory cannot be moved into itself")
-    }
-    if let victim, victim.isDirectory != spot.isDirectory {
-      throw walk.end(
-        victim.path, "rename", victim.isDirectory ? .isDirectory : .notDirectory,
-        victim.isDirectory ? "is a directory, and would be replaced by none" : "is no directory")
-    }
-    let facts = try look([spot, parent, newParent] + (victim.map { [$0] } ?? []))
-    let scene = Scene(
-      facts[0].item, in: facts[1].item, to: facts[2].item, over: victim == nil ? nil : facts[3].item)
-    let changesParent = parent.identity != newParent.identity
-    let source = RenameSide(item: scene.item, parent: facts[1].item)
-    let paths: [Place: [UInt8]] = [
-      .item: spot.path, .parent: parent.path, .newParent: newParent.path, .victim: victim?.path ?? [],
-    ]
-    // The verdict of the whole is the operation's own; its parts are told one by one until it refuses.
-    let whole = judge.rename(
-      source, into: facts[2].item, changesParent: changesParent, over: scene.victim)
-    try tell(judge.leaving(source, changesParent: changesParent), "delete", scene, paths)
-    try tell(
-      judge.create(directory: spot.isDirectory, in: facts[2].item).on(.newParent),
-      addition(spot.isDirectory), scene, paths)
-    guard scene.victim != nil || !whole.isAllowed else { return }
-    try tell(whole, "delete", scene, paths)
+    let below = spot.path + [UInt8(ascii: "/")]
+    var rename = Rename(changesParent: parent.identity != newParent.identity)
+    rename.leadsIntoItself = newParent.identity == spot.identity || newParent.path.starts(with: below)
+    try decide(.rename(rename), Spots(item: spot, parent: parent, newParent: newParent, victim: victim))
   }
 
-  // MARK: Telling
+  // MARK: Deciding and telling
 
-  /// Writes down a verdict at the path of what it speaks about.
-  private mutating func tell(
-    _ verdict: Verdict, _ asked: String, _ scene: Scene, _ paths: [Place: [UInt8]]
+  private mutating func decide(_ operation: Operation, _ spots: Spots) throws(Stop) {
+    try decide(operation, try look(spots), spots, deed.rawValue)
+  }
+
+  /// Decides as the operation does, and writes down every step at the path of what it speaks about.
+  ///
+  /// `word`: of the operation.
+  private mutating func decide(
+    _ operation: Operation, _ sight: Sight, _ spots: Spots, _ word: String
   ) throws(Stop) {
-    // What one item's rules leave open another's decide: the answer tells of all of them.
-    for place in paths.keys { try walk.view.requireReadable(scene[place]) }
-    let isAboveDeleted = asked == "delete" && (verdict.place == .parent || verdict.place == .newParent)
-    try walk.judge(
-      paths[verdict.place] ?? paths[.item] ?? [], isAboveDeleted ? "delete_child" : asked, verdict,
-      about: scene[verdict.place])
+    var steps: [Step] = []
+    _ = judge.decide(operation, sight.scene) { steps.append($0) }
+    for step in steps {
+      let place = step.verdict.place
+      let path = spots[place].path
+      if let obstacle = step.verdict.obstacle { throw walk.end(path, word, obstacle) }
+      // What one item's rules leave open another's decide: the answer tells of all of them.
+      for place in Place.allCases { try walk.view.requireReadable(sight.scene[place]) }
+      try walk.judge(path, step.asked.word(word, at: place), step.verdict, about: sight.scene[place])
+    }
   }
 
   /// The facts of up to four objects at one moment.
-  private mutating func look(_ spots: [Spot]) throws(Stop) -> [Facts] {
-    func lock(_ index: Int) -> LockRequest? {
-      spots.indices.contains(index) ? .shared(spots[index].stripe) : nil
-    }
+  private mutating func look(_ spots: Spots) throws(Stop) -> Sight {
+    func lock(_ spot: Spot?) -> LockRequest? { spot.map { .shared($0.stripe) } }
     do throws(Errno) {
-      let locks = LockRequests(.shared(spots[0].stripe), lock(1), lock(2), lock(3))
+      let locks = LockRequests(
+        .shared(spots.item.stripe), lock(spots.parent), lock(spots.newParent), lock(spots.victim))
       return try volume.locks.holding(locks) { () throws(Errno) in
-        var found: [Facts] = []
-        for spot in spots { found.append(try volume.facts(at: spot)) }
-        return found
+        let facts = try volume.facts(at: spots.item)
+        var scene = volume.scene(facts)
+        if let spot = spots.parent { scene.parent = try volume.facts(at: spot).item }
+        if let spot = spots.newParent { scene.newParent = try volume.facts(at: spot).item }
+        if let spot = spots.victim { scene.victim = try volume.facts(at: spot).item }
+        return (facts, scene)
       }
     } catch {
-      throw walk.end(spots[0].path, deed.rawValue, error, "\(error)")
+      throw walk.end(spots.item.path, deed.rawValue, error, "\(error)")
+    }
+  }
+}
+
+extension Step.Asked {
+  /// The right, or the word of the operation itself.
+  fileprivate func word(_ word: String, at place: Place) -> String {
+    switch self {
+    case .operation: word
+    case .adding(let isDirectory): isDirectory ? "add_subdirectory" : "add_file"
+    case .removing: place == .parent || place == .newParent ? "delete_child" : "delete"
     }
   }
 }
@@ -316,7 +302,7 @@ extension Subject {
 /// Settings of the kernel that are rules of the volume, too.
 enum KernelRules {
   /// `fs.protected_hardlinks`.
-  static var protectsLinks: Bool {
+  @Sendable static func protectsLinks() -> Bool {
     let setting = try? Descriptor.open(path: "/proc/sys/fs/protected_hardlinks", .readOnly).read(upTo: 8)
     return setting?.first != UInt8(ascii: "0")
   }

@@ -34,7 +34,7 @@ package struct MountLimits: Hashable, Sendable {
 }
 
 /// What is asked: a deed, and one or two paths from the root of the volume.
-package struct Question: Hashable, Sendable {
+package struct Question: Sendable {
   package var deed: Deed
   /// Names with slashes between them; empty for the root.
   package var path: [UInt8]
@@ -43,7 +43,7 @@ package struct Question: Hashable, Sendable {
   /// Of the mount the paths were named on.
   package var mount: MountLimits
   /// In place of the deed, changes with their values; a link in the last place is not followed then.
-  package var changes: [ChangeRequest] = []
+  package var changes: [Operation] = []
 
   package init(
     _ deed: Deed, _ path: [UInt8], to newPath: [UInt8]? = nil, on mount: MountLimits = MountLimits()

@@ -44,10 +44,12 @@ extension Volume {
     var told: [UInt8] = []
     var here: Spot? = rootSpot()
     for name in path.split(separator: UInt8(ascii: "/")) {
-      guard let spot = here, let item = try? facts(at: spot).item, judge.search(item).isAllowed else {
+      guard let spot = here, let item = try? facts(at: spot).item,
+        judge.decide(.search, on: item).isAllowed
+      else {
         return Walk.joined(told, unknown)
       }
-      told = Walk.joined(told, judge.list(item).isAllowed ? Array(name) : unknown)
+      told = Walk.joined(told, judge.decide(.list, on: item).isAllowed ? Array(name) : unknown)
       here = try? child(Array(name), of: spot)
     }
     return told

@@ -67,12 +67,12 @@ struct View: Sendable {
 
   /// Whether the rules of an object may be told.
   func mayRead(_ item: Item) -> Bool {
-    askerIsRoot || (asker ?? judge).readAttributes(item).isAllowed
+    askerIsRoot || (asker ?? judge).decide(.readAttributes, on: item).isAllowed
   }
 
   /// Somebody who asks about another gets no further than he could get himself.
-  func require(_ decide: (Judge) -> Verdict) throws(Stop) {
-    if let asker, !decide(asker).isAllowed { throw .notYours }
+  func require(_ operation: Operation, _ scene: Scene) throws(Stop) {
+    if let asker, !asker.decide(operation, scene).isAllowed { throw .notYours }
   }
 
   func requireReadable(_ item: Item) throws(Stop) {
@@ -140,6 +140,11 @@ struct Walk {
     return .blocked
   }
 
+  /// Ends the way with what stands in it.
+  mutating func end(_ path: [UInt8], _ asked: String, _ obstacle: Obstacle) -> Stop {
+    end(path, asked, Errno(obstacle), obstacle.words)
+  }
+
   /// Follows `path`; throws when the subject gets no further, with the reason as the last step.
   ///
   /// One directory is held at a time: somebody who asks about paths of thousands of names must not use up the
@@ -154,7 +159,7 @@ struct Walk {
     while let name = rest.popLast() {
       try advance()
       guard here.isDirectory else {
-        throw end(here.path, "search", .notDirectory, "is no directory")
+        throw end(here.path, "search", .notDirectory)
       }
       if name == Walk.dot { continue }
       if name == Walk.dotDot {
@@ -168,7 +173,7 @@ struct Walk {
       switch try look(at: name, in: here) {
       case .missing(let found):
         guard mayBeFree, rest.isEmpty else {
-          throw end(found, "search", .noSuchFile, "there is no such name")
+          throw end(found, "search", .missing)
         }
         return .free(parent: here, path: found)
       case .link(let spot, let target):
@@ -208,7 +213,7 @@ struct Walk {
     // Links can lead further down than any path that can be written.
     guard path.count < 4_096 else { throw .tooMuch }
     guard !here.path.isEmpty || name != VolumeDirectory.name else {
-      throw end(path, "search", .notPermitted, "the name is the volume's own")
+      throw end(path, "search", .reserved)
     }
     let item: Item
     let sight: Result<Volume.Found, Errno>
@@ -227,8 +232,9 @@ struct Walk {
       throw end(path, "search", error, "\(error)")
     case .success(let found):
       if found.facts.item.kind == .special {
-        let verdict = view.judge.find(special: found.facts.item, in: item)
-        try view.require { $0.find(special: found.facts.item, in: item) }
+        let scene = Scene(found.facts.item, in: item)
+        let verdict = view.judge.decide(.find, scene)
+        try view.require(.find, scene)
         try judge(path, "search", verdict, about: found.facts.item)
       }
       if let target = found.target { return .link(found.spot, target: target) }
@@ -238,8 +244,8 @@ struct Walk {
 
   /// The search of a directory, written down once for each visit.
   private mutating func search(_ here: Spot, _ item: Item) throws(Stop) {
-    try view.require { $0.search(item) }
-    let verdict = view.judge.search(item)
+    try view.require(.search, Scene(item))
+    let verdict = view.judge.decide(.search, on: item)
     if let step = steps.last, step.path == here.path, step.asked == "search", step.failure == nil {
       if verdict.isAllowed { return }
     }

@@ -15,17 +15,33 @@ enum Reserved {
   static func contains(_ node: NodeID) -> Bool { node == directoryNode || node == statusNode }
 }
 
+extension Errno {
+  /// What is the volume's own is given to nobody.
+  static var reserved: Errno { Errno(.reserved) }
+}
+
 extension Volume {
-  /// Whether a name belongs to the volume's bookkeeping.
-  func isReserved(_ name: borrowing FileName, in parent: Node) -> Bool {
-    parent.id == root.id && name.equals(VolumeDirectory.name)
+  /// Refuses names that belong to the volume's bookkeeping.
+  func requireUnreserved(_ name: borrowing FileName, in parent: Node) throws(Errno) {
+    if parent.id == root.id, name.equals(VolumeDirectory.name) { throw .reserved }
+  }
+
+  /// access(2) on the volume's own nodes, which nobody writes; false for any other node.
+  func allowsReserved(_ node: NodeID, mask: UInt32) throws(Errno) -> Bool {
+    guard Reserved.contains(node) else { return false }
+    guard mask & 2 == 0 else { throw .accessDenied }
+    return true
+  }
+
+  func requireListable(_ node: NodeID) throws(Errno) {
+    if node == Reserved.directoryNode { throw .accessDenied }
   }
 
   /// The volume tells about itself only to users who may search its root.
   func requireEntry(_ caller: Caller) throws(Errno) {
     try locks.holding(.shared(root.stripe)) { () throws(Errno) in
       let facts = try directoryFacts(root)
-      try gate.require(caller, about: Scene(facts.item)) { $0.search(facts.item) }
+      try gate.require(caller, .search, on: facts.item)
     }
   }
 
@@ -33,7 +49,7 @@ extension Volume {
   package func mayEnter(_ subject: Subject) throws(Errno) -> Bool {
     try locks.holding(.shared(root.stripe)) { () throws(Errno) in
       let item = try directoryFacts(root).item
-      return Judge(rules: options.rules, subject: subject).search(item).isAllowed
+      return Judge(rules: options.rules, subject: subject).decide(.search, on: item).isAllowed
     }
   }
 

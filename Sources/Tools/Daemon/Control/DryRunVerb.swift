@@ -46,25 +46,26 @@ extension ControlVerbs {
     guard let path = body.nameBytes("path"), case .array(let values)? = body["changes"],
       (1...mostChanges).contains(values.count)
     else { throw ControlRefusal("a question has no path, or no changes or more than \(mostChanges)") }
-    var changes: [ChangeRequest] = []
+    var changes: [Operation] = []
     for value in values {
       guard let change = change(value) else { throw ControlRefusal("a change is not understood") }
       changes.append(change)
     }
-    var question = Question(changes[0].deed, path, on: mount)
+    var question = Question(changes[0].deed ?? .changeMode, path, on: mount)
     question.changes = changes
     return question
   }
 
-  private static func change(_ value: JSON) -> ChangeRequest? {
+  private static func change(_ value: JSON) -> Operation? {
     guard case .object(let members) = value, let first = members.first else { return nil }
     switch first.name {
-    case "mode": return number(first.value).flatMap { UInt16(exactly: $0) }.map { .mode(Mode($0)) }
+    case "mode": return number(first.value).flatMap { UInt16(exactly: $0) }.map { .setMode(Mode($0)) }
     case "user", "group":
-      return .owner(OwnerChange(user: number(value["user"]), group: number(value["group"])))
-    case "ownerGroup": return number(first.value).map { .ownerGroup($0) }
-    case "flags": return number(first.value).map { .flags(FileFlags(rawValue: $0)) }
-    case "list": return first.value == .bool(true) ? .otherList : first.value == .bool(false) ? .noList : nil
+      return .setOwner(OwnerChange(user: number(value["user"]), group: number(value["group"])))
+    case "ownerGroup": return number(first.value).map { .setOwnerGroup($0) }
+    case "flags": return number(first.value).map { .setFlags(FileFlags(rawValue: $0)) }
+    case "list":
+      return first.value == .bool(true) ? .setOtherList : first.value == .bool(false) ? .setList(nil) : nil
     default: return nil
     }
   }

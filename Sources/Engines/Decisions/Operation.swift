@@ -1,0 +1,148 @@
+// What is asked of the rules: an operation, and the objects it is about.
+
+package import AccessControl
+package import DirectoryModes
+package import FlagRules
+
+/// An operation with the values it is decided from; its objects are in a ``Scene``.
+package enum Operation: Sendable {
+  // One object.
+  case open(OpenRequest)
+  /// Running a file, for whoever asks beforehand: the kernel looks at the mode first.
+  case run
+  case list
+  case search
+  case access(AccessMode)
+  case readAttributes
+  /// Reading flags or owner by a door: the right is that of stat, and the record must be readable.
+  case readRecord
+  case readList
+  case readExtended
+  case writeExtended
+  case truncate(throughHandle: Bool)
+  case setMode(Mode)
+  /// A mode that stays as it is, where that is not said by chmod.
+  case keepMode
+  /// The kernel's message that set-id bits go because somebody writes.
+  case stripSetID(isOpenForWriting: Bool)
+  /// The same message from somebody who may not strip: harmless where there is nothing to strip.
+  case stripNothing
+  /// `looksFirst`: the kernel reads the attributes first, and only whoever asks beforehand has to be told.
+  case setOwner(OwnerChange, looksFirst: Bool = false)
+  /// A group in place of a user.
+  case setOwnerGroup(UInt32)
+  /// Both times to now.
+  case touch
+  case setTimes
+  case setFlags(FileFlags)
+  case setList(AccessList?)
+  /// A list other than the one there is; which one it is does not matter.
+  case setOtherList
+
+  // A directory.
+  /// Looking for a name in it.
+  case lookUp
+  /// Handing its list down to what is in it.
+  case handDown
+  case create(NewObject)
+  /// What the kernel asks of the mount before it looks at a name that is to go.
+  case takeNames
+
+  // Names.
+  /// A FIFO or socket is looked up.
+  case find
+  case remove(directory: Bool)
+  /// `protectsLinks`: whether `fs.protected_hardlinks` is set; asked only where it would refuse.
+  case link(protectsLinks: @Sendable () -> Bool)
+  case rename(Rename)
+
+  /// The word of `varve why` for a change of what is true of an item.
+  package var deed: Deed? {
+    switch self {
+    case .setMode: .changeMode
+    case .setOwner, .setOwnerGroup: .changeOwner
+    case .setFlags: .changeFlags
+    case .setList, .setOtherList: .writeList
+    default: nil
+    }
+  }
+}
+
+/// What is made in a directory.
+package enum NewObject: Hashable, Sendable {
+  /// A file, FIFO or socket.
+  case file
+  case directory
+  case symbolicLink
+  case device
+
+  package var isDirectory: Bool { self == .directory }
+}
+
+/// How names change places.
+package struct Rename: Hashable, Sendable {
+  /// The two names are in different directories.
+  package var changesParent: Bool
+  package var exchanges = false
+  package var mayReplace = true
+  /// The new name is in the directory that is moved, or below.
+  package var leadsIntoItself = false
+
+  package init(changesParent: Bool) {
+    self.changesParent = changesParent
+  }
+}
+
+/// The objects of an operation.
+package struct Scene: Hashable, Sendable {
+  package var item: Item
+  package var parent: Item?
+  package var newParent: Item?
+  /// What has the new name already.
+  package var victim: Item?
+  /// Whether a record can be stored with the item.
+  package var carriesRecord: Bool
+
+  package init(
+    _ item: Item, in parent: Item? = nil, to newParent: Item? = nil, over victim: Item? = nil,
+    carriesRecord: Bool = true
+  ) {
+    self.item = item
+    self.parent = parent
+    self.newParent = newParent
+    self.victim = victim
+    self.carriesRecord = carriesRecord
+  }
+
+  /// The object a verdict speaks about.
+  package subscript(place: Place) -> Item {
+    switch place {
+    case .item: item
+    case .parent: parent ?? item
+    case .newParent: newParent ?? parent ?? item
+    case .victim: victim ?? item
+    }
+  }
+}
+
+/// One of the judgements a decision is made of, for whoever tells its reason.
+package struct Step: Hashable, Sendable {
+  /// What was asked.
+  package enum Asked: Hashable, Sendable {
+    /// The operation itself.
+    case operation
+    case adding(directory: Bool)
+    case removing
+  }
+
+  package let asked: Asked
+  package let verdict: Verdict
+}
+
+extension Verdict {
+  /// The same verdict, told.
+  func told(_ asked: Step.Asked, _ tell: (Step) -> Void) -> Verdict {
+    tell(Step(asked: asked, verdict: self))
+    return self
+  }
+}

@@ -1,0 +1,134 @@
+// What `varve why` tells, step by step, and what an operation is answered are one decision.
+
+import AccessControl
+import Decisions
+import DirectoryModes
+import FlagRules
+import Randomness
+import Testing
+
+@Suite("Steps of a decision") struct StepTests {
+  /// Every operation, with random values.
+  private func operations(_ dice: inout Dice, on item: Item) -> [Decisions.Operation] {
+    let mode = Mode(UInt16.random(in: 0...0o7777, using: &dice))
+    let owner = OwnerChange(
+      user: dice.pick([nil, World.alice, World.bob]), group: dice.pick([nil, World.staff, World.team]))
+    let request = OpenRequest(
+      reads: dice.once(in: 2), writes: dice.once(in: 2), appends: dice.once(in: 3),
+      truncates: dice.once(in: 4), executes: dice.once(in: 5))
+    let isProtected = dice.once(in: 2)
+    var rename = Rename(changesParent: dice.once(in: 2))
+    (rename.exchanges, rename.mayReplace) = dice.pick([(false, true), (false, false), (true, true)])
+    rename.leadsIntoItself = dice.once(in: 9)
+    return [
+      .open(request), .run, .list, .search,
+      .access(AccessMode(rawValue: UInt8.random(in: 0...7, using: &dice))),
+      .readAttributes, .readRecord, .readList, .readExtended, .writeExtended,
+      .truncate(throughHandle: dice.once(in: 2)), .setMode(mode), .keepMode,
+      .stripSetID(isOpenForWriting: dice.once(in: 4)), .stripNothing,
+      .setOwner(owner, looksFirst: dice.once(in: 2)), .setOwnerGroup(dice.pick([World.staff, World.team])),
+      .touch, .setTimes, .setFlags(dice.once(in: 3) ? item.flags : dice.pick(World.flags)),
+      .setList(dice.once(in: 3) ? item.list : dice.list()), .setOtherList, .lookUp, .handDown,
+      .create(dice.pick([.file, .directory, .symbolicLink, .device])), .takeNames, .find,
+      .remove(directory: dice.once(in: 2)), .link(protectsLinks: { isProtected }), .rename(rename),
+    ]
+  }
+
+  private func scene(_ dice: inout Dice) -> Scene {
+    Scene(
+      dice.item(dice.pick(World.kinds)), in: dice.once(in: 2) ? dice.item(.directory) : nil,
+      to: dice.once(in: 2) ? dice.item(.directory) : nil,
+      over: dice.once(in: 2) ? dice.item(dice.pick(World.kinds)) : nil, carriesRecord: !dice.once(in: 4))
+  }
+
+  @Test("The verdict of an operation is its first step that refuses") func stepsAndVerdict() {
+    var dice = Dice(for: "steps")
+    var (cases, refused) = (0, 0)
+    var obstacles: Set<Decisions.Obstacle> = []
+    for _ in 0..<5_000 {
+      let scene = scene(&dice)
+      var subject = dice.subject()
+      if dice.once(in: 4) { subject.groups = .unread }
+      let judge = Judge(rules: dice.rules(), subject: subject)
+      for operation in operations(&dice, on: scene.item) {
+        var steps: [Step] = []
+        let verdict = judge.decide(operation, scene) { steps.append($0) }
+        cases += 1
+        if !verdict.isAllowed { refused += 1 }
+        if let obstacle = verdict.obstacle { obstacles.insert(obstacle) }
+        let isTold = steps.last?.verdict == verdict && steps.dropLast().allSatisfy(\.verdict.isAllowed)
+        let isAlone = scene.parent == nil && scene.newParent == nil && scene.victim == nil
+        let alone = judge.decide(operation, on: scene.item, carriesRecord: scene.carriesRecord)
+        if !isTold || judge.decide(operation, scene) != verdict || isAlone && alone != verdict {
+          Issue.record("\(operation): \(verdict) but \(steps)\n  \(scene)\n  by \(judge)")
+        }
+      }
+    }
+    print("steps: \(cases) cases, \(refused) refused")
+    #expect(cases >= 100_000 && refused > cases / 5 && refused < cases * 4 / 5)
+    // The others are met while the objects are looked for.
+    #expect(obstacles.count == 11)
+  }
+
+  @Test("What the kernel would be told where no rule refuses, or none is asked") func obstacles() {
+    let (file, folder) = (World.file(0o777), World.directory(0o777))
+    let (link, pipe) = (World.item(.symbolicLink, 0o777), World.item(.special, 0o666))
+    let over = Scene(file, in: folder, to: folder, over: file)
+    let plain = Rename(changesParent: true)
+    func with(_ change: (inout Rename) -> Void) -> Decisions.Operation {
+      var rename = plain
+      change(&rename)
+      return .rename(rename)
+    }
+    let swap = with { $0.exchanges = true }
+    let list = AccessList([AccessEntry(.allow, .user(World.bob), .read)])
+    let rows: [(Decisions.Operation, Scene, Decisions.Obstacle?)] = [
+      (.open(OpenRequest(reads: true)), Scene(folder), .isDirectory),
+      (.open(OpenRequest(reads: true)), Scene(pipe), .notOpenable),
+      (.list, Scene(file), .notDirectory),
+      (.search, Scene(file), .notDirectory),
+      (.truncate(throughHandle: false), Scene(folder), .isDirectory),
+      (.truncate(throughHandle: true), Scene(pipe), .notFile),
+      (.setMode(Mode(0o700)), Scene(link), .linkMode),
+      (.setOwnerGroup(World.team), Scene(link, carriesRecord: false), .noRecord),
+      (.setFlags(.hidden), Scene(link, carriesRecord: false), .noRecord),
+      (.setFlags([]), Scene(link, carriesRecord: false), nil),
+      (.setList(list), Scene(link, carriesRecord: false), .noRecord),
+      (.remove(directory: true), Scene(file, in: folder), .notDirectory),
+      (.remove(directory: false), Scene(folder, in: folder), .isDirectory),
+      (.link(protectsLinks: { true }), Scene(file, to: folder, over: file), .taken),
+      (with { $0.mayReplace = false }, over, .taken),
+      (.rename(plain), over, nil),
+      (.rename(plain), Scene(file, in: folder, to: folder, over: folder), .replacesDirectory),
+      (.rename(plain), Scene(folder, in: folder, to: folder, over: file), .notDirectory),
+      (swap, Scene(folder, in: folder, to: folder, over: file), nil),
+      (swap, Scene(file, in: folder, to: folder), .missing),
+      (with { $0.leadsIntoItself = true }, Scene(folder, in: folder, to: folder), .intoItself),
+    ]
+    let judge = Judge(
+      rules: VolumeRules(),
+      subject: Subject(user: World.alice, group: World.staff, groups: .listed([World.team])))
+    for (operation, scene, obstacle) in rows {
+      let verdict = judge.decide(operation, scene)
+      #expect(
+        verdict.obstacle == obstacle && verdict.isAllowed == (obstacle == nil), "\(operation): \(verdict)")
+    }
+  }
+
+  @Test("Without lists a list is refused to all alike, but for one that is there and may be read")
+  func withoutLists() {
+    var rules = VolumeRules()
+    rules.usesLists = false
+    let list = AccessList([AccessEntry(.deny, .user(World.bob), .readAttributes)])
+    let item = World.file(0o600, [], list.entries)
+    let bob = Judge(rules: rules, subject: Subject(user: World.bob, group: World.team, groups: .listed([])))
+    #expect(bob.decide(.setList(list), Scene(item)).isAllowed)
+    #expect(bob.decide(.setOtherList, Scene(item)).obstacle == .noLists)
+    var damaged = item
+    damaged.record = .damaged
+    #expect(bob.decide(.setList(list), Scene(damaged)).obstacle == .noLists)
+    #expect(bob.decide(.setList(nil), Scene(item)).refusal == .notPermitted)
+    rules.isReadOnly = true
+    #expect(Judge(rules: rules, subject: bob.subject).decide(.setOtherList, Scene(item)).refusal == .readOnly)
+  }
+}
