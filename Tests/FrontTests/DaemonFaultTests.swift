@@ -64,6 +64,7 @@ extension FrontTests {
           } else {
             #expect(result.output.contains("EIO"), "call \(number): \(result.output)")
             #expect(access("\(base)/mount/.varve", F_OK) == -1, "call \(number)")
+            #expect(access("\(base)/upper/.varve", F_OK) == -1, "call \(number) left '.varve'")
           }
           TemporaryDirectory.remove("\(base)/upper/.varve")
           guard hits > 0 else {

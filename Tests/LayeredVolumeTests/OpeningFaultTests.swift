@@ -1,6 +1,7 @@
 // Opening a volume, and its first record, with each system call failing in turn.
 
 import Faults
+import Glibc
 import LinuxFiles
 import Testing
 
@@ -18,6 +19,10 @@ import Testing
       let tree = try Tree { file("f", "text") }
       let (result, hits) = fault.during { _ = try tree.volume() }
       guard hits > 0 else { break }
+      if case .failure = result, fault.kinds == .changes {
+        let isLeft = access("\(tree.path)/.varve", F_OK) == 0
+        #expect(!isLeft, "call \(fault.after) left '.varve'")
+      }
       let state = try tree.state()
       #expect(state.contains { $0.hasPrefix("f regular 644 'text'") }, "call \(fault.after): \(result)")
       fault.after += 1

@@ -263,24 +263,31 @@ final class VolumeDirectory: Sendable {
   /// Takes the lock of the volume, if nobody has it.
   static func tryLock(in directory: SharedDescriptor) throws(Errno) -> Locking {
     while true {
-      let file = try openOrCreateLock(in: directory)
+      let (file, isNew) = try openOrCreateLock(in: directory)
       switch try file.descriptor.tryLockWhole(exclusive: true) {
       case .held(let holder): return .held(by: holder)
       case .locked:
-        // A mount that failed may have taken it away since it was opened.
-        guard try file.descriptor.status().linkCount > 0 else { continue }
-        try file.descriptor.recordHolder(process: CurrentProcess.identifier)
+        do throws(Errno) {
+          // A mount that failed may have taken it away since it was opened.
+          guard try file.descriptor.status().linkCount > 0 else { continue }
+          try file.descriptor.recordHolder(process: CurrentProcess.identifier)
+        } catch {
+          if isNew { try? directory.descriptor.removeFile(try FileName("lock")) }
+          throw error
+        }
         return .taken(file)
       }
     }
   }
 
-  private static func openOrCreateLock(in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+  private static func openOrCreateLock(
+    in directory: SharedDescriptor
+  ) throws(Errno) -> (SharedDescriptor, isNew: Bool) {
     let name = try FileName("lock")
     do throws(Errno) {
-      return SharedDescriptor(try directory.descriptor.createFile(name, mode: 0o600))
+      return (SharedDescriptor(try directory.descriptor.createFile(name, mode: 0o600)), true)
     } catch .exists {
-      return SharedDescriptor(try directory.descriptor.open(name, .readWrite))
+      return (SharedDescriptor(try directory.descriptor.open(name, .readWrite)), false)
     }
   }
 
