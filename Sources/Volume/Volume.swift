@@ -1,7 +1,7 @@
 // The facade: one method per operation, in the folder `Operations`. Doors call nothing else.
 //
-// A request asks, in this order: where is it (Backing), what is true of it (Metadata), may it happen (Gate),
-// what are its bytes (Handles). Each question has its folder.
+// A request asks, in this order: where is it (`Layers`), what is true of it (`Facts`, `Records`), may it happen (`Gate`), what
+// are its bytes (`Content`, `Handles`).
 
 import AccessControl
 package import LinuxFiles

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Names for requests") struct NameServiceTests {
   private final class Log: Sendable {
-    let asked = Mutex<[NameService.Question]>([])
+    let asked = Mutex<[NameService.Query]>([])
     let answered = Bell()
     let goesOn = Atomic(false)
   }

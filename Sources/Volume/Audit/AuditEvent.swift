@@ -85,7 +85,7 @@ extension [JSON.Member] {
     add("operation", request.deed)
     add(path: request.path)
     if let newName = request.newName {
-      add("newPath", bytes: Walk.joined(request.newPlace ?? [], newName))
+      add("newPath", bytes: (request.newPlace ?? []).path(to: newName))
     }
     add("error", request.error.name)
     add("about", denial.verdict.place.word)

@@ -35,14 +35,14 @@ package struct DeniedRequest: Sendable {
   package init() {}
 
   /// What the request was about.
-  var path: [UInt8] { name.map { Walk.joined(place, $0) } ?? place }
+  var path: [UInt8] { name.map { place.path(to: $0) } ?? place }
 }
 
 /// The ring of one volume.
 package final class Denials: Sendable {
   /// What a person looks back on.
   ///
-  /// An entry keeps two places of at most `PlaceText.longest` bytes, two names and a list of at most 2 KiB: 6 MiB for
+  /// An entry keeps two places of at most `DeepPath.longest` bytes, two names and a list of at most 2 KiB: 6 MiB for
   /// the whole ring.
   static let capacity = 512
 
@@ -114,44 +114,9 @@ extension Volume {
   /// Called after the volume's locks are released. `node` and `newNode`: the objects the request named.
   package func refused(_ number: UInt64, _ request: DeniedRequest, at node: NodeID, to newNode: NodeID?) {
     var request = request
-    request.place = place(of: node)
-    request.newPlace = newNode.map { place(of: $0) }
+    request.place = lastKnownPath(of: node)
+    request.newPlace = newNode.map { lastKnownPath(of: $0) }
     guard let denial = denials.complete(number, request) else { return }
     audit?.add(.denial(denial))
   }
-
-  /// The path under which an object was last seen, from the root of the volume and without a first slash.
-  func place(of id: NodeID) -> [UInt8] {
-    guard id != root.id else { return [] }
-    return nodes.node(id).map { place(of: $0) } ?? []
-  }
-
-  func place(of node: Node) -> [UInt8] {
-    var names: [[UInt8]] = []
-    var count = 0
-    var current = node
-    while current.id != root.id {
-      let place = current.place.withLock { $0 }
-      count += place.name.count + 1
-      // The lower end tells more.
-      guard count <= PlaceText.longest - PlaceText.mark.count else {
-        names.append(PlaceText.mark)
-        break
-      }
-      names.append(place.name)
-      guard let parent = place.parent else { break }
-      current = parent
-    }
-    return Array(names.reversed().joined(separator: [UInt8(ascii: "/")]))
-  }
-}
-
-/// How a place is written that is too deep for any path.
-enum PlaceText {
-  /// What the kernel takes for a path; nesting has no bound, and thousands of places may wait to be told.
-  static let longest = 4_095
-  /// Stands for the names above those that are left.
-  static let mark = Array("…".utf8)
-
-  static func isShortened(_ place: [UInt8]) -> Bool { place.starts(with: mark + [UInt8(ascii: "/")]) }
 }

@@ -14,6 +14,22 @@ enum Content: ~Copyable, Sendable {
 }
 
 extension Content {
+  // Files are cut by path as well as by handle.
+
+  /// A file that nobody needs to have open, to be cut.
+  static func openForWriting(_ file: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+    try Errno.delayedByLease { () throws(Errno) in
+      SharedDescriptor(try file.descriptor.reopen([.writeOnly, .nonBlocking]))
+    }
+  }
+
+  /// Cuts or extends a file that is open for writing.
+  static func truncate(_ file: SharedDescriptor, to size: UInt64) throws(Errno) {
+    try file.descriptor.truncate(to: size)
+  }
+}
+
+extension Content {
   /// Leads to the backing file, if there is one; not always good for reading.
   var object: SharedDescriptor? {
     switch self {

@@ -1,8 +1,8 @@
 // What FUSE does not tell of a caller: its supplementary groups, and which of root's capabilities it has. Not knowing
 // them is an answer too, and never a generous one.
 
-import AccessControl
-import LinuxFiles
+package import AccessControl
+package import LinuxFiles
 
 /// Reads groups from the calling thread, or from the user database, and capabilities from the thread.
 struct CredentialReader {
@@ -55,4 +55,22 @@ struct CredentialReader {
     guard credentials.canHaveAsked(user: caller.user, group: caller.group) else { return nil }
     return credentials
   }
+}
+
+extension Volume {
+  /// The peer of a socket, with nested groups.
+  package func subject(of peer: SocketPeer) -> Subject {
+    gate.credentials.subject(
+      user: peer.user, group: peer.group, groups: peer.groups, capabilities: peer.capabilities)
+  }
+
+  /// Somebody as a question describes him, with the nested groups; root as one with all capabilities.
+  package func assumed(user: UInt32, group: UInt32, groups: [UInt32]) -> Subject {
+    gate.credentials.assumed(user: user, group: group, groups: groups)
+  }
+}
+
+extension Subject {
+  /// Whether this is root with a capability by which it reads everything anyway.
+  var readsAllRules: Bool { isRoot(withAnyOf: [.dacOverride, .dacReadSearch]) }
 }

@@ -10,7 +10,7 @@ import Synchronization
 /// names, or for names of a server that hangs, holds up themselves. A question is asked once for all requests of
 /// its user that need it.
 final class NameService: Sendable {
-  enum Question: Hashable, Sendable {
+  enum Query: Hashable, Sendable {
     case user(String)
     case group(String)
     case userName(UInt32)
@@ -40,8 +40,8 @@ final class NameService: Sendable {
   }
 
   private struct Asker {
-    var asked: [Question: Asked] = [:]
-    var queue: [Question] = []
+    var asked: [Query: Asked] = [:]
+    var queue: [Query] = []
     var threads = 0
   }
 
@@ -62,9 +62,9 @@ final class NameService: Sendable {
   private static let lifetime: UInt64 = 5_000_000_000
 
   private let state = Mutex(State())
-  private let ask: @Sendable (Question) -> Answer
+  private let ask: @Sendable (Query) -> Answer
 
-  init(_ ask: @escaping @Sendable (Question) -> Answer = NameService.askSystem) {
+  init(_ ask: @escaping @Sendable (Query) -> Answer = NameService.askSystem) {
     self.ask = ask
   }
 
@@ -74,7 +74,7 @@ final class NameService: Sendable {
   }
 
   /// The answer for a user, if it is there or did not come in time; nil if it has to be asked for or awaited.
-  func answer(to question: Question, for user: UInt32) -> Answer? {
+  func answer(to question: Query, for user: UInt32) -> Answer? {
     let now = Clock.monotonicNanoseconds
     return state.withLock { state in
       guard let asked = state.askers[user]?.asked[question] else { return nil }
@@ -85,7 +85,7 @@ final class NameService: Sendable {
   }
 
   /// Asks what has not been asked yet.
-  func ask(_ questions: [Question], for user: UInt32) {
+  func ask(_ questions: [Query], for user: UInt32) {
     let now = Clock.monotonicNanoseconds
     let threads = state.withLock { state -> Int in
       if state.askers.count >= NameService.mostAskers {
@@ -146,10 +146,10 @@ final class NameService: Sendable {
     }
   }
 
-  private func nextQuestion(of user: inout UInt32) -> Question? {
+  private func nextQuestion(of user: inout UInt32) -> Query? {
     let now = Clock.monotonicNanoseconds
     var current = user
-    let question = state.withLock { state -> Question? in
+    let question = state.withLock { state -> Query? in
       if let question = NameService.pop(&state.askers[current], at: now) { return question }
       state.askers[current]?.threads -= 1
       // Who waits because there were too many threads.
@@ -168,7 +168,7 @@ final class NameService: Sendable {
   }
 
   /// The next question whose answer is still awaited.
-  private static func pop(_ asker: inout Asker?, at now: UInt64) -> Question? {
+  private static func pop(_ asker: inout Asker?, at now: UInt64) -> Query? {
     while let question = asker?.queue.first {
       asker?.queue.removeFirst()
       guard let asked = asker?.asked[question], asked.answer == nil else { continue }
@@ -178,7 +178,7 @@ final class NameService: Sendable {
     return nil
   }
 
-  @Sendable private static func askSystem(_ question: Question) -> Answer {
+  @Sendable private static func askSystem(_ question: Query) -> Answer {
     switch question {
     case .user(let name): return .number(UserDatabase.user(named: name))
     case .group(let name): return .number(UserDatabase.group(named: name))
@@ -201,14 +201,14 @@ final class NameService: Sendable {
 final class RequestNames: Sendable {
   private let service: NameService
   private let user: UInt32
-  private let asked = Mutex<[NameService.Question]>([])
+  private let asked = Mutex<[NameService.Query]>([])
 
   init(_ service: NameService, for user: UInt32) {
     self.service = service
     self.user = user
   }
 
-  var missing: [NameService.Question] { asked.withLock { $0 } }
+  var missing: [NameService.Query] { asked.withLock { $0 } }
 
   /// Answers what is known, and anything to what is missing: the attempt is not carried out then.
   var book: NameBook {
@@ -218,7 +218,7 @@ final class RequestNames: Sendable {
       groupName: { self.name(.groupName($0), Accounts.groupNames.known($0)) })
   }
 
-  private func number(_ question: NameService.Question) -> UInt32? {
+  private func number(_ question: NameService.Query) -> UInt32? {
     switch service.answer(to: question, for: user) {
     case .number(let number): return number
     case .name, .groups, .late: return nil
@@ -228,7 +228,7 @@ final class RequestNames: Sendable {
     }
   }
 
-  private func name(_ question: NameService.Question, _ known: String??) -> String? {
+  private func name(_ question: NameService.Query, _ known: String??) -> String? {
     if let known { return known }
     switch service.answer(to: question, for: user) {
     case .name(let name): return name

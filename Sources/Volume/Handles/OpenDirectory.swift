@@ -21,15 +21,16 @@ final class OpenDirectory: Sendable {
   }
 
   let node: Node
-  let descriptor: SharedDescriptor
+  /// Open for listing.
+  let backing: LayerDirectory
   let stream = Mutex(Stream())
   /// Where its page goes back to, and whose it is.
   private let pages: ListingPages
   private let user: UInt32
 
-  init(node: Node, descriptor: SharedDescriptor, pages: ListingPages, user: UInt32) {
+  init(node: Node, _ backing: LayerDirectory, pages: ListingPages, user: UInt32) {
     self.node = node
-    self.descriptor = descriptor
+    self.backing = backing
     self.pages = pages
     self.user = user
   }

@@ -76,6 +76,22 @@ struct LayerDirectory: Sendable {
     try descriptor.descriptor.readLink(name)
   }
 
+  // MARK: Listing
+
+  /// The directory again, with a position of its own in its names.
+  func openListing() throws(Errno) -> LayerDirectory {
+    LayerDirectory(try descriptor.descriptor.reopen([.readOnly, .directory]))
+  }
+
+  /// Reads the next names of a listing; 0 at its end.
+  func readNames(into page: inout EntryBuffer) throws(Errno) -> Int {
+    try descriptor.descriptor.readEntries(into: &page)
+  }
+
+  func seekListing(to offset: Int64) throws(Errno) {
+    try descriptor.descriptor.seekDirectory(to: offset)
+  }
+
   // MARK: Making
 
   func makeFile(_ name: borrowing FileName, mode: UInt16) throws(Errno) -> SharedDescriptor {

@@ -28,15 +28,15 @@ struct Resolver: ~Copyable, Sendable {
   func reach(_ node: Node) throws(Errno) -> Reach {
     if node.id == root.id { return .held(top.descriptor) }
     if let held = held(node) { return .held(held) }
-    let place = node.place.withLock { $0 }
+    let last = node.lastName.withLock { $0 }
     // Without a name and without anything that holds it open, nothing leads there any more.
-    guard let parent = place.parent else { throw .stale }
-    return .named(try directory(parent), place.name)
+    guard let parent = last.parent else { throw .stale }
+    return .named(try directory(parent), last.name)
   }
 
   /// A descriptor that leads to an object without a name: one that lost it, or never had one.
   private func held(_ node: Node) -> SharedDescriptor? {
-    guard node.place.withLock({ $0.parent == nil }) else { return nil }
+    guard node.lastName.withLock({ $0.parent == nil }) else { return nil }
     return node.existingAttachment?.state.withLock { $0.file.handles.first?.object ?? $0.pin.way }
   }
 
@@ -65,7 +65,7 @@ struct Resolver: ~Copyable, Sendable {
     while nearest == nil {
       missing.append(current)
       guard missing.count <= Resolver.deepest else { throw .tooManySymbolicLinks }
-      guard let parent = current.place.withLock({ $0.parent }) else { throw .stale }
+      guard let parent = current.lastName.withLock({ $0.parent }) else { throw .stale }
       current = isSecond ? self.current(parent) : parent
       nearest = current.id == root.id ? top : openDirectory(current)
     }
@@ -101,7 +101,7 @@ struct Resolver: ~Copyable, Sendable {
   }
 
   private func descend(from parent: LayerDirectory, to node: Node) throws(Errno) -> LayerDirectory {
-    let name = node.place.withLock { $0.name }
+    let name = node.lastName.withLock { $0.name }
     let found: LayerDirectory
     do throws(Errno) {
       found = try FileName.with(name) { name throws(Errno) in try parent.descend(name) }

@@ -5,7 +5,7 @@
 //      Shared by requests that rely on what is true of an object, exclusive for those that change it.
 //   2. `Resolver.directoryMoves`: one rename of a directory, or one walk that such a rename led astray.
 //   3. a shard of the node table, never across a system call.
-//   4. `Node.place`, then `Attachment.state`, never across a system call.
+//   4. `Node.lastName`, then `Attachment.state`, never across a system call.
 // No lock is held while an answer is sent.
 
 import LinuxFiles
@@ -14,7 +14,7 @@ import Synchronization
 /// An object the kernel holds a reference to.
 final class Node: Sendable {
   /// Where the object was last seen under a name.
-  struct Place {
+  struct LastKnownName {
     /// `nil` for the root, and for an object that lost its name or was made without one.
     var parent: Node?
     var name: [UInt8]
@@ -26,7 +26,7 @@ final class Node: Sendable {
   /// What the node is found by.
   let backing: ObjectIdentity
   /// Guards the hint only; the object itself is guarded by its stripe.
-  let place: Mutex<Place>
+  let lastName: Mutex<LastKnownName>
   /// What was read of its record; ``RecordMemory`` says when that may be believed.
   let known: Mutex<KnownRecord?> = Mutex(nil)
   private let attached: Mutex<Attachment?>
@@ -35,7 +35,7 @@ final class Node: Sendable {
     self.id = id
     number = backing.number
     self.backing = backing
-    place = Mutex(Place(parent: parent, name: name))
+    lastName = Mutex(LastKnownName(parent: parent, name: name))
     attached = Mutex(nil)
   }
 
@@ -60,32 +60,26 @@ final class Node: Sendable {
 
   /// The object was seen under this name.
   func seen(as name: [UInt8], in parent: Node) {
-    place.withLock { place in
-      place.parent = parent
-      place.name = name
-    }
+    lastName.withLock { $0 = LastKnownName(parent: parent, name: name) }
     existingAttachment?.state.withLock { $0.pin.way = nil }
   }
 
   /// The name it was seen under is gone.
   func lostName() {
-    place.withLock { place in
-      place.parent = nil
-      place.name = []
-    }
+    lastName.withLock { $0 = LastKnownName(parent: nil, name: []) }
   }
 
   /// Whether exactly this is the hint.
   ///
   /// A parent that the kernel has forgotten is another node than the one it found again.
   func isKnown(as name: borrowing FileName, in parent: Node) -> Bool {
-    let known = place.withLock { $0 }
+    let known = lastName.withLock { $0 }
     return known.parent === parent && name.equals(known.name)
   }
 
   /// Whether this name was the last, by whatever node of the directory.
-  func isPlaced(at name: borrowing FileName, in parent: Node) -> Bool {
-    let known = place.withLock { $0 }
+  func wasLastSeen(as name: borrowing FileName, in parent: Node) -> Bool {
+    let known = lastName.withLock { $0 }
     return known.parent?.backing == parent.backing && name.equals(known.name)
   }
 }

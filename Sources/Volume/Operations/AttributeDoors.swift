@@ -249,7 +249,7 @@ extension Volume {
   func changeList(of node: Node, to list: AccessList?, for caller: Caller) throws(Errno) {
     if let list, list.entries.count > AccessList.entryLimit { throw .invalid }
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      try replaceList(of: try hold(node), node, at: place(of: node), with: list, for: caller)
+      try replaceList(of: try hold(node), node, at: lastKnownPath(of: node), with: list, for: caller)
     }
   }
 

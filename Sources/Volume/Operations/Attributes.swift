@@ -206,7 +206,8 @@ extension Volume {
     _ plan: Plan, to node: Node, _ object: HeldObject, isOpen: Bool, for caller: Caller
   ) throws(Errno) -> Facts {
     // First what may be delayed: nothing has been changed then.
-    let content = plan.size == nil ? nil : try isOpen ? object.descriptor : openForWriting(object.descriptor)
+    let content =
+      plan.size == nil ? nil : try isOpen ? object.descriptor : Content.openForWriting(object.descriptor)
     guard plan.mode != nil || plan.owner != nil else {
       let stored = try carryOut(plan, on: object, content)
       return Facts(try object.descriptor.descriptor.status(), stored)
@@ -242,7 +243,7 @@ extension Volume {
     }
     if let size = plan.size {
       actAsOwner(FileOwner(facts.status))
-      try content?.descriptor.truncate(to: size)
+      if let content { try Content.truncate(content, to: size) }
     }
     if plan.access != .omit || plan.modification != .omit {
       try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
@@ -262,12 +263,6 @@ extension Volume {
       if facts.status.kind != .symbolicLink { try anchor.descriptor.changeMode(facts.status.mode) }
     } catch {
       Log.error("a change of owner that failed could not be taken back: \(error)")
-    }
-  }
-
-  func openForWriting(_ anchor: SharedDescriptor) throws(Errno) -> SharedDescriptor {
-    try Errno.delayedByLease { () throws(Errno) in
-      SharedDescriptor(try anchor.descriptor.reopen([.writeOnly, .nonBlocking]))
     }
   }
 
@@ -298,7 +293,7 @@ extension Volume {
       let after = Facts(try object.descriptor.descriptor.status(), stored)
       policyChanged(node, from: object.facts, to: after)
       audit?.add(
-        .change(PolicyChange(caller, place(of: node), from: object.facts.item, to: after.item)))
+        .change(PolicyChange(caller, lastKnownPath(of: node), from: object.facts.item, to: after.item)))
       return after
     } catch {
       link?.expireNames()

@@ -71,7 +71,7 @@ extension Volume {
         let status = try found.descriptor.descriptor.status()
         let object = HeldObject(
           descriptor: found.descriptor, facts: try facts(status, of: found.descriptor, knownBy: node))
-        let place = { Walk.joined(self.place(of: parent), bytes) }
+        let place = { self.lastKnownPath(of: parent).path(to: bytes) }
         return try handDown(above.item.list, to: object, node, at: place, index, how, for: caller)
       }
     }

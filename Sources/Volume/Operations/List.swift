@@ -14,24 +14,23 @@ extension Volume {
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try directoryFacts(node)
       try gate.require(caller, .list, on: facts.item)
-      let descriptor = SharedDescriptor(
-        try resolver.directory(node).descriptor.descriptor.reopen([.readOnly, .directory]))
-      let use = try listingUse(of: node, facts, descriptor.descriptor)
+      let directory = try resolver.directory(node).openListing()
+      let use = try listingUse(of: node, facts, directory)
       let handle = handles.add(
-        OpenDirectory(node: node, descriptor: descriptor, pages: listingPages, user: caller.user),
+        OpenDirectory(node: node, directory, pages: listingPages, user: caller.user),
         for: caller.user)
       return (handle, use)
     }
   }
 
   private func listingUse(
-    of node: Node, _ facts: Facts, _ directory: borrowing Descriptor
+    of node: Node, _ facts: Facts, _ directory: LayerDirectory
   ) throws(Errno) -> ListingUse {
     // Where attributes are not for everybody, the kernel could not check what it kept.
     guard store.memory.believes, facts.item.isVisibleToAnyone,
       node.attachment.state.withLock({ $0.directory.listing.mayBeKept })
     else { return .asked }
-    let status = try directory.status()
+    let status = try directory.descriptor.descriptor.status()
     return node.attachment.state.withLock { $0.directory.listing.open(status) }
   }
 
@@ -51,7 +50,7 @@ extension Volume {
         let failure: Errno? = page.buffer.withLock { page in
           do throws(Errno) {
             if stream.position != offset || offset == 0 || (page.isExhausted && !stream.isAtPosition) {
-              try directory.descriptor.descriptor.seekDirectory(to: offset)
+              try directory.backing.seekListing(to: offset)
               page.clear()
               stream.position = offset
               if offset == 0 { stream.isForNames = false }
@@ -81,7 +80,7 @@ extension Volume {
     let showsEntries = withAttributes && above.item.isSearchableByAnyone
     while true {
       guard let next = try page.next() else {
-        guard try directory.descriptor.descriptor.readEntries(into: &page) > 0 else {
+        guard try directory.backing.readNames(into: &page) > 0 else {
           let isForNames = stream.isForNames
           directory.node.attachment.state.withLock { $0.directory.listing.wasRead(forNames: isForNames) }
           return true
@@ -123,11 +122,10 @@ extension Volume {
     for caller: Caller
   ) throws(Errno) -> Entry? {
     try page.withName(of: listed) { name throws(Errno) in
-      let backing = LayerDirectory(directory.descriptor)
-      guard let status = (try? backing.find(name)) ?? nil,
+      guard let status = (try? directory.backing.find(name)) ?? nil,
         // Refused at lookup, to some or to all; never handed out in passing.
         ItemKind(status.kind) != .special,
-        let found = try? glance(status, of: name, in: backing)
+        let found = try? glance(status, of: name, in: directory.backing)
       else { return nil }
       let node = refer(to: found, name, in: directory.node)
       return entry(node, found, in: above, for: caller)
@@ -135,6 +133,6 @@ extension Volume {
   }
 
   package func synchronizeDirectory(_ handle: HandleID, dataOnly: Bool) throws(Errno) {
-    try handles.directory(handle).descriptor.descriptor.sync(dataOnly: dataOnly)
+    try handles.directory(handle).backing.descriptor.descriptor.sync(dataOnly: dataOnly)
   }
 }

@@ -115,10 +115,10 @@ extension Volume {
 
   private func emptied(_ file: SharedDescriptor, _ facts: Facts, _ mode: OpenMode) throws(Errno) {
     if mode.contains(.write) {
-      try file.descriptor.truncate(to: 0)
+      try Content.truncate(file, to: 0)
     } else {
       // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
-      try openForWriting(file).descriptor.truncate(to: 0)
+      try Content.truncate(Content.openForWriting(file), to: 0)
     }
   }
 

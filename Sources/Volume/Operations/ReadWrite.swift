@@ -104,7 +104,7 @@ extension Volume {
       if let before {
         var after = before
         after.mode = stripped
-        audit?.add(.change(PolicyChange(caller, place(of: node), from: before, to: after)))
+        audit?.add(.change(PolicyChange(caller, lastKnownPath(of: node), from: before, to: after)))
       }
     }
     try dropCapability(of: object.descriptor)

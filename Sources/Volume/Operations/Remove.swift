@@ -54,7 +54,7 @@ extension Volume {
     by removal: () throws(Errno) -> Void
   ) throws(Errno) {
     guard let node = nodes.node(of: ObjectIdentity(status)) else { return try removal() }
-    guard status.kind == .directory || status.linkCount <= 1 || node.isPlaced(at: name, in: parent) else {
+    guard status.kind == .directory || status.linkCount <= 1 || node.wasLastSeen(as: name, in: parent) else {
       return try removal()
     }
     let way = try wayWithoutName(to: node, name, in: directory)

@@ -8,17 +8,6 @@ package import LinuxFiles
 import RecordFormat
 
 extension Volume {
-  /// The peer of a socket, with nested groups.
-  package func subject(of peer: SocketPeer) -> Subject {
-    gate.credentials.subject(
-      user: peer.user, group: peer.group, groups: peer.groups, capabilities: peer.capabilities)
-  }
-
-  /// Somebody as a question describes him, with the nested groups; root as one with all capabilities.
-  package func assumed(user: UInt32, group: UInt32, groups: [UInt32]) -> Subject {
-    gate.credentials.assumed(user: user, group: group, groups: groups)
-  }
-
   /// Says whether `subject` may do it, and which rules say so.
   ///
   /// `asker`: who wants to know, if it is not the subject himself. Root learns everything. Anybody else learns of
@@ -291,19 +280,5 @@ extension [UInt8] {
   fileprivate func trimmed(_ isWanted: Bool) -> [UInt8] {
     guard isWanted, let last = lastIndex(where: { $0 != UInt8(ascii: "/") }) else { return self }
     return Array(self[...last])
-  }
-}
-
-extension Subject {
-  /// Whether this is root with a capability by which it reads everything anyway.
-  var readsAllRules: Bool { isRoot(withAnyOf: [.dacOverride, .dacReadSearch]) }
-}
-
-/// Settings of the kernel that are rules of the volume, too.
-enum KernelRules {
-  /// `fs.protected_hardlinks`.
-  @Sendable static func protectsLinks() -> Bool {
-    let setting = try? Descriptor.open(path: "/proc/sys/fs/protected_hardlinks", .readOnly).read(upTo: 8)
-    return setting?.first != UInt8(ascii: "0")
   }
 }

@@ -40,16 +40,16 @@ extension Volume {
     let unknown = [UInt8(ascii: "?")]
     // Nobody can walk to names of which he does not know what is above; one who made a directory of the mark's name
     // would learn them.
-    if PlaceText.isShortened(path) { return Walk.joined(PlaceText.mark, unknown) }
+    if DeepPath.isShortened(path) { return DeepPath.mark.path(to: unknown) }
     var told: [UInt8] = []
     var here: Spot? = rootSpot()
     for name in path.split(separator: UInt8(ascii: "/")) {
       guard let spot = here, let item = try? facts(at: spot).item,
         judge.decide(.search, on: item).isAllowed
       else {
-        return Walk.joined(told, unknown)
+        return told.path(to: unknown)
       }
-      told = Walk.joined(told, judge.decide(.list, on: item).isAllowed ? Array(name) : unknown)
+      told = told.path(to: judge.decide(.list, on: item).isAllowed ? Array(name) : unknown)
       here = try? child(Array(name), of: spot)
     }
     return told

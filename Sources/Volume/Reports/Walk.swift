@@ -209,7 +209,7 @@ struct Walk {
 
   /// Asks for the search and takes what stands under the name, both under the directory's lock.
   private mutating func look(at name: [UInt8], in here: Spot) throws(Stop) -> Sight {
-    let path = Walk.joined(here.path, name)
+    let path = here.path.path(to: name)
     // Links can lead further down than any path that can be written.
     guard path.count < 4_096 else { throw .tooMuch }
     guard !here.path.isEmpty || name != VolumeDirectory.name else {
@@ -276,10 +276,6 @@ struct Walk {
     var names = path.split(separator: slash).map { Array($0) }
     if keepsSlash, path.last == slash, !names.isEmpty { names.append(dot) }
     return names.reversed()
-  }
-
-  static func joined(_ path: [UInt8], _ name: [UInt8]) -> [UInt8] {
-    path.isEmpty ? name : path + [slash] + name
   }
 }
 

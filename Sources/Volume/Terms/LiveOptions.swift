@@ -1,4 +1,4 @@
-// The options that can change while the volume is mounted, kept in one word. `Operations/ChangeOptions.swift` changes it.
+// The options that can change while the volume is mounted, kept in one word. `ChangeOptions.swift` changes it.
 
 package import Decisions
 import Synchronization

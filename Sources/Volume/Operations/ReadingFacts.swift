@@ -1,0 +1,150 @@
+// Reading what is true of an object, fresh or, where that is allowed, remembered.
+
+import Decisions
+import LinuxFiles
+import Synchronization
+
+/// An object with a descriptor of it, and what was true of it through that descriptor.
+struct HeldObject {
+  let descriptor: SharedDescriptor
+  let facts: Facts
+}
+
+extension Volume {
+  /// What a decision about one object is made of, where a record may be stored with it.
+  func scene(_ facts: Facts) -> Scene {
+    Scene(facts.item, carriesRecord: store.canCarryRecord(facts.status.kind))
+  }
+
+  /// The facts about a node, read now.
+  ///
+  /// The caller holds the node's lock, so the name it was seen under does not change meanwhile.
+  func facts(of node: Node) throws(Errno) -> Facts {
+    try facts(of: node, by: try resolver.reach(node))
+  }
+
+  func facts(of node: Node, by reach: Reach) throws(Errno) -> Facts {
+    // A closure, not the method itself, which would be allocated.
+    try store.facts(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
+      try reach.attribute(attribute)
+    }
+  }
+
+  /// The facts about an object that is held, whose status is known.
+  func facts(_ status: FileStatus, of object: SharedDescriptor, knownBy node: Node?) throws(Errno) -> Facts {
+    try store.facts(status, knownBy: node) { attribute throws(Errno) in
+      try object.descriptor.attribute(attribute)
+    }
+  }
+
+  /// The facts about what stands under a name, whose node nobody has asked for yet.
+  func facts(
+    _ status: FileStatus, of name: borrowing FileName, in directory: LayerDirectory
+  ) throws(Errno) -> Facts {
+    try store.facts(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
+      try directory.attribute(attribute, of: name)
+    }
+  }
+
+  /// The same, to show it.
+  func glance(
+    _ status: FileStatus, of name: borrowing FileName, in directory: LayerDirectory
+  ) throws(Errno) -> Glance {
+    try store.glance(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
+      try directory.attribute(attribute, of: name)
+    }
+  }
+
+  /// What it takes to show a node, read now; under its lock.
+  func glance(at node: Node, by reach: Reach) throws(Errno) -> Glance {
+    try store.glance(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
+      try reach.attribute(attribute)
+    }
+  }
+
+  /// The node that may remember the record of what was found.
+  func rememberingNode(of status: FileStatus) -> Node? {
+    store.recordsExist ? nodes.node(of: ObjectIdentity(status)) : nil
+  }
+
+  /// The node of what was found under a name; one more reference is the kernel's.
+  func refer(to found: Glance, _ name: borrowing FileName, in parent: Node) -> Node {
+    let identity = ObjectIdentity(found.status)
+    guesses.note(name, in: parent.id, identity.number.stripe)
+    let (node, isNew) = nodes.refer(to: identity, name: name, in: parent)
+    if isNew, store.recordsExist { store.memory.keep(found.stored, for: node, found.status) }
+    return node
+  }
+
+  /// Holds on to the object and reads what is true of it, so that what is decided about it and what is done to it
+  /// next cannot be two different objects.
+  ///
+  /// ESTALE when something else stands under its name, also where somebody has it open: whoever names it means that.
+  func hold(_ node: Node) throws(Errno) -> HeldObject {
+    guard let open = anyHandle(of: node) else { return try holdAnew(node) }
+    // One object, however it was reached: what the name says of it is true of the handle's.
+    let status = try resolver.status(of: node, by: try resolver.reach(node))
+    return HeldObject(descriptor: open, facts: try facts(status, of: open, knownBy: node))
+  }
+
+  /// The same by a descriptor of its own, not one that was opened in order to read or write.
+  func holdAnew(_ node: Node) throws(Errno) -> HeldObject {
+    let (descriptor, status) = try resolver.hold(node)
+    learnRecord(of: node, status)
+    return HeldObject(descriptor: descriptor, facts: try facts(status, of: descriptor, knownBy: node))
+  }
+
+  /// Leads to a file that somebody has open.
+  func anyHandle(of node: Node) -> SharedDescriptor? {
+    node.existingAttachment?.anyHandle
+  }
+
+  /// Reads and remembers the record of an object that is held, by its name, if that can be as good.
+  ///
+  /// Through a descriptor that only leads there (`O_PATH`) each attribute takes twice as long. The name is good enough
+  /// if it leads to the object afterwards, and the change time has not moved: losing a name moves it as well.
+  private func learnRecord(of node: Node, _ status: FileStatus) {
+    guard store.recordsExist, store.memory.believes, status.isSettled,
+      store.memory.recall(node, status) == nil
+    else { return }
+    do throws(Errno) {
+      let reach = try resolver.reach(node)
+      guard case .named = reach else { return }
+      let seen = try store.facts(status, knownBy: nil) { attribute throws(Errno) in
+        try reach.attribute(attribute)
+      }
+      let after = try reach.status()
+      guard after.change == status.change, ObjectIdentity(after) == node.backing else { return }
+      store.memory.keep(seen.stored, for: node, status)
+    } catch {
+      // What it is, the descriptor will tell.
+    }
+  }
+
+  /// The facts that decide about searching a directory or adding to it; remembered for a while.
+  ///
+  /// Every change through the volume forgets them under the node's exclusive lock. A change behind the mount
+  /// is seen when they have grown old: after a second, or never where the volume changes through us alone.
+  func directoryFacts(_ node: Node) throws(Errno) -> Facts {
+    let attachment = node.attachment
+    let now = Clock.monotonicNanoseconds
+    if let remembered = attachment.state.withLock({ $0.directory.facts }), isFresh(remembered, at: now) {
+      return remembered.facts
+    }
+    let facts = try facts(of: node)
+    if options.cache != .none {
+      attachment.state.withLock { $0.directory.facts = RememberedFacts(facts: facts, readAt: now) }
+    }
+    return facts
+  }
+
+  private func isFresh(_ remembered: RememberedFacts, at now: UInt64) -> Bool {
+    now &- remembered.readAt < options.cache.lifetime
+  }
+
+  /// Called under the node's exclusive lock, after something that decides about it has changed.
+  func forgetFacts(of node: Node) {
+    node.existingAttachment?.state.withLock { $0.directory.facts = nil }
+    node.known.withLock { $0 = nil }
+  }
+}
