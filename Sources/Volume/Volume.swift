@@ -151,7 +151,7 @@ package final class Volume: Sendable {
   func node(_ id: NodeID) throws(Errno) -> Node {
     if id == Volume.rootNode { return root }
     // Nothing can be made, linked, renamed or removed in the synthetic directory.
-    guard !Reserved.contains(id) else { throw .reserved }
+    guard SyntheticNode(rawValue: id) == nil else { throw .reserved }
     guard let node = nodes.node(id) else { throw .stale }
     return node
   }

@@ -30,13 +30,13 @@ struct Facts: Sendable {
       content: record.content(of: status.kind))
   }
 
-  var glance: Glance { Glance(status, stored) }
+  var brief: BriefFacts { BriefFacts(status, stored) }
 
   var mayCarryPrivilege: Bool { item.mode.hasSetUser || item.mode.hasSetGroup }
 }
 
 /// What it takes to show an object: no list, as long as that denies nobody a look.
-struct Glance: Sendable {
+struct BriefFacts: Sendable {
   let status: FileStatus
   let stored: StoredRecord
 
@@ -77,9 +77,9 @@ extension Attributes {
   ///
   /// An object that a group owns shows the user `nobody`. Where ownership is ignored, every user but 0 is shown as the
   /// owner to itself.
-  init(_ glance: Glance, ignoringOwnershipFor caller: Caller? = nil) {
-    let status = glance.status
-    let record = glance.stored.core
+  init(_ brief: BriefFacts, ignoringOwnershipFor caller: Caller? = nil) {
+    let status = brief.status
+    let record = brief.stored.core
     inode = status.inode
     size = status.size
     blocks = status.blocks

@@ -12,11 +12,13 @@ extension Volume {
   package func attributes(
     of nodeID: NodeID, handle: HandleID?, for caller: Caller
   ) throws(Errno) -> AttributeAnswer {
-    if let answer = try reservedAttributes(nodeID) { return answer }
+    if let own = SyntheticNode(rawValue: nodeID) {
+      return AttributeAnswer(attributes: own.attributes(since: startedAt), validity: .none)
+    }
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let found = try through(file, node) { reach throws(Errno) in try glance(at: node, by: reach) }
+      let found = try through(file, node) { reach throws(Errno) in try briefFacts(at: node, by: reach) }
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough. What denies nobody
       // a look needs no decision.
       if file == nil, let facts = found.facts {
@@ -28,7 +30,7 @@ extension Volume {
 
   /// access(2), chdir(2): `mask` holds the bits of `R_OK`, `W_OK` and `X_OK`.
   package func access(_ nodeID: NodeID, mask: UInt32, for caller: Caller) throws(Errno) {
-    guard try !allowsReserved(nodeID, mask: mask) else { return }
+    if let own = SyntheticNode(rawValue: nodeID) { return try own.requireAccess(mask: mask) }
     let node = try node(nodeID)
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = node.isDirectory ? try directoryFacts(node) : try facts(of: node)
@@ -45,7 +47,7 @@ extension Volume {
       let object = try hold(node, through: file)
       let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
       return answer(
-        node, try apply(plan, to: node, object, isOpen: file != nil, for: caller).glance, for: caller)
+        node, try apply(plan, to: node, object, isOpen: file != nil, for: caller).brief, for: caller)
     }
   }
 

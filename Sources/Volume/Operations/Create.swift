@@ -9,7 +9,7 @@ import RecordFormat
 
 extension Volume {
   /// What a new object will be, decided before anything is made.
-  struct Birth {
+  struct Creation {
     var kind: FileKind
     var item: NewItem
     var record: CoreRecord
@@ -34,9 +34,9 @@ extension Volume {
   /// Decides about a creation and works out what is born.
   ///
   /// Called with the parent's lock held.
-  func birth(
+  func creation(
     of kind: FileKind, mode: UInt16, in parent: Facts, for caller: Caller
-  ) throws(Errno) -> Birth {
+  ) throws(Errno) -> Creation {
     let object = NewObject(kind)
     var judge = try gate.require(caller, .create(object), on: parent.item)
     let requested = Mode(mode)
@@ -55,7 +55,7 @@ extension Volume {
     let needsCorrection =
       inheritsBelow
       && (item.group != parent.status.group || (object.isDirectory && !item.mode.hasSetGroup))
-    return Birth(kind: kind, item: item, record: record, list: list, needsCorrection: needsCorrection)
+    return Creation(kind: kind, item: item, record: record, list: list, needsCorrection: needsCorrection)
   }
 
   /// A mode that leaves the records within the reach of a daemon without privilege: `user.` attributes can be
@@ -108,60 +108,62 @@ extension Volume {
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
       try requireUnreserved(name, in: parent)
-      let birth = try birth(of: kind, mode: mode, in: above, for: caller)
+      let creation = try creation(of: kind, mode: mode, in: above, for: caller)
       let directory = try resolver.directory(parent)
-      let isExact = birth.item.mode.bits == mode & 0o7777 || kind == .symbolicLink
-      if birth.isPlain, isExact {
-        try actingAsOwner(birth) { () throws(Errno) in try create(directory, name) }
+      let isExact = creation.item.mode.bits == mode & 0o7777 || kind == .symbolicLink
+      if creation.isPlain, isExact {
+        try actingAsOwner(creation) { () throws(Errno) in try create(directory, name) }
       } else {
-        try makeInWorkshop(birth, create: create) { (workshop, temporary) throws(Errno) in
+        try makeInWorkshop(creation, create: create) { (workshop, temporary) throws(Errno) in
           try workshop.rename(temporary, to: directory, as: name, .noReplace)
         }
       }
       guard let status = try directory.find(name) else { throw .noSuchFile }
-      let facts = Facts(status, birth.stored)
-      return entry(refer(to: facts.glance, name, in: parent), facts.glance, in: above, for: caller)
+      let facts = Facts(status, creation.stored)
+      return entry(refer(to: facts.brief, name, in: parent), facts.brief, in: above, for: caller)
     }
   }
 
   /// Makes an object under a name of our own, completes it, and only then publishes it.
   func makeInWorkshop(
-    _ birth: Birth, create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void,
+    _ creation: Creation, create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void,
     publish: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) {
     guard let workshop = directory.workshop.map({ LayerDirectory($0) }) else { throw .readOnly }
     let temporary = Workshop.nextName()
     try FileName.with(temporary) { temporary throws(Errno) in
-      try actingAsOwner(birth) { () throws(Errno) in try create(workshop, temporary) }
+      try actingAsOwner(creation) { () throws(Errno) in try create(workshop, temporary) }
       do throws(Errno) {
         let object = try workshop.hold(temporary)
-        try complete(object.descriptor, as: birth)
+        try complete(object.descriptor, as: creation)
         // A directory that moves has its `..` rewritten, for which Linux wants it writable. So whoever has no
         // privilege narrows it afterwards; until then nobody but its owner may do more.
-        let narrowsLater = !isPrivileged && birth.kind == .directory && birth.item.mode.bits & 0o200 == 0
-        if narrowsLater { try object.descriptor.changeMode(birth.item.mode.bits | 0o200) }
+        let narrowsLater =
+          !isPrivileged && creation.kind == .directory && creation.item.mode.bits & 0o200 == 0
+        if narrowsLater { try object.descriptor.changeMode(creation.item.mode.bits | 0o200) }
         try publish(workshop, temporary)
-        if narrowsLater { try object.descriptor.changeMode(birth.item.mode.bits) }
+        if narrowsLater { try object.descriptor.changeMode(creation.item.mode.bits) }
       } catch {
-        Workshop.discard(temporary, isDirectory: birth.kind == .directory, in: workshop.descriptor.descriptor)
+        Workshop.discard(
+          temporary, isDirectory: creation.kind == .directory, in: workshop.descriptor.descriptor)
         throw error
       }
     }
   }
 
   /// Gives an object that nobody can see yet everything it is born with.
-  func complete(_ object: borrowing Descriptor, as birth: Birth) throws(Errno) {
+  func complete(_ object: borrowing Descriptor, as creation: Creation) throws(Errno) {
     if isPrivileged {
-      try object.changeOwner(user: birth.item.user, group: birth.item.group)
+      try object.changeOwner(user: creation.item.user, group: creation.item.group)
     }
     // The mode comes last: without privilege a record cannot be written to what its owner may not write.
-    try writeRecord(of: birth, to: object)
-    if birth.kind != .symbolicLink { try object.changeMode(birth.item.mode.bits) }
+    try writeRecord(of: creation, to: object)
+    if creation.kind != .symbolicLink { try object.changeMode(creation.item.mode.bits) }
   }
 
-  func writeRecord(of birth: Birth, to object: borrowing Descriptor) throws(Errno) {
-    guard birth.hasRecord else { return }
-    try store.write(birth.record, list: birth.list.map { .store($0) } ?? .keep, over: .none, to: object)
+  func writeRecord(of creation: Creation, to object: borrowing Descriptor) throws(Errno) {
+    guard creation.hasRecord else { return }
+    try store.write(creation.record, list: creation.list.map { .store($0) } ?? .keep, over: .none, to: object)
   }
 }
 

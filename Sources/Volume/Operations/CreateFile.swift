@@ -41,9 +41,9 @@ extension Volume {
       let directory = try resolver.directory(parent)
       // Nothing is said of names to those who may not search.
       try gate.require(caller, .lookUp, on: above.item)
-      let birth: Birth
+      let creation: Creation
       do throws(Errno) {
-        birth = try self.birth(of: .regular, mode: mode, in: above, for: caller)
+        creation = try self.creation(of: .regular, mode: mode, in: above, for: caller)
       } catch {
         // A caller who may not add here may still open what is there.
         guard error == .accessDenied || error == .notPermitted || error == .unsupported,
@@ -51,9 +51,9 @@ extension Volume {
         else { throw error }
         throw .exists
       }
-      let file = try newFile(name, in: directory, birth)
-      let facts = Facts(try file.descriptor.status(), birth.stored)
-      let node = refer(to: facts.glance, name, in: parent)
+      let file = try newFile(name, in: directory, creation)
+      let facts = Facts(try file.descriptor.status(), creation.stored)
+      let node = refer(to: facts.brief, name, in: parent)
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
   }
@@ -71,7 +71,7 @@ extension Volume {
         guard error.delay != nil else { throw error }
       }
       let answer = try register(file, node, facts, flags, for: caller)
-      return (entry(node, facts.glance, in: above, for: caller), answer)
+      return (entry(node, facts.brief, in: above, for: caller), answer)
     } catch {
       forget(node.id, references: 1)
       throw error
@@ -80,21 +80,21 @@ extension Volume {
 
   /// A new file under `name`, complete from the first moment it can be seen; EEXIST if the name is taken.
   private func newFile(
-    _ name: borrowing FileName, in directory: LayerDirectory, _ birth: Birth
+    _ name: borrowing FileName, in directory: LayerDirectory, _ creation: Creation
   ) throws(Errno) -> SharedDescriptor {
-    if birth.isPlain {
-      return try actingAsOwner(birth) { () throws(Errno) in
-        try directory.makeFile(name, mode: birth.item.mode.bits)
+    if creation.isPlain {
+      return try actingAsOwner(creation) { () throws(Errno) in
+        try directory.makeFile(name, mode: creation.item.mode.bits)
       }
     }
     guard unnamedFiles.areThere else {
-      return try finishedFile(birth) { (workshop, temporary) throws(Errno) in
+      return try finishedFile(creation) { (workshop, temporary) throws(Errno) in
         // Not by a rename: file systems without O_TMPFILE often have none that leaves what is there alone.
         try directory.link(try workshop.hold(temporary), as: name)
         Workshop.discard(temporary, isDirectory: false, in: workshop.descriptor.descriptor)
       }
     }
-    let file = try unnamedFile(in: directory, birth)
+    let file = try unnamedFile(in: directory, creation)
     try directory.link(file, as: name)
     return file
   }
@@ -103,11 +103,11 @@ extension Volume {
   ///
   /// `publish` gives it the name it is made for, or takes the one it has.
   private func finishedFile(
-    _ birth: Birth, publish: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
+    _ creation: Creation, publish: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) -> SharedDescriptor {
     var file: SharedDescriptor?
     try makeInWorkshop(
-      birth,
+      creation,
       create: { (workshop, temporary) throws(Errno) in
         file = try workshop.makeFile(temporary, mode: 0o600)
       }, publish: publish)
@@ -116,16 +116,19 @@ extension Volume {
   }
 
   /// A new file that is complete but for a name.
-  private func unnamedFile(in directory: LayerDirectory, _ birth: Birth) throws(Errno) -> SharedDescriptor {
-    guard isPrivileged, !birth.needsCorrection else {
-      let file = try actingAsOwner(birth) { () throws(Errno) in try directory.makeUnnamedFile(mode: 0o600) }
-      try complete(file.descriptor, as: birth)
+  private func unnamedFile(
+    in directory: LayerDirectory, _ creation: Creation
+  ) throws(Errno) -> SharedDescriptor {
+    guard isPrivileged, !creation.needsCorrection else {
+      let file = try actingAsOwner(creation) { () throws(Errno) in try directory.makeUnnamedFile(mode: 0o600)
+      }
+      try complete(file.descriptor, as: creation)
       return file
     }
-    let file = try actingAsOwner(birth) { () throws(Errno) in
-      try directory.makeUnnamedFile(mode: birth.item.mode.bits)
+    let file = try actingAsOwner(creation) { () throws(Errno) in
+      try directory.makeUnnamedFile(mode: creation.item.mode.bits)
     }
-    try writeRecord(of: birth, to: file.descriptor)
+    try writeRecord(of: creation, to: file.descriptor)
     return file
   }
 
@@ -140,18 +143,18 @@ extension Volume {
     try handles.requireRoom(for: caller.user)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
-      let birth = try birth(of: .regular, mode: mode, in: above, for: caller)
+      let creation = try creation(of: .regular, mode: mode, in: above, for: caller)
       let directory = try resolver.directory(parent)
       let file =
         if unnamedFiles.areThere {
-          try unnamedFile(in: directory, birth)
+          try unnamedFile(in: directory, creation)
         } else {
           // Without O_TMPFILE below it can get no name later: Linux gives none to what has lost its last.
-          try finishedFile(birth) { (workshop, temporary) throws(Errno) in
+          try finishedFile(creation) { (workshop, temporary) throws(Errno) in
             try workshop.remove(temporary, isDirectory: false)
           }
         }
-      let facts = Facts(try file.descriptor.status(), birth.stored)
+      let facts = Facts(try file.descriptor.status(), creation.stored)
       let node = nodes.referToUnnamed(ObjectIdentity(facts.status))
       // Until the kernel has forgotten it, its number must not be given to something else.
       unlinked.keep(node.attachment, by: file)

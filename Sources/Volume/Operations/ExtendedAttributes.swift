@@ -48,7 +48,7 @@ extension Volume {
   package func extendedAttribute(
     _ name: borrowing AttributeName, of nodeID: NodeID, for caller: Caller
   ) throws(Errno) -> [UInt8] {
-    guard !Reserved.contains(nodeID) else { throw .noData }
+    guard SyntheticNode(rawValue: nodeID) == nil else { throw .noData }
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): return try read(door, of: node, for: caller)
@@ -153,7 +153,7 @@ extension Volume {
   /// Doors are not listed: whoever copies what is listed must not trip over them. The list for NFSv4 tools is,
   /// where there is one, because that is how backups find it.
   package func listExtendedAttributes(of nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {
-    guard !Reserved.contains(nodeID) else { return [] }
+    guard SyntheticNode(rawValue: nodeID) == nil else { return [] }
     let node = try node(nodeID)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)

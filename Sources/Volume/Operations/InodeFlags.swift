@@ -14,7 +14,7 @@ extension Volume {
   }
 
   private func shownFlags(of nodeID: NodeID, for caller: Caller) throws(Errno) -> FileFlags {
-    guard !Reserved.contains(nodeID) else { return [] }
+    guard SyntheticNode(rawValue: nodeID) == nil else { return [] }
     let node = try node(nodeID)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node)
@@ -53,7 +53,7 @@ extension Volume {
   }
 
   package func inodeGeneration(of nodeID: NodeID) throws(Errno) -> UInt32 {
-    guard !Reserved.contains(nodeID) else { return 0 }
+    guard SyntheticNode(rawValue: nodeID) == nil else { return 0 }
     return try node(nodeID).backing.generation
   }
 }

@@ -20,7 +20,7 @@ extension Volume {
       try directory.link(object.descriptor, as: name)
       // Under the object's lock its record is what it was.
       let facts = Facts(try object.descriptor.descriptor.status(), object.facts.stored)
-      return entry(refer(to: facts.glance, name, in: parent), facts.glance, in: above, for: caller)
+      return entry(refer(to: facts.brief, name, in: parent), facts.brief, in: above, for: caller)
     }
   }
 }

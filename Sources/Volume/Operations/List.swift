@@ -8,7 +8,7 @@ extension Volume {
   package func openDirectory(
     _ nodeID: NodeID, for caller: Caller
   ) throws(Errno) -> (handle: HandleID, use: ListingUse) {
-    try requireListable(nodeID)
+    try SyntheticNode(rawValue: nodeID)?.requireOpen()
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
@@ -125,7 +125,7 @@ extension Volume {
       guard let status = (try? directory.backing.find(name)) ?? nil,
         // Refused at lookup, to some or to all; never handed out in passing.
         ItemKind(status.kind) != .special,
-        let found = try? glance(status, of: name, in: directory.backing)
+        let found = try? briefFacts(status, of: name, in: directory.backing)
       else { return nil }
       let node = refer(to: found, name, in: directory.node)
       return entry(node, found, in: above, for: caller)

@@ -9,7 +9,7 @@ extension Volume {
   package func lookup(
     _ name: borrowing FileName, in parentID: NodeID, for caller: Caller, request: UInt64 = 0
   ) throws(Errno) -> LookupAnswer {
-    if let answer = try reservedLookup(name, in: parentID, for: caller) { return answer }
+    if let answer = try lookupSynthetic(name, in: parentID, for: caller) { return answer }
     let parent = try node(parentID)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
@@ -17,13 +17,13 @@ extension Volume {
       try gate.require(caller, .lookUp, on: above.item)
       let directory = try resolver.directory(parent)
       guard let status = try directory.find(name) else { return .missing(nameValidity(in: above)) }
-      let found: Glance
+      let found: BriefFacts
       if ItemKind(status.kind) == .special {
         let facts = try facts(status, of: name, in: directory)
         try gate.require(caller, .find, Scene(facts.item, in: above.item))
-        found = facts.glance
+        found = facts.brief
       } else {
-        found = try glance(status, of: name, in: directory)
+        found = try briefFacts(status, of: name, in: directory)
       }
       let node = refer(to: found, name, in: parent)
       var entry = entry(node, found, in: above, for: caller)

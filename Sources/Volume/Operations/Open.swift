@@ -9,7 +9,7 @@ import Synchronization
 
 extension Volume {
   package func open(_ nodeID: NodeID, _ mode: OpenMode, for caller: Caller) throws(Errno) -> OpenAnswer {
-    if let answer = try reservedOpen(nodeID, mode, for: caller) { return answer }
+    if let own = SyntheticNode(rawValue: nodeID) { return try open(own, mode, for: caller) }
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {

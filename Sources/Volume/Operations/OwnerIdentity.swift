@@ -9,9 +9,9 @@ extension Volume {
   ///
   /// The thread stays who it has become: with its capabilities that makes no difference to a file system of this
   /// machine. One that runs in user space, or stands on another, may decide by the number of the user.
-  func actingAsOwner<R: ~Copyable>(_ birth: Birth, _ body: () throws(Errno) -> R) throws(Errno) -> R {
+  func actingAsOwner<R: ~Copyable>(_ creation: Creation, _ body: () throws(Errno) -> R) throws(Errno) -> R {
     guard isPrivileged else { return try body() }
-    try ThreadIdentity.become(user: birth.item.user, group: birth.item.group)
+    try ThreadIdentity.become(user: creation.item.user, group: creation.item.group)
     guard !isLocal else { return try body() }
     defer { returnToRoot() }
     return try body()

@@ -47,17 +47,17 @@ extension Volume {
   }
 
   /// The same, to show it.
-  func glance(
+  func briefFacts(
     _ status: FileStatus, of name: borrowing FileName, in directory: LayerDirectory
-  ) throws(Errno) -> Glance {
-    try store.glance(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
+  ) throws(Errno) -> BriefFacts {
+    try store.briefFacts(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
       try directory.attribute(attribute, of: name)
     }
   }
 
   /// What it takes to show a node, read now; under its lock.
-  func glance(at node: Node, by reach: Reach) throws(Errno) -> Glance {
-    try store.glance(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
+  func briefFacts(at node: Node, by reach: Reach) throws(Errno) -> BriefFacts {
+    try store.briefFacts(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
       try reach.attribute(attribute)
     }
   }
@@ -68,7 +68,7 @@ extension Volume {
   }
 
   /// The node of what was found under a name; one more reference is the kernel's.
-  func refer(to found: Glance, _ name: borrowing FileName, in parent: Node) -> Node {
+  func refer(to found: BriefFacts, _ name: borrowing FileName, in parent: Node) -> Node {
     let identity = ObjectIdentity(found.status)
     guesses.note(name, in: parent.id, identity.number.stripe)
     let (node, isNew) = nodes.refer(to: identity, name: name, in: parent)

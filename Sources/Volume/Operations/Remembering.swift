@@ -21,7 +21,7 @@ extension Volume {
   }
 
   /// How long the kernel may remember the attributes of an object.
-  private func attributeValidity(of node: Node, _ found: Glance) -> Validity {
+  private func attributeValidity(of node: Node, _ found: BriefFacts) -> Validity {
     guard found.isVisibleToAnyone, !options.rules.ignoresOwnership,
       !(node.existingAttachment?.marks.isWrittenUnseen.load(ordering: .acquiring) ?? false)
     else { return .none }
@@ -36,18 +36,18 @@ extension Volume {
     }
   }
 
-  func answer(_ node: Node, _ found: Glance, for caller: Caller) -> AttributeAnswer {
+  func answer(_ node: Node, _ found: BriefFacts, for caller: Caller) -> AttributeAnswer {
     AttributeAnswer(attributes: attributes(found, for: caller), validity: attributeValidity(of: node, found))
   }
 
-  private func attributes(_ found: Glance, for caller: Caller) -> Attributes {
+  private func attributes(_ found: BriefFacts, for caller: Caller) -> Attributes {
     Attributes(found, ignoringOwnershipFor: options.rules.ignoresOwnership ? caller : nil)
   }
 
   /// The answer that shows an object under a name.
   ///
   /// The node's reference is the kernel's already.
-  func entry(_ node: Node, _ found: Glance, in parent: Facts, for caller: Caller) -> Entry {
+  func entry(_ node: Node, _ found: BriefFacts, in parent: Facts, for caller: Caller) -> Entry {
     // FIFOs and sockets are opened without us being asked: the lookup is the only place to refuse.
     let isSpecial = ItemKind(found.status.kind) == .special
     return Entry(

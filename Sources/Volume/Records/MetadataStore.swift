@@ -44,11 +44,11 @@ struct MetadataStore: Sendable {
   }
 
   /// What it takes to show an object.
-  func glance(
+  func briefFacts(
     _ status: FileStatus, knownBy node: Node?,
     _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
-  ) throws(Errno) -> Glance {
-    Glance(status, try stored(status, knownBy: node, withList: false, read: read))
+  ) throws(Errno) -> BriefFacts {
+    BriefFacts(status, try stored(status, knownBy: node, withList: false, read: read))
   }
 
   /// Whether it pays to look for a node that may remember a record.
