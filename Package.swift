@@ -69,7 +69,9 @@ let package = Package(
     module("AccessControl", "Engines/AccessControl"),
     module("FlagRules", "Engines/FileFlags", ["AccessControl"]),
     module("DirectoryModes", "Engines/DirectoryModes", ["AccessControl"]),
-    module("Decisions", "Engines/Decisions", ["AccessControl", "FlagRules", "DirectoryModes"]),
+    module(
+      "Decisions", "Engines/Decisions", ["AccessControl", "FlagRules", "DirectoryModes"],
+      settings: strict + opened),
     module("RecordFormat", "Engines/MetadataRecord", ["AccessControl", "FlagRules"]),
     module("JSONForm", "Engines/JSONForm"),
 

@@ -115,8 +115,16 @@ func fail(_ message: String) -> Never {
         judge.decide(.open(OpenRequest(reads: true)), on: plain).isAllowed
       },
       Measurement("removal, 16 entries on both") {
-        judge.decide(.remove(directory: false), Scene(file, in: directory)).isAllowed
+        judge.decide(.remove(directory: false), on: file, in: directory).isAllowed
       },
+      Measurement("rename over a file, 16 entries on all") {
+        judge.decide(
+          .rename(Rename(changesParent: true)), Scene(file, in: directory, to: directory, over: file)
+        ).isAllowed
+      },
+      Measurement("creation, 16 entries") { judge.decide(.create(.file), on: directory).isAllowed },
+      Measurement("search, 16 entries") { judge.decide(.search, on: directory).isAllowed },
+      Measurement("attributes, mode bits only") { judge.decide(.readAttributes, on: plain).isAllowed },
     ]
   }
 

@@ -2,10 +2,11 @@
 // says it already, nobody gets more or less than by the entries as they were written.
 
 import AccessControl
-import Decisions
 import DirectoryModes
 import Randomness
 import Testing
+
+@testable import Decisions
 
 @Suite("Decisions by NFSv4 lists") struct NFSv4DecisionTests {
   static let rights: [Rights] = [
@@ -30,8 +31,9 @@ import Testing
     return Self.subjects.flatMap { subject in
       let judge = Judge(rules: rules, subject: subject)
       return Self.rights.map { judge.check(item, $0).isAllowed } + [
-        judge.remove(item, from: above).isAllowed, judge.remove(mine, from: item).isAllowed,
-        judge.remove(foreign, from: item).isAllowed,
+        judge.decide(.remove(directory: true), on: item, in: above).isAllowed,
+        judge.decide(.remove(directory: false), on: mine, in: item).isAllowed,
+        judge.decide(.remove(directory: false), on: foreign, in: item).isAllowed,
       ]
     }
   }
@@ -95,7 +97,9 @@ import Testing
     let single = Self.rights.prefix { $0 != [.read, .write] }.filter { $0 != .delete && $0 != .deleteChild }
     var powers = single.filter { judge.check(item, $0).isAllowed }.reduce(into: Rights()) { $0.formUnion($1) }
     let foreign = Item(kind: .file, user: 9, group: 9, mode: Mode(0))
-    if kind == .directory, judge.remove(foreign, from: item).isAllowed { powers.insert(.deleteChild) }
+    if kind == .directory, judge.decide(.remove(directory: false), on: foreign, in: item).isAllowed {
+      powers.insert(.deleteChild)
+    }
     return powers
   }
 

@@ -63,17 +63,19 @@ import Testing
       return ToldReason(verdict, about: ReasonTests.item, names: ReasonTests.names).words
     }
     let item = World.file(0o600)
-    func open(_ judge: Judge) -> Verdict { judge.open(item, OpenRequest(reads: true)) }
+    func open(_ judge: Judge) -> Verdict { judge.decide(.open(OpenRequest(reads: true)), on: item) }
     let mode = "by its mode (other ---); user 0 is not root here"
     #expect(words(open, []) == "\(mode) without CAP_DAC_OVERRIDE")
     #expect(words(open, .fowner) == "\(mode) without CAP_DAC_OVERRIDE")
     #expect(words(open, nil) == "\(mode): its capabilities cannot be read")
     #expect(words(open, .dacReadSearch) == "root, or its like, is bound by flags only")
-    func remove(_ judge: Judge) -> Verdict { judge.remove(item, from: World.directory(0o1755)) }
+    func remove(_ judge: Judge) -> Verdict {
+      judge.decide(.remove(directory: false), on: item, in: World.directory(0o1755))
+    }
     #expect(words(remove, []) == "\(mode) without CAP_DAC_OVERRIDE, CAP_FOWNER")
     let owned = OwnerChange(user: 1, group: nil)
     #expect(
-      words({ $0.changeOwner(of: item, owned) }, .dacOverride)
+      words({ $0.decide(.setOwner(owned), on: item) }, .dacOverride)
         == "only root gives an item to somebody else; user 0 is not root here without CAP_CHOWN")
   }
 

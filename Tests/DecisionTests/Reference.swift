@@ -20,6 +20,8 @@ enum Power: String, CaseIterable {
 /// What a caller gets to see.
 enum Outcome: String {
   case ok, EPERM, EACCES, EROFS, EIO, EOPNOTSUPP
+  /// Another number: it cannot be done, whatever rights the caller has.
+  case impossible
 }
 
 /// One entry in words.

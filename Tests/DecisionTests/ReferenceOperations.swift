@@ -90,6 +90,7 @@ extension Reference {
   func rename(
     _ thing: Thing, _ parent: Thing, _ newParent: Thing, moves: Bool, over victim: Thing?
   ) -> Outcome {
+    if let victim, (victim.kind == "directory") != (thing.kind == "directory") { return .impossible }
     let leaving = leave(thing, parent, moves)
     if leaving != .ok { return leaving }
     let arriving = add([thing.kind == "directory" ? .append : .write], newParent)
@@ -126,6 +127,11 @@ extension Reference {
   }
 
   func chmod(_ thing: Thing, _ mode: Int) -> Outcome {
+    if thing.kind == "link" { return .impossible }
+    return setMode(thing, mode)
+  }
+
+  private func setMode(_ thing: Thing, _ mode: Int) -> Outcome {
     readOnlyFirst {
       let allowed = asPolicy(check(thing, [.writesecurity]))
       if allowed != .ok { return allowed }
@@ -138,7 +144,7 @@ extension Reference {
 
   /// chown(-1, -1), and what the kernel asks before a write.
   func strip(_ thing: Thing) -> Outcome {
-    let asChange = chmod(thing, thing.mode & ~0o6000)
+    let asChange = setMode(thing, thing.mode & ~0o6000)
     return asChange == .ok || check(thing, [.write]) != .ok ? asChange : .ok
   }
 
@@ -177,8 +183,12 @@ extension Reference {
     }
   }
 
-  func setACL(_ thing: Thing, changes: Bool) -> Outcome {
-    readOnlyFirst {
+  func setACL(_ thing: Thing, isList: Bool, changes: Bool) -> Outcome {
+    // SEMANTICS 1.16: without lists none can be stored, but those who may read it may store the one that is there.
+    if isList, !rules.usesLists, !rules.isReadOnly {
+      return !changes && thing.record == "sound" && stat(thing) == .ok ? .ok : .impossible
+    }
+    return readOnlyFirst {
       // In place of a damaged list every list is a change. The owner and root need not ask the list (SEMANTICS 1.6).
       changes || thing.record != "sound"
         ? asPolicy(check(thing, [.writesecurity])) : unchanged(thing, [.writesecurity])

@@ -1,9 +1,10 @@
 // One question, put to the engines and to the reference in the same words.
 
 import AccessControl
-import Decisions
 import DirectoryModes
 import FlagRules
+
+@testable import Decisions
 
 /// An operation with its objects.
 enum Request {
@@ -31,11 +32,11 @@ enum Request {
   case rename(Item, Item, Item, moves: Bool, over: Item?)
   case exchange(Item, Item, Item, Item, moves: Bool)
 
-  /// Asks as the volume does; where an obstacle hides the rules, the rules themselves.
+  /// Asks as the volume does; rights that no operation asks alone are asked for by themselves.
   func put(to judge: Judge) -> Verdict {
-    guard let (operation, scene) = asked else { return rules(judge) }
-    let verdict = judge.decide(operation, scene)
-    return verdict.obstacle == nil ? verdict : rules(judge)
+    if case .check(let item, let rights) = self { return judge.check(item, rights) }
+    guard let (operation, scene) = asked else { fatalError("no operation") }
+    return judge.decide(operation, scene)
   }
 
   /// The operation, if it is one.
@@ -66,40 +67,6 @@ enum Request {
       (.rename(Rename(changesParent: moves)), Scene(item, in: parent, to: newParent, over: victim))
     case .exchange(let one, let parent, let other, let otherParent, let moves):
       (.rename(Rename.exchange(moves)), Scene(one, in: parent, to: otherParent, over: other))
-    }
-  }
-
-  /// The rules alone.
-  private func rules(_ judge: Judge) -> Verdict {
-    switch self {
-    case .check(let item, let rights): judge.check(item, rights)
-    case .open(let item, let request): judge.open(item, request)
-    case .access(let item, let mode): judge.access(item, mode)
-    case .stat(let item): judge.readAttributes(item)
-    case .truncate(let item): judge.truncate(item)
-    case .readExtended(let item): judge.readExtended(item)
-    case .writeExtended(let item): judge.writeExtended(item)
-    case .touch(let item): judge.touch(item)
-    case .changeTimes(let item): judge.changeTimes(of: item)
-    case .changeMode(let item, let mode): judge.changeMode(of: item, to: mode)
-    case .changeOwner(let item, let change): judge.changeOwner(of: item, change)
-    case .changeFlags(let item, let flags):
-      judge.changeFlags(of: item, FlagChange(from: item.flags, to: flags))
-    case .changeList(let item, let list): judge.changeList(of: item, to: list)
-    case .create(let isDirectory, let parent): judge.create(directory: isDirectory, in: parent)
-    case .createDevice(let parent): judge.createDevice(in: parent)
-    case .remove(let item, let parent): judge.remove(item, from: parent)
-    case .link(let item, let parent, let protected):
-      judge.link(item, into: parent, protectsLinks: protected)
-    case .find(let item, let parent): judge.find(special: item, in: parent)
-    case .stripSetID(let item): judge.stripSetID(of: item)
-    case .rename(let item, let parent, let newParent, let moves, let victim):
-      judge.rename(
-        RenameSide(item: item, parent: parent), into: newParent, changesParent: moves, over: victim)
-    case .exchange(let one, let parent, let other, let otherParent, let moves):
-      judge.exchange(
-        RenameSide(item: one, parent: parent), RenameSide(item: other, parent: otherParent),
-        changesParent: moves)
     }
   }
 
@@ -160,6 +127,7 @@ extension Reference {
     switch request {
     case .check(_, let rights): return check(thing, Thing.powers(rights.rawValue))
     case .open(_, let request):
+      if thing.kind != "file" { return .impossible }
       return request.executes
         ? exec(thing)
         : open(
@@ -169,7 +137,7 @@ extension Reference {
       let letters = [(4, "r"), (2, "w"), (1, "x")].filter { Int(mode.rawValue) & $0.0 != 0 }
       return access(thing, letters.map(\.1).joined())
     case .stat: return stat(thing)
-    case .truncate: return check(thing, [.write])
+    case .truncate: return thing.kind == "file" ? check(thing, [.write]) : .impossible
     case .readExtended: return check(thing, [.readextattr])
     case .writeExtended: return check(thing, [.writeextattr])
     case .touch: return utimesNow(thing)
@@ -178,7 +146,8 @@ extension Reference {
     case .changeOwner(_, let change): return chown(thing, change.user, change.group)
     case .changeFlags(let item, let wanted):
       return chflags(thing, from: item.flags.rawValue, to: wanted.rawValue)
-    case .changeList(let item, let list): return setACL(thing, changes: item.list != list)
+    case .changeList(let item, let list):
+      return setACL(thing, isList: list != nil, changes: item.list != list)
     case .create(let isDirectory, _): return make(isDirectory, thing)
     case .createDevice: return makeDevice(thing)
     case .remove: return remove(thing, things[1])
@@ -203,7 +172,7 @@ extension Outcome {
       case .accessDenied: .EACCES
       case .damaged: .EIO
       case .unsupported: .EOPNOTSUPP
-      default: fatalError("an obstacle")
+      case .impossible: .impossible
       }
   }
 }

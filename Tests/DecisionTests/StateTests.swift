@@ -44,25 +44,25 @@ import Testing
   @Test func changingTheGroupStripsSetIDBits() {
     let file = Item(kind: .file, user: 1001, group: 2001, mode: Mode(0o6755))
     let judge = Judge(rules: usual, subject: alice)
-    #expect(judge.changeOwner(of: file, OwnerChange(user: nil, group: 2002)).isAllowed)
+    #expect(judge.decide(.setOwner(OwnerChange(user: nil, group: 2002)), on: file).isAllowed)
     #expect(file.mode.afterChangeOfOwner == Mode(0o755))
   }
 
   @Test func foreignWritesStripSetIDBits() {
     let file = Item(kind: .file, user: 1001, group: 2001, mode: Mode(0o6777))
-    #expect(Judge(rules: usual, subject: bob).open(file, OpenRequest(writes: true)).isAllowed)
+    #expect(Judge(rules: usual, subject: bob).decide(.open(OpenRequest(writes: true)), on: file).isAllowed)
     #expect(file.mode.afterForeignWrite == Mode(0o777))
     // Without the group's x bit, setgid means something else.
     #expect(Mode(0o6767).afterForeignWrite == Mode(0o2767))
     // Root is left to the caller of the engines: for root nothing is stripped, and nothing is asked here.
     let system = Item(kind: .file, user: 0, group: 0, mode: Mode(0o4755))
-    #expect(Judge(rules: usual, subject: root).open(system, OpenRequest(writes: true)).isAllowed)
+    #expect(Judge(rules: usual, subject: root).decide(.open(OpenRequest(writes: true)), on: system).isAllowed)
   }
 
   @Test func evenRootAndEvenDirectoriesLoseSetIDBits() {
     let folder = Item(kind: .directory, user: 1001, group: 2001, mode: Mode(0o6755))
     let judge = Judge(rules: usual, subject: root)
-    #expect(judge.changeOwner(of: folder, OwnerChange(user: 1002, group: nil)).isAllowed)
+    #expect(judge.decide(.setOwner(OwnerChange(user: 1002, group: nil)), on: folder).isAllowed)
     #expect(folder.mode.afterChangeOfOwner == Mode(0o755))
     #expect(Mode(0o7755).afterChangeOfOwner == Mode(0o1755))
   }
@@ -86,30 +86,30 @@ import Testing
     let place = World.directory(
       0o777, [], [AccessEntry(.deny, .everyone, .genericAll, [.fileInherit, .onlyInherit])])
     let judge = Judge(rules: usual, subject: bob)
-    let side = RenameSide(item: World.file(), parent: World.directory(0o777))
-    #expect(judge.rename(side, into: place, changesParent: true, over: nil).isAllowed)
+    let scene = Scene(World.file(), in: World.directory(0o777), to: place)
+    #expect(judge.decide(.rename(Rename(changesParent: true)), scene).isAllowed)
   }
 
   @Test func rootClearsImmutableAndWrites() {
     var file = World.file(0o644, .userImmutable)
     let judge = Judge(rules: usual, subject: root)
-    #expect(judge.open(file, OpenRequest(writes: true)).refusal == .notPermitted)
+    #expect(judge.decide(.open(OpenRequest(writes: true)), on: file).refusal == .notPermitted)
     let change = FlagChange(from: file.flags, to: [])
-    #expect(judge.changeFlags(of: file, change).isAllowed)
+    #expect(judge.decide(.setFlags([]), on: file).isAllowed)
     file.flags = change.after
-    #expect(judge.open(file, OpenRequest(writes: true)).isAllowed)
+    #expect(judge.decide(.open(OpenRequest(writes: true)), on: file).isAllowed)
   }
 
   @Test func appendOnlyTakesDataAtItsEnd() {
     let file = World.file(0o644, .userAppendOnly)
     let judge = Judge(rules: usual, subject: alice)
-    #expect(judge.open(file, OpenRequest(writes: true, appends: true)).isAllowed)
-    #expect(judge.open(file, OpenRequest(reads: true, writes: true, appends: true)).isAllowed)
+    #expect(judge.decide(.open(OpenRequest(writes: true, appends: true)), on: file).isAllowed)
+    #expect(judge.decide(.open(OpenRequest(reads: true, writes: true, appends: true)), on: file).isAllowed)
     for request in [
       OpenRequest(writes: true), OpenRequest(writes: true, appends: true, truncates: true),
       OpenRequest(reads: true, truncates: true),
     ] {
-      #expect(judge.open(file, request) == .refused(.notPermitted, .flag(.userAppendOnly)))
+      #expect(judge.decide(.open(request), on: file) == .refused(.notPermitted, .flag(.userAppendOnly)))
     }
   }
 
@@ -118,9 +118,9 @@ import Testing
     for flag: FileFlags in [.userImmutable, .userAppendOnly] {
       let file = World.file(0o644, flag)
       let judge = Judge(rules: usual, subject: alice)
-      #expect(judge.open(file, OpenRequest(reads: true, writes: true)).refusal == .notPermitted)
-      #expect(judge.truncate(file).refusal == .notPermitted)
-      #expect(judge.check(file, .checkImmutable).refusal == .notPermitted)
+      #expect(judge.decide(.open(OpenRequest(reads: true, writes: true)), on: file).refusal == .notPermitted)
+      #expect(judge.decide(.truncate(throughHandle: false), on: file).refusal == .notPermitted)
+      #expect(judge.decide(.touch, on: file).refusal == .notPermitted)
     }
   }
 

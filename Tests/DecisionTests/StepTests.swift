@@ -57,9 +57,13 @@ import Testing
         if !verdict.isAllowed { refused += 1 }
         if let obstacle = verdict.obstacle { obstacles.insert(obstacle) }
         let isTold = steps.last?.verdict == verdict && steps.dropLast().allSatisfy(\.verdict.isAllowed)
-        let isAlone = scene.parent == nil && scene.newParent == nil && scene.victim == nil
-        let alone = judge.decide(operation, on: scene.item, carriesRecord: scene.carriesRecord)
-        if !isTold || judge.decide(operation, scene) != verdict || isAlone && alone != verdict {
+        // The ways without a scene are for these.
+        let isShort = scene.newParent == nil && scene.victim == nil && scene.carriesRecord
+        let short = judge.decide(operation, on: scene.item, in: scene[.parent])
+        let alone = scene.parent == nil ? judge.decide(operation, on: scene.item) : short
+        if !isTold || judge.decide(operation, scene) != verdict
+          || isShort && (short != verdict || alone != verdict)
+        {
           Issue.record("\(operation): \(verdict) but \(steps)\n  \(scene)\n  by \(judge)")
         }
       }

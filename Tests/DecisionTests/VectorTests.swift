@@ -36,7 +36,8 @@ private func answer(_ scene: AuthorizationVector.Scene) throws -> Verdict {
   let cast = try Cast(scene)
   let judge = Judge(rules: cast.rules, subject: cast.subject)
   let request = try cast.request(scene)
-  return judge.search(cast.parent).then { request.put(to: judge) }
+  let search = judge.decide(.search, on: cast.parent)
+  return search.isAllowed ? request.put(to: judge) : search
 }
 
 private func answer(
@@ -79,6 +80,8 @@ private struct Cast {
     let argument = scene.argument
     switch scene.operation {
     case .openRead: return .open(node, OpenRequest(reads: true))
+    // The kernel opens a FIFO by itself; what it takes to write into it is asked by access.
+    case .openWrite where node.kind == .special: return .access(node, .write)
     case .openWrite: return .open(node, OpenRequest(writes: true))
     case .openReadWrite: return .open(node, OpenRequest(reads: true, writes: true))
     case .openAppend: return .open(node, OpenRequest(writes: true, appends: true))

@@ -16,14 +16,14 @@ extension Model {
       throw .invalid
     case .getFlags(let path):
       let thing = try find(path, follows: false)
-      try require(judge.readAttributes(thing.item))
+      try require(judge.decide(.readAttributes, on: thing.item))
       return .bytes(Array(thing.flags.text.utf8))
     case .setList(let path, let list):
       try changeList(of: try find(path, follows: false), to: list.isEmpty ? nil : list)
     case .removeList(let path): try changeList(of: try find(path, follows: false), to: nil)
     case .getList(let path):
       let thing = try find(path, follows: false)
-      try require(judge.readAttributes(thing.item))
+      try require(judge.decide(.readAttributes, on: thing.item))
       guard let text = listText(thing) else { throw .noData }
       return .bytes(text)
     case .setAttribute(let path, let name, let value, let mode):
@@ -35,7 +35,7 @@ extension Model {
       try removeAttribute(name, of: try find(path, follows: false))
     case .listAttributes(let path):
       let thing = try find(path, follows: false)
-      try require(judge.readExtended(thing.item))
+      try require(judge.decide(.readExtended, on: thing.item))
       return .names((thing.attributes.keys + doorsListed(of: thing)).sorted())
     default: return .skipped
     }
@@ -54,13 +54,13 @@ extension Model {
   private func doorsListed(of thing: Thing) -> [String] {
     let isPlain = thing.kind == .file || thing.isDirectory
     // Whoever may not look at it is not told that it has a list, or is hidden.
-    guard judge.readAttributes(thing.item).isAllowed else { return [] }
+    guard judge.decide(.readAttributes, on: thing.item).isAllowed else { return [] }
     return (thing.list != nil ? ["system.nfs4_acl"] : [])
       + (thing.flags.contains(.hidden) && isPlain ? ["user.com.apple.FinderInfo"] : [])
   }
 
   private func changeFlags(of thing: Thing, to wanted: FileFlags) throws(Errno) {
-    try require(judge.changeFlags(of: thing.item, FlagChange(from: thing.flags, to: wanted)))
+    try require(judge.decide(.setFlags(wanted), on: thing.item))
     // SEMANTICS 2.8: nobody sets `compressed` and `dataless`; the rest of the system's bits is kept by mask.
     let untouchable: FileFlags = [.compressed, .dataless]
     let stored = FileFlags(rawValue: 0x009F_FFFF)
@@ -71,7 +71,7 @@ extension Model {
   private func changeList(of thing: Thing, to list: AccessList?) throws(Errno) {
     // SEMANTICS 1.16: none can be set, and there was none when the volume was mounted.
     if list != nil, !rules.usesLists { throw .unsupported }
-    try require(judge.changeList(of: thing.item, to: list))
+    try require(judge.decide(.setList(list), on: thing.item))
     thing.list = list
   }
 
@@ -103,7 +103,7 @@ extension Model {
     _ name: String, of thing: Thing, _ value: [UInt8], _ mode: Int32
   ) throws(Errno) {
     try requireUsable(name, on: thing, otherwise: .notPermitted)
-    try require(judge.writeExtended(thing.item))
+    try require(judge.decide(.writeExtended, on: thing.item))
     try requireStorable(name, on: thing, otherwise: .notPermitted)
     let isThere = thing.attributes[stored(name)] != nil
     if mode == 1, isThere { throw .exists }
@@ -113,14 +113,14 @@ extension Model {
 
   private func attribute(_ name: String, of thing: Thing) throws(Errno) -> [UInt8] {
     try requireUsable(name, on: thing, otherwise: .noData)
-    try require(judge.readExtended(thing.item))
+    try require(judge.decide(.readExtended, on: thing.item))
     guard let value = thing.attributes[stored(name)] else { throw .noData }
     return value
   }
 
   private func removeAttribute(_ name: String, of thing: Thing) throws(Errno) {
     try requireUsable(name, on: thing, otherwise: .notPermitted)
-    try require(judge.writeExtended(thing.item))
+    try require(judge.decide(.writeExtended, on: thing.item))
     try requireStorable(name, on: thing, otherwise: .notPermitted)
     guard thing.attributes.removeValue(forKey: stored(name)) != nil else { throw .noData }
   }

@@ -9,7 +9,7 @@ import LinuxFiles
 extension Model {
   /// Decides about a new object and makes it; `mode` is what the caller passed.
   func bear(_ kind: Status.Kind, mode requested: UInt16, in parent: Thing) throws(Errno) -> Thing {
-    try require(judge.create(directory: kind == .directory, in: parent.item))
+    try require(judge.decide(.create(kind.asNew), on: parent.item))
     var mode = requested & ~Cast.umasks[userIndex]
     // The kernel passes no set-id bit to mkdir.
     if kind == .directory { mode &= 0o1777 }
@@ -97,5 +97,15 @@ extension Model {
 
   func withoutSetID(_ mode: UInt16) -> UInt16 {
     mode & ~(mode & 0o010 != 0 ? 0o6000 : 0o4000)
+  }
+}
+
+extension Status.Kind {
+  fileprivate var asNew: NewObject {
+    switch self {
+    case .file, .fifo: .file
+    case .directory: .directory
+    case .link: .symbolicLink
+    }
   }
 }

@@ -52,7 +52,7 @@ extension Model {
       cut(file.thing, to: size)
       return .done
     case .statusOfOpen:
-      try require(judge.readAttributes(file.thing.item))
+      try require(judge.decide(.readAttributes, on: file.thing.item))
       return .status(status(of: file.thing))
     default:
       return .skipped
@@ -101,7 +101,7 @@ extension Model {
     case .link: throw .tooManySymbolicLinks
     case .directory:
       if wish.creates || wish.writes || wish.truncates { throw .isDirectory }
-      try require(judge.list(thing.item))
+      try require(judge.decide(.list, on: thing.item))
       return .done
     case .fifo:
       // SEMANTICS 7.5: the kernel opens it without asking. Nobody reads at the other end.
@@ -111,7 +111,7 @@ extension Model {
       let request = OpenRequest(
         reads: wish.reads || !wish.writes, writes: wish.writes, appends: wish.appends,
         truncates: wish.truncates)
-      try require(judge.open(thing.item, request))
+      try require(judge.decide(.open(request), on: thing.item))
       // A mapping of the backing file could overwrite what may only grow.
       if passesThrough, thing.flags.isAppendOnly, wish.maps, thing.routes.refusesMapper == true {
         throw .busy
@@ -138,7 +138,7 @@ extension Model {
     let (directory, name) = try findFree(path)
     try requireLinkable(thing)
     guard thing.links > 0 || thing.mayGetFirstName else { throw .noSuchFile }
-    try require(judge.link(thing.item, into: directory.item, protectsLinks: protectsHardLinks))
+    try require(judge.decide(linking, Scene(thing.item, to: directory.item)))
     thing.links += 1
     thing.mayGetFirstName = false
     put(thing, name, in: directory)
@@ -159,7 +159,7 @@ extension Model {
     // The kernel strips first and writes then, so a refused write takes the bits as well.
     let before = thing.mode
     if file.isDirect != true, kernelWouldStrip(thing) {
-      try require(judge.readAttributes(thing.item))
+      try require(judge.decide(.readAttributes, on: thing.item))
       _ = try stripInKernel(thing)
     } else {
       stripSetID(of: thing)

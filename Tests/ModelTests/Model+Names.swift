@@ -32,7 +32,7 @@ extension Model {
     let place = try walk(path, follows: false)
     guard let thing = place.thing, let directory = place.directory else { throw .noSuchFile }
     guard thing.isDirectory == isDirectory else { throw isDirectory ? .notDirectory : .isDirectory }
-    try require(judge.remove(thing.item, from: directory.item))
+    try require(judge.decide(.remove(directory: isDirectory), on: thing.item, in: directory.item))
     guard thing.entries.isEmpty else { throw .notEmpty }
     take(place.name, from: directory)
     thing.links -= thing.isDirectory ? 2 : 1
@@ -46,13 +46,18 @@ extension Model {
     }
   }
 
+  var linking: Decisions.Operation {
+    let protects = protectsHardLinks
+    return .link(protectsLinks: { protects })
+  }
+
   private func link(_ from: String, _ to: String) throws(Errno) {
     let thing = try find(from, follows: false)
     // The kernel looks at the new name before the flags of the file are asked.
     let (directory, name) = try findFree(to)
     try requireLinkable(thing)
     if thing.isDirectory { throw .notPermitted }
-    try require(judge.link(thing.item, into: directory.item, protectsLinks: protectsHardLinks))
+    try require(judge.decide(linking, Scene(thing.item, to: directory.item)))
     thing.links += 1
     put(thing, name, in: directory)
   }
@@ -75,17 +80,15 @@ extension Model {
       throw thing.isDirectory ? .notDirectory : .isDirectory
     }
     let changesParent = oldDirectory !== newDirectory
-    let source = RenameSide(item: thing.item, parent: oldDirectory.item)
+    var request = Rename(changesParent: changesParent)
+    request.exchanges = style == .exchange
+    let scene = Scene(thing.item, in: oldDirectory.item, to: newDirectory.item, over: victim?.item)
+    try require(judge.decide(.rename(request), scene))
     if style == .exchange, let victim {
-      try require(
-        judge.exchange(
-          source, RenameSide(item: victim.item, parent: newDirectory.item), changesParent: changesParent))
       take(newName, from: newDirectory)
       take(oldName, from: oldDirectory)
       arrive(victim, oldName, in: oldDirectory)
     } else {
-      try require(
-        judge.rename(source, into: newDirectory.item, changesParent: changesParent, over: victim?.item))
       if let victim {
         guard victim.entries.isEmpty else { throw .notEmpty }
         take(newName, from: newDirectory)

@@ -11,7 +11,7 @@ extension Model {
     switch call {
     case .status(let path, let follows):
       let thing = try find(path, follows: follows)
-      try require(judge.readAttributes(thing.item))
+      try require(judge.decide(.readAttributes, on: thing.item))
       return .status(status(of: thing))
     case .access(let path, let mode): try access(try find(path), AccessMode(rawValue: mode))
     case .list(let path): return try list(path)
@@ -23,8 +23,8 @@ extension Model {
     case .truncate(let path, let size):
       let thing = try find(path)
       guard thing.kind == .file else { throw thing.isDirectory ? .isDirectory : .invalid }
-      if kernelWouldStrip(thing) { try require(judge.readAttributes(thing.item)) }
-      try require(judge.truncate(thing.item))
+      if kernelWouldStrip(thing) { try require(judge.decide(.readAttributes, on: thing.item)) }
+      try require(judge.decide(.truncate(throughHandle: false), on: thing.item))
       cut(thing, to: size)
     case .changeMode(let path, let mode): try changeMode(of: try find(path), to: mode)
     case .changeOwner(let path, let user, let group, let follows):
@@ -57,22 +57,24 @@ extension Model {
 
   private func access(_ thing: Thing, _ mode: AccessMode) throws(Errno) {
     // SEMANTICS 1.11: for X_OK on a file the kernel looks at the mode first, in the caller's name.
-    if mode.contains(.execute), thing.kind == .file { try require(judge.readAttributes(thing.item)) }
-    try require(judge.access(thing.item, mode))
+    if mode.contains(.execute), thing.kind == .file {
+      try require(judge.decide(.readAttributes, on: thing.item))
+    }
+    try require(judge.decide(.access(mode), on: thing.item))
   }
 
   private func list(_ path: String) throws(Errno) -> Outcome {
     let thing = try find(path)
     guard thing.isDirectory else { throw .notDirectory }
-    try require(judge.list(thing.item))
+    try require(judge.decide(.list, on: thing.item))
     // SEMANTICS 1.11: opendir(3) asks fstat.
-    try require(judge.readAttributes(thing.item))
+    try require(judge.decide(.readAttributes, on: thing.item))
     thing.accessed = nil
     return .names(thing.entries.keys.sorted())
   }
 
   func changeMode(of thing: Thing, to wanted: UInt16) throws(Errno) {
-    let verdict = judge.changeMode(of: thing.item, to: Mode(wanted))
+    let verdict = judge.decide(.setMode(Mode(wanted)), on: thing.item)
     // A kernel that strips knows nothing of the sticky bit.
     let stripped = wanted | (thing.mode & 0o1000)
     if !verdict.isAllowed, thing.kind == .file, isStrip(of: thing, to: stripped) {
@@ -99,19 +101,18 @@ extension Model {
 
   /// SEMANTICS 4.10.
   func mayStrip(_ thing: Thing) -> Bool {
-    thing.writers > 0 || judge.truncate(thing.item).isAllowed
-      || judge.changeMode(of: thing.item, to: Mode(thing.mode & ~0o6000)).isAllowed
+    judge.decide(.stripSetID(isOpenForWriting: thing.writers > 0), on: thing.item).isAllowed
   }
 
   private func changeOwner(of thing: Thing, _ change: OwnerChange) throws(Errno) {
     // SEMANTICS 7.8: whatever comes of it, such a kernel looks which bits there are, root's included.
     let isStripped = kernelStrips && !thing.isDirectory
-    if isStripped { try require(judge.readAttributes(thing.item)) }
+    if isStripped { try require(judge.decide(.readAttributes, on: thing.item)) }
     if change.user == nil, change.group == nil {
       if isStripped, try stripInKernel(thing) { return }
       // SEMANTICS 4.10: it may be a stranger's call or the kernel's own, and only a writer may strip.
       guard mayStrip(thing) else {
-        guard thing.mode & 0o6000 == 0, judge.readAttributes(thing.item).isAllowed else {
+        guard thing.mode & 0o6000 == 0, judge.decide(.readAttributes, on: thing.item).isAllowed else {
           throw .notPermitted
         }
         return
@@ -119,7 +120,7 @@ extension Model {
       if thing.kind == .file { thing.mode = withoutSetID(thing.mode) }
       return
     }
-    try require(judge.changeOwner(of: thing.item, change))
+    try require(judge.decide(.setOwner(change), on: thing.item))
     if rules.ignoresOwnership, !isRoot { return }
     thing.user = change.user ?? thing.user
     thing.group = change.group ?? thing.group
@@ -131,8 +132,8 @@ extension Model {
     of thing: Thing, _ access: TimeWish, _ modification: TimeWish
   ) throws(Errno) {
     switch (access, modification) {
-    case (.now, .now): try require(judge.touch(thing.item))
-    default: try require(judge.changeTimes(of: thing.item))
+    case (.now, .now): try require(judge.decide(.touch, on: thing.item))
+    default: try require(judge.decide(.setTimes, on: thing.item))
     }
     thing.accessed = access.applied(to: thing.accessed)
     thing.modified = modification.applied(to: thing.modified)

@@ -162,17 +162,11 @@ final class Model {
 
   /// One step down: `search` is asked of the directory before anything is said about the name.
   func lookUp(_ name: String, in directory: Thing) throws(Errno) -> Thing? {
-    try require(judge.search(directory.item))
+    try require(judge.decide(.search, on: directory.item))
     guard let thing = directory.entries[name] else { return nil }
     // SEMANTICS 7.5: a FIFO shows itself only to those who may use or remove it, or could give themselves the right.
     if thing.kind == .fifo {
-      let item = thing.item
-      let mayUse =
-        judge.check(item, .read).isAllowed || judge.check(item, .write).isAllowed
-        || judge.remove(item, from: directory.item).isAllowed
-        || judge.standing(towards: item).isOwner == .member
-        || judge.check(item, [.writeSecurity, .ignoringFlags]).isAllowed
-      guard mayUse else { throw .accessDenied }
+      try require(judge.decide(.find, on: thing.item, in: directory.item))
     }
     return thing
   }

@@ -64,6 +64,12 @@ package struct Item: Hashable, Sendable {
 
   package var isDirectory: Bool { kind == .directory }
 
+  /// Why not even the flags can be read.
+  var damageToRecord: Reason? { record == .damaged ? .damagedRecord : nil }
+
+  /// Why the list cannot be read.
+  var damageToList: Reason? { record == .damagedList ? .damagedList : damageToRecord }
+
   /// Whether a group, or every caller, has the rights of the owner.
   ///
   /// Such an item has no set-id bits: anybody who has these rights could make others run it, as the user `nobody` that
@@ -92,4 +98,7 @@ package struct VolumeRules: Hashable, Sendable {
   package var adminGroup: UInt32?
 
   package init() {}
+
+  /// What stands against every list.
+  package var obstacleToLists: Obstacle? { usesLists ? nil : .noLists }
 }

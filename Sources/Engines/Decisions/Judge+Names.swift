@@ -3,125 +3,100 @@
 import AccessControl
 import DirectoryModes
 
-/// One end of a rename.
-package struct RenameSide: Sendable {
-  package var item: Item
-  package var parent: Item
-
-  package init(item: Item, parent: Item) {
-    self.item = item
-    self.parent = parent
-  }
-}
-
 extension Judge {
-  /// The right to make something in a directory depends on what it is.
-  private func adding(_ isDirectory: Bool) -> Rights { isDirectory ? .addSubdirectory : .addFile }
-
-  /// Whoever makes something in a directory uses a name there, even where the kernel looked none up (O_TMPFILE).
-  package func create(directory isDirectory: Bool, in parent: Item) -> Verdict {
-    refusingPlainContent(add(adding(isDirectory), to: parent), nil, in: parent).on(.parent)
+  func create(_ kind: NewObject, in parent: Item) -> Verdict {
+    // A device node: root's alone, before anything else is looked at.
+    if kind == .device, let refusal = notPermitted(.deviceNeedsRoot, unlessWith: .mknod) { return refusal }
+    let verdict = add(kind.isDirectory ? .addSubdirectory : .addFile, to: parent, bringing: .plain)
+    // A link inherits nothing, and a list that cannot be read cannot be handed down.
+    return (kind == .symbolicLink ? verdict : verdict.unless(damageToUsedList(of: parent))).on(.parent)
   }
 
-  private func add(_ rights: Rights, to parent: Item) -> Verdict {
-    search(parent).then { check(parent, rights) }.on(.parent)
-  }
-
-  /// Adds a name for what is there already; one that stays in its directory brings nothing into it.
-  private func place(_ item: Item, in parent: Item, comesFromElsewhere: Bool = true) -> Verdict {
-    let verdict = add(adding(item.isDirectory), to: parent)
-    return comesFromElsewhere ? refusingPlainContent(verdict, item, in: parent) : verdict
-  }
-
-  /// A device node: root's alone, before anything else is looked at.
-  package func createDevice(in parent: Item) -> Verdict {
-    notPermitted(.deviceNeedsRoot, unlessRootWith: .mknod) ?? create(directory: false, in: parent)
-  }
-
-  package func remove(_ item: Item, from parent: Item) -> Verdict {
-    check(item, .delete, removingFrom: parent)
+  /// Whoever adds to a directory uses a name there, even where the kernel looked none up (O_TMPFILE).
+  ///
+  /// Plain content is refused by a directory that wants what is added encrypted; `nil`: nothing comes from elsewhere.
+  private func add(_ rights: Rights, to directory: Item, bringing content: Item.Content?) -> Verdict {
+    let verdict = check(directory, .search).then { check(directory, rights) }
+    guard verdict.isAllowed, directory.content == .protecting, let content, content != .foreign else {
+      return verdict
+    }
+    return .refused(.unsupported, .protectingDirectory)
   }
 
   /// A further name for a file: of the file itself only its flags are asked, and what `fs.protected_hardlinks` wants.
   ///
-  /// That setting is looked at only where it would refuse.
-  package func link(
-    _ item: Item, into parent: Item, protectsLinks: @autoclosure () -> Bool
+  /// The kernel asks of the new name and of the mount before anything is asked of the item.
+  func link(
+    _ item: Item, to parent: Item, over victim: Item?, _ protectsLinks: () -> Bool, _ tell: Tell?
   ) -> Verdict {
-    guard !item.isDirectory else { return .refused(.notPermitted, .linkToDirectory) }
-    var naming = check(item, .linkTarget)
-    if naming.isAllowed, let refusal = protectedLink(item), protectsLinks() { naming = refusal }
-    return naming.then { place(item, in: parent).on(.newParent) }
+    if victim != nil { return .refused(by: .taken, on: .victim).told(.operation, tell) }
+    let verdict = writableMount.on(.newParent).then { naming(item, protectsLinks) }
+      .then { add(.addFile, to: parent, bringing: item.content).on(.newParent) }
+    return verdict.told(verdict.place == .newParent ? .adding(directory: false) : .operation, tell)
   }
 
-  /// The kernel's rule: the file is the caller's, or an ordinary one that the caller may read and write.
+  /// The kernel's rule, if `protectsLinks`: the file is the caller's, or an ordinary one that the caller may read and write.
   ///
   /// On other file systems the kernel finds out by itself; here it takes for granted that reading and writing are allowed.
-  private func protectedLink(_ item: Item) -> Verdict? {
+  private func naming(_ item: Item, _ protectsLinks: () -> Bool) -> Verdict {
+    guard !item.isDirectory else { return .refused(.notPermitted, .linkToDirectory) }
+    let naming = check(item, .linkTarget)
     let owner = standing(towards: item).isOwner
-    guard owner != .member else { return nil }
+    guard naming.isAllowed, owner != .member else { return naming }
     let runsAsOther = item.mode.hasSetUser || (item.mode.hasSetGroup && item.mode.isGroupExecutable)
     var hinges = owner == .unknown
     if item.kind == .file, !runsAsOther {
       let using = check(item, [.read, .write])
-      guard !using.isAllowed else { return nil }
+      guard !using.isAllowed else { return naming }
       hinges = hinges || using.hingesOnUnread
     }
-    return notPermitted(.protectedLink, unlessRootWith: .fowner, hingesOnUnread: hinges)
+    let refusal = notPermitted(.protectedLink, unlessWith: .fowner, hingesOnUnread: hinges)
+    guard let refusal, protectsLinks() else { return naming }
+    return refusal
   }
 
-  /// Moves `source` into `newParent`, over `victim` if there is one.
-  ///
-  /// A directory that changes its parent has its `..` rewritten, which asks `add_subdirectory` of the
-  /// directory itself.
-  package func rename(
-    _ source: RenameSide, into newParent: Item, changesParent: Bool, over victim: Item?,
-    tell: (Step) -> Void = { _ in }
+  /// Moves the item, over the victim if there is one, or swaps the two.
+  func rename(
+    _ rename: Rename, _ item: Item, from parent: Item, to newParent: Item, over victim: Item?,
+    _ tell: Tell?
   ) -> Verdict {
-    let moved = leaving(source, changesParent: changesParent).told(.removing, tell)
-      .then {
-        place(source.item, in: newParent, comesFromElsewhere: changesParent).on(.newParent)
-          .told(.adding(directory: source.item.isDirectory), tell)
-      }
-    guard let victim else { return moved }
-    return moved.then { remove(victim, from: newParent).aboutVictim.told(.removing, tell) }
-  }
-
-  /// Swaps two names.
-  ///
-  /// Inside one directory both are added in one request.
-  package func exchange(
-    _ one: RenameSide, _ other: RenameSide, changesParent: Bool, tell: (Step) -> Void = { _ in }
-  ) -> Verdict {
-    let leaving = self.leaving(one, changesParent: changesParent).told(.removing, tell)
-      .then { self.leaving(other, changesParent: changesParent).aboutVictim.told(.removing, tell) }
-    let first = Step.Asked.adding(directory: one.item.isDirectory)
-    guard changesParent else {
-      let both = adding(one.item.isDirectory).union(adding(other.item.isDirectory))
-      return leaving.then { add(both, to: other.parent).on(.newParent).told(first, tell) }
+    if let obstacle = rename.obstacle(item, over: victim) { return obstacle.told(.operation, tell) }
+    let moves = rename.changesParent
+    let leaving = leaving(item, parent, moves).told(.removing, tell)
+    guard let victim else { return leaving.then { arriving(item, in: newParent, moves, tell) } }
+    guard rename.exchanges else {
+      return leaving.then { arriving(item, in: newParent, moves, tell) }
+        .then { check(victim, .delete, removingFrom: newParent).aboutVictim.told(.removing, tell) }
     }
-    return
-      leaving
-      .then { place(one.item, in: other.parent).on(.newParent).told(first, tell) }
-      .then {
-        place(other.item, in: one.parent).on(.parent)
-          .told(.adding(directory: other.item.isDirectory), tell)
-      }
+    let left = leaving.then { self.leaving(victim, newParent, moves).aboutVictim.told(.removing, tell) }
+    // Inside one directory both are added in one request.
+    guard moves else { return left.then { arriving(item, and: victim.adding, in: newParent, moves, tell) } }
+    return left.then { arriving(item, in: newParent, moves, tell) }
+      .then { arriving(victim, in: parent, at: .parent, moves, tell) }
   }
 
-  /// The first half of a rename: the old name goes.
-  private func leaving(_ side: RenameSide, changesParent: Bool) -> Verdict {
-    let rewritesParent = side.item.isDirectory && changesParent
-    let asked: Rights = rewritesParent ? [.delete, .addSubdirectory] : .delete
-    return check(side.item, asked, removingFrom: side.parent)
+  private func arriving(
+    _ item: Item, and more: Rights = [], in directory: Item, at place: Place = .newParent, _ moves: Bool,
+    _ tell: Tell?
+  ) -> Verdict {
+    add(item.adding.union(more), to: directory, bringing: moves ? item.content : nil).on(place)
+      .told(.adding(directory: item.isDirectory), tell)
+  }
+
+  /// The old name goes.
+  ///
+  /// A directory that changes its parent has its `..` rewritten, which asks `add_subdirectory` of the directory itself.
+  private func leaving(_ item: Item, _ parent: Item, _ moves: Bool) -> Verdict {
+    check(item, item.isDirectory && moves ? [.delete, .addSubdirectory] : .delete, removingFrom: parent)
   }
 
   /// A FIFO or socket shows itself only to those who may use it, could remove it, or could give themselves the right.
   ///
   /// The kernel opens and connects to them without asking. Whoever holds one of read and write gets both.
-  package func find(special item: Item, in parent: Item) -> Verdict {
-    var found = check(item, .write).or { check(item, .read) }.or { remove(item, from: parent) }
-      .or { findAsOwner(item) }
+  func find(_ item: Item, in parent: Item) -> Verdict {
+    var found =
+      check(item, .write).or { check(item, .read) }
+      .or { check(item, .delete, removingFrom: parent) }.or { findAsOwner(item) }
     // To whom it does not show itself there is one number, whichever rule it was.
     if !found.isAllowed { found.refusal = .accessDenied }
     return found
@@ -130,11 +105,26 @@ extension Judge {
   /// Its owner, root, and whoever may change its mode or list; neither flags nor damage hide it from them.
   private func findAsOwner(_ item: Item) -> Verdict {
     guard standing(towards: item).isOwner != .member else { return .allowed(.ownership) }
-    let privilege = Privilege(for: .writeSecurity, on: item)
+    let privilege = Privilege(rights: .writeSecurity, onDirectory: item.isDirectory)
     let standing = holds(privilege, towards: item)
     guard standing != .member else { return .allowed(.superuser) }
     return refused(rights(.writeSecurity, on: item), unlessWith: privilege, standing)
   }
+}
+
+extension Rename {
+  fileprivate func obstacle(_ item: Item, over victim: Item?) -> Verdict? {
+    if leadsIntoItself { return .refused(by: .intoItself, on: .newParent) }
+    guard let victim else { return exchanges ? .refused(by: .missing, on: .newParent) : nil }
+    if !mayReplace { return .refused(by: .taken, on: .victim) }
+    if exchanges || victim.isDirectory == item.isDirectory { return nil }
+    return .refused(by: victim.isDirectory ? .replacesDirectory : .notDirectory, on: .victim)
+  }
+}
+
+extension Item {
+  /// The right to make it in a directory.
+  fileprivate var adding: Rights { isDirectory ? .addSubdirectory : .addFile }
 }
 
 extension Verdict {

@@ -9,23 +9,11 @@ import FlagRules
 
 /// What of root's power it takes to lift a refusal.
 struct Privilege {
-  private let rights: Rights
-  private let onDirectory: Bool
   /// Each of these is needed.
-  private let capabilities: CapabilitySet
-
-  /// What Linux takes for these rights, and more.
-  init(for rights: Rights, on item: Item, and more: CapabilitySet = []) {
-    self.rights = rights
-    onDirectory = item.isDirectory
-    capabilities = more
-  }
-
-  init(_ capabilities: CapabilitySet) {
-    rights = []
-    onDirectory = false
-    self.capabilities = capabilities
-  }
+  var capabilities: CapabilitySet = []
+  /// And what Linux takes for these rights.
+  var rights: Rights = []
+  var onDirectory = false
 
   /// What is missing of it.
   func lacking(in held: CapabilitySet) -> CapabilitySet {
@@ -61,33 +49,22 @@ extension Judge {
     return verdict
   }
 
-  /// The same for a refusal with EPERM that root and administrators are spared.
+  /// The same for a refusal with EPERM that root is spared, and towards `item` administrators are.
   func notPermitted(
-    _ reason: Reason, towards item: Item, unlessWith privilege: Privilege, hingesOnUnread: Bool = false
+    _ reason: Reason, unlessWith capability: CapabilitySet, towards item: Item? = nil,
+    hingesOnUnread: Bool = false
   ) -> Verdict? {
-    let standing = holds(privilege, towards: item)
+    let privilege = Privilege(capabilities: capability)
+    let standing = item.map { holds(privilege, towards: $0) } ?? isRoot(with: privilege)
     guard standing != .member else { return nil }
     return refused(
       .refused(.notPermitted, reason, hingesOnUnread: hingesOnUnread), unlessWith: privilege, standing)
   }
 
-  /// The same for one that root alone is spared.
-  func notPermitted(
-    _ reason: Reason, unlessRootWith capability: CapabilitySet, hingesOnUnread: Bool = false
-  ) -> Verdict? {
-    let standing = isRoot(with: Privilege(capability))
-    guard standing != .member else { return nil }
-    return refused(
-      .refused(.notPermitted, reason, hingesOnUnread: hingesOnUnread), unlessWith: Privilege(capability),
-      standing)
-  }
-
-  /// What it takes where a directory's sticky bit keeps others from removing an item.
-  func stickyBit(of parent: Item, protects item: Item) -> CapabilitySet? {
-    guard parent.mode.isSticky, standing(towards: item).isOwner != .member,
-      standing(towards: parent).isOwner != .member
-    else { return nil }
-    return .fowner
+  /// Whether a directory's sticky bit keeps the caller from removing an item, if not for `fowner`.
+  func stickyBit(of parent: Item, protects item: Item) -> Bool {
+    parent.mode.isSticky && standing(towards: item).isOwner != .member
+      && standing(towards: parent).isOwner != .member
   }
 }
 

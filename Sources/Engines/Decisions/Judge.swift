@@ -20,29 +20,34 @@ package struct Judge: Sendable {
 
   /// Decides about `asked` on `item`; with `parent`, `asked` contains `delete`.
   ///
-  /// `capabilities`: all it takes of root, in place of what stands for these rights.
-  package func check(
+  /// `capabilities`: all it takes of root, in place of what stands for these rights. Content in a form that this version
+  /// cannot read or write is refused here and nowhere else, to root as well.
+  func check(
     _ item: Item, _ asked: Rights, removingFrom parent: Item? = nil,
     unlessWith capabilities: CapabilitySet? = nil
   ) -> Verdict {
-    let verdict = decide(item, asked, removingFrom: parent, unlessWith: capabilities)
-    return refusingForeignContent(verdict, of: item, asked, removingFrom: parent)
+    let verdict = checkRights(item, asked, removingFrom: parent, unlessWith: capabilities)
+    guard verdict.isAllowed else { return verdict }
+    if item.hasForeignContent, !asked.isDisjoint(with: [.read, .write, .append, .execute]) {
+      return .refused(.unsupported, .foreignContent)
+    }
+    if let parent, parent.hasForeignContent { return .refused(.unsupported, .foreignContent, on: .parent) }
+    return verdict
   }
 
-  private func decide(
+  private func checkRights(
     _ item: Item, _ asked: Rights, removingFrom parent: Item?, unlessWith capabilities: CapabilitySet?
   ) -> Verdict {
     let changes = asked.intersection(.modifying)
-    if rules.isReadOnly, !changes.isEmpty, !item.takesWithoutKeeping(changes) {
-      return .refused(.readOnly, .readOnlyVolume)
-    }
+    // Data for a FIFO is no more than handed to whoever reads at the other end.
+    let keepsNothing = item.kind == .special && changes.isSubset(of: [.write, .append])
+    if rules.isReadOnly, !changes.isEmpty, !keepsNothing { return .refused(.readOnly, .readOnlyVolume) }
     if asked.contains(.execute), item.kind == .file, rules.forbidsExecution {
       return .refused(.accessDenied, .executionForbidden)
     }
-    if let parent, parent.record == .damaged {
-      return .refused(.damaged, .damagedRecord, on: .parent)
-    }
-    if item.record == .damaged, !asked.isSubset(of: Judge.harmlessOnDamaged) {
+    if let parent, parent.record == .damaged { return .refused(.damaged, .damagedRecord, on: .parent) }
+    // It can still be looked at. Not the names in it: a bit of the record may say that they are not its names.
+    if item.record == .damaged, !asked.isSubset(of: [.readAttributes, .readSecurity, .synchronize]) {
       return .refused(.damaged, .damagedRecord)
     }
     // Flags have no say about writing into a FIFO. The right to do so is still asked for below.
@@ -55,9 +60,9 @@ package struct Judge: Sendable {
     }
     let rest = asked.subtracting([.linkTarget, .checkImmutable, .ignoringFlags])
     guard !rest.isEmpty else { return .allowed(.nothingAsked) }
-    let privilege =
-      capabilities.map { Privilege($0) }
-      ?? Privilege(for: rest, on: item, and: parent.flatMap { stickyBit(of: $0, protects: item) } ?? [])
+    var privilege = Privilege(rights: rest, onDirectory: item.isDirectory)
+    if let capabilities { privilege = Privilege(capabilities: capabilities) }
+    if let parent, stickyBit(of: parent, protects: item) { privilege.capabilities.insert(.fowner) }
     let standing = holds(privilege, towards: item, and: parent)
     // A file without any x bit is nothing root runs, though an entry may let others. Whoever might turn out
     // to be root or an administrator is held to both.
@@ -65,24 +70,14 @@ package struct Judge: Sendable {
       return .refused(.accessDenied, .noExecuteBit, hingesOnUnread: standing == .unknown)
     }
     if standing == .member { return .allowed(.superuser) }
-    return refused(ordinary(rest, on: item, removingFrom: parent), unlessWith: privilege, standing)
+    guard let parent else { return refused(rights(rest, on: item), unlessWith: privilege, standing) }
+    var verdict = removal(of: item, from: parent)
+    if verdict.isAllowed, rest != .delete { verdict = rights(rest, on: item, after: verdict) }
+    return refused(verdict, unlessWith: privilege, standing)
   }
-
-  /// Decides without any privilege.
-  private func ordinary(_ rest: Rights, on item: Item, removingFrom parent: Item?) -> Verdict {
-    guard let parent else { return rights(rest, on: item) }
-    let removal = removal(of: item, from: parent)
-    guard removal.isAllowed, rest != .delete else { return removal }
-    return rights(rest, on: item, after: removal)
-  }
-
-  /// What may still be asked of an object whose record is unreadable: being looked at.
-  ///
-  /// Not the names in a directory: a bit of the record may say that they are not its names.
-  private static let harmlessOnDamaged: Rights = [.readAttributes, .readSecurity, .synchronize]
 
   /// How the caller stands to `item`, with "ignore ownership" and the unknown user 99 applied.
-  package func standing(towards item: Item) -> Standing {
+  func standing(towards item: Item) -> Standing {
     let isOwner: Membership
     if rules.ignoresOwnership || (item.user == UnknownID.number && item.ownerGroup == nil) {
       isOwner = .member
@@ -96,25 +91,9 @@ package struct Judge: Sendable {
       subject: subject, isOwner: isOwner,
       isInOwningGroup: isOwnersGroup ? .member : subject.membership(of: item.group))
   }
-
-  func usableList(of item: Item) -> AccessList? {
-    rules.usesLists ? item.list : nil
-  }
-
-  /// Why the list that would be asked cannot be read.
-  func damageToList(of item: Item) -> Reason? {
-    guard rules.usesLists else { return nil }
-    return switch item.record {
-    case .sound: nil
-    case .damagedList: .damagedList
-    case .damaged: .damagedRecord
-    }
-  }
 }
 
 extension Item {
-  /// Whether `changes` are no more than data handed to whoever reads at the other end.
-  fileprivate func takesWithoutKeeping(_ changes: Rights) -> Bool {
-    kind == .special && changes.isSubset(of: [.write, .append])
-  }
+  /// Links and special files have no content of their own that could be stored in another form.
+  var hasForeignContent: Bool { content == .foreign && (kind == .file || isDirectory) }
 }

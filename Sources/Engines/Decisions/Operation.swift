@@ -68,6 +68,73 @@ package enum Operation: Sendable {
   }
 }
 
+/// How a file is about to be opened.
+package struct OpenRequest: Hashable, Sendable {
+  package var reads: Bool
+  package var writes: Bool
+  package var appends: Bool
+  package var truncates: Bool
+  /// Opened to be run.
+  package var executes: Bool
+
+  package init(
+    reads: Bool = false, writes: Bool = false, appends: Bool = false, truncates: Bool = false,
+    executes: Bool = false
+  ) {
+    self.reads = reads
+    self.writes = writes
+    self.appends = appends
+    self.truncates = truncates
+    self.executes = executes
+  }
+
+  /// The rights asked in one request; a deny of any of them refuses all.
+  var rights: Rights {
+    var rights: Rights = []
+    if reads { rights.insert(.read) }
+    if writes { rights.insert(appends && !truncates ? .append : .write) }
+    if truncates { rights.insert(.write) }
+    if executes { rights.insert(.execute) }
+    return rights
+  }
+}
+
+/// What access(2) can ask.
+///
+/// Public for the reason given at `Rights`.
+public struct AccessMode: OptionSet, Hashable, Sendable {
+  /// The mask as access(2) takes it.
+  public let rawValue: UInt8
+
+  /// Takes a mask as access(2) does.
+  public init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  package static let execute = AccessMode(rawValue: 1)
+  package static let write = AccessMode(rawValue: 2)
+  package static let read = AccessMode(rawValue: 4)
+
+  func rights(onDirectory isDirectory: Bool) -> Rights {
+    var rights: Rights = []
+    if contains(.read) { rights.insert(.read) }
+    if contains(.write) { rights.formUnion(isDirectory ? [.addFile, .addSubdirectory] : .write) }
+    if contains(.execute) { rights.insert(.execute) }
+    return rights
+  }
+}
+
+/// A chown: `nil` leaves a side alone.
+package struct OwnerChange: Hashable, Sendable {
+  package var user: UInt32?
+  package var group: UInt32?
+
+  package init(user: UInt32?, group: UInt32?) {
+    self.user = user
+    self.group = group
+  }
+}
+
 /// What is made in a directory.
 package enum NewObject: Hashable, Sendable {
   /// A file, FIFO or socket.
@@ -88,9 +155,7 @@ package struct Rename: Hashable, Sendable {
   /// The new name is in the directory that is moved, or below.
   package var leadsIntoItself = false
 
-  package init(changesParent: Bool) {
-    self.changesParent = changesParent
-  }
+  package init(changesParent: Bool) { self.changesParent = changesParent }
 }
 
 /// The objects of an operation.
@@ -139,10 +204,13 @@ package struct Step: Hashable, Sendable {
   package let verdict: Verdict
 }
 
+/// Gets each step of a decision, in order.
+package typealias Tell = (Step) -> Void
+
 extension Verdict {
   /// The same verdict, told.
-  func told(_ asked: Step.Asked, _ tell: (Step) -> Void) -> Verdict {
-    tell(Step(asked: asked, verdict: self))
+  func told(_ asked: Step.Asked, _ tell: Tell?) -> Verdict {
+    tell?(Step(asked: asked, verdict: self))
     return self
   }
 }

@@ -103,23 +103,9 @@ extension RootLimit {
 }
 
 extension ModeClass {
-  fileprivate var word: String {
-    switch self {
-    case .owner: "owner"
-    case .group: "group"
-    case .other: "other"
-    }
-  }
-
-  fileprivate func bits(of mode: Mode) -> String {
-    let shift: UInt16 =
-      switch self {
-      case .owner: 6
-      case .group: 3
-      case .other: 0
-      }
-    let bits = mode.bits >> shift
-    return "\(bits & 4 != 0 ? "r" : "-")\(bits & 2 != 0 ? "w" : "-")\(bits & 1 != 0 ? "x" : "-")"
+  fileprivate func words(_ mode: Mode) -> String {
+    let bits = mode.bits >> rawValue
+    return "\(self) \(bits & 4 != 0 ? "r" : "-")\(bits & 2 != 0 ? "w" : "-")\(bits & 1 != 0 ? "x" : "-")"
   }
 }
 
@@ -136,7 +122,7 @@ private struct Teller {
     case .freeToAll: "everybody may, and no entry denies it"
     case .entry(let index):
       "by entry \(index) of \(whose) list" + (text(ofEntry: index).map { ": \($0)" } ?? "")
-    case .modeBits(let name, _): "by \(whose) mode (\(name.word) \(name.bits(of: item.mode)))"
+    case .modeBits(let name, _): "by \(whose) mode (\(name.words(item.mode)))"
     case .flag(let flags): "by \(whose) flag \(flags.text)"
     case .noExecuteBit: "\(whose) mode has no execute bit"
     case .sticky: "\(whose) mode is sticky; only the owner of the item or of the directory may"

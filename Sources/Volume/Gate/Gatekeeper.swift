@@ -27,6 +27,12 @@ struct Gatekeeper: Sendable {
     try require(caller, about: Scene(item)) { $0.decide(operation, on: item) }
   }
 
+  func require(
+    _ caller: Caller, _ operation: Operation, on item: Item, in parent: Item
+  ) throws(Errno) {
+    _ = try require(caller, about: Scene(item, in: parent)) { $0.decide(operation, on: item, in: parent) }
+  }
+
   func require(_ caller: Caller, _ operation: Operation, _ scene: Scene) throws(Errno) {
     _ = try require(caller, about: scene) { $0.decide(operation, scene) }
   }

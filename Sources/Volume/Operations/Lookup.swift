@@ -20,7 +20,7 @@ extension Volume {
       let found: BriefFacts
       if ItemKind(status.kind) == .special {
         let facts = try facts(status, of: name, in: directory)
-        try gate.require(caller, .find, Scene(facts.item, in: above.item))
+        try gate.require(caller, .find, on: facts.item, in: above.item)
         found = facts.brief
       } else {
         found = try briefFacts(status, of: name, in: directory)

@@ -34,8 +34,7 @@ extension Volume {
         guard locks.includesExclusive(stripe) else { return stripe }
         let facts = try facts(status, of: name, in: directory)
         let above = try self.facts(of: parent)
-        try gate.require(
-          caller, .remove(directory: isDirectory), Scene(facts.item, in: above.item))
+        try gate.require(caller, .remove(directory: isDirectory), on: facts.item, in: above.item)
         try loseName(status, name, in: parent, directory) { () throws(Errno) in
           try directory.remove(name, isDirectory: isDirectory)
         }

@@ -167,7 +167,7 @@ private struct Inquiry {
 
   /// On a read-only mount the kernel takes no name away: it says so before it looks the last name up.
   private mutating func refuseEarly(_ paths: [[UInt8]]) throws(Stop) {
-    guard !judge.mayTakeNames else { return }
+    guard !judge.writableMount.isAllowed else { return }
     var above: Spot?
     for path in paths {
       let end = path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
