@@ -2,7 +2,6 @@
 
 import Arguments
 import LinuxPrograms
-import Verbs
 
 ThisProgram.prepareStreams()
 

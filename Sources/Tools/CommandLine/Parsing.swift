@@ -60,6 +60,9 @@ package struct Invocation: Equatable, Sendable {
     given.compactMap { $0.option == option ? $0.value : nil }
   }
 
+  /// The error for a value or an operand that makes no sense.
+  package func mistake(_ message: String) -> UsageError { UsageError(message, verb: verb, .value) }
+
   /// The one given last, of options that overrule each other.
   package func last(of options: [Option]) -> Option? {
     given.last { options.contains($0.option) }?.option

@@ -8,7 +8,6 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import Synchronization
-import Verbs
 
 /// The books of one run, for any thread.
 final class ChangeLedger: Sendable {
@@ -36,7 +35,6 @@ final class ChangeLedger: Sendable {
   let tells: Bool
   /// Whether it is printed how an item changes, and a count at the end.
   let tellsHow: Bool
-  let isQuiet: Bool
   /// Whether the counts are printed for a script.
   var tellsCounts: Bool { json != nil }
   private let json: JSONStream?
@@ -52,7 +50,6 @@ final class ChangeLedger: Sendable {
     self.console = console
     self.repetition = repetition
     isDryRun = invocation.has(.dryRun) || invocation.has(.dryRunWord)
-    isQuiet = invocation.has(.quiet)
     tellsHow = invocation.has(.listChanged)
     tells = isDryRun || tellsHow || invocation.has(.listChanges)
     if !isDryRun { console.surviveOutputLoss() }
@@ -177,11 +174,11 @@ final class ChangeLedger: Sendable {
       let failing = others > 0 ? ", \(grouped(others)) would fail" : ""
       console.print("\(grouped(counts.changed)) of \(counted(items)) would change\(refused)\(failing)\n")
     }
-    if isDryRun, !isQuiet {
+    if isDryRun, !console.isQuiet {
       console.note("as things stand now; earlier steps of the same run are not taken into account")
     }
     if Interruption.isRequested { stopped(after: items, changed: counts.changed) }
-    if json == nil, !isDryRun, tellsHow, !isQuiet {
+    if json == nil, !isDryRun, tellsHow, !console.isQuiet {
       let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone" : ""
       console.note(
         "\(counted(items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")

@@ -7,25 +7,23 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve chmod")
-  let names = NameBook.machine(Accounts())
+  let console = Console(invocation)
   if invocation.has(.recursive), invocation.has(.actOnLinks) {
     throw UsageError("-R and -h exclude each other", verb: "chmod")
   }
-  let request = try ModeRequest(invocation, names)
+  let request = try ModeRequest(invocation)
   if request.action.changesAgain, invocation.has(.resume) {
-    throw UsageError(
+    throw invocation.mistake(
       "a change that counts entries cannot be gone on with: it would change again what was changed; go back "
-        + "with 'varve acl restore' first", verb: "chmod", .value)
+        + "with 'varve acl restore' first")
   }
   let run = try ItemRun(
     invocation, console, request.paths, repetition: request.action.changesAgain ? .changesAgain : .harmless)
-  let change = ChangeOfItem(run: run, names: names, umask: ThisProgram.umask)
+  let change = ChangeOfItem(run: run, umask: ThisProgram.umask)
   let walk = ItemWalk(invocation, .directoryFirst, console)
-  run.go(walk, verb: "chmod") { item throws(Refusal) in
+  run.go(walk) { item throws(Refusal) in
     try change.apply(request.action, to: item)
   }
   return run.finish()
@@ -34,7 +32,6 @@ func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
 /// Does to one item what was asked for.
 private struct ChangeOfItem {
   let run: ItemRun
-  let names: NameBook
   let umask: UInt32
 
   func apply(_ action: ModeRequest.Action, to item: VisitedItem) throws(Refusal) {
@@ -64,7 +61,7 @@ private struct ChangeOfItem {
     }
     let told = ToldMode(
       path: item.path, status: item.status, asked: asked,
-      console: run.detail > 0 && !run.ledger.isQuiet ? run.console : nil)
+      console: run.detail > 0 && !run.console.isQuiet ? run.console : nil)
     guard !run.ledger.isDryRun else {
       return run.ledger.tellMode(told.path, from: old, to: asked, note: { told.note($0) }) {
         [console = run.console] in console.printPath(told.path, ": \(told.change(to: $0))")
@@ -85,10 +82,10 @@ private struct ChangeOfItem {
   }
 
   private func apply(_ edit: AccessListEdit, to item: VisitedItem) throws(Refusal) {
-    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
+    let kind = item.status.objectKind
     let before: AccessList?
     do throws(Refusal) {
-      before = try item.place.descriptor.accessList(names)
+      before = try item.place.descriptor.accessList()
     } catch {
       // What is removed need not be readable.
       guard edit == .removeList else { throw error }
@@ -104,13 +101,13 @@ private struct ChangeOfItem {
       ThisProgram.exit(run.finish())
     }
     guard after != before else { return }
-    if before == nil, case .replaceEntry(let position, _) = edit, position > 0, !run.ledger.isQuiet {
+    if before == nil, case .replaceEntry(let position, _) = edit, position > 0, !run.console.isQuiet {
       run.console.note(item.path, "there was no access list; the entry became entry 0")
     }
     try store(after, in: item, before: before, kind)
     run.tell(
-      item, entryCounts(before, after), before: ListFormat.json(before, for: kind, names: names),
-      after: ListFormat.json(after, for: kind, names: names))
+      item, entryCounts(before, after), before: ListFormat.json(before, for: kind, names: .machine),
+      after: ListFormat.json(after, for: kind, names: .machine))
   }
 
   private func store(
@@ -120,12 +117,12 @@ private struct ChangeOfItem {
     try run.change(item, lines: numericLines(before, kind), changes: [change]) { error in
       Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     } _: { () throws(Errno) in
-      try item.place.descriptor.setAccessList(list, of: item.status.kind, names)
+      try item.place.descriptor.setAccessListText(storedText(list, kind))
     }
   }
 
   private func checkOrder(of item: VisitedItem) throws(Refusal) {
-    guard let list = try item.place.descriptor.accessList(names) else { return }
+    guard let list = try item.place.descriptor.accessList() else { return }
     do throws(NoCanonicalPlace) {
       guard try !list.isCanonical() else { return }
     } catch {

@@ -6,19 +6,17 @@ import Arguments
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve chown")
-  let names = NameBook.machine(Accounts())
+  let console = Console(invocation)
   guard let owner = invocation.operands.first else { throw UsageError("OWNER is missing", verb: "chown") }
-  let wanted = try OwnerRequest(owner, names)
+  let wanted = try OwnerRequest(owner)
   let paths = try PathOperands(invocation, from: 1)
   let run = try ItemRun(invocation, console, paths)
-  let change = ChangeOfOwner(wanted: wanted, names: names, run: run)
+  let change = ChangeOfOwner(wanted: wanted, run: run)
   // Contents first: whoever gives a tree away needs his rights in a directory until its contents are done.
   let walk = ItemWalk(invocation, .contentsFirst, console)
-  run.go(walk, verb: "chown") { item throws(Refusal) in try change.apply(to: item) }
+  run.go(walk) { item throws(Refusal) in try change.apply(to: item) }
   return run.finish()
 }
 
@@ -30,13 +28,13 @@ struct OwnerRequest {
   let owner: ItemFacts.Owner?
   let group: UInt32?
 
-  init(_ word: Word, _ names: NameBook) throws(UsageError) {
+  init(_ word: Word) throws(UsageError) {
     guard let text = String(validating: word, as: UTF8.self) else {
       throw UsageError("the owner is not text in UTF-8", verb: "chown", .value)
     }
     if text.hasPrefix(":group=") {
       let name = text.dropFirst(7)
-      owner = .group(try OwnerRequest.number(name, "group", names.group))
+      owner = .group(try OwnerRequest.number(name, "group", NameBook.machine.group))
       group = nil
       return
     }
@@ -49,7 +47,7 @@ struct OwnerRequest {
     guard !text.isEmpty else {
       throw UsageError("neither an owner nor a group is named", verb: "chown", .value)
     }
-    let user = parts[0].isEmpty ? nil : try OwnerRequest.number(parts[0], "user", names.user)
+    let user = parts[0].isEmpty ? nil : try OwnerRequest.number(parts[0], "user", NameBook.machine.user)
     owner = user.map { .user($0) }
     guard parts.count > 1 else {
       group = nil
@@ -67,7 +65,7 @@ struct OwnerRequest {
       throw UsageError(
         "an item is owned by a user or by a group; ':\(parts[1])' stands alone", verb: "chown", .value)
     }
-    group = try OwnerRequest.number(parts[1], "group", names.group)
+    group = try OwnerRequest.number(parts[1], "group", NameBook.machine.group)
   }
 
   /// The number of an account; digits are always a number, never a name.
@@ -92,7 +90,6 @@ struct OwnerRequest {
 /// Gives items to their new owner.
 private struct ChangeOfOwner {
   let wanted: OwnerRequest
-  let names: NameBook
   let run: ItemRun
 
   func apply(to item: VisitedItem) throws(Refusal) {
@@ -144,12 +141,10 @@ private struct ChangeOfOwner {
 
   /// Who owns an item: stat shows `nobody` where it is a group.
   private func owner(of item: VisitedItem) throws(Refusal) -> ItemFacts {
-    do throws(Errno) {
-      let owner = try item.place.descriptor.owner(item.status, names)
-      return ItemFacts(owner: owner, group: item.status.group)
-    } catch {
-      throw Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")
+    let owner = try attempt(item.place.descriptor.owner(item.status)) { error in
+      Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")
     }
+    return ItemFacts(owner: owner, group: item.status.group)
   }
 
   private func text(_ facts: ItemFacts) -> String {

@@ -174,8 +174,7 @@ final class DryRun: Sendable {
   }
 
   private func place(_ item: AskedItem) throws(Refusal) -> VolumePath {
-    let path: [UInt8]
-    do throws(Errno) { path = try item.place.descriptor.heldPath() } catch { throw Refusal("\(error)") }
+    let path = try attempt(item.place.descriptor.heldPath()) { Refusal("\($0)") }
     var table = state.withLock { $0.table }
     if table == nil {
       table = try volumeTable()

@@ -6,7 +6,6 @@ import Arguments
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 /// One run of such a verb.
 final class ItemRun {
@@ -37,11 +36,11 @@ final class ItemRun {
   }
 
   /// Goes through the paths, and through what is below them if the walk does.
-  func go(_ walk: ItemWalk, verb: String, _ visit: (VisitedItem) throws(Refusal) -> Void) {
+  func go(_ walk: ItemWalk, _ visit: (VisitedItem) throws(Refusal) -> Void) {
     // Only now: what is wrong with the words is said in any case.
     console.isSilent = isForced
     var walk = walk
-    if !ledger.isQuiet { walk.progress = Progress("varve \(verb)", console) }
+    walk.progress = console.progress()
     paths.forEach(console) { path in
       do throws(Errno) {
         let place = try walk.place(path)
@@ -94,7 +93,7 @@ final class ItemRun {
       let path = try undoRoot.path(of: item)
       undo.keep([DumpRecord(item.status.recordKind, path: path, facts: facts, lines: lines)])
     }
-    do throws(Errno) { try call() } catch { throw refusal(error) }
+    try attempt(call(), refusal)
   }
 
   /// Counts a change and prints it as the options ask.
@@ -111,9 +110,7 @@ final class ItemRun {
     }
   }
 
-  func finish() -> Int32 {
-    ledger.finish()
-  }
+  func finish() -> Int32 { ledger.finish() }
 }
 
 /// Where the items of a run belong in its undo file.

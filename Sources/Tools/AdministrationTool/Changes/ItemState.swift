@@ -9,12 +9,12 @@ import LinuxPrograms
 
 extension Descriptor {
   /// Who owns the item; stat shows `nobody` where it is a group.
-  borrowing func owner(_ status: FileStatus, _ names: NameBook) throws(Errno) -> ItemFacts.Owner {
+  borrowing func owner(_ status: FileStatus) throws(Errno) -> ItemFacts.Owner {
     let user = ItemFacts.Owner.user(status.user)
     do throws(Errno) {
       guard let value = try attribute(AttributeName("system.varve.owner")),
         let text = String(validating: value, as: UTF8.self),
-        case .group(let group)? = try? AccessListText.readIdentity(text, names: names)
+        case .group(let group)? = try? AccessListText.readIdentity(text, names: .machine)
       else { return user }
       return .group(group)
     } catch .unsupported {
@@ -37,6 +37,9 @@ extension Descriptor {
 }
 
 extension FileStatus {
+  /// What kind of list the item can have.
+  var objectKind: ObjectKind { ObjectKind(isDirectory: kind == .directory) }
+
   /// What kind of record the item has.
   var recordKind: DumpRecord.Kind {
     switch kind {

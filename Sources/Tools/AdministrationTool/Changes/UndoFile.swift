@@ -6,7 +6,6 @@ import LinuxFiles
 import LinuxPrograms
 import Synchronization
 import TextForms
-import Verbs
 
 /// The way back.
 ///

@@ -13,15 +13,13 @@ import TextForms
 final class CheckReport {
   private let console: Console
   private let json: JSONStream?
-  private let isQuiet: Bool
   var checked = 0
   private var found = 0
   private var repaired = 0
 
-  init(_ console: Console, isJSON: Bool, isQuiet: Bool) {
+  init(_ console: Console, isJSON: Bool) {
     self.console = console
     json = isJSON ? JSONStream("items", console) : nil
-    self.isQuiet = isQuiet
   }
 
   func add(_ defect: Defect, _ path: [UInt8], isRepaired: Bool) {
@@ -33,7 +31,7 @@ final class CheckReport {
           JSON.Member("kind", .string(defect.kind.rawValue)), JSON.Member("text", .string(defect.text)),
           JSON.Member("repaired", .bool(isRepaired)),
         ])
-    } else if !isQuiet {
+    } else if !console.isQuiet {
       console.printPath(path, ": \(defect.kind.rawValue): \(defect.text)\(isRepaired ? "; repaired" : "")")
     }
   }

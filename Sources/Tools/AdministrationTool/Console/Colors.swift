@@ -5,7 +5,6 @@ import Arguments
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 /// Whether output is coloured, and how.
 struct Colors {

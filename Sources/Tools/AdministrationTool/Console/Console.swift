@@ -1,5 +1,6 @@
 // What a verb says: results on standard output, complaints and progress on standard error.
 
+import Arguments
 import LinuxFiles
 import LinuxPrograms
 import Synchronization
@@ -35,17 +36,28 @@ final class Console: Sendable {
   }
 
   /// `varve chmod`: what every complaint begins with.
-  private let name: String
+  let name: String
+  /// Whether only failures are said (`-q`).
+  let isQuiet: Bool
   private let state: Mutex<State>
   private let isTerminal = StandardStream.error.isTerminal
   private let outputIsTerminal = StandardStream.output.isTerminal
   /// How wide the terminal is that results go to; nil if they go elsewhere.
   private let columns = StandardStream.output.columns
 
-  init(_ name: String, outputLoss: OutputLoss = .endsProgram) {
+  init(_ name: String, isQuiet: Bool = false, outputLoss: OutputLoss = .endsProgram) {
     self.name = name
+    self.isQuiet = isQuiet
     state = Mutex(State(outputLoss: outputLoss))
   }
+
+  /// What a verb says.
+  convenience init(_ invocation: Invocation, outputLoss: OutputLoss = .endsProgram) {
+    self.init("varve \(invocation.verb)", isQuiet: invocation.has(.quiet), outputLoss: outputLoss)
+  }
+
+  /// Counts what long work has done, where somebody wants to see it.
+  func progress() -> Progress? { isQuiet ? nil : Progress(self) }
 
   /// From now on results are no more than a report: the work goes on without them.
   func surviveOutputLoss() {

@@ -5,7 +5,6 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
   if invocation.has(.lastDenials) { return try showDenials(invocation) }
@@ -106,9 +105,7 @@ private func limits(of place: VolumePath) -> JSON.Member {
 }
 
 func volumeTable() throws(Refusal) -> [MountedVolume] {
-  do throws(Errno) { return try mountTable() } catch {
-    throw Refusal("/proc/self/mountinfo: \(error)", status: 2)
-  }
+  try attempt(mountTable()) { Refusal("/proc/self/mountinfo: \($0)", status: 2) }
 }
 
 // MARK: - --as

@@ -5,7 +5,6 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   var paths = invocation.operands[...]

@@ -6,16 +6,13 @@ import Arguments
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve acl check")
+  let console = Console(invocation)
   let paths = try PathOperands(invocation)
   let checker = ListChecker(invocation, console, try Colors(invocation))
   paths.forEach(console) { path in
-    let walk = ItemWalk.ofLists(
-      isRecursive: invocation.has(.recursive), console,
-      invocation.has(.quiet) ? nil : Progress("varve acl check", console))
+    let walk = ItemWalk.ofLists(isRecursive: invocation.has(.recursive), console, console.progress())
     checker.begin(path)
     walk.go(path, leaf: nil) { checker.check($0) }
   }
@@ -25,8 +22,6 @@ func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
 private final class ListChecker {
   private let console: Console
   private let colors: Colors
-  private let names: NameBook
-  private let isQuiet: Bool
   private let json: JSONStream?
   private var items = 0
   private var found = 0
@@ -38,8 +33,6 @@ private final class ListChecker {
   init(_ invocation: Invocation, _ console: Console, _ colors: Colors) {
     self.console = console
     self.colors = colors
-    names = NameBook.machine(Accounts())
-    isQuiet = invocation.has(.quiet)
     json = invocation.has(.json) ? JSONStream("items", console) : nil
   }
 
@@ -48,7 +41,7 @@ private final class ListChecker {
     way = []
     do throws(Refusal) {
       aboveRoot = try directoryAbove(path).map { place throws(Refusal) in
-        try place.descriptor.accessList(names)
+        try place.descriptor.accessList()
       }
     } catch {
       // What is wrong with the path, the walk says; above it nobody asked for anything.
@@ -59,17 +52,14 @@ private final class ListChecker {
   func check(_ item: VisitedItem) -> ItemWalk.Descent {
     guard item.status.kind != .symbolicLink else { return .past }
     items += 1
-    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
+    let kind = item.status.objectKind
     way.removeLast(max(0, way.count - item.depth))
     var findings: [Finding] = []
     var list: AccessList??
     do throws(Errno) {
-      let text = try item.place.descriptor.attribute(AttributeName("system.varve.acl"))
+      let text = try item.place.descriptor.storedAccessList() ?? []
       do throws(ParseFailure) {
-        list = .some(
-          try text.flatMap { text throws(ParseFailure) in
-            text.isEmpty ? nil : try AccessListText.readList(bytes: text, names: names)
-          })
+        list = .some(text.isEmpty ? nil : try AccessListText.readList(bytes: text, names: .machine))
       } catch {
         findings.append(Finding(.damage, "the list cannot be read: \(error)"))
       }
@@ -82,7 +72,7 @@ private final class ListChecker {
       if refusal.isAboutVolume { return .past }
     }
     if case .some(.some(let list)) = list {
-      findings += ListReview(list, on: kind, mode: item.status.mode, names: names).findings
+      findings += ListReview(list, on: kind, mode: item.status.mode, names: .machine).findings
     }
     if let list, let above = item.depth == 0 ? aboveRoot : way.last ?? nil,
       let stale = stale(list, below: above, kind)
@@ -108,7 +98,7 @@ private final class ListChecker {
   private func report(_ findings: [Finding], _ item: VisitedItem) {
     guard !findings.isEmpty else { return }
     found += findings.count
-    guard !isQuiet || json != nil else { return }
+    guard !console.isQuiet || json != nil else { return }
     if let json {
       let values = findings.map { finding in
         JSON.object(

@@ -7,10 +7,9 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func getLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve acl get")
+  let console = Console(invocation)
   let paths = try PathOperands(invocation)
   var format = try listFormat(invocation)
   if invocation.has(.json) { format = .json }
@@ -28,7 +27,6 @@ private final class ListPrinter {
   private let format: ListFormat
   private let console: Console
   private let colors: Colors
-  private let names: NameBook
   private let isNumeric: Bool
   /// Items without a list are passed over in a tree.
   private let showsEverything: Bool
@@ -39,7 +37,6 @@ private final class ListPrinter {
     self.format = format
     self.console = console
     self.colors = colors
-    names = NameBook.machine(Accounts())
     isNumeric = invocation.has(.numbers)
     showsEverything = invocation.has(.everyItem) || !invocation.has(.recursive)
     if format == .json { console.print("[") }
@@ -49,9 +46,9 @@ private final class ListPrinter {
   func show(_ item: VisitedItem) -> Bool {
     do throws(Refusal) {
       guard item.status.kind != .symbolicLink else { return true }
-      let list = try item.place.descriptor.accessList(names)
+      let list = try item.place.descriptor.accessList()
       guard list != nil || showsEverything || item.depth == 0 else { return true }
-      let kind = ObjectKind(isDirectory: item.status.kind == .directory)
+      let kind = item.status.objectKind
       if format == .json { showJSON(list, item, kind) } else { showText(list, item, kind) }
       isFirst = false
       return true
@@ -70,7 +67,7 @@ private final class ListPrinter {
       console.print(colors.dimmed("# no access list") + "\n")
       return
     }
-    let lines = format.lines(list, for: kind, names: names, numeric: isNumeric)
+    let lines = format.lines(list, for: kind, names: .machine, numeric: isNumeric)
     // A line of list flags may stand in front.
     let extra = lines.count - list.entries.count
     for (number, line) in lines.enumerated() {
@@ -87,7 +84,7 @@ private final class ListPrinter {
     if let flags = list?.flags, !flags.isEmpty {
       members.append(JSON.Member("noInherit", .bool(flags.contains(.noInherit))))
     }
-    members.append(JSON.Member("acl", ListFormat.json(list, for: kind, names: names)))
+    members.append(JSON.Member("acl", ListFormat.json(list, for: kind, names: .machine)))
     console.print((isFirst ? "\n  " : ",\n  ") + JSON.object(members).text)
   }
 

@@ -4,20 +4,18 @@ import AccessControl
 import Arguments
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func inheritLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve \(invocation.verb)")
-  let names = NameBook.machine(Accounts())
+  let console = Console(invocation)
   let paths = try PathOperands(invocation)
   let isPropagation = invocation.verb == "acl propagate"
-  let changer = try ListChanger(invocation, console, names)
-  let run = ListRun(changer, console, verb: invocation.verb, isQuiet: invocation.has(.quiet), inherits: true)
-  let inheritance = Inheritance(names)
+  let changer = try ListChanger(invocation, console)
+  let run = ListRun(changer, inherits: true)
+  let inheritance = Inheritance()
   paths.forEach(console) { path in
     do throws(Refusal) {
       if isPropagation {
-        try inheritance.propagate(path, changer, run)
+        inheritance.propagate(path, changer, run)
       } else {
         try inheritance.renew(path, isRecursive: invocation.has(.recursive), changer, run)
       }
@@ -30,18 +28,13 @@ func inheritLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 /// Rules made from the lists of directories.
 private final class Inheritance {
-  private let names: NameBook
   /// Most directories of a tree have one of a few lists, and share the rule for what is in them.
   private var rules: [AccessList?: ListRule] = [:]
   /// The rule for what is in the directories on the way down, by depth.
   private var way: [ListRule] = []
 
-  init(_ names: NameBook) {
-    self.names = names
-  }
-
   /// Leaves the root as it is.
-  func propagate(_ path: Word, _ changer: ListChanger, _ run: ListRun) throws(Refusal) {
+  func propagate(_ path: Word, _ changer: ListChanger, _ run: ListRun) {
     way = []
     run.go(path, isRecursive: true) { item in
       guard item.depth > 0 else { return self.begin(item, changer) }
@@ -59,7 +52,7 @@ private final class Inheritance {
       return .past
     }
     do throws(Refusal) {
-      let list = try item.place.descriptor.accessList(names)
+      let list = try item.place.descriptor.accessList()
       if let list, list.flags.contains(.noInherit) {
         throw Refusal("is marked no_inherit: it and everything below is left alone")
       }
@@ -71,11 +64,11 @@ private final class Inheritance {
     }
   }
 
-  func renew(
-    _ path: Word, isRecursive: Bool, _ changer: ListChanger, _ run: ListRun
-  ) throws(Refusal) {
-    let list = try listAbove(path)
-    way = [rule(for: list)]
+  func renew(_ path: Word, isRecursive: Bool, _ changer: ListChanger, _ run: ListRun) throws(Refusal) {
+    guard let directory = try directoryAbove(path) else {
+      throw Refusal("is the root of the volume; there is nothing above it to inherit from")
+    }
+    way = [rule(for: try directory.descriptor.accessList())]
     run.go(path, isRecursive: isRecursive) { item in
       // The rule of the directory above stands in front.
       self.visit(item, changer, offset: 1)
@@ -98,7 +91,7 @@ private final class Inheritance {
     if let rule = rules[parent] { return rule }
     // Those of the directories on the way down live on in `way`.
     if rules.count > 64 { rules.removeAll() }
-    let rule = ListRule(names) { list, kind in
+    let rule = ListRule { list, kind in
       do throws(TooManyEntries) {
         let outcome = try AccessList.propagated(
           to: list, from: parent, forDirectory: kind == .directory)
@@ -114,14 +107,6 @@ private final class Inheritance {
     }
     rules[parent] = rule
     return rule
-  }
-
-  /// The list of the directory an item is in.
-  private func listAbove(_ path: Word) throws(Refusal) -> AccessList? {
-    guard let directory = try directoryAbove(path) else {
-      throw Refusal("is the root of the volume; there is nothing above it to inherit from")
-    }
-    return try directory.descriptor.accessList(names)
   }
 }
 

@@ -5,16 +5,13 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve acl restore")
-  let names = NameBook.machine(Accounts())
+  let console = Console(invocation)
   let file = invocation.operands[0]
   let restoration = Restoration(
-    ItemRestorer(ledger: try ChangeLedger(invocation, console), names: names), console, from: file,
-    root: invocation.values(.root).last,
-    progress: invocation.has(.quiet) ? nil : Progress("varve acl restore", console))
+    ItemRestorer(ledger: try ChangeLedger(invocation, console)), console, from: file,
+    root: invocation.values(.root).last)
   Interruption.watch()
   do throws(Errno) {
     if file == Word("-".utf8) {
@@ -65,13 +62,11 @@ private final class Restoration {
     let parts: RestoredParts
   }
 
-  init(
-    _ restorer: ItemRestorer, _ console: Console, from file: Word, root: Word?, progress: Progress?
-  ) {
+  init(_ restorer: ItemRestorer, _ console: Console, from file: Word, root: Word?) {
     self.file = file == Word("-".utf8) ? Word("standard input".utf8) : file
     self.restorer = restorer
     self.console = console
-    self.progress = progress
+    progress = console.progress()
     newRoot = root
   }
 

@@ -7,7 +7,6 @@
 import Arguments
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 /// Where an item is: below the root of a walk.
 ///

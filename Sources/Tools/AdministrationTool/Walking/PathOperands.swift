@@ -4,7 +4,6 @@ import Arguments
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 /// What parts the names of a path.
 let slash = UInt8(ascii: "/")

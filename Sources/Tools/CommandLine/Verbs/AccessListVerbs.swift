@@ -1,7 +1,5 @@
 // The verbs of `varve acl`: administrator operations on access lists.
 
-package import Arguments
-
 private let change: [Option] = [
   .recursive, .dryRun, .listChanged, .quiet, .fromInput, .undo, .resume, .json,
 ]

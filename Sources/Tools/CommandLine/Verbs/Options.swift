@@ -1,7 +1,5 @@
 // The options verbs share or overrule, by the names the tools ask for them.
 
-package import Arguments
-
 extension Option {
   package static let recursive = Option("R", "recursive", "go down into directories")
   package static let followNamed = Option("H", "with -R, follow links named on the command line")

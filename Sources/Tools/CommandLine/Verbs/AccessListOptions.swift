@@ -1,7 +1,5 @@
 // The options of the verbs about access lists.
 
-package import Arguments
-
 extension Option {
   package static let dryRun = Option("n", "dry-run", "change nothing; print what would change")
   /// Where `-n` is taken: chown of macOS prints numbers with it.

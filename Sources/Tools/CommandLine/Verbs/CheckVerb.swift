@@ -1,7 +1,5 @@
 // The verb that looks after what a volume stores.
 
-package import Arguments
-
 extension Option {
   package static let repair = Option(nil, "repair", "repair what is found, after asking each time")
   package static let yes = Option("y", "yes", "with --repair, do not ask")
