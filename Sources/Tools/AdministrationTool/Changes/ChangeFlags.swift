@@ -34,19 +34,20 @@ private func change(
   let asked = wanted.applied(to: before)
   let after = FlagChange(from: before, to: asked).after
   let ignored = asked.symmetricDifference(after)
-  if !ignored.isEmpty, run.detail > 0, !run.console.isQuiet {
+  let ledger = run.ledger
+  if !ignored.isEmpty, ledger.detail > 0, !run.console.isQuiet {
     run.console.note(item.path, "\(ignored.text) is the volume's own to set, and stays as it is")
   }
   guard after != before else { return }
-  let old = ItemFacts(flags: before.rawValue)
+  let (old, new) = (ItemFacts(flags: before.rawValue), ItemFacts(flags: after.rawValue))
   try run.change(item, facts: old, changes: [.flags(after)]) { error in
     Refusal.flags(error, item, wanted)
+  } tell: { _ in
+    ledger.told(
+      item, "\(octal(before)) -> \(octal(after))", before: .object(old.members), after: .object(new.members))
   } _: { () throws(Errno) in
     try place.descriptor.setFileFlags(after)
   }
-  run.tell(
-    item, "\(octal(before)) -> \(octal(after))", before: .object(old.members),
-    after: .object(ItemFacts(flags: after.rawValue).members))
 }
 
 /// The flags that an item's twin tells, in force or not.

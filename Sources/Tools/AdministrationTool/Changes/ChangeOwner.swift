@@ -96,8 +96,8 @@ private struct ChangeOfOwner {
     // The system would take set-id bits away even so; chown(1) of the BSDs leaves it at that, too.
     guard try !isStandingAlready(item) else { return }
     // Asked only where it matters: the owner may be a group, which the volume has to be asked about.
-    let isTold = run.detail > 0 || run.ledger.undo != nil || run.ledger.tellsCounts
-    let before = isTold ? try owner(of: item) : ItemFacts()
+    let isTold = run.ledger.detail > 0 || run.ledger.undo != nil || run.ledger.tellsCounts
+    let before = isTold ? try ownership(of: item) : ItemFacts()
     var after = before
     after.owner = wanted.owner ?? before.owner
     after.group = wanted.group ?? before.group
@@ -107,17 +107,19 @@ private struct ChangeOfOwner {
     let clears = item.status.recordKind == .file && item.status.mode & 0o6000 != 0
     let isKept = after != before || clears
     let changes = AskedChange.changes(of: wanted.owner, group: wanted.group)
+    let ledger = run.ledger
     try run.change(item, facts: isKept ? kept : ItemFacts(), changes: changes) { [wanted] error in
       wanted.refusal(error, item)
+    } tell: { [before, after] prospect in
+      // A volume that ignores ownership takes the change and does nothing.
+      let after = isTold && !ledger.isDryRun ? standing(item) ?? after : after
+      guard !prospect.keepsOwner, !isTold || after != before else { return nil }
+      return ledger.told(
+        item, "\(text(before)) -> \(text(after))", before: .object(before.members),
+        after: .object(after.members))
     } _: { () throws(Errno) in
       try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
     }
-    // A volume that ignores ownership takes the change and does nothing.
-    if isTold, !run.ledger.isDryRun { after = standing(item) ?? after }
-    guard !isTold || after != before else { return }
-    run.tell(
-      item, "\(text(before)) -> \(text(after))", before: .object(before.members),
-      after: .object(after.members), isOfOwner: true)
   }
 
   /// Whether the item has the owner and the group it is to have.
@@ -129,27 +131,27 @@ private struct ChangeOfOwner {
       return user == item.status.user
     }
     guard isShownAsNobody else { return false }
-    return try self.owner(of: item).owner == owner
+    return try ownership(of: item).owner == owner
   }
+}
 
-  /// Who owns the item now; nil if that cannot be seen any more.
-  private func standing(_ item: VisitedItem) -> ItemFacts? {
-    guard let status = try? item.place.descriptor.knownStatus() else { return nil }
-    return try? owner(
-      of: VisitedItem(location: item.location, status: status, place: item.place, depth: item.depth))
-  }
+/// Who owns the item now; nil if that cannot be seen any more.
+private func standing(_ item: VisitedItem) -> ItemFacts? {
+  guard let status = try? item.place.descriptor.knownStatus() else { return nil }
+  return try? ownership(
+    of: VisitedItem(location: item.location, status: status, place: item.place, depth: item.depth))
+}
 
-  /// Who owns an item: stat shows `nobody` where it is a group.
-  private func owner(of item: VisitedItem) throws(Refusal) -> ItemFacts {
-    let owner = try attempt(item.place.descriptor.owner(item.status)) { error in
-      Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")
-    }
-    return ItemFacts(owner: owner, group: item.status.group)
+/// Who owns an item: stat shows `nobody` where it is a group.
+private func ownership(of item: VisitedItem) throws(Refusal) -> ItemFacts {
+  let owner = try attempt(item.place.descriptor.owner(item.status)) { error in
+    Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")
   }
+  return ItemFacts(owner: owner, group: item.status.group)
+}
 
-  private func text(_ facts: ItemFacts) -> String {
-    "\(facts.owner?.text ?? ""):\(facts.group.map { "\($0)" } ?? "")"
-  }
+private func text(_ facts: ItemFacts) -> String {
+  "\(facts.owner?.text ?? ""):\(facts.group.map { "\($0)" } ?? "")"
 }
 
 extension OwnerRequest {

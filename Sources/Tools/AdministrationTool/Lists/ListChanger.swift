@@ -158,31 +158,25 @@ final class ListChanger: Sendable {
   private func carryOut(_ decision: ListDecision, on target: Target) throws(Refusal) -> AccessList? {
     guard case .store(let after) = decision.answer else { return decision.before }
     let (location, place) = (target.location, target.place)
+    let (kind, before, console, tellsHow) = (target.kind, decision.before, console, ledger.tellsHow)
     let refusal: @Sendable (Errno) -> Refusal = { error in
       Refusal.change(error, location.path, place.descriptor, needs: "writesecurity")
     }
-    if ledger.isDryRun {
-      let change = AskedChange.list(isRemoved: decision.text.isEmpty)
-      ledger.ask(
-        AskedItem(location: location, place: place, changes: [change]) { error, _ in refusal(error) })
-    } else {
-      try attempt(place.descriptor.setAccessListText(decision.text), refusal)
-      ledger.count { $0.changed += 1 }
-    }
-    if ledger.tells { tell(location, target.kind, decision.before, after) }
-    return after
-  }
-
-  private func tell(_ location: ItemLocation, _ kind: ObjectKind, _ before: AccessList?, _ after: AccessList?)
-  {
-    let (console, tellsHow) = (console, ledger.tellsHow)
-    ledger.tell(
-      location.path, before: ListFormat.json(before, for: kind, names: .machine),
-      after: ListFormat.json(after, for: kind, names: .machine)
-    ) {
+    let told = ToldChange {
+      ListFormat.json(before, for: kind, names: .machine)
+    } after: {
+      ListFormat.json(after, for: kind, names: .machine)
+    } line: {
       console.printPath(location.path, ": \(entryCounts(before, after))")
       if tellsHow { console.printDifferences(before, after, kind) }
     }
+    let change = ItemChange(
+      location: location, place: place, changes: [.list(isRemoved: decision.text.isEmpty)],
+      refusal: { error, _ in refusal(error) }, tell: { _ in told })
+    try ledger.change(change) { () throws(Refusal) in
+      try attempt(place.descriptor.setAccessListText(decision.text), refusal)
+    }
+    return after
   }
 
   /// Ends the work: the undo file, the summary, the exit status.

@@ -63,15 +63,21 @@ struct ItemRestorer {
     let lost = returningSetID(item, now, wanted)
     wanted.facts.mode? &= ~lost
     if now != wanted {
-      if ledger.isDryRun {
-        ask(now, wanted, item)
-      } else {
-        keep(now, wanted, record, item)
-        try carryOut(now, wanted, item)
-        if lost == 0 { ledger.count { $0.changed += 1 } }
-      }
-      if ledger.tells { tell(now, wanted, item) }
-      if lost != 0, ledger.isDryRun {
+      let (now, wanted) = (now, wanted)
+      let told = told(now, wanted, item)
+      let change = ItemChange(
+        location: item.location, place: item.place, changes: changes(now, wanted, item),
+        refusal: { error, deed in
+          guard deed != "chflags" else { return refusal(error, item, wanted.facts.flags) }
+          let right = deed == "chown" ? "chown" : "writesecurity"
+          return .change(error, item.path, item.place.descriptor, needs: right)
+        }, tell: { _ in told })
+      let lines = { wanted.list == nil ? nil : numericLines(now.list ?? nil, item.status.objectKind) }
+      try ledger.change(
+        change,
+        keeping: DumpRecord(record.kind, path: item.location.relative, facts: now.facts, lines: lines())
+      ) { () throws(Refusal) in try carryOut(now, wanted, item) }
+      if lost != 0 {
         // It fails once, and is no change.
         guard ledger.settle() == nil else { return }
         ledger.count { $0.changed -= 1 }
@@ -125,16 +131,6 @@ struct ItemRestorer {
 
   // MARK: - Carrying it out
 
-  private func keep(_ now: State, _ wanted: State, _ record: DumpRecord, _ item: VisitedItem) {
-    guard let undo = ledger.undo else { return }
-    let kind = item.status.objectKind
-    undo.keep([
-      DumpRecord(
-        record.kind, path: item.location.relative, facts: now.facts,
-        lines: wanted.list == nil ? nil : numericLines(now.list ?? nil, kind))
-    ])
-  }
-
   private static let locks = FileFlags.immutable.union(.appendOnly)
 
   /// Whether locks have to be taken off before anything else.
@@ -146,31 +142,25 @@ struct ItemRestorer {
     return !onlyFlagsDiffer && wanted.facts.flags != nil && !standing.isDisjoint(with: ItemRestorer.locks)
   }
 
-  /// Asks about the calls of `carryOut`; where locks come off first, about that alone, as the rest follows from it.
-  private func ask(_ now: State, _ wanted: State, _ item: VisitedItem) {
-    var changes: [AskedChange] = []
-    if lifts(now, wanted) {
-      changes = [.flags(FileFlags(rawValue: now.facts.flags ?? 0).subtracting(ItemRestorer.locks))]
-    } else {
-      let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
-      if changesOwner {
-        let owner = now.facts.owner == wanted.facts.owner ? nil : wanted.facts.owner
-        changes += AskedChange.changes(of: owner, group: wanted.facts.group)
-      }
-      if let mode = wanted.facts.mode, changesOwner || mode != UInt32(item.status.mode) {
-        changes.append(.mode(mode))
-      }
-      if let list = wanted.list, now.list != wanted.list { changes.append(.list(isRemoved: list == nil)) }
-      if let flags = wanted.facts.flags, flags != now.facts.flags {
-        changes.append(.flags(FileFlags(rawValue: flags)))
-      }
+  /// The calls of `carryOut`; where locks come off first, that alone, as the rest follows from it.
+  private func changes(_ now: State, _ wanted: State, _ item: VisitedItem) -> [AskedChange] {
+    guard !lifts(now, wanted) else {
+      return [.flags(FileFlags(rawValue: now.facts.flags ?? 0).subtracting(ItemRestorer.locks))]
     }
-    ledger.ask(
-      AskedItem(location: item.location, place: item.place, changes: changes) { error, deed in
-        guard deed != "chflags" else { return refusal(error, item, wanted.facts.flags) }
-        let right = deed == "chown" ? "chown" : "writesecurity"
-        return .change(error, item.path, item.place.descriptor, needs: right)
-      })
+    var changes: [AskedChange] = []
+    let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
+    if changesOwner {
+      let owner = now.facts.owner == wanted.facts.owner ? nil : wanted.facts.owner
+      changes += AskedChange.changes(of: owner, group: wanted.facts.group)
+    }
+    if let mode = wanted.facts.mode, changesOwner || mode != UInt32(item.status.mode) {
+      changes.append(.mode(mode))
+    }
+    if let list = wanted.list, now.list != wanted.list { changes.append(.list(isRemoved: list == nil)) }
+    if let flags = wanted.facts.flags, flags != now.facts.flags {
+      changes.append(.flags(FileFlags(rawValue: flags)))
+    }
+    return changes
   }
 
   /// Locks off, owner, mode, list, locks on: each step would undo or forbid one that stands before it.
@@ -219,23 +209,23 @@ struct ItemRestorer {
 
   // MARK: - Telling
 
-  private func tell(_ now: State, _ wanted: State, _ item: VisitedItem) {
-    let kind = item.status.objectKind
-    func json(_ state: State) -> JSON {
-      var members = state.facts.members
-      if let list = state.list {
-        members.append(JSON.Member("acl", ListFormat.json(list, for: kind, names: .machine)))
-      }
-      return .object(members)
+  private func told(_ now: State, _ wanted: State, _ item: VisitedItem) -> ToldChange {
+    let (kind, console, tellsHow) = (item.status.objectKind, ledger.console, ledger.tellsHow)
+    let json = { @Sendable (state: State) -> JSON in
+      let list = state.list.map { [JSON.Member("acl", ListFormat.json($0, for: kind, names: .machine))] }
+      return .object(state.facts.members + (list ?? []))
     }
-    // No descriptor: a dry run keeps what it tells until the end.
-    let (console, tellsHow, path) = (ledger.console, ledger.tellsHow, item.path)
-    ledger.tell(path, before: json(now), after: json(wanted)) {
+    let location = item.location
+    return ToldChange {
+      json(now)
+    } after: {
+      json(wanted)
+    } line: {
       var words = differences(now.facts, wanted.facts)
       if let list = wanted.list, now.list != wanted.list {
         words.append(entryCounts(now.list ?? nil, list))
       }
-      console.printPath(path, ": \(words.joined(separator: ", "))")
+      console.printPath(location.path, ": \(words.joined(separator: ", "))")
       guard tellsHow, let list = wanted.list else { return }
       console.printDifferences(now.list ?? nil, list, kind)
     }
