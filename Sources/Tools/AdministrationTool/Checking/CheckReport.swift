@@ -36,6 +36,20 @@ final class CheckReport {
     }
   }
 
+  /// Repairs what is wrong, if that is wanted, and adds it.
+  func settle(
+    _ defect: Defect, _ path: [UInt8], isWanted: Bool, _ repair: () throws(Errno) -> Void
+  ) throws(Refusal) {
+    guard isWanted else { return add(defect, path, isRepaired: false) }
+    do throws(Errno) {
+      try repair()
+      add(defect, path, isRepaired: true)
+    } catch {
+      add(defect, path, isRepaired: false)
+      throw Refusal("not repaired: \(error)")
+    }
+  }
+
   /// 0 if nothing is wrong any more, 1 if something is, 2 if not everything could be looked at.
   func finish() -> Int32 {
     json?.end([
@@ -76,21 +90,20 @@ final class ItemRecords {
   }
 
   func check(_ item: VisitedItem, isWanted: (Defect) -> Bool) {
+    let stored: StoredBytes
     do throws(Errno) {
-      let stored = StoredBytes(
-        core: try read(coreName, item), list: try read(listName, item))
-      if stored.core != nil { found += 1 }
-      guard let defect = stored.defect else { return }
-      guard isWanted(defect) else { return report.add(defect, item.path, isRepaired: false) }
-      do throws(Errno) {
+      stored = StoredBytes(core: try read(coreName, item), list: try read(listName, item))
+    } catch {
+      return console.complain(item.path, error)
+    }
+    if stored.core != nil { found += 1 }
+    guard let defect = stored.defect else { return }
+    do throws(Refusal) {
+      try report.settle(defect, item.path, isWanted: isWanted(defect)) { () throws(Errno) in
         try repair(defect, stored, item)
-        report.add(defect, item.path, isRepaired: true)
-      } catch {
-        report.add(defect, item.path, isRepaired: false)
-        console.complain(item.path, "not repaired: \(error)")
       }
     } catch {
-      console.complain(item.path, error)
+      console.complain(item.path, error.sentence)
     }
   }
 

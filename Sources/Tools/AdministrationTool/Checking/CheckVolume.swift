@@ -220,14 +220,7 @@ private final class VolumeCheck {
   private func repair(
     _ defect: Defect, _ path: [UInt8], isAgreed: Bool = false, _ body: () throws(Errno) -> Void
   ) throws(Refusal) {
-    guard isAgreed || isWanted(defect, path) else { return report.add(defect, path, isRepaired: false) }
-    do throws(Errno) {
-      try body()
-      report.add(defect, path, isRepaired: true)
-    } catch {
-      report.add(defect, path, isRepaired: false)
-      throw Refusal("not repaired: \(error)")
-    }
+    try report.settle(defect, path, isWanted: isAgreed || isWanted(defect, path), body)
   }
 
   /// Whether something is to be repaired: asks, unless told not to.

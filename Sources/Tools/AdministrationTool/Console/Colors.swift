@@ -19,8 +19,7 @@ struct Colors {
     case "always": isOn = true
     case "never": isOn = false
     case let word?:
-      throw UsageError(
-        "'\(word)' is no way to colour: auto, always and never are", verb: invocation.verb, .value)
+      throw invocation.mistake("'\(word)' is no way to colour: auto, always and never are")
     }
   }
 

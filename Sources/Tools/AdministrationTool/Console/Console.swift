@@ -145,47 +145,39 @@ final class Console: Sendable {
   }
 
   func complain(_ sentence: String) {
-    complain(Array("\(name): \(sentence)".utf8))
-  }
-
-  private func complain(_ line: [UInt8]) {
     state.withLock { state in
       state.failures += 1
       guard !state.isSilent else { return }
       state.hasFailed = true
-      flush(&state)
-      clearProgress(&state)
-      write(line)
+      say("\(name): \(sentence)", &state)
     }
   }
 
   /// Says something about a file that is no failure.
   func note(_ path: [UInt8], _ sentence: String) {
-    explain(about(path, sentence))
-  }
-
-  /// The line about a file, wherever it goes: a name with a line break would pretend to be another complaint.
-  private func about(_ path: [UInt8], _ sentence: String) -> [UInt8] {
-    let shown = path.isEmpty ? "''" : PathText.escaped(path)
-    return Array("\(name): \(shown): \(sentence)".utf8)
+    note(about(path, sentence))
   }
 
   func note(_ sentence: String) {
-    explain(Array("\(name): \(sentence)".utf8))
+    explain("\(name): \(sentence)")
   }
 
   /// Adds a line that explains a complaint.
   func explain(_ text: String) {
-    explain(Array(text.utf8))
+    state.withLock { state in
+      if !state.isSilent { say(text, &state) }
+    }
   }
 
-  private func explain(_ line: [UInt8]) {
-    state.withLock { state in
-      guard !state.isSilent else { return }
-      flush(&state)
-      clearProgress(&state)
-      write(line)
-    }
+  /// What is said about a file, wherever it goes: a name with a line break would pretend to be another complaint.
+  private func about(_ path: [UInt8], _ sentence: String) -> String {
+    "\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)"
+  }
+
+  private func say(_ line: String, _ state: inout State) {
+    flush(&state)
+    clearProgress(&state)
+    write(Array(line.utf8))
   }
 
   private func write(_ line: [UInt8]) {

@@ -72,21 +72,12 @@ private final class Restoration {
 
   /// Reads lines from pages until one is empty.
   func read(_ page: () throws(Errno) -> [UInt8]) throws(Errno) {
-    var line: [UInt8] = []
-    while !Interruption.isRequested {
-      let bytes = try page()
-      if bytes.isEmpty { break }
-      var rest = bytes[...]
-      while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-        line += rest[..<end]
-        rest = rest[(end + 1)...]
-        guard take(line), !Interruption.isRequested else { return }
-        line = []
-      }
-      line += rest
-      // Far more than any line has: a path of a million bytes.
-      guard line.count < 1 << 22 else { throw .tooBig }
+    var goesOn = true
+    let line = try pieces(endedBy: UInt8(ascii: "\n"), of: page) { line in
+      goesOn = take(line)
+      return goesOn && !Interruption.isRequested
     }
+    guard goesOn else { return }
     guard !Interruption.isRequested else { return }
     restorePostponed()
     judgeEnd(line)
