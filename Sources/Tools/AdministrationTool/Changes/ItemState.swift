@@ -6,6 +6,7 @@ import FlagRules
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
+import TextForms
 
 extension Descriptor {
   /// Who owns the item; stat shows `nobody` where it is a group.
@@ -67,7 +68,7 @@ func differences(_ before: ItemFacts, _ after: ItemFacts) -> [String] {
     words.append("owner \(ownership(before)) -> \(ownership(after))")
   }
   if let old = before.mode, let new = after.mode, old != new {
-    words.append("mode \(octal(old)) -> \(octal(new))")
+    words.append("mode \(digits(old, radix: 8, width: 4)) -> \(digits(new, radix: 8, width: 4))")
   }
   if let old = before.flags, let new = after.flags, old != new {
     words.append("flags \(flagWords(old)) -> \(flagWords(new))")
@@ -77,11 +78,6 @@ func differences(_ before: ItemFacts, _ after: ItemFacts) -> [String] {
 
 private func ownership(_ facts: ItemFacts) -> String {
   (facts.owner?.text ?? "") + (facts.group.map { ":\($0)" } ?? "")
-}
-
-private func octal(_ mode: UInt32) -> String {
-  let digits = String(mode, radix: 8)
-  return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
 private func flagWords(_ word: UInt32) -> String {

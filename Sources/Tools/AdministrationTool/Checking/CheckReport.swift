@@ -62,12 +62,9 @@ final class CheckReport {
 
   /// A line of `.varve/damaged`: when, what, the bytes, and the path in a form that is one word.
   static func line(for bytes: [UInt8], of attribute: String, _ path: [UInt8]) -> [UInt8] {
-    let digits = bytes.map { byte in
-      let text = String(byte, radix: 16)
-      return text.count == 1 ? "0" + text : text
-    }
+    let text = bytes.map { digits($0, radix: 16, width: 2) }
     return Array(
-      "\(Clock.realtime.seconds) \(attribute) 0x\(digits.joined()) \(PathText.escaped(path))\n".utf8)
+      "\(Clock.realtime.seconds) \(attribute) 0x\(text.joined()) \(PathText.escaped(path))\n".utf8)
   }
 }
 

@@ -92,7 +92,7 @@ private func printTable(_ texts: [ExplanationText], _ console: Console, _ colors
   let width = Verb.operationWords.map(\.count).max() ?? 0
   for text in texts {
     let row = text.row(width: width)
-    let answer = row.answer + String(repeating: " ", count: max(0, 3 - row.answer.count))
+    let answer = filled(row.answer, 3)
     let painted =
       switch row.answer {
       case "yes": colors.success(answer)

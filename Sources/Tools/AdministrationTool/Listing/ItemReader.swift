@@ -51,8 +51,7 @@ struct ReadItem: Sendable {
 
   /// Seconds since 1970 with a fraction: no time zone to misread.
   private func time(_ time: Timestamp) -> String {
-    let digits = String(time.nanoseconds)
-    return "\(time.seconds)." + String(repeating: "0", count: 9 - digits.count) + digits
+    "\(time.seconds).\(digits(time.nanoseconds, width: 9))"
   }
 }
 

@@ -25,10 +25,9 @@ private final class ListChecker {
   private let json: JSONStream?
   private var items = 0
   private var found = 0
-  /// The lists of the directories on the way down; nil where one could not be read.
-  private var way: [AccessList??] = []
-  /// The list of the directory the root is in; nil if there is none, or it could not be read.
-  private var aboveRoot: AccessList??
+  /// The lists of the directory the root is in and of those below that lead to the item; nil where there is no
+  /// directory, or its list could not be read.
+  private var listsAbove: [AccessList??] = []
 
   init(_ invocation: Invocation, _ console: Console, _ colors: Colors) {
     self.console = console
@@ -38,14 +37,12 @@ private final class ListChecker {
 
   /// Begins with another root.
   func begin(_ path: Word) {
-    way = []
+    listsAbove = [nil]
     do throws(Refusal) {
-      aboveRoot = try directoryAbove(path).map { place throws(Refusal) in
-        try place.descriptor.accessList()
-      }
+      guard let directory = try directoryAbove(path) else { return }
+      listsAbove = [.some(try directory.descriptor.accessList())]
     } catch {
       // What is wrong with the path, the walk says; above it nobody asked for anything.
-      aboveRoot = nil
     }
   }
 
@@ -53,7 +50,7 @@ private final class ListChecker {
     guard item.status.kind != .symbolicLink else { return .past }
     items += 1
     let kind = item.status.objectKind
-    way.removeLast(max(0, way.count - item.depth))
+    listsAbove.removeLast(max(0, listsAbove.count - item.depth - 1))
     var findings: [Finding] = []
     var list: AccessList??
     do throws(Errno) {
@@ -74,12 +71,12 @@ private final class ListChecker {
     if case .some(.some(let list)) = list {
       findings += ListReview(list, on: kind, mode: item.status.mode, names: .machine).findings
     }
-    if let list, let above = item.depth == 0 ? aboveRoot : way.last ?? nil,
+    if let list, let above = listsAbove.last ?? nil,
       let stale = stale(list, below: above, kind)
     {
       findings.append(stale)
     }
-    if kind == .directory { way.append(list) }
+    if kind == .directory { listsAbove.append(list) }
     report(findings, item)
     return .into
   }

@@ -18,13 +18,14 @@ func getLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let walk = ItemWalk.ofLists(isRecursive: invocation.has(.recursive), console)
     walk.go(path, leaf: nil) { printer.show($0) ? .into : .past }
   }
-  printer.end()
+  printer.json?.end()
   return console.finish()
 }
 
 /// Prints one list after the other.
 private final class ListPrinter {
   private let format: ListFormat
+  let json: JSONStream?
   private let console: Console
   private let colors: Colors
   private let isNumeric: Bool
@@ -39,7 +40,7 @@ private final class ListPrinter {
     self.colors = colors
     isNumeric = invocation.has(.numbers)
     showsEverything = invocation.has(.everyItem) || !invocation.has(.recursive)
-    if format == .json { console.print("[") }
+    json = format == .json ? JSONStream(nil, console) : nil
   }
 
   /// Answers whether what is below can be any different.
@@ -49,7 +50,7 @@ private final class ListPrinter {
       let list = try item.place.descriptor.accessList()
       guard list != nil || showsEverything || item.depth == 0 else { return true }
       let kind = item.status.objectKind
-      if format == .json { showJSON(list, item, kind) } else { showText(list, item, kind) }
+      if let json { json.add(members(list, item, kind)) } else { showText(list, item, kind) }
       isFirst = false
       return true
     } catch {
@@ -78,17 +79,12 @@ private final class ListPrinter {
     }
   }
 
-  private func showJSON(_ list: AccessList?, _ item: VisitedItem, _ kind: ObjectKind) {
+  private func members(_ list: AccessList?, _ item: VisitedItem, _ kind: ObjectKind) -> [JSON.Member] {
     var members = JSON.nameMembers("path", item.path)
     members.append(JSON.Member("kind", .string("\(item.status.kind)")))
     if let flags = list?.flags, !flags.isEmpty {
       members.append(JSON.Member("noInherit", .bool(flags.contains(.noInherit))))
     }
-    members.append(JSON.Member("acl", ListFormat.json(list, for: kind, names: .machine)))
-    console.print((isFirst ? "\n  " : ",\n  ") + JSON.object(members).text)
-  }
-
-  func end() {
-    if format == .json { console.print(isFirst ? "]\n" : "\n]\n") }
+    return members + [JSON.Member("acl", ListFormat.json(list, for: kind, names: .machine))]
   }
 }
