@@ -101,19 +101,18 @@ let package = Package(
 
     // Tools.
     module("Arguments", "Tools/CommandLine"),
-    module("Verbs", "Tools/Verbs", ["Arguments"]),
     module("TextForms", "Tools/TextForms", ["JSONForm"]),
     module("AccessForms", "Tools/AccessForms", ["AccessControl", "JSONForm", "TextForms"]),
     tool(
       "varve", "Tools/AdministrationTool",
       [
-        "Arguments", "Verbs", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
+        "Arguments", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
         "JSONForm", "LayeredVolume", "LinuxFiles", "LinuxPrograms",
       ]),
     tool(
       "varved", "Tools/Daemon",
       [
-        "Arguments", "TextForms", "Verbs", "AccessControl", "FlagRules", "DirectoryModes", "Decisions",
+        "Arguments", "TextForms", "AccessControl", "FlagRules", "DirectoryModes", "Decisions",
         "JSONForm", "FUSEDoor", "ControlDoor", "LayeredVolume", "LinuxFiles", "LinuxPrograms",
       ]),
 
@@ -128,7 +127,7 @@ let package = Package(
       ["Randomness", "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "VectorFixture"]),
     tests(
       "DoorTests",
-      ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE", "CAllocationCounter", "Verbs"]),
+      ["Randomness", "FUSEDoor", "LayeredVolume", "LinuxFiles", "CFUSE", "CAllocationCounter", "Arguments"]),
 
     .target(name: "CFaults", path: "Tests/Support/CFaults"),
     support("Faults", "Faults", ["CFaults", "LinuxFiles"]),
@@ -176,9 +175,9 @@ let package = Package(
     tests("BenchmarkReportTests", ["BenchmarkReport", "JSONForm"]),
 
     // Tests of the tools.
-    tests("ArgumentsTests", ["Arguments", "Verbs"], settings: unoptimized),
-    tests("ToolTests", ["JSONForm", "TextForms", "Verbs", "Arguments"], settings: unoptimized),
+    tests("ArgumentsTests", ["Arguments"], settings: unoptimized),
+    tests("ToolTests", ["JSONForm", "TextForms", "Arguments"], settings: unoptimized),
     tests("AccessFormsTests", ["Randomness", "AccessForms", "AccessControl", "JSONForm", "TextForms"]),
-    tests("CommandTests", ["MountSupport", "TextForms", "Verbs"], settings: unoptimized),
+    tests("CommandTests", ["MountSupport", "TextForms", "Arguments"], settings: unoptimized),
   ]
 )

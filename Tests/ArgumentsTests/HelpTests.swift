@@ -1,7 +1,6 @@
 import Arguments
 import Foundation
 import Testing
-import Verbs
 
 /// What help says is compared with files; VARVE_WRITE_SNAPSHOTS=1 writes them anew, for review.
 @Suite("Help") struct HelpTests {

@@ -1,7 +1,6 @@
 import Arguments
 import Foundation
 import Testing
-import Verbs
 
 /// The manual page and the tables name the same options, verb by verb.
 @Suite("The manual page") struct ManualTests {

@@ -1,7 +1,6 @@
 import Arguments
 import Foundation
 import Testing
-import Verbs
 
 /// What several manual pages repeat, they repeat completely.
 @Suite("The manual pages about rules and formats") struct OtherManualTests {

@@ -1,6 +1,6 @@
+import Arguments
 import MountSupport
 import Testing
-import Verbs
 
 extension CommandTests {
   @Suite("Options in the status of a volume") struct StatusWordTests {

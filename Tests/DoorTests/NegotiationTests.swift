@@ -1,10 +1,10 @@
 // INIT: what is taken of what is offered, and how the reply changes on its way.
 
+import Arguments
 import CFUSE
 import Glibc
 import LinuxFiles
 import Testing
-import Verbs
 
 @testable import FUSEDoor
 

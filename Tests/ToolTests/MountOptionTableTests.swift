@@ -1,6 +1,5 @@
 import Arguments
 import Testing
-import Verbs
 
 /// Wherever options are listed, they are those of the table; that each is carried out is up to the compiler.
 @Suite("The table of mount options") struct MountOptionTableTests {

@@ -2,7 +2,6 @@ import Arguments
 import Foundation
 import Testing
 import TextForms
-import Verbs
 
 @Suite("Options of a mount") struct MountOptionTests {
   static let rows: [(String, [String])] = [

@@ -9,31 +9,19 @@ package func parallelMap<Input: Sendable, Output: Sendable>(
 ) -> [Output] {
   let groupSize = 16
   guard inputs.count > 2 * groupSize else { return inputs.map(body) }
-  let answers = Answers<Output>()
+  let answers = Guarded<[Int: [Output]]>([:])
   do throws(Errno) {
     let queue = try WorkQueue<Range<Int>>(threads: 2 * CurrentProcess.processors) { range in
-      answers.put(inputs[range].map(body), at: range.lowerBound)
+      let group = inputs[range].map(body)
+      answers.mutex.withLock { $0[range.lowerBound] = group }
     }
     for start in stride(from: 0, to: inputs.count, by: groupSize) {
       queue.add(start..<min(start + groupSize, inputs.count))
     }
     queue.finish()
-    return answers.all
+    return answers.mutex.withLock { groups in groups.keys.sorted().flatMap { groups[$0] ?? [] } }
   } catch {
     // No threads are to be had.
     return inputs.map(body)
-  }
-}
-
-/// Groups of answers by where they begin.
-private final class Answers<Output: Sendable>: Sendable {
-  private let groups: Mutex<[Int: [Output]]> = Mutex([:])
-
-  func put(_ group: [Output], at start: Int) {
-    groups.withLock { $0[start] = group }
-  }
-
-  var all: [Output] {
-    groups.withLock { groups in groups.keys.sorted().flatMap { groups[$0] ?? [] } }
   }
 }

@@ -34,18 +34,7 @@ extension Descriptor {
 
   /// Reads up to the end of a line, or up to the end.
   package borrowing func readLine(limit: Int) throws(Errno) -> [UInt8] {
-    var line: [UInt8] = []
-    while line.count < limit, line.last != UInt8(ascii: "\n") {
-      let byte = try readAll(from: rawValue, limit: 1)
-      if byte.isEmpty { break }
-      line += byte
-    }
-    return line
-  }
-
-  /// What a file in this directory holds.
-  package borrowing func contents(of name: [UInt8]) throws(Errno) -> [UInt8] {
-    try reading(name).readToEnd()
+    try LinuxPrograms.readLine(from: rawValue, limit: limit)
   }
 
   /// Reads up to the end, or up to `limit` bytes.
@@ -87,13 +76,7 @@ package enum StandardStream: CInt, Sendable {
 
   /// Reads up to the end of a line, or up to the end.
   package func readLine(limit: Int) throws(Errno) -> [UInt8] {
-    var line: [UInt8] = []
-    while line.count < limit, line.last != UInt8(ascii: "\n") {
-      let byte = try readPage(from: rawValue, limit: 1)
-      if byte.isEmpty { break }
-      line += byte
-    }
-    return line
+    try LinuxPrograms.readLine(from: rawValue, limit: limit)
   }
 
   /// Writes everything.
@@ -107,6 +90,16 @@ package enum StandardStream: CInt, Sendable {
       }
     }
   }
+}
+
+private func readLine(from fd: CInt, limit: Int) throws(Errno) -> [UInt8] {
+  var line: [UInt8] = []
+  while line.count < limit, line.last != UInt8(ascii: "\n") {
+    let byte = try readPage(from: fd, limit: 1)
+    if byte.isEmpty { break }
+    line += byte
+  }
+  return line
 }
 
 private func readAll(from fd: CInt, limit: Int) throws(Errno) -> [UInt8] {

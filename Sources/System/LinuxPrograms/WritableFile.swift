@@ -46,14 +46,7 @@ package struct WritableFile: ~Copyable, Sendable {
 
   /// Writes everything.
   package borrowing func write(_ bytes: [UInt8]) throws(Errno) {
-    var done = 0
-    while done < bytes.count {
-      done += try unsafe bytes.span.withUnsafeBytes { buffer throws(Errno) in
-        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
-        guard let start = rest.baseAddress else { return 0 }
-        return try retrying { unsafe lv_write(descriptor.rawValue, start, rest.count) }
-      }
-    }
+    try descriptor.writeToStream(bytes)
   }
 
   /// Leaves the first `count` bytes, and goes on after them.

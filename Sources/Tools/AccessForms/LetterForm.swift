@@ -61,45 +61,43 @@ enum LetterForm {
     guard let kind = kinds.first(where: { String($0.nfs4) == parts[0] })?.kind else {
       throw FormatFailure("'\(parts[0])' is no type: A, D, U and L are")
     }
-    var inheritance: AccessEntry.Inheritance = []
-    var isGroup = false
-    for character in parts[1] {
-      if character == "g" {
-        isGroup = true
-      } else if let travel = travels.first(where: { $0.letter == character }) {
-        inheritance.insert(travel.flag)
-      } else {
-        throw FormatFailure("'\(character)' is no flag of an NFSv4 entry")
-      }
+    let isGroup = parts[1].contains("g")
+    let inheritance = try union(parts[1], "flag of an NFSv4 entry") { letter in
+      letter == "g" ? [] : travels.first { $0.letter == letter }?.flag
     }
     let identity: Identity
     if let special = specials.first(where: { $0.nfs4 == parts[2].uppercased() })?.identity {
       identity = special
     } else {
-      identity = try self.identity((isGroup ? "group:" : "user:") + parts[2], names)
+      identity = try reading(
+        AccessListText.readIdentity((isGroup ? "group:" : "user:") + parts[2], names: names))
     }
     return AccessEntry(kind, identity, try nfs4Rights(parts[3]), inheritance)
   }
 
   private static func nfs4Rights(_ text: String) throws(FormatFailure) -> Rights {
-    var rights: Rights = []
-    for character in text {
-      switch character {
+    try union(text, "right of an NFSv4 entry") { letter in
+      switch letter {
       // What nfs4_setfacl reads as short for several.
-      case "R": rights.formUnion([.read, .readExtended, .readAttributes, .readSecurity, .synchronize])
+      case "R": [.read, .readExtended, .readAttributes, .readSecurity, .synchronize]
       case "W":
-        rights.formUnion([
-          .write, .append, .writeExtended, .writeAttributes, .readSecurity, .writeSecurity, .synchronize,
-        ])
-      case "X": rights.formUnion([.execute, .readAttributes, .readSecurity, .synchronize])
-      default:
-        guard let letter = letters.first(where: { $0.nfs4 == character }) else {
-          throw FormatFailure("'\(character)' is no right of an NFSv4 entry")
-        }
-        rights.insert(letter.right)
+        [.write, .append, .writeExtended, .writeAttributes, .readSecurity, .writeSecurity, .synchronize]
+      case "X": [.execute, .readAttributes, .readSecurity, .synchronize]
+      default: letters.first { $0.nfs4 == letter }?.right
       }
     }
-    return rights
+  }
+
+  /// What all letters of a text stand for; `meaning` is nil for one that is no `kind`.
+  private static func union<Set: OptionSet>(
+    _ text: String, _ kind: String, _ meaning: (Character) -> Set?
+  ) throws(FormatFailure) -> Set {
+    var set: Set = []
+    for letter in text {
+      guard let part = meaning(letter) else { throw FormatFailure("'\(letter)' is no \(kind)") }
+      set.formUnion(part)
+    }
+    return set
   }
 
   // MARK: - ZFS
@@ -125,25 +123,18 @@ enum LetterForm {
     guard let kind = kinds.first(where: { $0.zfs == type })?.kind else {
       throw FormatFailure("'\(type)' is no type: allow, deny, audit and alarm are")
     }
-    var inheritance: AccessEntry.Inheritance = []
-    for character in parts.removeLast() where character != "-" {
-      guard let travel = travels.first(where: { $0.letter == character }) else {
-        throw FormatFailure("'\(character)' is no inheritance flag of a ZFS entry")
-      }
-      inheritance.insert(travel.flag)
+    let inheritance = try union(parts.removeLast(), "inheritance flag of a ZFS entry") { letter in
+      letter == "-" ? [] : travels.first { $0.letter == letter }?.flag
     }
-    var rights: Rights = []
-    for character in parts.removeLast() where character != "-" {
-      guard let letter = letters.first(where: { $0.zfs == character }) else {
-        throw FormatFailure("'\(character)' is no right of a ZFS entry")
-      }
-      rights.insert(letter.right)
+    let rights = try union(parts.removeLast(), "right of a ZFS entry") { letter in
+      letter == "-" ? [] : letters.first { $0.zfs == letter }?.right
     }
     let who = parts.joined(separator: ":")
     if let special = specials.first(where: { $0.zfs == who })?.identity {
       return AccessEntry(kind, special, rights, inheritance)
     }
-    return AccessEntry(kind, try identity(who, names), rights, inheritance)
+    return AccessEntry(
+      kind, try reading(AccessListText.readIdentity(who, names: names)), rights, inheritance)
   }
 
   // MARK: - Names
@@ -154,13 +145,5 @@ enum LetterForm {
     let name = text.split(separator: ":", maxSplits: 1).last.map { String($0) } ?? text
     guard name.contains(where: { $0 == ":" || $0 == "@" || $0 == " " }) else { return name }
     return bareName(identity, names: .numeric, numeric: true)
-  }
-
-  private static func identity(_ text: String, _ names: NameBook) throws(FormatFailure) -> Identity {
-    do throws(ParseFailure) {
-      return try AccessListText.readIdentity(text, names: names)
-    } catch {
-      throw FormatFailure(error)
-    }
   }
 }

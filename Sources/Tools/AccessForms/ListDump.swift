@@ -58,17 +58,17 @@ package struct DumpReader: Sendable {
     if bytes.elementsEqual(DumpReader.end.utf8) { return .end }
     let words = bytes.split(separator: UInt8(ascii: " "), maxSplits: 1)
     guard words.count == 2 else { throw failure("a path is missing") }
-    switch String(decoding: words[0], as: UTF8.self) {
-    case "root":
+    let word = String(decoding: words[0], as: UTF8.self)
+    if word == "root" {
       guard let root = PathText.bytes(words[1]), root.first == UInt8(ascii: "/") else {
         throw failure("a root is a path that begins with '/'")
       }
       return .root(root)
-    case "directory": return try readItem(words[1], .directory)
-    case "file": return try readItem(words[1], .file)
-    case "link": return try readItem(words[1], .link)
-    default: throw failure("neither 'root', 'directory', 'file' nor 'end'")
     }
+    guard let kind = DumpRecord.Kind(rawValue: word) else {
+      throw failure("neither 'root', 'directory', 'file' nor 'end'")
+    }
+    return try readItem(words[1], kind)
   }
 
   private mutating func readItem(

@@ -33,6 +33,11 @@ package struct FormatFailure: Error, Equatable, Sendable, CustomStringConvertibl
   package var description: String { (line.map { "line \($0): " } ?? "") + problem }
 }
 
+/// Reads a part of the macOS form.
+func reading<Value>(_ call: @autoclosure () throws(ParseFailure) -> Value) throws(FormatFailure) -> Value {
+  do throws(ParseFailure) { return try call() } catch { throw FormatFailure(error) }
+}
+
 extension ListFormat {
   /// The entries, a line each; JSON has its own shape and is not printed here.
   package func lines(
@@ -56,11 +61,7 @@ extension ListFormat {
     let list: AccessList
     switch self {
     case .macos:
-      do throws(ParseFailure) {
-        list = try AccessListText.readList(text, names: names)
-      } catch {
-        throw FormatFailure(error)
-      }
+      list = try reading(AccessListText.readList(text, names: names))
     case .nfs4:
       list = try ListFormat.lines(text) { line throws(FormatFailure) in
         try LetterForm.readNFSv4(line, names: names)
@@ -82,11 +83,7 @@ extension ListFormat {
     let entry: AccessEntry
     switch self {
     case .macos:
-      do throws(ParseFailure) {
-        entry = try AccessListText.readEntry(text, names: names)
-      } catch {
-        throw FormatFailure(error)
-      }
+      entry = try reading(AccessListText.readEntry(text, names: names))
     case .nfs4: entry = try LetterForm.readNFSv4(text, names: names)
     case .zfs: entry = try LetterForm.readZFS(text, names: names)
     case .json:

@@ -2,7 +2,6 @@
 
 import Arguments
 import LinuxPrograms
-import Verbs
 
 ThisProgram.prepareStreams()
 
@@ -83,8 +82,7 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
 func printCompletion(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let name = String(decoding: invocation.operands[0], as: UTF8.self)
   guard let shell = Shell(rawValue: name) else {
-    throw UsageError(
-      "'\(name)' is no shell known here: bash, zsh and fish are", verb: invocation.verb, .value)
+    throw invocation.mistake("'\(name)' is no shell known here: bash, zsh and fish are")
   }
   return printed(Program.varve.completion(for: shell))
 }

@@ -3,22 +3,26 @@
 extension Program {
   /// Help about the whole program.
   package func help() -> String {
-    var lines = ["\(name): \(summary)", "", "Usage: \(name) VERB [OPTIONS] ..."]
-    lines += discussion.flatMap { [""] + wrapped($0, width: 78) }
-    lines += ["", "Verbs:"] + table(firstWords)
-    lines += examplesSection(examples)
-    lines += ["", "'\(name) help VERB' explains a verb, '\(name) --version' shows the version."]
-    return lines.joined(separator: "\n") + "\n"
+    overview(
+      name, summary, discussion, firstWords, examples,
+      end: "'\(name) help VERB' explains a verb, '\(name) --version' shows the version.")
   }
 
   /// Help about the verbs of a group.
   package func help(_ group: VerbGroup) -> String {
-    var lines = ["\(name) \(group.name): \(group.summary)", ""]
-    lines += ["Usage: \(name) \(group.name) VERB [OPTIONS] ..."]
-    lines += group.discussion.flatMap { [""] + wrapped($0, width: 78) }
-    lines += ["", "Verbs:"] + table(verbs(of: group).map { ($0.lastWord, $0.summary) })
-    lines += examplesSection(group.examples)
-    lines += ["", "'\(name) help \(group.name) VERB' explains a verb."]
+    overview(
+      "\(name) \(group.name)", group.summary, group.discussion,
+      verbs(of: group).map { ($0.lastWord, $0.summary) }, group.examples,
+      end: "'\(name) help \(group.name) VERB' explains a verb.")
+  }
+
+  private func overview(
+    _ name: String, _ summary: String, _ discussion: [String], _ verbs: [(String, String)],
+    _ examples: [Example], end: String
+  ) -> String {
+    var lines = ["\(name): \(summary)", "", "Usage: \(name) VERB [OPTIONS] ..."]
+    lines += discussion.flatMap { [""] + wrapped($0, width: 78) }
+    lines += ["", "Verbs:"] + table(verbs) + examplesSection(examples) + ["", end]
     return lines.joined(separator: "\n") + "\n"
   }
 

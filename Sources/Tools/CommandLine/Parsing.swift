@@ -60,6 +60,9 @@ package struct Invocation: Equatable, Sendable {
     given.compactMap { $0.option == option ? $0.value : nil }
   }
 
+  /// The error for a value or an operand that makes no sense.
+  package func mistake(_ message: String) -> UsageError { UsageError(message, verb: verb, .value) }
+
   /// The one given last, of options that overrule each other.
   package func last(of options: [Option]) -> Option? {
     given.last { options.contains($0.option) }?.option
@@ -108,21 +111,13 @@ extension Program {
     return try knownVerb(second, in: group).name
   }
 
-  private func knownVerb(_ word: Word) throws(UsageError) -> Verb {
+  /// The verb that a word names, in a group or alone.
+  private func knownVerb(_ word: Word, in group: VerbGroup? = nil) throws(UsageError) -> Verb {
     let name = text(word)
-    if let verb = verb(named: name), verb.group == nil { return verb }
-    if name.hasPrefix("-") { throw UsageError("unknown option '\(name)'", verb: nil) }
-    let hint = suggestion(for: name, among: firstWords.map(\.name) + ["help"])
-    throw UsageError("unknown verb '\(name)'" + hint, verb: nil)
-  }
-
-  private func knownVerb(_ word: Word, in group: VerbGroup) throws(UsageError) -> Verb {
-    let name = text(word)
-    let known = verbs(of: group)
-    if let verb = known.first(where: { $0.lastWord == name }) { return verb }
-    if name.hasPrefix("-") { throw UsageError("unknown option '\(name)'", verb: group.name) }
-    let hint = suggestion(for: name, among: known.map(\.lastWord))
-    throw UsageError("unknown verb '\(name)'" + hint, verb: group.name)
+    if let verb = verbs.first(where: { $0.group == group?.name && $0.lastWord == name }) { return verb }
+    if name.hasPrefix("-") { throw UsageError("unknown option '\(name)'", verb: group?.name) }
+    let known = group.map { verbs(of: $0).map(\.lastWord) } ?? firstWords.map(\.name) + ["help"]
+    throw UsageError("unknown verb '\(name)'" + suggestion(for: name, among: known), verb: group?.name)
   }
 }
 
@@ -189,15 +184,20 @@ extension Verb {
       invocation.add(option)
       return false
     }
-    if parts.count == 2 {
-      invocation.add(option, Word(parts[1]))
-      return false
+    let attached = parts.count == 2 ? Word(parts[1]) : nil
+    return try take(value, of: option, "--\(name)", attached, following, into: &invocation)
+  }
+
+  /// Takes the value of an option; answers whether it was the following word.
+  private func take(
+    _ value: Option.Value, of option: Option, _ spelling: String, _ attached: Word?, _ following: Word?,
+    into invocation: inout Invocation
+  ) throws(UsageError) -> Bool {
+    guard let word = attached ?? following else {
+      throw UsageError("option '\(spelling)' needs a value: \(value.name)", verb: name)
     }
-    guard let following else {
-      throw UsageError("option '--\(name)' needs a value: \(value.name)", verb: self.name)
-    }
-    invocation.add(option, following)
-    return true
+    invocation.add(option, word)
+    return attached == nil
   }
 
   /// Reads `-abc`, `-ovalue` or `-o value`; answers whether the following word was the value.
@@ -213,15 +213,8 @@ extension Verb {
         invocation.add(option)
         continue
       }
-      if position + 1 < word.count {
-        invocation.add(option, Word(word[(position + 1)...]))
-        return false
-      }
-      guard let following else {
-        throw UsageError("option '-\(letter)' needs a value: \(value.name)", verb: name)
-      }
-      invocation.add(option, following)
-      return true
+      let attached = position + 1 < word.count ? Word(word[(position + 1)...]) : nil
+      return try take(value, of: option, "-\(letter)", attached, following, into: &invocation)
     }
     return false
   }

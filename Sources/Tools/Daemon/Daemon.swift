@@ -164,13 +164,12 @@ private func requireAbsolute(_ upper: Word, _ mountPoint: Word) throws(ArgumentF
 private func openNamespace(_ path: Word) throws(ArgumentFailure) -> MountNamespace {
   let isNumber = !path.isEmpty && path.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   let path = isNumber ? Array("/proc/".utf8) + path + Array("/ns/mnt".utf8) : path
-  do throws(Errno) {
-    let namespace = try MountNamespace(path)
-    try namespace.visit {}
-    return namespace
-  } catch {
-    throw ArgumentFailure("cannot enter the mount namespace \(PathText.escaped(path)): \(error)")
+  let failure = { (error: Errno) in
+    ArgumentFailure("cannot enter the mount namespace \(PathText.escaped(path)): \(error)")
   }
+  let namespace = try attempt(MountNamespace(path), failure)
+  try attempt(namespace.visit {}, failure)
+  return namespace
 }
 
 /// What is made of the audit log, or the reason why there can be none: a mount that should be watched is not made

@@ -1,11 +1,11 @@
 // The words of `-o` that can change while a volume is mounted, and what becomes of the others in a remount.
 
+import Arguments
 import Decisions
 import FUSEDoor
 import LayeredVolume
 import LinuxFiles
 import TextForms
-import Verbs
 
 extension LiveSettings {
   /// Takes over what a word says.

@@ -40,3 +40,14 @@ enum MountWatch {
     Log.notice("what is mounted inside the volume is not known: /proc/self/mountinfo: \(error)")
   }
 }
+
+extension MountedVolume {
+  /// Every mount of a namespace, or of ours.
+  ///
+  /// A table that cannot be read has no lines.
+  static func table(of namespace: MountNamespace? = nil) -> [MountedVolume] {
+    let text =
+      if let namespace { try? namespace.mountTable().descriptor.readToEnd() } else { try? ownMountTable() }
+    return text.map { table($0) } ?? []
+  }
+}

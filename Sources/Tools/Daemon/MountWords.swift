@@ -1,11 +1,11 @@
 // The words of `-o`, turned into what the volume and the kernel obey: what a mount begins with.
 
+import Arguments
 import Decisions
 import FUSEDoor
 import LayeredVolume
 import LinuxFiles
 import TextForms
-import Verbs
 
 /// The options of one mount.
 struct MountWords {

@@ -11,7 +11,8 @@ enum Overlap {
   ///
   /// A mount on the upper directory itself is allowed: the daemon holds the directory below.
   static func refuse(upper: [UInt8], mountPoint: [UInt8]) throws(ArgumentFailure) {
-    guard let upper = real(upper), let mountPoint = real(mountPoint) else { return }
+    // A path that cannot be resolved is somebody else's error to report.
+    guard let upper = try? realPath(upper), let mountPoint = try? realPath(mountPoint) else { return }
     try refuse(realUpper: upper, mountPoint: mountPoint)
   }
 
@@ -46,11 +47,6 @@ enum Overlap {
   static func refuseTaken(_ directory: borrowing Descriptor, path: [UInt8]) throws(MountFailure) {
     guard (try? directory.isMountRoot()) == true, Volume.isOnVolume(directory) else { return }
     throw MountFailure(path, "the mount point shows a Varve volume already; unmount that one first")
-  }
-
-  /// A path that cannot be resolved is somebody else's error to report.
-  private static func real(_ path: [UInt8]) -> [UInt8]? {
-    do throws(Errno) { return try realPath(path) } catch { return nil }
   }
 
   private static func isBelow(_ path: [UInt8], _ directory: [UInt8]) -> Bool {

@@ -40,9 +40,7 @@ package struct LocalTime: Equatable, Sendable {
 
   private var clock: String { "\(twoDigits(hour)):\(twoDigits(minute))" }
 
-  private func twoDigits(_ number: Int) -> String {
-    number < 10 ? "0\(number)" : "\(number)"
-  }
+  private func twoDigits(_ number: Int) -> String { digits(number, width: 2) }
 }
 
 /// Whether `ls` shows the time of day: half a year back and half a year ahead, as macOS counts it.

@@ -126,7 +126,6 @@ package struct ExplanationText {
   /// The line of a table: the operation, yes or no, and what decided.
   package func row(width: Int) -> (operation: String, answer: String, reason: String) {
     let word = answer["operation"]?.string ?? ""
-    let fill = String(repeating: " ", count: max(0, width - word.count))
     var reason = ""
     if let step = decisiveStep {
       let path = step.nameBytes("path") ?? []
@@ -138,7 +137,7 @@ package struct ExplanationText {
       reason += ExplanationText.reason(of: step)
       if step["reason"]?.string == "fact" { reason += step["error"]?.string.map { " (\($0))" } ?? "" }
     }
-    return (word + fill, outcome == "allowed" ? "yes" : outcome == "denied" ? "no" : "-", reason)
+    return (filled(word, width), outcome == "allowed" ? "yes" : outcome == "denied" ? "no" : "-", reason)
   }
 
   /// What keeps everything from being done with a thing that is not there, or not to be reached; nil if a rule, or

@@ -78,16 +78,19 @@ package struct FileModeChange: Equatable, Sendable {
   private static func steps(_ clause: ArraySlice<UInt8>) -> [Step]? {
     var rest = clause
     var affected: UInt32?
-    while let letter = rest.first, let bits = classBits(letter) {
+    while let letter = rest.first, let bits = classes[letter] {
       affected = (affected ?? 0) | bits
       rest.removeFirst()
     }
     var steps: [Step] = []
     while let letter = rest.popFirst() {
-      guard let `operator` = operation(letter) else { return nil }
+      guard let `operator` = operators[letter] else { return nil }
       var permissions = Permissions()
-      while let letter = rest.first, operation(letter) == nil {
-        guard add(letter, to: &permissions) else { return nil }
+      while let letter = rest.first, operators[letter] == nil {
+        guard let more = FileModeChange.permissions[letter] else { return nil }
+        permissions.bits |= more.bits
+        permissions.conditionalExecute = permissions.conditionalExecute || more.conditionalExecute
+        permissions.copiedFrom += more.copiedFrom
         rest.removeFirst()
       }
       // The sticky bit belongs to no class, and counts wherever more than the others are meant.
@@ -98,40 +101,18 @@ package struct FileModeChange: Equatable, Sendable {
     return steps.isEmpty ? nil : steps
   }
 
-  private static func classBits(_ letter: UInt8) -> UInt32? {
-    switch letter {
-    case UInt8(ascii: "u"): 0o4700
-    case UInt8(ascii: "g"): 0o2070
-    case UInt8(ascii: "o"): 0o7
-    case UInt8(ascii: "a"): everyClass
-    default: nil
-    }
+  private static func table<Value>(_ rows: KeyValuePairs<Unicode.Scalar, Value>) -> [UInt8: Value] {
+    Dictionary(uniqueKeysWithValues: rows.map { (UInt8(ascii: $0.key), $0.value) })
   }
 
-  private static func operation(_ letter: UInt8) -> Operator? {
-    switch letter {
-    case UInt8(ascii: "+"): .add
-    case UInt8(ascii: "-"): .remove
-    case UInt8(ascii: "="): .assign
-    default: nil
-    }
-  }
-
-  private static func add(_ letter: UInt8, to permissions: inout Permissions) -> Bool {
-    switch letter {
-    case UInt8(ascii: "r"): permissions.bits |= 0o444
-    case UInt8(ascii: "w"): permissions.bits |= 0o222
-    case UInt8(ascii: "x"): permissions.bits |= 0o111
-    case UInt8(ascii: "X"): permissions.conditionalExecute = true
-    case UInt8(ascii: "s"): permissions.bits |= 0o6000
-    case UInt8(ascii: "t"): permissions.bits |= 0o1000
-    case UInt8(ascii: "u"): permissions.copiedFrom.append(6)
-    case UInt8(ascii: "g"): permissions.copiedFrom.append(3)
-    case UInt8(ascii: "o"): permissions.copiedFrom.append(0)
-    default: return false
-    }
-    return true
-  }
+  private static let classes = table(["u": 0o4700, "g": 0o2070, "o": 0o7, "a": everyClass])
+  private static let operators = table(["+": Operator.add, "-": .remove, "=": .assign])
+  private static let permissions = table([
+    "r": Permissions(bits: 0o444), "w": Permissions(bits: 0o222), "x": Permissions(bits: 0o111),
+    "X": Permissions(conditionalExecute: true), "s": Permissions(bits: 0o6000),
+    "t": Permissions(bits: sticky),
+    "u": Permissions(copiedFrom: [6]), "g": Permissions(copiedFrom: [3]), "o": Permissions(copiedFrom: [0]),
+  ])
 }
 
 /// The ten letters `ls -l` shows for a mode, type included: `drwxr-sr-t`.

@@ -1,4 +1,4 @@
-// Long lines on a terminal: broken at blanks, with what follows set in.
+// Texts of a width: long lines on a terminal, broken at blanks, with what follows set in; columns.
 
 /// The lines of a text that is one line, each as wide as the terminal at most.
 ///
@@ -32,4 +32,15 @@ package func folded(_ text: String, width: Int, indent: Int, start: Int = 0) -> 
     hasWord = true
   }
   return (lines + [line]).joined(separator: "\n")
+}
+
+/// A number with zeros in front of it.
+package func digits(_ number: some BinaryInteger, radix: Int = 10, width: Int) -> String {
+  let digits = String(number, radix: radix)
+  return String(repeating: "0", count: max(0, width - digits.count)) + digits
+}
+
+/// A text with blanks behind it.
+package func filled(_ text: String, _ width: Int) -> String {
+  text + String(repeating: " ", count: max(0, width - text.count))
 }

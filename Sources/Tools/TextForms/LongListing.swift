@@ -69,8 +69,8 @@ package struct LongListing: Sendable {
     for item in items {
       var line = showsInodes ? right(String(item.inode), inodes) + " " : ""
       line += modeText(item.mode) + item.mark + " " + right(String(item.links), links)
-      line += " " + left(item.owner, owners) + "  " + left(item.group, groups) + "  "
-      if showsFlags { line += painted(left(flagText(item), flags), item.flagsColor) + " " }
+      line += " " + filled(item.owner, owners) + "  " + filled(item.group, groups) + "  "
+      if showsFlags { line += painted(filled(flagText(item), flags), item.flagsColor) + " " }
       line += right(item.size, sizes) + " " + item.date + " "
       text += line.utf8
       text += shownName(item)
@@ -125,10 +125,6 @@ package struct LongListing: Sendable {
   private func width(_ items: [ListedItem], _ column: (ListedItem) -> String) -> Int {
     items.reduce(0) { max($0, column($1).count) }
   }
-}
-
-private func left(_ text: String, _ width: Int) -> String {
-  text + String(repeating: " ", count: max(0, width - text.count))
 }
 
 private func right(_ text: String, _ width: Int) -> String {

@@ -21,8 +21,7 @@ package enum PathText {
         text.unicodeScalars.append(scalar)
         position += UTF8.width(scalar)
       } else {
-        let digits = String(byte, radix: 8)
-        text += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+        text += "\\" + digits(byte, radix: 8, width: 3)
         position += 1
       }
     }

@@ -43,8 +43,8 @@ package struct SettingsFile: Equatable, Sendable {
         continue
       }
       var section = present.map { sections[$0, default: Section()] } ?? common
-      do throws(Wrong) { try section.take(line, isCommon: present == nil) } catch {
-        throw Failure(line: index + 1, sentence: error.sentence)
+      if let sentence = section.take(line, isCommon: present == nil) {
+        throw Failure(line: index + 1, sentence: sentence)
       }
       if let present { sections[present] = section } else { common = section }
     }
@@ -76,25 +76,20 @@ package struct SettingsFile: Equatable, Sendable {
   }
 }
 
-private struct Wrong: Error {
-  let sentence: String
-}
-
 extension SettingsFile.Section {
-  /// Takes over `name = value`.
-  fileprivate mutating func take(_ line: ArraySlice<UInt8>, isCommon: Bool) throws(Wrong) {
-    guard let sign = line.firstIndex(of: UInt8(ascii: "=")) else {
-      throw Wrong(sentence: "'=' is missing")
-    }
+  /// Takes over `name = value`; answers what is wrong with it.
+  fileprivate mutating func take(_ line: ArraySlice<UInt8>, isCommon: Bool) -> String? {
+    guard let sign = line.firstIndex(of: UInt8(ascii: "=")) else { return "'=' is missing" }
     let name = String(decoding: SettingsFile.trimmed(line[..<sign]), as: UTF8.self)
     let value = Array(SettingsFile.trimmed(line[(sign + 1)...]))
     switch name {
     case "options": options += MountOption.list(value)
-    case "source" where isCommon: throw Wrong(sentence: "'source' belongs into the section of a mount point")
+    case "source" where isCommon: return "'source' belongs into the section of a mount point"
     case "source":
-      guard value.first == UInt8(ascii: "/") else { throw Wrong(sentence: "'source' is an absolute path") }
+      guard value.first == UInt8(ascii: "/") else { return "'source' is an absolute path" }
       source = value
-    default: throw Wrong(sentence: "unknown setting '\(name)'; there are 'options' and 'source'")
+    default: return "unknown setting '\(name)'; there are 'options' and 'source'"
     }
+    return nil
   }
 }

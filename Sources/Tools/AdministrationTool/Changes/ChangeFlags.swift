@@ -7,10 +7,9 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import RecordFormat
-import Verbs
 
 func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve chflags")
+  let console = Console(invocation)
   // Locks that were copied as twins wait to be put into force; each item has its own.
   let isWaiting = invocation.operands[0] == Array("waiting".utf8)
   let named = isWaiting ? FileFlags.Instruction() : try flagInstruction(invocation.operands[0])
@@ -18,7 +17,7 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let run = try ItemRun(invocation, console, paths)
   // Contents first: a tree can be locked in one pass.
   let walk = ItemWalk(invocation, .contentsFirst, console)
-  run.go(walk, verb: "chflags") { item throws(Refusal) in
+  run.go(walk) { item throws(Refusal) in
     let wanted = isWaiting ? try waitingFlags(of: item) : named
     try change(item, wanted, run)
   }
@@ -29,29 +28,26 @@ private func change(
   _ item: VisitedItem, _ wanted: FileFlags.Instruction, _ run: ItemRun
 ) throws(Refusal) {
   let place = item.place
-  let before: FileFlags
-  do throws(Errno) {
-    guard let flags = try place.descriptor.fileFlags() else { throw .unsupported }
-    before = flags
-  } catch {
-    throw Refusal.flags(error, item, wanted)
+  guard let before = try attempt(place.descriptor.fileFlags(), { Refusal.flags($0, item, wanted) }) else {
+    throw Refusal(.unsupported)
   }
   let asked = wanted.applied(to: before)
   let after = FlagChange(from: before, to: asked).after
   let ignored = asked.symmetricDifference(after)
-  if !ignored.isEmpty, run.detail > 0, !run.ledger.isQuiet {
+  let ledger = run.ledger
+  if !ignored.isEmpty, ledger.detail > 0, !run.console.isQuiet {
     run.console.note(item.path, "\(ignored.text) is the volume's own to set, and stays as it is")
   }
   guard after != before else { return }
-  let old = ItemFacts(flags: before.rawValue)
+  let (old, new) = (ItemFacts(flags: before.rawValue), ItemFacts(flags: after.rawValue))
   try run.change(item, facts: old, changes: [.flags(after)]) { error in
     Refusal.flags(error, item, wanted)
+  } tell: { _ in
+    ledger.told(
+      item, "\(octal(before)) -> \(octal(after))", before: .object(old.members), after: .object(new.members))
   } _: { () throws(Errno) in
     try place.descriptor.setFileFlags(after)
   }
-  run.tell(
-    item, "\(octal(before)) -> \(octal(after))", before: .object(old.members),
-    after: .object(ItemFacts(flags: after.rawValue).members))
 }
 
 /// The flags that an item's twin tells, in force or not.

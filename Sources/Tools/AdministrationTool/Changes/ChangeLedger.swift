@@ -8,7 +8,6 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import Synchronization
-import Verbs
 
 /// The books of one run, for any thread.
 final class ChangeLedger: Sendable {
@@ -34,9 +33,10 @@ final class ChangeLedger: Sendable {
   let isDryRun: Bool
   /// Whether each change is printed, and so has to happen in order.
   let tells: Bool
+  /// Of chmod, chflags and chown: 0: nothing is printed of a change; 1: the path; 2: what it was and is.
+  let detail: Int
   /// Whether it is printed how an item changes, and a count at the end.
   let tellsHow: Bool
-  let isQuiet: Bool
   /// Whether the counts are printed for a script.
   var tellsCounts: Bool { json != nil }
   private let json: JSONStream?
@@ -52,9 +52,9 @@ final class ChangeLedger: Sendable {
     self.console = console
     self.repetition = repetition
     isDryRun = invocation.has(.dryRun) || invocation.has(.dryRunWord)
-    isQuiet = invocation.has(.quiet)
     tellsHow = invocation.has(.listChanged)
-    tells = isDryRun || tellsHow || invocation.has(.listChanges)
+    detail = isDryRun ? 2 : invocation.count(.listChanges)
+    tells = tellsHow || detail > 0
     if !isDryRun { console.surviveOutputLoss() }
     undo = try UndoFile(invocation, console)
     json = invocation.has(.json) ? JSONStream("changes", console) : nil
@@ -65,58 +65,44 @@ final class ChangeLedger: Sendable {
     counts.withLock { change(&$0) }
   }
 
-  /// Prints a change: as an object if that is asked for, else by `print`.
-  ///
-  /// In a dry run that comes later, when it is known whether it would be refused. `isOfOwner`: whether there is none if
-  /// the owner stays.
-  func tell(
-    _ path: [UInt8], before: @autoclosure () -> JSON, after: @autoclosure () -> JSON,
-    isOfOwner: Bool = false, _ print: @escaping @Sendable () -> Void
-  ) {
-    let members = json == nil ? [] : [JSON.Member("before", before()), JSON.Member("after", after())]
-    guard let dryRun else { return say(path, members, print) }
-    dryRun.attach { prospect in
-      guard !isOfOwner || !prospect.keepsOwner else { return false }
-      self.keep(path, members, prospect, print)
-      return true
+  // MARK: - Changes
+
+  /// Makes a change, after `record` was kept for the way back, and tells of it; in a dry run, asks about it.
+  func change(
+    _ item: ItemChange, keeping record: @autoclosure () -> DumpRecord? = nil,
+    _ call: () throws(Refusal) -> Void
+  ) throws(Refusal) {
+    if let dryRun { return dryRun.add(item, settle) }
+    if let undo, let record = record() { undo.keep([record]) }
+    try call()
+    settle(item, Prospect())
+  }
+
+  /// What chmod, chflags and chown tell of an item, as the options ask.
+  func told(
+    _ item: VisitedItem, _ how: @autoclosure () -> String,
+    before: @escaping @autoclosure @Sendable () -> JSON,
+    after: @escaping @autoclosure @Sendable () -> JSON
+  ) -> ToldChange {
+    let (console, location, rest) = (console, item.location, detail > 1 ? ": \(how())" : "")
+    return ToldChange(before: before, after: after) { console.printPath(location.path, rest) }
+  }
+
+  /// Says something of a path; in a dry run at its end, in the order of paths.
+  func say(_ path: [UInt8], _ body: @escaping @Sendable () -> Void) {
+    if let dryRun { dryRun.tell(path, body) } else { body() }
+  }
+
+  private func say(_ item: ItemChange, _ told: ToldChange?, _ refused: [JSON.Member] = []) {
+    let path = item.location.path
+    say(path) {
+      guard let json = self.json else {
+        told?.line()
+        return
+      }
+      let states = told.map { [JSON.Member("before", $0.before()), JSON.Member("after", $0.after())] } ?? []
+      json.add(JSON.nameMembers("path", path) + states + refused)
     }
-  }
-
-  /// The same of a mode in a dry run: another may come of it than is asked for, and it is not known yet which.
-  func tellMode(
-    _ path: [UInt8], from before: UInt32, to asked: UInt32, note: @escaping @Sendable (UInt32) -> Void,
-    _ print: @escaping @Sendable (UInt32) -> Void
-  ) {
-    dryRun?.attach { prospect in
-      let after = prospect.otherMode ?? asked
-      if prospect.refusal == nil, after != asked { self.dryRun?.tell(path) { note(after) } }
-      guard after != before else { return false }
-      let members = [
-        JSON.Member("before", .object(ItemFacts(mode: before).members)),
-        JSON.Member("after", .object(ItemFacts(mode: after).members)),
-      ]
-      self.keep(path, members, prospect) { print(after) }
-      return true
-    }
-  }
-
-  private func keep(
-    _ path: [UInt8], _ members: [JSON.Member], _ prospect: Prospect, _ print: @escaping @Sendable () -> Void
-  ) {
-    let refused = prospect.refused.map { [JSON.Member("refused", $0)] } ?? []
-    guard json != nil || refused.isEmpty else { return }
-    dryRun?.tell(path) { self.say(path, members + refused, print) }
-  }
-
-  private func say(_ path: [UInt8], _ members: [JSON.Member], _ print: () -> Void) {
-    if let json { json.add(JSON.nameMembers("path", path) + members) } else { print() }
-  }
-
-  // MARK: - Dry runs
-
-  /// Takes what the run would change; what `tell` says next is about it.
-  func ask(_ item: AskedItem) {
-    dryRun?.add(item, settle)
   }
 
   /// Settles everything asked so far; answers why the last of it would be refused, if it would.
@@ -131,16 +117,17 @@ final class ChangeLedger: Sendable {
     volumeWasTold.withLock { $0 = false }
   }
 
-  private func settle(_ item: AskedItem, _ prospect: Prospect) {
+  private func settle(_ item: ItemChange, _ prospect: Prospect) {
+    let told = item.tell(prospect)
     guard let refusal = prospect.refusal else {
-      let differs = item.tell?(prospect) ?? false
-      return count { if differs { $0.changed += 1 } else { $0.unchanged += 1 } }
+      if let told, tells { say(item, told) }
+      return count { if told != nil { $0.changed += 1 } else { $0.unchanged += 1 } }
     }
     guard !wasTold(refusal) else { return count { $0.left += 1 } }
     count { $0.refused += 1 }
+    if json != nil { say(item, told, prospect.refused.map { [JSON.Member("refused", $0)] } ?? []) }
     let path = item.location.path
-    if item.tell?(prospect) != true { keep(path, [], prospect) {} }
-    dryRun?.tell(path) { self.console.complain(path, refusal.sentence) }
+    say(path) { self.console.complain(path, refusal.sentence) }
   }
 
   private func wasTold(_ refusal: Refusal) -> Bool {
@@ -177,11 +164,11 @@ final class ChangeLedger: Sendable {
       let failing = others > 0 ? ", \(grouped(others)) would fail" : ""
       console.print("\(grouped(counts.changed)) of \(counted(items)) would change\(refused)\(failing)\n")
     }
-    if isDryRun, !isQuiet {
+    if isDryRun, !console.isQuiet {
       console.note("as things stand now; earlier steps of the same run are not taken into account")
     }
     if Interruption.isRequested { stopped(after: items, changed: counts.changed) }
-    if json == nil, !isDryRun, tellsHow, !isQuiet {
+    if json == nil, !isDryRun, tellsHow, !console.isQuiet {
       let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone" : ""
       console.note(
         "\(counted(items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")

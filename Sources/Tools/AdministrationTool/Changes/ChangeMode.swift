@@ -7,25 +7,23 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve chmod")
-  let names = NameBook.machine(Accounts())
+  let console = Console(invocation)
   if invocation.has(.recursive), invocation.has(.actOnLinks) {
     throw UsageError("-R and -h exclude each other", verb: "chmod")
   }
-  let request = try ModeRequest(invocation, names)
+  let request = try ModeRequest(invocation)
   if request.action.changesAgain, invocation.has(.resume) {
-    throw UsageError(
+    throw invocation.mistake(
       "a change that counts entries cannot be gone on with: it would change again what was changed; go back "
-        + "with 'varve acl restore' first", verb: "chmod", .value)
+        + "with 'varve acl restore' first")
   }
   let run = try ItemRun(
     invocation, console, request.paths, repetition: request.action.changesAgain ? .changesAgain : .harmless)
-  let change = ChangeOfItem(run: run, names: names, umask: ThisProgram.umask)
+  let change = ChangeOfItem(run: run, umask: ThisProgram.umask)
   let walk = ItemWalk(invocation, .directoryFirst, console)
-  run.go(walk, verb: "chmod") { item throws(Refusal) in
+  run.go(walk) { item throws(Refusal) in
     try change.apply(request.action, to: item)
   }
   return run.finish()
@@ -34,7 +32,6 @@ func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
 /// Does to one item what was asked for.
 private struct ChangeOfItem {
   let run: ItemRun
-  let names: NameBook
   let umask: UInt32
 
   func apply(_ action: ModeRequest.Action, to item: VisitedItem) throws(Refusal) {
@@ -54,45 +51,38 @@ private struct ChangeOfItem {
     // A set-gid bit that stands and is asked for goes all the same, if it is not granted any more.
     let mayDiffer = asked != old || (asked & 0o2000 != 0 && !ThisProgram.isRoot)
     let isKept = mayDiffer && item.status.kind != .symbolicLink
+    let ledger = run.ledger
     try run.change(item, facts: isKept ? ItemFacts(mode: old) : ItemFacts(), changes: [.mode(asked)]) {
       error in
       guard error != .unsupported || item.status.kind != .symbolicLink else { return noMode }
       return Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    } tell: { prospect in
+      let mode = ledger.isDryRun ? prospect.otherMode ?? asked : standing(item, asked)
+      let isWatched = ledger.detail > 0 && !ledger.console.isQuiet && prospect.refusal == nil
+      if isWatched, asked & 0o2000 & ~mode != 0 {
+        ledger.say(item.path) { [path = item.path, group = item.status.group] in
+          ledger.console.note(
+            path, "stays without its set-gid bit, which only members of group \(group) can set")
+        }
+      }
+      guard mode != old else { return nil }
+      return ledger.told(
+        item, "\(shown(type | old)) -> \(shown(type | mode))", before: .object(ItemFacts(mode: old).members),
+        after: .object(ItemFacts(mode: mode).members))
     } _: { () throws(Errno) in
       // Also if nothing differs: whether it is permitted is for the volume to say.
       try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: asked))
     }
-    let told = ToldMode(
-      path: item.path, status: item.status, asked: asked,
-      console: run.detail > 0 && !run.ledger.isQuiet ? run.console : nil)
-    guard !run.ledger.isDryRun else {
-      return run.ledger.tellMode(told.path, from: old, to: asked, note: { told.note($0) }) {
-        [console = run.console] in console.printPath(told.path, ": \(told.change(to: $0))")
-      }
-    }
-    let standing = standing(item, asked)
-    told.note(standing)
-    guard standing != old else { return }
-    run.tell(
-      item, told.change(to: standing), before: .object(ItemFacts(mode: old).members),
-      after: .object(ItemFacts(mode: standing).members))
-  }
-
-  /// The mode an item has after a change to `mode`: a file system may drop bits, and add some.
-  private func standing(_ item: VisitedItem, _ mode: UInt32) -> UInt32 {
-    // Not known is taken for done.
-    UInt32((try? item.place.descriptor.knownStatus().mode) ?? UInt16(truncatingIfNeeded: mode))
   }
 
   private func apply(_ edit: AccessListEdit, to item: VisitedItem) throws(Refusal) {
-    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
     let before: AccessList?
     do throws(Refusal) {
-      before = try item.place.descriptor.accessList(names)
+      before = try item.place.descriptor.accessList()
     } catch {
       // What is removed need not be readable.
       guard edit == .removeList else { throw error }
-      return try store(nil, in: item, before: nil, kind)
+      return try store(nil, in: item, before: nil, isTold: false)
     }
     let after: AccessList?
     do throws(EditFailure) {
@@ -104,28 +94,31 @@ private struct ChangeOfItem {
       ThisProgram.exit(run.finish())
     }
     guard after != before else { return }
-    if before == nil, case .replaceEntry(let position, _) = edit, position > 0, !run.ledger.isQuiet {
+    if before == nil, case .replaceEntry(let position, _) = edit, position > 0, !run.console.isQuiet {
       run.console.note(item.path, "there was no access list; the entry became entry 0")
     }
-    try store(after, in: item, before: before, kind)
-    run.tell(
-      item, entryCounts(before, after), before: ListFormat.json(before, for: kind, names: names),
-      after: ListFormat.json(after, for: kind, names: names))
+    try store(after, in: item, before: before)
   }
 
   private func store(
-    _ list: AccessList?, in item: VisitedItem, before: AccessList?, _ kind: ObjectKind
+    _ list: AccessList?, in item: VisitedItem, before: AccessList?, isTold: Bool = true
   ) throws(Refusal) {
+    let (kind, ledger) = (item.status.objectKind, run.ledger)
     let change = AskedChange.list(isRemoved: list == nil)
     try run.change(item, lines: numericLines(before, kind), changes: [change]) { error in
       Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    } tell: { _ in
+      guard isTold else { return nil }
+      return ledger.told(
+        item, entryCounts(before, list), before: ListFormat.json(before, for: kind, names: .machine),
+        after: ListFormat.json(list, for: kind, names: .machine))
     } _: { () throws(Errno) in
-      try item.place.descriptor.setAccessList(list, of: item.status.kind, names)
+      try item.place.descriptor.setAccessListText(storedText(list, kind))
     }
   }
 
   private func checkOrder(of item: VisitedItem) throws(Refusal) {
-    guard let list = try item.place.descriptor.accessList(names) else { return }
+    guard let list = try item.place.descriptor.accessList() else { return }
     do throws(NoCanonicalPlace) {
       guard try !list.isCanonical() else { return }
     } catch {
@@ -135,28 +128,10 @@ private struct ChangeOfItem {
   }
 }
 
-/// What is said of a change of a mode, once it is known what came of it.
-///
-/// It holds no descriptor: a dry run keeps what it tells until the end.
-private struct ToldMode: Sendable {
-  let path: [UInt8]
-  let status: FileStatus
-  let asked: UInt32
-  /// Where what is missing is noted; nil if nobody wants to know.
-  let console: Console?
-
-  func note(_ mode: UInt32) {
-    guard asked & 0o2000 & ~mode != 0 else { return }
-    console?.note(
-      path, "stays without its set-gid bit, which only members of group \(status.group) can set")
-  }
-
-  func change(to mode: UInt32) -> String {
-    "\(shown(UInt32(status.mode))) -> \(shown(mode))"
-  }
-
-  private func shown(_ mode: UInt32) -> String {
-    let complete = status.kind.modeBits | mode
-    return "0\(String(complete, radix: 8)) [\(modeText(complete)) ]"
-  }
+/// The mode an item has after a change to `mode`: a file system may drop bits, and add some.
+private func standing(_ item: VisitedItem, _ mode: UInt32) -> UInt32 {
+  // Not known is taken for done.
+  UInt32((try? item.place.descriptor.knownStatus().mode) ?? UInt16(truncatingIfNeeded: mode))
 }
+
+private func shown(_ mode: UInt32) -> String { "0\(String(mode, radix: 8)) [\(modeText(mode)) ]" }

@@ -6,19 +6,17 @@ import Arguments
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve chown")
-  let names = NameBook.machine(Accounts())
+  let console = Console(invocation)
   guard let owner = invocation.operands.first else { throw UsageError("OWNER is missing", verb: "chown") }
-  let wanted = try OwnerRequest(owner, names)
+  let wanted = try OwnerRequest(owner)
   let paths = try PathOperands(invocation, from: 1)
   let run = try ItemRun(invocation, console, paths)
-  let change = ChangeOfOwner(wanted: wanted, names: names, run: run)
+  let change = ChangeOfOwner(wanted: wanted, run: run)
   // Contents first: whoever gives a tree away needs his rights in a directory until its contents are done.
   let walk = ItemWalk(invocation, .contentsFirst, console)
-  run.go(walk, verb: "chown") { item throws(Refusal) in try change.apply(to: item) }
+  run.go(walk) { item throws(Refusal) in try change.apply(to: item) }
   return run.finish()
 }
 
@@ -30,13 +28,13 @@ struct OwnerRequest {
   let owner: ItemFacts.Owner?
   let group: UInt32?
 
-  init(_ word: Word, _ names: NameBook) throws(UsageError) {
+  init(_ word: Word) throws(UsageError) {
     guard let text = String(validating: word, as: UTF8.self) else {
       throw UsageError("the owner is not text in UTF-8", verb: "chown", .value)
     }
     if text.hasPrefix(":group=") {
       let name = text.dropFirst(7)
-      owner = .group(try OwnerRequest.number(name, "group", names.group))
+      owner = .group(try OwnerRequest.number(name, "group", NameBook.machine.group))
       group = nil
       return
     }
@@ -49,7 +47,7 @@ struct OwnerRequest {
     guard !text.isEmpty else {
       throw UsageError("neither an owner nor a group is named", verb: "chown", .value)
     }
-    let user = parts[0].isEmpty ? nil : try OwnerRequest.number(parts[0], "user", names.user)
+    let user = parts[0].isEmpty ? nil : try OwnerRequest.number(parts[0], "user", NameBook.machine.user)
     owner = user.map { .user($0) }
     guard parts.count > 1 else {
       group = nil
@@ -67,7 +65,7 @@ struct OwnerRequest {
       throw UsageError(
         "an item is owned by a user or by a group; ':\(parts[1])' stands alone", verb: "chown", .value)
     }
-    group = try OwnerRequest.number(parts[1], "group", names.group)
+    group = try OwnerRequest.number(parts[1], "group", NameBook.machine.group)
   }
 
   /// The number of an account; digits are always a number, never a name.
@@ -92,15 +90,14 @@ struct OwnerRequest {
 /// Gives items to their new owner.
 private struct ChangeOfOwner {
   let wanted: OwnerRequest
-  let names: NameBook
   let run: ItemRun
 
   func apply(to item: VisitedItem) throws(Refusal) {
     // The system would take set-id bits away even so; chown(1) of the BSDs leaves it at that, too.
     guard try !isStandingAlready(item) else { return }
     // Asked only where it matters: the owner may be a group, which the volume has to be asked about.
-    let isTold = run.detail > 0 || run.ledger.undo != nil || run.ledger.tellsCounts
-    let before = isTold ? try owner(of: item) : ItemFacts()
+    let isTold = run.ledger.detail > 0 || run.ledger.undo != nil || run.ledger.tellsCounts
+    let before = isTold ? try ownership(of: item) : ItemFacts()
     var after = before
     after.owner = wanted.owner ?? before.owner
     after.group = wanted.group ?? before.group
@@ -110,17 +107,19 @@ private struct ChangeOfOwner {
     let clears = item.status.recordKind == .file && item.status.mode & 0o6000 != 0
     let isKept = after != before || clears
     let changes = AskedChange.changes(of: wanted.owner, group: wanted.group)
+    let ledger = run.ledger
     try run.change(item, facts: isKept ? kept : ItemFacts(), changes: changes) { [wanted] error in
       wanted.refusal(error, item)
+    } tell: { [before, after] prospect in
+      // A volume that ignores ownership takes the change and does nothing.
+      let after = isTold && !ledger.isDryRun ? standing(item) ?? after : after
+      guard !prospect.keepsOwner, !isTold || after != before else { return nil }
+      return ledger.told(
+        item, "\(text(before)) -> \(text(after))", before: .object(before.members),
+        after: .object(after.members))
     } _: { () throws(Errno) in
       try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
     }
-    // A volume that ignores ownership takes the change and does nothing.
-    if isTold, !run.ledger.isDryRun { after = standing(item) ?? after }
-    guard !isTold || after != before else { return }
-    run.tell(
-      item, "\(text(before)) -> \(text(after))", before: .object(before.members),
-      after: .object(after.members), isOfOwner: true)
   }
 
   /// Whether the item has the owner and the group it is to have.
@@ -132,29 +131,27 @@ private struct ChangeOfOwner {
       return user == item.status.user
     }
     guard isShownAsNobody else { return false }
-    return try self.owner(of: item).owner == owner
+    return try ownership(of: item).owner == owner
   }
+}
 
-  /// Who owns the item now; nil if that cannot be seen any more.
-  private func standing(_ item: VisitedItem) -> ItemFacts? {
-    guard let status = try? item.place.descriptor.knownStatus() else { return nil }
-    return try? owner(
-      of: VisitedItem(location: item.location, status: status, place: item.place, depth: item.depth))
-  }
+/// Who owns the item now; nil if that cannot be seen any more.
+private func standing(_ item: VisitedItem) -> ItemFacts? {
+  guard let status = try? item.place.descriptor.knownStatus() else { return nil }
+  return try? ownership(
+    of: VisitedItem(location: item.location, status: status, place: item.place, depth: item.depth))
+}
 
-  /// Who owns an item: stat shows `nobody` where it is a group.
-  private func owner(of item: VisitedItem) throws(Refusal) -> ItemFacts {
-    do throws(Errno) {
-      let owner = try item.place.descriptor.owner(item.status, names)
-      return ItemFacts(owner: owner, group: item.status.group)
-    } catch {
-      throw Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")
-    }
+/// Who owns an item: stat shows `nobody` where it is a group.
+private func ownership(of item: VisitedItem) throws(Refusal) -> ItemFacts {
+  let owner = try attempt(item.place.descriptor.owner(item.status)) { error in
+    Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")
   }
+  return ItemFacts(owner: owner, group: item.status.group)
+}
 
-  private func text(_ facts: ItemFacts) -> String {
-    "\(facts.owner?.text ?? ""):\(facts.group.map { "\($0)" } ?? "")"
-  }
+private func text(_ facts: ItemFacts) -> String {
+  "\(facts.owner?.text ?? ""):\(facts.group.map { "\($0)" } ?? "")"
 }
 
 extension OwnerRequest {

@@ -42,16 +42,24 @@ enum AskedChange: Sendable {
   }
 }
 
-/// An item the run would change.
-struct AskedItem: Sendable {
+/// What is told of a change: for a script as two states, else as a line.
+///
+/// It holds no descriptor: a dry run keeps what it tells until the end.
+struct ToldChange: Sendable {
+  let before: @Sendable () -> JSON
+  let after: @Sendable () -> JSON
+  let line: @Sendable () -> Void
+}
+
+/// An item, and what a run changes or would change of it.
+struct ItemChange: Sendable {
   let location: ItemLocation
   let place: SharedDescriptor
   let changes: [AskedChange]
   /// The sentence of the run about an error of a change, of which the word for `varve why` is given.
   let refusal: @Sendable (Errno, _ deed: String) -> Refusal
-  /// Tells what would become of it, and answers whether anything would differ; absent where nothing would, which may
-  /// be refused all the same.
-  var tell: (@Sendable (Prospect) -> Bool)?
+  /// What is told of it; nil where nothing differs, which may be refused all the same.
+  let tell: @Sendable (Prospect) -> ToldChange?
 }
 
 /// What would become of an item.
@@ -69,7 +77,7 @@ struct Prospect: Sendable {
 /// Collects items, asks about them, and keeps what is to be told.
 final class DryRun: Sendable {
   private struct State {
-    var waiting: [AskedItem] = []
+    var waiting: [ItemChange] = []
     var told: [(path: [UInt8], say: @Sendable () -> Void)] = []
     var table: [MountedVolume]?
     /// The mounts whose daemons cannot be asked: asking each time would take a minute each time.
@@ -94,18 +102,9 @@ final class DryRun: Sendable {
   var unknown: String? { state.withLock { $0.unknown } }
 
   /// Takes the next item; `settle` takes those that are settled by then.
-  func add(_ item: AskedItem, _ settle: (AskedItem, Prospect) -> Void) {
-    // Not behind it: what is to be told of it is not there yet.
-    if state.withLock({ $0.waiting.count >= DryRun.most }) { _ = ask(settle) }
+  func add(_ item: ItemChange, _ settle: (ItemChange, Prospect) -> Void) {
+    if state.withLock({ $0.waiting.count >= DryRun.most }) { ask(settle) }
     state.withLock { $0.waiting.append(item) }
-  }
-
-  /// Adds to the last item what is to be told of it.
-  func attach(_ tell: @escaping @Sendable (Prospect) -> Bool) {
-    state.withLock { state in
-      guard let last = state.waiting.indices.last else { return }
-      state.waiting[last].tell = tell
-    }
   }
 
   /// Keeps what is to be said of a path.
@@ -131,7 +130,7 @@ final class DryRun: Sendable {
 
   /// Asks about everything that waits; answers why the last of it would be refused, if it would.
   @discardableResult
-  func ask(_ settle: (AskedItem, Prospect) -> Void) -> Refusal? {
+  func ask(_ settle: (ItemChange, Prospect) -> Void) -> Refusal? {
     var waiting = state.withLock { state in
       defer { state.waiting = [] }
       return state.waiting[...]
@@ -152,7 +151,7 @@ final class DryRun: Sendable {
   }
 
   /// The questions about the first items, as far as one daemon answers them and a request has room.
-  private func questions(_ items: ArraySlice<AskedItem>) -> (mount: VolumePath?, questions: [JSON]) {
+  private func questions(_ items: ArraySlice<ItemChange>) -> (mount: VolumePath?, questions: [JSON]) {
     var mount: VolumePath?
     var questions: [JSON] = []
     var bytes = 0
@@ -173,9 +172,8 @@ final class DryRun: Sendable {
     return (mount, questions)
   }
 
-  private func place(_ item: AskedItem) throws(Refusal) -> VolumePath {
-    let path: [UInt8]
-    do throws(Errno) { path = try item.place.descriptor.heldPath() } catch { throw Refusal("\(error)") }
+  private func place(_ item: ItemChange) throws(Refusal) -> VolumePath {
+    let path = try attempt(item.place.descriptor.heldPath()) { Refusal("\($0)") }
     var table = state.withLock { $0.table }
     if table == nil {
       table = try volumeTable()
@@ -184,7 +182,7 @@ final class DryRun: Sendable {
     return try VolumePath(held: path, table ?? [])
   }
 
-  private func answers(_ place: VolumePath, _ questions: [JSON], about item: AskedItem) -> [JSON] {
+  private func answers(_ place: VolumePath, _ questions: [JSON], about item: ItemChange) -> [JSON] {
     let key = place.mount.device
     guard !state.withLock({ $0.silent.contains(key) }) else { return [] }
     do throws(Refusal) {
@@ -197,7 +195,7 @@ final class DryRun: Sendable {
     }
   }
 
-  private func isUnknown(_ item: AskedItem, _ sentence: String) {
+  private func isUnknown(_ item: ItemChange, _ sentence: String) {
     let isFirst = state.withLock { state in
       defer { state.unknown = state.unknown ?? sentence }
       return state.unknown == nil
@@ -205,7 +203,7 @@ final class DryRun: Sendable {
     if isFirst { console.note(item.location.path, "what would be refused is not known: \(sentence)") }
   }
 
-  private func prospect(of item: AskedItem, _ answer: JSON) -> Prospect {
+  private func prospect(of item: ItemChange, _ answer: JSON) -> Prospect {
     guard let number = answer["number"]?.integer.flatMap({ Int32(exactly: $0) }) else {
       return Prospect(
         otherMode: answer["mode"]?.integer.flatMap { UInt32(exactly: $0) },

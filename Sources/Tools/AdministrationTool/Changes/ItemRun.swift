@@ -6,21 +6,16 @@ import Arguments
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 /// One run of such a verb.
 final class ItemRun {
   let console: Console
   let ledger: ChangeLedger
-  /// 0: nothing is printed of a change; 1: the path; 2: what it was and is.
-  let detail: Int
   private let paths: PathOperands
   private let isForced: Bool
   private let undoRoot: UndoRoot?
-  /// Whether the item being visited was told to have changed.
-  private var hasChanged = false
-  /// In a dry run: whether the daemon is asked about the item being visited.
-  private var isAsked = false
+  /// Whether the ledger counts the item being visited.
+  private var isCounted = false
 
   /// With `-f` nothing that fails is said from now on.
   init(
@@ -30,18 +25,17 @@ final class ItemRun {
     self.console = console
     self.paths = paths
     ledger = try ChangeLedger(invocation, console, repetition: repetition)
-    detail = ledger.isDryRun ? 2 : invocation.count(.listChanges)
     undoRoot = ledger.undo.map { UndoRoot($0) }
     isForced = invocation.has(.force)
     Interruption.watch()
   }
 
   /// Goes through the paths, and through what is below them if the walk does.
-  func go(_ walk: ItemWalk, verb: String, _ visit: (VisitedItem) throws(Refusal) -> Void) {
+  func go(_ walk: ItemWalk, _ visit: (VisitedItem) throws(Refusal) -> Void) {
     // Only now: what is wrong with the words is said in any case.
     console.isSilent = isForced
     var walk = walk
-    if !ledger.isQuiet { walk.progress = Progress("varve \(verb)", console) }
+    walk.progress = console.progress()
     paths.forEach(console) { path in
       do throws(Errno) {
         let place = try walk.place(path)
@@ -49,11 +43,10 @@ final class ItemRun {
         try undoRoot?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
         ledger.beginTree()
         walk.go(path, at: place, leaf: nil) { item in
-          (hasChanged, isAsked) = (false, false)
+          isCounted = false
           do throws(Refusal) {
             try visit(item)
-            // What is asked about is counted when it is known whether it would be refused.
-            if !hasChanged, !isAsked { ledger.count { $0.unchanged += 1 } }
+            if !isCounted { ledger.count { $0.unchanged += 1 } }
           } catch {
             guard error.isAboutVolume else {
               console.complain(item.path, error.sentence)
@@ -75,45 +68,28 @@ final class ItemRun {
     }
   }
 
-  /// Changes an item: first the way back is kept, where there is one, then `change` is carried out.
+  /// Changes an item: first the way back is kept, where there is one, then `call` is made.
   ///
-  /// `changes` are its calls, for a dry run, which ends here; `refusal` makes a sentence of their errors.
-  /// Without `facts` and `lines` nothing changes, and nothing is kept.
+  /// `changes` are its calls, for a dry run, which ends here; `refusal` makes a sentence of their errors, and `tell` says
+  /// what came of them. Without `facts` and `lines` nothing changes, and nothing is kept.
   func change(
     _ item: VisitedItem, facts: ItemFacts = ItemFacts(), lines: [String]? = nil, changes: [AskedChange],
-    refusal: @escaping @Sendable (Errno) -> Refusal, _ call: () throws(Errno) -> Void
+    refusal: @escaping @Sendable (Errno) -> Refusal, tell: @escaping @Sendable (Prospect) -> ToldChange?,
+    _ call: () throws(Errno) -> Void
   ) throws(Refusal) {
-    guard !ledger.isDryRun else {
-      guard !changes.isEmpty else { return }
-      isAsked = true
-      return ledger.ask(
-        AskedItem(location: item.location, place: item.place, changes: changes) { error, _ in refusal(error) }
-      )
-    }
-    if let undo = ledger.undo, let undoRoot, !facts.isEmpty || lines != nil {
+    var record: DumpRecord?
+    if let undoRoot, !facts.isEmpty || lines != nil {
       let path = try undoRoot.path(of: item)
-      undo.keep([DumpRecord(item.status.recordKind, path: path, facts: facts, lines: lines)])
+      record = DumpRecord(item.status.recordKind, path: path, facts: facts, lines: lines)
     }
-    do throws(Errno) { try call() } catch { throw refusal(error) }
+    let change = ItemChange(
+      location: item.location, place: item.place, changes: changes, refusal: { error, _ in refusal(error) },
+      tell: tell)
+    try ledger.change(change, keeping: record) { () throws(Refusal) in try attempt(call(), refusal) }
+    isCounted = true
   }
 
-  /// Counts a change and prints it as the options ask.
-  func tell(
-    _ item: VisitedItem, _ how: @autoclosure () -> String, before: @autoclosure () -> JSON,
-    after: @autoclosure () -> JSON, isOfOwner: Bool = false
-  ) {
-    hasChanged = true
-    if !ledger.isDryRun { ledger.count { $0.changed += 1 } }
-    guard detail > 0 else { return }
-    let (console, location, rest) = (console, item.location, detail > 1 ? ": \(how())" : "")
-    ledger.tell(location.path, before: before(), after: after(), isOfOwner: isOfOwner) {
-      console.printPath(location.path, rest)
-    }
-  }
-
-  func finish() -> Int32 {
-    ledger.finish()
-  }
+  func finish() -> Int32 { ledger.finish() }
 }
 
 /// Where the items of a run belong in its undo file.

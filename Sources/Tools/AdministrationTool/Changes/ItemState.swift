@@ -6,15 +6,16 @@ import FlagRules
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
+import TextForms
 
 extension Descriptor {
   /// Who owns the item; stat shows `nobody` where it is a group.
-  borrowing func owner(_ status: FileStatus, _ names: NameBook) throws(Errno) -> ItemFacts.Owner {
+  borrowing func owner(_ status: FileStatus) throws(Errno) -> ItemFacts.Owner {
     let user = ItemFacts.Owner.user(status.user)
     do throws(Errno) {
       guard let value = try attribute(AttributeName("system.varve.owner")),
         let text = String(validating: value, as: UTF8.self),
-        case .group(let group)? = try? AccessListText.readIdentity(text, names: names)
+        case .group(let group)? = try? AccessListText.readIdentity(text, names: .machine)
       else { return user }
       return .group(group)
     } catch .unsupported {
@@ -37,6 +38,9 @@ extension Descriptor {
 }
 
 extension FileStatus {
+  /// What kind of list the item can have.
+  var objectKind: ObjectKind { ObjectKind(isDirectory: kind == .directory) }
+
   /// What kind of record the item has.
   var recordKind: DumpRecord.Kind {
     switch kind {
@@ -64,7 +68,7 @@ func differences(_ before: ItemFacts, _ after: ItemFacts) -> [String] {
     words.append("owner \(ownership(before)) -> \(ownership(after))")
   }
   if let old = before.mode, let new = after.mode, old != new {
-    words.append("mode \(octal(old)) -> \(octal(new))")
+    words.append("mode \(digits(old, radix: 8, width: 4)) -> \(digits(new, radix: 8, width: 4))")
   }
   if let old = before.flags, let new = after.flags, old != new {
     words.append("flags \(flagWords(old)) -> \(flagWords(new))")
@@ -74,11 +78,6 @@ func differences(_ before: ItemFacts, _ after: ItemFacts) -> [String] {
 
 private func ownership(_ facts: ItemFacts) -> String {
   (facts.owner?.text ?? "") + (facts.group.map { ":\($0)" } ?? "")
-}
-
-private func octal(_ mode: UInt32) -> String {
-  let digits = String(mode, radix: 8)
-  return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
 private func flagWords(_ word: UInt32) -> String {

@@ -6,7 +6,6 @@ import Arguments
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 /// One change, and the files it is for.
 struct ModeRequest {
@@ -27,7 +26,7 @@ struct ModeRequest {
   let action: Action
   let paths: PathOperands
 
-  init(_ invocation: Invocation, _ names: NameBook) throws(UsageError) {
+  init(_ invocation: Invocation) throws(UsageError) {
     let forms: [Option] = [.removeList, .replaceList, .checkOrder, .dropInherited, .adoptInherited]
     let given = forms.filter { invocation.has($0) }
     guard given.count < 2 else {
@@ -41,45 +40,45 @@ struct ModeRequest {
         throw UsageError("-C changes nothing, so there is nothing to undo", verb: "chmod")
       }
       paths = try PathOperands(invocation)
-      action = try ModeRequest.action(form, names)
+      action = try ModeRequest.action(form)
       return
     }
     var rest = invocation.operands[...]
     guard let first = rest.popFirst() else { throw UsageError("MODE is missing", verb: "chmod") }
-    action = try ModeRequest.action(first, &rest, names)
+    action = try ModeRequest.action(first, &rest)
     paths = try PathOperands(rest, invocation)
   }
 
-  private static func action(_ form: Option, _ names: NameBook) throws(UsageError) -> Action {
+  private static func action(_ form: Option) throws(UsageError) -> Action {
     switch form {
     case .removeList: .edit(.removeList)
     case .checkOrder: .checkOrder
     case .dropInherited: .edit(.dropInherited)
     case .adoptInherited: .edit(.makeExplicit)
-    default: .edit(.replaceList(try listFromInput(names)))
+    default: .edit(.replaceList(try listFromInput()))
     }
   }
 
   private static func action(
-    _ first: Word, _ rest: inout ArraySlice<Word>, _ names: NameBook
+    _ first: Word, _ rest: inout ArraySlice<Word>
   ) throws(UsageError) -> Action {
     switch text(first) {
-    case "+a": return .edit(.add(try entry(&rest, names)))
-    case "+ai": return .edit(.add(inherited(try entry(&rest, names))))
+    case "+a": return .edit(.add(try entry(&rest)))
+    case "+ai": return .edit(.add(inherited(try entry(&rest))))
     case "+a#":
       let position = try position(&rest)
-      return .edit(.insert(try entry(&rest, names), at: position))
+      return .edit(.insert(try entry(&rest), at: position))
     case "+ai#":
       let position = try position(&rest)
-      return .edit(.insert(inherited(try entry(&rest, names)), at: position))
-    case "-a", "-ai": return .edit(.remove(try entry(&rest, names)))
+      return .edit(.insert(inherited(try entry(&rest)), at: position))
+    case "-a", "-ai": return .edit(.remove(try entry(&rest)))
     case "-a#", "-ai#": return .edit(.removeEntry(at: try position(&rest)))
     case "=a#":
       let position = try position(&rest)
-      return .edit(.replaceEntry(at: position, with: try entry(&rest, names)))
+      return .edit(.replaceEntry(at: position, with: try entry(&rest)))
     case "=ai#":
       let position = try position(&rest)
-      return .edit(.replaceEntry(at: position, with: inherited(try entry(&rest, names))))
+      return .edit(.replaceEntry(at: position, with: inherited(try entry(&rest))))
     case "=a", "=ai": throw UsageError("=a needs the number of an entry: =a# N ENTRY", verb: "chmod")
     default:
       guard let change = FileModeChange(first) else {
@@ -90,11 +89,11 @@ struct ModeRequest {
   }
 
   private static func entry(
-    _ rest: inout ArraySlice<Word>, _ names: NameBook
+    _ rest: inout ArraySlice<Word>
   ) throws(UsageError) -> AccessEntry {
     guard let word = rest.popFirst() else { throw UsageError("ENTRY is missing", verb: "chmod") }
     do throws(FormatFailure) {
-      return try ListFormat.macos.entry(text(word), names: names)
+      return try ListFormat.macos.entry(text(word), names: .machine)
     } catch {
       // `+a user:ann allow read FILE`: the entry has to be one word.
       let verbs = ["allow", "deny", "inherited"]
@@ -130,9 +129,9 @@ struct ModeRequest {
     return number
   }
 
-  private static func listFromInput(_ names: NameBook) throws(UsageError) -> AccessList {
+  private static func listFromInput() throws(UsageError) -> AccessList {
     do throws(FormatFailure) {
-      return try ListFormat.macos.list(try listText(of: Word("-".utf8)), names: names)
+      return try ListFormat.macos.list(try listText(of: Word("-".utf8)), names: .machine)
     } catch {
       throw UsageError("standard input: \(error)", verb: "chmod", .value)
     }

@@ -6,7 +6,6 @@ import LinuxFiles
 import LinuxPrograms
 import Synchronization
 import TextForms
-import Verbs
 
 /// The way back.
 ///
@@ -30,15 +29,15 @@ final class UndoFile: Sendable {
       return nil
     }
     guard path != Word("-".utf8) else {
-      throw UsageError(
-        "an undo file must be a file, and '-' would be standard output; name a file, and one of this name './-'",
-        verb: invocation.verb, .value)
+      throw invocation.mistake(
+        "an undo file must be a file, and '-' would be standard output; name a file, and one of this name './-'"
+      )
     }
     guard !invocation.has(.dryRun), !invocation.has(.dryRunWord) else { return nil }
     self.path = path
     self.console = console
     func failure(_ words: String, _ start: String = "") -> UsageError {
-      UsageError("\(start)\(shown(path))\(words)", verb: invocation.verb, .value)
+      invocation.mistake("\(start)\(shown(path))\(words)")
     }
     let resumes = invocation.has(.resume)
     do throws(Errno) {
@@ -71,20 +70,12 @@ final class UndoFile: Sendable {
   private static func soundPart(_ file: borrowing WritableFile) throws(Errno) -> Int {
     var reader = DumpReader()
     var (length, sound) = (0, 0)
-    var line: [UInt8] = []
-    while true {
-      let page = try file.read()
-      if page.isEmpty { break }
-      for byte in page {
-        guard byte == UInt8(ascii: "\n") else {
-          line.append(byte)
-          continue
-        }
-        do throws(DumpFailure) { _ = try reader.read(line) } catch { throw .badMessage }
-        length += line.count + 1
-        line = []
-        if !reader.isInRecord { sound = length }
-      }
+    let line = try pieces(endedBy: UInt8(ascii: "\n"), of: { () throws(Errno) in try file.read() }) {
+      line throws(Errno) in
+      do throws(DumpFailure) { _ = try reader.read(line) } catch { throw .badMessage }
+      length += line.count + 1
+      if !reader.isInRecord { sound = length }
+      return true
     }
     guard sound > 0 || (length == 0 && line.isEmpty) else { throw .badMessage }
     return sound

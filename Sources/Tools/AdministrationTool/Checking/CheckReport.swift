@@ -13,15 +13,13 @@ import TextForms
 final class CheckReport {
   private let console: Console
   private let json: JSONStream?
-  private let isQuiet: Bool
   var checked = 0
   private var found = 0
   private var repaired = 0
 
-  init(_ console: Console, isJSON: Bool, isQuiet: Bool) {
+  init(_ console: Console, isJSON: Bool) {
     self.console = console
     json = isJSON ? JSONStream("items", console) : nil
-    self.isQuiet = isQuiet
   }
 
   func add(_ defect: Defect, _ path: [UInt8], isRepaired: Bool) {
@@ -33,8 +31,22 @@ final class CheckReport {
           JSON.Member("kind", .string(defect.kind.rawValue)), JSON.Member("text", .string(defect.text)),
           JSON.Member("repaired", .bool(isRepaired)),
         ])
-    } else if !isQuiet {
+    } else if !console.isQuiet {
       console.printPath(path, ": \(defect.kind.rawValue): \(defect.text)\(isRepaired ? "; repaired" : "")")
+    }
+  }
+
+  /// Repairs what is wrong, if that is wanted, and adds it.
+  func settle(
+    _ defect: Defect, _ path: [UInt8], isWanted: Bool, _ repair: () throws(Errno) -> Void
+  ) throws(Refusal) {
+    guard isWanted else { return add(defect, path, isRepaired: false) }
+    do throws(Errno) {
+      try repair()
+      add(defect, path, isRepaired: true)
+    } catch {
+      add(defect, path, isRepaired: false)
+      throw Refusal("not repaired: \(error)")
     }
   }
 
@@ -50,12 +62,9 @@ final class CheckReport {
 
   /// A line of `.varve/damaged`: when, what, the bytes, and the path in a form that is one word.
   static func line(for bytes: [UInt8], of attribute: String, _ path: [UInt8]) -> [UInt8] {
-    let digits = bytes.map { byte in
-      let text = String(byte, radix: 16)
-      return text.count == 1 ? "0" + text : text
-    }
+    let text = bytes.map { digits($0, radix: 16, width: 2) }
     return Array(
-      "\(Clock.realtime.seconds) \(attribute) 0x\(digits.joined()) \(PathText.escaped(path))\n".utf8)
+      "\(Clock.realtime.seconds) \(attribute) 0x\(text.joined()) \(PathText.escaped(path))\n".utf8)
   }
 }
 
@@ -78,21 +87,20 @@ final class ItemRecords {
   }
 
   func check(_ item: VisitedItem, isWanted: (Defect) -> Bool) {
+    let stored: StoredBytes
     do throws(Errno) {
-      let stored = StoredBytes(
-        core: try read(coreName, item), list: try read(listName, item))
-      if stored.core != nil { found += 1 }
-      guard let defect = stored.defect else { return }
-      guard isWanted(defect) else { return report.add(defect, item.path, isRepaired: false) }
-      do throws(Errno) {
+      stored = StoredBytes(core: try read(coreName, item), list: try read(listName, item))
+    } catch {
+      return console.complain(item.path, error)
+    }
+    if stored.core != nil { found += 1 }
+    guard let defect = stored.defect else { return }
+    do throws(Refusal) {
+      try report.settle(defect, item.path, isWanted: isWanted(defect)) { () throws(Errno) in
         try repair(defect, stored, item)
-        report.add(defect, item.path, isRepaired: true)
-      } catch {
-        report.add(defect, item.path, isRepaired: false)
-        console.complain(item.path, "not repaired: \(error)")
       }
     } catch {
-      console.complain(item.path, error)
+      console.complain(item.path, error.sentence)
     }
   }
 

@@ -6,10 +6,9 @@ import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func checkVolumes(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve check")
+  let console = Console(invocation)
   let check = VolumeCheck(invocation, console)
   if invocation.has(.repair), !invocation.has(.yes), !StandardStream.input.isTerminal {
     throw UsageError("--repair asks before each change; where nobody can answer, it needs -y", verb: "check")
@@ -33,18 +32,15 @@ private final class VolumeCheck {
   private let report: CheckReport
   private let repairs: Bool
   private let asks: Bool
-  private let isQuiet: Bool
-  private let names = NameBook.machine(Accounts())
   /// Upper directories whose bookkeeping has been looked at.
   private var seen: [[UInt8]] = []
 
   init(_ invocation: Invocation, _ console: Console) {
     self.console = console
-    report = CheckReport(console, isJSON: invocation.has(.json), isQuiet: invocation.has(.quiet))
+    report = CheckReport(console, isJSON: invocation.has(.json))
     repairs = invocation.has(.repair)
     if repairs { console.surviveOutputLoss() }
     asks = !invocation.has(.yes)
-    isQuiet = invocation.has(.quiet)
   }
 
   func finish() -> Int32 { report.finish() }
@@ -82,7 +78,7 @@ private final class VolumeCheck {
         _ = try item.place.descriptor.fileFlags()
         if let text = try item.place.descriptor.accessListText(), !text.isEmpty {
           do throws(ParseFailure) {
-            _ = try AccessListText.readList(bytes: text, names: names)
+            _ = try AccessListText.readList(bytes: text, names: .machine)
           } catch {
             report.add(
               Defect(.list, "the access list cannot be read: \(error)"), item.path, isRepaired: false)
@@ -106,7 +102,7 @@ private final class VolumeCheck {
     var walk = ItemWalk(isRecursive: true, order: .directoryFirst, console)
     walk.actsOnLinks = true
     walk.staysOnFileSystem = true
-    walk.progress = isQuiet ? nil : Progress("varve check", console)
+    walk.progress = console.progress()
     return walk
   }
 
@@ -187,8 +183,7 @@ private final class VolumeCheck {
     }
     // While it is mounted, what is there is being worked on.
     guard case .nobody = inspection.use else { return }
-    let leftovers: [[UInt8]]
-    do throws(Errno) { leftovers = try inspection.leftovers() } catch { throw Refusal("\(error)") }
+    let leftovers = try attempt(inspection.leftovers()) { Refusal("\($0)") }
     guard let first = leftovers.first else { return }
     let more = leftovers.count > 1 ? " and \(leftovers.count - 1) more" : ""
     try repair(
@@ -225,14 +220,7 @@ private final class VolumeCheck {
   private func repair(
     _ defect: Defect, _ path: [UInt8], isAgreed: Bool = false, _ body: () throws(Errno) -> Void
   ) throws(Refusal) {
-    guard isAgreed || isWanted(defect, path) else { return report.add(defect, path, isRepaired: false) }
-    do throws(Errno) {
-      try body()
-      report.add(defect, path, isRepaired: true)
-    } catch {
-      report.add(defect, path, isRepaired: false)
-      throw Refusal("not repaired: \(error)")
-    }
+    try report.settle(defect, path, isWanted: isAgreed || isWanted(defect, path), body)
   }
 
   /// Whether something is to be repaired: asks, unless told not to.

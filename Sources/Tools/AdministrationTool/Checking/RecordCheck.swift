@@ -3,6 +3,7 @@
 import AccessControl
 import FlagRules
 import RecordFormat
+import TextForms
 
 /// Something that is wrong with what a volume stores.
 struct Defect: Equatable {
@@ -141,7 +142,6 @@ extension Damage {
   }
 
   private func hexadecimal(_ number: some FixedWidthInteger & UnsignedInteger) -> String {
-    let digits = String(number, radix: 16)
-    return "0x" + String(repeating: "0", count: max(0, number.bitWidth / 4 - digits.count)) + digits
+    "0x" + digits(number, radix: 16, width: number.bitWidth / 4)
   }
 }

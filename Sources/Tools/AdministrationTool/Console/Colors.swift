@@ -5,7 +5,6 @@ import Arguments
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 /// Whether output is coloured, and how.
 struct Colors {
@@ -20,8 +19,7 @@ struct Colors {
     case "always": isOn = true
     case "never": isOn = false
     case let word?:
-      throw UsageError(
-        "'\(word)' is no way to colour: auto, always and never are", verb: invocation.verb, .value)
+      throw invocation.mistake("'\(word)' is no way to colour: auto, always and never are")
     }
   }
 

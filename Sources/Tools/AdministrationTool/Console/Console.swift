@@ -1,5 +1,6 @@
 // What a verb says: results on standard output, complaints and progress on standard error.
 
+import Arguments
 import LinuxFiles
 import LinuxPrograms
 import Synchronization
@@ -35,17 +36,28 @@ final class Console: Sendable {
   }
 
   /// `varve chmod`: what every complaint begins with.
-  private let name: String
+  let name: String
+  /// Whether only failures are said (`-q`).
+  let isQuiet: Bool
   private let state: Mutex<State>
   private let isTerminal = StandardStream.error.isTerminal
   private let outputIsTerminal = StandardStream.output.isTerminal
   /// How wide the terminal is that results go to; nil if they go elsewhere.
   private let columns = StandardStream.output.columns
 
-  init(_ name: String, outputLoss: OutputLoss = .endsProgram) {
+  init(_ name: String, isQuiet: Bool = false, outputLoss: OutputLoss = .endsProgram) {
     self.name = name
+    self.isQuiet = isQuiet
     state = Mutex(State(outputLoss: outputLoss))
   }
+
+  /// What a verb says.
+  convenience init(_ invocation: Invocation, outputLoss: OutputLoss = .endsProgram) {
+    self.init("varve \(invocation.verb)", isQuiet: invocation.has(.quiet), outputLoss: outputLoss)
+  }
+
+  /// Counts what long work has done, where somebody wants to see it.
+  func progress() -> Progress? { isQuiet ? nil : Progress(self) }
 
   /// From now on results are no more than a report: the work goes on without them.
   func surviveOutputLoss() {
@@ -133,47 +145,39 @@ final class Console: Sendable {
   }
 
   func complain(_ sentence: String) {
-    complain(Array("\(name): \(sentence)".utf8))
-  }
-
-  private func complain(_ line: [UInt8]) {
     state.withLock { state in
       state.failures += 1
       guard !state.isSilent else { return }
       state.hasFailed = true
-      flush(&state)
-      clearProgress(&state)
-      write(line)
+      say("\(name): \(sentence)", &state)
     }
   }
 
   /// Says something about a file that is no failure.
   func note(_ path: [UInt8], _ sentence: String) {
-    explain(about(path, sentence))
-  }
-
-  /// The line about a file, wherever it goes: a name with a line break would pretend to be another complaint.
-  private func about(_ path: [UInt8], _ sentence: String) -> [UInt8] {
-    let shown = path.isEmpty ? "''" : PathText.escaped(path)
-    return Array("\(name): \(shown): \(sentence)".utf8)
+    note(about(path, sentence))
   }
 
   func note(_ sentence: String) {
-    explain(Array("\(name): \(sentence)".utf8))
+    explain("\(name): \(sentence)")
   }
 
   /// Adds a line that explains a complaint.
   func explain(_ text: String) {
-    explain(Array(text.utf8))
+    state.withLock { state in
+      if !state.isSilent { say(text, &state) }
+    }
   }
 
-  private func explain(_ line: [UInt8]) {
-    state.withLock { state in
-      guard !state.isSilent else { return }
-      flush(&state)
-      clearProgress(&state)
-      write(line)
-    }
+  /// What is said about a file, wherever it goes: a name with a line break would pretend to be another complaint.
+  private func about(_ path: [UInt8], _ sentence: String) -> String {
+    "\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)"
+  }
+
+  private func say(_ line: String, _ state: inout State) {
+    flush(&state)
+    clearProgress(&state)
+    write(Array(line.utf8))
   }
 
   private func write(_ line: [UInt8]) {

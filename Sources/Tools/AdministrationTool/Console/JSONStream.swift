@@ -9,10 +9,10 @@ final class JSONStream: Sendable {
   /// Held while an item is printed: nothing may come in front of the first one.
   private let isEmpty = Mutex(true)
 
-  /// Prints the beginning; `name` is that of the list.
-  init(_ name: String, _ console: Console) {
+  /// Prints the beginning; `name` is that of the list, which is all there is without one.
+  init(_ name: String?, _ console: Console) {
     self.console = console
-    console.print("{\(JSON.string(name).text): [")
+    console.print(name.map { "{\(JSON.string($0).text): [" } ?? "[")
   }
 
   func add(_ members: [JSON.Member]) {
@@ -24,8 +24,9 @@ final class JSONStream: Sendable {
   }
 
   /// Prints the end, with what is known only now.
-  func end(_ members: [JSON.Member]) {
+  func end(_ members: [JSON.Member] = []) {
     let isEmpty = isEmpty.withLock { $0 }
-    console.print("\(isEmpty ? "" : "\n")], \(JSON.object(members).text.dropFirst())\n")
+    let rest = members.isEmpty ? "" : ", \(JSON.object(members).text.dropFirst())"
+    console.print("\(isEmpty ? "" : "\n")]\(rest)\n")
   }
 }

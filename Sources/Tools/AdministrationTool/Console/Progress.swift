@@ -6,13 +6,10 @@ import LinuxPrograms
 /// Counts items, and shows the count on a terminal a few times a second.
 final class Progress {
   private let console: Console
-  private let what: String
   private(set) var items = 0
   private var shownAt = Clock.monotonicNanoseconds
 
-  /// `what` stands in front of the count: `varve acl propagate`.
-  init(_ what: String, _ console: Console) {
-    self.what = what
+  init(_ console: Console) {
     self.console = console
   }
 
@@ -23,7 +20,7 @@ final class Progress {
     let now = Clock.monotonicNanoseconds
     guard now &- shownAt > 200_000_000 else { return }
     shownAt = now
-    console.showProgress("\(what): \(counted(items))")
+    console.showProgress("\(console.name): \(counted(items))")
   }
 }
 

@@ -5,7 +5,6 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
   if invocation.has(.lastDenials) { return try showDenials(invocation) }
@@ -15,9 +14,8 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
   let operation = String(decoding: words[0], as: UTF8.self)
   guard Verb.operationWords.contains(operation) else {
-    throw UsageError(
-      "'\(operation)' is no operation; one of " + Verb.operationWords.joined(separator: ", "),
-      verb: invocation.verb, .value)
+    throw invocation.mistake(
+      "'\(operation)' is no operation; one of " + Verb.operationWords.joined(separator: ", "))
   }
   guard words.count == 2 || ["rename", "link"].contains(operation) else {
     throw UsageError("'\(operation)' takes one path", verb: invocation.verb)
@@ -70,45 +68,36 @@ private func printExplanation(_ text: ExplanationText, _ console: Console, _ col
 func askWhy(
   _ place: VolumePath, _ questions: [JSON], _ other: AskedUser?
 ) throws(Refusal) -> [JSON] {
-  var members = [
-    JSON.Member("questions", .array(questions)), limits(of: place),
-  ]
-  if let other { members.append(JSON.Member("as", other.json)) }
   // The daemon knows nothing of whom the kernel turns away.
   guard !place.named.isClosed(to: other?.user ?? CurrentProcess.user) else {
     throw Refusal("\(MountState.closed(place.named)) (EACCES)", status: 2)
   }
-  let answer = try ask(place.mount, "why", members)
-  guard case .array(let answers)? = answer["explanations"], answers.count == questions.count else {
-    throw Refusal("the daemon's answer is not understood", status: 2)
-  }
-  return answers
+  return try askAll(place, "why", questions, other.map { [JSON.Member("as", $0.json)] } ?? [], "explanations")
 }
 
 /// Asks what of a dry run would be refused; answers one object for each question, empty if nothing.
 func askDryRun(_ place: VolumePath, _ questions: [JSON]) throws(Refusal) -> [JSON] {
-  let answer = try ask(
-    place.mount, "dryrun", [JSON.Member("questions", .array(questions)), limits(of: place)])
-  guard case .array(let answers)? = answer["answers"], answers.count == questions.count else {
+  try askAll(place, "dryrun", questions, [], "answers")
+}
+
+private func askAll(
+  _ place: VolumePath, _ verb: String, _ questions: [JSON], _ others: [JSON.Member], _ name: String
+) throws(Refusal) -> [JSON] {
+  // What the mount forbids that the path was named on, of which the daemon knows nothing.
+  let limits = JSON.object([
+    JSON.Member("readOnly", .bool(place.named.isReadOnly)),
+    JSON.Member("noexec", .bool(place.named.forbidsPrograms)),
+  ])
+  let members = [JSON.Member("questions", .array(questions)), JSON.Member("mount", limits)] + others
+  let answer = try ask(place.mount, verb, members)
+  guard case .array(let answers)? = answer[name], answers.count == questions.count else {
     throw Refusal("the daemon's answer is not understood", status: 2)
   }
   return answers
 }
 
-/// What the mount forbids that the path was named on, of which the daemon knows nothing.
-private func limits(of place: VolumePath) -> JSON.Member {
-  JSON.Member(
-    "mount",
-    .object([
-      JSON.Member("readOnly", .bool(place.named.isReadOnly)),
-      JSON.Member("noexec", .bool(place.named.forbidsPrograms)),
-    ]))
-}
-
 func volumeTable() throws(Refusal) -> [MountedVolume] {
-  do throws(Errno) { return try mountTable() } catch {
-    throw Refusal("/proc/self/mountinfo: \(error)", status: 2)
-  }
+  try attempt(mountTable()) { Refusal("/proc/self/mountinfo: \($0)", status: 2) }
 }
 
 // MARK: - --as
@@ -124,22 +113,21 @@ struct AskedUser {
     guard let word = invocation.values(.asUser).last else { return nil }
     let parts = String(decoding: word, as: UTF8.self).split(
       separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    func failure(_ sentence: String) -> UsageError { UsageError(sentence, verb: invocation.verb, .value) }
     let name = String(parts[0])
     guard let user = UInt32(name) ?? UserDatabase.user(named: name) else {
-      throw failure("there is no user '\(name)'; a number will do")
+      throw invocation.mistake("there is no user '\(name)'; a number will do")
     }
     var groups: [UInt32] = []
     if parts.count > 1 {
       for part in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
         guard let group = UInt32(part) ?? UserDatabase.group(named: String(part)) else {
-          throw failure("there is no group '\(part)'; a number will do")
+          throw invocation.mistake("there is no group '\(part)'; a number will do")
         }
         groups.append(group)
       }
     } else {
       guard let listed = UserDatabase.groups(ofUser: user) else {
-        throw failure("user \(name) has no account; name the groups: --as \(name):GROUP")
+        throw invocation.mistake("user \(name) has no account; name the groups: --as \(name):GROUP")
       }
       groups = listed
     }
@@ -166,7 +154,7 @@ private func showDenials(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
   if let word = invocation.operands.first {
     guard let number = Int(String(decoding: word, as: UTF8.self)), (1...512).contains(number) else {
-      throw UsageError("'--last' takes a number from 1 to 512", verb: invocation.verb, .value)
+      throw invocation.mistake("'--last' takes a number from 1 to 512")
     }
     count = number
   }

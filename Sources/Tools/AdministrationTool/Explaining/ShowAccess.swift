@@ -5,7 +5,6 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   var paths = invocation.operands[...]
@@ -14,9 +13,8 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   var isComplete = true
   if let first = paths.first, paths.count > 1 || readsInput, let unknown = mistypedOperation(first) {
     let hint = suggestion(for: unknown, among: operations)
-    throw UsageError(
-      "no such operation '\(unknown)'" + (hint.isEmpty ? "; 'varve help why' lists them" : hint),
-      verb: invocation.verb, .value)
+    throw invocation.mistake(
+      "no such operation '\(unknown)'" + (hint.isEmpty ? "; 'varve help why' lists them" : hint))
   }
   if let first = paths.first, let chosen = chosenOperations(first), paths.count > 1 || readsInput {
     operations = chosen
@@ -71,10 +69,14 @@ private func table(_ path: Word, _ answers: [JSON]) -> JSON {
   .object(JSON.nameMembers("path", path) + [JSON.Member("operations", .array(answers))])
 }
 
+private func operations(_ word: Word) -> [String] {
+  String(decoding: word, as: UTF8.self).split(separator: ",", omittingEmptySubsequences: false).map(
+    String.init)
+}
+
 /// The word that is none among operations with commas between them.
 private func mistypedOperation(_ word: Word) -> String? {
-  let words = String(decoding: word, as: UTF8.self).split(separator: ",", omittingEmptySubsequences: false)
-    .map { String($0) }
+  let words = operations(word)
   // Anything else is a file.
   guard words.count > 1, words.contains(where: { Verb.operationWords.contains($0) }) else { return nil }
   return words.first { !Verb.operationWords.contains($0) }
@@ -82,8 +84,7 @@ private func mistypedOperation(_ word: Word) -> String? {
 
 /// The operations a word names; `nil` if it is anything else, such as a path.
 private func chosenOperations(_ word: Word) -> [String]? {
-  let words = String(decoding: word, as: UTF8.self).split(separator: ",", omittingEmptySubsequences: false)
-    .map { String($0) }
+  let words = operations(word)
   return words.allSatisfy { Verb.operationWords.contains($0) } ? words : nil
 }
 
@@ -91,7 +92,7 @@ private func printTable(_ texts: [ExplanationText], _ console: Console, _ colors
   let width = Verb.operationWords.map(\.count).max() ?? 0
   for text in texts {
     let row = text.row(width: width)
-    let answer = row.answer + String(repeating: " ", count: max(0, 3 - row.answer.count))
+    let answer = filled(row.answer, 3)
     let painted =
       switch row.answer {
       case "yes": colors.success(answer)

@@ -7,7 +7,6 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 /// An item with what was read of it.
 struct ReadItem: Sendable {
@@ -52,8 +51,7 @@ struct ReadItem: Sendable {
 
   /// Seconds since 1970 with a fraction: no time zone to misread.
   private func time(_ time: Timestamp) -> String {
-    let digits = String(time.nanoseconds)
-    return "\(time.seconds)." + String(repeating: "0", count: 9 - digits.count) + digits
+    "\(time.seconds).\(digits(time.nanoseconds, width: 9))"
   }
 }
 
@@ -61,15 +59,12 @@ struct ReadItem: Sendable {
 struct ItemReader: Sendable {
   private let options: Invocation
   private let isDetailed: Bool
-  private let accounts = Accounts()
-  private let names: NameBook
   private let colors: Colors
   private let now = Clock.realtime.seconds
 
   init(_ options: Invocation, isLong: Bool, _ colors: Colors) {
     self.options = options
     self.colors = colors
-    names = .machine(accounts)
     isDetailed = isLong || options.has(.json)
   }
 
@@ -99,8 +94,8 @@ struct ItemReader: Sendable {
     item.listed.mode = status.kind.modeBits | UInt32(status.mode)
     item.listed.inode = status.inode
     item.listed.links = UInt64(status.linkCount)
-    item.listed.owner = account(status.user) { accounts.userName($0) }
-    item.listed.group = account(status.group) { accounts.groupName($0) }
+    item.listed.owner = account(status.user, NameBook.machine.userName)
+    item.listed.group = account(status.group, NameBook.machine.groupName)
     item.listed.size = size(status)
     item.listed.date = date(status.modification.seconds)
     item.listed.blocks = status.blocks
@@ -147,7 +142,7 @@ struct ItemReader: Sendable {
   }
 
   private func date(_ seconds: Int64) -> String {
-    guard let moment = LocalMoment(seconds: seconds) else { return "\(seconds)" }
+    guard let moment = localTime(seconds) else { return "\(seconds)" }
     let time = LocalTime(
       year: moment.year, month: moment.month, day: moment.day, hour: moment.hour, minute: moment.minute,
       second: moment.second)
@@ -159,9 +154,9 @@ struct ItemReader: Sendable {
   ) throws(Errno) -> (lines: [String], entries: [AccessEntry]) {
     guard let text = try place.descriptor.accessListText() else { return ([], []) }
     do throws(ParseFailure) {
-      let list = try AccessListText.readList(bytes: text, names: names)
+      let list = try AccessListText.readList(bytes: text, names: .machine)
       let lines = AccessListText.lines(
-        list, for: kind == .directory ? .directory : .file, names: names,
+        list, for: kind == .directory ? .directory : .file, names: .machine,
         numeric: options.has(.numeric))
       return (lines, list.entries)
     } catch {

@@ -5,10 +5,9 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func list(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve ls")
+  let console = Console(invocation)
   var lister = try Lister(invocation, console)
   var operands: [Word] = []
   if invocation.operands.isEmpty, !invocation.has(.fromInput) {

@@ -5,41 +5,39 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func changeLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve \(invocation.verb)")
-  let names = NameBook.machine(Accounts())
+  let console = Console(invocation)
   let isCopy = invocation.verb == "acl copy"
   let paths = try PathOperands(invocation, from: isCopy ? 1 : 0)
-  let rule = try rule(invocation, names)
-  let changer = try ListChanger(invocation, console, names)
-  let run = ListRun(changer, console, verb: invocation.verb, isQuiet: invocation.has(.quiet))
+  let rule = try rule(invocation)
+  let changer = try ListChanger(invocation, console)
+  let run = ListRun(changer)
   paths.forEach(console) { path in
     run.go(path, isRecursive: invocation.has(.recursive), by: rule)
   }
   return changer.finish()
 }
 
-private func rule(_ invocation: Invocation, _ names: NameBook) throws(UsageError) -> ListRule {
+private func rule(_ invocation: Invocation) throws(UsageError) -> ListRule {
   switch invocation.verb {
-  case "acl set": return try replacement(invocation, names)
-  case "acl copy": return try copy(invocation, names)
+  case "acl set": return try replacement(invocation)
+  case "acl copy": return try copy(invocation)
   case "acl strip":
     guard invocation.has(.onlyInherited) else {
-      return ListRule(names, replacesDamage: true) { list, _ in list == nil ? .unchanged : .store(nil) }
+      return ListRule(replacesDamage: true) { list, _ in list == nil ? .unchanged : .store(nil) }
     }
-    return ListRule(names) { list, _ in
+    return ListRule { list, _ in
       guard let list, list.entries.contains(where: \.isInherited) else { return .unchanged }
       return .store(list.withoutInherited)
     }
   case "acl explicit":
-    return ListRule(names) { list, _ in
+    return ListRule { list, _ in
       guard let list, list.entries.contains(where: \.isInherited) else { return .unchanged }
       return .store(list.withEverythingExplicit)
     }
   default:
-    return ListRule(names) { list, _ in
+    return ListRule { list, _ in
       guard let list else { return .unchanged }
       let sorted = list.canonicallySorted()
       return sorted == list ? .unchanged : .store(sorted)
@@ -49,7 +47,7 @@ private func rule(_ invocation: Invocation, _ names: NameBook) throws(UsageError
 
 // MARK: - set
 
-private func replacement(_ invocation: Invocation, _ names: NameBook) throws(UsageError) -> ListRule {
+private func replacement(_ invocation: Invocation) throws(UsageError) -> ListRule {
   let format = try listFormat(invocation)
   let entries = invocation.values(.entry)
   let files = invocation.values(.listFile)
@@ -60,21 +58,20 @@ private func replacement(_ invocation: Invocation, _ names: NameBook) throws(Usa
   var list = AccessList()
   do throws(FormatFailure) {
     for entry in entries {
-      list.entries.append(try format.entry(String(decoding: entry, as: UTF8.self), names: names))
+      list.entries.append(try format.entry(String(decoding: entry, as: UTF8.self), names: .machine))
     }
     if let file = files.first {
-      list = try format.list(try listText(of: file), names: names)
+      list = try format.list(try listText(of: file), names: .machine)
     }
   } catch {
     let place = files.first.map { "\(shown($0)): " } ?? ""
-    throw UsageError("\(place)\(error)", verb: invocation.verb, .value)
+    throw invocation.mistake("\(place)\(error)")
   }
   guard list.entries.count <= AccessList.entryLimit else {
-    throw UsageError(
-      "an access list holds at most \(AccessList.entryLimit) entries", verb: invocation.verb, .value)
+    throw invocation.mistake("an access list holds at most \(AccessList.entryLimit) entries")
   }
   let new = list.isEmpty ? nil : list
-  return ListRule(names, replacesDamage: true) { before, _ in before == new ? .unchanged : .store(new) }
+  return ListRule(replacesDamage: true) { before, _ in before == new ? .unchanged : .store(new) }
 }
 
 /// The notation the options name.
@@ -82,8 +79,7 @@ func listFormat(_ invocation: Invocation) throws(UsageError) -> ListFormat {
   guard let word = invocation.values(.format).last else { return .macos }
   let name = String(decoding: word, as: UTF8.self)
   guard let format = ListFormat(rawValue: name) else {
-    throw UsageError(
-      "'\(name)' is no format: macos, nfs4, zfs and json are", verb: invocation.verb, .value)
+    throw invocation.mistake("'\(name)' is no format: macos, nfs4, zfs and json are")
   }
   return format
 }
@@ -107,26 +103,23 @@ func listText(of path: Word) throws(FormatFailure) -> [UInt8] {
 
 // MARK: - copy
 
-private func copy(_ invocation: Invocation, _ names: NameBook) throws(UsageError) -> ListRule {
+private func copy(_ invocation: Invocation) throws(UsageError) -> ListRule {
   let source = invocation.operands[0]
   let list: AccessList?
   do throws(Refusal) {
-    let place: SharedDescriptor
-    do throws(Errno) { place = SharedDescriptor(try Descriptor.place(source, .followed)) } catch {
-      throw Refusal(error, at: source)
-    }
-    list = try place.descriptor.accessList(names)
+    let place = try attempt(Descriptor.place(source, .followed)) { Refusal($0, at: source) }
+    list = try place.accessList()
   } catch {
-    throw UsageError("\(shown(source)): \(error.sentence)", verb: invocation.verb, .value)
+    throw invocation.mistake("\(shown(source)): \(error.sentence)")
   }
   if invocation.has(.whole) {
-    return ListRule(names, replacesDamage: true) { before, kind in
+    return ListRule(replacesDamage: true) { before, kind in
       let new = list.flatMap { fitted($0, to: kind) }
       return before == new ? .unchanged : .store(new)
     }
   }
   let explicit = list?.withoutInherited
-  return ListRule(names) { before, kind in
+  return ListRule { before, kind in
     let copied = explicit.flatMap { fitted($0, to: kind) }?.entries ?? []
     let inherited = before?.entries.filter(\.isInherited) ?? []
     guard copied.count + inherited.count <= AccessList.entryLimit else {

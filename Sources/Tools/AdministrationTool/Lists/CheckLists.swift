@@ -6,16 +6,13 @@ import Arguments
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve acl check")
+  let console = Console(invocation)
   let paths = try PathOperands(invocation)
   let checker = ListChecker(invocation, console, try Colors(invocation))
   paths.forEach(console) { path in
-    let walk = ItemWalk.ofLists(
-      isRecursive: invocation.has(.recursive), console,
-      invocation.has(.quiet) ? nil : Progress("varve acl check", console))
+    let walk = ItemWalk.ofLists(isRecursive: invocation.has(.recursive), console, console.progress())
     checker.begin(path)
     walk.go(path, leaf: nil) { checker.check($0) }
   }
@@ -25,51 +22,41 @@ func checkLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
 private final class ListChecker {
   private let console: Console
   private let colors: Colors
-  private let names: NameBook
-  private let isQuiet: Bool
   private let json: JSONStream?
   private var items = 0
   private var found = 0
-  /// The lists of the directories on the way down; nil where one could not be read.
-  private var way: [AccessList??] = []
-  /// The list of the directory the root is in; nil if there is none, or it could not be read.
-  private var aboveRoot: AccessList??
+  /// The lists of the directory the root is in and of those below that lead to the item; nil where there is no
+  /// directory, or its list could not be read.
+  private var listsAbove: [AccessList??] = []
 
   init(_ invocation: Invocation, _ console: Console, _ colors: Colors) {
     self.console = console
     self.colors = colors
-    names = NameBook.machine(Accounts())
-    isQuiet = invocation.has(.quiet)
     json = invocation.has(.json) ? JSONStream("items", console) : nil
   }
 
   /// Begins with another root.
   func begin(_ path: Word) {
-    way = []
+    listsAbove = [nil]
     do throws(Refusal) {
-      aboveRoot = try directoryAbove(path).map { place throws(Refusal) in
-        try place.descriptor.accessList(names)
-      }
+      guard let directory = try directoryAbove(path) else { return }
+      listsAbove = [.some(try directory.descriptor.accessList())]
     } catch {
       // What is wrong with the path, the walk says; above it nobody asked for anything.
-      aboveRoot = nil
     }
   }
 
   func check(_ item: VisitedItem) -> ItemWalk.Descent {
     guard item.status.kind != .symbolicLink else { return .past }
     items += 1
-    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
-    way.removeLast(max(0, way.count - item.depth))
+    let kind = item.status.objectKind
+    listsAbove.removeLast(max(0, listsAbove.count - item.depth - 1))
     var findings: [Finding] = []
     var list: AccessList??
     do throws(Errno) {
-      let text = try item.place.descriptor.attribute(AttributeName("system.varve.acl"))
+      let text = try item.place.descriptor.storedAccessList() ?? []
       do throws(ParseFailure) {
-        list = .some(
-          try text.flatMap { text throws(ParseFailure) in
-            text.isEmpty ? nil : try AccessListText.readList(bytes: text, names: names)
-          })
+        list = .some(text.isEmpty ? nil : try AccessListText.readList(bytes: text, names: .machine))
       } catch {
         findings.append(Finding(.damage, "the list cannot be read: \(error)"))
       }
@@ -82,14 +69,14 @@ private final class ListChecker {
       if refusal.isAboutVolume { return .past }
     }
     if case .some(.some(let list)) = list {
-      findings += ListReview(list, on: kind, mode: item.status.mode, names: names).findings
+      findings += ListReview(list, on: kind, mode: item.status.mode, names: .machine).findings
     }
-    if let list, let above = item.depth == 0 ? aboveRoot : way.last ?? nil,
+    if let list, let above = listsAbove.last ?? nil,
       let stale = stale(list, below: above, kind)
     {
       findings.append(stale)
     }
-    if kind == .directory { way.append(list) }
+    if kind == .directory { listsAbove.append(list) }
     report(findings, item)
     return .into
   }
@@ -108,7 +95,7 @@ private final class ListChecker {
   private func report(_ findings: [Finding], _ item: VisitedItem) {
     guard !findings.isEmpty else { return }
     found += findings.count
-    guard !isQuiet || json != nil else { return }
+    guard !console.isQuiet || json != nil else { return }
     if let json {
       let values = findings.map { finding in
         JSON.object(

@@ -5,16 +5,13 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve acl dump")
+  let console = Console(invocation)
   let paths = try PathOperands(invocation)
-  let names = NameBook.machine(Accounts())
-  let printed = invocation.has(.withNames) ? names : nil
+  let printed = invocation.has(.withNames) ? NameBook.machine : nil
   // On a terminal the dump itself shows that something happens.
-  let progress =
-    invocation.has(.quiet) || StandardStream.output.isTerminal ? nil : Progress("varve acl dump", console)
+  let progress = StandardStream.output.isTerminal ? nil : console.progress()
   Interruption.watch()
   console.print("\(DumpReader.header)\n")
   paths.forEach(console) { path in
@@ -28,8 +25,8 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
     walk.go(path, leaf: nil) { item in
       guard item.status.kind != .symbolicLink else { return .past }
       do throws(Refusal) {
-        let kind = ObjectKind(isDirectory: item.status.kind == .directory)
-        let list = try item.place.descriptor.accessList(names)
+        let kind = item.status.objectKind
+        let list = try item.place.descriptor.accessList()
         let record = DumpRecord(
           kind == .directory ? .directory : .file, path: item.location.relative,
           lines: numericLines(list, kind, printed))

@@ -6,15 +6,11 @@ import Arguments
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func editLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve acl edit")
-  let names = NameBook.machine(Accounts())
-  let changer = try ListChanger(invocation, console, names)
-  let editor = ListEditor(
-    names: names, console: console, changer: changer, isNumeric: invocation.has(.numbers),
-    isQuiet: invocation.has(.quiet))
+  let console = Console(invocation)
+  let changer = try ListChanger(invocation, console)
+  let editor = ListEditor(console: console, changer: changer, isNumeric: invocation.has(.numbers))
   for path in invocation.operands {
     do throws(Refusal) { try editor.edit(path) } catch { console.complain(path, error.sentence) }
   }
@@ -22,39 +18,28 @@ func editLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
 }
 
 private struct ListEditor {
-  let names: NameBook
   let console: Console
   let changer: ListChanger
   let isNumeric: Bool
-  let isQuiet: Bool
 
   func edit(_ path: Word) throws(Refusal) {
-    let place: SharedDescriptor
-    let status: FileStatus
-    do throws(Errno) {
-      place = SharedDescriptor(try Descriptor.place(path, .followed))
-      status = try place.descriptor.status()
-    } catch {
-      throw Refusal(error)
-    }
-    let before = try place.descriptor.accessList(names)
-    let kind = ObjectKind(isDirectory: status.kind == .directory)
+    let place = SharedDescriptor(try attempt(Descriptor.place(path, .followed)))
+    let status = try attempt(place.descriptor.status())
+    let before = try place.descriptor.accessList()
+    let kind = status.objectKind
     let text = Array(sheet(before, path, kind).utf8)
-    let file: [UInt8]
     let directory = environment("TMPDIR") ?? Array("/tmp".utf8)
-    do throws(Errno) {
-      file = try WritableFile.temporary(in: directory, suffix: ".acl", contents: text)
-    } catch {
-      throw Refusal("no file to edit in \(shown(directory)): \(error)")
+    let file = try attempt(WritableFile.temporary(in: directory, suffix: ".acl", contents: text)) {
+      Refusal("no file to edit in \(shown(directory)): \($0)")
     }
     guard let edited = try edited(file, former: text) else {
       forget(file)
-      if !isQuiet { console.note(path, "unchanged") }
+      if !console.isQuiet { console.note(path, "unchanged") }
       return
     }
     let after = edited.isEmpty ? nil : edited
     do throws(Refusal) {
-      guard try place.descriptor.accessList(names) == before else {
+      guard try place.descriptor.accessList() == before else {
         throw Refusal("somebody else changed the list meanwhile")
       }
       guard try store(after, place, status, path) else {
@@ -70,15 +55,15 @@ private struct ListEditor {
   private func store(
     _ after: AccessList?, _ place: SharedDescriptor, _ status: FileStatus, _ path: Word
   ) throws(Refusal) -> Bool {
-    do throws(Errno) { try changer.undo?.begin(path) } catch { throw Refusal(error) }
-    let rule = ListRule(names) { before, _ in before == after ? .unchanged : .store(after) }
+    try attempt(changer.undo?.begin(path))
+    let rule = ListRule { before, _ in before == after ? .unchanged : .store(after) }
     let failures = console.failures
     _ = changer.change(
       VisitedItem(
         location: ItemLocation(root: path, above: [], name: []), status: status, place: place, depth: 0),
       by: rule)
     guard console.failures == failures else { return false }
-    if after == nil, !isQuiet { console.note(path, "no entry is left; the access list was removed") }
+    if after == nil, !console.isQuiet { console.note(path, "no entry is left; the access list was removed") }
     return true
   }
 
@@ -92,13 +77,12 @@ private struct ListEditor {
         forget(file)
         throw error
       }
-      let text: [UInt8]
-      do throws(Errno) { text = try Descriptor.reading(file).readToEnd(limit: 1 << 20) } catch {
-        throw Refusal("\(shown(file)): \(error)")
+      let text = try attempt(Descriptor.reading(file).readToEnd(limit: 1 << 20)) {
+        Refusal("\(shown(file)): \($0)")
       }
       guard text != former else { return nil }
       do throws(FormatFailure) {
-        return try ListFormat.macos.list(text, names: names)
+        return try ListFormat.macos.list(text, names: .machine)
       } catch {
         console.explain("\(error)")
         if let line = error.line { console.explain("  " + self.line(line, of: text)) }
@@ -118,13 +102,8 @@ private struct ListEditor {
   private func wantsToGoOn() throws(Refusal) -> Bool {
     guard StandardStream.input.isTerminal else { return false }
     try? StandardStream.error.write(Array("Edit again? [Y/n] ".utf8))
-    do throws(Errno) {
-      let answer = try StandardStream.input.readLine(limit: 80)
-      guard let first = answer.first else { return false }
-      return ![UInt8(ascii: "n"), UInt8(ascii: "N"), UInt8(ascii: "q")].contains(first)
-    } catch {
-      throw Refusal(error)
-    }
+    guard let first = try attempt(StandardStream.input.readLine(limit: 80)).first else { return false }
+    return !"nNq".utf8.contains(first)
   }
 
   /// Runs the editor through a shell, because people keep options in these variables: `code --wait`.
@@ -157,7 +136,8 @@ private struct ListEditor {
     var text =
       "# The access list of \(PathText.escaped(path)), a \(kind == .directory ? "directory" : "file").\n"
     text += "# One entry a line; the first that applies decides. Lines with # are comments.\n\n"
-    for line in list.map({ ListFormat.macos.lines($0, for: kind, names: names, numeric: isNumeric) }) ?? [] {
+    for line in list.map({ ListFormat.macos.lines($0, for: kind, names: .machine, numeric: isNumeric) }) ?? []
+    {
       text += line + "\n"
     }
     let rights =

@@ -7,10 +7,9 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func getLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve acl get")
+  let console = Console(invocation)
   let paths = try PathOperands(invocation)
   var format = try listFormat(invocation)
   if invocation.has(.json) { format = .json }
@@ -19,16 +18,16 @@ func getLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let walk = ItemWalk.ofLists(isRecursive: invocation.has(.recursive), console)
     walk.go(path, leaf: nil) { printer.show($0) ? .into : .past }
   }
-  printer.end()
+  printer.json?.end()
   return console.finish()
 }
 
 /// Prints one list after the other.
 private final class ListPrinter {
   private let format: ListFormat
+  let json: JSONStream?
   private let console: Console
   private let colors: Colors
-  private let names: NameBook
   private let isNumeric: Bool
   /// Items without a list are passed over in a tree.
   private let showsEverything: Bool
@@ -39,20 +38,19 @@ private final class ListPrinter {
     self.format = format
     self.console = console
     self.colors = colors
-    names = NameBook.machine(Accounts())
     isNumeric = invocation.has(.numbers)
     showsEverything = invocation.has(.everyItem) || !invocation.has(.recursive)
-    if format == .json { console.print("[") }
+    json = format == .json ? JSONStream(nil, console) : nil
   }
 
   /// Answers whether what is below can be any different.
   func show(_ item: VisitedItem) -> Bool {
     do throws(Refusal) {
       guard item.status.kind != .symbolicLink else { return true }
-      let list = try item.place.descriptor.accessList(names)
+      let list = try item.place.descriptor.accessList()
       guard list != nil || showsEverything || item.depth == 0 else { return true }
-      let kind = ObjectKind(isDirectory: item.status.kind == .directory)
-      if format == .json { showJSON(list, item, kind) } else { showText(list, item, kind) }
+      let kind = item.status.objectKind
+      if let json { json.add(members(list, item, kind)) } else { showText(list, item, kind) }
       isFirst = false
       return true
     } catch {
@@ -70,7 +68,7 @@ private final class ListPrinter {
       console.print(colors.dimmed("# no access list") + "\n")
       return
     }
-    let lines = format.lines(list, for: kind, names: names, numeric: isNumeric)
+    let lines = format.lines(list, for: kind, names: .machine, numeric: isNumeric)
     // A line of list flags may stand in front.
     let extra = lines.count - list.entries.count
     for (number, line) in lines.enumerated() {
@@ -81,17 +79,12 @@ private final class ListPrinter {
     }
   }
 
-  private func showJSON(_ list: AccessList?, _ item: VisitedItem, _ kind: ObjectKind) {
+  private func members(_ list: AccessList?, _ item: VisitedItem, _ kind: ObjectKind) -> [JSON.Member] {
     var members = JSON.nameMembers("path", item.path)
     members.append(JSON.Member("kind", .string("\(item.status.kind)")))
     if let flags = list?.flags, !flags.isEmpty {
       members.append(JSON.Member("noInherit", .bool(flags.contains(.noInherit))))
     }
-    members.append(JSON.Member("acl", ListFormat.json(list, for: kind, names: names)))
-    console.print((isFirst ? "\n  " : ",\n  ") + JSON.object(members).text)
-  }
-
-  func end() {
-    if format == .json { console.print(isFirst ? "]\n" : "\n]\n") }
+    return members + [JSON.Member("acl", ListFormat.json(list, for: kind, names: .machine))]
   }
 }

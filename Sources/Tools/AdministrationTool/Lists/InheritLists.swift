@@ -4,22 +4,24 @@ import AccessControl
 import Arguments
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func inheritLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve \(invocation.verb)")
-  let names = NameBook.machine(Accounts())
+  let console = Console(invocation)
   let paths = try PathOperands(invocation)
   let isPropagation = invocation.verb == "acl propagate"
-  let changer = try ListChanger(invocation, console, names)
-  let run = ListRun(changer, console, verb: invocation.verb, isQuiet: invocation.has(.quiet), inherits: true)
-  let inheritance = Inheritance(names)
+  let changer = try ListChanger(invocation, console)
+  let run = ListRun(changer, inherits: true)
+  let inheritance = Inheritance(changer, run)
   paths.forEach(console) { path in
     do throws(Refusal) {
       if isPropagation {
-        try inheritance.propagate(path, changer, run)
+        inheritance.handDown(path, isRecursive: true, nil)
       } else {
-        try inheritance.renew(path, isRecursive: invocation.has(.recursive), changer, run)
+        guard let directory = try directoryAbove(path) else {
+          throw Refusal("is the root of the volume; there is nothing above it to inherit from")
+        }
+        let list = try directory.descriptor.accessList()
+        inheritance.handDown(path, isRecursive: invocation.has(.recursive), inheritance.rule(for: list))
       }
     } catch {
       console.complain(path, error.sentence)
@@ -30,75 +32,63 @@ func inheritLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 /// Rules made from the lists of directories.
 private final class Inheritance {
-  private let names: NameBook
+  private let changer: ListChanger
+  private let run: ListRun
   /// Most directories of a tree have one of a few lists, and share the rule for what is in them.
   private var rules: [AccessList?: ListRule] = [:]
-  /// The rule for what is in the directories on the way down, by depth.
-  private var way: [ListRule] = []
+  /// The rules for the items on the way down, by depth; nil for a root that stays as it is.
+  private var rulesByDepth: [ListRule?] = []
 
-  init(_ names: NameBook) {
-    self.names = names
+  init(_ changer: ListChanger, _ run: ListRun) {
+    self.changer = changer
+    self.run = run
   }
 
-  /// Leaves the root as it is.
-  func propagate(_ path: Word, _ changer: ListChanger, _ run: ListRun) throws(Refusal) {
-    way = []
-    run.go(path, isRecursive: true) { item in
-      guard item.depth > 0 else { return self.begin(item, changer) }
-      return self.visit(item, changer)
-    } ruleForFiles: {
-      self.way[$0.depth - 1]
-    }
-  }
-
-  /// The list of the root is where everything begins; nothing is changed there.
-  private func begin(_ item: VisitedItem, _ changer: ListChanger) -> ItemWalk.Descent {
-    guard item.status.kind == .directory else {
-      changer.console.complain(
-        item.path, "not a directory; 'varve acl inherit' renews the entries of a single file")
-      return .past
-    }
-    do throws(Refusal) {
-      let list = try item.place.descriptor.accessList(names)
-      if let list, list.flags.contains(.noInherit) {
-        throw Refusal("is marked no_inherit: it and everything below is left alone")
-      }
-      way = [rule(for: list)]
-      return .into
-    } catch {
-      changer.console.complain(item.path, error.sentence)
-      return .past
-    }
-  }
-
-  func renew(
-    _ path: Word, isRecursive: Bool, _ changer: ListChanger, _ run: ListRun
-  ) throws(Refusal) {
-    let list = try listAbove(path)
-    way = [rule(for: list)]
+  /// Changes a root by the rule for it, and what is below by what that hands down; without a rule everything begins with
+  /// the root's own list.
+  func handDown(_ path: Word, isRecursive: Bool, _ ruleForRoot: ListRule?) {
+    rulesByDepth = [ruleForRoot]
     run.go(path, isRecursive: isRecursive) { item in
-      // The rule of the directory above stands in front.
-      self.visit(item, changer, offset: 1)
+      self.visit(item)
     } ruleForFiles: {
-      self.way[$0.depth]
+      self.rulesByDepth[$0.depth]
     }
   }
 
-  private func visit(_ item: VisitedItem, _ changer: ListChanger, offset: Int = 0) -> ItemWalk.Descent {
-    let position = item.depth + offset - 1
-    guard way.indices.contains(position) else { return .past }
-    guard case .has(let after) = changer.change(item, by: way[position]) else { return .past }
+  private func visit(_ item: VisitedItem) -> ItemWalk.Descent {
+    guard rulesByDepth.indices.contains(item.depth) else { return .past }
+    let outcome: ListChanger.Outcome
+    if let rule = rulesByDepth[item.depth] {
+      outcome = changer.change(item, by: rule)
+    } else {
+      do throws(Refusal) { outcome = .has(try listToHandDown(of: item)) } catch {
+        changer.console.complain(item.path, error.sentence)
+        return .past
+      }
+    }
+    guard case .has(let list) = outcome else { return .past }
     guard item.status.kind == .directory else { return .into }
-    way.removeLast(way.count - position - 1)
-    way.append(rule(for: after))
+    rulesByDepth.removeLast(rulesByDepth.count - item.depth - 1)
+    rulesByDepth.append(rule(for: list))
     return .into
   }
 
-  private func rule(for parent: AccessList?) -> ListRule {
+  private func listToHandDown(of item: VisitedItem) throws(Refusal) -> AccessList? {
+    guard item.status.kind == .directory else {
+      throw Refusal("not a directory; 'varve acl inherit' renews the entries of a single file")
+    }
+    let list = try item.place.descriptor.accessList()
+    if let list, list.flags.contains(.noInherit) {
+      throw Refusal("is marked no_inherit: it and everything below is left alone")
+    }
+    return list
+  }
+
+  func rule(for parent: AccessList?) -> ListRule {
     if let rule = rules[parent] { return rule }
-    // Those of the directories on the way down live on in `way`.
+    // Those of the directories on the way down live on in `rulesByDepth`.
     if rules.count > 64 { rules.removeAll() }
-    let rule = ListRule(names) { list, kind in
+    let rule = ListRule { list, kind in
       do throws(TooManyEntries) {
         let outcome = try AccessList.propagated(
           to: list, from: parent, forDirectory: kind == .directory)
@@ -114,14 +104,6 @@ private final class Inheritance {
     }
     rules[parent] = rule
     return rule
-  }
-
-  /// The list of the directory an item is in.
-  private func listAbove(_ path: Word) throws(Refusal) -> AccessList? {
-    guard let directory = try directoryAbove(path) else {
-      throw Refusal("is the root of the volume; there is nothing above it to inherit from")
-    }
-    return try directory.descriptor.accessList(names)
   }
 }
 

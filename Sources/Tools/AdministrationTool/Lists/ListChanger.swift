@@ -6,22 +6,17 @@ import Arguments
 import LinuxFiles
 import LinuxPrograms
 import Synchronization
-import Verbs
 
 /// Changes lists, on any thread, and counts.
 final class ListChanger: Sendable {
-  let names: NameBook
   let ledger: ChangeLedger
   let console: Console
-  /// Whether each change is printed, and so has to happen in order.
-  var tells: Bool { ledger.tells }
   var undo: UndoFile? { ledger.undo }
   /// One is held from the look at a file with several names until it is changed: two threads would count it twice.
-  private let linkedFiles = (0..<64).map { _ in LinkedFileLock() }
+  private let linkedFiles = (0..<64).map { _ in Guarded(()) }
 
-  init(_ invocation: Invocation, _ console: Console, _ names: NameBook) throws(UsageError) {
+  init(_ invocation: Invocation, _ console: Console) throws(UsageError) {
     ledger = try ChangeLedger(invocation, console)
-    self.names = names
     self.console = console
   }
 
@@ -44,84 +39,77 @@ final class ListChanger: Sendable {
     case withOthers
   }
 
+  /// An item whose list is to be what a rule says.
+  private struct Target {
+    let location: ItemLocation
+    let place: SharedDescriptor
+    var kind = ObjectKind.file
+    let rule: ListRule
+  }
+
   /// Decides about one item and carries it out.
   func change(_ item: VisitedItem, by rule: ListRule, _ answer: Answer = .atOnce) -> Outcome {
-    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
-    let decision: ListDecision
-    do throws(Refusal) {
-      decision = try decide(item.place, kind, rule)
-    } catch {
-      console.complain(item.path, error.sentence)
-      return error.isAboutVolume ? .outside : .unknown
-    }
-    do throws(Refusal) {
-      switch decision.answer {
-      case .store(let list):
-        undo?.keep([record(item.location, kind, decision)])
-        try carryOut(decision, on: item.place, item.location, kind)
-        guard ledger.isDryRun, answer == .atOnce, let refusal = ledger.settle() else {
-          return .has(list)
-        }
-        return refusal.isAboutVolume ? .outside : .has(decision.before)
-      case .unchanged:
-        ledger.count { $0.unchanged += 1 }
-        return .has(decision.before)
-      case .blocked:
-        ledger.count { $0.left += 1 }
-        return .blocked
-      case .refused(let sentence): throw Refusal(sentence)
-      }
-    } catch {
-      // What is below follows the list that is in force.
-      console.complain(item.path, error.sentence)
-      return error.isAboutVolume ? .outside : .has(decision.before)
-    }
+    let target = Target(location: item.location, place: item.place, kind: item.status.objectKind, rule: rule)
+    return change([target], answer).first ?? .unknown
   }
 
   /// The same for many files at once, with one write to the undo file.
   func change(_ leaves: [(item: LeafItem, rule: ListRule)]) {
-    var found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)] = []
+    var found: [Target] = []
     found.reserveCapacity(leaves.count)
     for (item, rule) in leaves {
       guard let (place, status) = open(item) else { continue }
-      let leaf = (item.location, place, rule)
+      let target = Target(location: item.location, place: place, rule: rule)
       // By its next name such a file is to be met as this one has left it.
       guard status.linkCount > 1 else {
-        found.append(leaf)
+        found.append(target)
         continue
       }
       let lock = linkedFiles[Int(UInt(bitPattern: ObjectKey(status).hashValue) % UInt(linkedFiles.count))]
-      lock.mutex.withLock { _ in change([leaf]) }
+      lock.mutex.withLock { _ in _ = change([target], .withOthers) }
     }
-    change(found)
+    _ = change(found, .withOthers)
   }
 
-  private func change(_ found: [(location: ItemLocation, place: SharedDescriptor, rule: ListRule)]) {
-    var ready: [(location: ItemLocation, place: SharedDescriptor, decision: ListDecision)] = []
-    ready.reserveCapacity(found.count)
-    for (location, place, rule) in found {
+  private func change(_ targets: [Target], _ answer: Answer) -> [Outcome] {
+    var outcomes: [Outcome] = []
+    outcomes.reserveCapacity(targets.count)
+    var ready: [(index: Int, decision: ListDecision)] = []
+    for (index, target) in targets.enumerated() {
       do throws(Refusal) {
-        let decision = try decide(place, .file, rule)
+        let decision = try decide(target)
+        outcomes.append(.has(decision.before))
         switch decision.answer {
-        case .store: ready.append((location, place, decision))
+        case .store: ready.append((index, decision))
         case .unchanged: ledger.count { $0.unchanged += 1 }
-        case .blocked: ledger.count { $0.left += 1 }
-        case .refused(let sentence): throw Refusal(sentence)
+        case .blocked:
+          ledger.count { $0.left += 1 }
+          outcomes[index] = .blocked
+        case .refused(let sentence): console.complain(target.location.path, sentence)
         }
       } catch {
-        console.complain(location.path, error.sentence)
+        console.complain(target.location.path, error.sentence)
+        outcomes.append(error.isAboutVolume ? .outside : .unknown)
       }
     }
     if let undo, !ready.isEmpty {
-      undo.keep(ready.map { record($0.location, .file, $0.decision) })
+      undo.keep(ready.map { record(targets[$0.index].location, targets[$0.index].kind, $0.decision) })
     }
-    for (location, place, decision) in ready {
+    // Where it fails, what is below follows the list that is in force.
+    for (index, decision) in ready {
       do throws(Refusal) {
-        try carryOut(decision, on: place, location, .file)
+        let list = try carryOut(decision, on: targets[index])
+        if ledger.isDryRun, answer == .atOnce, let refusal = ledger.settle() {
+          if refusal.isAboutVolume { outcomes[index] = .outside }
+        } else {
+          outcomes[index] = .has(list)
+        }
       } catch {
-        console.complain(location.path, error.sentence)
+        console.complain(targets[index].location.path, error.sentence)
+        if error.isAboutVolume { outcomes[index] = .outside }
       }
     }
+    return outcomes
   }
 
   private func open(_ item: LeafItem) -> (SharedDescriptor, FileStatus)? {
@@ -151,68 +139,55 @@ final class ListChanger: Sendable {
     return nil
   }
 
-  private func decide(
-    _ place: SharedDescriptor, _ kind: ObjectKind, _ rule: ListRule
-  ) throws(Refusal) -> ListDecision {
+  private func decide(_ target: Target) throws(Refusal) -> ListDecision {
     let text: [UInt8]?
-    do throws(Errno) {
-      text = try place.descriptor.attribute(AttributeName("system.varve.acl"))
-    } catch .inputOutput where rule.replacesDamage {
-      return try rule.decideUnread(kind)
-    } catch {
-      throw Refusal.reading(error, place.descriptor)
+    do throws(Errno) { text = try target.place.descriptor.storedAccessList() } catch {
+      guard error == .inputOutput, target.rule.replacesDamage else {
+        throw Refusal.reading(error, target.place.descriptor)
+      }
+      return try target.rule.decideUnread(target.kind)
     }
-    return try rule.decide(text, kind)
+    return try target.rule.decide(text, target.kind)
   }
 
   func record(_ location: ItemLocation, _ kind: ObjectKind, _ decision: ListDecision) -> DumpRecord {
     DumpRecord(kind == .directory ? .directory : .file, path: location.relative, lines: decision.linesBefore)
   }
 
-  private func carryOut(
-    _ decision: ListDecision, on place: SharedDescriptor, _ location: ItemLocation, _ kind: ObjectKind
-  ) throws(Refusal) {
+  /// Answers the list that is in force afterwards.
+  private func carryOut(_ decision: ListDecision, on target: Target) throws(Refusal) -> AccessList? {
+    guard case .store(let after) = decision.answer else { return decision.before }
+    let (location, place) = (target.location, target.place)
+    let (kind, before, console, tellsHow) = (target.kind, decision.before, console, ledger.tellsHow)
     let refusal: @Sendable (Errno) -> Refusal = { error in
       Refusal.change(error, location.path, place.descriptor, needs: "writesecurity")
     }
-    guard !ledger.isDryRun else {
-      let change = AskedChange.list(isRemoved: decision.text.isEmpty)
-      ledger.ask(
-        AskedItem(location: location, place: place, changes: [change]) { error, _ in refusal(error) })
-      return tell(decision, location, kind)
-    }
-    do throws(Errno) { try place.descriptor.setAccessListText(decision.text) } catch {
-      throw refusal(error)
-    }
-    ledger.count { $0.changed += 1 }
-    if tells { tell(decision, location, kind) }
-  }
-
-  // MARK: - Telling
-
-  private func tell(_ decision: ListDecision, _ location: ItemLocation, _ kind: ObjectKind) {
-    guard case .store(let after) = decision.answer else { return }
-    let (console, names, before, tellsHow) = (console, names, decision.before, ledger.tellsHow)
-    ledger.tell(
-      location.path, before: ListFormat.json(before, for: kind, names: names),
-      after: ListFormat.json(after, for: kind, names: names)
-    ) {
+    let told = ToldChange {
+      ListFormat.json(before, for: kind, names: .machine)
+    } after: {
+      ListFormat.json(after, for: kind, names: .machine)
+    } line: {
       console.printPath(location.path, ": \(entryCounts(before, after))")
-      if tellsHow { console.printDifferences(before, after, kind, names) }
+      if tellsHow { console.printDifferences(before, after, kind) }
     }
+    let change = ItemChange(
+      location: location, place: place, changes: [.list(isRemoved: decision.text.isEmpty)],
+      refusal: { error, _ in refusal(error) }, tell: { _ in told })
+    try ledger.change(change) { () throws(Refusal) in
+      try attempt(place.descriptor.setAccessListText(decision.text), refusal)
+    }
+    return after
   }
 
   /// Ends the work: the undo file, the summary, the exit status.
-  func finish() -> Int32 {
-    ledger.finish()
-  }
+  func finish() -> Int32 { ledger.finish() }
 }
 
 extension Console {
   /// Prints how a list changes.
-  func printDifferences(_ before: AccessList?, _ after: AccessList?, _ kind: ObjectKind, _ names: NameBook) {
+  func printDifferences(_ before: AccessList?, _ after: AccessList?, _ kind: ObjectKind) {
     func lines(_ list: AccessList?) -> [String] {
-      list.map { ListFormat.macos.lines($0, for: kind, names: names, numeric: false) } ?? []
+      list.map { ListFormat.macos.lines($0, for: kind, names: .machine, numeric: false) } ?? []
     }
     for line in differences(lines(before), lines(after)) { print("  \(line)\n") }
   }
@@ -251,8 +226,4 @@ func differences(_ before: [String], _ after: [String]) -> [String] {
     }
   }
   return lines
-}
-
-private final class LinkedFileLock: Sendable {
-  let mutex: Mutex<Void> = Mutex(())
 }

@@ -40,15 +40,13 @@ final class ListRule: Sendable {
 
   /// Whether a list that cannot be read is replaced all the same.
   let replacesDamage: Bool
-  private let names: NameBook
   private let answer: @Sendable (AccessList?, ObjectKind) -> ListAnswer
   private let known: Mutex<[Question: ListDecision]> = Mutex([:])
 
   init(
-    _ names: NameBook, replacesDamage: Bool = false,
+    replacesDamage: Bool = false,
     _ answer: @escaping @Sendable (AccessList?, ObjectKind) -> ListAnswer
   ) {
-    self.names = names
     self.replacesDamage = replacesDamage
     self.answer = answer
   }
@@ -73,10 +71,10 @@ final class ListRule: Sendable {
   }
 
   private func workOut(_ text: [UInt8]?, _ kind: ObjectKind) throws(Refusal) -> ListDecision {
-    let before = try readAccessList(text, names)
+    let before = try readAccessList(text)
     let answer = answer(before, kind)
     var written: [UInt8] = []
-    if case .store(let list) = answer { written = storedText(list, kind, names) }
+    if case .store(let list) = answer { written = storedText(list, kind) }
     return ListDecision(
       answer: answer, before: before, linesBefore: numericLines(before, kind), text: written)
   }

@@ -26,7 +26,6 @@ final class ListRun {
   private static let mostQuestions = 3
 
   private let changer: ListChanger
-  private let console: Console
   private let progress: Progress?
   /// Whether files inherit from the directory they are in, and nothing has to be told of each: then the daemon is asked
   /// once for many.
@@ -37,11 +36,10 @@ final class ListRun {
   private var group: Group = []
   private var directoriesInGroup = 0
 
-  init(_ changer: ListChanger, _ console: Console, verb: String, isQuiet: Bool, inherits: Bool = false) {
+  init(_ changer: ListChanger, inherits: Bool = false) {
     self.changer = changer
-    handsDown = inherits && !changer.tells
-    self.console = console
-    progress = isQuiet ? nil : Progress("varve \(verb)", console)
+    handsDown = inherits && !changer.ledger.tells
+    progress = changer.console.progress()
     Interruption.watch()
   }
 
@@ -65,18 +63,18 @@ final class ListRun {
     do throws(Errno) {
       try changer.undo?.begin(path)
     } catch {
-      console.complain(path, error)
+      changer.console.complain(path, error)
       return
     }
     tree = path
-    let walk = ItemWalk.ofLists(isRecursive: isRecursive, console, progress)
+    let walk = ItemWalk.ofLists(isRecursive: isRecursive, changer.console, progress)
     walk.go(path, leaf: isRecursive ? { self.add($0, ruleForFiles($0)) } : nil, visit)
     finish()
   }
 
   private func add(_ item: LeafItem, _ rule: ListRule?) {
     guard let rule else { return }
-    guard !changer.tells else {
+    guard !changer.ledger.tells else {
       changer.change([(item, rule)])
       return
     }

@@ -40,7 +40,6 @@ struct ItemRestorer {
   }
 
   let ledger: ChangeLedger
-  let names: NameBook
 
   /// Brings back what `record` says and no earlier record has brought back.
   ///
@@ -64,15 +63,21 @@ struct ItemRestorer {
     let lost = returningSetID(item, now, wanted)
     wanted.facts.mode? &= ~lost
     if now != wanted {
-      if ledger.isDryRun {
-        ask(now, wanted, item)
-      } else {
-        keep(now, wanted, record, item)
-        try carryOut(now, wanted, item)
-        if lost == 0 { ledger.count { $0.changed += 1 } }
-      }
-      if ledger.tells { tell(now, wanted, item) }
-      if lost != 0, ledger.isDryRun {
+      let (now, wanted) = (now, wanted)
+      let told = told(now, wanted, item)
+      let change = ItemChange(
+        location: item.location, place: item.place, changes: changes(now, wanted, item),
+        refusal: { error, deed in
+          guard deed != "chflags" else { return refusal(error, item, wanted.facts.flags) }
+          let right = deed == "chown" ? "chown" : "writesecurity"
+          return .change(error, item.path, item.place.descriptor, needs: right)
+        }, tell: { _ in told })
+      let lines = { wanted.list == nil ? nil : numericLines(now.list ?? nil, item.status.objectKind) }
+      try ledger.change(
+        change,
+        keeping: DumpRecord(record.kind, path: item.location.relative, facts: now.facts, lines: lines())
+      ) { () throws(Refusal) in try carryOut(now, wanted, item) }
+      if lost != 0 {
         // It fails once, and is no change.
         guard ledger.settle() == nil else { return }
         ledger.count { $0.changed -= 1 }
@@ -90,24 +95,20 @@ struct ItemRestorer {
 
   private func list(_ record: DumpRecord, _ known: RestoredParts) throws(Refusal) -> AccessList?? {
     guard let lines = record.lines, !known.contains(.list) else { return nil }
-    return .some(try readList(lines, names))
+    return .some(try readList(lines))
   }
 
   private func state(of item: VisitedItem, like wanted: State) throws(Refusal) -> State {
     var state = State(facts: ItemFacts(), list: nil)
     if wanted.facts.owner != nil || wanted.facts.group != nil {
-      do throws(Errno) {
-        let owner = try item.place.descriptor.owner(item.status, names)
-        if wanted.facts.owner != nil { state.facts.owner = owner }
-        if wanted.facts.group != nil { state.facts.group = item.status.group }
-      } catch {
-        throw Refusal(error)
-      }
+      let owner = try attempt(item.place.descriptor.owner(item.status))
+      if wanted.facts.owner != nil { state.facts.owner = owner }
+      if wanted.facts.group != nil { state.facts.group = item.status.group }
     }
     if wanted.facts.mode != nil { state.facts.mode = UInt32(item.status.mode) }
     if wanted.facts.flags != nil { state.facts.flags = try flags(of: item) }
     if wanted.list != nil {
-      do throws(Refusal) { state.list = .some(try item.place.descriptor.accessList(names)) } catch {
+      do throws(Refusal) { state.list = .some(try item.place.descriptor.accessList()) } catch {
         // A damaged list is replaced all the same.
         guard !error.isAboutVolume else { throw error }
       }
@@ -116,12 +117,8 @@ struct ItemRestorer {
   }
 
   private func flags(of item: VisitedItem) throws(Refusal) -> UInt32 {
-    do throws(Errno) {
-      guard let flags = try item.place.descriptor.fileFlags() else { throw .unsupported }
-      return flags.rawValue
-    } catch {
-      throw Refusal(error)
-    }
+    guard let flags = try attempt(item.place.descriptor.fileFlags()) else { throw Refusal(.unsupported) }
+    return flags.rawValue
   }
 
   /// The set-id bits that a file would get back.
@@ -134,16 +131,6 @@ struct ItemRestorer {
 
   // MARK: - Carrying it out
 
-  private func keep(_ now: State, _ wanted: State, _ record: DumpRecord, _ item: VisitedItem) {
-    guard let undo = ledger.undo else { return }
-    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
-    undo.keep([
-      DumpRecord(
-        record.kind, path: item.location.relative, facts: now.facts,
-        lines: wanted.list == nil ? nil : numericLines(now.list ?? nil, kind))
-    ])
-  }
-
   private static let locks = FileFlags.immutable.union(.appendOnly)
 
   /// Whether locks have to be taken off before anything else.
@@ -155,31 +142,25 @@ struct ItemRestorer {
     return !onlyFlagsDiffer && wanted.facts.flags != nil && !standing.isDisjoint(with: ItemRestorer.locks)
   }
 
-  /// Asks about the calls of `carryOut`; where locks come off first, about that alone, as the rest follows from it.
-  private func ask(_ now: State, _ wanted: State, _ item: VisitedItem) {
-    var changes: [AskedChange] = []
-    if lifts(now, wanted) {
-      changes = [.flags(FileFlags(rawValue: now.facts.flags ?? 0).subtracting(ItemRestorer.locks))]
-    } else {
-      let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
-      if changesOwner {
-        let owner = now.facts.owner == wanted.facts.owner ? nil : wanted.facts.owner
-        changes += AskedChange.changes(of: owner, group: wanted.facts.group)
-      }
-      if let mode = wanted.facts.mode, changesOwner || mode != UInt32(item.status.mode) {
-        changes.append(.mode(mode))
-      }
-      if let list = wanted.list, now.list != wanted.list { changes.append(.list(isRemoved: list == nil)) }
-      if let flags = wanted.facts.flags, flags != now.facts.flags {
-        changes.append(.flags(FileFlags(rawValue: flags)))
-      }
+  /// The calls of `carryOut`; where locks come off first, that alone, as the rest follows from it.
+  private func changes(_ now: State, _ wanted: State, _ item: VisitedItem) -> [AskedChange] {
+    guard !lifts(now, wanted) else {
+      return [.flags(FileFlags(rawValue: now.facts.flags ?? 0).subtracting(ItemRestorer.locks))]
     }
-    ledger.ask(
-      AskedItem(location: item.location, place: item.place, changes: changes) { error, deed in
-        guard deed != "chflags" else { return refusal(error, item, wanted.facts.flags) }
-        let right = deed == "chown" ? "chown" : "writesecurity"
-        return .change(error, item.path, item.place.descriptor, needs: right)
-      })
+    var changes: [AskedChange] = []
+    let changesOwner = now.facts.owner != wanted.facts.owner || now.facts.group != wanted.facts.group
+    if changesOwner {
+      let owner = now.facts.owner == wanted.facts.owner ? nil : wanted.facts.owner
+      changes += AskedChange.changes(of: owner, group: wanted.facts.group)
+    }
+    if let mode = wanted.facts.mode, changesOwner || mode != UInt32(item.status.mode) {
+      changes.append(.mode(mode))
+    }
+    if let list = wanted.list, now.list != wanted.list { changes.append(.list(isRemoved: list == nil)) }
+    if let flags = wanted.facts.flags, flags != now.facts.flags {
+      changes.append(.flags(FileFlags(rawValue: flags)))
+    }
+    return changes
   }
 
   /// Locks off, owner, mode, list, locks on: each step would undo or forbid one that stands before it.
@@ -190,7 +171,9 @@ struct ItemRestorer {
     do throws(Refusal) {
       try setOwnerAndMode(now.facts, wanted.facts, item)
       if let list = wanted.list, now.list != wanted.list {
-        try item.place.descriptor.setAccessList(list, of: item.status.kind, names, path: item.path)
+        try attempt(item.place.descriptor.setAccessListText(storedText(list, item.status.objectKind))) {
+          error in Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+        }
       }
     } catch {
       // What was locked stays locked, whatever else fails; the first failure is the one to tell.
@@ -207,49 +190,44 @@ struct ItemRestorer {
   ) throws(Refusal) {
     var mode = UInt32(item.status.mode)
     if now.owner != wanted.owner || now.group != wanted.group {
-      do throws(Errno) {
-        try item.place.descriptor.changeOwner(
-          now.owner == wanted.owner ? nil : wanted.owner, group: wanted.group)
-        mode = UInt32(try item.place.descriptor.status().mode)
-      } catch {
-        throw Refusal.change(error, item.path, item.place.descriptor, needs: "chown")
+      let owner = now.owner == wanted.owner ? nil : wanted.owner
+      let refusal = { (error: Errno) in
+        Refusal.change(error, item.path, item.place.descriptor, needs: "chown")
       }
+      try attempt(item.place.descriptor.changeOwner(owner, group: wanted.group), refusal)
+      mode = UInt32(try attempt(item.place.descriptor.status(), refusal).mode)
     }
     guard let wantedMode = wanted.mode, wantedMode != mode else { return }
-    do throws(Errno) {
-      try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: wantedMode))
-    } catch {
-      throw Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    try attempt(item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: wantedMode))) { error in
+      Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     }
   }
 
   private func set(_ flags: FileFlags, on item: VisitedItem) throws(Refusal) {
-    do throws(Errno) { try item.place.descriptor.setFileFlags(flags) } catch {
-      throw refusal(error, item, flags.rawValue)
-    }
+    try attempt(item.place.descriptor.setFileFlags(flags)) { refusal($0, item, flags.rawValue) }
   }
 
   // MARK: - Telling
 
-  private func tell(_ now: State, _ wanted: State, _ item: VisitedItem) {
-    let kind = ObjectKind(isDirectory: item.status.kind == .directory)
-    func json(_ state: State) -> JSON {
-      var members = state.facts.members
-      if let list = state.list {
-        members.append(JSON.Member("acl", ListFormat.json(list, for: kind, names: names)))
-      }
-      return .object(members)
+  private func told(_ now: State, _ wanted: State, _ item: VisitedItem) -> ToldChange {
+    let (kind, console, tellsHow) = (item.status.objectKind, ledger.console, ledger.tellsHow)
+    let json = { @Sendable (state: State) -> JSON in
+      let list = state.list.map { [JSON.Member("acl", ListFormat.json($0, for: kind, names: .machine))] }
+      return .object(state.facts.members + (list ?? []))
     }
-    // No descriptor: a dry run keeps what it tells until the end.
-    let (console, names, tellsHow, path) = (ledger.console, names, ledger.tellsHow, item.path)
-    ledger.tell(path, before: json(now), after: json(wanted)) {
+    let location = item.location
+    return ToldChange {
+      json(now)
+    } after: {
+      json(wanted)
+    } line: {
       var words = differences(now.facts, wanted.facts)
       if let list = wanted.list, now.list != wanted.list {
         words.append(entryCounts(now.list ?? nil, list))
       }
-      console.printPath(path, ": \(words.joined(separator: ", "))")
+      console.printPath(location.path, ": \(words.joined(separator: ", "))")
       guard tellsHow, let list = wanted.list else { return }
-      console.printDifferences(now.list ?? nil, list, kind, names)
+      console.printDifferences(now.list ?? nil, list, kind)
     }
   }
 }
@@ -261,9 +239,9 @@ private func refusal(_ error: Errno, _ item: VisitedItem, _ flags: UInt32?) -> R
 }
 
 /// The list that a record's lines stand for; nil if there are none.
-func readList(_ lines: [String], _ names: NameBook) throws(Refusal) -> AccessList? {
+func readList(_ lines: [String]) throws(Refusal) -> AccessList? {
   do throws(FormatFailure) {
-    let list = try ListFormat.macos.list(Array(lines.joined(separator: "\n").utf8), names: names)
+    let list = try ListFormat.macos.list(Array(lines.joined(separator: "\n").utf8), names: .machine)
     return lines.isEmpty ? nil : list
   } catch {
     throw Refusal("its record: \(error)")

@@ -5,16 +5,13 @@ import AccessForms
 import Arguments
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 func restoreLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console("varve acl restore")
-  let names = NameBook.machine(Accounts())
+  let console = Console(invocation)
   let file = invocation.operands[0]
   let restoration = Restoration(
-    ItemRestorer(ledger: try ChangeLedger(invocation, console), names: names), console, from: file,
-    root: invocation.values(.root).last,
-    progress: invocation.has(.quiet) ? nil : Progress("varve acl restore", console))
+    ItemRestorer(ledger: try ChangeLedger(invocation, console)), console, from: file,
+    root: invocation.values(.root).last)
   Interruption.watch()
   do throws(Errno) {
     if file == Word("-".utf8) {
@@ -65,33 +62,22 @@ private final class Restoration {
     let parts: RestoredParts
   }
 
-  init(
-    _ restorer: ItemRestorer, _ console: Console, from file: Word, root: Word?, progress: Progress?
-  ) {
+  init(_ restorer: ItemRestorer, _ console: Console, from file: Word, root: Word?) {
     self.file = file == Word("-".utf8) ? Word("standard input".utf8) : file
     self.restorer = restorer
     self.console = console
-    self.progress = progress
+    progress = console.progress()
     newRoot = root
   }
 
   /// Reads lines from pages until one is empty.
   func read(_ page: () throws(Errno) -> [UInt8]) throws(Errno) {
-    var line: [UInt8] = []
-    while !Interruption.isRequested {
-      let bytes = try page()
-      if bytes.isEmpty { break }
-      var rest = bytes[...]
-      while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-        line += rest[..<end]
-        rest = rest[(end + 1)...]
-        guard take(line), !Interruption.isRequested else { return }
-        line = []
-      }
-      line += rest
-      // Far more than any line has: a path of a million bytes.
-      guard line.count < 1 << 22 else { throw .tooBig }
+    var goesOn = true
+    let line = try pieces(endedBy: UInt8(ascii: "\n"), of: page) { line in
+      goesOn = take(line)
+      return goesOn && !Interruption.isRequested
     }
+    guard goesOn else { return }
     guard !Interruption.isRequested else { return }
     restorePostponed()
     judgeEnd(line)

@@ -5,7 +5,6 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 /// The exit statuses of mount(8).
 private enum MountStatus: Int32 {
@@ -164,16 +163,14 @@ private struct MountPlan {
 
   /// Refuses where the device cannot be opened; libfuse would say no more than that.
   private static func requireDevice(for mountPoint: Word) throws(Refusal) {
-    do throws(Errno) {
-      _ = try Descriptor.open(path: "/dev/fuse", .readWrite)
-    } catch {
+    _ = try attempt(Descriptor.open(path: "/dev/fuse", .readWrite)) { error in
       let advice =
         switch error {
         case .accessDenied: "as root, 'chmod 0666 /dev/fuse' lets users mount"
         case .notPermitted: "this container was started without the right to use the device"
         default: "the module fuse is not there ('modprobe fuse' loads it), or not in this container"
         }
-      throw Refusal(.failed, mountPoint, "/dev/fuse: \(error); \(advice)")
+      return Refusal(.failed, mountPoint, "/dev/fuse: \(error); \(advice)")
     }
   }
 
@@ -241,10 +238,8 @@ private struct MountPlan {
 
   /// Becomes the daemon, for supervisors and for looking at it.
   func becomeDaemon() throws(Refusal) {
-    do throws(Errno) {
-      try ThisProgram.become(daemon, words: [Array("varved".utf8)] + words(checkingOnly: false))
-    } catch {
-      throw Refusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
+    try attempt(ThisProgram.become(daemon, words: [Array("varved".utf8)] + words(checkingOnly: false))) {
+      Refusal(.system, mountPoint, "\(PathText.escaped(daemon)): \($0)")
     }
   }
 
@@ -314,4 +309,17 @@ private struct MountPlan {
       throw Refusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
     }
   }
+}
+
+/// The daemon: beside this program, where it is installed, or in PATH.
+func daemonProgram() -> Word? {
+  // Without /proc the places after these remain.
+  let own = try? realPath(Array("/proc/self/exe".utf8))
+  var folders: [Word] = []
+  if let own, let end = own.lastIndex(of: UInt8(ascii: "/")) {
+    let folder = Array(own[..<end])
+    folders = [folder, folder + Array("/../sbin".utf8)]
+  }
+  folders.append(Array("/usr/sbin".utf8))
+  return program("varved", in: folders)
 }

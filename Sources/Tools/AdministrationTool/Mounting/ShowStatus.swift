@@ -5,7 +5,6 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func showStatus(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve status")

@@ -1,11 +1,11 @@
 // `varve umount`: takes a mount away, and returns when its daemon is done with the volume.
 
+import AccessControl
 import Arguments
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve umount", outputLoss: .isSurvived)
@@ -53,13 +53,8 @@ private struct RunningDaemon {
 private func runningDaemon(of mount: MountedVolume) -> RunningDaemon? {
   // A daemon that cannot be asked or found is not waited for.
   guard let process = try? volumeStatus(mount)?["pid"]?.integer else { return nil }
-  do throws(Errno) {
-    return RunningDaemon(
-      process: process,
-      directory: SharedDescriptor(try Descriptor.place(Array("/proc/\(process)".utf8), .held)))
-  } catch {
-    return nil
-  }
+  let directory = try? SharedDescriptor(Descriptor.place(Array("/proc/\(process)".utf8), .held))
+  return directory.map { RunningDaemon(process: process, directory: $0) }
 }
 
 /// Removes what a daemon that died has left of its control socket.
@@ -101,11 +96,9 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
     throw Refusal("fusermount3 is missing; it comes with the package fuse3")
   }
   let words = [Array("fusermount3".utf8), Array((isLazy ? "-uz" : "-u").utf8), Array("--".utf8), point]
-  let status: Int
-  do throws(Errno) {
-    status = try ChildProcess(helper, words: words, .init(error: StandardStream.error.rawValue)).wait()
-  } catch {
-    throw Refusal("fusermount3: \(error)")
+  let streams = ChildProcess.Streams(error: StandardStream.error.rawValue)
+  let status = try attempt(ChildProcess(helper, words: words, streams).wait()) {
+    Refusal("fusermount3: \($0)")
   }
   guard status == 0 else { throw Refusal("fusermount3 ended with status \(status)") }
 }
@@ -113,7 +106,7 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
 /// Refuses to take away what another user mounted, as fusermount3 would.
 func requireRight(toTakeAway mount: MountedVolume) throws(Refusal) {
   guard !ThisProgram.isRoot, let owner = mount.owner, owner != CurrentProcess.user else { return }
-  let name = Accounts().userName(owner) ?? "user \(owner)"
+  let name = NameBook.machine.userName(owner) ?? "user \(owner)"
   throw Refusal(
     "it was mounted by \(name); only \(owner == 0 ? "root takes" : "\(name) and root take") it away")
 }
@@ -151,7 +144,7 @@ private func sayWhoHolds(_ mount: MountedVolume, except daemon: RunningDaemon, _
 ///
 /// One that has ended may wait for a parent that does not look.
 private func isRunning(_ process: SharedDescriptor) -> Bool {
-  guard let state = try? process.descriptor.contents(of: Array("stat".utf8)) else { return false }
+  guard let state = try? process.descriptor.reading(Array("stat".utf8)).readToEnd() else { return false }
   // "1234 (name) S ...": the name may hold anything, so the last parenthesis counts.
   guard let end = state.lastIndex(of: UInt8(ascii: ")")), end + 2 < state.count else { return false }
   if state[end + 2] != UInt8(ascii: "Z") && state[end + 2] != UInt8(ascii: "X") { return true }

@@ -7,7 +7,6 @@
 import Arguments
 import LinuxFiles
 import LinuxPrograms
-import Verbs
 
 /// Where an item is: below the root of a walk.
 ///
@@ -108,17 +107,9 @@ struct ItemWalk {
     }
   }
 
-  /// Visits what `path` names and, if asked for, everything below.
+  /// Visits what `path` names and, if asked for, everything below, where `visit` says to go into a directory.
   ///
   /// What fails is complained about, and the walk goes on.
-  func go(_ path: [UInt8], _ visit: (VisitedItem) -> Void) {
-    go(path, leaf: nil) { item in
-      visit(item)
-      return .into
-    }
-  }
-
-  /// Visits, and lets `visit` say whether to go into a directory.
   ///
   /// - Parameters:
   ///   - path: the root of the walk.

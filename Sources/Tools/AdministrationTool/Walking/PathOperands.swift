@@ -4,7 +4,6 @@ import Arguments
 import LinuxFiles
 import LinuxPrograms
 import TextForms
-import Verbs
 
 /// What parts the names of a path.
 let slash = UInt8(ascii: "/")
@@ -39,22 +38,37 @@ struct PathOperands {
   func forEach(_ console: Console, _ body: (Word) -> Void) {
     for path in named where !Interruption.isRequested { body(path) }
     guard readsInput else { return }
-    var rest: [UInt8] = []
-    // A page at a time: somebody may send millions.
-    while !Interruption.isRequested {
-      do throws(Errno) {
-        let page = try StandardStream.input.read()
-        let isLast = page.isEmpty
-        rest += page
-        var words = rest.split(separator: 0, omittingEmptySubsequences: false)
-        // What has no end yet waits for the next page.
-        rest = isLast ? [] : words.popLast().map { Array($0) } ?? []
-        for word in words where !word.isEmpty && !Interruption.isRequested { body(Array(word)) }
-        if isLast { return }
-      } catch {
-        console.complain("standard input: \(error)")
-        return
+    do throws(Errno) {
+      let last = try pieces(endedBy: 0, of: { () throws(Errno) in try StandardStream.input.read() }) { word in
+        if !word.isEmpty { body(word) }
+        return !Interruption.isRequested
       }
+      if !last.isEmpty, !Interruption.isRequested { body(last) }
+    } catch {
+      console.complain("standard input: \(error)")
     }
   }
+}
+
+/// Takes apart what comes page by page, until a page is empty or `body` wants no more: there may be millions of pieces.
+///
+/// Answers what is left behind the last end.
+func pieces(
+  endedBy end: UInt8, of page: () throws(Errno) -> [UInt8], _ body: ([UInt8]) throws(Errno) -> Bool
+) throws(Errno) -> [UInt8] {
+  var piece: [UInt8] = []
+  while true {
+    var rest = try page()[...]
+    if rest.isEmpty { break }
+    while let index = rest.firstIndex(of: end) {
+      piece += rest[..<index]
+      rest = rest[(index + 1)...]
+      guard try body(piece) else { return [] }
+      piece = []
+    }
+    piece += rest
+    // Far more than any line has: a path of a million bytes.
+    guard piece.count < 1 << 22 else { throw .tooBig }
+  }
+  return piece
 }

@@ -34,13 +34,18 @@ struct Refusal: Error {
   }
 }
 
+/// Makes a call of the system about an item, and puts its error into words.
+func attempt<Value: ~Copyable>(
+  _ call: @autoclosure () throws(Errno) -> Value
+) throws(Refusal) -> Value {
+  try attempt(try call()) { Refusal($0) }
+}
+
 extension Descriptor {
   /// The flags; nil on a file system that has none.
   borrowing func fileFlags() throws(Errno) -> FileFlags? {
     let value: [UInt8]?
-    do throws(Errno) {
-      value = try attribute(AttributeName("system.varve.flags"))
-    } catch .unsupported {
+    do throws(Errno) { value = try attribute(AttributeName("system.varve.flags")) } catch .unsupported {
       return nil
     }
     guard let value else { return [] }
@@ -63,38 +68,19 @@ extension Descriptor {
 
   /// The text of the access list; nil if there is none, also on a file system without any.
   borrowing func accessListText() throws(Errno) -> [UInt8]? {
-    do throws(Errno) {
-      return try attribute(AttributeName("system.varve.acl"))
-    } catch .unsupported {
-      return nil
-    }
+    do throws(Errno) { return try storedAccessList() } catch .unsupported { return nil }
   }
 
   /// The access list, to be changed and written back.
-  borrowing func accessList(_ names: NameBook) throws(Refusal) -> AccessList? {
+  borrowing func accessList() throws(Refusal) -> AccessList? {
     let text: [UInt8]?
-    do throws(Errno) {
-      text = try attribute(AttributeName("system.varve.acl"))
-    } catch {
-      throw Refusal.reading(error, self)
-    }
-    return try readAccessList(text, names)
+    do throws(Errno) { text = try storedAccessList() } catch { throw Refusal.reading(error, self) }
+    return try readAccessList(text)
   }
 
-  /// Writes an access list, or removes it; `path` is for the sentence about a failure.
-  borrowing func setAccessList(
-    _ list: AccessList?, of kind: FileKind, _ names: NameBook, path: [UInt8]
-  ) throws(Refusal) {
-    do throws(Errno) { try setAccessList(list, of: kind, names) } catch {
-      throw Refusal.change(error, path, self, needs: "writesecurity")
-    }
-  }
-
-  /// The same with the bare error.
-  borrowing func setAccessList(
-    _ list: AccessList?, of kind: FileKind, _ names: NameBook
-  ) throws(Errno) {
-    try setAccessListText(storedText(list, kind == .directory ? .directory : .file, names))
+  /// The text of the access list, empty or nil if there is none; ENOTSUP on a file system without any.
+  borrowing func storedAccessList() throws(Errno) -> [UInt8]? {
+    try attribute(AttributeName("system.varve.acl"))
   }
 
   /// Writes the text of an access list; an empty one removes it.
@@ -106,16 +92,16 @@ extension Descriptor {
 /// The text that stores a list; empty: it is removed.
 ///
 /// Numbers, so that an account without a unique name arrives as itself; complete, so that nothing is lost.
-func storedText(_ list: AccessList?, _ kind: ObjectKind, _ names: NameBook) -> [UInt8] {
+func storedText(_ list: AccessList?, _ kind: ObjectKind) -> [UInt8] {
   guard let list else { return [] }
-  return Array(AccessListText.print(list, for: kind, names: names, numeric: true, detail: .complete).utf8)
+  return Array(AccessListText.print(list, for: kind, names: .machine, numeric: true, detail: .complete).utf8)
 }
 
 /// The list that a text stands for; nil if there is none.
-func readAccessList(_ text: [UInt8]?, _ names: NameBook) throws(Refusal) -> AccessList? {
+func readAccessList(_ text: [UInt8]?) throws(Refusal) -> AccessList? {
   guard let text, !text.isEmpty else { return nil }
   do throws(ParseFailure) {
-    return try AccessListText.readList(bytes: text, names: names)
+    return try AccessListText.readList(bytes: text, names: .machine)
   } catch {
     throw Refusal("the access list cannot be read: \(error)")
   }
@@ -127,10 +113,9 @@ func octal(_ flags: FileFlags) -> String {
 }
 
 extension NameBook {
-  /// The accounts of this machine.
-  static func machine(_ accounts: Accounts) -> NameBook {
-    NameBook(
-      user: { accounts.user($0) }, group: { accounts.group($0) },
-      userName: { accounts.userName($0) }, groupName: { accounts.groupName($0) })
-  }
+  /// The accounts of this machine; each is looked up once, because a directory server may be slow.
+  static let machine = NameBook(
+    user: remembering { UserDatabase.user(named: $0) }, group: remembering { UserDatabase.group(named: $0) },
+    userName: remembering { UserDatabase.userName($0) }, groupName: remembering { UserDatabase.groupName($0) }
+  )
 }

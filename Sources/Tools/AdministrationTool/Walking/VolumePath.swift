@@ -72,9 +72,10 @@ struct TypedPath {
     var absolute = typed
     if typed.first != slash {
       // The kernel tells the working directory without asking a file system.
-      do throws(Errno) { absolute = joined(try realPath([UInt8(ascii: ".")]), typed) } catch {
-        throw Refusal("the working directory cannot be found: \(error)", status: 2)
+      let here = try attempt(realPath(TypedPath.here)) {
+        Refusal("the working directory cannot be found: \($0)", status: 2)
       }
+      absolute = joined(here, typed)
     }
     let names = absolute.split(separator: slash).map { Array($0) }
     // A step to "." is none, but at the end it wants a directory, as a slash does.

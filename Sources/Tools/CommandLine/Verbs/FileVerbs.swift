@@ -1,7 +1,5 @@
 // The verbs that look at and change files: chflags, chmod, chown, ls.
 
-package import Arguments
-
 private let walkSynopsis = "[-R [-H | -L | -P]]"
 
 /// What goes with every change of many items; chown has them without the letter `-n`.

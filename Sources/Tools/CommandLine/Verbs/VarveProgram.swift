@@ -1,7 +1,5 @@
 // The program as a whole.
 
-package import Arguments
-
 extension Program {
   package static let varve = Program(
     "varve", version: "0.1.0", "file system with macOS flags and access lists",

@@ -1,7 +1,5 @@
 // The verbs of `varve acl`: administrator operations on access lists.
 
-package import Arguments
-
 private let change: [Option] = [
   .recursive, .dryRun, .listChanged, .quiet, .fromInput, .undo, .resume, .json,
 ]
@@ -172,12 +170,4 @@ extension Verb {
     .aclGet, .aclSet, .aclEdit, .aclPropagate, .aclInherit, .aclExplicit, .aclStrip, .aclCopy, .aclSort,
     .aclCheck, .aclDump, .aclRestore,
   ]
-
-  package static let completion = Verb(
-    "completion", "print the script that completes command lines in a shell",
-    operands: [Operand("SHELL", .one, .words(["bash", "zsh", "fish"]), "bash, zsh or fish")],
-    examples: [
-      Example("varve completion bash", "To be read by 'source' in ~/.bashrc."),
-      Example("varve completion fish", "To be kept as ~/.config/fish/completions/varve.fish."),
-    ])
 }

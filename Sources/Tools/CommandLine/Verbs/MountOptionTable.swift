@@ -4,8 +4,6 @@
 // the compiler asks for it: the daemon in `MountWords.swift` and `LiveWords.swift`, and for the flags that the kernel
 // keeps of a mount `KernelFlags.swift`. What the manual and `.varve/status` say is compared with the table by tests.
 
-import Arguments
-
 /// What a word of `-o` does, by who carries it out and when.
 package enum MountEffect: Equatable, Sendable {
   /// The volume obeys it, and it can change while the volume is mounted.

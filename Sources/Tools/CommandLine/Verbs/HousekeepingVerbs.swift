@@ -1,6 +1,4 @@
-// The verb that looks after what a volume stores.
-
-package import Arguments
+// The verbs for housekeeping: check, completion.
 
 extension Option {
   package static let repair = Option(nil, "repair", "repair what is found, after asking each time")
@@ -30,5 +28,13 @@ extension Verb {
     examples: [
       Example("varve check /srv/team", "Look at a volume, mounted or not."),
       Example("varve check --repair /srv/team", "Repair it, while it is not mounted."),
+    ])
+
+  package static let completion = Verb(
+    "completion", "print the script that completes command lines in a shell",
+    operands: [Operand("SHELL", .one, .words(["bash", "zsh", "fish"]), "bash, zsh or fish")],
+    examples: [
+      Example("varve completion bash", "To be read by 'source' in ~/.bashrc."),
+      Example("varve completion fish", "To be kept as ~/.config/fish/completions/varve.fish."),
     ])
 }

@@ -1,7 +1,5 @@
 // The verbs for the life of a mount: mount, umount, status.
 
-package import Arguments
-
 extension Verb {
   package static let mount = Verb(
     "mount", "mount a volume",

@@ -1,7 +1,5 @@
 // The verbs that explain decisions: why, access.
 
-package import Arguments
-
 extension Option {
   package static let asUser = Option(
     nil, "as", value: Value("USER[:GROUP,...]", .user),
