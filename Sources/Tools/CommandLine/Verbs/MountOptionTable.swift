@@ -2,7 +2,7 @@
 //
 // A row says what a word means by a case of `MountEffect`, and whoever carries that out has a case for each, because
 // the compiler asks for it: the daemon in `MountWords.swift` and `LiveWords.swift`, and for the flags that the kernel
-// keeps of a mount `KernelFlags.swift`. What the manual and `.varve/status` say is compared with the table by tests.
+// keeps of a mount `Remount.swift` of the tool. What the manual and `.varve/status` say is compared with the table by tests.
 
 /// What a word of `-o` does, by who carries it out and when.
 package enum MountEffect: Equatable, Sendable {
