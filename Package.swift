@@ -72,6 +72,7 @@ let package = Package(
     module("Decisions", "Engines/Decisions", ["AccessControl", "FlagRules", "DirectoryModes"]),
     module("RecordFormat", "Engines/MetadataRecord", ["AccessControl", "FlagRules"]),
     module("JSONForm", "Engines/JSONForm"),
+    module("SealedFormat", "Engines/SealedFormat"),
 
     // System: the only safe face of Linux. `unsafe` lives here and at the door's wire.
     .target(name: "CLinux", path: "Sources/System/CLinux"),
