@@ -120,6 +120,7 @@ let package = Package(
     tests("AccessListFormTests", ["Randomness", "AccessControl"]),
     tests("FlagRulesTests", ["FlagRules", "AccessControl"]),
     tests("RecordFormatTests", ["Randomness", "RecordFormat", "AccessControl", "FlagRules"]),
+    tests("SealedFormatTests", ["Randomness", "SealedFormat"]),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
     tests(
