@@ -74,6 +74,7 @@ let package = Package(
       settings: strict + opened),
     module("RecordFormat", "Engines/MetadataRecord", ["AccessControl", "FlagRules"]),
     module("JSONForm", "Engines/JSONForm"),
+    module("SealedFormat", "Engines/SealedFormat"),
 
     // System: the only safe face of Linux. `unsafe` lives here and at the door's wire.
     .target(name: "CLinux", path: "Sources/System/CLinux"),
@@ -120,6 +121,7 @@ let package = Package(
     tests("AccessListFormTests", ["Randomness", "AccessControl"]),
     tests("FlagRulesTests", ["FlagRules", "AccessControl"]),
     tests("RecordFormatTests", ["Randomness", "RecordFormat", "AccessControl", "FlagRules"]),
+    tests("SealedFormatTests", ["Randomness", "SealedFormat"]),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
     tests(

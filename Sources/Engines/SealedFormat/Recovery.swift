@@ -1,0 +1,55 @@
+// Which versions of a doubtful file survive. The caller reads the whole index, also behind the size, verifies what it
+// is told to, and then executes `Plan.recover`.
+
+/// A walk over the index of a doubtful file.
+package struct Recovery: Sendable {
+  package let view: FileView
+  /// Above every generation seen; becomes the file's.
+  package private(set) var highest: UInt64
+  private let rules: ReadingRules
+
+  package init(_ view: FileView) {
+    self.view = view
+    highest = view.slot.highest
+    rules = ReadingRules(
+      isDoubtful: true, committed: view.slot.committed, floor: view.slot.floor,
+      blocks: Block.count(view.slot.fileSize))
+  }
+
+  /// Whether it depends on its tag if this version stays.
+  package func mustVerify(_ version: Version, of block: Block) -> Bool {
+    rules.isLive(version, of: block) && version.generation > rules.committed && version.target != .invalid
+  }
+
+  /// No session writes so many blocks: a generation further away than this is damage, and counting it would leave none.
+  private static let plausibleStep: UInt64 = 1 << 48
+
+  /// The pair as it stays, given which versions verified.
+  ///
+  /// A pair that comes back changed, and each sector whose seal did not hold, is written in the plan. A committed version
+  /// that does not verify stays: it is damage, and reading says so.
+  package mutating func settle(_ pair: Pair, of block: Block, verified: (Version) -> Bool) -> Pair {
+    var settled = pair
+    for half in Half.allCases where pair[half].exists {
+      let version = pair[half]
+      if version.generation > highest, version.generation - highest < Recovery.plausibleStep {
+        highest = version.generation
+      }
+      guard rules.isLive(version, of: block) else {
+        settled[half] = .none
+        continue
+      }
+      if version.generation > rules.committed, !(mustVerify(version, of: block) && verified(version)) {
+        settled[half] = .none
+      }
+    }
+    // A generation that was not counted must not stay.
+    for half in Half.allCases where settled[half].generation > highest { settled[half] = .none }
+    return settled
+  }
+
+  /// The page that a settled pair needs; those of all others are free when the plan is done.
+  package static func pageInUse(_ settled: Pair) -> Page? {
+    settled.newest.flatMap { settled[$0].page }
+  }
+}
