@@ -16,7 +16,13 @@ extension Reach {
     case .held(let object):
       return try object.descriptor.status()
     case .named(let directory, let name):
-      let found = try FileName.with(name) { name throws(Errno) in try directory.find(name) }
+      let found: FileStatus?
+      do throws(Errno) {
+        found = try FileName.with(name) { name throws(Errno) in try directory.find(name) }
+      } catch {
+        // What is mounted there is something else; the object may still be reached by who has it open.
+        throw error == .crossDevice ? .stale : error
+      }
       guard let found else { throw .noSuchFile }
       return found
     }
