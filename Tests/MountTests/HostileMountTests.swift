@@ -50,6 +50,23 @@ extension MountTests {
       #expect(try Calls.read(other + "/file").get() == "x")
     }
 
+    @Test("A file that is open goes on when something is mounted over its name behind the mount")
+    func covered() throws {
+      let volume = try MountedVolume("cache=none")
+      defer { volume.remove() }
+      let path = try volume.file("f", 1001, 2001, 0o644)
+      let file = open(path, O_RDWR)
+      try #require(file >= 0)
+      defer { close(file) }
+      let below = volume.upper + "/f"
+      try #require(Glibc.mount("/proc/version", below, nil, UInt(MS_BIND), nil) == 0)
+      defer { umount2(below, CInt(MNT_DETACH)) }
+      #expect(Calls.answer(fchmod(file, 0o600)) == nil)
+      #expect(Calls.status(path).refusal == .crossDevice)
+      umount2(below, CInt(MNT_DETACH))
+      #expect(try Calls.status(path).get().st_mode & 0o777 == 0o600)
+    }
+
     @Test("Bookkeeping that is damaged or of a later version is not mounted, or only for reading")
     func headers() throws {
       let volume = try MountedVolume()
