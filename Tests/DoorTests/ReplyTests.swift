@@ -8,13 +8,17 @@ import Testing
 @testable import LinuxFiles
 
 /// Every field has a value of its own, so that none can stand in another's place.
-let attributes = Attributes(
-  inode: 0x0102_0304_0506_0708, size: 0x1112_1314_1516_1718, blocks: 0x2122_2324_2526_2728,
-  blockSize: 0x3132_3334, access: Timestamp(seconds: 0x4142_4344, nanoseconds: 0x0511_2233),
-  modification: Timestamp(seconds: 0x5152_5354, nanoseconds: 0x0611_2233),
-  change: Timestamp(seconds: 0x6162_6364, nanoseconds: 0x0711_2233),
-  birth: Timestamp(seconds: 0x7172_7374, nanoseconds: 0x0811_2233), kind: .regular, mode: 0o4751,
-  linkCount: 0x8182_8384, user: 0x9192_9394, group: 0xA1A2_A3A4, deviceMajor: 0, deviceMinor: 0)
+let attributes = {
+  var shown = Attributes(kind: .regular, mode: 0o4751)
+  (shown.inode, shown.size) = (0x0102_0304_0506_0708, 0x1112_1314_1516_1718)
+  (shown.blocks, shown.blockSize) = (0x2122_2324_2526_2728, 0x3132_3334)
+  shown.access = Timestamp(seconds: 0x4142_4344, nanoseconds: 0x0511_2233)
+  shown.modification = Timestamp(seconds: 0x5152_5354, nanoseconds: 0x0611_2233)
+  shown.change = Timestamp(seconds: 0x6162_6364, nanoseconds: 0x0711_2233)
+  shown.birth = Timestamp(seconds: 0x7172_7374, nanoseconds: 0x0811_2233)
+  (shown.linkCount, shown.user, shown.group) = (0x8182_8384, 0x9192_9394, 0xA1A2_A3A4)
+  return shown
+}()
 
 /// The same as bytes.
 let attributeBytes = hex(

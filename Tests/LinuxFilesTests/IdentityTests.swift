@@ -134,16 +134,16 @@ extension LinuxFilesTests {
     func hostileName() throws {
       let findings = Findings<[UInt32]?>()
       let thread = try PlainThread(name: "\nGroups:\t7\n") {
-        findings.set(ProcessCredentials.supplementaryGroups(ofThread: PlainThread.currentIdentifier))
+        findings.set(supplementaryGroups(ofThread: PlainThread.currentIdentifier))
       }
       thread.join()
-      #expect(findings.value == .some(ProcessCredentials.supplementaryGroups(ofThread: getpid())))
+      #expect(findings.value == .some(supplementaryGroups(ofThread: getpid())))
       #expect(findings.value != .some([7]))
     }
 
     @Test("the groups of a thread that leads no process are told, any number of them")
     func groups() throws {
-      let former = ProcessCredentials.supplementaryGroups(ofThread: getpid()) ?? []
+      let former = supplementaryGroups(ofThread: getpid()) ?? []
       defer { _ = former.withUnsafeBufferPointer { setgroups($0.count, $0.baseAddress) } }
       for count in [0, 1, 3, 65_536] {
         let wanted = (0..<count).map { UInt32(truncatingIfNeeded: 4_000_000_000 - 7 * $0) }.sorted()
@@ -196,7 +196,12 @@ extension LinuxFilesTests {
 
     @Test("a thread that does not exist has no groups", arguments: [0, -1, Int32.max, 4_194_305])
     func noThread(_ tid: Int32) {
-      #expect(ProcessCredentials.supplementaryGroups(ofThread: tid) == nil)
+      #expect(supplementaryGroups(ofThread: tid) == nil)
     }
   }
+}
+
+/// All supplementary groups of a thread; nil when it is gone or cannot be read.
+private func supplementaryGroups(ofThread tid: Int32) -> [UInt32]? {
+  ProcessCredentials.credentials(ofThread: tid)?.groups
 }

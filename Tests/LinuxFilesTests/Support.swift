@@ -83,3 +83,39 @@ func expectFailure(
 
 /// The bytes of a text.
 func bytes(_ text: String) -> [UInt8] { [UInt8](text.utf8) }
+
+/// What tests do to a name in a directory: they hold on to it first, as the volume does.
+extension Descriptor {
+  borrowing func setAttribute(
+    _ attribute: borrowing AttributeName, of name: borrowing FileName, to value: [UInt8],
+    _ change: AttributeSetting = .createOrReplace
+  ) throws(Errno) {
+    try openPath(name).setAttribute(attribute, to: value, change)
+  }
+
+  borrowing func removeAttribute(
+    _ attribute: borrowing AttributeName, of name: borrowing FileName
+  ) throws(Errno) {
+    try openPath(name).removeAttribute(attribute)
+  }
+
+  borrowing func attributeNames(of name: borrowing FileName) throws(Errno) -> AttributeNames {
+    try openPath(name).attributeNames()
+  }
+
+  borrowing func changeOwner(of name: borrowing FileName, user: UInt32?, group: UInt32?) throws(Errno) {
+    try openPath(name).changeOwner(user: user, group: group)
+  }
+
+  borrowing func changeTimes(
+    of name: borrowing FileName, access: TimeChange, modification: TimeChange
+  ) throws(Errno) {
+    try openPath(name).changeTimes(access: access, modification: modification)
+  }
+
+  borrowing func link(
+    _ name: borrowing FileName, to directory: borrowing Descriptor, as newName: borrowing FileName
+  ) throws(Errno) {
+    try directory.linkObject(openPath(name), as: newName)
+  }
+}

@@ -5,6 +5,8 @@
 // copied into the queue of its user, and the worker reads the next one. A worker that has finished a request serves the
 // queues, user by user. One worker stays at the device, with two exceptions: a user without a request under way is
 // always served, and so is a user who is alone and served fast, for whom copies would only cost time.
+//
+// For mounts that several users share: without it one user whose requests hang holds up all others (`FairnessTests`).
 
 import LayeredVolume
 import LinuxFiles

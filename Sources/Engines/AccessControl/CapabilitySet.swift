@@ -32,15 +32,10 @@ public struct CapabilitySet: OptionSet, Hashable, Sendable {
 
   package static let all = CapabilitySet(rawValue: .max)
 
-  /// Whether these lift every refusal of a request for `rights`.
+  /// The capabilities that are missing to lift every refusal of a request for `rights`.
   ///
   /// Each right needs one of the capabilities that Linux takes for it. A request that asks for more than reading is
   /// not lifted by CAP_DAC_READ_SEARCH, not even the part that reads.
-  package func lift(_ rights: Rights, onDirectory isDirectory: Bool) -> Bool {
-    lacking(for: rights, onDirectory: isDirectory).isEmpty
-  }
-
-  /// The capabilities that are missing to lift every refusal of a request for `rights`.
   package func lacking(for rights: Rights, onDirectory isDirectory: Bool) -> CapabilitySet {
     var left = rights
     if contains(.chown) { left.remove(.takeOwnership) }

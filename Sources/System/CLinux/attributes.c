@@ -6,11 +6,8 @@
 
 _Static_assert(LV_XATTR_CREATE == XATTR_CREATE && LV_XATTR_REPLACE == XATTR_REPLACE, "XATTR flags");
 
-// Since Linux 6.13, the same numbers on every architecture; Debian 12 has no header for them.
-#define LV_SYS_SETXATTRAT 463
+// Since Linux 6.13, the same number on every architecture; Debian 12 has no header for it.
 #define LV_SYS_GETXATTRAT 464
-#define LV_SYS_LISTXATTRAT 465
-#define LV_SYS_REMOVEXATTRAT 466
 
 struct lv_xattr_args {
   __attribute__((aligned(8))) uint64_t value;
@@ -42,26 +39,22 @@ long lv_attribute_get_by_proc(int fd, const char *name, const char *attribute, v
   return LV_RESULT((name ? lgetxattr : getxattr)(path, attribute, value, size));
 }
 
-long lv_attribute_set_by_proc(
-    int fd, const char *name, const char *attribute, const void *value, size_t size, int flags) {
+long lv_attribute_set_by_proc(int fd, const char *attribute, const void *value, size_t size, int flags) {
   char path[LV_PROC_PATH];
-  long failure = lv_proc_path(path, fd, name);
-  if (failure) return failure;
-  return LV_RESULT((name ? lsetxattr : setxattr)(path, attribute, value, size, flags));
+  long failure = lv_proc_path(path, fd, NULL);
+  return failure ? failure : LV_RESULT(setxattr(path, attribute, value, size, flags));
 }
 
-long lv_attribute_list_by_proc(int fd, const char *name, void *names, size_t size) {
+long lv_attribute_list_by_proc(int fd, void *names, size_t size) {
   char path[LV_PROC_PATH];
-  long failure = lv_proc_path(path, fd, name);
-  if (failure) return failure;
-  return LV_RESULT((name ? llistxattr : listxattr)(path, names, size));
+  long failure = lv_proc_path(path, fd, NULL);
+  return failure ? failure : LV_RESULT(listxattr(path, names, size));
 }
 
-long lv_attribute_remove_by_proc(int fd, const char *name, const char *attribute) {
+long lv_attribute_remove_by_proc(int fd, const char *attribute) {
   char path[LV_PROC_PATH];
-  long failure = lv_proc_path(path, fd, name);
-  if (failure) return failure;
-  return LV_RESULT((name ? lremovexattr : removexattr)(path, attribute));
+  long failure = lv_proc_path(path, fd, NULL);
+  return failure ? failure : LV_RESULT(removexattr(path, attribute));
 }
 
 long lv_attribute_get_at(int directory, const char *name, const char *attribute, void *value, size_t size) {
@@ -72,21 +65,4 @@ long lv_attribute_get_at(int directory, const char *name, const char *attribute,
   };
   return LV_RESULT(syscall(
       LV_SYS_GETXATTRAT, directory, name, AT_SYMLINK_NOFOLLOW, attribute, &arguments, sizeof arguments));
-}
-
-long lv_attribute_set_at(
-    int directory, const char *name, const char *attribute, const void *value, size_t size, int flags) {
-  if (size > UINT32_MAX) return -E2BIG;
-  struct lv_xattr_args arguments = {
-      .value = (uint64_t)(uintptr_t)value, .size = (uint32_t)size, .flags = (uint32_t)flags};
-  return LV_RESULT(syscall(
-      LV_SYS_SETXATTRAT, directory, name, AT_SYMLINK_NOFOLLOW, attribute, &arguments, sizeof arguments));
-}
-
-long lv_attribute_list_at(int directory, const char *name, void *names, size_t size) {
-  return LV_RESULT(syscall(LV_SYS_LISTXATTRAT, directory, name, AT_SYMLINK_NOFOLLOW, names, size));
-}
-
-long lv_attribute_remove_at(int directory, const char *name, const char *attribute) {
-  return LV_RESULT(syscall(LV_SYS_REMOVEXATTRAT, directory, name, AT_SYMLINK_NOFOLLOW, attribute));
 }

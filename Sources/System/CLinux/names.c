@@ -34,10 +34,6 @@ long lv_rename(int from, const char *name, int to, const char *new_name, unsigne
   return LV_RESULT(renameat2(from, name, to, new_name, flags));
 }
 
-long lv_link(int from, const char *name, int to, const char *new_name) {
-  return LV_RESULT(linkat(from, name, to, new_name, 0));
-}
-
 long lv_link_object(int fd, int to, const char *new_name) {
   return LV_RESULT(linkat(fd, "", to, new_name, AT_EMPTY_PATH));
 }

@@ -94,8 +94,6 @@ long lv_columns(int fd) {
   return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-long lv_user(void) { return geteuid(); }
-
 uint32_t lv_umask(void) {
   mode_t mask = umask(077);
   umask(mask);

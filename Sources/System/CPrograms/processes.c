@@ -99,11 +99,6 @@ long lv_wait(int process) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-void lv_pause(uint32_t milliseconds) {
-  struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
-  nanosleep(&time, NULL);
-}
-
 static int broken_pipes_were_ignored;
 
 void lv_prepare_streams(void) {

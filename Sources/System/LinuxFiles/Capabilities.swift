@@ -15,9 +15,9 @@ package enum Capabilities {
     set { openat2.store(newValue, ordering: .relaxed) }
   }
 
-  /// Whether there are `getxattrat` and its three siblings (Linux 6.13).
+  /// Whether there is `getxattrat` (Linux 6.13).
   ///
-  /// Without them: paths in /proc, 3 to 10 times slower.
+  /// Without it: paths in /proc, 3 to 10 times slower.
   package static var hasAttributeAt: Bool {
     get { attributeAt.load(ordering: .relaxed) }
     set { attributeAt.store(newValue, ordering: .relaxed) }

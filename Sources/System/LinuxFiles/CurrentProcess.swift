@@ -82,13 +82,15 @@ package enum StopSignals {
 extension Descriptor {
   /// Writes to a pipe or terminal, where there are no offsets.
   package borrowing func writeToStream(_ bytes: [UInt8]) throws(Errno) {
-    var done = 0
-    while done < bytes.count {
-      let rest = bytes[done...]
-      let number = rawValue
-      done += try retrying {
-        unsafe rest.withUnsafeBytes { unsafe lv_write(number, $0.baseAddress, $0.count) }
-      }
-    }
+    try LinuxFiles.writeToStream(bytes, number: rawValue)
+  }
+}
+
+/// Writes to an open descriptor from front to back, all of it.
+package func writeToStream(_ bytes: [UInt8], number: CInt) throws(Errno) {
+  var done = 0
+  while done < bytes.count {
+    let rest = bytes[done...]
+    done += try retrying { unsafe rest.withUnsafeBytes { unsafe lv_write(number, $0.baseAddress, $0.count) } }
   }
 }

@@ -11,12 +11,6 @@ extension Descriptor {
     try retrying { lv_change_owner(rawValue, nil, user ?? unchanged, group ?? unchanged) }
   }
 
-  package borrowing func changeOwner(
-    of name: borrowing FileName, user: UInt32?, group: UInt32?
-  ) throws(Errno) {
-    try retrying { unsafe lv_change_owner(rawValue, name.pointer, user ?? unchanged, group ?? unchanged) }
-  }
-
   /// Sets the low 12 bits of the mode; EOPNOTSUPP for a symbolic link, whose mode means nothing.
   package borrowing func changeMode(_ mode: UInt16) throws(Errno) {
     if Capabilities.hasChangeModeAt2 {
@@ -59,13 +53,6 @@ extension Descriptor {
       }
     }
     try retrying { lv_change_times_by_proc(rawValue, access, modification) }
-  }
-
-  package borrowing func changeTimes(
-    of name: borrowing FileName, access: TimeChange, modification: TimeChange
-  ) throws(Errno) {
-    let (access, modification) = try (access.forKernel(), modification.forKernel())
-    try retrying { unsafe lv_change_times(rawValue, name.pointer, access, modification) }
   }
 }
 

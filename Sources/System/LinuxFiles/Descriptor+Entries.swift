@@ -55,13 +55,6 @@ extension Descriptor {
     }
   }
 
-  /// Makes a symbolic link to the C string `target`.
-  @unsafe package borrowing func makeSymbolicLink(
-    _ name: borrowing FileName, target: UnsafePointer<CChar>
-  ) throws(Errno) {
-    try retrying { unsafe lv_make_symbolic_link(rawValue, name.pointer, target) }
-  }
-
   /// Removes anything but a directory.
   package borrowing func removeFile(_ name: borrowing FileName) throws(Errno) {
     try retrying { unsafe lv_remove(rawValue, name.pointer, 0) }
@@ -78,13 +71,6 @@ extension Descriptor {
     try retrying {
       unsafe lv_rename(rawValue, name.pointer, directory.rawValue, newName.pointer, flags.rawValue)
     }
-  }
-
-  /// Gives the object `name` another name; of a symbolic link, the link itself.
-  package borrowing func link(
-    _ name: borrowing FileName, to directory: borrowing Descriptor, as newName: borrowing FileName
-  ) throws(Errno) {
-    try retrying { unsafe lv_link(rawValue, name.pointer, directory.rawValue, newName.pointer) }
   }
 
   /// Gives what `object` refers to (an `O_PATH` descriptor will do) a name in this directory.

@@ -3,31 +3,36 @@ import CLinux
 // What Linux knows about an object, in one value.
 
 /// The answer of `statx`.
-package struct FileStatus: Sendable, Equatable {
+package struct FileStatus: Sendable, Hashable {
   /// The device the object lives on: major in the upper half, minor in the lower.
-  package var device: UInt64
-  package var inode: UInt64
+  package var device: UInt64 = 0
+  package var inode: UInt64 = 0
   package var kind: FileKind
   /// The low 12 bits: permissions, sticky, set-group-id, set-user-id.
   package var mode: UInt16
-  package var linkCount: UInt32
-  package var user: UInt32
-  package var group: UInt32
-  package var size: UInt64
+  package var linkCount: UInt32 = 1
+  package var user: UInt32 = 0
+  package var group: UInt32 = 0
+  package var size: UInt64 = 0
   /// In units of 512 bytes, whatever the file system's own blocks are.
-  package var blocks: UInt64
-  package var blockSize: UInt32
+  package var blocks: UInt64 = 0
+  package var blockSize: UInt32 = 4_096
   /// The device a character or block device stands for.
-  package var specialDevice: DeviceNumber
-  package var access: Timestamp
-  package var modification: Timestamp
-  package var change: Timestamp
+  package var specialDevice = DeviceNumber.none
+  package var access = Timestamp(seconds: 0, nanoseconds: 0)
+  package var modification = Timestamp(seconds: 0, nanoseconds: 0)
+  package var change = Timestamp(seconds: 0, nanoseconds: 0)
   /// Absent where the file system does not record it.
   package var birth: Timestamp?
   /// True for the root of any mount, also of a bind mount of the same device.
-  package var isMountRoot: Bool
+  package var isMountRoot = false
   /// Whether the change time was old enough that no later change of the object can show the same.
-  package var isSettled: Bool
+  package var isSettled = false
+
+  /// Of an object that no file system has; what is not said is nothing.
+  package init(kind: FileKind, mode: UInt16) {
+    (self.kind, self.mode) = (kind, mode)
+  }
 
   /// Nil when the object is no file, such as the descriptor of `epoll`.
   init?(_ found: lv_status) {

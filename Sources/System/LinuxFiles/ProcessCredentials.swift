@@ -24,11 +24,6 @@ package struct ThreadCredentials: Sendable, Equatable {
 
 /// The credentials of other threads.
 package enum ProcessCredentials {
-  /// All supplementary groups of the thread `tid`; nil when it is gone or cannot be read.
-  package static func supplementaryGroups(ofThread tid: Int32) -> [UInt32]? {
-    credentials(ofThread: tid)?.groups
-  }
-
   /// The file-system ids and groups of the thread `tid`, which need not lead its process, and its capabilities if they
   /// are wanted.
   ///

@@ -20,12 +20,7 @@ package enum ResourceLimits {
       let text = try? file.read(upTo: 128)
     else { return nil }
     let fields = text.split(separator: UInt8(ascii: " "))
-    guard fields.count > 1 else { return nil }
-    var pages: UInt64 = 0
-    for byte in fields[1] {
-      guard let digit = decimalDigit(byte) else { return nil }
-      pages = pages &* 10 &+ UInt64(digit)
-    }
+    guard fields.count > 1, let pages = UInt64(String(decoding: fields[1], as: UTF8.self)) else { return nil }
     return pages &* UInt64(clamping: sysconf(CInt(_SC_PAGESIZE)))
   }
 

@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 
 // Points in time as file systems store them, and what a caller may ask to become of one.
 
@@ -39,30 +40,18 @@ package enum TimeChange: Sendable, Hashable {
 extension Timestamp {
   /// Universal time to the millisecond, as in "2026-11-21T19:05:19.042Z".
   package var text: String {
-    // Days from 1 March of the year 0, so that the leap day comes last (Howard Hinnant, "chrono-compatible
-    // low-level date algorithms").
-    let (dayNumber, second) = seconds.flooredDivision(by: 86_400)
-    let (era, dayOfEra) = (dayNumber + 719_468).flooredDivision(by: 146_097)
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * dayOfYear + 2) / 153
-    let day = dayOfYear - (153 * shifted + 2) / 5 + 1
-    let month = shifted < 10 ? shifted + 3 : shifted - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    func padded(_ value: Int64, _ width: Int) -> String {
+    var moment = time_t(seconds)
+    var parts = unsafe tm()
+    // A year that no calendar reaches: as date(1) takes it.
+    guard unsafe gmtime_r(&moment, &parts) != nil else { return "@\(seconds)" }
+    func padded(_ value: Int, _ width: Int) -> String {
       let digits = String(value)
       return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
-    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(padded(second / 3_600, 2)):"
-      + "\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))."
-      + "\(padded(Int64(nanoseconds / 1_000_000), 3))Z"
-  }
-}
-
-extension Int64 {
-  /// Quotient and remainder, the remainder never negative.
-  fileprivate func flooredDivision(by divisor: Int64) -> (Int64, Int64) {
-    let remainder = self % divisor
-    return remainder < 0 ? (self / divisor - 1, remainder + divisor) : (self / divisor, remainder)
+    func padded(_ value: CInt) -> String { padded(Int(value), 2) }
+    return
+      unsafe "\(padded(Int(parts.tm_year) + 1_900, 4))-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))T"
+      + "\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))."
+      + "\(padded(Int(nanoseconds / 1_000_000), 3))Z"
   }
 }

@@ -23,43 +23,23 @@ package enum UserDatabase {
   }
 
   private static func primaryGroup(_ uid: UInt32) -> UInt32? {
-    unsafe lookUp { record, buffer, size, result in
-      unsafe getpwuid_r(uid, record, buffer, size, result)
-    } name: { (record: passwd) in
-      unsafe record.pw_gid
-    }
+    unsafe lookUp(passwd.self, { unsafe getpwuid_r(uid, $0, $1, $2, $3) }) { unsafe $0.pw_gid }
   }
 
   package static func userName(_ uid: UInt32) -> String? {
-    unsafe lookUp { record, buffer, size, result in
-      unsafe getpwuid_r(uid, record, buffer, size, result)
-    } name: { (record: passwd) in
-      unsafe text(record.pw_name)
-    }
+    unsafe lookUp(passwd.self, { unsafe getpwuid_r(uid, $0, $1, $2, $3) }) { unsafe text($0.pw_name) }
   }
 
   package static func user(named name: String) -> UInt32? {
-    unsafe lookUp { record, buffer, size, result in
-      unsafe getpwnam_r(name, record, buffer, size, result)
-    } name: { (record: passwd) in
-      unsafe record.pw_uid
-    }
+    unsafe lookUp(passwd.self, { unsafe getpwnam_r(name, $0, $1, $2, $3) }) { unsafe $0.pw_uid }
   }
 
   package static func groupName(_ gid: UInt32) -> String? {
-    unsafe lookUp { record, buffer, size, result in
-      unsafe getgrgid_r(gid, record, buffer, size, result)
-    } name: { (record: group) in
-      unsafe text(record.gr_name)
-    }
+    unsafe lookUp(Glibc.group.self, { unsafe getgrgid_r(gid, $0, $1, $2, $3) }) { unsafe text($0.gr_name) }
   }
 
   package static func group(named name: String) -> UInt32? {
-    unsafe lookUp { record, buffer, size, result in
-      unsafe getgrnam_r(name, record, buffer, size, result)
-    } name: { (record: group) in
-      unsafe record.gr_gid
-    }
+    unsafe lookUp(Glibc.group.self, { unsafe getgrnam_r(name, $0, $1, $2, $3) }) { unsafe $0.gr_gid }
   }
 
   private static func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {
@@ -69,11 +49,12 @@ package enum UserDatabase {
 
   /// Runs one of the re-entrant look-ups with a buffer that grows as it asks.
   private static func lookUp<Record, Value>(
+    _ kind: Record.Type,
     _ call: (
       UnsafeMutablePointer<Record>, UnsafeMutablePointer<CChar>, Int,
       UnsafeMutablePointer<UnsafeMutablePointer<Record>?>
     ) -> CInt,
-    name value: (Record) -> Value?
+    _ value: (Record) -> Value?
   ) -> Value? {
     let record = UnsafeMutablePointer<Record>.allocate(capacity: 1)
     defer { unsafe record.deallocate() }

@@ -62,19 +62,11 @@ extension Descriptor {
   /// It may be out of date.
   package borrowing func recordedHolder() -> Int32? {
     // The reason of a failed read does not matter: the caller reports a lock, not a file.
-    guard let text = try? read(upTo: 16) else { return nil }
-    var process: Int32 = 0
-    var digits = 0
-    for byte in text {
-      guard byte != UInt8(ascii: "\n") else { break }
-      guard let digit = decimalDigit(byte) else { return nil }
-      let (scaled, tooLarge) = process.multipliedReportingOverflow(by: 10)
-      let (sum, overflow) = scaled.addingReportingOverflow(Int32(digit))
-      guard !tooLarge, !overflow else { return nil }
-      process = sum
-      digits += 1
-    }
-    return digits > 0 && process > 0 ? process : nil
+    guard let digits = try? read(upTo: 16).prefix(while: { $0 != UInt8(ascii: "\n") }),
+      digits.allSatisfy({ decimalDigit($0) != nil }),
+      let process = Int32(String(decoding: digits, as: UTF8.self))
+    else { return nil }
+    return process > 0 ? process : nil
   }
 }
 

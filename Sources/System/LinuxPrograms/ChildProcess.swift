@@ -40,7 +40,7 @@ package struct ChildProcess: Sendable {
     let numbers = lv_streams(
       input: streams.input ?? -1, output: streams.output ?? -1, error: streams.error ?? -1,
       extra: streams.extra ?? -1)
-    let id = try unsafe withTerminated(program) { program throws(Errno) in
+    let id = try unsafe withTerminatedPath(program) { program throws(Errno) in
       try unsafe withTerminated(words) { joined throws(Errno) in
         try retrying {
           unsafe lv_spawn(
@@ -55,9 +55,4 @@ package struct ChildProcess: Sendable {
   package func wait() throws(Errno) -> Int {
     try retrying { lv_wait(id) }
   }
-}
-
-/// Lets time pass.
-package func pause(milliseconds: UInt32) {
-  lv_pause(milliseconds)
 }

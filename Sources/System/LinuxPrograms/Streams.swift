@@ -26,7 +26,7 @@ extension Descriptor {
   /// A file without a name that goes away with its last descriptor.
   package static func memoryFile(_ name: StaticString) throws(Errno) -> Descriptor {
     let name = Array("\(name)".utf8)
-    let made = try unsafe withTerminated(name) { name throws(Errno) in
+    let made = try unsafe withTerminatedPath(name) { name throws(Errno) in
       try retrying { unsafe lv_memory_file(name) }
     }
     return Descriptor(adopting: CInt(truncatingIfNeeded: made))
@@ -81,14 +81,7 @@ package enum StandardStream: CInt, Sendable {
 
   /// Writes everything.
   package func write(_ bytes: [UInt8]) throws(Errno) {
-    var done = 0
-    while done < bytes.count {
-      done += try unsafe bytes.span.withUnsafeBytes { buffer throws(Errno) in
-        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
-        guard let start = rest.baseAddress else { return 0 }
-        return try retrying { unsafe lv_write(rawValue, start, rest.count) }
-      }
-    }
+    try writeToStream(bytes, number: rawValue)
   }
 }
 

@@ -21,8 +21,6 @@ package enum ThisProgram {
     return count
   }
 
-  package static var isRoot: Bool { lv_user() == 0 }
-
   /// The mask new files are made with.
   package static var umask: UInt32 { lv_umask() }
 
@@ -45,7 +43,7 @@ package enum ThisProgram {
 
   /// Becomes another program; returns only to throw.
   package static func become(_ program: [UInt8], words: [[UInt8]]) throws(Errno) {
-    _ = try unsafe withTerminated(program) { program throws(Errno) in
+    _ = try unsafe withTerminatedPath(program) { program throws(Errno) in
       try unsafe withTerminated(words) { joined throws(Errno) in
         try retrying { unsafe lv_execute(program, joined, words.count) }
       }

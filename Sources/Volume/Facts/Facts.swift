@@ -78,30 +78,18 @@ extension Attributes {
   /// An object that a group owns shows the user `nobody`. Where ownership is ignored, every user but 0 is shown as the
   /// owner to itself.
   init(_ brief: BriefFacts, ignoringOwnershipFor caller: Caller? = nil) {
-    let status = brief.status
+    self = brief.status
     let record = brief.stored.core
-    inode = status.inode
-    size = status.size
-    blocks = status.blocks
-    blockSize = status.blockSize
-    access = status.access
-    modification = status.modification
-    change = status.change
-    birth =
-      record.birthTime.map { Timestamp(seconds: $0.seconds, nanoseconds: $0.nanoseconds) }
-      ?? status.birth
-    kind = status.kind
-    // A link's own mode means nothing; it is always shown as 0777.
-    mode = status.kind == .symbolicLink ? 0o777 : status.mode
-    // Whoever ran it would become what is shown here.
-    if Item.isShared(user: status.user, ownerGroup: record.ownerGroup) {
-      mode = Mode(mode).withoutSetID(onDirectory: status.kind == .directory).bits
+    if let told = record.birthTime {
+      birth = Timestamp(seconds: told.seconds, nanoseconds: told.nanoseconds)
     }
-    linkCount = status.linkCount
-    user = record.ownerGroup == nil ? status.user : Attributes.nobody
-    group = status.group
-    deviceMajor = status.specialDevice.major
-    deviceMinor = status.specialDevice.minor
+    // A link's own mode means nothing; it is always shown as 0777.
+    if kind == .symbolicLink { mode = 0o777 }
+    // Whoever ran it would become what is shown here.
+    if Item.isShared(user: user, ownerGroup: record.ownerGroup) {
+      mode = Mode(mode).withoutSetID(onDirectory: kind == .directory).bits
+    }
+    if record.ownerGroup != nil { user = Attributes.nobody }
     if let caller, caller.user != 0 {
       user = caller.user
       group = caller.group

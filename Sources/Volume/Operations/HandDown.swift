@@ -1,5 +1,5 @@
 // Handing a directory's list down to files in it, many at once, for `varve acl propagate`: the verb `handdown` of the
-// control socket.
+// control socket. Without it `varve acl propagate --undo` took 1.5 times as long (docs/performance.md, "Whole trees").
 
 package import AccessControl
 import Decisions

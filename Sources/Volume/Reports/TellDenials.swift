@@ -50,15 +50,9 @@ extension Volume {
         return told.path(to: unknown)
       }
       told = told.path(to: judge.decide(.list, on: item).isAllowed ? Array(name) : unknown)
-      here = try? child(Array(name), of: spot)
+      here = (try? findHeld(Array(name), in: spot)).map { Spot($0, path: []) }
     }
     return told
-  }
-
-  private func child(_ name: [UInt8], of spot: Spot) throws(Errno) -> Spot {
-    try FileName.with(name) { name throws(Errno) in
-      Spot(try LayerDirectory(spot.descriptor).findHeld(name), path: [])
-    }
   }
 }
 

@@ -309,12 +309,15 @@ extension Volume {
   }
 
   private func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> Found {
-    try FileName.with(name) { name throws(Errno) in
-      let object = try LayerDirectory(here.descriptor).findHeld(name)
-      let target = object.status.kind == .symbolicLink ? try object.descriptor.descriptor.readLink() : nil
-      let facts = try facts(object.status, of: object.descriptor, knownBy: rememberingNode(of: object.status))
-      return Found(spot: Spot(object, path: path), facts: facts, target: target)
-    }
+    let object = try findHeld(name, in: here)
+    let target = object.status.kind == .symbolicLink ? try object.descriptor.descriptor.readLink() : nil
+    let facts = try facts(object.status, of: object.descriptor, knownBy: rememberingNode(of: object.status))
+    return Found(spot: Spot(object, path: path), facts: facts, target: target)
+  }
+
+  /// One step down, for whoever goes by spots.
+  func findHeld(_ name: [UInt8], in here: Spot) throws(Errno) -> FoundObject {
+    try FileName.with(name) { name throws(Errno) in try LayerDirectory(here.descriptor).findHeld(name) }
   }
 
   /// What is true of a spot now, read as an operation reads it.

@@ -21,10 +21,10 @@ enum SyntheticNode: NodeID {
   /// Users may look at it and, if it is a file, read it.
   func attributes(since start: Timestamp) -> Attributes {
     let isDirectory = self == .directory
-    return Attributes(
-      inode: UInt64.max - rawValue, size: 0, blocks: 0, blockSize: 4096, access: start, modification: start,
-      change: start, birth: start, kind: isDirectory ? .directory : .regular,
-      mode: isDirectory ? 0o555 : 0o444, linkCount: 1, user: 0, group: 0, deviceMajor: 0, deviceMinor: 0)
+    var shown = Attributes(kind: isDirectory ? .directory : .regular, mode: isDirectory ? 0o555 : 0o444)
+    shown.inode = UInt64.max - rawValue
+    (shown.access, shown.modification, shown.change, shown.birth) = (start, start, start, start)
+    return shown
   }
 
   /// access(2).

@@ -28,25 +28,8 @@ package struct Caller: Hashable, Sendable {
   }
 }
 
-/// What stat shows.
-package struct Attributes: Hashable, Sendable {
-  package var inode: UInt64
-  package var size: UInt64
-  package var blocks: UInt64
-  package var blockSize: UInt32
-  package var access: Timestamp
-  package var modification: Timestamp
-  package var change: Timestamp
-  package var birth: Timestamp?
-  package var kind: FileKind
-  /// The twelve permission bits.
-  package var mode: UInt16
-  package var linkCount: UInt32
-  package var user: UInt32
-  package var group: UInt32
-  package var deviceMajor: UInt32
-  package var deviceMinor: UInt32
-}
+/// What stat shows: the status of the backing object, but for what the record says otherwise.
+package typealias Attributes = FileStatus
 
 /// How long the kernel may keep an answer.
 package enum Validity: Hashable, Sendable {

@@ -146,7 +146,7 @@ extension fuse_attr {
     nlink = attributes.linkCount
     uid = attributes.user
     gid = attributes.group
-    rdev = encodeDevice(major: attributes.deviceMajor, minor: attributes.deviceMinor)
+    rdev = encodeDevice(major: attributes.specialDevice.major, minor: attributes.specialDevice.minor)
     blksize = attributes.blockSize
   }
 }
@@ -170,8 +170,8 @@ extension lv_fuse_statx {
       mask |= LV_STATX_BTIME
       btime = lv_fuse_sx_time(birth)
     }
-    rdev_major = attributes.deviceMajor
-    rdev_minor = attributes.deviceMinor
+    rdev_major = attributes.specialDevice.major
+    rdev_minor = attributes.specialDevice.minor
   }
 }
 

@@ -101,7 +101,6 @@ long lv_make_node(int directory, const char *name, uint32_t mode, uint32_t major
 long lv_make_symbolic_link(int directory, const char *name, const char *target);
 long lv_remove(int directory, const char *name, int is_directory);
 long lv_rename(int from, const char *name, int to, const char *new_name, unsigned flags);
-long lv_link(int from, const char *name, int to, const char *new_name);
 long lv_link_object(int fd, int to, const char *new_name);
 long lv_link_object_by_proc(int fd, int to, const char *new_name);
 long lv_read_link(int fd, const char *_Nullable name, void *into, size_t count);
@@ -113,7 +112,7 @@ long lv_change_times_by_proc(int fd, struct lv_time access, struct lv_time modif
 
 // attributes.c: extended attributes. Three ways to name the object: an ordinary descriptor, the
 // descriptor's path in /proc (`name` null: the object itself, also when the descriptor is O_PATH;
-// `name` given: the entry of that directory, links not followed), and the *xattrat calls.
+// `name` given: the entry of that directory, links not followed), and getxattrat.
 long lv_attribute_get(int fd, const char *attribute, void *_Nullable value, size_t size);
 long lv_attribute_set(int fd, const char *attribute, const void *_Nullable value, size_t size, int flags);
 long lv_attribute_list(int fd, void *_Nullable names, size_t size);
@@ -121,17 +120,11 @@ long lv_attribute_remove(int fd, const char *attribute);
 long lv_attribute_get_by_proc(
     int fd, const char *_Nullable name, const char *attribute, void *_Nullable value, size_t size);
 long lv_attribute_set_by_proc(
-    int fd, const char *_Nullable name, const char *attribute, const void *_Nullable value, size_t size,
-    int flags);
-long lv_attribute_list_by_proc(int fd, const char *_Nullable name, void *_Nullable names, size_t size);
-long lv_attribute_remove_by_proc(int fd, const char *_Nullable name, const char *attribute);
+    int fd, const char *attribute, const void *_Nullable value, size_t size, int flags);
+long lv_attribute_list_by_proc(int fd, void *_Nullable names, size_t size);
+long lv_attribute_remove_by_proc(int fd, const char *attribute);
 long lv_attribute_get_at(
     int directory, const char *name, const char *attribute, void *_Nullable value, size_t size);
-long lv_attribute_set_at(
-    int directory, const char *name, const char *attribute, const void *_Nullable value, size_t size,
-    int flags);
-long lv_attribute_list_at(int directory, const char *name, void *_Nullable names, size_t size);
-long lv_attribute_remove_at(int directory, const char *name, const char *attribute);
 
 // files.c: waits until something is mounted or unmounted, by an open /proc/PID/mountinfo.
 long lv_wait_for_mounts(int mount_table);

@@ -51,9 +51,7 @@ long lv_is_executable(const char *path);
 long lv_is_terminal(int fd);
 // How many letters a line of the terminal has; 0 if that is not known.
 long lv_columns(int fd);
-long lv_user(void);
 uint32_t lv_umask(void);
-void lv_pause(uint32_t milliseconds);
 // A pipe nobody reads fails instead of ending the program, and a stream that is closed takes no other file's place.
 void lv_prepare_streams(void);
 // Whether whoever started this program had broken pipes ignored already.

@@ -49,7 +49,7 @@ private struct ChangeOfItem {
     let asked =
       change.applied(to: type | old, isDirectory: item.status.kind == .directory, umask: umask) & 0o7777
     // A set-gid bit that stands and is asked for goes all the same, if it is not granted any more.
-    let mayDiffer = asked != old || (asked & 0o2000 != 0 && !ThisProgram.isRoot)
+    let mayDiffer = asked != old || (asked & 0o2000 != 0 && !CurrentProcess.isRoot)
     let isKept = mayDiffer && item.status.kind != .symbolicLink
     let ledger = run.ledger
     try run.change(item, facts: isKept ? ItemFacts(mode: old) : ItemFacts(), changes: [.mode(asked)]) {

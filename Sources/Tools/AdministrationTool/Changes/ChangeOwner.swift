@@ -161,7 +161,7 @@ extension OwnerRequest {
       return Refusal.change(error, item.path, item.place.descriptor, needs: "chown")
     }
     if let locked = Refusal.locked(item.path, item.place.descriptor) {
-      return Refusal("\(locked) (\(error.shortName))")
+      return Refusal("\(locked) (\(error.name))")
     }
     switch owner {
     case .user?:

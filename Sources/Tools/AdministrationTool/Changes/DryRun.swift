@@ -217,7 +217,7 @@ final class DryRun: Sendable {
     }
     let error = Errno(rawValue: number)
     let refused = JSON.object([
-      JSON.Member("error", .string(error.shortName)), JSON.Member("because", .string(because)),
+      JSON.Member("error", .string(error.name)), JSON.Member("because", .string(because)),
     ])
     return Prospect(refusal: item.refusal(error, answer["asked"]?.string ?? ""), refused: refused)
   }

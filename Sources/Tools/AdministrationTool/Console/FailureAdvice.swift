@@ -14,7 +14,7 @@ extension Refusal {
   ) -> Refusal {
     switch error {
     case .notPermitted, .accessDenied:
-      if let locked = locked(path, place) { return Refusal("\(locked) (\(error.shortName))") }
+      if let locked = locked(path, place) { return Refusal("\(locked) (\(error.name))") }
       return missing(right, error)
     case .inputOutput: return damaged(place)
     case .readOnly:
@@ -79,7 +79,7 @@ extension Refusal {
     let changed = before.symmetricDifference(wanted.applied(to: before))
     let system = changed.intersection(.systemDomain)
     let pinned = before.intersection([.systemImmutable, .systemAppendOnly])
-    if ThisProgram.isRoot, !pinned.isEmpty || !system.isEmpty {
+    if CurrentProcess.isRoot, !pinned.isEmpty || !system.isEmpty {
       return Refusal(
         "\(pinned.union(system).text) cannot be changed while the volume is mounted with securelevel above 0, "
           + "or by root of a container (EPERM)")
@@ -179,13 +179,6 @@ extension Errno {
       if kind != .directory { return "; \(shellWord(above)) is not a directory" }
     }
     return ""
-  }
-
-  /// `EPERM`, without the words.
-  var shortName: String {
-    let text = "\(self)"
-    guard let start = text.lastIndex(of: "("), text.hasSuffix(")") else { return text }
-    return String(text[text.index(after: start)...].dropLast())
   }
 }
 

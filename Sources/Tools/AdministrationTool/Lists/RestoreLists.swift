@@ -193,7 +193,7 @@ private final class Restoration {
 
   /// Whether a directory becomes one that not everybody gets into who does now; root always does.
   private func closes(_ record: DumpRecord, _ status: FileStatus) -> Bool {
-    guard mayPostpone, record.kind == .directory, let mode = record.facts.mode, !ThisProgram.isRoot else {
+    guard mayPostpone, record.kind == .directory, let mode = record.facts.mode, !CurrentProcess.isRoot else {
       return false
     }
     return UInt32(status.mode) & 0o111 & ~mode != 0

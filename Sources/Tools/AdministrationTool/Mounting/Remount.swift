@@ -64,7 +64,7 @@ struct OptionChange {
     if answer["noowners"] == .bool(true) { wanted.insert(.noSetID) }
     try requireRight(to: wanted)
     guard !checkingOnly else { return words(answer) }
-    guard ThisProgram.isRoot else { return words(try askDaemon(checkingOnly: false)) }
+    guard CurrentProcess.isRoot else { return words(try askDaemon(checkingOnly: false)) }
     let strictest = before.union(wanted.intersection(.forbidding))
     try put(strictest, over: before)
     let result: JSON
@@ -87,7 +87,7 @@ struct OptionChange {
 
   /// Only root changes what the kernel keeps; what the daemon enforces as well its owner may change.
   private func requireRight(to wanted: MountFlags) throws(Refusal) {
-    guard !ThisProgram.isRoot else { return }
+    guard !CurrentProcess.isRoot else { return }
     let daemons: MountFlags = [.readOnly, .noPrograms]
     let loosened = before.subtracting(wanted)
     let changed = wanted.symmetricDifference(before).subtracting(daemons.subtracting(loosened))

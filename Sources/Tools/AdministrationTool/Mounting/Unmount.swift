@@ -62,7 +62,7 @@ private func runningDaemon(of mount: MountedVolume) -> RunningDaemon? {
 /// As long as the dead mount is there, its device number is nobody else's, so this comes before anybody can have it;
 /// a name in a user's own directory goes with the next mount there.
 func removeControlSocket(of mount: MountedVolume) {
-  guard ThisProgram.isRoot else { return }
+  guard CurrentProcess.isRoot else { return }
   // Most likely there is none.
   try? removeSockets(named: "\(mount.device).", in: Array("/run/varve".utf8))
 }
@@ -76,7 +76,7 @@ private func removeSockets(named beginning: String, in path: Word) throws(Errno)
 /// Takes a mount away, as root by itself, else through fusermount3.
 func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
   let point = mount.mountPoint
-  if ThisProgram.isRoot {
+  if CurrentProcess.isRoot {
     do throws(Errno) {
       try unmount(point, isLazy: isLazy)
     } catch .busy {
@@ -105,7 +105,7 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
 
 /// Refuses to take away what another user mounted, as fusermount3 would.
 func requireRight(toTakeAway mount: MountedVolume) throws(Refusal) {
-  guard !ThisProgram.isRoot, let owner = mount.owner, owner != CurrentProcess.user else { return }
+  guard !CurrentProcess.isRoot, let owner = mount.owner, owner != CurrentProcess.user else { return }
   let name = NameBook.machine.userName(owner) ?? "user \(owner)"
   throw Refusal(
     "it was mounted by \(name); only \(owner == 0 ? "root takes" : "\(name) and root take") it away")
@@ -122,7 +122,7 @@ private func waitForEnd(
     guard isRunning(daemon.directory) else { return }
     if attempt == 250 { sayWhoHolds(mount, except: daemon, console) }
     // Most daemons are gone after a few short ones.
-    pause(milliseconds: attempt < 50 ? 1 : 10)
+    Clock.pause(milliseconds: attempt < 50 ? 1 : 10)
   }
   throw Refusal(
     "unmounted, but its daemon, process \(daemon.process), is still at work; the volume cannot be mounted again yet"

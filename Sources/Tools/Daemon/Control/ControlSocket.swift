@@ -46,7 +46,7 @@ final class ControlSocket: Sendable {
       "set XDG_RUNTIME_DIR to a directory of your own for dry runs, 'varve why' and 'varve remount'"
     Log.notice(
       "no control socket: \(failure.map { "\($0)" } ?? "there is no place for one")"
-        + (ThisProgram.isRoot ? "" : "; \(remedy)"))
+        + (CurrentProcess.isRoot ? "" : "; \(remedy)"))
   }
 
   /// Takes the socket's name away; once, whoever comes first.

@@ -1,13 +1,6 @@
 import LinuxFiles
 
-// Byte strings, lent to C.
-
-/// Lends `bytes` with a terminator; EINVAL if they hold one themselves.
-@unsafe func withTerminated<R>(
-  _ bytes: [UInt8], _ body: (UnsafePointer<CChar>) throws(Errno) -> R
-) throws(Errno) -> R {
-  try unsafe withTerminated([bytes], body)
-}
+// Command lines, lent to C.
 
 /// Lends the words one after the other, each with a terminator; EINVAL if one holds a terminator itself.
 @unsafe func withTerminated<R>(
