@@ -93,8 +93,7 @@ let package = Package(
       "LayeredVolume", "Volume",
       [
         "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "SealedFormat",
-        "JSONForm",
-        "LinuxFiles", "Ciphers",
+        "JSONForm", "LinuxFiles", "Ciphers",
       ],
       settings: strict + opened),
 
@@ -148,6 +147,9 @@ let package = Package(
         "Decisions",
         "DirectoryModes", "Faults",
       ],
+      settings: unoptimized),
+    tests(
+      "KeyringTests", ["Randomness", "LayeredVolume", "LinuxFiles", "Ciphers", "SealedFormat", "Faults"],
       settings: unoptimized),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
