@@ -82,6 +82,9 @@ let package = Package(
       name: "CFUSE", path: "Sources/System/CFUSE", pkgConfig: "fuse3",
       providers: [.apt(["libfuse3-dev"])]),
     module("LinuxFiles", "System/LinuxFiles", ["CLinux"], settings: strict + opened),
+    // Declarations of libcrypto only: it is loaded when the first key is needed.
+    .target(name: "CCrypto", path: "Sources/System/CCrypto"),
+    module("Ciphers", "System/Ciphers", ["CCrypto", "LinuxFiles"], settings: strict + opened),
     .target(name: "CPrograms", path: "Sources/System/CPrograms"),
     module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms", "CLinux"]),
 
@@ -89,7 +92,8 @@ let package = Package(
     module(
       "LayeredVolume", "Volume",
       [
-        "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "JSONForm", "LinuxFiles",
+        "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "SealedFormat",
+        "JSONForm", "LinuxFiles", "Ciphers",
       ],
       settings: strict + opened),
 
@@ -134,6 +138,7 @@ let package = Package(
     .target(name: "CFaults", path: "Tests/Support/CFaults"),
     support("Faults", "Faults", ["CFaults", "LinuxFiles"]),
     tests("ControlDoorTests", ["ControlDoor", "LinuxFiles", "MountSupport"], settings: unoptimized),
+    tests("CiphersTests", ["Ciphers", "LinuxFiles", "MountSupport", "Randomness", "CAllocationCounter"]),
     tests("LinuxFilesTests", ["LinuxFiles", "CMountSupport", "Faults"], settings: unoptimized),
     tests(
       "LayeredVolumeTests",
@@ -142,6 +147,9 @@ let package = Package(
         "Decisions",
         "DirectoryModes", "Faults",
       ],
+      settings: unoptimized),
+    tests(
+      "KeyringTests", ["Randomness", "LayeredVolume", "LinuxFiles", "Ciphers", "SealedFormat", "Faults"],
       settings: unoptimized),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
