@@ -125,7 +125,11 @@ let package = Package(
     tests("AccessListFormTests", ["Randomness", "AccessControl"]),
     tests("FlagRulesTests", ["FlagRules", "AccessControl"]),
     tests("RecordFormatTests", ["Randomness", "RecordFormat", "AccessControl", "FlagRules"]),
-    tests("SealedFormatTests", ["Randomness", "SealedFormat"]),
+    support("CrashDisk", "CrashDisk", ["Randomness"]),
+    tests("SealedFormatTests", ["Randomness", "SealedFormat", "CrashDisk"]),
+    tests(
+      "SealedContentTests",
+      ["Randomness", "LayeredVolume", "Ciphers", "SealedFormat", "LinuxFiles", "CrashDisk"]),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
     tests(

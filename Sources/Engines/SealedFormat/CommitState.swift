@@ -192,6 +192,11 @@ package struct CommitState: Sendable {
       || lastSlot.floor != floor
   }
 
+  /// The slot does not say the size yet: a commit without one would not make it durable.
+  package var owesSize: Bool {
+    mustRewriteSlot || lastSlot.fileSize != fileSize || lastSlot.floor != floor
+  }
+
   // MARK: Commits
 
   package enum Freeze: Hashable, Sendable {
