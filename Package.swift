@@ -112,7 +112,7 @@ let package = Package(
       "varve", "Tools/AdministrationTool",
       [
         "Arguments", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
-        "JSONForm", "LayeredVolume", "LinuxFiles", "LinuxPrograms",
+        "SealedFormat", "JSONForm", "LayeredVolume", "Ciphers", "LinuxFiles", "LinuxPrograms",
       ]),
     tool(
       "varved", "Tools/Daemon",
@@ -152,8 +152,10 @@ let package = Package(
         "DirectoryModes", "Faults",
       ],
       settings: unoptimized),
+    support("KeyFixture", "KeyFixture"),
     tests(
-      "KeyringTests", ["Randomness", "LayeredVolume", "LinuxFiles", "Ciphers", "SealedFormat", "Faults"],
+      "KeyringTests",
+      ["KeyFixture", "Randomness", "LayeredVolume", "LinuxFiles", "Ciphers", "SealedFormat", "Faults"],
       settings: unoptimized),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
@@ -192,6 +194,6 @@ let package = Package(
     tests("ArgumentsTests", ["Arguments"], settings: unoptimized),
     tests("ToolTests", ["JSONForm", "TextForms", "Arguments"], settings: unoptimized),
     tests("AccessFormsTests", ["Randomness", "AccessForms", "AccessControl", "JSONForm", "TextForms"]),
-    tests("CommandTests", ["MountSupport", "TextForms", "Arguments"], settings: unoptimized),
+    tests("CommandTests", ["MountSupport", "KeyFixture", "TextForms", "Arguments"], settings: unoptimized),
   ]
 )
