@@ -7,7 +7,7 @@ import Testing
 @Suite struct CrashTests {
   @Test func noCrashLosesWhatWasSynced() throws {
     var dice = Dice(for: "crashes of sealed content")
-    let worlds = ProcessInfo.processInfo.environment["LONG"] == "1" ? 20_000 : 400
+    let worlds = ProcessInfo.processInfo.environment["LONG"] == "1" ? 20_000 : 800
     var sum = CrashFindings()
     for world in 0..<worlds {
       let played = try CrashWorld(seed: dice.next())

@@ -48,7 +48,8 @@ extension SealedFile {
 
   private func resume(_ view: FileView) throws(Errno) {
     begin(CommitState(resuming: view))
-    try commitAtOnce()
+    // What an earlier change left in the page cache may be lost with a sync that fails.
+    try breaking { () throws(Errno) in try commitAtOnce() }
     guard var cipher = try currentCipher() else { return }
     try learnFreePages(&cipher)
   }
@@ -89,6 +90,14 @@ extension SealedFile {
     }
   }
 
+  /// Runs a sync that cannot be tried again in this mount: the page cache would show what the disk does not have.
+  private func breaking<R>(_ work: () throws(Errno) -> R) throws(Errno) -> R {
+    do throws(Errno) { return try work() } catch {
+      state.withLock { $0.isBroken = true }
+      throw error
+    }
+  }
+
   // MARK: Recovery
 
   /// `Plan.recover`: nothing is cleared before what stays is on the disk.
@@ -96,14 +105,14 @@ extension SealedFile {
     surroundings.report(.recovering(pages: state.withLock { $0.pages }))
     var recovery = Recovery(view)
     let (changes, used) = try survey(&recovery, &cipher)
-    try store.synchronize(dataOnly: true)
+    try breaking { () throws(Errno) in try store.synchronize(dataOnly: true) }
     begin(CommitState(recovering: recovery, pages: state.withLock { $0.pages }, session: session))
     // Until all of it is committed nothing before the end of the backing file is free: a power cut may still need it.
     try put(changes, &cipher)
     try healHeader()
     let tail = try zeroTail(of: view.slot.fileSize, &cipher)
     try writeSlot(&cipher)
-    try commitAtOnce()
+    try breaking { () throws(Errno) in try commitAtOnce() }
     state.withLock { state in
       state.free = FreePages(end: state.pages, used: used + tail)
       state.hasFreed = true

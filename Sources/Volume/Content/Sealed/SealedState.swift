@@ -18,7 +18,7 @@ struct SealedState: ~Copyable {
   var index: IndexCache
   /// Blocks that were written to the log already.
   var reported: Set<UInt64> = []
-  /// A sync failed, and so did finding out what it was to bring to the disk.
+  /// A sync failed, and what it was to bring to the disk is not known or cannot be written again.
   var isBroken = false
   /// Pages became free that may take room on the disk.
   var hasFreed = false
