@@ -205,7 +205,9 @@ final class CrashWorld {
     let range = chosen()
     attempt("beside it write \(range)") {
       // Where there is nothing to commit, a first change would sync by itself, and the disk knows one sync at a time.
-      guard file.state.withLock({ $0.commit?.frozen != nil }), var cipher = try file.currentCipher() else { return }
+      guard file.state.withLock({ $0.commit?.frozen != nil }), var cipher = try file.currentCipher() else {
+        return
+      }
       let bytes = UInt64(range.lowerBound * 512)..<UInt64(range.upperBound * 512)
       let change = BlockWrite(bytes, in: file.size)
       guard try file.mayChange(change.blocks, growing: bytes.upperBound > file.size, &cipher) else { return }
