@@ -102,6 +102,7 @@ final class TestSurroundings: SealedSurroundings {
   }
 
   let contexts = AeadPool()
+  let pagesWorthCutting: UInt64 = 1
   let state = Mutex(State())
 
   func session() throws(Errno) -> UInt64 { state.withLock { $0.session } }

@@ -106,9 +106,10 @@ extension SealedFile {
     var recovery = Recovery(view)
     let (changes, used) = try survey(&recovery, &cipher)
     try breaking { () throws(Errno) in try store.synchronize(dataOnly: true) }
-    begin(CommitState(recovering: recovery, pages: state.withLock { $0.pages }, session: session))
-    // Until all of it is committed nothing before the end of the backing file is free: a power cut may still need it.
+    // Readers are still lenient with sectors that are torn.
     try put(changes, &cipher)
+    // Until all of it is committed nothing before the end of the backing file is free: a power cut may still need it.
+    begin(CommitState(recovering: recovery, pages: state.withLock { $0.pages }, session: session))
     try healHeader()
     let tail = try zeroTail(of: view.slot.fileSize, &cipher)
     try writeSlot(&cipher)

@@ -45,6 +45,7 @@ extension SealedFile {
       var freed: [Page] = []
       state.commit?.synced { freed.append($0) }
       for page in freed { state.free.free(page) }
+      if !freed.isEmpty { state.hasFreed = true }
     }
   }
 
@@ -127,11 +128,12 @@ extension SealedFile {
     }
   }
 
-  /// Shortens the backing file, if its last pages are free (`Plan.cut`).
+  /// Shortens the backing file, if enough of its last pages are free (`Plan.cut`): that takes a sync.
   private func cut(_ cipher: inout FileCipher) throws(Errno) -> Bool {
     let length: UInt64? = state.withLock { state in
       guard state.hasFreed, let commit = state.commit, commit.frozen == nil, !commit.owesAfterFailure,
-        commit.floor == .none, let length = state.free.cut(fileSize: commit.fileSize)
+        commit.floor == .none, let length = state.free.cut(fileSize: commit.fileSize),
+        state.pages - min(length, state.pages) >= surroundings.pagesWorthCutting
       else { return nil }
       state.commit?.lower(to: length)
       state.free.cut(to: length)

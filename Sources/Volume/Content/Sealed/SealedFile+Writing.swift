@@ -219,7 +219,10 @@ extension SealedFile {
     state.withLock { state in
       for (index, item) in versions.items.enumerated() {
         state.commit?.wrote(item.version.generation, of: item.block, keeping: placed[index].keep)
-        if let free = placed[index].free { state.free.free(free) }
+        if let free = placed[index].free {
+          state.free.free(free)
+          state.hasFreed = true
+        }
       }
       if let slot { state.commit?.wrote(slot.slot) }
     }

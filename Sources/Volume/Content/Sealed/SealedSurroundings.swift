@@ -17,6 +17,12 @@ protocol SealedSurroundings: Sendable {
   /// The keys of a file: ENOKEY while its class is locked or on another volume, EIO where its sector is damaged.
   func keys(of sector: StaticSector) throws(Errno) -> FileKeys
   func report(_ event: SealedEvent)
+  /// So many free pages at the end of a backing file are cut off; fewer are only punched.
+  var pagesWorthCutting: UInt64 { get }
+}
+
+extension SealedSurroundings {
+  var pagesWorthCutting: UInt64 { 256 }
 }
 
 /// What somebody should hear of.
