@@ -82,6 +82,9 @@ let package = Package(
       name: "CFUSE", path: "Sources/System/CFUSE", pkgConfig: "fuse3",
       providers: [.apt(["libfuse3-dev"])]),
     module("LinuxFiles", "System/LinuxFiles", ["CLinux"], settings: strict + opened),
+    // Declarations of libcrypto only: it is loaded when the first key is needed.
+    .target(name: "CCrypto", path: "Sources/System/CCrypto"),
+    module("Ciphers", "System/Ciphers", ["CCrypto", "LinuxFiles"], settings: strict + opened),
     .target(name: "CPrograms", path: "Sources/System/CPrograms"),
     module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms", "CLinux"]),
 
@@ -89,7 +92,8 @@ let package = Package(
     module(
       "LayeredVolume", "Volume",
       [
-        "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "JSONForm", "LinuxFiles",
+        "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "SealedFormat",
+        "JSONForm", "LinuxFiles", "Ciphers",
       ],
       settings: strict + opened),
 
@@ -108,7 +112,7 @@ let package = Package(
       "varve", "Tools/AdministrationTool",
       [
         "Arguments", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
-        "JSONForm", "LayeredVolume", "LinuxFiles", "LinuxPrograms",
+        "SealedFormat", "JSONForm", "LayeredVolume", "Ciphers", "LinuxFiles", "LinuxPrograms",
       ]),
     tool(
       "varved", "Tools/Daemon",
@@ -121,7 +125,11 @@ let package = Package(
     tests("AccessListFormTests", ["Randomness", "AccessControl"]),
     tests("FlagRulesTests", ["FlagRules", "AccessControl"]),
     tests("RecordFormatTests", ["Randomness", "RecordFormat", "AccessControl", "FlagRules"]),
-    tests("SealedFormatTests", ["Randomness", "SealedFormat"]),
+    support("CrashDisk", "CrashDisk", ["Randomness"]),
+    tests("SealedFormatTests", ["Randomness", "SealedFormat", "CrashDisk"]),
+    tests(
+      "SealedContentTests",
+      ["Randomness", "LayeredVolume", "Ciphers", "SealedFormat", "LinuxFiles", "CrashDisk"]),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
     tests(
@@ -134,6 +142,7 @@ let package = Package(
     .target(name: "CFaults", path: "Tests/Support/CFaults"),
     support("Faults", "Faults", ["CFaults", "LinuxFiles"]),
     tests("ControlDoorTests", ["ControlDoor", "LinuxFiles", "MountSupport"], settings: unoptimized),
+    tests("CiphersTests", ["Ciphers", "LinuxFiles", "MountSupport", "Randomness", "CAllocationCounter"]),
     tests("LinuxFilesTests", ["LinuxFiles", "CMountSupport", "Faults"], settings: unoptimized),
     tests(
       "LayeredVolumeTests",
@@ -142,6 +151,11 @@ let package = Package(
         "Decisions",
         "DirectoryModes", "Faults",
       ],
+      settings: unoptimized),
+    support("KeyFixture", "KeyFixture"),
+    tests(
+      "KeyringTests",
+      ["KeyFixture", "Randomness", "LayeredVolume", "LinuxFiles", "Ciphers", "SealedFormat", "Faults"],
       settings: unoptimized),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
     support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
@@ -180,6 +194,6 @@ let package = Package(
     tests("ArgumentsTests", ["Arguments"], settings: unoptimized),
     tests("ToolTests", ["JSONForm", "TextForms", "Arguments"], settings: unoptimized),
     tests("AccessFormsTests", ["Randomness", "AccessForms", "AccessControl", "JSONForm", "TextForms"]),
-    tests("CommandTests", ["MountSupport", "TextForms", "Arguments"], settings: unoptimized),
+    tests("CommandTests", ["MountSupport", "KeyFixture", "TextForms", "Arguments"], settings: unoptimized),
   ]
 )

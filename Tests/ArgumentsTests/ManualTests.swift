@@ -32,7 +32,7 @@ import Testing
   }
 
   private static let described =
-    Verb.accessLists + [
+    Verb.accessLists + Verb.keys + [
       .mount, .remount, .umount, .status, .why, .access, .check,
     ]
 

@@ -31,6 +31,20 @@ extension LinuxFilesTests {
       try file.sync()
     }
 
+    @Test(
+      "pieces that lie apart come to stand behind each other",
+      arguments: [(0, 0, 0), (3, 0, 2), (0, 5, 0), (4096, 300_000, 4096)])
+    func pieces(_ head: Int, _ body: Int, _ tail: Int) throws {
+      let file = try world.descriptor.createFile(try FileName("pieces"), mode: 0o600)
+      let (first, second, third) = (
+        [UInt8](repeating: 1, count: head), [UInt8](repeating: 2, count: body),
+        [UInt8](repeating: 3, count: tail)
+      )
+      try file.writeAll(first.span, second.span, third.span, at: 5)
+      let found = try file.read(upTo: head + body + tail + 10, at: 5)
+      #expect(found == first + second + third)
+    }
+
     @Test("holes are found, made and not copied")
     func holes() throws {
       let source = try world.descriptor.createFile(try FileName("source"), mode: 0o600)

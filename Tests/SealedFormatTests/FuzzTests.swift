@@ -1,5 +1,6 @@
 // Any bytes give a value or an error. `LONG=1` runs ten million inputs for each parser.
 
+import CrashDisk
 import Randomness
 import SealedFormat
 import Testing
@@ -67,7 +68,7 @@ import Testing
   }
 
   @Test func indexSector() throws {
-    var sector = ModelDisk.zeros
+    var sector = CrashDisk.zeros
     for number in UInt64(0)..<6 {
       guard let block = Block(number), let page = Page(number + 1) else { continue }
       var span = sector.mutableSpan
@@ -81,7 +82,7 @@ import Testing
     let slot = Slot(
       sequence: 1, fileSize: 17000, committed: 20, highest: 24, session: 1, committedPages: 1, pages: 9)
     let view = try FileView(slot, nil, hasEnded: { _ in false })
-    inputs("the index sector", [sector, ModelDisk.zeros]) { bytes in
+    inputs("the index sector", [sector, CrashDisk.zeros]) { bytes in
       _ = try? IndexSector.form(bytes.span)
       _ = try? IndexSector.nonce(for: bytes.span, random: 0)
       var recovery = Recovery(view)

@@ -1,5 +1,6 @@
 // Reading a file of the model as a mount would: the slots, then each block by the rules.
 
+import CrashDisk
 import SealedFormat
 
 /// What a program sees of a file: its size, and eight words for each block, one a sector.
@@ -33,7 +34,7 @@ enum ModelFailure: Error, Hashable {
 }
 
 struct ModelReader {
-  let disk: ModelDisk
+  let disk: CrashDisk
   var rules: ModelRules = .all
 
   func view(_ hasEnded: (UInt64) -> Bool) throws -> FileView {

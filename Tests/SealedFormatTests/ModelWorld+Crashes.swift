@@ -1,5 +1,6 @@
 // What a kill or a power cut may leave, and what it may not.
 
+import CrashDisk
 import Randomness
 import SealedFormat
 

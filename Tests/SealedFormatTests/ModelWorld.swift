@@ -1,5 +1,6 @@
 // One file and its mounts: operations, kills, power cuts, and an oracle that knows which contents may be found afterwards.
 
+import CrashDisk
 import Randomness
 import SealedFormat
 
@@ -27,7 +28,7 @@ struct Findings: CustomStringConvertible {
 }
 
 final class ModelWorld {
-  let disk = ModelDisk()
+  let disk = CrashDisk()
   let rules: ModelRules
   var dice: Dice
   var findings = Findings()

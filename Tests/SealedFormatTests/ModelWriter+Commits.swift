@@ -1,5 +1,6 @@
 // Truncations, commits, the last close and cutting the backing file.
 
+import CrashDisk
 import Randomness
 import SealedFormat
 

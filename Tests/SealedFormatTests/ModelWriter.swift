@@ -1,5 +1,6 @@
 // Changing a file of the model: the engine decides, the plans give the order, the disk takes the writes.
 
+import CrashDisk
 import Randomness
 import SealedFormat
 
@@ -12,7 +13,7 @@ struct PendingWrite {
 
 /// One file, as a mount that has it open sees it.
 final class ModelWriter {
-  let disk: ModelDisk
+  let disk: CrashDisk
   let rules: ModelRules
   var state: CommitState
   var free: FreePages
@@ -21,7 +22,7 @@ final class ModelWriter {
   var written: (half: Half, slot: Slot)?
   var reader: ModelReader { ModelReader(disk: disk, rules: rules) }
 
-  init(creatingOn disk: ModelDisk, session: UInt64, random: UInt64, rules: ModelRules) {
+  init(creatingOn disk: CrashDisk, session: UInt64, random: UInt64, rules: ModelRules) {
     self.disk = disk
     self.rules = rules
     self.random = random
@@ -32,7 +33,7 @@ final class ModelWriter {
 
   /// The first change of a file in a mount.
   init(
-    changing view: FileView, on disk: ModelDisk, session: UInt64, memory: FileView.Memory, random: UInt64,
+    changing view: FileView, on disk: CrashDisk, session: UInt64, memory: FileView.Memory, random: UInt64,
     rules: ModelRules
   ) throws {
     self.disk = disk
@@ -278,7 +279,7 @@ final class ModelWriter {
 
   static func sectors(_ words: [UInt64]) -> [Sector] {
     words.map { word in
-      var sector = ModelDisk.zeros
+      var sector = CrashDisk.zeros
       for index in 0..<512 { sector[index] = UInt8(truncatingIfNeeded: word >> UInt64(8 * (index % 8))) }
       return sector
     }

@@ -228,6 +228,40 @@ private func begin(_ count: UInt64, _ state: inout CommitState) throws -> Genera
     #expect(state.floor == .none && state.mayTruncate(to: 40960))
   }
 
+  /// Also when another truncation has set another floor meanwhile: the page cache shows entries that the disk still has.
+  @Test func aClearingThatWasLostIsDoneAgain() throws {
+    for truncatesBeforeFailure in [false, true] {
+      var state = CommitState(creatingIn: 1)
+      func commit() {
+        #expect(state.freeze() == .ready)
+        state.synced()
+      }
+      func truncate(to size: UInt64) throws {
+        let generations = try begin(1, &state)
+        state.truncate(to: size, generations)
+        state.wrote(try #require(state.nextSlot()).slot)
+        state.end(generations)
+      }
+      state.grow(to: 40960)
+      state.wrote(try #require(state.nextSlot()).slot)
+      try truncate(to: 20480)
+      commit()
+      state.clearedFloor()
+      if truncatesBeforeFailure { try truncate(to: 8192) }
+      #expect(state.freeze() == .ready)
+      state.syncFailed(blocks: [])
+      #expect(state.owesAfterFailure)
+      if !truncatesBeforeFailure { try truncate(to: 8192) }
+      state.wrote(try #require(state.nextSlot()).slot)
+      commit()
+      #expect(state.mayClearFloor && state.mustRewriteCleared && state.owesAfterFailure)
+      state.clearedFloor()
+      #expect(!state.mustRewriteCleared)
+      commit()
+      #expect(state.floor == .none && !state.owesAfterFailure)
+    }
+  }
+
   @Test func aClearedPairFreesOnlyThePageOfItsNewestEntry() throws {
     var state = CommitState(creatingIn: 1)
     _ = try begin(5, &state)

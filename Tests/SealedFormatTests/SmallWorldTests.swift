@@ -1,6 +1,7 @@
 // Every crash of some small worlds: each prefix of the writes of an operation, and after it each combination of what the
 // disk kept, each unit old, new or torn.
 
+import CrashDisk
 import Randomness
 import SealedFormat
 import Testing
@@ -29,7 +30,7 @@ import Testing
     var crashes = 0
     var limit = 0
     while true {
-      let disk = ModelDisk()
+      let disk = CrashDisk()
       var history = [ModelContent()]
       let isComplete = try play(on: disk, synced, operations, ended: ended, limit: limit, &history)
       crashes += try checkAll(disk, history, ended: ended, "\(synced) \(operations) write \(limit)")
@@ -41,7 +42,7 @@ import Testing
   private func words(_ seed: UInt64) -> [UInt64] { (0..<8).map { seed << 8 | $0 + 1 } }
 
   private func play(
-    on disk: ModelDisk, _ synced: [UInt64], _ operations: [Operation], ended: Bool, limit: Int,
+    on disk: CrashDisk, _ synced: [UInt64], _ operations: [Operation], ended: Bool, limit: Int,
     _ history: inout [ModelContent]
   ) throws -> Bool {
     var writer = ModelWriter(creatingOn: disk, session: 1, random: 1, rules: .all)
@@ -101,7 +102,7 @@ import Testing
   }
 
   private func checkAll(
-    _ disk: ModelDisk, _ history: [ModelContent], ended: Bool, _ words: String
+    _ disk: CrashDisk, _ history: [ModelContent], ended: Bool, _ words: String
   ) throws -> Int {
     var used: Set<Int> = []
     for number in UInt64(0)..<200 {
@@ -129,7 +130,7 @@ import Testing
     }
   }
 
-  private func check(_ disk: ModelDisk, _ history: [ModelContent], ended: Bool, _ words: String) {
+  private func check(_ disk: CrashDisk, _ history: [ModelContent], ended: Bool, _ words: String) {
     do {
       let reader = ModelReader(disk: disk)
       let view = try reader.view { ended && $0 == 1 }

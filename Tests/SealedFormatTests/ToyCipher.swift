@@ -1,5 +1,6 @@
 // A stand-in for AES-GCM: a hash for a tag, and ciphertext that is its plaintext. Damage is found, nothing is secret.
 
+import CrashDisk
 import SealedFormat
 
 enum ToyCipher {
@@ -38,7 +39,7 @@ enum ToyCipher {
     return Seal(nonce: nonce, tag: tag(state))
   }
 
-  static func verifies(_ version: Version, of block: Block, on disk: ModelDisk) -> Bool {
+  static func verifies(_ version: Version, of block: Block, on disk: CrashDisk) -> Bool {
     let sectors: [Sector]
     switch version.target {
     case .invalid: return false
@@ -52,7 +53,7 @@ enum ToyCipher {
   }
 
   static func sealed(_ slot: Slot, random: UInt64) throws -> Sector {
-    var sector = ModelDisk.zeros
+    var sector = CrashDisk.zeros
     var span = sector.mutableSpan
     try slot.encode(into: &span)
     let nonce = slot.nonce(random: random)
@@ -63,7 +64,7 @@ enum ToyCipher {
     return sector
   }
 
-  static func slot(_ half: Half, on disk: ModelDisk) -> Slot? {
+  static func slot(_ half: Half, on disk: CrashDisk) -> Slot? {
     let sector = disk.sector(Slot.offset(half) / 512)
     guard let stored = try? Slot.seal(of: sector.span), let slot = try? Slot(decoding: sector.span) else {
       return nil
@@ -95,7 +96,7 @@ enum ToyCipher {
   }
 
   static let header: Sector = {
-    var sector = ModelDisk.zeros
+    var sector = CrashDisk.zeros
     let wrapped = WrappedKey(nonce: Nonce(random: 7, counter: 7), ciphertext: .zero, tag: .zero)
     let header = StaticSector(.complete, volume: .zero, file: file, wrapped: wrapped)
     var span = sector.mutableSpan

@@ -21,7 +21,7 @@ package struct Judge: Sendable {
   /// Decides about `asked` on `item`; with `parent`, `asked` contains `delete`.
   ///
   /// `capabilities`: all it takes of root, in place of what stands for these rights. Content in a form that this version
-  /// cannot read or write is refused here and nowhere else, to root as well.
+  /// cannot read or write is refused here, to root as well; of an open handle it is asked again when bytes change.
   func check(
     _ item: Item, _ asked: Rights, removingFrom parent: Item? = nil,
     unlessWith capabilities: CapabilitySet? = nil

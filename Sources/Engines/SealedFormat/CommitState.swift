@@ -28,6 +28,7 @@ package struct CommitState: Sendable {
   package var pages: UInt64
   package internal(set) var floor: Floor
   var floorStage: FloorStage
+  var clearing = Clearing.durable
 
   private var lastSlot: Slot
   private var durableHalf: Half
@@ -49,6 +50,7 @@ package struct CommitState: Sendable {
     let pages: UInt64
     let hasSlot: Bool
     let clearedFloor: Floor?
+    let hasClearing: Bool
   }
 
   private init(view slot: Slot, half: Half, session: UInt64) {
@@ -192,6 +194,11 @@ package struct CommitState: Sendable {
       || lastSlot.floor != floor
   }
 
+  /// The slot does not say the size yet: a commit without one would not make it durable.
+  package var owesSize: Bool {
+    mustRewriteSlot || lastSlot.fileSize != fileSize || lastSlot.floor != floor
+  }
+
   // MARK: Commits
 
   package enum Freeze: Hashable, Sendable {
@@ -224,7 +231,9 @@ package struct CommitState: Sendable {
       return .failed
     }
     syncing = Syncing(
-      pages: pages, hasSlot: hasNewSlot, clearedFloor: floorStage == .cleared ? floor : nil)
+      pages: pages, hasSlot: hasNewSlot,
+      clearedFloor: floorStage == .cleared && clearing != .lost ? floor : nil,
+      hasClearing: clearing == .unsynced)
     return .ready
   }
 
@@ -239,6 +248,7 @@ package struct CommitState: Sendable {
       hasNewSlot = false
     }
     floorStage.commit(&floor, upTo: frozen, cleared: syncing.clearedFloor)
+    if syncing.hasClearing, clearing == .unsynced { clearing = .durable }
     for (page, generation) in replaced where generation <= committed {
       if let page = Page(page) { free(page) }
     }
@@ -258,7 +268,7 @@ package struct CommitState: Sendable {
     failedBlocks.formUnion(blocks.lazy.map(\.number))
     mustRewriteSlot = mustRewriteSlot || hasNewSlot
     lastCommitFailed = true
-    if floorStage == .cleared { floorStage = .clearAgain }
+    if clearing == .unsynced { clearing = .lost }
     self.frozen = nil
     self.syncing = nil
   }
@@ -266,7 +276,7 @@ package struct CommitState: Sendable {
   /// Something of a failed commit is still to be written again.
   ///
   /// Such a state is not dropped: neither the disk nor the page cache tells what was lost.
-  package var owesAfterFailure: Bool { !failedBlocks.isEmpty || lastCommitFailed }
+  package var owesAfterFailure: Bool { !failedBlocks.isEmpty || lastCommitFailed || clearing == .lost }
 
   package func isUncommitted(_ pair: Pair) -> Bool {
     pair.newest.map { pair[$0].generation > committed } ?? false

@@ -50,6 +50,15 @@ package struct Keybag: Hashable, Sendable {
   /// The code over the whole file with this field zero.
   package static let code = 96..<128
 
+  /// The bytes of a stored keybag that are authenticated with the wrapped key of a slot.
+  package static func authenticated(_ index: Int) -> Range<Int> {
+    let start = headerSize + index * Keyslot.size
+    return start + Keyslot.authenticated.lowerBound..<start + Keyslot.authenticated.upperBound
+  }
+
+  /// The longest keybag.
+  package static let longest = headerSize + slotLimit * Keyslot.size
+
   package let volume: Bytes16
   package private(set) var generation: UInt64
   /// Derived from the master key: commits to it.

@@ -9,6 +9,9 @@ package struct SessionLog: Hashable, Sendable {
   package static let codeSize = 32
   package static let limit = 1000
 
+  /// The longest log.
+  package static let longest = headerSize + 8 * limit + codeSize
+
   package let volume: Bytes16
   package private(set) var last: UInt64
   /// No session up to this one counts as ended.

@@ -43,12 +43,12 @@ package struct Bytes16: Hashable, Sendable {
 
   package static let zero = Bytes16(low: 0, high: 0)
 
-  init(_ bytes: Span<UInt8>, at offset: Int) {
+  package init(_ bytes: Span<UInt8>, at offset: Int) {
     low = bytes.word(UInt64.self, at: offset)
     high = bytes.word(UInt64.self, at: offset + 8)
   }
 
-  func store(in bytes: inout MutableSpan<UInt8>, at offset: Int) {
+  package func store(in bytes: inout MutableSpan<UInt8>, at offset: Int) {
     bytes.store(low, at: offset)
     bytes.store(high, at: offset + 8)
   }
@@ -66,11 +66,11 @@ package struct Bytes32: Hashable, Sendable {
 
   package static let zero = Bytes32(.zero, .zero)
 
-  init(_ bytes: Span<UInt8>, at offset: Int) {
+  package init(_ bytes: Span<UInt8>, at offset: Int) {
     self.init(Bytes16(bytes, at: offset), Bytes16(bytes, at: offset + 16))
   }
 
-  func store(in bytes: inout MutableSpan<UInt8>, at offset: Int) {
+  package func store(in bytes: inout MutableSpan<UInt8>, at offset: Int) {
     low.store(in: &bytes, at: offset)
     high.store(in: &bytes, at: offset + 16)
   }
@@ -111,7 +111,7 @@ package struct Nonce: Hashable, Sendable {
     self.counter = UInt32(truncatingIfNeeded: counter)
   }
 
-  init(_ bytes: Span<UInt8>, at offset: Int) {
+  package init(_ bytes: Span<UInt8>, at offset: Int) {
     random = bytes.word(UInt64.self, at: offset)
     counter = bytes.word(UInt32.self, at: offset + 8)
   }

@@ -9,12 +9,10 @@ enum FloorStage: Hashable, Sendable {
   case committed
   /// They are cleared; after the next commit it is needed no more.
   case cleared
-  /// They were cleared, and the commit failed.
-  case clearAgain
 
   mutating func commit(_ floor: inout Floor, upTo generation: UInt64, cleared: Floor?) {
     switch self {
-    case .none, .committed, .clearAgain: break
+    case .none, .committed: break
     case .set: if floor.generation <= generation { self = .committed }
     case .cleared:
       guard cleared == floor else { return }
@@ -22,6 +20,14 @@ enum FloorStage: Hashable, Sendable {
       self = .none
     }
   }
+}
+
+/// Whether entries that were cleared are cleared on the disk, whatever floor there is by now.
+enum Clearing: Hashable, Sendable {
+  case durable
+  case unsynced
+  /// The sync failed: they are there again, and the page cache does not show it.
+  case lost
 }
 
 extension CommitState {
@@ -55,9 +61,14 @@ extension CommitState {
   }
 
   /// The floor is durable, and its entries have to be cleared.
-  package var mayClearFloor: Bool { floorStage == .committed || floorStage == .clearAgain }
-  /// The commit after a clearing failed: write each index sector from the floor's block on, changed or not.
-  package var mustRewriteCleared: Bool { floorStage == .clearAgain }
+  package var mayClearFloor: Bool {
+    floorStage == .committed || (floorStage == .cleared && clearing == .lost)
+  }
+
+  /// A sync after a clearing failed: write each index sector from the floor's block on, changed or not.
+  ///
+  /// A later floor is never at a higher block, so it covers what an earlier one hid.
+  package var mustRewriteCleared: Bool { clearing == .lost }
 
   /// The pair without the entries under the floor, and the page that becomes free.
   ///
@@ -75,6 +86,8 @@ extension CommitState {
 
   /// All of them are cleared, on their way to the disk.
   package mutating func clearedFloor() {
-    if mayClearFloor { floorStage = .cleared }
+    guard mayClearFloor else { return }
+    floorStage = .cleared
+    clearing = .unsynced
   }
 }

@@ -162,6 +162,10 @@ long lv_pwrite(int fd, const void *from, size_t count, int64_t offset) {
   return LV_RESULT(pwrite(fd, from, count, offset));
 }
 
+long lv_pwritev(int fd, const struct iovec *pieces, int count, int64_t offset) {
+  return LV_RESULT(pwritev(fd, pieces, count, offset));
+}
+
 long lv_append(int fd, const void *from, size_t count) {
   struct iovec piece = {(void *)from, count};
   return LV_RESULT(pwritev2(fd, &piece, 1, 0, RWF_APPEND));

@@ -41,6 +41,28 @@ extension Descriptor {
   package borrowing func readToEnd(limit: Int = 1 << 24) throws(Errno) -> [UInt8] {
     try readAll(from: rawValue, limit: limit)
   }
+
+  /// Reads up to the end, or until the span is full, straight into memory of the caller's.
+  package borrowing func readToEnd(into span: inout MutableSpan<UInt8>) throws(Errno) -> Int {
+    let number = rawValue
+    return try unsafe span.withUnsafeMutableBytes { bytes throws(Errno) in
+      var done = 0
+      while done < bytes.count {
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+        guard let start = rest.baseAddress else { break }
+        let count = try retrying { unsafe lv_read(number, start, rest.count) }
+        if count == 0 { break }
+        done += count
+      }
+      return done
+    }
+  }
+
+  /// A second descriptor of what the caller of this program has open under a number; EBADF if that is nothing.
+  package static func inherited(_ number: CInt) throws(Errno) -> Descriptor {
+    let opened = try retrying { lv_duplicate(number, 10) }
+    return Descriptor(adopting: CInt(truncatingIfNeeded: opened))
+  }
 }
 
 /// The three streams of this program.

@@ -74,6 +74,9 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "why": try explain(invocation)
   case "access": try showAccess(invocation)
   case "check": try checkVolumes(invocation)
+  case "key create": try createKeyfile(invocation)
+  case "key passphrase": try changePassphrase(invocation)
+  case "key check": try checkKeyfile(invocation)
   case "completion": try printCompletion(invocation)
   default: throw UsageError("the verb is not there yet", verb: invocation.verb)
   }

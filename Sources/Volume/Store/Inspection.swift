@@ -93,7 +93,7 @@ package final class VolumeInspection: Sendable {
     return .sound(recordsExist: header.recordsExist)
   }
 
-  /// The names of what a crash left behind: unfinished objects, and half a volume file.
+  /// The names of what a crash left behind: unfinished objects, and half a file of the bookkeeping.
   package func leftovers() throws(Errno) -> [[UInt8]] {
     var names: [[UInt8]] = []
     do throws(Errno) {
@@ -103,11 +103,14 @@ package final class VolumeInspection: Sendable {
     } catch .noSuchFile {
       // It is made with the first mount for writing.
     }
-    do throws(Errno) {
-      _ = try directory.descriptor.status(of: try FileName("volume.new"))
-      names.append(Array("volume.new".utf8))
-    } catch .noSuchFile {
-      return names
+    for temporary in BookkeepingFile.temporaries {
+      do throws(Errno) {
+        let name = try FileName(temporary)
+        _ = try directory.descriptor.status(of: name)
+        names.append(name.copy())
+      } catch .noSuchFile {
+        // No crash while this one was replaced.
+      }
     }
     return names
   }
@@ -122,10 +125,12 @@ package final class VolumeInspection: Sendable {
     } catch .noSuchFile {
       // Nothing was ever begun.
     }
-    do throws(Errno) {
-      try directory.descriptor.removeFile(try FileName("volume.new"))
-    } catch .noSuchFile {
-      // No crash while replacing the volume file.
+    for temporary in BookkeepingFile.temporaries {
+      do throws(Errno) {
+        try directory.descriptor.removeFile(try FileName(temporary))
+      } catch .noSuchFile {
+        // No crash while this one was replaced.
+      }
     }
   }
 

@@ -34,6 +34,8 @@ final class VolumeDirectory: Sendable {
   let root: SharedDescriptor
   let opened: Mutex<Opened>
   private let header: Mutex<VolumeHeader>
+  // One at a time replaces the volume file. Taken before `header`.
+  private let isStoring = Mutex(())
 
   private init(root: SharedDescriptor, _ opened: Opened, header: VolumeHeader) {
     self.root = root
@@ -65,12 +67,24 @@ final class VolumeDirectory: Sendable {
 
   /// Writes down that records exist, and waits until the disk has it.
   func announceRecords() throws(Errno) {
+    try store { $0.withRecords }
+  }
+
+  /// Writes down that there is protected content, and waits until the disk has it: versions that do not know it mount
+  /// this volume read-only from then on.
+  func announceProtectedContent() throws(Errno) {
+    try store { $0.withProtectedContent }
+  }
+
+  private func store(_ change: (VolumeHeader) -> VolumeHeader) throws(Errno) {
     guard let directory = descriptor else { throw .readOnly }
-    // Without it the records would count no longer.
+    // Without it what is announced would count no longer.
     opened.withLock { $0.isFresh = false }
-    let next = header.withLock { $0.withRecords }
-    try VolumeDirectory.store(next, in: directory)
-    header.withLock { $0 = next }
+    try isStoring.withLock { _ throws(Errno) in
+      let next = change(header.withLock { $0 })
+      try VolumeDirectory.store(next, in: directory)
+      header.withLock { $0 = next }
+    }
   }
 
   /// Opens the volume of an upper directory, making it one if it is none.
@@ -304,30 +318,12 @@ final class VolumeDirectory: Sendable {
   }
 
   static func storedHeader(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
-    let name = try FileName("volume")
-    do throws(Errno) {
-      let file = try directory.descriptor.open(name, [.readOnly, .nonBlocking])
-      // Anything else than a file has no text that could be read, and none that is right.
-      return try file.status().kind == .regular ? file.read(upTo: VolumeHeader.longest) : []
-    } catch .noSuchFile {
-      return nil
-    }
+    try BookkeepingFile.volume.read(in: directory)
   }
 
   /// Replaces the volume file so that a crash leaves the old one or the new one.
   static func store(_ header: VolumeHeader, in directory: SharedDescriptor) throws(Errno) {
-    let temporary = try FileName("volume.new")
-    let final = try FileName("volume")
-    do throws(Errno) {
-      try directory.descriptor.removeFile(temporary)
-    } catch .noSuchFile {
-      // What a crash would have left is not there.
-    }
-    let file = try directory.descriptor.createFile(temporary, mode: 0o600)
-    try file.writeAll(header.text, at: 0)
-    try file.sync()
-    try directory.descriptor.rename(temporary, to: directory.descriptor, as: final)
-    try directory.descriptor.sync()
+    try BookkeepingFile.volume.replace(with: header.text, in: directory)
   }
 
   /// The workshop, empty: whatever a crash left there never got a name and is nobody's.

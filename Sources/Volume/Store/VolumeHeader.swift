@@ -41,6 +41,16 @@ struct VolumeHeader: Sendable, Equatable {
     return copy
   }
 
+  /// Feature 1 of those that forbid writing: there is a keybag, and files that only versions with one may write beside.
+  private static let protectedContentBit: UInt64 = 2
+
+  /// The same header, saying that there is protected content.
+  var withProtectedContent: VolumeHeader {
+    var copy = self
+    copy.readOnlyCompatible |= VolumeHeader.protectedContentBit
+    return copy
+  }
+
   private init(uuid: String, created: String, namespace: MetadataStore.Namespace) {
     self.uuid = uuid
     self.created = created

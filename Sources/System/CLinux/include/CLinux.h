@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #pragma clang assume_nonnull begin
 
@@ -75,6 +76,7 @@ long lv_known_status(int fd, const char *_Nullable name, struct lv_status *out);
 long lv_is_mount_root(int fd);
 long lv_file_system(int fd, struct lv_file_system *out);
 long lv_pread(int fd, void *_Nullable into, size_t count, int64_t offset);
+long lv_pwritev(int fd, const struct iovec *pieces, int count, int64_t offset);
 // Writes behind the last byte, as one step (RWF_APPEND, Linux 4.16).
 long lv_append(int fd, const void *_Nullable from, size_t count);
 long lv_pwrite(int fd, const void *_Nullable from, size_t count, int64_t offset);

@@ -76,6 +76,11 @@ void lv_end_by_signal(int signal_number) __attribute__((noreturn));
 // Whether the keys that interrupt are for this program, or for a child it waits for.
 void lv_leave_interruption_to_child(int is_left);
 
+// terminal.c: what is typed without being shown.
+// Prompts, and reads a line or its first `count` bytes, from a terminal that shows nothing of it. It is as it was when
+// this returns, and before a signal ends or stops the program.
+long lv_read_hidden(int terminal, const char *prompt, void *into, size_t count);
+
 // writing.c: files a tool writes for its user.
 // Creates a file, or opens a regular one that nobody else has locked, for reading and for writing at its end, and
 // locks it; EBADMSG for anything but a regular file, EAGAIN if it is locked.

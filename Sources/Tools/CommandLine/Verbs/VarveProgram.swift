@@ -4,8 +4,8 @@ extension Program {
   package static let varve = Program(
     "varve", version: "0.1.0", "file system with macOS flags and access lists",
     verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .chown, .ls] + Verb.accessLists
-      + [.why, .access, .check, .completion],
-    groups: [.acl],
+      + [.why, .access, .check] + Verb.keys + [.completion],
+    groups: [.acl, .key],
     discussion: [
       "A Varve volume is a directory mounted again, with the file flags and access lists of macOS enforced "
         + "for every program."

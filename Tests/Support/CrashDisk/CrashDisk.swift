@@ -1,15 +1,17 @@
 // A backing file on a disk that can lose its power: each sector keeps any version written since the last sync, some torn
 // between two.
 
-import Randomness
+package import Randomness
 
-typealias Sector = [UInt8]
+package typealias Sector = [UInt8]
 
 /// The process was killed, or the power went, at this write.
-struct Interruption: Error {}
+package struct Interruption: Error {
+  package init() {}
+}
 
-final class ModelDisk {
-  static let zeros = Sector(repeating: 0, count: 512)
+package final class CrashDisk {
+  package static let zeros = Sector(repeating: 0, count: 512)
 
   /// What a crash finds: a length, and versions for each sector.
   private struct Epoch {
@@ -24,15 +26,17 @@ final class ModelDisk {
   private var lengthAtSync = 0
   private var epochsAtSync = 0
   private(set) var cache: [Int: Sector] = [:]
-  private(set) var pages = 0
+  package private(set) var pages = 0
   /// Writes until an interruption.
-  var writesLeft: Int?
-  var writes = 0
-  var tears = 0
+  package var writesLeft: Int?
+  package var writes = 0
+  package var tears = 0
 
-  func sector(_ number: Int) -> Sector { cache[number] ?? ModelDisk.zeros }
+  package init() {}
 
-  func page(_ number: UInt64) -> [Sector]? {
+  package func sector(_ number: Int) -> Sector { cache[number] ?? CrashDisk.zeros }
+
+  package func page(_ number: UInt64) -> [Sector]? {
     guard number < UInt64(pages) else { return nil }
     return (0..<8).map { sector(Int(number) * 8 + $0) }
   }
@@ -46,7 +50,7 @@ final class ModelDisk {
   }
 
   /// One pwrite inside one page: a kill falls before or after it.
-  func write(_ sectors: [(Int, Sector)]) throws {
+  package func write(_ sectors: [(Int, Sector)]) throws {
     try count()
     guard let page = sectors.first.map({ $0.0 / 8 }) else { return }
     let current = epochs.count - 1
@@ -58,7 +62,7 @@ final class ModelDisk {
     // The whole page is dirty: what a failed sync left behind goes out with it.
     for number in page * 8..<page * 8 + 8 {
       let old = sector(number)
-      if epochs[current].pending[number] == nil, epochs[current].durable[number] ?? ModelDisk.zeros != old {
+      if epochs[current].pending[number] == nil, epochs[current].durable[number] ?? CrashDisk.zeros != old {
         epochs[current].pending[number] = [(old, false)]
       }
     }
@@ -68,7 +72,7 @@ final class ModelDisk {
     }
   }
 
-  func cut(to length: Int) throws {
+  package func cut(to length: Int) throws {
     try count()
     guard length < pages else { return }
     pages = length
@@ -85,14 +89,14 @@ final class ModelDisk {
     }
   }
 
-  func beginSync() throws {
+  package func beginSync() throws {
     try count()
     epochsAtSync = epochs.count
     atSync = epochs[epochs.count - 1].pending.mapValues(\.count)
     lengthAtSync = pages
   }
 
-  func endSync() throws {
+  package func endSync() throws {
     try count()
     epochs.removeFirst(epochsAtSync - 1)
     for (number, count) in atSync {
@@ -106,13 +110,13 @@ final class ModelDisk {
     if epochs.count == 1, pages != epochs[0].durablePages { epochs[0].lengths.append(pages) }
   }
 
-  func sync() throws {
+  package func sync() throws {
     try beginSync()
     try endSync()
   }
 
   /// fdatasync answers EIO: any part is on the disk, and the kernel takes all of it for clean.
-  func failSync(_ dice: inout Dice) {
+  package func failSync(_ dice: inout Dice) {
     let current = epochs.count - 1
     guard current == 0 else { return }
     for (number, versions) in epochs[0].pending.sorted(by: { $0.key < $1.key }) {
@@ -124,22 +128,22 @@ final class ModelDisk {
   }
 
   /// Whether a file on the disk is whole, so that a crash cannot leave half a header.
-  var isCreationDurable: Bool { epochs.count == 1 && epochs[0].durablePages > 0 }
+  package var isCreationDurable: Bool { epochs.count == 1 && epochs[0].durablePages > 0 }
 
   private func pick(
     _ number: Int, _ versions: [(bytes: Sector, mayTear: Bool)], _ epoch: Epoch, _ dice: inout Dice
   ) -> Sector? {
     let choice = dice.below(versions.count + 1)
-    let before = choice < 2 ? epoch.durable[number] ?? ModelDisk.zeros : versions[choice - 2].bytes
+    let before = choice < 2 ? epoch.durable[number] ?? CrashDisk.zeros : versions[choice - 2].bytes
     guard choice > 0 else { return nil }
     let after = versions[choice - 1]
     guard after.mayTear, dice.once(in: 3), before != after.bytes else { return after.bytes }
     tears += 1
-    return ModelDisk.torn(before, after.bytes, dice.next())
+    return CrashDisk.torn(before, after.bytes, dice.next())
   }
 
   /// Each aligned word is old or new.
-  static func torn(_ before: Sector, _ after: Sector, _ mask: UInt64) -> Sector {
+  package static func torn(_ before: Sector, _ after: Sector, _ mask: UInt64) -> Sector {
     var mixed = before
     for word in 0..<64 where mask >> UInt64(word) & 1 == 1 {
       mixed.replaceSubrange(word * 8..<word * 8 + 8, with: after[word * 8..<word * 8 + 8])
@@ -148,7 +152,7 @@ final class ModelDisk {
   }
 
   /// The power goes: nothing, everything or any part of what was not synced is kept.
-  func losePower(_ dice: inout Dice) {
+  package func losePower(_ dice: inout Dice) {
     let epoch = epochs[dice.once(in: 2) ? epochs.count - 1 : dice.below(epochs.count)]
     let mood = dice.below(6)
     var found: [Int: Sector] = epoch.durable
@@ -179,7 +183,7 @@ final class ModelDisk {
   // MARK: Small worlds, all of them
 
   /// What is not synced, in one unit for each page of ciphertext and each other sector: how a unit may come out of a crash.
-  func units(isCiphertext: (Int) -> Bool) -> [[[(Int, Sector)]]] {
+  package func units(isCiphertext: (Int) -> Bool) -> [[[(Int, Sector)]]] {
     let epoch = epochs[epochs.count - 1]
     var units: [[[(Int, Sector)]]] = []
     var pagesSeen: Set<Int> = []
@@ -190,12 +194,12 @@ final class ModelDisk {
         units.append([[], sectors, Array(sectors.prefix(4))])
       } else {
         var choices: [[(Int, Sector)]] = [[]]
-        var before = epoch.durable[number] ?? ModelDisk.zeros
+        var before = epoch.durable[number] ?? CrashDisk.zeros
         for version in versions {
           choices.append([(number, version.bytes)])
           if version.mayTear, before != version.bytes {
-            choices.append([(number, ModelDisk.torn(before, version.bytes, 0xF0F0_5555_AAAA_3333))])
-            choices.append([(number, ModelDisk.torn(before, version.bytes, 0x0F0F_AAAA_5555_CCCC))])
+            choices.append([(number, CrashDisk.torn(before, version.bytes, 0xF0F0_5555_AAAA_3333))])
+            choices.append([(number, CrashDisk.torn(before, version.bytes, 0x0F0F_AAAA_5555_CCCC))])
           }
           before = version.bytes
         }
@@ -205,14 +209,14 @@ final class ModelDisk {
     return units
   }
 
-  var lengthsOfCrash: [Int] {
+  package var lengthsOfCrash: [Int] {
     let epoch = epochs[epochs.count - 1]
     return Array(Set([epoch.durablePages] + epoch.lengths)).sorted()
   }
 
   /// The disk after one such crash.
-  func crashed(keeping kept: [(Int, Sector)], pages: Int) -> ModelDisk {
-    let disk = ModelDisk()
+  package func crashed(keeping kept: [(Int, Sector)], pages: Int) -> CrashDisk {
+    let disk = CrashDisk()
     var found = epochs[epochs.count - 1].durable
     for (number, bytes) in kept { found[number] = bytes }
     disk.settle(found, pages: pages)

@@ -1,0 +1,139 @@
+// Where a keyfile is written: whole or not at all, on the disk when it is told to be there, and for its owner alone.
+
+import Arguments
+import Ciphers
+import LinuxFiles
+import LinuxPrograms
+
+/// The directory that a path leads to, and the name in it.
+struct KeyfilePlace {
+  private static let mode: UInt16 = 0o400
+
+  private let directory: SharedDescriptor
+  private let directoryPath: Word
+  private let name: Word
+
+  /// Finds out what can be found out before anybody types a passphrase.
+  init(_ path: Word) throws(Refusal) {
+    let end = path.lastIndex(of: slash)
+    name = Word(path[(end.map { $0 + 1 } ?? 0)...])
+    let above = end.map { $0 == 0 ? [slash] : Word(path[..<$0]) } ?? Array(".".utf8)
+    directoryPath = above
+    guard ![[], Array(".".utf8), Array("..".utf8)].contains(name) else {
+      throw Refusal("is no name for a file; name the keyfile itself")
+    }
+    directory = SharedDescriptor(
+      try attempt(Descriptor.directory(atPath: above)) {
+        switch $0 {
+        case .noSuchFile:
+          Refusal(
+            "there is no directory \(shown(above)) (ENOENT); make it first: mkdir -m 700 \(shellWord(above))")
+        case .notDirectory: Refusal("\(shown(above)) is not a directory (ENOTDIR); name another one")
+        default: Refusal("the directory \(shown(above)) cannot be opened: \($0)")
+        }
+      })
+    try attempt(directory.descriptor.requireChangeable()) { failure(whileWriting: $0) }
+  }
+
+  private func failure(whileWriting error: Errno) -> Refusal {
+    switch error {
+    case .noSpace, .quotaExceeded:
+      Refusal("there is no room left in \(shown(directoryPath)) (\(error.name)); nothing was changed")
+    case .readOnly:
+      Refusal("\(shown(directoryPath)) is read-only (EROFS); nothing was changed")
+    default: Refusal("cannot be written in \(shown(directoryPath)): \(error); nothing was changed")
+    }
+  }
+
+  private static let taken = Refusal(
+    "already exists (EEXIST), and no keyfile is written over another file; take another name")
+
+  /// Refuses a name that is taken, if only by a link to nowhere.
+  func requireFree() throws(Refusal) {
+    do throws(Errno) {
+      try FileName.with(name) { name throws(Errno) in _ = try directory.descriptor.status(of: name) }
+    } catch .noSuchFile {
+      return
+    } catch {
+      throw failure(whileWriting: error)
+    }
+    throw KeyfilePlace.taken
+  }
+
+  /// Makes the keyfile.
+  func create(_ content: borrowing SecretBytes) throws(Refusal) {
+    try make(name, content)
+    do throws(Errno) {
+      try directory.descriptor.sync()
+    } catch {
+      remove(name)
+      throw failure(whileWriting: error)
+    }
+  }
+
+  /// Puts new content in the place of a keyfile; a crash leaves the old one or the new one.
+  func replace(_ present: FileStatus, by content: borrowing SecretBytes) throws(Refusal) {
+    let temporary = Array(".varve-key-\(RandomIdentifier.make())".utf8)
+    try make(temporary, content)
+    do throws(Errno) {
+      let isPresent = try FileName.with(name) { name throws(Errno) in
+        let found = try directory.descriptor.status(of: name)
+        guard found.isSame(as: present) else { return false }
+        try FileName.with(temporary) { temporary throws(Errno) in
+          try directory.descriptor.rename(temporary, to: directory.descriptor, as: name)
+        }
+        return true
+      }
+      guard isPresent else { throw Errno.stale }
+    } catch {
+      remove(temporary)
+      throw error == .stale
+        ? Refusal("was exchanged for another file meanwhile (ESTALE); nothing was changed")
+        : failure(whileWriting: error)
+    }
+    try attempt(directory.descriptor.sync()) {
+      Refusal("is changed, but a crash may bring the old one back: \($0)")
+    }
+  }
+
+  /// Makes a file with the content and brings it to the disk; nothing is left of one that fails.
+  private func make(_ name: Word, _ content: borrowing SecretBytes) throws(Refusal) {
+    let file = try attempt(createFile(name)) {
+      $0 == .exists ? KeyfilePlace.taken : failure(whileWriting: $0)
+    }
+    let isClosed: Bool
+    do throws(Errno) {
+      isClosed = try store(content, in: file)
+    } catch {
+      remove(name)
+      throw failure(whileWriting: error)
+    }
+    guard isClosed else {
+      remove(name)
+      throw Refusal(
+        "the file system lets others read or write what is made in \(shown(directoryPath)); nothing was changed. A "
+          + "stick with FAT is mounted with fmask=0177")
+    }
+  }
+
+  private func createFile(_ name: Word) throws(Errno) -> Descriptor {
+    try FileName.with(name) { name throws(Errno) in
+      try directory.descriptor.createFile(name, mode: KeyfilePlace.mode)
+    }
+  }
+
+  /// Writes the content, unless others could read it: there are file systems without modes.
+  private func store(
+    _ content: borrowing SecretBytes, in file: borrowing Descriptor
+  ) throws(Errno) -> Bool {
+    guard try file.status().mode & 0o066 == 0 else { return false }
+    try content.withBytes { bytes throws(Errno) in try file.writeAll(bytes, at: 0) }
+    try file.sync()
+    return true
+  }
+
+  /// After a failure, which counts for more than that of this.
+  private func remove(_ name: Word) {
+    try? FileName.with(name) { name throws(Errno) in try directory.descriptor.removeFile(name) }
+  }
+}

@@ -1,0 +1,185 @@
+// fsync, and what is done when the last user is gone.
+
+import Ciphers
+import LinuxFiles
+import SealedFormat
+import Synchronization
+
+extension SealedFile {
+  /// Puts on the disk what was written: one call to the disk, whatever it was.
+  func synchronize(dataOnly: Bool) throws(Errno) {
+    try commits.withLock { (_) throws(Errno) in
+      guard try turn.withLock({ (_) throws(Errno) in try freeze() }) else {
+        return try store.synchronize(dataOnly: dataOnly)
+      }
+      do throws(Errno) { try store.synchronize(dataOnly: dataOnly) } catch {
+        try turn.withLock { (_) throws(Errno) in try syncFailed() }
+        throw error
+      }
+      synced()
+      if state.withLock({ $0.commit?.mayClearFloor ?? false }) {
+        try turn.withLock { (_) throws(Errno) in try clearFloor() }
+      }
+    }
+  }
+
+  func commit() throws(Errno) { try synchronize(dataOnly: true) }
+
+  /// Whether there is anything to commit; then it is frozen.
+  private func freeze() throws(Errno) -> Bool {
+    guard let commit = state.withLock({ $0.pages > 0 ? $0.commit : nil }) else { return false }
+    if state.withLock({ $0.isBroken }) { throw .inputOutput }
+    // A slot that could not be written with the bytes it tells of.
+    if commit.owesSize, var cipher = try currentCipher() { try writeSlot(&cipher) }
+    switch state.withLock({ $0.commit?.freeze() }) {
+    case .ready?: return true
+    case nil: return false
+    case .failed?, .wait?, .drain?: throw .inputOutput
+    }
+  }
+
+  /// The disk has what was frozen.
+  func synced() {
+    state.withLock { state in
+      // Not given to the engine as a closure over the state that it belongs to.
+      var freed: [Page] = []
+      state.commit?.synced { freed.append($0) }
+      for page in freed { state.free.free(page) }
+      if !freed.isEmpty { state.hasFreed = true }
+    }
+  }
+
+  /// The kernel takes the pages for written now; they are not.
+  ///
+  /// Where it cannot be told which blocks those are, nothing is written any more until the next mount settles the file.
+  private func syncFailed() throws(Errno) {
+    guard var cipher = try currentCipher(), let commit = state.withLock({ $0.commit }) else { return }
+    do throws(Errno) {
+      var blocks: [Block] = []
+      try forEachIndexed { (block) throws(Errno) in
+        if commit.isUncommitted(try pair(of: block, &cipher)) { blocks.append(block) }
+      }
+      state.withLock { $0.commit?.syncFailed(blocks: blocks) }
+    } catch {
+      state.withLock { state in
+        state.isBroken = true
+        state.commit?.syncFailed(blocks: [])
+      }
+      throw error
+    }
+    try writeSlot(&cipher)
+  }
+
+  /// Something was written that no sync has brought to the disk, and none may.
+  ///
+  /// Such a file is kept in memory, and the session that changed it does not end.
+  var owesAfterFailure: Bool {
+    state.withLock { $0.isBroken || $0.commit?.owesAfterFailure ?? false }
+  }
+
+  /// Under a durable floor: the entries it hides go, and their pages are free.
+  private func clearFloor() throws(Errno) {
+    guard var cipher = try currentCipher(), let commit = state.withLock({ $0.commit }), commit.mayClearFloor
+    else { return }
+    var changes: [EntryChange] = []
+    var freed: [Page] = []
+    let start = commit.floor.block
+    try forEachIndexed(from: start) { (block) throws(Errno) in
+      let pair = try pair(of: block, &cipher)
+      let cleared = commit.clearing(pair, of: block)
+      if let page = cleared.free { freed.append(page) }
+      for half in Half.allCases where cleared.pair[half] != pair[half] || commit.mustRewriteCleared {
+        changes.append(EntryChange(block: block, half: half, version: cleared.pair[half]))
+      }
+      if changes.count >= SealedLimits.entriesAtOnce {
+        try put(changes, &cipher)
+        changes = []
+      }
+    }
+    try put(changes, &cipher)
+    state.withLock { state in
+      state.commit?.clearedFloor()
+      for page in freed { state.free.free(page) }
+      state.hasFreed = state.hasFreed || !freed.isEmpty
+    }
+  }
+
+  /// Nobody uses the file any more: its last slot is written, and what is free goes back to the disk.
+  ///
+  /// Answers whether anything of the backing file was touched, so that its times can be given back.
+  func close() throws(Errno) -> Bool {
+    if state.withLock({ $0.commit.map { $0.floor != .none } ?? false }) {
+      // What a truncation cut off takes room until two commits have passed.
+      try commit()
+      try commit()
+    }
+    return try commits.withLock { (_) throws(Errno) in
+      try turn.withLock { (_) throws(Errno) in
+        guard var cipher = try currentCipher(), state.withLock({ $0.commit != nil && $0.pages > 0 }) else {
+          return false
+        }
+        var touched = try cut(&cipher)
+        if state.withLock({ $0.commit?.needsSlot ?? false }) {
+          try writeSlot(&cipher)
+          touched = true
+        }
+        return try punch() || touched
+      }
+    }
+  }
+
+  /// Shortens the backing file, if enough of its last pages are free (`Plan.cut`): that takes a sync.
+  private func cut(_ cipher: inout FileCipher) throws(Errno) -> Bool {
+    let length: UInt64? = state.withLock { state in
+      guard state.hasFreed, let commit = state.commit, commit.frozen == nil, !commit.owesAfterFailure,
+        commit.floor == .none, let length = state.free.cut(fileSize: commit.fileSize),
+        state.pages - min(length, state.pages) >= surroundings.pagesWorthCutting
+      else { return nil }
+      state.commit?.lower(to: length)
+      state.free.cut(to: length)
+      return length
+    }
+    guard let length else { return false }
+    try writeSlot(&cipher)
+    guard state.withLock({ $0.commit?.freeze() }) == .ready else { throw .inputOutput }
+    do throws(Errno) { try store.synchronize(dataOnly: true) } catch {
+      try syncFailed()
+      throw error
+    }
+    synced()
+    try store.cut(to: length * UInt64(Page.size))
+    state.withLock { state in
+      state.pages = min(state.pages, length)
+      state.index.dropAll()
+    }
+    return true
+  }
+
+  private func punch() throws(Errno) -> Bool {
+    let runs = state.withLock { state -> [Range<UInt64>] in
+      guard state.hasFreed else { return [] }
+      state.hasFreed = false
+      var runs: [Range<UInt64>] = []
+      state.free.forEachRun { runs.append($0) }
+      return runs
+    }
+    for run in runs {
+      try store.punch(run.lowerBound * UInt64(Page.size)..<run.upperBound * UInt64(Page.size))
+    }
+    return !runs.isEmpty
+  }
+
+  /// Nil for a file without bytes.
+  func currentCipher() throws(Errno) -> FileCipher? {
+    guard let identity = state.withLock({ $0.identity }) else { return nil }
+    return try cipher(identity.keys)
+  }
+}
+
+/// Bounds of what is done in one go.
+enum SealedLimits {
+  /// Entries held in memory while an index is rewritten.
+  static let entriesAtOnce = 4096
+  /// Index pages that are read at the first change, so that all free pages are known: 12 MiB of file.
+  static let indexPagesAtFirstChange: UInt64 = 64
+}

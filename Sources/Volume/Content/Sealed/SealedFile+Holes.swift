@@ -1,0 +1,69 @@
+// Holes of an encrypted file: made, and found.
+
+import Ciphers
+import LinuxFiles
+import SealedFormat
+import Synchronization
+
+extension SealedFile {
+  /// Makes holes of blocks that have data; where to go on, nil while a commit is under way.
+  func makeHoles(_ blocks: Range<UInt64>, _ cipher: inout FileCipher) throws(Errno) -> UInt64? {
+    guard try mayChange(blocks, growing: false, &cipher) else { return nil }
+    var full: [Block] = []
+    for number in blocks {
+      if let block = Block(number), try isData(block, &cipher) { full.append(block) }
+    }
+    guard !full.isEmpty else { return blocks.upperBound }
+    let randoms = try RandomWords(count: full.count)
+    guard let generations = state.withLock({ $0.commit?.begin(UInt64(full.count)) }) else {
+      throw .fileTooBig
+    }
+    defer { state.withLock { $0.commit?.end(generations) } }
+    var versions = NewVersions(generations: generations, pages: [])
+    for (index, block) in full.enumerated() {
+      let (generation, random) = (generations[UInt64(index)], randoms[index])
+      let tag = try cipher.tagOfHole(block, generation: generation, random: random)
+      versions.items.append(
+        NewVersions.Item(block: block, version: BlockVersion(holeOf: generation, random: random, tag: tag)))
+    }
+    try enter(versions, size: 0, &cipher)
+    state.withLock { $0.hasFreed = true }
+    return blocks.upperBound
+  }
+
+  /// Whether a block has a page.
+  private func isData(_ block: Block, _ cipher: inout FileCipher) throws(Errno) -> Bool {
+    let rules = state.withLock { $0.rules }
+    let pair = try pair(of: block, &cipher)
+    switch rules.content(of: block, pair) {
+    case .zeros: return false
+    case .verify(let version): return version.target != .hole
+    case .damage: return true
+    }
+  }
+
+  /// The next byte of data or of a hole, as lseek(2) has it.
+  func seek(from offset: UInt64, _ origin: SeekOrigin) throws(Errno) -> UInt64 {
+    guard origin == .data || origin == .hole else { throw .invalid }
+    let size = self.size
+    guard offset < size else { throw .noDevice }
+    guard var cipher = try currentCipher() else { throw .noDevice }
+    let blocks = Block.count(size)
+    var number = offset / UInt64(Block.size)
+    while number < blocks, let block = Block(number) {
+      // Behind the last index page there is nothing but a hole.
+      let isBehindIndex = state.withLock { block.sectorAddress.page.number >= $0.pages }
+      let isData = isBehindIndex ? false : try self.isData(block, &cipher)
+      if isData == (origin == .data) { return max(offset, number * UInt64(Block.size)) }
+      if isBehindIndex { break }
+      number += 1
+    }
+    if origin == .hole { return size }
+    throw .noDevice
+  }
+
+  func hasData(_ number: UInt64) throws(Errno) -> Bool {
+    guard let block = Block(number), var cipher = try currentCipher() else { return false }
+    return try isData(block, &cipher)
+  }
+}

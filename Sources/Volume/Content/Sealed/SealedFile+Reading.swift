@@ -1,0 +1,134 @@
+// Reading an encrypted file.
+//
+// Nobody waits for a reader. So between the look at the index and the read of the page somebody may have written the
+// block again, and its old page may hold another block by now: a tag that fails is an error only if the index still
+// says the same.
+
+import Ciphers
+import LinuxFiles
+import SealedFormat
+import Synchronization
+
+extension SealedFile {
+  /// Less than was asked for only at the end of the file.
+  func read(at offset: UInt64, into bytes: inout MutableSpan<UInt8>) throws(Errno) -> Int {
+    guard let (identity, size) = state.withLock({ state in state.identity.map { ($0, state.fileSize) } }),
+      offset < size
+    else { return 0 }
+    let count = Int(min(UInt64(bytes.count), size - offset))
+    var cipher = try cipher(identity.keys)
+    var done = 0
+    while done < count {
+      let position = offset + UInt64(done)
+      let (number, start) = position.quotientAndRemainder(dividingBy: UInt64(Block.size))
+      guard let block = Block(number) else { throw .fileTooBig }
+      let whole = (count - done + Block.size - 1) / Block.size
+      if start == 0, bytes.count - done >= Block.size {
+        // Whole blocks are decrypted where they are wanted.
+        let room = min(whole, (bytes.count - done) / Block.size)
+        var part = bytes._mutatingExtracting(done..<done + room * Block.size)
+        done += try readBlocks(from: block, into: &part, &cipher) * Block.size
+      } else {
+        let taken = min(Block.size - Int(start), count - done)
+        try withBlock(block, &cipher) { (plain) in
+          for index in 0..<taken { bytes[done + index] = plain[Int(start) + index] }
+        }
+        done += taken
+      }
+    }
+    return min(done, count)
+  }
+
+  /// Lends the plaintext of one block.
+  func withBlock(
+    _ block: Block, _ cipher: inout FileCipher, _ use: (Span<UInt8>) -> Void
+  ) throws(Errno) {
+    var scratch = try SecretBytes.make(count: Block.size)
+    try scratch.withMutableBytes { (plain) throws(Errno) in
+      try readBlock(block, into: &plain, &cipher)
+      use(plain.span)
+    }
+  }
+
+  /// Reads whole blocks, as many of them as lie behind each other; how many.
+  private func readBlocks(
+    from first: Block, into bytes: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
+  ) throws(Errno) -> Int {
+    let wanted = bytes.count / Block.size
+    let rules = state.withLock { $0.rules }
+    var run = InlineArray<48, BlockVersion>(repeating: .none)
+    var count = 0
+    var start: UInt64 = 0
+    while count < min(wanted, run.count), let block = Block(first.number + UInt64(count)) {
+      let pair = try pair(of: block, &cipher)
+      guard case .verify(let version) = rules.content(of: block, pair), case .page(let page) = version.target
+      else { break }
+      if count == 0 { start = page.number }
+      guard page.number == start + UInt64(count) else { break }
+      run[count] = version
+      count += 1
+    }
+    guard count > 0 else {
+      var part = bytes._mutatingExtracting(0..<Block.size)
+      try readBlock(first, into: &part, &cipher)
+      return 1
+    }
+    var part = bytes._mutatingExtracting(0..<count * Block.size)
+    let found = try store.read(into: &part, at: start * UInt64(Block.size))
+    for index in 0..<count {
+      guard let block = Block(first.number + UInt64(index)) else { throw .fileTooBig }
+      var plain = part._mutatingExtracting(index * Block.size..<(index + 1) * Block.size)
+      if found >= (index + 1) * Block.size, try cipher.decrypt(&plain, run[index], of: block) { continue }
+      try readBlock(block, into: &plain, &cipher)
+    }
+    return count
+  }
+
+  /// Reads one block, older versions and holes included.
+  func readBlock(
+    _ block: Block, into plain: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
+  ) throws(Errno) {
+    while true {
+      let rules = state.withLock { $0.rules }
+      let pair = try pair(of: block, &cipher)
+      var answer = rules.content(of: block, pair)
+      var hasFailed = false
+      while case .verify(let version) = answer {
+        if try reads(version, of: block, into: &plain, &cipher) {
+          if hasFailed { reportLost(block) }
+          return
+        }
+        hasFailed = true
+        answer = rules.afterFailure(of: version, of: block, pair)
+      }
+      // Failed by somebody's writing meanwhile, not for good?
+      if hasFailed {
+        let again = try self.pair(of: block, &cipher)
+        if again != pair || state.withLock({ $0.rules }) != rules { continue }
+      }
+      guard answer == .zeros else { throw damaged(.block(block.number)) }
+      if hasFailed { reportLost(block) }
+      return plain.wipe()
+    }
+  }
+
+  /// Whether a version is what it says; then the block has its bytes.
+  func reads(
+    _ version: BlockVersion, of block: Block, into plain: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
+  ) throws(Errno) -> Bool {
+    switch version.target {
+    case .invalid: return false
+    case .hole:
+      plain.wipe()
+      return try cipher.isHole(version, of: block)
+    case .page(let page):
+      guard try store.read(into: &plain, at: page.byteOffset) == Page.size else { return false }
+      return try cipher.decrypt(&plain, version, of: block)
+    }
+  }
+
+  private func reportLost(_ block: Block) {
+    let isNew = state.withLock { $0.reported.count < 1024 && $0.reported.insert(block.number).inserted }
+    if isNew { surroundings.report(.lost(block: block.number)) }
+  }
+}

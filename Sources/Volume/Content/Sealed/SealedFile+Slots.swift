@@ -1,0 +1,90 @@
+// Slots and headers: what an encrypted file says about itself.
+
+import Ciphers
+import LinuxFiles
+import SealedFormat
+import Synchronization
+
+extension SealedFile {
+  /// The slot to write next, for a size that may be larger; the caller has made sure that none is in a commit.
+  func nextSlot(growingTo size: UInt64 = 0) throws(Errno) -> (half: Half, slot: Slot) {
+    let next = state.withLock { state -> (half: Half, slot: Slot)? in
+      if size > state.fileSize { state.commit?.grow(to: size) }
+      return state.commit?.nextSlot()
+    }
+    guard let next else { throw .inputOutput }
+    return next
+  }
+
+  func writeSlot(growingTo size: UInt64 = 0, _ cipher: inout FileCipher) throws(Errno) {
+    let next = try nextSlot(growingTo: size)
+    try put([], slot: next, &cipher)
+    state.withLock { $0.commit?.wrote(next.slot) }
+  }
+
+  /// Page 0 of a file that is new: both static sectors, slots that say it is empty, no entries.
+  func makeHeader(in page: inout MutableSpan<UInt8>, _ cipher: inout FileCipher) throws(Errno) {
+    guard
+      let (sector, session) = state.withLock({ state in
+        state.identity.flatMap { identity in state.commit.map { (identity.sector, $0.session) } }
+      })
+    else { throw .inputOutput }
+    page.wipe()
+    for half in Half.allCases {
+      let start = StaticSector.offset(half)
+      var part = page._mutatingExtracting(start..<start + StaticSector.size)
+      try encode(sector, into: &part)
+    }
+    let (first, second) = CommitState.firstSlots(session)
+    let randoms = try RandomWords(count: 2)
+    for (half, slot) in [(Half.first, first), (Half.second, second)] {
+      let start = Slot.offset(half)
+      var part = page._mutatingExtracting(start..<start + Slot.size)
+      try cipher.write(slot, into: &part, random: randoms[half.rawValue])
+    }
+  }
+
+  private func encode(_ sector: StaticSector, into bytes: inout MutableSpan<UInt8>) throws(Errno) {
+    do { try sector.encode(into: &bytes) } catch { throw .inputOutput }
+  }
+
+  /// Gives a new file its header before anything else is written.
+  func writeHeaderIfNew(_ cipher: inout FileCipher) throws(Errno) {
+    guard state.withLock({ $0.pages == 0 }) else { return }
+    var page = [UInt8](repeating: 0, count: Page.size)
+    var bytes = page.mutableSpan
+    try makeHeader(in: &bytes, &cipher)
+    try storeHeader(page)
+  }
+
+  private func storeHeader(_ page: [UInt8]) throws(Errno) {
+    do throws(Errno) { try store.write(page.span, at: 0) } catch {
+      try? store.cut(to: 0)
+      throw error
+    }
+    tookHeader(page)
+  }
+
+  func tookHeader(_ page: [UInt8]) {
+    state.withLock { state in
+      state.index.learn(0, page, readAt: state.index.changes)
+      state.grew(to: 1)
+    }
+  }
+
+  /// Makes both static sectors say the same, after a crash.
+  func healHeader() throws(Errno) {
+    guard let sector = state.withLock({ $0.identity?.sector }) else { return }
+    var wanted = [UInt8](repeating: 0, count: StaticSector.size)
+    var bytes = wanted.mutableSpan
+    try encode(sector, into: &bytes)
+    var page = try indexPage(0)
+    for half in [Half.first, .second] {
+      let start = StaticSector.offset(half)
+      guard !page.bytes[start..<start + StaticSector.size].elementsEqual(wanted) else { continue }
+      try store.write(wanted.span, at: UInt64(start))
+      page.bytes.replaceSubrange(start..<start + StaticSector.size, with: wanted)
+    }
+    state.withLock { $0.index.wrote(0, page) }
+  }
+}

@@ -1,0 +1,231 @@
+// Writing an encrypted file: pages first, then entries, then the slot (`Plan.write`).
+
+import Ciphers
+import LinuxFiles
+import SealedFormat
+import Synchronization
+
+extension SealedFile {
+  /// Writes all bytes; they are encrypted where they are.
+  func write(
+    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place
+  ) throws(Errno) -> Int {
+    guard bytes.count > 0 else { return 0 }
+    do throws(Errno) {
+      return try writeOnce(&bytes, at: place)
+    } catch {
+      guard error == .noSpace else { throw error }
+    }
+    // What was replaced since the last commit is free after the next.
+    try commit()
+    return try writeOnce(&bytes, at: place)
+  }
+
+  private func writeOnce(
+    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place
+  ) throws(Errno) -> Int {
+    try changing { (cipher) throws(Errno) -> Int? in
+      let size = self.size
+      let offset: UInt64
+      switch place {
+      case .end: offset = size
+      case .offset(let at): offset = UInt64(max(at, 0))
+      }
+      let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
+      guard !overflow, end <= Block.largestFileSize else { throw .fileTooBig }
+      let write = BlockWrite(offset..<end, in: size)
+      guard try mayChange(write.blocks, growing: end > size, &cipher) else { return nil }
+      try perform(write, &bytes, &cipher)
+      return bytes.count
+    }
+  }
+
+  /// Whether blocks may be written now, or have to wait for the commit under way.
+  ///
+  /// Under the turn no other commit begins; one that ends does no harm.
+  func mayChange(
+    _ blocks: Range<UInt64>, growing: Bool, _ cipher: inout FileCipher
+  ) throws(Errno) -> Bool {
+    guard let commit = state.withLock({ $0.commit }), commit.frozen != nil else { return true }
+    if growing, commit.nextSlot() == nil { return false }
+    for number in blocks {
+      guard let block = Block(number) else { throw .fileTooBig }
+      if commit.placement(of: .max, in: try pair(of: block, &cipher)) == .wait { return false }
+    }
+    return true
+  }
+
+  private func perform(
+    _ write: BlockWrite, _ bytes: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
+  ) throws(Errno) {
+    var scratch = try WriteScratch(for: write, isNew: state.withLock { $0.pages == 0 })
+    if write.hasPartialHead {
+      try scratch.with(.head) { (plain) throws(Errno) in
+        try merge(write, write.blocks.lowerBound, bytes.span, into: &plain, &cipher)
+      }
+    }
+    if write.hasPartialTail {
+      try scratch.with(.tail) { (plain) throws(Errno) in
+        try merge(write, write.blocks.upperBound - 1, bytes.span, into: &plain, &cipher)
+      }
+    }
+    let versions = try encrypt(write, &bytes, &scratch, &cipher)
+    let generations = versions.generations
+    // Written or not, the request is over.
+    defer { state.withLock { $0.commit?.end(generations) } }
+    do throws(Errno) {
+      try writePages(of: versions, write, bytes.span, &scratch, &cipher)
+    } catch {
+      giveBack(versions)
+      try decrypt(versions, write, &bytes, &cipher)
+      throw error
+    }
+    try enter(versions, size: write.range.upperBound, &cipher)
+  }
+
+  /// The block as it will be, of which the request has only a part.
+  private func merge(
+    _ write: BlockWrite, _ number: UInt64, _ bytes: Span<UInt8>, into plain: inout MutableSpan<UInt8>,
+    _ cipher: inout FileCipher
+  ) throws(Errno) {
+    guard let block = Block(number) else { throw .fileTooBig }
+    if block.number < Block.count(write.oldSize) {
+      try readBlock(block, into: &plain, &cipher)
+    } else {
+      plain.wipe()
+    }
+    let start = block.number * UInt64(Block.size)
+    let part = max(write.range.lowerBound, start)..<min(write.range.upperBound, start + UInt64(Block.size))
+    for position in part { plain[Int(position - start)] = bytes[Int(position - write.range.lowerBound)] }
+  }
+
+  // MARK: Pages
+
+  private func encrypt(
+    _ write: BlockWrite, _ bytes: inout MutableSpan<UInt8>, _ scratch: inout WriteScratch,
+    _ cipher: inout FileCipher
+  ) throws(Errno) -> NewVersions {
+    let count = write.blocks.count
+    let randoms = try RandomWords(count: count)
+    guard var versions = state.withLock({ $0.takePages(for: write.blocks) }) else { throw .fileTooBig }
+    for index in 0..<count {
+      guard let block = Block(write.blocks.lowerBound + UInt64(index)) else { throw .fileTooBig }
+      let (generation, random) = (versions.generations[UInt64(index)], randoms[index])
+      let tag: Bytes16
+      switch write.source(of: index) {
+      case .head:
+        tag = try scratch.with(.head) { (plain) throws(Errno) in
+          try cipher.encrypt(&plain, of: block, generation: generation, random: random)
+        }
+      case .tail:
+        tag = try scratch.with(.tail) { (plain) throws(Errno) in
+          try cipher.encrypt(&plain, of: block, generation: generation, random: random)
+        }
+      case .body(let start):
+        var plain = bytes._mutatingExtracting(start..<start + Block.size)
+        tag = try cipher.encrypt(&plain, of: block, generation: generation, random: random)
+      }
+      versions.items.append(
+        NewVersions.Item(
+          block: block,
+          version: BlockVersion(page: versions.pages[index], generation: generation, random: random, tag: tag)
+        ))
+    }
+    return versions
+  }
+
+  /// The request's bytes as they came, after their ciphertext could not be stored.
+  private func decrypt(
+    _ versions: NewVersions, _ write: BlockWrite, _ bytes: inout MutableSpan<UInt8>,
+    _ cipher: inout FileCipher
+  ) throws(Errno) {
+    for (index, item) in versions.items.enumerated() {
+      guard case .body(let start) = write.source(of: index) else { continue }
+      var part = bytes._mutatingExtracting(start..<start + Block.size)
+      guard try cipher.decrypt(&part, item.version, of: item.block) else { throw .inputOutput }
+    }
+  }
+
+  private func giveBack(_ versions: NewVersions) {
+    state.withLock { state in
+      for page in versions.pages { state.free.free(page) }
+    }
+  }
+
+  /// Writes the pages of a request; of a new file with the header before them.
+  private func writePages(
+    of versions: NewVersions, _ write: BlockWrite, _ bytes: Span<UInt8>, _ scratch: inout WriteScratch,
+    _ cipher: inout FileCipher
+  ) throws(Errno) {
+    let isNew = state.withLock { $0.pages == 0 }
+    if isNew {
+      try scratch.with(.header) { (page) throws(Errno) in try makeHeader(in: &page, &cipher) }
+    }
+    let header = try scratch.withBytes { (scratch) throws(Errno) -> [UInt8]? in
+      do throws(Errno) {
+        try writeRuns(of: versions.pages, write, bytes, scratch, isNew: isNew)
+      } catch {
+        if isNew { try? store.cut(to: 0) }
+        throw error
+      }
+      return isNew ? scratch.extracting(WriteScratch.Part.header.range).copied() : nil
+    }
+    if let header { tookHeader(header) }
+    let end = versions.pages.max().map { $0.number + 1 } ?? 1
+    state.withLock { $0.grew(to: end) }
+  }
+
+  /// One call for each run of pages that lie behind each other.
+  private func writeRuns(
+    of pages: [Page], _ write: BlockWrite, _ bytes: Span<UInt8>, _ scratch: Span<UInt8>, isNew: Bool
+  ) throws(Errno) {
+    var next = 0
+    if isNew, pages.first?.number != 1 {
+      try store.write(scratch.extracting(scratch.before(header: true, head: false)), at: 0)
+    }
+    while next < pages.count {
+      let first = pages[next]
+      var end = next + 1
+      while end < pages.count, pages[end].number == first.number + UInt64(end - next) { end += 1 }
+      let withHeader = isNew && next == 0 && first.number == 1
+      let before = scratch.before(header: withHeader, head: next == 0 && write.hasPartialHead)
+      let behind = scratch.behind(tail: end == pages.count && write.hasPartialTail)
+      try store.write(
+        scratch.extracting(before), bytes.extracting(write.body(of: next..<end)),
+        scratch.extracting(behind), at: withHeader ? 0 : first.byteOffset)
+      next = end
+    }
+  }
+
+  // MARK: Entries
+
+  /// Makes versions count whose pages are written.
+  func enter(_ versions: NewVersions, size: UInt64, _ cipher: inout FileCipher) throws(Errno) {
+    var changes: [EntryChange] = []
+    changes.reserveCapacity(versions.items.count)
+    var placed: [(keep: Page?, free: Page?)] = []
+    placed.reserveCapacity(versions.items.count)
+    guard let commit = state.withLock({ $0.commit }) else { throw .inputOutput }
+    for item in versions.items {
+      let placement = commit.placement(of: item.version.generation, in: try pair(of: item.block, &cipher))
+      guard case .half(let half, let free, let keep) = placement else { throw .inputOutput }
+      changes.append(EntryChange(block: item.block, half: half, version: item.version))
+      placed.append((keep, free))
+    }
+    let grows = size > commit.fileSize
+    let isBesideSlot = grows && changes.allSatisfy { $0.block.sectorAddress.page == .zero }
+    let slot = isBesideSlot ? try nextSlot(growingTo: size) : nil
+    try put(changes, slot: slot, &cipher)
+    state.withLock { state in
+      for (index, item) in versions.items.enumerated() {
+        state.commit?.wrote(item.version.generation, of: item.block, keeping: placed[index].keep)
+        if let free = placed[index].free {
+          state.free.free(free)
+          state.hasFreed = true
+        }
+      }
+      if let slot { state.commit?.wrote(slot.slot) }
+    }
+    if grows, !isBesideSlot { try writeSlot(growingTo: size, &cipher) }
+  }
+}

@@ -1,0 +1,99 @@
+// The content of one encrypted file, as long as the volume has its key. What may be written where is decided by the
+// engine (`SealedFormat`); here are bytes, keys and turns.
+//
+// The order of locks: `commits`, then `turn`, both held across system calls, then `state`, never across one.
+// Readers take no turn: they look up where a block lies, read it, and if its tag fails they look again.
+
+import Ciphers
+import LinuxFiles
+import SealedFormat
+import Synchronization
+
+/// One encrypted file.
+final class SealedFile<Store: SealedStore>: Sendable {
+  let store: Store
+  let surroundings: any SealedSurroundings
+  let state: Mutex<SealedState>
+  /// Those who change the file take turns.
+  let turn = Mutex(())
+  /// One commit at a time; held while the disk works.
+  let commits = Mutex(())
+
+  /// Opens the file: EIO where it is damaged, ENOKEY where its class is locked.
+  init(
+    _ store: Store, in surroundings: any SealedSurroundings, budget: IndexBudget
+  ) throws(Errno) {
+    self.store = store
+    self.surroundings = surroundings
+    state = Mutex(SealedState(index: IndexCache(budget)))
+    try load()
+  }
+
+  /// The size as programs see it.
+  var size: UInt64 { state.withLock { $0.fileSize } }
+
+  /// Reads the header, if there is one: a file without bytes has none.
+  func load() throws(Errno) {
+    let size = try store.size()
+    guard size > 0 else { return state.withLock { $0.becomeEmpty() } }
+    var page = [UInt8](repeating: 0, count: Page.size)
+    var bytes = page.mutableSpan
+    guard try store.read(into: &bytes, at: 0) == Page.size else { throw damaged(.header) }
+    let identity = try identity(in: page)
+    var cipher = try cipher(identity.keys)
+    let first = try cipher.slot(in: page.span, .first)
+    let second = try cipher.slot(in: page.span, .second)
+    let view: FileView
+    do {
+      view = try FileView(first, second) { surroundings.hasEnded($0) }
+    } catch {
+      throw damaged(.slots)
+    }
+    state.withLock { state in
+      state.becomeEmpty()
+      state.identity = identity
+      state.view = view
+      state.pages = size / UInt64(Page.size)
+      state.index.learn(0, page, readAt: state.index.changes)
+    }
+  }
+
+  /// The static sector, or its copy where the first one does not open.
+  private func identity(in page: [UInt8]) throws(Errno) -> SealedState.Identity {
+    for half in Half.allCases {
+      let start = StaticSector.offset(half)
+      guard
+        let sector = try? StaticSector(decoding: page.span.extracting(start..<start + StaticSector.size))
+      else { continue }
+      do throws(Errno) {
+        let keys = try surroundings.keys(of: sector)
+        if half == .second { surroundings.report(.usedCopy) }
+        return SealedState.Identity(sector: sector, keys: keys)
+      } catch {
+        guard error == .inputOutput else { throw error }
+      }
+    }
+    throw damaged(.header)
+  }
+
+  func cipher(_ keys: FileKeys) throws(Errno) -> FileCipher { try FileCipher(keys, surroundings.contexts) }
+
+  func damaged(_ part: SealedEvent.Part) -> Errno {
+    surroundings.report(.damaged(part))
+    return .inputOutput
+  }
+
+  /// Runs a change; what it answers nil for waits for the commit under way and is tried again.
+  func changing<R: Sendable>(
+    _ body: (inout FileCipher) throws(Errno) -> R?
+  ) throws(Errno) -> R {
+    while true {
+      let done = try turn.withLock { (_) throws(Errno) -> R? in
+        var cipher = try prepareToChange()
+        return try body(&cipher)
+      }
+      if let done { return done }
+      commits.withLock { _ in }
+    }
+  }
+}

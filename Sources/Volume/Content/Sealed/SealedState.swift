@@ -1,0 +1,66 @@
+// What is kept in memory of one encrypted file.
+
+import Ciphers
+import LinuxFiles
+import SealedFormat
+
+/// Guarded by ``SealedFile/state``.
+struct SealedState: ~Copyable {
+  /// Nil: a file without bytes, which gets its header with the first.
+  var identity: Identity?
+  /// As the slots were found; nil for a file that was made here.
+  var view: FileView?
+  /// From the first change on.
+  var commit: CommitState?
+  var free = FreePages(end: 1)
+  /// Whole pages of the backing file.
+  var pages: UInt64 = 0
+  var index: IndexCache
+  /// Blocks that were written to the log already.
+  var reported: Set<UInt64> = []
+  /// A sync failed, and what it was to bring to the disk is not known or cannot be written again.
+  var isBroken = false
+  /// Pages became free that may take room on the disk.
+  var hasFreed = false
+
+  struct Identity: Sendable {
+    let sector: StaticSector
+    let keys: FileKeys
+  }
+
+  init(index: consuming IndexCache) { self.index = index }
+
+  var fileSize: UInt64 { commit?.fileSize ?? view?.slot.fileSize ?? 0 }
+
+  /// After the first change every version counts that this mount has not taken back.
+  var rules: ReadingRules {
+    if let commit {
+      return ReadingRules(
+        isDoubtful: false, committed: commit.committed, floor: commit.floor,
+        blocks: Block.count(commit.fileSize))
+    }
+    return view?.readingRules ?? ReadingRules(isDoubtful: false, committed: 0, floor: .none, blocks: 0)
+  }
+
+  /// The pages that have to be there; an index page missing below is damage.
+  var requiredPages: UInt64 { commit == nil ? view?.requiredPages ?? 0 : pages }
+
+  /// Forgets everything; the file has no bytes.
+  mutating func becomeEmpty() {
+    (identity, view, commit) = (nil, nil, nil)
+    free = FreePages(end: 1)
+    pages = 0
+    index.dropAll()
+    reported = []
+    hasFreed = false
+    isBroken = false
+  }
+
+  /// The backing file has grown.
+  mutating func grew(to pages: UInt64) {
+    guard pages > self.pages else { return }
+    self.pages = pages
+    free.extend(to: pages)
+    commit?.pages = pages
+  }
+}

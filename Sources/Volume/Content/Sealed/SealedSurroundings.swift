@@ -1,0 +1,43 @@
+// What an encrypted file asks of the volume it is on.
+
+import Ciphers
+import LinuxFiles
+import SealedFormat
+
+/// Keys, sessions, and somebody to tell.
+protocol SealedSurroundings: Sendable {
+  /// Contexts to encrypt with.
+  var contexts: AeadPool { get }
+  /// The number of this mount's session; before the first is given out, the log on the disk has it.
+  func session() throws(Errno) -> UInt64
+  /// Also true of the session of this mount.
+  func hasEnded(_ session: UInt64) -> Bool
+  /// A key for a file that has none yet, with the sector that tells it to those who have the key of its class.
+  func newKeys() throws(Errno) -> (StaticSector, FileKeys)
+  /// The keys of a file: ENOKEY while its class is locked or on another volume, EIO where its sector is damaged.
+  func keys(of sector: StaticSector) throws(Errno) -> FileKeys
+  func report(_ event: SealedEvent)
+  /// So many free pages at the end of a backing file are cut off; fewer are only punched.
+  var pagesWorthCutting: UInt64 { get }
+}
+
+extension SealedSurroundings {
+  var pagesWorthCutting: UInt64 { 256 }
+}
+
+/// What somebody should hear of.
+enum SealedEvent: Hashable, Sendable {
+  enum Part: Hashable, Sendable {
+    case header
+    case slots
+    case block(UInt64)
+  }
+
+  case damaged(Part)
+  /// The first static sector does not open; its copy does.
+  case usedCopy
+  /// A crash took what was not synced: the block is what it was before.
+  case lost(block: UInt64)
+  /// So many pages of index are being looked through after a crash.
+  case recovering(pages: UInt64)
+}

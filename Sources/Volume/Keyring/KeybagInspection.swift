@@ -1,0 +1,39 @@
+// Whether a keyfile opens a volume, for a check from below: mounted or not, nothing is changed and nothing is locked.
+
+package import Ciphers
+package import LinuxFiles
+import SealedFormat
+
+/// The keybag of a volume that is looked at and left as it is.
+package struct KeybagInspection {
+  /// What was seen of a keybag that opened.
+  package struct Opening: Equatable, Sendable {
+    /// How many keyfiles open the volume.
+    package let slots: Int
+    /// Whether both files of the keybag are there, and alike.
+    package let isWhole: Bool
+  }
+
+  private let files: SharedDescriptor
+
+  /// Refuses what a mount would refuse: bookkeeping that is not there, or somebody else's.
+  package init(of root: SharedDescriptor) throws(VolumeFailure) {
+    files = try VolumeDirectory.openOwn(in: root)
+  }
+
+  /// Opens the keybag as unlocking does; `.noKeybag` if there is none.
+  package func open(with secret: borrowing HandedSecret) throws(KeyFailure) -> Opening {
+    var aead = try Keyring.ownContext()
+    let pair = try KeybagPair(in: files)
+    var source = KeybagPair.Source.first
+    let opened = try pair.open(with: secret, &aead, from: &source)
+    return Opening(slots: opened.keybag.slots.count { $0 != nil }, isWhole: pair.areAlike)
+  }
+}
+
+extension KeybagPair {
+  fileprivate var areAlike: Bool {
+    guard case .bytes(let one) = first, case .bytes(let other) = copy else { return false }
+    return one == other
+  }
+}

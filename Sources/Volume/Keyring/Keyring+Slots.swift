@@ -1,0 +1,96 @@
+// Keyslots: which keyfiles open the volume.
+
+package import Ciphers
+import LinuxFiles
+package import SealedFormat
+import Synchronization
+
+extension Keyring {
+  /// The keyfiles that have a slot; empty without a keybag.
+  package func slots() throws(KeyFailure) -> [Bytes16] {
+    guard let files = directory.descriptor else { return [] }
+    let pair = try KeybagPair(in: files)
+    guard let keybag = pair.readable else {
+      if pair.isMissing { return [] }
+      throw .damaged(.format(.magic))
+    }
+    return keybag.slots.compactMap { $0?.keyfile }
+  }
+
+  /// A copy of the keybag, which is of no use without a keyfile.
+  ///
+  /// Of the one that a keyfile opens: what cannot be read again later is not worth keeping.
+  package func export(with secret: consuming HandedSecret) throws(KeyFailure) -> [UInt8] {
+    let secret = secret
+    return try changingSlots { files, aead throws(KeyFailure) in
+      var source = KeybagPair.Source.first
+      let opened = try KeybagPair(in: files).open(with: secret, &aead, from: &source)
+      return try ciphering { () throws(CipherFailure) in try opened.stored() }
+    }
+  }
+
+  /// Makes the keybag of a volume that has none, with its first slot.
+  ///
+  /// Opens nothing.
+  package func makeKeybag(for secret: consuming HandedSecret) throws(KeyFailure) {
+    let secret = secret
+    try changingSlots { files, aead throws(KeyFailure) in
+      guard try KeybagPair(in: files).isMissing else { throw .keyNeeded }
+      let opened = try ciphering { () throws(CipherFailure) in try OpenKeybag.make(for: secret, &aead) }
+      let stored = try ciphering { () throws(CipherFailure) in try opened.stored() }
+      let sessionKey = try ciphering { () throws(CipherFailure) in try opened.sessionKey() }
+      guard directory.isLocked else { throw .system(.readOnly) }
+      let volume = opened.keybag.volume
+      // Older versions keep out before there is anything that they would leave unprotected.
+      try calling { () throws(Errno) in try directory.announceProtectedContent() }
+      try SessionLogFile(directory).makeFirst(of: volume, with: sessionKey)
+      try calling { () throws(Errno) in try KeybagPair.write(stored, in: files) }
+      self.keys.withLock { $0.volume = volume }
+    }
+  }
+
+  /// Lets another keyfile open the volume.
+  package func addSlot(
+    for secret: consuming HandedSecret, with present: consuming HandedSecret
+  ) throws(KeyFailure) {
+    let secret = secret
+    let present = present
+    try change(with: present) { opened, aead throws(KeyFailure) in
+      try opened.addSlot(for: secret, &aead)
+    }
+  }
+
+  /// Keeps a keyfile out, as far as it has no older keybag.
+  package func removeSlot(
+    of keyfile: Bytes16, with present: consuming HandedSecret
+  ) throws(KeyFailure) {
+    let present = present
+    try change(with: present) { opened, _ throws(KeyFailure) in
+      try opened.removeSlot(of: keyfile)
+    }
+  }
+
+  private func change(
+    with present: borrowing HandedSecret,
+    _ body: (inout OpenKeybag, inout Aead) throws(KeyFailure) -> Void
+  ) throws(KeyFailure) {
+    try changingSlots { files, aead throws(KeyFailure) in
+      guard directory.isLocked else { throw .system(.readOnly) }
+      var source = KeybagPair.Source.first
+      var opened = try KeybagPair(in: files).open(with: present, &aead, from: &source)
+      try body(&opened, &aead)
+      let stored = try ciphering { () throws(CipherFailure) in try opened.stored() }
+      try calling { () throws(Errno) in try KeybagPair.write(stored, in: files) }
+    }
+  }
+
+  private func changingSlots<Value>(
+    _ body: (SharedDescriptor, inout Aead) throws(KeyFailure) -> Value
+  ) throws(KeyFailure) -> Value {
+    try turns.withLock { _ throws(KeyFailure) in
+      guard let files = directory.descriptor else { throw .system(.readOnly) }
+      var aead = try Keyring.ownContext()
+      return try body(files, &aead)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+// The keys of a mounted volume: which keyfile opens it, which classes are open, and the keys of those that are.
+//
+// A mount starts without any. A volume without a keybag never asks for one, and never loads libcrypto.
+
+package import Ciphers
+import LinuxFiles
+package import SealedFormat
+import Synchronization
+
+/// The keys of one mounted volume.
+package final class Keyring: Sendable {
+  /// What of an unlock is worth telling.
+  package struct Unlocking: Equatable, Sendable {
+    /// A damaged or missing file of the keybag was made anew from the other one, or from an exported keybag.
+    package var healed = false
+    /// Why that could not be done; the volume is open all the same.
+    package var healingFailure: KeyFailure?
+    /// No session counts as ended: every file is in doubt, as after a crash.
+    package var lostSessions = false
+  }
+
+  let directory: VolumeDirectory
+  /// The contexts that everything of this volume is encrypted with, freed at every lock.
+  package let contexts = AeadPool()
+  package let sessions: Sessions
+  // One unlock, lock or change of slots at a time. Held across calls of the file system below, so never taken on the way
+  // of a request. Taken before `keys`.
+  let turns = Mutex(())
+  // Never held across a system call.
+  let keys = Mutex(ClassKeys())
+  private let states = Atomic<UInt32>(0)
+  private let locks = Atomic<UInt64>(0)
+
+  init(of directory: VolumeDirectory) {
+    self.directory = directory
+    sessions = Sessions(of: directory)
+  }
+
+  package func state(of protection: StaticSector.ProtectionClass) -> ClassState {
+    ClassStates(rawValue: states.load(ordering: .acquiring))[protection]
+  }
+
+  /// How many locks there were: who reads compares before and after, and then knows that nothing was locked between.
+  package var epoch: UInt64 { locks.load(ordering: .acquiring) }
+
+  /// The volume that files of this keybag name; nil while nobody has looked for a keybag, or there is none.
+  ///
+  /// Not authenticated before the first unlock.
+  package var volume: Bytes16? { keys.withLock { $0.volume } }
+
+  /// Looks whether there is a keybag.
+  ///
+  /// One that nobody can read is an error: its volume must not be taken for one without protected files.
+  @discardableResult
+  package func lookForKeybag() throws(KeyFailure) -> Bytes16? {
+    if let volume { return volume }
+    guard let files = directory.descriptor else { return nil }
+    let pair = try KeybagPair(in: files)
+    guard let found = pair.readable?.volume else {
+      if pair.isMissing { return nil }
+      throw .damaged(.format(.magic))
+    }
+    return keys.withLock { keys in
+      // Somebody may have unlocked meanwhile, and knows better.
+      let volume = keys.volume ?? found
+      keys.volume = volume
+      return volume
+    }
+  }
+
+  /// Opens all classes.
+  ///
+  /// `exported`: a keybag to use instead of the volume's, which becomes the volume's if it has none. Changes nothing on
+  /// failure.
+  package func unlock(
+    with secret: consuming HandedSecret, exported: [UInt8]? = nil
+  ) throws(KeyFailure) -> Unlocking {
+    let secret = secret
+    return try turns.withLock { _ throws(KeyFailure) in
+      guard let files = directory.descriptor else { throw .noKeybag }
+      guard !isDraining else { throw .busy }
+      var aead = try Keyring.ownContext()
+      let pair = try KeybagPair(in: files)
+      var outcome = Unlocking()
+      if let exported {
+        let opened = try OpenKeybag.open(exported, with: secret, &aead)
+        if let own = pair.readable, own.volume != opened.keybag.volume { throw .foreignKeybag }
+        try take(opened, &outcome)
+        if pair.isMissing, directory.isLocked { adopt(exported, in: files, &outcome) }
+      } else {
+        var source = KeybagPair.Source.first
+        let opened = try pair.open(with: secret, &aead, from: &source)
+        try take(opened, &outcome)
+        if directory.isLocked { heal(pair, source, opened, in: files, &outcome) }
+      }
+      return outcome
+    }
+  }
+
+  /// A context that is freed with the key in it, and not kept for others: it would open the keybag.
+  static func ownContext() throws(KeyFailure) -> Aead {
+    try ciphering { () throws(CipherFailure) in try AeadPool().borrow() }
+  }
+
+  private var isDraining: Bool {
+    StaticSector.ProtectionClass.allCases.contains { state(of: $0) == .draining }
+  }
+
+  /// Derives what stays, and opens the classes.
+  private func take(_ opened: borrowing OpenKeybag, _ outcome: inout Unlocking) throws(KeyFailure) {
+    let volume = opened.keybag.volume
+    // Files that are open were made under the other.
+    guard keys.withLock({ $0.publicKey == nil || $0.volume == volume }) else { throw .foreignKeybag }
+    var fresh = try ciphering { () throws(CipherFailure) in try ClassKeys(opened) }
+    let sessionKey = try ciphering { () throws(CipherFailure) in try opened.sessionKey() }
+    outcome.lostSessions = try sessions.use(sessionKey, of: volume)
+    // What was there before is wiped with this.
+    keys.withLock { swap(&$0, &fresh) }
+    setStates(of: .all, to: .open)
+  }
+
+  private func heal(
+    _ pair: KeybagPair, _ source: KeybagPair.Source, _ opened: borrowing OpenKeybag,
+    in files: SharedDescriptor, _ outcome: inout Unlocking
+  ) {
+    do throws(KeyFailure) {
+      outcome.healed = try pair.heal(from: source, opened, in: files)
+    } catch {
+      outcome.healingFailure = error
+    }
+  }
+
+  private func adopt(_ exported: [UInt8], in files: SharedDescriptor, _ outcome: inout Unlocking) {
+    do throws(Errno) {
+      try directory.announceProtectedContent()
+      try KeybagPair.write(exported, in: files)
+      outcome.healed = true
+    } catch {
+      outcome.healingFailure = .system(error)
+    }
+  }
+
+  /// Begins to lock: from now on no key is given out for these classes; answers which were open.
+  ///
+  /// Files that are open keep their keys, to bring to the disk what was written.
+  package func beginLocking(_ classes: ClassSet) -> ClassSet {
+    turns.withLock { _ in
+      var begun: ClassSet = []
+      for protection in StaticSector.ProtectionClass.allCases
+      where classes.contains(ClassSet(protection)) && state(of: protection) == .open {
+        begun.insert(ClassSet(protection))
+      }
+      setStates(of: begun, to: .draining)
+      return begun
+    }
+  }
+
+  /// Wipes the keys of classes that are being locked, and frees all contexts.
+  ///
+  /// The keys of files are their holders': each lets go of its own before this. What makes new files of class
+  /// `completeUnlessOpen`, and tells sessions, stays until the mount ends.
+  package func finishLocking(_ classes: ClassSet) {
+    turns.withLock { _ in
+      keys.withLock { $0.wipe(classes) }
+      setStates(of: classes, to: .locked)
+      locks.add(1, ordering: .releasing)
+      contexts.drain()
+    }
+  }
+
+  /// Called with the turn taken, so nobody else writes.
+  private func setStates(of classes: ClassSet, to state: ClassState) {
+    var next = ClassStates(rawValue: states.load(ordering: .relaxed))
+    for protection in StaticSector.ProtectionClass.allCases
+    where classes.contains(ClassSet(protection)) {
+      next[protection] = state
+    }
+    states.store(next.rawValue, ordering: .releasing)
+  }
+}

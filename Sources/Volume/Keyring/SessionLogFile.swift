@@ -1,0 +1,70 @@
+// The session log on the disk.
+
+import Ciphers
+import LinuxFiles
+import SealedFormat
+
+/// The file `.varve/sessions`.
+struct SessionLogFile: Sendable {
+  private static let file = BookkeepingFile(
+    name: "sessions", temporary: "sessions.new", longest: SessionLog.longest)
+
+  private let directory: VolumeDirectory
+
+  init(_ directory: VolumeDirectory) {
+    self.directory = directory
+  }
+
+  /// The log; nil if it is missing or cannot be believed.
+  func read(of volume: Bytes16, with key: borrowing Key) throws(KeyFailure) -> SessionLog? {
+    guard let bytes = try stored() else { return nil }
+    // Bytes that are no log are as good as none.
+    guard let log = try? SessionLog(decoding: bytes.span), log.volume == volume else { return nil }
+    let covered = SessionLog.covered(bytes.count)
+    let code: Digest
+    do throws(CipherFailure) {
+      code = try key.code(of: bytes.span.extracting(covered))
+    } catch {
+      throw .ciphers(error)
+    }
+    let isGenuine = SHA256.areEqual(code.span, bytes.span.extracting(droppingFirst: covered.count))
+    return isGenuine ? log : nil
+  }
+
+  private func stored() throws(KeyFailure) -> [UInt8]? {
+    guard let files = directory.descriptor else { return nil }
+    do throws(Errno) {
+      return try SessionLogFile.file.read(in: files)
+    } catch {
+      // What is wrong with the machine says nothing about the log.
+      guard BookkeepingFile.isAboutTheFile(error) else { throw .system(error) }
+      return nil
+    }
+  }
+
+  func write(_ log: SessionLog, with key: borrowing Key) throws(KeyFailure) {
+    guard let files = directory.descriptor, directory.isLocked else { throw .system(.readOnly) }
+    var bytes = log.encoded()
+    let covered = SessionLog.covered(bytes.count)
+    let code: Digest
+    do throws(CipherFailure) {
+      code = try key.code(of: bytes.span.extracting(covered))
+    } catch {
+      throw .ciphers(error)
+    }
+    for index in 0..<SessionLog.codeSize { bytes[covered.count + index] = code[index] }
+    do throws(Errno) {
+      try SessionLogFile.file.replace(with: bytes, in: files)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// The log of a new keybag, so that a first unlock does not find it missing.
+  ///
+  /// One that is there belongs to a keybag that was lost, and may be wanted when that is found.
+  func makeFirst(of volume: Bytes16, with key: borrowing Key) throws(KeyFailure) {
+    guard try stored() == nil else { return }
+    try write(SessionLog(lostIn: volume), with: key)
+  }
+}

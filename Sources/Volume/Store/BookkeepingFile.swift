@@ -1,0 +1,51 @@
+// Files of `.varve` that are read and replaced as a whole: a crash leaves the old one or the new one.
+
+import LinuxFiles
+
+/// A file of the bookkeeping by its name, and the name it is written under before it gets its own.
+struct BookkeepingFile: Sendable {
+  let name: StaticString
+  let temporary: StaticString
+  /// What is longer is not one of ours.
+  let longest: Int
+
+  static let volume = BookkeepingFile(
+    name: "volume", temporary: "volume.new", longest: VolumeHeader.longest)
+
+  /// What a crash may leave of each.
+  static let temporaries: [StaticString] = [
+    volume.temporary, "keybag.new", "keybag.copy.new", "sessions.new",
+  ]
+
+  /// The content; nil if there is no such file, and no bytes for what is no file at all.
+  ///
+  /// One byte more than the longest tells that it is too long.
+  func read(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
+    do throws(Errno) {
+      let file = try directory.descriptor.open(try FileName(name), [.readOnly, .nonBlocking])
+      return try file.status().kind == .regular ? file.read(upTo: longest + 1) : []
+    } catch .noSuchFile {
+      return nil
+    }
+  }
+
+  /// Whether a failure to read is the fault of this file, which another one may replace, and not of the machine.
+  static func isAboutTheFile(_ error: Errno) -> Bool {
+    [.inputOutput, .tooManySymbolicLinks, .crossDevice, .isDirectory, .noDevice].contains(error)
+  }
+
+  /// Puts new content in its place, and waits until the disk has it.
+  func replace(with bytes: [UInt8], in directory: SharedDescriptor) throws(Errno) {
+    let temporary = try FileName(self.temporary)
+    do throws(Errno) {
+      try directory.descriptor.removeFile(temporary)
+    } catch .noSuchFile {
+      // What a crash would have left is not there.
+    }
+    let file = try directory.descriptor.createFile(temporary, mode: 0o600)
+    try file.writeAll(bytes, at: 0)
+    try file.sync()
+    try directory.descriptor.rename(temporary, to: directory.descriptor, as: try FileName(name))
+    try directory.descriptor.sync()
+  }
+}

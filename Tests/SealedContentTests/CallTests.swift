@@ -1,0 +1,76 @@
+// How many calls of the disk each operation costs.
+
+import LinuxFiles
+import SealedFormat
+import Testing
+
+@testable import LayeredVolume
+
+@Suite struct CallTests {
+  let store = MemoryStore()
+  let surroundings = TestSurroundings()
+
+  private func open() throws -> TestFile {
+    try TestFile(store, in: surroundings, budget: IndexBudget(pages: 64))
+  }
+
+  @Test func aSmallNewFileIsTwoWrites() throws {
+    let file = try open()
+    _ = store.takeCalls()
+    try file.put([UInt8](repeating: 1, count: 100), at: 0)
+    #expect(store.takeCalls() == ["write", "write"])
+    #expect(try file.close() == false)
+    #expect(store.takeCalls().isEmpty)
+    try file.put([UInt8](repeating: 1, count: 80_000), at: 0)
+    _ = try file.close()
+  }
+
+  @Test func aLargerNewFileIsTwoWritesToo() throws {
+    let file = try open()
+    _ = store.takeCalls()
+    try file.put([UInt8](repeating: 1, count: 90_000), at: 0)
+    #expect(store.takeCalls() == ["write", "write"])
+  }
+
+  @Test func syncIsOneCall() throws {
+    let file = try open()
+    try file.put([UInt8](repeating: 1, count: 100), at: 0)
+    _ = store.takeCalls()
+    try file.synchronize(dataOnly: true)
+    #expect(store.takeCalls() == ["sync"])
+    try file.put([UInt8](repeating: 2, count: 4096), at: 0)
+    try file.synchronize(dataOnly: true)
+    #expect(store.takeCalls() == ["write", "write", "sync"])
+  }
+
+  @Test func anOverwriteIsAPageAndAnEntry() throws {
+    let file = try open()
+    try file.put([UInt8](repeating: 1, count: 40_960), at: 0)
+    _ = store.takeCalls()
+    try file.put([UInt8](repeating: 2, count: 4096), at: 8192)
+    #expect(store.takeCalls() == ["write", "write"])
+    #expect(try file.get(8192..<8292) == [UInt8](repeating: 2, count: 100))
+    #expect(store.takeCalls() == ["read"])
+  }
+
+  @Test func aReadInOrderIsACallForEachRunOfPages() throws {
+    let file = try open()
+    try file.put([UInt8](repeating: 1, count: 96 << 10), at: 0)
+    _ = store.takeCalls()
+    #expect(try file.get(0..<96 << 10).count == 96 << 10)
+    #expect(store.takeCalls() == ["read"])
+  }
+
+  /// 10 GiB with holes: the first write does not wait for its index.
+  @Test func theFirstWriteOfALargeFileReadsNoIndex() throws {
+    var file = try open()
+    for gigabyte in 0..<2 { try file.put([1], at: Int64(gigabyte) << 26) }
+    _ = try file.close()
+    surroundings.remount(killed: false)
+    file = try open()
+    _ = store.takeCalls()
+    try file.put([2], at: 4096)
+    // The slot that announces, its sync, the page, its entry: and no page of index but page 0.
+    #expect(store.takeCalls().filter { $0 == "read" }.count <= 2)
+  }
+}

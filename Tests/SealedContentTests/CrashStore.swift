@@ -1,0 +1,92 @@
+// A store on a disk that can lose its power at every write.
+
+import CrashDisk
+import LinuxFiles
+import Randomness
+
+@testable import LayeredVolume
+
+/// One thread uses it at a time, but for what it lets happen during a sync.
+final class CrashStore: SealedStore, @unchecked Sendable {
+  let disk: CrashDisk
+  private(set) var isDead = false
+  /// What happens while the disk is busy with a sync; once.
+  var duringSync: (() -> Void)?
+  /// The next sync fails.
+  var failSync: ((CrashDisk) -> Void)?
+  var syncs = 0
+
+  init(_ disk: CrashDisk) { self.disk = disk }
+
+  /// What the disk does until it is interrupted; after that nothing is done.
+  private func onDisk(_ work: () throws -> Void) throws(Errno) {
+    guard !isDead else { throw .inputOutput }
+    do {
+      try work()
+    } catch {
+      isDead = true
+      throw .inputOutput
+    }
+  }
+
+  func read(into bytes: inout MutableSpan<UInt8>, at offset: UInt64) throws(Errno) -> Int {
+    guard !isDead else { throw .inputOutput }
+    let count = max(0, min(bytes.count, disk.pages * 4096 - Int(offset)))
+    for sector in 0..<(count + 511) / 512 {
+      let found = disk.sector(Int(offset) / 512 + sector)
+      for index in sector * 512..<min(count, sector * 512 + 512) {
+        bytes[index] = found[index - sector * 512]
+      }
+    }
+    return count
+  }
+
+  func write(
+    _ head: Span<UInt8>, _ body: Span<UInt8>, _ tail: Span<UInt8>, at offset: UInt64
+  ) throws(Errno) {
+    let bytes = head.copied() + body.copied() + tail.copied()
+    precondition(offset % 512 == 0 && bytes.count % 512 == 0, "half a sector is written")
+    var position = 0
+    // A kill comes between two pages.
+    while position < bytes.count {
+      let first = (Int(offset) + position) / 512
+      let count = min((bytes.count - position) / 512, 8 - first % 8)
+      try onDisk {
+        try disk.write(
+          (0..<count).map { (first + $0, Array(bytes[position + $0 * 512..<position + $0 * 512 + 512])) })
+      }
+      position += count * 512
+    }
+  }
+
+  func size() throws(Errno) -> UInt64 {
+    guard !isDead else { throw .inputOutput }
+    return UInt64(disk.pages * 4096)
+  }
+
+  func synchronize(dataOnly: Bool) throws(Errno) {
+    syncs += 1
+    if let failing = failSync {
+      failSync = nil
+      guard !isDead else { throw .inputOutput }
+      failing(disk)
+      throw .inputOutput
+    }
+    try onDisk { try disk.beginSync() }
+    let during = duringSync
+    duringSync = nil
+    during?()
+    try onDisk { try disk.endSync() }
+  }
+
+  func cut(to size: UInt64) throws(Errno) { try onDisk { try disk.cut(to: Int(size) / 4096) } }
+
+  /// Zeros, or what was there: a crash decides.
+  func punch(_ range: Range<UInt64>) throws(Errno) {
+    for page in Int(range.lowerBound) / 4096..<min(Int(range.upperBound) / 4096, disk.pages) {
+      try onDisk { try disk.write((0..<8).map { (page * 8 + $0, CrashDisk.zeros) }) }
+    }
+  }
+
+  func reserve(_ range: Range<UInt64>) throws(Errno) {}
+}

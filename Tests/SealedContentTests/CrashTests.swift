@@ -1,0 +1,22 @@
+// Power cuts and kills at every write of the content that ships.
+
+import Foundation
+import Randomness
+import Testing
+
+@Suite struct CrashTests {
+  @Test func noCrashLosesWhatWasSynced() throws {
+    var dice = Dice(for: "crashes of sealed content")
+    let worlds = ProcessInfo.processInfo.environment["LONG"] == "1" ? 20_000 : 800
+    var sum = CrashFindings()
+    for world in 0..<worlds {
+      let played = try CrashWorld(seed: dice.next())
+      played.run(crashes: 12)
+      sum.cuts += played.findings.cuts
+      sum.kills += played.findings.kills
+      sum.failures += played.findings.failures.map { "world \(world): \($0)" }
+    }
+    print(sum)
+    #expect(sum.failures.isEmpty, "\(sum)")
+  }
+}

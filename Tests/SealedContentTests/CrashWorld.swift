@@ -1,0 +1,319 @@
+// One encrypted file, as the volume writes it, on a disk whose power goes: random operations, and an oracle that knows
+// which contents may be found afterwards.
+
+import CrashDisk
+import LinuxFiles
+import Randomness
+import SealedFormat
+import Synchronization
+
+@testable import LayeredVolume
+
+/// What a program sees: a size, and a number for each sector of 512 bytes.
+struct Snapshot: Hashable {
+  var size = 0
+  var sectors: [Int: UInt64] = [:]
+
+  mutating func write(_ range: Range<Int>, _ word: UInt64) {
+    for sector in range { sectors[sector] = word == 0 ? nil : word }
+    size = max(size, range.upperBound * 512)
+  }
+
+  mutating func truncate(to size: Int) {
+    self.size = size
+    sectors = sectors.filter { $0.key * 512 < size }
+  }
+
+  func block(_ number: Int, cutAt size: Int) -> [UInt64] {
+    (number * 8..<number * 8 + 8).map { $0 * 512 < size ? sectors[$0] ?? 0 : 0 }
+  }
+
+  var blocks: Set<Int> { Set(sectors.keys.map { $0 / 8 }) }
+}
+
+struct CrashFindings: CustomStringConvertible {
+  var cuts = 0
+  var kills = 0
+  var inFirstChanges = 0
+  var failures: [String] = []
+
+  var description: String {
+    "\(cuts) power cuts, \(kills) kills, \(inFirstChanges) of them in a first change: \(failures.count) failures; "
+      + (failures.first ?? "")
+  }
+}
+
+final class CrashWorld {
+  private var dice: Dice
+  private let surroundings = TestSurroundings()
+  private let budget = IndexBudget(pages: 8)
+  private let disk = CrashDisk()
+  private var file: SealedFile<CrashStore>
+  private var current = Snapshot()
+  /// Every content since the last sync: of each block one of them may be found after a power cut.
+  private var history = [Snapshot()]
+  /// The content before the last operation, in the history.
+  private var beforeLast = 0
+  private var depth = 0
+  private var nextWord: UInt64 = 1
+  private var trace: [String] = []
+  private(set) var findings = CrashFindings()
+  private var live: CrashStore
+
+  init(seed: UInt64) throws {
+    dice = Dice(seed: seed)
+    live = CrashStore(disk)
+    file = try SealedFile(live, in: surroundings, budget: budget)
+  }
+
+  /// Until the power has gone, or the process was killed, so many times.
+  func run(crashes: Int) {
+    for _ in 0..<crashes where findings.failures.isEmpty {
+      disk.writesLeft = 1 + dice.below(60)
+      for _ in 0..<60 where !live.isDead && findings.failures.isEmpty { step() }
+      if findings.failures.isEmpty { crash() }
+    }
+  }
+
+  private func fail(_ words: String) {
+    findings.failures.append(words + " after " + trace.suffix(24).joined(separator: ", "))
+  }
+
+  /// Does something; what fails while the disk is there is a failure.
+  private func attempt(_ name: String, _ work: () throws -> Void) {
+    trace.append(name)
+    if depth == 0 { beforeLast = history.count - 1 }
+    depth += 1
+    defer { depth -= 1 }
+    do { try work() } catch {
+      if !live.isDead, !owes { fail("\(name): \(error)") }
+    }
+  }
+
+  private var owes: Bool { file.owesAfterFailure }
+
+  // MARK: Operations
+
+  private func step() {
+    switch dice.below(20) {
+    case 0...8: write()
+    case 9, 10: truncate()
+    case 11: punch()
+    case 12...15: synchronize()
+    case 16: failSync()
+    case 17: close()
+    case 18: remount()
+    default: read()
+    }
+  }
+
+  /// Sectors around the places where the layout changes: the first blocks, the end of page 0's index, index pages.
+  private func chosen() -> Range<Int> {
+    let block = dice.pick([0, 1, 2, 5, 6, 23, 24, 25, 71, 72, 73])
+    let start = block * 8 + dice.pick([0, 0, 3])
+    return start..<start + dice.pick([1, 8, 8, 13, 24])
+  }
+
+  /// A first change ends with a sync, unless the file is new.
+  private func prepare() throws {
+    guard file.state.withLock({ $0.commit == nil }) else { return }
+    findings.inFirstChanges += 1
+    let syncs = live.syncs
+    try file.changing { (_) throws(Errno) in () }
+    if live.syncs > syncs {
+      history = [current]
+      beforeLast = 0
+    }
+    findings.inFirstChanges -= 1
+  }
+
+  private func write() {
+    let range = chosen()
+    attempt("write \(range)") {
+      try prepare()
+      try put(range)
+    }
+  }
+
+  private func put(_ range: Range<Int>) throws {
+    nextWord += 1
+    var after = current
+    after.write(range, nextWord)
+    history.append(after)
+    current = after
+    try file.put(CrashWorld.bytes(nextWord, range.count), at: Int64(range.lowerBound * 512))
+  }
+
+  private static func bytes(_ word: UInt64, _ sectors: Int) -> [UInt8] {
+    (0..<sectors * 512).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * ($0 % 8))) }
+  }
+
+  private func truncate() {
+    guard current.size > 0 else { return }
+    let size = dice.once(in: 6) ? 0 : dice.below(current.size / 512 + 10) * 512
+    attempt("truncate \(size)") {
+      if size > 0 { try prepare() }
+      // Whatever it commits on its way, both contents may be found.
+      history.append(current)
+      var after = current
+      after.truncate(to: size)
+      history.append(after)
+      let before = current
+      current = after
+      do { try file.truncate(to: UInt64(size)) } catch {
+        if !live.isDead { current = before }
+        throw error
+      }
+    }
+  }
+
+  private func punch() {
+    let range = chosen()
+    guard range.lowerBound * 512 < current.size else { return }
+    attempt("punch \(range)") {
+      try prepare()
+      // The ends and the middle are written one after the other.
+      for part in CrashWorld.parts(range, size: current.size) {
+        var after = current
+        for sector in part { after.sectors[sector] = nil }
+        history.append(after)
+        current = after
+      }
+      try file.allocate(
+        [.punchHole, .keepSize], offset: UInt64(range.lowerBound * 512), length: UInt64(range.count * 512))
+    }
+  }
+
+  private static func parts(_ range: Range<Int>, size: Int) -> [Range<Int>] {
+    let range = range.lowerBound..<min(range.upperBound, (size + 511) / 512)
+    return range.map { $0..<$0 + 1 }
+  }
+
+  private func synchronize() {
+    attempt("fsync") {
+      let from = history.count - 1
+      if dice.once(in: 2) { live.duringSync = { [unowned self] in self.writeBesideSync() } }
+      defer { live.duringSync = nil }
+      try file.synchronize(dataOnly: true)
+      history.removeFirst(from)
+      beforeLast = max(0, beforeLast - from)
+    }
+  }
+
+  /// What need not wait for the commit under way.
+  private func writeBesideSync() {
+    let range = chosen()
+    attempt("beside it write \(range)") {
+      // Where there is nothing to commit, a first change would sync by itself, and the disk knows one sync at a time.
+      guard file.state.withLock({ $0.commit?.frozen != nil }), var cipher = try file.currentCipher() else {
+        return
+      }
+      let bytes = UInt64(range.lowerBound * 512)..<UInt64(range.upperBound * 512)
+      let change = BlockWrite(bytes, in: file.size)
+      guard try file.mayChange(change.blocks, growing: bytes.upperBound > file.size, &cipher) else { return }
+      try put(range)
+    }
+  }
+
+  private func failSync() {
+    guard disk.isCreationDurable, file.state.withLock({ $0.commit != nil }) else { return }
+    trace.append("fsync fails")
+    live.failSync = { [unowned self] disk in disk.failSync(&self.dice) }
+    try? file.synchronize(dataOnly: true)
+    live.failSync = nil
+  }
+
+  private func close() {
+    attempt("close") {
+      _ = try file.close()
+      guard dice.once(in: 2), !owes else { return }
+      trace.append("dropped")
+      file = try SealedFile(live, in: surroundings, budget: budget)
+    }
+  }
+
+  private func remount() {
+    guard !owes else { return }
+    attempt("remount") {
+      _ = try file.close()
+      try live.synchronize(dataOnly: false)
+      history = [current]
+      beforeLast = 0
+      surroundings.remount(killed: false)
+      file = try SealedFile(live, in: surroundings, budget: budget)
+    }
+  }
+
+  private func read() {
+    attempt("read") {
+      let found = try content()
+      if found != current { fail("read something else") }
+    }
+  }
+
+  private func content() throws -> Snapshot {
+    var snapshot = Snapshot(size: Int(file.size))
+    let bytes = try file.get(0..<snapshot.size + 4096)
+    for sector in 0..<snapshot.size / 512 {
+      let part = bytes[sector * 512..<sector * 512 + 512]
+      let word = part.prefix(8).enumerated().reduce(UInt64(0)) {
+        $0 | UInt64($1.element) << UInt64(8 * $1.offset)
+      }
+      guard part.elementsEqual(CrashWorld.bytes(word, 1)) else {
+        fail("sector \(sector) is mixed")
+        return snapshot
+      }
+      if word != 0 { snapshot.sectors[sector] = word }
+    }
+    return snapshot
+  }
+
+  // MARK: Crashes
+
+  private func crash() {
+    let isCut = dice.once(in: 2) || owes
+    let wasDurable = disk.isCreationDurable
+    disk.writesLeft = nil
+    trace.append(isCut ? "POWER CUT" : "KILL")
+    if isCut {
+      findings.cuts += 1
+      disk.losePower(&dice)
+    } else {
+      findings.kills += 1
+    }
+    surroundings.remount(killed: true)
+    live = CrashStore(disk)
+    do {
+      file = try SealedFile(live, in: surroundings, budget: budget)
+      check(try content(), isCut: isCut)
+    } catch {
+      // A new file of which nothing was ever synced may be lost.
+      guard isCut, !wasDurable else { return fail("\(error)") }
+      startAgain()
+    }
+  }
+
+  private func startAgain() {
+    try? disk.cut(to: 0)
+    try? disk.sync()
+    current = Snapshot()
+    history = [current]
+    if let made = try? SealedFile(live, in: surroundings, budget: budget) { file = made }
+  }
+
+  private func check(_ found: Snapshot, isCut: Bool) {
+    // After a kill the page cache is whole: the last operation is done, not done, or done in part.
+    let allowed = isCut ? history : Array(history[min(beforeLast, history.count - 1)...])
+    if !allowed.contains(where: { $0.size == found.size }) {
+      fail("size \(found.size), not \(Set(allowed.map(\.size)).sorted())")
+    }
+    for number in allowed.reduce(found.blocks, { $0.union($1.blocks) }) where number * 4096 < found.size {
+      let words = found.block(number, cutAt: found.size)
+      if !allowed.contains(where: { $0.block(number, cutAt: found.size) == words }) {
+        fail("block \(number) is \(words), not \(Set(allowed.map { $0.block(number, cutAt: found.size) }))")
+      }
+    }
+    current = found
+    history = isCut ? [found] : history + [found]
+  }
+}

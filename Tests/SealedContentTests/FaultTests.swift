@@ -1,0 +1,104 @@
+// Every call of the store fails in turn, with each error a disk can give: the caller hears of it, and what was there
+// before is there afterwards, or what was to come, and nothing else.
+
+import LinuxFiles
+import Randomness
+import SealedFormat
+import Synchronization
+import Testing
+
+@testable import LayeredVolume
+
+@Suite struct FaultTests {
+  /// What is done to a file with content, and what it then has to be.
+  struct Change: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let work: @Sendable (TestFile) throws -> Void
+    let result: @Sendable ([UInt8]) -> [UInt8]
+  }
+
+  static let changes: [Change] = [
+    Change(testDescription: "overwrite a part") {
+      try $0.put([1, 2, 3], at: 5000)
+    } result: {
+      var after = $0
+      after.replaceSubrange(5000..<5003, with: [1, 2, 3])
+      return after
+    },
+    Change(testDescription: "append far") {
+      try $0.put([UInt8](repeating: 9, count: 9000), at: 120_000)
+    } result: {
+      $0 + [UInt8](repeating: 0, count: 120_000 - $0.count) + [UInt8](repeating: 9, count: 9000)
+    },
+    Change(testDescription: "cut") {
+      try $0.truncate(to: 4100)
+    } result: {
+      Array($0[..<4100])
+    },
+    Change(testDescription: "empty") {
+      try $0.truncate(to: 0)
+    } result: { _ in
+      []
+    },
+    Change(testDescription: "extend") {
+      try $0.truncate(to: 200_000)
+    } result: {
+      $0 + [UInt8](repeating: 0, count: 200_000 - $0.count)
+    },
+    Change(testDescription: "punch") {
+      try $0.allocate([.punchHole, .keepSize], offset: 8192, length: 8192)
+    } result: {
+      var after = $0
+      after.replaceSubrange(8192..<16384, with: repeatElement(0, count: 8192))
+      return after
+    },
+  ]
+
+  @Test(arguments: changes, [Errno.inputOutput, .noSpace])
+  func everyCallFailsInTurn(_ change: Change, _ error: Errno) throws {
+    let before = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    let after = change.result(before)
+    var failed = 0
+    for calls in 0..<200 {
+      let (store, surroundings) = (MemoryStore(), TestSurroundings())
+      var file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      try file.put(before, at: 0)
+      _ = try file.close()
+      surroundings.remount(killed: calls % 2 == 0)
+      file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      store.state.withLock { ($0.failsAfter, $0.error) = (calls, error) }
+      var hasFailed = false
+      do { try change.work(file) } catch let thrown as Errno {
+        #expect(thrown == error)
+        hasFailed = true
+      }
+      store.state.withLock { $0.failsAfter = nil }
+      let found = try file.get(0..<300_000)
+      // A block is old or new.
+      for start in stride(from: 0, to: max(found.count, 1), by: 4096) {
+        let block = found.dropFirst(start).prefix(4096)
+        #expect(
+          FaultTests.fits(block, before, start) || FaultTests.fits(block, after, start),
+          "call \(calls): block at \(start)")
+      }
+      if !hasFailed { #expect(found == after) }
+      // The same by a mount that comes after a crash, and the change can be made there.
+      surroundings.remount(killed: true)
+      let again = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      #expect([before.count, after.count, found.count].contains(Int(again.size)))
+      try change.work(again)
+      #expect(try again.get(0..<300_000) == change.result(before) || change.testDescription == "append far")
+      if !hasFailed { break }
+      failed += 1
+    }
+    #expect(failed > 0)
+  }
+
+  private static func fits(_ block: ArraySlice<UInt8>, _ content: [UInt8], _ start: Int) -> Bool {
+    for (index, byte) in block.enumerated() {
+      let expected = start + index < content.count ? content[start + index] : 0
+      if byte != expected { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,122 @@
+// Whoever changes the stored bytes of a file whose session has ended is noticed: EIO, and never other content.
+
+import LinuxFiles
+import Randomness
+import SealedFormat
+import Synchronization
+import Testing
+
+@testable import LayeredVolume
+
+@Suite struct TamperTests {
+  /// A file of two index pages with a rewritten block, a hole and a partial end.
+  private func made() throws -> (bytes: [UInt8], content: [UInt8], TestSurroundings) {
+    let (store, surroundings) = (MemoryStore(), TestSurroundings())
+    let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 16))
+    var content = (0..<130_000).map { UInt8(truncatingIfNeeded: $0 / 11) }
+    try file.put(content, at: 0)
+    try file.put([UInt8](repeating: 200, count: 4096), at: 8192)
+    content.replaceSubrange(8192..<12288, with: repeatElement(200, count: 4096))
+    try file.synchronize(dataOnly: true)
+    try file.allocate([.punchHole, .keepSize], offset: 16384, length: 4096)
+    content.replaceSubrange(16384..<20480, with: repeatElement(0, count: 4096))
+    _ = try file.close()
+    surroundings.remount(killed: false)
+    return (store.bytes, content, surroundings)
+  }
+
+  /// Nil for EIO, in the header or anywhere in the content.
+  private func read(_ bytes: [UInt8], _ surroundings: TestSurroundings) throws -> [UInt8]? {
+    let store = MemoryStore()
+    store.bytes = bytes
+    do throws(Errno) {
+      let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 16))
+      return try file.get(0..<200_000)
+    } catch {
+      #expect(error == .inputOutput)
+      return nil
+    }
+  }
+
+  @Test func everyBitThatCountsIsWatched() throws {
+    let (bytes, content, surroundings) = try made()
+    #expect(try read(bytes, surroundings) == content)
+    var dice = Dice(for: "flipped bits")
+    var noticed = 0
+    for _ in 0..<3000 {
+      var flipped = bytes
+      flipped[dice.below(bytes.count)] ^= 1 << UInt8(dice.below(8))
+      let found = try read(flipped, surroundings)
+      #expect(found == nil || found == content)
+      noticed += found == nil ? 1 : 0
+    }
+    #expect(noticed > 1500)
+  }
+
+  @Test func slotsAreWatchedBitByBit() throws {
+    let (bytes, _, surroundings) = try made()
+    for position in 1024..<2048 {
+      // What no field and no seal covers does not exist in a slot.
+      var flipped = bytes
+      flipped[position] ^= 1 << UInt8(position % 8)
+      #expect(try read(flipped, surroundings) == nil, "byte \(position)")
+    }
+  }
+
+  @Test func sectorsAndPagesCannotChangePlaces() throws {
+    let (bytes, content, surroundings) = try made()
+    let sectors = bytes.count / 512
+    var dice = Dice(for: "moved sectors")
+    for _ in 0..<400 {
+      let (first, second) = (dice.below(sectors) * 512, dice.below(sectors) * 512)
+      var moved = bytes
+      moved.replaceSubrange(first..<first + 512, with: bytes[second..<second + 512])
+      moved.replaceSubrange(second..<second + 512, with: bytes[first..<first + 512])
+      let found = try read(moved, surroundings)
+      #expect(found == nil || found == content)
+    }
+    for _ in 0..<200 {
+      let (first, second) = (dice.below(sectors / 8) * 4096, dice.below(sectors / 8) * 4096)
+      var moved = bytes
+      moved.replaceSubrange(first..<first + 4096, with: bytes[second..<second + 4096])
+      let found = try read(moved, surroundings)
+      #expect(found == nil || found == content)
+    }
+  }
+
+  @Test func aShorterBackingFileIsNoticed() throws {
+    let (bytes, _, surroundings) = try made()
+    for pages in 1..<bytes.count / 4096 {
+      #expect(try read(Array(bytes[..<(pages * 4096)]), surroundings) == nil, "\(pages) pages")
+    }
+  }
+
+  /// Damage in one block is an error of that block, and of no other.
+  @Test func otherBlocksStayReadable() throws {
+    let (bytes, content, surroundings) = try made()
+    let store = MemoryStore()
+    store.bytes = bytes
+    // The home of block 9.
+    store.state.withLock { $0.bytes[10 * 4096 + 5] ^= 1 }
+    let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 16))
+    for block in 0..<31 {
+      let range = block * 4096..<block * 4096 + 4096
+      if block == 9 {
+        #expect(throws: Errno.inputOutput) { try file.get(range) }
+      } else {
+        #expect(try file.get(range) == Array(content[range]))
+      }
+    }
+    #expect(surroundings.events.contains(.damaged(.block(9))))
+  }
+
+  /// The first static sector may be lost: its copy opens the file.
+  @Test func theCopyOfTheHeaderWillDo() throws {
+    var (bytes, content, surroundings) = try made()
+    bytes[3] ^= 1
+    #expect(try read(bytes, surroundings) == content)
+    #expect(surroundings.events.contains(.usedCopy))
+    bytes[515] ^= 1
+    #expect(try read(bytes, surroundings) == nil)
+  }
+}

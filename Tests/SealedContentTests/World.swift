@@ -1,0 +1,162 @@
+// A store in memory, and surroundings that a test decides about.
+
+import LinuxFiles
+import SealedFormat
+import Synchronization
+
+@testable import Ciphers
+@testable import LayeredVolume
+
+/// A backing file in memory; every call can be made to fail.
+final class MemoryStore: SealedStore {
+  struct State {
+    var bytes: [UInt8] = []
+    var calls: [String] = []
+    /// The calls until one fails, and with what.
+    var failsAfter: Int?
+    var error = Errno.inputOutput
+  }
+
+  let state = Mutex(State())
+
+  var bytes: [UInt8] {
+    get { state.withLock { $0.bytes } }
+    set { state.withLock { $0.bytes = newValue } }
+  }
+
+  private func call(_ name: String) throws(Errno) {
+    try state.withLock { state throws(Errno) in
+      state.calls.append(name)
+      guard let left = state.failsAfter else { return }
+      guard left > 0 else { throw state.error }
+      state.failsAfter = left - 1
+    }
+  }
+
+  /// The calls since the last time.
+  func takeCalls() -> [String] {
+    state.withLock { state in
+      defer { state.calls = [] }
+      return state.calls
+    }
+  }
+
+  func read(into bytes: inout MutableSpan<UInt8>, at offset: UInt64) throws(Errno) -> Int {
+    try call("read")
+    let found = state.withLock { state in
+      Array(
+        state.bytes[min(Int(offset), state.bytes.count)..<min(Int(offset) + bytes.count, state.bytes.count)])
+    }
+    for index in found.indices { bytes[index] = found[index] }
+    return found.count
+  }
+
+  func write(
+    _ head: Span<UInt8>, _ body: Span<UInt8>, _ tail: Span<UInt8>, at offset: UInt64
+  ) throws(Errno) {
+    try call("write")
+    let all = head.copied() + body.copied() + tail.copied()
+    state.withLock { state in
+      let end = Int(offset) + all.count
+      if state.bytes.count < end {
+        state.bytes.append(contentsOf: repeatElement(0, count: end - state.bytes.count))
+      }
+      state.bytes.replaceSubrange(Int(offset)..<end, with: all)
+    }
+  }
+
+  func size() throws(Errno) -> UInt64 {
+    try call("size")
+    return UInt64(bytes.count)
+  }
+
+  func synchronize(dataOnly: Bool) throws(Errno) { try call("sync") }
+
+  func cut(to size: UInt64) throws(Errno) {
+    try call("cut")
+    state.withLock { state in
+      if state.bytes.count > Int(size) { state.bytes.removeLast(state.bytes.count - Int(size)) }
+    }
+  }
+
+  func punch(_ range: Range<UInt64>) throws(Errno) {
+    try call("punch")
+    state.withLock { state in
+      for index in Int(range.lowerBound)..<min(Int(range.upperBound), state.bytes.count) {
+        state.bytes[index] = 0
+      }
+    }
+  }
+
+  func reserve(_ range: Range<UInt64>) throws(Errno) { try call("reserve") }
+}
+
+/// Keys and sessions without a volume.
+final class TestSurroundings: SealedSurroundings {
+  struct State {
+    var session: UInt64 = 7
+    var ended: Set<UInt64> = []
+    var known: [Bytes16: FileKeys] = [:]
+    var events: [SealedEvent] = []
+    var nextFile: UInt64 = 1
+  }
+
+  let contexts = AeadPool()
+  let pagesWorthCutting: UInt64 = 1
+  let state = Mutex(State())
+
+  func session() throws(Errno) -> UInt64 { state.withLock { $0.session } }
+
+  func hasEnded(_ session: UInt64) -> Bool {
+    state.withLock { $0.ended.contains(session) || $0.session == session }
+  }
+
+  /// The mount ends in order, or is killed; another begins.
+  func remount(killed: Bool) {
+    state.withLock { state in
+      if !killed { state.ended.insert(state.session) }
+      state.session += 1
+    }
+  }
+
+  func newKeys() throws(Errno) -> (StaticSector, FileKeys) {
+    do {
+      return try state.withLock { state in
+        let file = Bytes16(low: state.nextFile, high: 77)
+        state.nextFile += 1
+        let keys = try FileKeys.random(for: file)
+        state.known[file] = keys
+        let wrapped = WrappedKey(nonce: Nonce(random: 1, counter: 1), ciphertext: .zero, tag: .zero)
+        return (StaticSector(.complete, volume: .zero, file: file, wrapped: wrapped), keys)
+      }
+    } catch {
+      throw .inputOutput
+    }
+  }
+
+  func keys(of sector: StaticSector) throws(Errno) -> FileKeys {
+    guard let keys = state.withLock({ $0.known[sector.file] }) else { throw .inputOutput }
+    return keys
+  }
+
+  func report(_ event: SealedEvent) { state.withLock { $0.events.append(event) } }
+
+  var events: [SealedEvent] { state.withLock { $0.events } }
+}
+
+typealias TestFile = SealedFile<MemoryStore>
+
+extension SealedFile {
+  func put(_ bytes: [UInt8], at offset: Int64) throws(Errno) {
+    var copy = bytes
+    var span = copy.mutableSpan
+    _ = try write(&span, at: .offset(offset))
+  }
+
+  func get(_ range: Range<Int>) throws(Errno) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0xEE, count: range.count)
+    var span = bytes.mutableSpan
+    let count = try read(at: UInt64(range.lowerBound), into: &span)
+    return Array(bytes[..<count])
+  }
+}
