@@ -70,7 +70,7 @@ import Synchronization
       let (source, type) = (options.source, "fuse.\(options.subtype)")
       let (flags, words) = (options.flags, options.words(device: device.rawValue))
       _ = try foreign.namespace.visit(in: foreign.directory) { () throws(Errno) -> Int in
-        try unsafe withTerminatedPath(source) { source throws(Errno) in
+        try unsafe withTerminatedText(source) { source throws(Errno) in
           try retrying { unsafe lv_fuse_mount_here(source, type, flags, words) }
         }
       }
@@ -123,13 +123,13 @@ import Synchronization
 // MARK: Bytes for libfuse
 
 @unsafe private func addArgument(_ word: [UInt8], to arguments: inout fuse_args) -> Bool {
-  let added = try? unsafe withTerminatedPath(word) { unsafe fuse_opt_add_arg(&arguments, $0) }
+  let added = try? unsafe withTerminatedText(word) { unsafe fuse_opt_add_arg(&arguments, $0) }
   return added == 0
 }
 
 /// Whether the session could be mounted; if not, libfuse has said why.
 @unsafe private func connect(_ session: OpaquePointer, to path: [UInt8]) -> Bool {
-  let mounted = try? unsafe withTerminatedPath(path) { unsafe fuse_session_mount(session, $0) }
+  let mounted = try? unsafe withTerminatedText(path) { unsafe fuse_session_mount(session, $0) }
   return mounted == 0
 }
 

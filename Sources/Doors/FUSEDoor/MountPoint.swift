@@ -60,7 +60,7 @@ struct MountPoint: Sendable {
   }
 
   private static func resolve(_ path: [UInt8]) throws(Errno) -> [UInt8] {
-    try unsafe withTerminatedPath(path) { path throws(Errno) in
+    try unsafe withTerminatedText(path) { path throws(Errno) in
       guard let resolved = unsafe realpath(path, nil) else { throw .current }
       defer { unsafe free(resolved) }
       return unsafe Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
@@ -87,7 +87,7 @@ struct MountPoint: Sendable {
 
   @discardableResult
   private static func unmount(_ path: [UInt8], lazily: Bool) throws(Errno) -> Int {
-    try unsafe withTerminatedPath(path) { path throws(Errno) in
+    try unsafe withTerminatedText(path) { path throws(Errno) in
       try retrying { unsafe lv_fuse_unmount(path, lazily ? 1 : 0) }
     }
   }
@@ -97,7 +97,7 @@ struct MountPoint: Sendable {
     if lazily { words.append("-z") }
     words.append("--")
     var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
-    unsafe arguments.append(try unsafe withTerminatedPath(path) { unsafe strdup($0) })
+    unsafe arguments.append(try unsafe withTerminatedText(path) { unsafe strdup($0) })
     unsafe arguments.append(nil)
     defer { unsafe arguments.forEach { unsafe free($0) } }
 

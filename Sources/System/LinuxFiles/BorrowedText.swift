@@ -26,8 +26,8 @@
   }
 }
 
-/// Lends a terminated copy of a path of any length; EINVAL if it holds a terminator itself.
-@unsafe package func withTerminatedPath<R>(
+/// Lends a terminated copy of a text of any length, such as a path; EINVAL if it holds a terminator itself.
+@unsafe package func withTerminatedText<R>(
   _ path: [UInt8], _ body: (UnsafePointer<CChar>) throws(Errno) -> R
 ) throws(Errno) -> R {
   guard !path.contains(0) else { throw .invalid }

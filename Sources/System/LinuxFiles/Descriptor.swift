@@ -45,7 +45,7 @@ package struct Descriptor: ~Copyable, Sendable {
 
   /// Opens a path from a configuration; follows symbolic links, crosses mounts, never creates.
   package static func open(path: [UInt8], _ flags: OpenFlags) throws(Errno) -> Descriptor {
-    let opened = try unsafe withTerminatedPath(path) { path throws(Errno) in
+    let opened = try unsafe withTerminatedText(path) { path throws(Errno) in
       try retrying { unsafe lv_open(AT_FDCWD, path, flags.withoutCreation | O_CLOEXEC | O_NOCTTY, 0) }
     }
     return Descriptor(adopting: opened.asCInt, isPath: flags.contains(.path))

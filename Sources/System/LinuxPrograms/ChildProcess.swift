@@ -40,7 +40,7 @@ package struct ChildProcess: Sendable {
     let numbers = lv_streams(
       input: streams.input ?? -1, output: streams.output ?? -1, error: streams.error ?? -1,
       extra: streams.extra ?? -1)
-    let id = try unsafe withTerminatedPath(program) { program throws(Errno) in
+    let id = try unsafe withTerminatedText(program) { program throws(Errno) in
       try unsafe withTerminated(words) { joined throws(Errno) in
         try retrying {
           unsafe lv_spawn(

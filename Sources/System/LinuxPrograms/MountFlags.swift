@@ -36,7 +36,7 @@ package struct MountFlags: OptionSet, Hashable, Sendable {
 /// `whole`: also the file system behind it, so that it is read-only for all its mounts, or for none; EBUSY when a file
 /// is open for writing. Else this one mount alone.
 package func remount(_ path: [UInt8], _ flags: MountFlags, whole: Bool) throws(Errno) {
-  _ = try unsafe withTerminatedPath(path) { path throws(Errno) in
+  _ = try unsafe withTerminatedText(path) { path throws(Errno) in
     try retrying { unsafe lv_remount(path, flags.rawValue, whole ? 1 : 0) }
   }
 }

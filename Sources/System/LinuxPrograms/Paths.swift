@@ -77,7 +77,7 @@ extension Descriptor {
   }
 
   private static func openAny(_ directory: CInt, _ path: [UInt8], _ flags: CInt) throws(Errno) -> Descriptor {
-    let opened = try unsafe withTerminatedPath(path) { path throws(Errno) in
+    let opened = try unsafe withTerminatedText(path) { path throws(Errno) in
       try retrying { unsafe lv_open_any(directory, path, flags) }
     }
     return Descriptor(adopting: CInt(truncatingIfNeeded: opened), isPath: flags & pathOnly != 0)
@@ -88,7 +88,7 @@ private let pathOnly = OpenFlags.path.rawValue
 
 /// The path without links, `.` and `..`.
 package func realPath(_ path: [UInt8]) throws(Errno) -> [UInt8] {
-  try unsafe withTerminatedPath(path) { path throws(Errno) in
+  try unsafe withTerminatedText(path) { path throws(Errno) in
     try unsafe withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 8) {
       room throws(Errno) -> [UInt8] in
       guard let start = room.baseAddress else { throw .noMemory }
@@ -101,7 +101,7 @@ package func realPath(_ path: [UInt8]) throws(Errno) -> [UInt8] {
 /// Whether a path names a program this user may run.
 package func isExecutable(_ path: [UInt8]) -> Bool {
   // What cannot be looked at cannot be run.
-  let answer = try? unsafe withTerminatedPath(path) { path throws(Errno) in
+  let answer = try? unsafe withTerminatedText(path) { path throws(Errno) in
     try retrying { unsafe lv_is_executable(path) }
   }
   return answer == 1
@@ -125,7 +125,7 @@ package func ownMountTable() throws(Errno) -> [UInt8] {
 
 /// Takes a mount away; lazily, if it may go on until nobody uses it.
 package func unmount(_ path: [UInt8], isLazy: Bool) throws(Errno) {
-  _ = try unsafe withTerminatedPath(path) { path throws(Errno) in
+  _ = try unsafe withTerminatedText(path) { path throws(Errno) in
     try retrying { unsafe lv_unmount(path, isLazy ? 1 : 0) }
   }
 }

@@ -26,7 +26,7 @@ extension Descriptor {
   /// A file without a name that goes away with its last descriptor.
   package static func memoryFile(_ name: StaticString) throws(Errno) -> Descriptor {
     let name = Array("\(name)".utf8)
-    let made = try unsafe withTerminatedPath(name) { name throws(Errno) in
+    let made = try unsafe withTerminatedText(name) { name throws(Errno) in
       try retrying { unsafe lv_memory_file(name) }
     }
     return Descriptor(adopting: CInt(truncatingIfNeeded: made))

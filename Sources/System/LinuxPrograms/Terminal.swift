@@ -26,7 +26,7 @@ package struct Terminal: ~Copyable {
     let number = descriptor.rawValue
     return try unsafe span.withUnsafeMutableBytes { bytes throws(Errno) in
       guard let start = bytes.baseAddress else { return 0 }
-      return try unsafe withTerminated(prompt) { prompt throws(Errno) in
+      return try unsafe withTerminatedText(prompt) { prompt throws(Errno) in
         try retrying { unsafe lv_read_hidden(number, prompt, start, bytes.count) }
       }
     }

@@ -43,7 +43,7 @@ package enum ThisProgram {
 
   /// Becomes another program; returns only to throw.
   package static func become(_ program: [UInt8], words: [[UInt8]]) throws(Errno) {
-    _ = try unsafe withTerminatedPath(program) { program throws(Errno) in
+    _ = try unsafe withTerminatedText(program) { program throws(Errno) in
       try unsafe withTerminated(words) { joined throws(Errno) in
         try retrying { unsafe lv_execute(program, joined, words.count) }
       }

@@ -13,7 +13,7 @@ package struct WritableFile: ~Copyable, Sendable {
   /// A new file is its owner's alone: it may tell who may do what. ELOOP for a link, EBADMSG for anything else but
   /// a file, EAGAIN while another program has it open like this.
   package init(appendingTo path: [UInt8], mayExist: Bool) throws(Errno) {
-    let opened = try unsafe withTerminatedPath(path) { path throws(Errno) in
+    let opened = try unsafe withTerminatedText(path) { path throws(Errno) in
       try retrying { unsafe lv_open_alone(path, mayExist ? 1 : 0) }
     }
     descriptor = Descriptor(adopting: CInt(truncatingIfNeeded: opened))
@@ -62,7 +62,7 @@ package struct WritableFile: ~Copyable, Sendable {
 
 /// Removes a file by its path.
 package func removeFile(_ path: [UInt8]) throws(Errno) {
-  _ = try unsafe withTerminatedPath(path) { path throws(Errno) in
+  _ = try unsafe withTerminatedText(path) { path throws(Errno) in
     try retrying { unsafe lv_remove_file(path) }
   }
 }
