@@ -129,7 +129,10 @@ let package = Package(
     tests("SealedFormatTests", ["Randomness", "SealedFormat", "CrashDisk"]),
     tests(
       "SealedContentTests",
-      ["Randomness", "LayeredVolume", "Ciphers", "SealedFormat", "LinuxFiles", "CrashDisk"]),
+      [
+        "KeyFixture", "Randomness", "LayeredVolume", "Ciphers", "SealedFormat", "LinuxFiles", "CrashDisk",
+        "MountSupport",
+      ]),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
     tests(

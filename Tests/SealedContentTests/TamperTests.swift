@@ -119,4 +119,22 @@ import Testing
     bytes[515] ^= 1
     #expect(try read(bytes, surroundings) == nil)
   }
+
+  /// After a crash the damaged one is made of the other, with whatever a later version put there.
+  @Test func aRecoveryHealsTheHeader() throws {
+    let (store, surroundings) = (MemoryStore(), TestSurroundings())
+    let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 16))
+    try file.put([1, 2, 3], at: 0)
+    surroundings.remount(killed: true)
+    var bytes = store.bytes
+    bytes[3] ^= 1
+    // A compatible feature.
+    bytes[512 + 24] = 1
+    store.bytes = bytes
+    let again = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 16))
+    try again.put([4], at: 1)
+    #expect(store.bytes[..<512].elementsEqual(store.bytes[512..<1024]))
+    #expect(store.bytes[24] == 1)
+    #expect(try again.get(0..<10) == [1, 4, 3])
+  }
 }

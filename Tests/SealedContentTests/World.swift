@@ -134,8 +134,10 @@ final class TestSurroundings: SealedSurroundings {
     }
   }
 
-  func keys(of sector: StaticSector) throws(Errno) -> FileKeys {
-    guard let keys = state.withLock({ $0.known[sector.file] }) else { throw .inputOutput }
+  func keys(from bytes: Span<UInt8>) throws(Errno) -> FileKeys {
+    guard let sector = try? StaticSector(decoding: bytes),
+      let keys = state.withLock({ $0.known[sector.file] })
+    else { throw .inputOutput }
     return keys
   }
 

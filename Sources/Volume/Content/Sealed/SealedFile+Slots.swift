@@ -72,19 +72,15 @@ extension SealedFile {
     }
   }
 
-  /// Makes both static sectors say the same, after a crash.
+  /// Makes both static sectors say the same, after a crash: byte by byte, so that nothing of a later version is lost.
   func healHeader() throws(Errno) {
-    guard let sector = state.withLock({ $0.identity?.sector }) else { return }
-    var wanted = [UInt8](repeating: 0, count: StaticSector.size)
-    var bytes = wanted.mutableSpan
-    try encode(sector, into: &bytes)
+    guard let good = state.withLock({ $0.identity?.half }) else { return }
     var page = try indexPage(0)
-    for half in [Half.first, .second] {
-      let start = StaticSector.offset(half)
-      guard !page.bytes[start..<start + StaticSector.size].elementsEqual(wanted) else { continue }
-      try store.write(wanted.span, at: UInt64(start))
-      page.bytes.replaceSubrange(start..<start + StaticSector.size, with: wanted)
-    }
+    let (from, to) = (StaticSector.offset(good), StaticSector.offset(good.other))
+    let wanted = Array(page.bytes[from..<from + StaticSector.size])
+    guard !page.bytes[to..<to + StaticSector.size].elementsEqual(wanted) else { return }
+    try store.write(wanted.span, at: UInt64(to))
+    page.bytes.replaceSubrange(to..<to + StaticSector.size, with: wanted)
     state.withLock { $0.index.wrote(0, page) }
   }
 }

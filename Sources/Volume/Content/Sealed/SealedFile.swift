@@ -60,20 +60,21 @@ final class SealedFile<Store: SealedStore>: Sendable {
 
   /// The static sector, or its copy where the first one does not open.
   private func identity(in page: [UInt8]) throws(Errno) -> SealedState.Identity {
+    var refusal: Errno?
     for half in Half.allCases {
       let start = StaticSector.offset(half)
-      guard
-        let sector = try? StaticSector(decoding: page.span.extracting(start..<start + StaticSector.size))
-      else { continue }
+      let bytes = page.span.extracting(start..<start + StaticSector.size)
+      guard let sector = try? StaticSector(decoding: bytes) else { continue }
       do throws(Errno) {
-        let keys = try surroundings.keys(of: sector)
+        let keys = try surroundings.keys(from: bytes)
         if half == .second { surroundings.report(.usedCopy) }
-        return SealedState.Identity(sector: sector, keys: keys)
+        return SealedState.Identity(sector: sector, half: half, keys: keys)
       } catch {
-        guard error == .inputOutput else { throw error }
+        // A flipped bit may make it a sector of another volume, or of a class that is locked.
+        refusal = refusal ?? error
       }
     }
-    throw damaged(.header)
+    throw refusal.map { $0 == .inputOutput ? damaged(.header) : $0 } ?? damaged(.header)
   }
 
   func cipher(_ keys: FileKeys) throws(Errno) -> FileCipher { try FileCipher(keys, surroundings.contexts) }

@@ -25,6 +25,8 @@ struct SealedState: ~Copyable {
 
   struct Identity: Sendable {
     let sector: StaticSector
+    /// Which of the two static sectors opened.
+    var half = Half.first
     let keys: FileKeys
   }
 

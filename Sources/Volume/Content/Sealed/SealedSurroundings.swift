@@ -14,8 +14,9 @@ protocol SealedSurroundings: Sendable {
   func hasEnded(_ session: UInt64) -> Bool
   /// A key for a file that has none yet, with the sector that tells it to those who have the key of its class.
   func newKeys() throws(Errno) -> (StaticSector, FileKeys)
-  /// The keys of a file: ENOKEY while its class is locked or on another volume, EIO where its sector is damaged.
-  func keys(of sector: StaticSector) throws(Errno) -> FileKeys
+  /// The keys of a file, from its static sector: ENOKEY while its class is locked or on another volume, EIO where the
+  /// sector is damaged.
+  func keys(from sector: Span<UInt8>) throws(Errno) -> FileKeys
   func report(_ event: SealedEvent)
   /// So many free pages at the end of a backing file are cut off; fewer are only punched.
   var pagesWorthCutting: UInt64 { get }

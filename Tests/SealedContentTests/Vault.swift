@@ -1,0 +1,95 @@
+// A directory with a keybag, and encrypted files in it, as a mounted volume would make them.
+
+import Ciphers
+import Foundation
+import KeyFixture
+import LinuxFiles
+import SealedFormat
+
+@testable import LayeredVolume
+
+/// What files of one class ask of the keyring of a volume.
+final class KeyringSurroundings: SealedSurroundings {
+  let keyring: Keyring
+  let protection: StaticSector.ProtectionClass
+  let pagesWorthCutting: UInt64 = 1
+
+  init(_ keyring: Keyring, _ protection: StaticSector.ProtectionClass) {
+    (self.keyring, self.protection) = (keyring, protection)
+  }
+
+  var contexts: AeadPool { keyring.contexts }
+
+  func session() throws(Errno) -> UInt64 {
+    do throws(KeyFailure) { return try keyring.sessions.begin() } catch { throw error.number }
+  }
+
+  func hasEnded(_ session: UInt64) -> Bool { keyring.sessions.hasEnded(session) }
+
+  func newKeys() throws(Errno) -> (StaticSector, FileKeys) {
+    do throws(KeyFailure) {
+      let keys = try keyring.makeKeys()
+      return (try keyring.header(for: keys, protection), keys)
+    } catch {
+      throw error.number
+    }
+  }
+
+  func keys(from sector: Span<UInt8>) throws(Errno) -> FileKeys {
+    do throws(KeyFailure) { return try keyring.keys(from: sector) } catch { throw error.number }
+  }
+
+  func report(_ event: SealedEvent) {}
+}
+
+/// A volume nobody has mounted, with the keybag and the keyfile of the format's own vectors.
+final class Vault {
+  let path: String
+  private let directory: VolumeDirectory
+  private let root: SharedDescriptor
+  private(set) var keyring: Keyring
+  let budget = IndexBudget(pages: 64)
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("vault-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    root = SharedDescriptor(try Descriptor.directory(atPath: path))
+    directory = try VolumeDirectory.open(root: root, readOnly: false)
+    for name in ["keybag", "keybag.copy"] {
+      try Data(StoredKeys.keybag).write(to: URL(fileURLWithPath: "\(path)/.varve/\(name)"))
+    }
+    try Data(StoredKeys.rawKeyfile).write(to: URL(fileURLWithPath: "\(path)/keyfile"))
+    keyring = Keyring(of: directory)
+    try unlock()
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  private func unlock() throws {
+    var secret = try SecretBytes(count: 32)
+    secret.withMutableBytes { into in
+      for index in 0..<32 { into[index] = UInt8(0xA0 + index) }
+    }
+    let keyfile = Bytes16([UInt8](0x10...0x1F).span, at: 0)
+    _ = try keyring.unlock(with: HandedSecret(keyfile: keyfile.tag, secret: try Key(secret)))
+  }
+
+  /// The volume is unmounted, or the daemon is killed; then it is mounted again.
+  func remount(killed: Bool) throws {
+    if !killed { try keyring.sessions.end() }
+    keyring = Keyring(of: directory)
+    try unlock()
+  }
+
+  /// A file that is there, or is made.
+  func file(
+    _ name: String, _ protection: StaticSector.ProtectionClass = .complete
+  ) throws -> SealedFile<BackingStore> {
+    let isThere = FileManager.default.fileExists(atPath: "\(path)/\(name)")
+    let found = try FileName.with(Array(name.utf8)) { (entry) throws(Errno) in
+      isThere ? try root.descriptor.openPath(entry) : try root.descriptor.createFile(entry, mode: 0o600)
+    }
+    return try SealedFile(
+      BackingStore(SharedDescriptor(found)), in: KeyringSurroundings(keyring, protection), budget: budget)
+  }
+}
