@@ -14,9 +14,12 @@ import Testing
       played.run(crashes: 12)
       sum.cuts += played.findings.cuts
       sum.kills += played.findings.kills
+      sum.inFirstChanges += played.findings.inFirstChanges
       sum.failures += played.findings.failures.map { "world \(world): \($0)" }
     }
     print(sum)
     #expect(sum.failures.isEmpty, "\(sum)")
+    // Else the game is not what it was meant to be.
+    #expect(sum.cuts > worlds && sum.kills > worlds && sum.inFirstChanges > worlds / 10, "\(sum)")
   }
 }

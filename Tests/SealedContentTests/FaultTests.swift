@@ -87,7 +87,7 @@ import Testing
       let again = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
       #expect([before.count, after.count, found.count].contains(Int(again.size)))
       try change.work(again)
-      #expect(try again.get(0..<300_000) == change.result(before) || change.testDescription == "append far")
+      #expect(try again.get(0..<300_000) == change.result(before))
       if !hasFailed { break }
       failed += 1
     }
