@@ -1,0 +1,80 @@
+// The names of views: `fr`, `fr-CA+en,all`, `default,ext=bit`.
+
+/// Which extensions a view hides.
+package enum ExtensionPolicy: UInt8, CaseIterable, Sendable {
+  /// None.
+  case never
+  /// Those whose item says so, and of applications.
+  case bit
+  /// Those whose type is known.
+  case known
+  /// All.
+  case all
+
+  /// How it is written; the usual one is not.
+  package var word: String {
+    switch self {
+    case .never: "never"
+    case .bit: "bit"
+    case .known: "known"
+    case .all: "all"
+    }
+  }
+
+  package init?(word: some StringProtocol) {
+    guard let policy = ExtensionPolicy.allCases.first(where: { $0.word == word }) else { return nil }
+    self = policy
+  }
+}
+
+/// What a view shows, which its name says in exactly one way.
+package struct ViewName: Hashable, Sendable, CustomStringConvertible {
+  /// Nil: those of the volume.
+  package var languages: LanguageList?
+  package var showsHidden: Bool
+  package var extensions: ExtensionPolicy
+
+  package init(
+    languages: LanguageList? = nil, showsHidden: Bool = false, extensions: ExtensionPolicy = .known
+  ) {
+    self.languages = languages
+    self.showsHidden = showsHidden
+    self.extensions = extensions
+  }
+
+  /// Reads a name; nil unless it is the one way to write it.
+  package init?(_ bytes: [UInt8]) {
+    // Eight languages of eleven letters, and some words.
+    guard bytes.count <= 128, let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    var parts = text.split(separator: ",", omittingEmptySubsequences: false)[...]
+    guard let first = parts.popFirst() else { return nil }
+    if first == "default" {
+      languages = nil
+    } else {
+      guard let list = LanguageList(String(first), separator: "+") else { return nil }
+      languages = list
+    }
+    showsHidden = parts.first == "all"
+    if showsHidden { parts.removeFirst() }
+    extensions = .known
+    if let part = parts.popFirst() {
+      guard part.hasPrefix("ext="), let policy = ExtensionPolicy(word: part.dropFirst(4)), policy != .known
+      else {
+        return nil
+      }
+      extensions = policy
+    }
+    // What can be written in two ways is read in one.
+    guard parts.isEmpty, Array(description.utf8) == bytes else { return nil }
+  }
+
+  package var description: String {
+    var text = "default"
+    if let list = languages?.languages, !list.isEmpty {
+      text = list.map(\.description).joined(separator: "+")
+    }
+    if showsHidden { text += ",all" }
+    if extensions != .known { text += ",ext=" + extensions.word }
+    return text
+  }
+}

@@ -1,0 +1,90 @@
+import PropertyLists
+import Testing
+
+@Suite("What is too much") struct LimitTests {
+  @Test("64 KiB of strings, 256 KiB of Info.plist") func sizes() {
+    for (limits, size) in [(PropertyListLimits.strings, 65_536), (.bundleInformation, 262_144)] {
+      let pair = "CFBundleName = v;"
+      let full = pair + String(repeating: " ", count: size - pair.utf8.count)
+      #expect(read(full, limits) == .success(Found([["CFBundleName", "v"]])))
+      #expect(read(full + " ", limits) == .failure(.tooLarge))
+    }
+  }
+
+  @Test("1,024 pairs, in every form") func pairs() {
+    for count in [1024, 1025] {
+      let old = (0..<count).map { "k\($0)=v;" }.joined()
+      let xml = (0..<count).map { "<key>\($0)</key><string>v</string>" }.joined()
+      let binary = BinaryForm.list((0..<count).map { [.ascii("\($0)"), .ascii("v")] })
+      for bytes in [Array(old.utf8), Array("<plist><dict>\(xml)</dict></plist>".utf8), binary] {
+        #expect((try? read(bytes).get().pairs.count) == (count == 1024 ? 1024 : nil))
+        if count > 1024 { #expect(read(bytes) == .failure(.tooManyPairs)) }
+      }
+    }
+  }
+
+  @Test("Pairs that are not kept do not count") func kept() {
+    let others = (0..<3000).map { "<key>\($0)</key><string>v</string>" }.joined()
+    let text =
+      "<plist><dict>\(others)<key>CFBundleName</key><string>a</string><key>CFBundleName</key>"
+      + "<string>b</string><key>CFBundleExecutable</key><string>c</string></dict></plist>"
+    #expect(
+      read(text, .bundleInformation)
+        == .success(Found([["CFBundleName", "a"], ["CFBundleName", "b"], ["CFBundleExecutable", "c"]])))
+    let old = "x = y; CFBundleDisplayName = d; CFBundleDevelopmentRegion = en; z = z;"
+    #expect(
+      read(old, .bundleInformation)
+        == .success(Found([["CFBundleDisplayName", "d"], ["CFBundleDevelopmentRegion", "en"]])))
+    let binary = BinaryForm.list([[.ascii("x"), .ascii("y")], [.utf16("CFBundleName"), .utf16("é")]])
+    #expect(read(binary, .bundleInformation) == .success(Found([["CFBundleName", "é"]])))
+  }
+
+  @Test("Of equal keys the last counts") func last() throws {
+    let table = try PropertyList.strings(in: Array("a = 1; b = 2; a = 3;".utf8))
+    #expect(table.value(of: Array("a".utf8)).map(Array.init) == Array("3".utf8))
+    #expect(table.value(of: Array("c".utf8)) == nil)
+  }
+
+  @Test("64 levels, in XML and binary") func depth() {
+    for (levels, isRead) in [(64, true), (65, false), (20_000, false)] {
+      let open = String(repeating: "<array>", count: levels - 1)
+      let close = String(repeating: "</array>", count: levels - 1)
+      let text = "<plist><dict><key>d</key>\(open)\(close)<key>k</key><string>v</string></dict></plist>"
+      // The deepest is larger than a strings file may be.
+      let limits: PropertyListLimits = levels > 100 ? .bundleInformation : .strings
+      let found = read(text.replacing("<key>k<", with: "<key>CFBundleName<"), limits)
+      #expect((try? found.get()) == (isRead ? Found([["CFBundleName", "v"]]) : nil))
+      guard levels < 20_000 else { continue }
+      var inner: BinaryForm = .array([])
+      for _ in 0..<levels - 2 { inner = .array([inner]) }
+      let binary = BinaryForm.list([[.ascii("d"), inner], [.ascii("k"), .ascii("v")]])
+      #expect(read(binary) == (isRead ? .success(Found([["k", "v"]])) : .failure(.tooDeep)))
+    }
+  }
+
+  @Test("The worst that is accepted takes less than 10 ms") func worst() {
+    let size = 65_000
+    let words = String(repeating: "\\U00e9", count: size / 6)
+    let entities = String(repeating: "&#xe9;", count: size / 6)
+    let comments = String(repeating: "<!---->", count: size / 7)
+    let empty = String(repeating: "<array/>", count: size / 8)
+    let sections = String(repeating: "<![CDATA[]]>", count: size / 12)
+    let shared = BinaryForm.sharing(keys: 1000, of: size / 2)
+    let unclosed = [String(repeating: "<!--", count: size / 4), String(repeating: "/*", count: size / 2)]
+    let inputs =
+      [
+        "k = \"\(words)\";", "<plist><dict><key>k</key><string>\(entities)</string></dict></plist>",
+        "<plist><dict>\(comments)</dict></plist>",
+        "<plist><dict><key>k</key><array>\(empty)</array></dict></plist>",
+        "<plist><dict><key>k</key><string>\(sections)</string></dict></plist>", "k = \"\(unclosed[1])\";",
+        "<plist>\(unclosed[0])",
+      ].map { Array($0.utf8) } + [shared]
+    for bytes in inputs {
+      var best = Duration.seconds(1)
+      for _ in 0..<20 {
+        best = min(best, ContinuousClock().measure { _ = try? PropertyList.strings(in: bytes) })
+      }
+      #expect(best < .milliseconds(10), "\(String(decoding: bytes.prefix(60), as: UTF8.self))")
+    }
+  }
+}
