@@ -42,8 +42,13 @@ import Testing
     (.secureLevel(.systemImmutable), "the secure level keeps its flag schg", true),
     (.linkToDirectory, "a directory has one name only", false),
     (.foreignContent, "its content is stored in a form that this version cannot read or write", false),
+    (.noKeybag, "the volume has no keyslot yet; `varve key slot add` makes the first", false),
     (
-      .protectingDirectory, "its protection class asks for encryption, which this version does not have",
+      .locked(.completeUnlessOpen), "class complete-unless-open is locked; its key is not in memory", false
+    ),
+    (
+      .protectingDirectory,
+      "what is moved or linked into an encrypted directory keeps its form; copy it there to have it encrypted",
       false
     ),
     (

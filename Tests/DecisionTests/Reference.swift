@@ -19,7 +19,7 @@ enum Power: String, CaseIterable {
 
 /// What a caller gets to see.
 enum Outcome: String {
-  case ok, EPERM, EACCES, EROFS, EIO, EOPNOTSUPP
+  case ok, EPERM, EACCES, EROFS, EIO, EOPNOTSUPP, ENOKEY, EXDEV
   /// Another number: it cannot be done, whatever rights the caller has.
   case impossible
 }

@@ -172,6 +172,8 @@ extension Outcome {
       case .accessDenied: .EACCES
       case .damaged: .EIO
       case .unsupported: .EOPNOTSUPP
+      case .noKey: .ENOKEY
+      case .crossesProtection: .EXDEV
       case .impossible: .impossible
       }
   }

@@ -29,9 +29,11 @@ package struct Item: Hashable, Sendable {
   /// In what form the content is stored.
   package enum Content: Hashable, Sendable {
     case plain
-    /// A directory that wants encrypted what is made in it, which this version cannot do.
-    case protecting
-    /// Encrypted, compressed or being replaced: bytes that this version can neither read nor write.
+    /// A file that is encrypted.
+    case protected(ProtectionClass, isEmpty: Bool)
+    /// A directory: files made in it are encrypted.
+    case protecting(ProtectionClass)
+    /// Compressed or being replaced: bytes that this version can neither read nor write.
     case foreign
   }
 
@@ -45,11 +47,14 @@ package struct Item: Hashable, Sendable {
   package var ownerGroup: UInt32?
   package var record: Record
   package var content: Content
+  /// Its first bytes say that it is encrypted, and its record does not: a copy that was made without attributes, or the
+  /// bytes of somebody else's file that were written into one's own.
+  package var lacksMark: Bool
 
   package init(
     kind: ItemKind, user: UInt32, group: UInt32, mode: Mode, flags: FileFlags = [],
     list: AccessList? = nil, ownerGroup: UInt32? = nil, record: Record = .sound,
-    content: Content = .plain
+    content: Content = .plain, lacksMark: Bool = false
   ) {
     self.kind = kind
     self.user = user
@@ -60,6 +65,7 @@ package struct Item: Hashable, Sendable {
     self.ownerGroup = ownerGroup
     self.record = record
     self.content = content
+    self.lacksMark = lacksMark
   }
 
   package var isDirectory: Bool { kind == .directory }
@@ -96,6 +102,8 @@ package struct VolumeRules: Hashable, Sendable {
   package var handsOverOwnership = false
   /// Members count as root, except towards items that carry a flag of the system domain.
   package var adminGroup: UInt32?
+  /// The keys there are to encrypted files.
+  package var keys = KeysAtHand()
 
   package init() {}
 

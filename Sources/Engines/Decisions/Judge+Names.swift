@@ -7,20 +7,15 @@ extension Judge {
   func create(_ kind: NewObject, in parent: Item) -> Verdict {
     // A device node: root's alone, before anything else is looked at.
     if kind == .device, let refusal = notPermitted(.deviceNeedsRoot, unlessWith: .mknod) { return refusal }
-    let verdict = add(kind.isDirectory ? .addSubdirectory : .addFile, to: parent, bringing: .plain)
+    let verdict = add(kind.isDirectory ? .addSubdirectory : .addFile, to: parent)
     // A link inherits nothing, and a list that cannot be read cannot be handed down.
-    return (kind == .symbolicLink ? verdict : verdict.unless(damageToUsedList(of: parent))).on(.parent)
+    let inheriting = kind == .symbolicLink ? verdict : verdict.unless(damageToUsedList(of: parent))
+    return inheriting.and { key(toMake: kind, in: parent) }.on(.parent)
   }
 
   /// Whoever adds to a directory uses a name there, even where the kernel looked none up (O_TMPFILE).
-  ///
-  /// Plain content is refused by a directory that wants what is added encrypted; `nil`: nothing comes from elsewhere.
-  private func add(_ rights: Rights, to directory: Item, bringing content: Item.Content?) -> Verdict {
-    let verdict = check(directory, .search).then { check(directory, rights) }
-    guard verdict.isAllowed, directory.content == .protecting, let content, content != .foreign else {
-      return verdict
-    }
-    return .refused(.unsupported, .protectingDirectory)
+  private func add(_ rights: Rights, to directory: Item) -> Verdict {
+    check(directory, .search).then { check(directory, rights) }
   }
 
   /// A further name for a file: of the file itself only its flags are asked, and what `fs.protected_hardlinks` wants.
@@ -31,7 +26,7 @@ extension Judge {
   ) -> Verdict {
     if victim != nil { return .refused(by: .taken, on: .victim).told(.operation, tell) }
     let verdict = writableMount.on(.newParent).then { naming(item, protectsLinks) }
-      .then { add(.addFile, to: parent, bringing: item.content).on(.newParent) }
+      .then { add(.addFile, to: parent).and { entering(item, into: parent) }.on(.newParent) }
     return verdict.told(verdict.place == .newParent ? .adding(directory: false) : .operation, tell)
   }
 
@@ -61,26 +56,37 @@ extension Judge {
     _ tell: Tell?
   ) -> Verdict {
     if let obstacle = rename.obstacle(item, over: victim) { return obstacle.told(.operation, tell) }
+    let rights = renameRights(rename, item, from: parent, to: newParent, over: victim, tell)
+    // After all rights: what they refuse a copy would not reach either.
+    guard rights.isAllowed, rename.changesParent else { return rights }
+    let entered = entering(item, into: newParent).on(.newParent)
+    let both =
+      rename.exchanges
+      ? entered.then { victim.map { entering($0, into: parent).on(.parent) } ?? entered } : entered
+    return both.isAllowed ? rights : both.told(.operation, tell)
+  }
+
+  private func renameRights(
+    _ rename: Rename, _ item: Item, from parent: Item, to newParent: Item, over victim: Item?, _ tell: Tell?
+  ) -> Verdict {
     let moves = rename.changesParent
     let leaving = leaving(item, parent, moves).told(.removing, tell)
-    guard let victim else { return leaving.then { arriving(item, in: newParent, moves, tell) } }
+    guard let victim else { return leaving.then { arriving(item, in: newParent, tell) } }
     guard rename.exchanges else {
-      return leaving.then { arriving(item, in: newParent, moves, tell) }
+      return leaving.then { arriving(item, in: newParent, tell) }
         .then { check(victim, .delete, removingFrom: newParent).aboutVictim.told(.removing, tell) }
     }
     let left = leaving.then { self.leaving(victim, newParent, moves).aboutVictim.told(.removing, tell) }
     // Inside one directory both are added in one request.
-    guard moves else { return left.then { arriving(item, and: victim.adding, in: newParent, moves, tell) } }
-    return left.then { arriving(item, in: newParent, moves, tell) }
-      .then { arriving(victim, in: parent, at: .parent, moves, tell) }
+    guard moves else { return left.then { arriving(item, and: victim.adding, in: newParent, tell) } }
+    return left.then { arriving(item, in: newParent, tell) }
+      .then { arriving(victim, in: parent, at: .parent, tell) }
   }
 
   private func arriving(
-    _ item: Item, and more: Rights = [], in directory: Item, at place: Place = .newParent, _ moves: Bool,
-    _ tell: Tell?
+    _ item: Item, and more: Rights = [], in directory: Item, at place: Place = .newParent, _ tell: Tell?
   ) -> Verdict {
-    add(item.adding.union(more), to: directory, bringing: moves ? item.content : nil).on(place)
-      .told(.adding(directory: item.isDirectory), tell)
+    add(item.adding.union(more), to: directory).on(place).told(.adding(directory: item.isDirectory), tell)
   }
 
   /// The old name goes.

@@ -62,9 +62,11 @@ extension Judge {
       let isThere = item.record == .sound && item.list == list
       return setList(of: item, isNone: list == nil, isThere: isThere, carriesRecord, tell)
     case .setOtherList: return setList(of: item, isNone: false, isThere: false, carriesRecord, tell)
+    case .setClass(let protection): verdict = setClass(of: item, to: protection)
     case .lookUp: verdict = check(item, .search).on(.parent)
     case .handDown: verdict = check(item, .search).unless(damageToUsedList(of: item))
-    case .create(let kind): return create(kind, in: item).told(.adding(directory: kind.isDirectory), tell)
+    case .create(let kind):
+      return create(kind, in: item).told(.adding(directory: kind.isDirectory), tell)
     case .takeNames: return writableMount.on(.parent).told(.removing, tell)
     case .find: verdict = find(item, in: parent)
     case .remove(let isDirectory):
@@ -82,16 +84,18 @@ extension Judge {
     if request.executes, item.kind != .file || !item.mode.hasAnyExecute {
       return .refused(.accessDenied, .noExecuteBit)
     }
-    return check(item, request.rights)
+    let verdict = check(item, request.rights)
+    return request.wantsBytes ? verdict.and { key(to: item, writes: request.writes) } : verdict
   }
 
   /// What an open handle may do was decided when it was opened; only what has become of the file since is asked again.
   private func truncate(_ item: Item, throughHandle: Bool) -> Verdict {
     guard item.kind == .file else { return .refused(by: item.isDirectory ? .isDirectory : .notFile) }
-    guard throughHandle else { return check(item, .write) }
+    guard throughHandle else { return check(item, .write).and { key(to: item, writes: false) } }
     let stored = writableMount.unless(item.damageToRecord)
     guard stored.isAllowed else { return stored }
     if item.hasForeignContent { return .refused(.unsupported, .foreignContent) }
+    // Nor is a key: some files that are open stay so when their class is locked.
     return Judge.writeBytes(isAppendOnly: item.flags.isAppendOnly, onlyGrows: false)
   }
 

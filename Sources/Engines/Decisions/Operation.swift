@@ -38,6 +38,8 @@ package enum Operation: Sendable {
   case setList(AccessList?)
   /// A list other than the one there is; which one it is does not matter.
   case setOtherList
+  /// By which class a file is encrypted, or what is made in a directory.
+  case setClass(ProtectionClass?)
 
   // A directory.
   /// Looking for a name in it.
@@ -63,6 +65,7 @@ package enum Operation: Sendable {
     case .setOwner, .setOwnerGroup: .changeOwner
     case .setFlags: .changeFlags
     case .setList, .setOtherList: .writeList
+    case .setClass: .writeAttributes
     default: nil
     }
   }
@@ -76,16 +79,19 @@ package struct OpenRequest: Hashable, Sendable {
   package var truncates: Bool
   /// Opened to be run.
   package var executes: Bool
+  /// Not so for an open of the kernel's own, by which it asks about attributes.
+  package var wantsBytes: Bool
 
   package init(
     reads: Bool = false, writes: Bool = false, appends: Bool = false, truncates: Bool = false,
-    executes: Bool = false
+    executes: Bool = false, wantsBytes: Bool = true
   ) {
     self.reads = reads
     self.writes = writes
     self.appends = appends
     self.truncates = truncates
     self.executes = executes
+    self.wantsBytes = wantsBytes
   }
 
   /// The rights asked in one request; a deny of any of them refuses all.
@@ -137,8 +143,9 @@ package struct OwnerChange: Hashable, Sendable {
 
 /// What is made in a directory.
 package enum NewObject: Hashable, Sendable {
-  /// A file, FIFO or socket.
   case file
+  /// A FIFO or socket: added like a file, but without content of its own.
+  case pipe
   case directory
   case symbolicLink
   case device

@@ -50,8 +50,12 @@ extension Reason {
     case .deviceNeedsRoot: "only root makes devices"
     case .linkToDirectory: "a directory has one name only"
     case .foreignContent: "\(whose) content is stored in a form that this version cannot read or write"
+    case .noKeybag: "the volume has no keyslot yet; `varve key slot add` makes the first"
+    case .unmarked:
+      "its content is encrypted, and its record does not say so; only root may read such a copy, until 'varve fsck --repair' marks it"
+    case .locked(let protection): "class \(protection.word) is locked; its key is not in memory"
     case .protectingDirectory:
-      "\(whose) protection class asks for encryption, which this version does not have"
+      "what is moved or linked into an encrypted directory keeps its form; copy it there to have it encrypted"
     case .obstacle(let obstacle): obstacle.words
     default: nil
     }
@@ -84,6 +88,9 @@ extension Reason {
     case .secureLevel: "securelevel"
     case .linkToDirectory: "linktodirectory"
     case .foreignContent: "content"
+    case .noKeybag: "nokeybag"
+    case .locked: "locked"
+    case .unmarked: "unmarked"
     case .protectingDirectory: "protection"
     case .protectedLink: "protectedlink"
     case .sharedOwner: "sharedowner"
@@ -118,11 +125,11 @@ private struct Teller {
   func words(_ reason: Reason) -> String {
     switch reason {
     case .superuser: "root, or its like, is bound by flags only"
-    case .ownership: "by ownership"
+    case .ownership: "by ownership" + (item.ownerGroup.map { ": the owner is \(text(.group($0)))" } ?? "")
     case .freeToAll: "everybody may, and no entry denies it"
     case .entry(let index):
       "by entry \(index) of \(whose) list" + (text(ofEntry: index).map { ": \($0)" } ?? "")
-    case .modeBits(let name, _): "by \(whose) mode (\(name.words(item.mode)))"
+    case .modeBits(let name, _): "by \(whose) mode (\(name.words(item.mode))\(ownerGroup(name)))"
     case .flag(let flags): "by \(whose) flag \(flags.text)"
     case .noExecuteBit: "\(whose) mode has no execute bit"
     case .sticky: "\(whose) mode is sticky; only the owner of the item or of the directory may"
@@ -137,9 +144,15 @@ private struct Teller {
     case .sharedOwner: "set-id bits are not for an item whose owner is a group, or is every caller"
     // Told without an object.
     case .nothingAsked, .readOnlyVolume, .executionForbidden, .damagedRecord, .damagedList, .deviceNeedsRoot,
-      .linkToDirectory, .foreignContent, .protectingDirectory, .obstacle:
+      .linkToDirectory, .foreignContent, .noKeybag, .locked, .unmarked, .protectingDirectory, .obstacle:
       ""
     }
+  }
+
+  /// Who the owner is, where stat(2) shows nobody.
+  private func ownerGroup(_ name: ModeClass) -> String {
+    guard name == .owner, let group = item.ownerGroup else { return "" }
+    return "; the owner is \(text(.group(group)))"
   }
 
   func text(ofEntry index: Int) -> String? {

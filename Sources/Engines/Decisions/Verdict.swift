@@ -54,7 +54,13 @@ package enum Reason: Hashable, Sendable {
   case linkToDirectory
   /// The bytes are of a form this version cannot read or write.
   case foreignContent
-  /// What is made in the directory would have to be encrypted.
+  /// No keyfile was ever made to open the volume.
+  case noKeybag
+  /// The key of the class is not in memory.
+  case locked(ProtectionClass)
+  /// Encrypted bytes in a file that is not marked as encrypted: only root has them decrypted.
+  case unmarked
+  /// A plain item would come into a directory whose files are encrypted.
   case protectingDirectory
   /// `fs.protected_hardlinks`: a name for a file that is neither the caller's nor the caller's to read and write.
   case protectedLink
@@ -82,6 +88,9 @@ package enum Obstacle: String, Hashable, Sendable {
   case noRecord = "a volume without root keeps none on this kind of item"
   /// The name `.varve` at the root of the volume, and what is below.
   case reserved = "the name is the volume's own"
+  /// What is in `.varve` on the mount.
+  case readOnlyText = "is the volume's own, and can only be read"
+  case unlistedNames = "is not listed; the names in it have to be known"
 
   package var words: String { rawValue }
 }
@@ -105,6 +114,10 @@ package struct Verdict: Hashable, Sendable {
     case accessDenied
     case damaged
     case unsupported
+    /// A key is missing.
+    case noKey
+    /// Only a copy can get there.
+    case crossesProtection
     /// No rule refuses; the number is that of the obstacle.
     case impossible
   }
@@ -161,6 +174,13 @@ package struct Verdict: Hashable, Sendable {
   func unless(_ damage: Reason?) -> Verdict {
     guard isAllowed, let damage else { return self }
     return .refused(.damaged, damage)
+  }
+
+  /// This verdict, or the next one if this allows and that does not.
+  func and(_ next: () -> Verdict) -> Verdict {
+    guard isAllowed else { return self }
+    let other = next()
+    return other.isAllowed ? self : other
   }
 
   /// This verdict, or the next one if this allows.

@@ -7,6 +7,7 @@ package enum InodeFlags {
   private static let immutable: UInt32 = 0x10
   private static let appendOnly: UInt32 = 0x20
   private static let noDump: UInt32 = 0x40
+  private static let encrypted: UInt32 = 0x800
   /// Bits that describe how the backing file system stores something; kept out of every change.
   private static let extents: UInt32 = 0x8_0000
 
@@ -15,8 +16,8 @@ package enum InodeFlags {
   private static let extendedNoDump: UInt32 = 0x80
 
   /// The word of `FS_IOC_GETFLAGS`: what lsattr shows.
-  package static func word(_ flags: FileFlags) -> UInt32 {
-    var word: UInt32 = 0
+  package static func word(_ flags: FileFlags, isEncrypted: Bool = false) -> UInt32 {
+    var word: UInt32 = isEncrypted ? encrypted : 0
     if flags.isImmutable { word |= immutable }
     if flags.isAppendOnly { word |= appendOnly }
     if flags.contains(.noDump) { word |= noDump }
@@ -41,8 +42,12 @@ package enum InodeFlags {
   ///
   /// `setsSystem`: whether `i` and `a` mean `schg` and `sappnd` or `uchg` and `uappnd`. Clearing one
   ///   clears both of its kind; flags without a Linux twin stay.
-  package static func flags(_ flags: FileFlags, afterWord word: UInt32, setsSystem: Bool) -> FileFlags? {
-    guard word & ~(immutable | appendOnly | noDump | compressed | extents) == 0 else { return nil }
+  package static func flags(
+    _ flags: FileFlags, isEncrypted: Bool = false, afterWord word: UInt32, setsSystem: Bool
+  ) -> FileFlags? {
+    // Whether it is encrypted is told and not set.
+    let told = compressed | extents | (isEncrypted ? encrypted : 0)
+    guard word & ~(immutable | appendOnly | noDump | told) == 0 else { return nil }
     guard (word & compressed != 0) == flags.contains(.compressed) else { return nil }
     return merged(
       flags, immutable: word & immutable != 0, appendOnly: word & appendOnly != 0,

@@ -109,14 +109,15 @@ extension JSON {
     return [member, Member(key + "Bytes", .array(list.map { .string(hexadecimal($0)) }))]
   }
 
-  private static func hexadecimal(_ bytes: [UInt8]) -> String {
+  /// Bytes as text: two digits for each.
+  package static func hexadecimal(_ bytes: [UInt8]) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// The bytes of a file's name from the members that `nameMembers` made; nil if there is no such name.
   package func nameBytes(_ key: String) -> [UInt8]? {
     guard let digits = self[key + "Bytes"] else { return self[key]?.string.map { Array($0.utf8) } }
-    return JSON.bytes(digits)
+    return digits.hexadecimalBytes
   }
 
   /// The words of a list from the members that `nameListMembers` made; nil if there is no such list.
@@ -125,11 +126,12 @@ extension JSON {
       guard case .array(let words)? = self[key] else { return nil }
       return words.compactMap { $0.string.map { Array($0.utf8) } }
     }
-    return words.compactMap { JSON.bytes($0) }
+    return words.compactMap { $0.hexadecimalBytes }
   }
 
-  private static func bytes(_ value: JSON) -> [UInt8]? {
-    guard let digits = value.string.map({ Array($0.utf8) }), digits.count % 2 == 0 else { return nil }
+  /// The bytes of a text that `hexadecimal` made.
+  package var hexadecimalBytes: [UInt8]? {
+    guard let digits = string.map({ Array($0.utf8) }), digits.count % 2 == 0 else { return nil }
     var bytes: [UInt8] = []
     for place in stride(from: 0, to: digits.count, by: 2) {
       guard let high = Character(Unicode.Scalar(digits[place])).hexDigitValue,

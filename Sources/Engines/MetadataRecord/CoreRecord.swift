@@ -162,15 +162,16 @@ package struct CoreRecord: Hashable, Sendable {
   /// Whether a list is announced that denies nobody a look.
   package var hasOpenList: Bool { marks.contains(.accessList) && marks.contains(.openList) }
 
-  /// The bytes of the item are not, or not yet, its content.
-  ///
-  /// Asked here because a literal of ``Presence`` allocates in every other module.
-  package var hidesContent: Bool { !presence.isDisjoint(with: [.encrypted, .compressed, .replacing]) }
+  // Asked here because a literal of ``Presence`` allocates in every other module.
 
-  /// Whether a key class is named.
-  ///
-  /// A file that has one is encrypted, whatever the presence bits say.
-  package var isProtected: Bool { protectionClass != .none }
+  /// The bytes of the item are its content in another form, or not yet its content.
+  package var isReplacedOrCompressed: Bool { !presence.isDisjoint(with: [.compressed, .replacing]) }
+
+  /// Whether the record says that the content is encrypted.
+  package var isEncrypted: Bool {
+    get { marks.contains(.encrypted) }
+    set { if newValue { marks.insert(.encrypted) } else { marks.remove(.encrypted) } }
+  }
 
   /// Nothing is said: the attribute is removed rather than stored.
   package var isVoid: Bool {

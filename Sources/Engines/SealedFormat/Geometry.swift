@@ -67,6 +67,19 @@ package struct Block: Hashable, Comparable, Sendable {
       page: Page(below: 25 + 49 * group), offset: Int(position) / Block.perSector * IndexSector.size)
   }
 
+  /// The blocks with entries in the same index page.
+  package var indexGroup: Range<UInt64> {
+    guard number >= Block.inPageZero else { return 0..<Block.inPageZero }
+    let start = number - (number - Block.inPageZero) % Block.perIndexPage
+    return start..<start + Block.perIndexPage
+  }
+
+  /// The blocks with entries in the same index sector.
+  package var sectorBlocks: Range<UInt64> {
+    let start = sector * UInt64(Block.perSector)
+    return start..<start + UInt64(Block.perSector)
+  }
+
   /// The page that a writer tries first.
   ///
   /// Readers follow the entry.
@@ -74,6 +87,16 @@ package struct Block: Hashable, Comparable, Sendable {
     guard number >= Block.inPageZero else { return Page(below: 1 + number) }
     let (group, position) = (number - Block.inPageZero).quotientAndRemainder(dividingBy: Block.perIndexPage)
     return Page(below: 26 + 49 * group + position)
+  }
+
+  /// Whether an index page begins with the entries of this block.
+  package var isFirstInIndexPage: Bool {
+    number >= Block.inPageZero && (number - Block.inPageZero) % Block.perIndexPage == 0
+  }
+
+  /// The number of the first block whose index page does not lie before a page.
+  package static func firstIndexed(from page: Page) -> UInt64 {
+    page == .zero ? 0 : inPageZero + (max(page.number, 25) - 25 + 48) / 49 * perIndexPage
   }
 
   package static func < (left: Block, right: Block) -> Bool { left.number < right.number }

@@ -1,11 +1,12 @@
 // Little-endian numbers at fixed offsets. Every layout checks the length of its bytes once, before it reads the first.
 
 extension Span<UInt8> {
+  @inline(__always)
   func word<Number: FixedWidthInteger & UnsignedInteger>(_: Number.Type, at offset: Int) -> Number {
+    // One check for all bytes, which then are one load.
+    let part = extracting(offset..<offset + MemoryLayout<Number>.size)
     var number: Number = 0
-    for index in 0..<MemoryLayout<Number>.size {
-      number |= Number(self[offset + index]) << Number(8 * index)
-    }
+    for index in 0..<MemoryLayout<Number>.size { number |= Number(part[index]) << Number(8 * index) }
     return number
   }
 
@@ -16,9 +17,11 @@ extension Span<UInt8> {
 }
 
 extension MutableSpan<UInt8> {
+  @inline(__always)
   mutating func store<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number, at offset: Int) {
+    var part = _mutatingExtracting(offset..<offset + MemoryLayout<Number>.size)
     for index in 0..<MemoryLayout<Number>.size {
-      self[offset + index] = UInt8(truncatingIfNeeded: number >> Number(8 * index))
+      part[index] = UInt8(truncatingIfNeeded: number >> Number(8 * index))
     }
   }
 
@@ -51,6 +54,28 @@ package struct Bytes16: Hashable, Sendable {
   package func store(in bytes: inout MutableSpan<UInt8>, at offset: Int) {
     bytes.store(low, at: offset)
     bytes.store(high, at: offset + 8)
+  }
+}
+
+extension Bytes16 {
+  /// As identifiers are written: the bytes in their order, two digits for each.
+  package var hexadecimal: String {
+    var bytes = InlineArray<16, UInt8>(repeating: 0)
+    var span = bytes.mutableSpan
+    store(in: &span, at: 0)
+    return bytes.indices.map { (bytes[$0] < 16 ? "0" : "") + String(bytes[$0], radix: 16) }.joined()
+  }
+
+  /// Nil for anything but 32 digits.
+  package init?(hexadecimal text: String) {
+    let digits = text.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
+    guard digits.count == 32 else { return nil }
+    var bytes = InlineArray<16, UInt8>(repeating: 0)
+    for index in bytes.indices {
+      guard let high = digits[2 * index], let low = digits[2 * index + 1] else { return nil }
+      bytes[index] = UInt8(truncatingIfNeeded: high << 4 | low)
+    }
+    self.init(bytes.span, at: 0)
   }
 }
 
