@@ -43,6 +43,32 @@ import Testing
     #expect(try exposed(read.secret) == hex([UInt8](0xA0...0xBF)))
   }
 
+  @Test("What is sent is received, and a failure of the way is passed on") func anyWay() throws {
+    let sent = HandedSecret(
+      keyfile: inline([UInt8](0x10...0x1F), as: InlineArray<16, UInt8>.self),
+      secret: try key([UInt8](0xA0...0xBF)))
+    var way: [UInt8] = []
+    try sent.send { (bytes) throws(Errno) in
+      for index in bytes.indices { way.append(bytes[index]) }
+    }
+    #expect(way == [UInt8](0x10...0x1F) + [UInt8](0xA0...0xBF))
+    let received = try HandedSecret.received { (bytes) throws(Errno) in
+      for index in bytes.indices { bytes[index] = way[index] }
+    }
+    #expect(hex(received.keyfile) == "101112131415161718191a1b1c1d1e1f")
+    #expect(try exposed(received.secret) == hex([UInt8](0xA0...0xBF)))
+    var failure: CipherFailure?
+    do throws(CipherFailure) {
+      _ = try HandedSecret.received { (_) throws(Errno) in throw .timedOut }
+    } catch {
+      failure = error
+    }
+    #expect(failure == .system(.timedOut))
+    let used = SecureHeap.used
+    for _ in 0..<8 { try? sent.send { (_) throws(Errno) in throw .brokenPipe } }
+    #expect(SecureHeap.used == used)
+  }
+
   @Test("In pieces, too") func pieces() throws {
     var pipe = try Pipe()
     let writing = try #require(pipe.writing)

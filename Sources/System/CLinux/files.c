@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -184,6 +185,8 @@ long lv_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, siz
   return LV_RESULT(copy_file_range(from, &read_at, to, &write_at, count, 0));
 }
 
+long lv_sync_file_system(int fd) { return LV_RESULT(syncfs(fd)); }
+
 long lv_sync(int fd, int data_only) { return LV_RESULT(data_only ? fdatasync(fd) : fsync(fd)); }
 
 long lv_list(int directory, void *into, size_t count) {
@@ -207,6 +210,14 @@ long lv_is_locked_alone(int fd) {
 
 long lv_lock_open(int fd, int exclusive) {
   return LV_RESULT(flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB));
+}
+
+long lv_lease_alone(int fd) {
+  // Whoever opens the file while it is leased makes the kernel send a signal, by default SIGIO, which ends a process
+  // that does not expect it. Nobody is to be told; between the calls it would be SIGURG, which is ignored.
+  if (fcntl(fd, F_SETSIG, SIGURG) < 0) return -(long)errno;
+  long result = LV_RESULT(fcntl(fd, F_SETLEASE, F_WRLCK));
+  return result < 0 ? result : LV_RESULT(fcntl(fd, F_SETOWN, 0));
 }
 
 long lv_is_changeable(int directory) {

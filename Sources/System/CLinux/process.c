@@ -78,6 +78,12 @@ long lv_raise_open_files(uint64_t *soft) {
   return 0;
 }
 
+long lv_forbid_cores(void) {
+  // The hard limit, too: nobody raises it again.
+  struct rlimit limit = {0, 0};
+  return LV_RESULT(setrlimit(RLIMIT_CORE, &limit));
+}
+
 long lv_clock(int is_realtime, struct lv_time *out) {
   struct timespec now = {0};
   long result = LV_RESULT(clock_gettime(is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now));

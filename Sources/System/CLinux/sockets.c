@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -87,6 +88,25 @@ long lv_socket_wait(int fd, int for_writing, int milliseconds) {
 
 long lv_socket_receive(int fd, void *into, size_t count) {
   return LV_RESULT(recv(fd, into, count, MSG_DONTWAIT));
+}
+
+long lv_socket_receive_line(int fd, void *into, size_t count) {
+  // What follows the line may be secret, so nothing of it is left where it was looked at.
+  char seen[4096];
+  if (count > sizeof seen) count = sizeof seen;
+  ssize_t there = recv(fd, seen, count, MSG_DONTWAIT | MSG_PEEK);
+  int error = errno;
+  const char *end = there > 0 ? memchr(seen, '\n', (size_t)there) : NULL;
+  size_t wanted = end ? (size_t)(end - seen) + 1 : (size_t)(there > 0 ? there : 0);
+  explicit_bzero(seen, sizeof seen);
+  if (there <= 0) return there < 0 ? -(long)error : 0;
+  return LV_RESULT(recv(fd, into, wanted, MSG_DONTWAIT));
+}
+
+long lv_socket_waiting(int fd) {
+  int count = 0;
+  long result = LV_RESULT(ioctl(fd, FIONREAD, &count));
+  return result < 0 ? result : count;
 }
 
 long lv_socket_send(int fd, const void *from, size_t count) {

@@ -30,16 +30,17 @@ static int add_stream(posix_spawn_file_actions_t *actions, int from, int to, int
   return posix_spawn_file_actions_adddup2(actions, from, to);
 }
 
-static int add_streams(posix_spawn_file_actions_t *actions, struct lv_streams streams, int keeps_descriptors) {
+static int add_streams(posix_spawn_file_actions_t *actions, struct lv_streams streams) {
   int failure = 0;
-  // First, because 3 may be one of the others' numbers; ours are above 3 (see lv_pipe).
+  // First, because 3 and 4 may be the others' numbers; ours are above them (see lv_pipe).
   if (streams.extra >= 0) failure = posix_spawn_file_actions_adddup2(actions, streams.extra, 3);
+  if (!failure && streams.second >= 0) failure = posix_spawn_file_actions_adddup2(actions, streams.second, 4);
   if (!failure) failure = add_stream(actions, streams.input, 0, O_RDONLY);
   if (!failure) failure = add_stream(actions, streams.output, 1, O_WRONLY);
   if (!failure) failure = add_stream(actions, streams.error, 2, O_WRONLY);
   // A daemon that keeps a caller's descriptor keeps its locks and its pipes, for years.
-  if (!failure && !keeps_descriptors)
-    failure = posix_spawn_file_actions_addclosefrom_np(actions, streams.extra >= 0 ? 4 : 3);
+  int first_free = streams.second >= 0 ? 5 : streams.extra >= 0 ? 4 : 3;
+  if (!failure) failure = posix_spawn_file_actions_addclosefrom_np(actions, first_free);
   return failure;
 }
 
@@ -56,7 +57,7 @@ static int set_attributes(posix_spawnattr_t *attributes, int in_new_session) {
 }
 
 long lv_spawn(const char *program, const char *words, size_t count, struct lv_streams streams,
-              int in_new_session, int keeps_descriptors) {
+              int in_new_session) {
   char **arguments = pointers(words, count);
   if (!arguments) return -ENOMEM;
   posix_spawn_file_actions_t actions;
@@ -66,7 +67,7 @@ long lv_spawn(const char *program, const char *words, size_t count, struct lv_st
     failure = posix_spawnattr_init(&attributes);
     if (!failure) {
       pid_t process = 0;
-      failure = add_streams(&actions, streams, keeps_descriptors);
+      failure = add_streams(&actions, streams);
       if (!failure) failure = set_attributes(&attributes, in_new_session);
       if (!failure) failure = posix_spawn(&process, program, &actions, &attributes, arguments, environ);
       posix_spawnattr_destroy(&attributes);
@@ -92,6 +93,10 @@ long lv_execute(const char *program, const char *words, size_t count) {
   free(arguments);
   return failure;
 }
+
+long lv_keep_for_next(int fd) { return fcntl(fd, F_SETFD, 0) < 0 ? -errno : 0; }
+
+long lv_close_for_next(int fd) { return fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0; }
 
 long lv_wait(int process) {
   int status = 0;

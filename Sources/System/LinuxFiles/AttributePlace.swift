@@ -40,10 +40,12 @@ import CLinux
   }
 
   func set(
-    _ attribute: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, _ flags: CInt
+    _ attribute: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, _ flags: CInt,
+    unless givesUp: () -> Bool
   ) throws(Errno) {
     let (start, count) = (value.baseAddress, value.count)
     _ = try unsafe choose(
+      unless: givesUp,
       direct: { unsafe lv_attribute_set(descriptor, attribute, start, count, flags) },
       byProc: { unsafe lv_attribute_set_by_proc(descriptor, attribute, start, count, flags) })
   }
@@ -61,12 +63,14 @@ import CLinux
   }
 
   @inline(__always)
-  private func choose(direct: () -> Int, byProc: () -> Int) throws(Errno) -> Int {
+  private func choose(
+    unless givesUp: () -> Bool = { false }, direct: () -> Int, byProc: () -> Int
+  ) throws(Errno) -> Int {
     if unsafe !isPath {
-      do throws(Errno) { return try retrying(direct) } catch .badDescriptor {
+      do throws(Errno) { return try retrying(unless: givesUp, direct) } catch .badDescriptor {
         // An `O_PATH` descriptor that somebody else opened.
       }
     }
-    return try retrying(byProc)
+    return try retrying(unless: givesUp, byProc)
   }
 }

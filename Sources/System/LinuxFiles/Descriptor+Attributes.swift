@@ -52,11 +52,13 @@ extension Descriptor {
     }
   }
 
+  /// `givesUp`: asked when a signal came; EINTR then, where the call is repeated otherwise.
   package borrowing func setAttribute(
-    _ attribute: borrowing AttributeName, to value: Span<UInt8>, _ change: AttributeSetting = .createOrReplace
+    _ attribute: borrowing AttributeName, to value: Span<UInt8>,
+    _ change: AttributeSetting = .createOrReplace, unless givesUp: () -> Bool = { false }
   ) throws(Errno) {
     try unsafe value.withUnsafeBytes { value throws(Errno) in
-      try unsafe place.set(attribute.pointer, value, change.flags)
+      try unsafe place.set(attribute.pointer, value, change.flags, unless: givesUp)
     }
   }
 

@@ -65,6 +65,11 @@ extension Descriptor {
     try retrying { lv_sync(rawValue, dataOnly ? 1 : 0) }
   }
 
+  /// Waits until all of the file system that the file is on is on the disk.
+  package borrowing func syncFileSystem() throws(Errno) {
+    try retrying { lv_sync_file_system(rawValue) }
+  }
+
   /// The number that tells two owners of one inode number apart; ENOTTY where there is none (tmpfs).
   package borrowing func generation() throws(Errno) -> UInt32 {
     var generation: UInt32 = 0

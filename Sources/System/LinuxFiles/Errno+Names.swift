@@ -33,6 +33,8 @@ extension Errno {
   package static let tooManyOpenFiles = Errno(rawValue: EMFILE)
   /// `ENOTTY`: also: the file system does not know this ioctl.
   package static let notTerminal = Errno(rawValue: ENOTTY)
+  /// `ETXTBSY`: a program runs from the file.
+  package static let textBusy = Errno(rawValue: ETXTBSY)
   package static let fileTooBig = Errno(rawValue: EFBIG)
   package static let noSpace = Errno(rawValue: ENOSPC)
   package static let readOnly = Errno(rawValue: EROFS)

@@ -39,13 +39,15 @@ extension Errno {
 ///
 /// The only place that treats EINTR. `close` must not come here: Linux has released the number even
 /// when it answers EINTR, and another thread may own it by the second attempt.
+///
+/// `givesUp`: whether an interrupted call is not to be repeated, because the program is to end.
 @inline(__always) @discardableResult
-package func retrying(_ call: () -> Int) throws(Errno) -> Int {
+package func retrying(unless givesUp: () -> Bool = { false }, _ call: () -> Int) throws(Errno) -> Int {
   while true {
     let result = call()
     if result >= 0 { return result }
     let failure = Errno(rawValue: CInt(truncatingIfNeeded: -result))
-    if failure != .interrupted { throw failure }
+    if failure != .interrupted || givesUp() { throw failure }
   }
 }
 

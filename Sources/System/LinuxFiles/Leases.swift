@@ -1,3 +1,5 @@
+import CLinux
+
 // Leases (fcntl F_SETLEASE): a program is told before its file is opened by another.
 
 /// What the system lets holders of leases do.
@@ -14,4 +16,16 @@ package enum Leases {
     else { return standard }
     return number
   }()
+}
+
+extension Descriptor {
+  /// Makes sure that nobody else has the file open or mapped, and that nobody opens it while this descriptor lives;
+  /// whoever tries waits for as long as `Leases.secondsToBreak`.
+  ///
+  /// EAGAIN while somebody has it: a mapping counts, also when its descriptor was closed, and a descriptor of this process
+  /// counts like a stranger's. Those that only lead to the file (O_PATH) do not. EACCES to all but the owner of the file
+  /// and who has CAP_LEASE; EINVAL where the file system has no leases.
+  package borrowing func leaseAlone() throws(Errno) {
+    try retrying { lv_lease_alone(rawValue) }
+  }
 }

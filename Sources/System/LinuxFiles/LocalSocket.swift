@@ -55,9 +55,12 @@ package struct ListeningSocket: ~Copyable, Sendable {
 package struct LocalStream: ~Copyable, Sendable {
   private let descriptor: Descriptor
 
-  fileprivate init(_ descriptor: consuming Descriptor) {
+  init(_ descriptor: consuming Descriptor) {
     self.descriptor = descriptor
   }
+
+  /// The number of the descriptor, for tests.
+  var number: CInt { descriptor.rawValue }
 
   /// Connects to the socket `name` in `directory`; ECONNREFUSED when nobody listens there any more.
   ///
@@ -159,18 +162,51 @@ package struct LocalStream: ~Copyable, Sendable {
   /// Receives up to the end of a line, which is left out.
   ///
   /// ETIMEDOUT at `deadline` (of the monotonic clock, in nanoseconds), ENODATA when the other side ends in the
-  /// middle, EMSGSIZE for a line of more than `limit` bytes. What follows the line is dropped.
+  /// middle, EMSGSIZE for a line of more than `limit` bytes. What follows the line is left: it may be a secret, which
+  /// belongs into other memory.
   package borrowing func receiveLine(limit: Int, deadline: UInt64) throws(Errno) -> [UInt8] {
     var line: [UInt8] = []
     while true {
       try wait(forWriting: false, deadline)
-      guard let piece = try receive(upTo: 4_096) else { continue }
-      guard !piece.isEmpty else { throw .noData }
-      let end = piece.firstIndex(of: UInt8(ascii: "\n"))
-      line += piece[..<(end ?? piece.endIndex)]
+      guard let piece = try receive(upTo: 4_096, .endOfLine) else { continue }
+      guard let last = piece.last else { throw .noData }
+      let isWhole = last == UInt8(ascii: "\n")
+      line += isWhole ? piece.dropLast() : piece[...]
       guard line.count <= limit else { throw .messageTooLong }
-      if end != nil { return line }
+      if isWhole { return line }
     }
+  }
+
+  /// Fills memory of the caller's with what comes next, and takes no more; no copy is kept.
+  ///
+  /// ETIMEDOUT at `deadline`, ENODATA when the other side ends before that.
+  package borrowing func receive(into bytes: inout MutableSpan<UInt8>, deadline: UInt64) throws(Errno) {
+    let number = descriptor.rawValue
+    var done = 0
+    while done < bytes.count {
+      try wait(forWriting: false, deadline)
+      do throws(Errno) {
+        let taken = try retrying {
+          unsafe bytes.withUnsafeMutableBytes { space in
+            guard let start = space.baseAddress else { return 0 }
+            return unsafe lv_socket_receive(number, start + done, space.count - done)
+          }
+        }
+        guard taken > 0 else { throw Errno.noData }
+        done += taken
+      } catch .again {
+        continue
+      } catch .connectionReset {
+        throw .noData
+      }
+    }
+  }
+
+  /// Whether more has come than was received.
+  package var hasMore: Bool {
+    let number = descriptor.rawValue
+    // What cannot be known does not count.
+    return ((try? retrying { lv_socket_waiting(number) }) ?? 0) > 0
   }
 
   /// Receives a line as `receiveLine`, and waits until the other side has ended: then it is done with us, and counts
@@ -184,7 +220,7 @@ package struct LocalStream: ~Copyable, Sendable {
       var hasEnded = false
       while !hasEnded {
         try wait(forWriting: false, deadline)
-        hasEnded = try receive(upTo: 4_096)?.isEmpty ?? false
+        hasEnded = try receive(upTo: 4_096, .all)?.isEmpty ?? false
       }
     } catch {
       // Nobody is owed an end.
@@ -195,8 +231,14 @@ package struct LocalStream: ~Copyable, Sendable {
   /// How long the end of a connection is waited for behind the last line.
   private static let farewell: UInt64 = 1_000_000_000
 
+  /// Where a piece ends at the latest.
+  private enum PieceEnd {
+    case endOfLine
+    case all
+  }
+
   /// What is there; empty when the other side has ended, nil when there was nothing after all.
-  private borrowing func receive(upTo count: Int) throws(Errno) -> [UInt8]? {
+  private borrowing func receive(upTo count: Int, _ end: PieceEnd) throws(Errno) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: count)
     let number = descriptor.rawValue
     let taken: Int
@@ -204,7 +246,10 @@ package struct LocalStream: ~Copyable, Sendable {
       taken = try retrying {
         unsafe bytes.withUnsafeMutableBytes { space in
           guard let start = space.baseAddress else { return 0 }
-          return unsafe lv_socket_receive(number, start, space.count)
+          return switch end {
+          case .endOfLine: unsafe lv_socket_receive_line(number, start, space.count)
+          case .all: unsafe lv_socket_receive(number, start, space.count)
+          }
         }
       }
     } catch .connectionReset {
@@ -218,11 +263,16 @@ package struct LocalStream: ~Copyable, Sendable {
 
   /// Sends everything; ETIMEDOUT when the other side takes it too slowly, EPIPE when it is gone.
   package borrowing func send(_ bytes: [UInt8], deadline: UInt64) throws(Errno) {
+    try send(bytes.span, deadline: deadline)
+  }
+
+  /// The same for what lies in memory of the caller's, of which no copy is made.
+  package borrowing func send(_ bytes: Span<UInt8>, deadline: UInt64) throws(Errno) {
     var done = 0
     let number = descriptor.rawValue
     while done < bytes.count {
       try wait(forWriting: true, deadline)
-      let rest = bytes[done...]
+      let rest = bytes.extracting(droppingFirst: done)
       do throws(Errno) {
         done += try retrying {
           unsafe rest.withUnsafeBytes { buffer in

@@ -13,6 +13,16 @@ package enum ResourceLimits {
     return soft
   }
 
+  /// From now on no core file of this process has anything of its memory.
+  ///
+  /// A program that cores are piped to gets them whatever the limit is, but then an empty one. The limit stays even if
+  /// the filter cannot be written.
+  package static func forbidCores() throws(Errno) {
+    try retrying { lv_forbid_cores() }
+    let filter = try Descriptor.open(path: "/proc/self/coredump_filter", .writeOnly)
+    try filter.writeToStream(Array("0".utf8))
+  }
+
   /// The memory this process has in RAM, in bytes; nil when /proc does not tell.
   package static func residentBytes() -> UInt64? {
     // "size resident shared ...", in pages. Why it cannot be read does not matter to a measurement.

@@ -13,12 +13,17 @@ package struct ChildProcess: Sendable {
     package var error: CInt?
     /// A descriptor that appears as number 3.
     package var extra: CInt?
+    /// Another one, beside it: number 4.
+    package var second: CInt?
 
-    package init(input: CInt? = nil, output: CInt? = nil, error: CInt? = nil, extra: CInt? = nil) {
+    package init(
+      input: CInt? = nil, output: CInt? = nil, error: CInt? = nil, extra: CInt? = nil, second: CInt? = nil
+    ) {
       self.input = input
       self.output = output
       self.error = error
       self.extra = extra
+      self.second = second
     }
   }
 
@@ -31,20 +36,18 @@ package struct ChildProcess: Sendable {
   ///   - words: The command line.
   ///   - streams: Where its streams lead.
   ///   - inNewSession: Whether it is cut off from the terminal.
-  ///   - keepingDescriptors: Whether it also gets what this program inherited beyond its streams.
   /// - Throws: What posix_spawn answers, ENOENT for a program that is not there.
   package init(
-    _ program: [UInt8], words: [[UInt8]], _ streams: Streams = Streams(), inNewSession: Bool = false,
-    keepingDescriptors: Bool = false
+    _ program: [UInt8], words: [[UInt8]], _ streams: Streams = Streams(), inNewSession: Bool = false
   ) throws(Errno) {
     let numbers = lv_streams(
       input: streams.input ?? -1, output: streams.output ?? -1, error: streams.error ?? -1,
-      extra: streams.extra ?? -1)
+      extra: streams.extra ?? -1, second: streams.second ?? -1)
     let id = try unsafe withTerminatedText(program) { program throws(Errno) in
       try unsafe withTerminated(words) { joined throws(Errno) in
         try retrying {
           unsafe lv_spawn(
-            program, joined, words.count, numbers, inNewSession ? 1 : 0, keepingDescriptors ? 1 : 0)
+            program, joined, words.count, numbers, inNewSession ? 1 : 0)
         }
       }
     }

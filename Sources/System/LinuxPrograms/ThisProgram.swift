@@ -41,6 +41,17 @@ package enum ThisProgram {
     lv_exit(status)
   }
 
+  /// Keeps a descriptor open for the program that this one becomes.
+  package static func keepForNext(_ descriptor: borrowing Descriptor) throws(Errno) {
+    let number = descriptor.rawValue
+    try retrying { lv_keep_for_next(number) }
+  }
+
+  /// Keeps what this program inherited under a number from the program that it becomes.
+  package static func closeForNext(inherited number: CInt) throws(Errno) {
+    try retrying { lv_close_for_next(number) }
+  }
+
   /// Becomes another program; returns only to throw.
   package static func become(_ program: [UInt8], words: [[UInt8]]) throws(Errno) {
     _ = try unsafe withTerminatedText(program) { program throws(Errno) in

@@ -198,5 +198,15 @@ int fallocate(int fd, int mode, off_t offset, off_t length) {
 ssize_t copy_file_range(int from, off_t *read_at, int to, off_t *write_at, size_t count, unsigned flags) {
   return PASS(LF_WRITE, SYS_copy_file_range, from, read_at, to, write_at, count, (long)flags);
 }
+int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  long argument = va_arg(list, long);
+  va_end(list);
+  uint32_t kind = command == F_SETLEASE && argument == F_WRLCK ? LF_LEASE : 0;
+  return (int)PASS(kind, SYS_fcntl, fd, command, argument);
+}
+
 int fsync(int fd) { return (int)PASS(LF_SYNC, SYS_fsync, fd); }
 int fdatasync(int fd) { return (int)PASS(LF_SYNC, SYS_fdatasync, fd); }
+int syncfs(int fd) { return (int)PASS(LF_SYNC, SYS_syncfs, fd); }

@@ -20,6 +20,7 @@ package struct CallKinds: OptionSet, Sendable {
   package static let times = CallKinds(rawValue: 1 << 8)
   package static let name = CallKinds(rawValue: 1 << 9)
   package static let sync = CallKinds(rawValue: 1 << 10)
+  package static let lease = CallKinds(rawValue: 1 << 11)
 
   package static let changes: CallKinds = [.make, .write, .attribute, .mode, .owner, .times, .name, .sync]
   package static let all: CallKinds = [.changes, .open, .look, .read]

@@ -84,11 +84,15 @@ long lv_seek(int fd, int64_t offset, int whence);
 long lv_truncate(int fd, int64_t size);
 long lv_allocate(int fd, int mode, int64_t offset, int64_t length);
 long lv_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
+long lv_sync_file_system(int fd);
 long lv_sync(int fd, int data_only);
 long lv_list(int directory, void *into, size_t count);
 long lv_lock_whole(int fd, int exclusive);
 // 1 if another open file has such an exclusive lock; nothing is locked.
 long lv_is_locked_alone(int fd);
+// A lease for writing (F_SETLEASE) that nobody is told of when it is broken; -EAGAIN while anybody else has the file open
+// or mapped.
+long lv_lease_alone(int fd);
 // Whether names can be made in a directory, as far as the kernel can tell.
 long lv_is_changeable(int directory);
 // flock(2), without waiting.
@@ -139,6 +143,7 @@ long lv_keeps_capabilities(void);
 // Takes CAP_SYS_RESOURCE from the calling thread for good; threads that it starts later do not have it either.
 long lv_give_up_resource_override(void);
 long lv_raise_open_files(uint64_t *soft);
+long lv_forbid_cores(void);
 long lv_clock(int is_realtime, struct lv_time *out);
 long lv_thread_id(void);
 long lv_write(int fd, const void *_Nullable from, size_t count);
@@ -189,6 +194,10 @@ long lv_socket_peer_groups(int fd, uint32_t *groups, size_t count);
 // 0 when nothing came in time; less than 0 milliseconds: no limit.
 long lv_socket_wait(int fd, int for_writing, int milliseconds);
 long lv_socket_receive(int fd, void *into, size_t count);
+// What has come, but nothing behind the end of a line.
+long lv_socket_receive_line(int fd, void *into, size_t count);
+// How many bytes have come and were not received.
+long lv_socket_waiting(int fd);
 long lv_socket_send(int fd, const void *from, size_t count);
 // One datagram to the socket at `path`; a name that begins with @ is an abstract one.
 long lv_datagram(const char *path, size_t length, const void *from, size_t count);

@@ -10,9 +10,10 @@
 
 #pragma clang assume_nonnull begin
 
-// The descriptors of a new process; -1 is /dev/null. `extra` appears as number 3, or not at all if -1.
+// The descriptors of a new process; -1 is /dev/null. `extra` appears as number 3, and `second` beside it as 4,
+// or not at all if -1.
 struct lv_streams {
-  int input, output, error, extra;
+  int input, output, error, extra, second;
 };
 
 struct lv_calendar {
@@ -21,8 +22,12 @@ struct lv_calendar {
 
 // `words` holds `count` C strings, one after the other; the first is the program's name for itself.
 long lv_spawn(const char *program, const char *words, size_t count, struct lv_streams streams,
-              int in_new_session, int keeps_descriptors);
+              int in_new_session);
 long lv_execute(const char *program, const char *words, size_t count);
+// Keeps a descriptor open for the program that this one becomes.
+long lv_keep_for_next(int fd);
+// The opposite: closes one that was inherited.
+long lv_close_for_next(int fd);
 // The exit status, or 128 and the signal.
 long lv_wait(int process);
 

@@ -15,6 +15,7 @@
 #define LF_TIMES (1u << 8)
 #define LF_NAME (1u << 9)       // renamed, linked, removed
 #define LF_SYNC (1u << 10)
+#define LF_LEASE (1u << 11)     // taken; no part of what is called all
 
 /// Which calls fail: of the calls of these kinds the first `before` pass, the next `count` fail with `error`.
 struct lf_plan {
