@@ -88,6 +88,7 @@ extension Volume {
       if let exist = try directory.becomeWritable() {
         store.settleRecords(exist)
         if let workshop = directory.workshop { unnamedFiles.probe(workshop) }
+        replacements.recover(beneath: directory.root)
       }
       return nil
     } catch let failure as VolumeFailure {

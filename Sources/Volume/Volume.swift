@@ -26,6 +26,7 @@ package final class Volume: Sendable {
   let answersUnderWay = AnswersUnderWay()
   let backings: BackingCache
   let store: MetadataStore
+  let replacements: ReplacementSite
   let gate: Gatekeeper
   let denials = Denials()
   let listingPages = ListingPages()
@@ -33,6 +34,9 @@ package final class Volume: Sendable {
   /// Where refusals and changes of policy are written down, if anywhere.
   let audit: AuditLog?
   let directory: VolumeDirectory
+  package let keyring: Keyring
+  let sealed: SealedKeeper
+  let pageDrops = PageDrops()
   /// Set once by the door, before the first request that could need it.
   private let connection: Mutex<KernelLink?> = Mutex(nil)
   private let control: Mutex<[UInt8]?> = Mutex(nil)
@@ -71,6 +75,12 @@ package final class Volume: Sendable {
     // Nothing fails once there is bookkeeping.
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.live.isReadOnly)
     let directory = directory
+    let heads = SealedHeads()
+    keyring = Keyring(of: directory, heads: heads)
+    sealed = SealedKeeper(keyring)
+    do throws(KeyFailure) { try keyring.lookForKeybag() } catch {
+      throw VolumeFailure("the keybag, which tells which files are encrypted, cannot be read: \(error)")
+    }
     unnamedFiles = UnnamedFiles(isSwitchedOff: options.disabledFeatures.contains("tmpfile"))
     if let workshop = directory.workshop { unnamedFiles.probe(workshop) }
     store = MetadataStore(
@@ -80,9 +90,13 @@ package final class Volume: Sendable {
         if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
         try directory.announceRecords()
       },
-      memory: RecordMemory(live, trustsChangeTimes: isLocal && directory.movesChangeTimes))
+      memory: RecordMemory(live, trustsChangeTimes: isLocal && directory.movesChangeTimes),
+      heads: heads)
+    let settings = live
+    replacements = ReplacementSite(of: directory, store: store) { !settings.current.isReadOnly }
     gate = Gatekeeper(
-      live: live, credentials: CredentialReader(live: live, nesting: GroupNesting(members: groupNesting)),
+      live: live, keyring: keyring,
+      credentials: CredentialReader(live: live, nesting: GroupNesting(members: groupNesting)),
       denials: denials)
     root = Node(
       id: Volume.rootNode, backing: ObjectIdentity(status), parent: nil, name: [])
@@ -94,6 +108,8 @@ package final class Volume: Sendable {
       nodes: nodes)
     unlinked = UnlinkedObjects(capacity: pinned)
     backings = BackingCache(capacity: resting)
+    // Before anybody can see a file whose content a crash left half replaced.
+    replacements.recover(beneath: rootDescriptor)
     rootDescriptor.descriptor.makeRoom(for: min(inUse + resting, budget - 1))
   }
 

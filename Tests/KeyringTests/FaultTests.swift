@@ -152,6 +152,31 @@ import Testing
     }
   }
 
+  @Test("A retired session that could not be ended is still to end") func endingRetired() throws {
+    var (session, next): (UInt64, UInt64) = (0, 0)
+    try sweep(
+      { vault in
+        try vault.keyring.makeKeybag(for: try keyfile(1))
+        _ = try vault.keyring.unlock(with: try keyfile(1))
+        session = try vault.keyring.sessions.begin()
+        _ = vault.keyring.sessions.retire()
+        next = try vault.keyring.sessions.begin()
+      },
+      { vault in
+        do {
+          try vault.keyring.sessions.end([session])
+        } catch {
+          #expect(vault.keyring.sessions.running == [session, next])
+          throw error
+        }
+      }
+    ) { vault, succeeded, call throws in
+      #expect(try !vault.keyring.unlock(with: try keyfile(1)).lostSessions, "\(call)")
+      if succeeded { #expect(vault.keyring.sessions.hasEnded(session), "\(call)") }
+      #expect(!vault.keyring.sessions.hasEnded(next), "\(call)")
+    }
+  }
+
   @Test("What a crash leaves is written over, and told by a check") func leftovers() throws {
     let vault = try Vault([
       "keybag.new": [1], "keybag.copy.new": [2], "sessions.new": [3],

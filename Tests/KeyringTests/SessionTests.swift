@@ -59,6 +59,59 @@ import Testing
     #expect(vault.keyring.sessions.hasEnded(session) && !vault.keyring.sessions.hasEnded(next))
   }
 
+  @Test("A session that is retired ends alone, and whoever writes meanwhile has another one") func retiring()
+    throws
+  {
+    let vault = try opened()
+    let sessions = vault.keyring.sessions
+    #expect(sessions.retire() == [])
+    let session = try sessions.begin(now: now)
+    #expect(!sessions.isPending(session))
+    #expect(sessions.retire() == [session])
+    #expect(sessions.current == nil && sessions.isPending(session) && sessions.hasEnded(session))
+    let next = try sessions.begin(now: now)
+    #expect(next == session + 1 && sessions.listed == 2 && !sessions.isPending(next))
+    try sessions.end([session])
+    #expect(sessions.current == next && sessions.running == [next] && sessions.listed == 1)
+    #expect(!sessions.isPending(session) && sessions.hasEnded(session))
+    _ = try restarted(vault)
+    #expect(vault.keyring.sessions.hasEnded(session) && !vault.keyring.sessions.hasEnded(next))
+  }
+
+  @Test("What was retired for nothing goes on, and the log does not grow") func goingOn() throws {
+    let vault = try opened()
+    let sessions = vault.keyring.sessions
+    sessions.goOn()
+    #expect(sessions.current == nil)
+    let session = try sessions.begin(now: now)
+    for _ in 0..<3 {
+      _ = sessions.retire()
+      sessions.goOn()
+      #expect(try sessions.begin(now: now) == session)
+    }
+    #expect(sessions.listed == 1 && !sessions.isPending(session))
+    // Unless another one has begun.
+    _ = sessions.retire()
+    let next = try sessions.begin(now: now)
+    sessions.goOn()
+    #expect(sessions.current == next && sessions.isPending(session) && sessions.running == [session, next])
+    // The end of the mount ends both.
+    try sessions.end()
+    #expect(sessions.running == [] && sessions.listed == 0)
+    _ = try restarted(vault)
+    #expect(vault.keyring.sessions.hasEnded(session) && vault.keyring.sessions.hasEnded(next))
+  }
+
+  @Test("A session is old after a day") func age() throws {
+    let vault = try opened()
+    #expect(!vault.keyring.sessions.isOld(now: now))
+    _ = try vault.keyring.sessions.begin(now: now)
+    for (seconds, isOld) in [(-5, false), (0, false), (86_399, false), (86_401, true)] as [(Int64, Bool)] {
+      let then = Timestamp(seconds: now.seconds + seconds, nanoseconds: now.nanoseconds)
+      #expect(vault.keyring.sessions.isOld(now: then) == isOld)
+    }
+  }
+
   @Test("One that is left behind stays in the log") func abandoning() throws {
     let vault = try opened()
     let session = try vault.keyring.sessions.begin(now: now)

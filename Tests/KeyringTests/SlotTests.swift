@@ -42,6 +42,61 @@ import Testing
     #expect(failure { try vault.keyring.makeKeybag(for: try keyfile(2)) } == .keyNeeded)
   }
 
+  @Test("Where a keybag was lost no other one is made in its place") func lostKeybag() throws {
+    let vault = try Vault()
+    try vault.keyring.makeKeybag(for: try keyfile(1))
+    let keybag = vault.read("keybag")
+    let unused = vault.read("sessions")
+    // No session has begun, so nothing was ever written: this is what a crash leaves.
+    try vault.write("keybag", nil)
+    try vault.write("keybag.copy", nil)
+    vault.restart()
+    try vault.keyring.makeKeybag(for: try keyfile(2))
+    #expect(vault.read("sessions") != unused)
+    _ = try vault.keyring.unlock(with: try keyfile(2))
+    _ = try vault.keyring.sessions.begin()
+    try vault.keyring.sessions.end()
+    let sessions = vault.read("sessions")
+    try vault.write("keybag", nil)
+    try vault.write("keybag.copy", nil)
+    for log in [sessions, [], [1, 2, 3], Golden.sessions] {
+      try vault.write("sessions", log)
+      vault.restart()
+      #expect(failure { try vault.keyring.makeKeybag(for: try keyfile(3)) } == .keybagLost)
+      #expect(failure { _ = try vault.keyring.unlock(with: try keyfile(2)) } == .keybagLost)
+      #expect(failure { _ = try vault.keyring.export() } == .noKeybag)
+      #expect(vault.read("keybag") == nil && vault.read("sessions") == log)
+    }
+    // Who wants to begin anew takes the log away.
+    try vault.write("sessions", nil)
+    try vault.keyring.makeKeybag(for: try keyfile(3))
+    #expect(try vault.keyring.slots() == [identifier(3)])
+    #expect(vault.read("keybag") != keybag)
+  }
+
+  @Test("A keybag is copied without a keyfile, and looked at with one; nothing is opened or changed")
+  func looked() throws {
+    let vault = try Vault()
+    #expect(failure { _ = try vault.keyring.export() } == .noKeybag)
+    #expect(failure { _ = try vault.keyring.inspect(with: try keyfile(1)) } == .noKeybag)
+    try vault.keyring.makeKeybag(for: try keyfile(1))
+    try vault.keyring.addSlot(for: try keyfile(2), with: try keyfile(1))
+    let stored = try #require(vault.read("keybag"))
+    #expect(try vault.keyring.export() == stored)
+    var opening = try vault.keyring.inspect(with: try keyfile(2))
+    #expect(opening.slots == 2 && opening.isWhole)
+    #expect(failure { _ = try vault.keyring.inspect(with: try keyfile(3)) } == .wrongKey)
+    // The copy is taken where the first cannot be read.
+    try vault.write("keybag", [1, 2, 3])
+    #expect(try vault.keyring.export() == stored)
+    opening = try vault.keyring.inspect(with: try keyfile(1))
+    #expect(opening.slots == 2 && !opening.isWhole)
+    try vault.write("keybag.copy", [])
+    #expect(failure { _ = try vault.keyring.export() } == .damaged(.format(.magic)))
+    #expect(vault.read("keybag") == [1, 2, 3])
+    #expect(vault.states == [.locked, .locked, .locked])
+  }
+
   @Test("Slots are added and removed by whoever has one") func changes() throws {
     let vault = try Vault()
     try vault.keyring.makeKeybag(for: try keyfile(1))

@@ -81,7 +81,7 @@ private struct KernelInode {
         takeBack(routes.endRest()?.id)
       default:
         guard granted.count + taken.count < 6 else { continue }
-        let wish = dice.pick([OpenRoutes.Wish.backing, .mapped, .appended, .cached, .direct])
+        let wish = dice.pick([OpenRoutes.Wish.backing, .mapped, .cached, .direct])
         if !wish.wantsBacking { takeBack(routes.endRest()?.id) }
         var offer = routes.enter(wish, mayShareBacking: !dice.once(in: 4), keepsPages: false)
         if offer == .needsBacking {
@@ -114,6 +114,59 @@ private struct KernelInode {
     #expect(reader == .granted(.cached(keepsPages: true)))
     let isLate = !routes.establish(3)
     #expect(isLate)
+  }
+
+  @Test("Copies never stand beside writes that go past them", arguments: 1...10)
+  func copies(_ seed: UInt64) {
+    var dice = Dice(seed: seed)
+    var routes = OpenRoutes()
+    var open: [Route] = []
+    for _ in 0..<5_000 {
+      if !open.isEmpty, dice.once(in: 2) {
+        _ = routes.leave(open.remove(at: dice.below(open.count)))
+        continue
+      }
+      let offer = routes.enter(
+        dice.pick([.cached, .direct]), mayShareBacking: false, keepsPages: dice.once(in: 2))
+      guard case .granted(let route) = offer else { Issue.record("seed \(seed): nothing granted"); return }
+      open.append(route)
+      #expect(Set(open.map(\.keepsCopy)).count == 1, "seed \(seed): \(open)")
+    }
+  }
+
+  @Test("Copies from before somebody wrote past them are not kept") func copiesFromBefore() {
+    var routes = OpenRoutes()
+    func enter(_ wish: OpenRoutes.Wish, mayCopy: Bool = true) -> OpenRoutes.Offer {
+      routes.enter(wish, mayShareBacking: false, keepsPages: true, mayCopy: mayCopy)
+    }
+    #expect(enter(.cached) == .granted(.cached(keepsPages: true)))
+    _ = routes.leave(.cached(keepsPages: true))
+    #expect(enter(.direct) == .granted(.direct))
+    _ = routes.leave(.direct)
+    #expect(enter(.cached) == .granted(.cached(keepsPages: false)))
+    #expect(enter(.cached) == .granted(.cached(keepsPages: true)))
+  }
+
+  @Test("Who may have no copy does not decide for those who may") func bystanders() {
+    var routes = OpenRoutes()
+    for _ in 0..<2 {
+      let bystander = routes.enter(.cached, mayShareBacking: false, keepsPages: true, mayCopy: false)
+      #expect(bystander == .granted(.direct))
+    }
+    let reader = routes.enter(.cached, mayShareBacking: false, keepsPages: true)
+    #expect(reader == .granted(.cached(keepsPages: true)))
+    for _ in 0..<2 { _ = routes.leave(.direct, mayCopy: false) }
+    let next = routes.enter(.direct, mayShareBacking: false, keepsPages: true)
+    #expect(next == .granted(.cached(keepsPages: true)))
+  }
+
+  @Test("Who may have no copy gets none") func noCopies() {
+    var routes = OpenRoutes()
+    for wish in [OpenRoutes.Wish.backing, .mapped, .cached, .direct] {
+      let offer = routes.enter(
+        wish, mayShareBacking: true, mayHandOver: false, keepsPages: true, mayCopy: false)
+      #expect(offer == .granted(.direct))
+    }
   }
 
   @Test("Whoever must not have the backing file is turned away while others have it") func conflict() {

@@ -127,8 +127,12 @@ final class Tree {
   }
 
   /// As if the daemon had ended: the next use opens the volume anew.
-  func unmount() {
+  func unmount() { close { $0.endSessions() } }
+
+  /// What `last` does is done last; without it, as if the daemon had been killed.
+  func close(_ last: (Volume) -> Void = { _ in }) {
     asRoot()
+    if let opened { last(opened) }
     opened = nil
   }
 
@@ -292,7 +296,8 @@ final class Tree {
     try open(path) { volume, handle in
       var bytes = [UInt8](repeating: 0, count: 4_096)
       var span = bytes.mutableSpan
-      let count = try volume.read(handle, at: 0, into: &span)
+      var isSecret = false
+      let count = try volume.read(handle, at: 0, into: &span, isSecret: &isSecret)
       return String(decoding: bytes[..<count], as: UTF8.self)
     }
   }
@@ -302,8 +307,10 @@ final class Tree {
   ) throws {
     let caller = caller()
     try open(path, mode) { volume, handle in
+      var bytes = Array(text.utf8)
+      var span = bytes.mutableSpan
       _ = try volume.write(
-        handle, at: offset, Array(text.utf8).span, appends: appends, clearsSetID: user != 0, for: caller)
+        handle, at: offset, &span, appends: appends, clearsSetID: user != 0, for: caller)
     }
   }
 
@@ -323,13 +330,15 @@ final class Tree {
   }
 
   func setAttribute(
-    _ path: String, _ name: String, bytes: [UInt8], _ setting: AttributeSetting = .createOrReplace
+    _ path: String, _ name: String, bytes: [UInt8], _ setting: AttributeSetting = .createOrReplace,
+    isInterrupted: () -> Bool = { false }
   ) throws {
     let caller = caller()
     try at(path) { volume, node in
       try Self.patiently { () throws(Errno) in
         try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
-          try volume.setExtendedAttribute(name, of: node, to: bytes.span, setting, for: caller)
+          try volume.setExtendedAttribute(
+            name, of: node, to: bytes.span, setting, for: caller, isInterrupted: isInterrupted)
         }
       }
     }

@@ -61,6 +61,23 @@ import Testing
     #expect(store.takeCalls() == ["read"])
   }
 
+  @Test(
+    "What a session that gave way and did not end has written is synced before the next one announces itself")
+  func aPendingSession() throws {
+    var file = try open()
+    try file.put([1], at: 0)
+    _ = try file.close()
+    for (isPending, calls) in [(true, ["sync", "write", "sync"]), (false, ["write", "sync"])] {
+      surroundings.retire()
+      if !isPending { surroundings.endRetired() }
+      file = try open()
+      _ = store.takeCalls()
+      try file.changing { (_) throws(Errno) in () }
+      #expect(store.takeCalls().filter { $0 != "read" } == calls)
+      _ = try file.close()
+    }
+  }
+
   /// 10 GiB with holes: the first write does not wait for its index.
   @Test func theFirstWriteOfALargeFileReadsNoIndex() throws {
     var file = try open()

@@ -15,11 +15,13 @@ import Testing
       sum.cuts += played.findings.cuts
       sum.kills += played.findings.kills
       sum.inFirstChanges += played.findings.inFirstChanges
+      sum.inClassChanges += played.findings.inClassChanges
       sum.failures += played.findings.failures.map { "world \(world): \($0)" }
     }
     print(sum)
     #expect(sum.failures.isEmpty, "\(sum)")
     // Else the game is not what it was meant to be.
     #expect(sum.cuts > worlds && sum.kills > worlds && sum.inFirstChanges > worlds / 10, "\(sum)")
+    #expect(sum.inClassChanges > worlds / 10, "\(sum)")
   }
 }

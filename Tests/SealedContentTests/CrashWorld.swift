@@ -35,6 +35,7 @@ struct CrashFindings: CustomStringConvertible {
   var cuts = 0
   var kills = 0
   var inFirstChanges = 0
+  var inClassChanges = 0
   var failures: [String] = []
 
   var description: String {
@@ -57,6 +58,9 @@ final class CrashWorld {
   private var depth = 0
   private var nextWord: UInt64 = 1
   private var trace: [String] = []
+  /// What the header may say after a crash.
+  private var classes: Set<StaticSector.ProtectionClass> = [.complete]
+  private var isChangingClass = false
   private(set) var findings = CrashFindings()
   private var live: CrashStore
 
@@ -95,7 +99,7 @@ final class CrashWorld {
   // MARK: Operations
 
   private func step() {
-    switch dice.below(20) {
+    switch dice.below(24) {
     case 0...8: write()
     case 9, 10: truncate()
     case 11: punch()
@@ -103,6 +107,8 @@ final class CrashWorld {
     case 16: failSync()
     case 17: close()
     case 18: remount()
+    case 19, 20: changeClass()
+    case 21, 22: endSession()
     default: read()
     }
   }
@@ -152,7 +158,8 @@ final class CrashWorld {
     guard current.size > 0 else { return }
     let size = dice.once(in: 6) ? 0 : dice.below(current.size / 512 + 10) * 512
     attempt("truncate \(size)") {
-      if size > 0 { try prepare() }
+      // The next header is one of the first class.
+      if size > 0 { try prepare() } else { classes.insert(.complete) }
       // Whatever it commits on its way, both contents may be found.
       history.append(current)
       var after = current
@@ -215,6 +222,28 @@ final class CrashWorld {
     }
   }
 
+  private func changeClass() {
+    // Of a file that may be lost as a whole nothing is known.
+    guard disk.isCreationDurable else { return }
+    let wanted: StaticSector.ProtectionClass = dice.pick([.completeUnlessOpen, .untilFirstUnlock, .complete])
+    let random = dice.next()
+    attempt("class \(wanted)") {
+      classes.insert(wanted)
+      isChangingClass = true
+      let from = history.count - 1
+      let isChanged = try file.changeClass { (keys) throws(Errno) in
+        TestSurroundings.sector(wanted, of: keys.file, random: random)
+      }
+      isChangingClass = false
+      guard isChanged else { return }
+      classes = [wanted]
+      if file.state.withLock({ $0.identity?.sector.protectionClass }) != wanted { fail("another class") }
+      // It is a sync, too.
+      history.removeFirst(from)
+      beforeLast = max(0, beforeLast - from)
+    }
+  }
+
   private func failSync() {
     guard disk.isCreationDurable, file.state.withLock({ $0.commit != nil }) else { return }
     trace.append("fsync fails")
@@ -241,6 +270,27 @@ final class CrashWorld {
       beforeLast = 0
       surroundings.remount(killed: false)
       file = try SealedFile(live, in: surroundings, budget: budget)
+    }
+  }
+
+  /// As after a lock: the file is let go of, the next change is made in another session, and the former one ends, unless
+  /// some other file is being written.
+  private func endSession() {
+    guard !owes else { return }
+    attempt("retire") {
+      _ = try file.close()
+      file = try SealedFile(live, in: surroundings, budget: budget)
+      surroundings.retire()
+      guard dice.once(in: 2) else {
+        // The next change is where it matters.
+        disk.writesLeft = min(disk.writesLeft ?? .max, 1 + dice.below(5))
+        return
+      }
+      trace.append("session ends")
+      try live.synchronize(dataOnly: false)
+      history = [current]
+      beforeLast = 0
+      surroundings.endRetired()
     }
   }
 
@@ -282,10 +332,15 @@ final class CrashWorld {
       findings.kills += 1
     }
     surroundings.remount(killed: true)
+    if isChangingClass { findings.inClassChanges += 1 }
+    isChangingClass = false
     live = CrashStore(disk)
     do {
       file = try SealedFile(live, in: surroundings, budget: budget)
       check(try content(), isCut: isCut)
+      if let found = file.state.withLock({ $0.identity?.sector.protectionClass }), !classes.contains(found) {
+        fail("class \(found), not \(classes)")
+      }
     } catch {
       // A new file of which nothing was ever synced may be lost.
       guard isCut, !wasDurable else { return fail("\(error)") }
@@ -298,6 +353,7 @@ final class CrashWorld {
     try? disk.sync()
     current = Snapshot()
     history = [current]
+    classes = [.complete]
     if let made = try? SealedFile(live, in: surroundings, budget: budget) { file = made }
   }
 

@@ -6,41 +6,8 @@ import KeyFixture
 import LinuxFiles
 import SealedFormat
 
+@testable import KeyringFixture
 @testable import LayeredVolume
-
-/// What files of one class ask of the keyring of a volume.
-final class KeyringSurroundings: SealedSurroundings {
-  let keyring: Keyring
-  let protection: StaticSector.ProtectionClass
-  let pagesWorthCutting: UInt64 = 1
-
-  init(_ keyring: Keyring, _ protection: StaticSector.ProtectionClass) {
-    (self.keyring, self.protection) = (keyring, protection)
-  }
-
-  var contexts: AeadPool { keyring.contexts }
-
-  func session() throws(Errno) -> UInt64 {
-    do throws(KeyFailure) { return try keyring.sessions.begin() } catch { throw error.number }
-  }
-
-  func hasEnded(_ session: UInt64) -> Bool { keyring.sessions.hasEnded(session) }
-
-  func newKeys() throws(Errno) -> (StaticSector, FileKeys) {
-    do throws(KeyFailure) {
-      let keys = try keyring.makeKeys()
-      return (try keyring.header(for: keys, protection), keys)
-    } catch {
-      throw error.number
-    }
-  }
-
-  func keys(from sector: Span<UInt8>) throws(Errno) -> FileKeys {
-    do throws(KeyFailure) { return try keyring.keys(from: sector) } catch { throw error.number }
-  }
-
-  func report(_ event: SealedEvent) {}
-}
 
 /// A volume nobody has mounted, with the keybag and the keyfile of the format's own vectors.
 final class Vault {
@@ -90,6 +57,7 @@ final class Vault {
       isThere ? try root.descriptor.openPath(entry) : try root.descriptor.createFile(entry, mode: 0o600)
     }
     return try SealedFile(
-      BackingStore(SharedDescriptor(found)), in: KeyringSurroundings(keyring, protection), budget: budget)
+      BackingStore(SharedDescriptor(found)),
+      in: KeyringSurroundings(keyring, protection, pagesWorthCutting: 1), budget: budget)
   }
 }

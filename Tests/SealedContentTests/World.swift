@@ -12,9 +12,10 @@ final class MemoryStore: SealedStore {
   struct State {
     var bytes: [UInt8] = []
     var calls: [String] = []
-    /// The calls until one fails, and with what.
+    /// The calls until one fails, and with what; then all of them, or no other.
     var failsAfter: Int?
     var error = Errno.inputOutput
+    var failsOnce = false
   }
 
   let state = Mutex(State())
@@ -28,7 +29,10 @@ final class MemoryStore: SealedStore {
     try state.withLock { state throws(Errno) in
       state.calls.append(name)
       guard let left = state.failsAfter else { return }
-      guard left > 0 else { throw state.error }
+      guard left > 0 else {
+        if state.failsOnce { state.failsAfter = nil }
+        throw state.error
+      }
       state.failsAfter = left - 1
     }
   }
@@ -96,6 +100,8 @@ final class TestSurroundings: SealedSurroundings {
   struct State {
     var session: UInt64 = 7
     var ended: Set<UInt64> = []
+    /// Sessions of this mount that gave way to another one, and did not end.
+    var pending: Set<UInt64> = []
     var known: [Bytes16: FileKeys] = [:]
     var events: [SealedEvent] = []
     var nextFile: UInt64 = 1
@@ -108,14 +114,29 @@ final class TestSurroundings: SealedSurroundings {
   func session() throws(Errno) -> UInt64 { state.withLock { $0.session } }
 
   func hasEnded(_ session: UInt64) -> Bool {
-    state.withLock { $0.ended.contains(session) || $0.session == session }
+    state.withLock { $0.ended.contains(session) || $0.session == session || $0.pending.contains(session) }
   }
+
+  func isPending(_ session: UInt64) -> Bool { state.withLock { $0.pending.contains(session) } }
 
   /// The mount ends in order, or is killed; another begins.
   func remount(killed: Bool) {
+    retire()
+    if killed { state.withLock { $0.pending = [] } } else { endRetired() }
+  }
+
+  /// Whoever begins to write does so in another session.
+  func retire() {
     state.withLock { state in
-      if !killed { state.ended.insert(state.session) }
+      state.pending.insert(state.session)
       state.session += 1
+    }
+  }
+
+  func endRetired() {
+    state.withLock { state in
+      state.ended.formUnion(state.pending)
+      state.pending = []
     }
   }
 
@@ -126,8 +147,7 @@ final class TestSurroundings: SealedSurroundings {
         state.nextFile += 1
         let keys = try FileKeys.random(for: file)
         state.known[file] = keys
-        let wrapped = WrappedKey(nonce: Nonce(random: 1, counter: 1), ciphertext: .zero, tag: .zero)
-        return (StaticSector(.complete, volume: .zero, file: file, wrapped: wrapped), keys)
+        return (TestSurroundings.sector(.complete, of: file, random: 1), keys)
       }
     } catch {
       throw .inputOutput
@@ -136,9 +156,22 @@ final class TestSurroundings: SealedSurroundings {
 
   func keys(from bytes: Span<UInt8>) throws(Errno) -> FileKeys {
     guard let sector = try? StaticSector(decoding: bytes),
-      let keys = state.withLock({ $0.known[sector.file] })
+      let keys = state.withLock({ $0.known[sector.file] }),
+      sector
+        == TestSurroundings.sector(
+          sector.protectionClass, of: sector.file, random: sector.wrapped.nonce.random)
     else { throw .inputOutput }
     return keys
+  }
+
+  /// A sector that is what it should be as a whole, or not at all: one of another class differs in many places.
+  static func sector(
+    _ protection: StaticSector.ProtectionClass, of file: Bytes16, random: UInt64
+  ) -> StaticSector {
+    let tag = (random &+ UInt64(protection.rawValue) &+ file.low) &* 0x9E37_79B9_7F4A_7C15
+    let wrapped = WrappedKey(
+      nonce: Nonce(random: random, counter: 1), ciphertext: .zero, tag: Bytes16(low: tag, high: ~tag))
+    return StaticSector(protection, volume: .zero, file: file, wrapped: wrapped)
   }
 
   func report(_ event: SealedEvent) { state.withLock { $0.events.append(event) } }

@@ -24,7 +24,28 @@ struct PolicyChange: Sendable {
   }
 
   /// Whether a rule differs; a chmod to the present mode changes none.
-  var isChange: Bool { before != after }
+  var isChange: Bool {
+    var before = before
+    // Whether a file has bytes is no rule.
+    if before.content.protection == after.content.protection { before.content = after.content }
+    return before != after
+  }
+}
+
+/// The volume was unlocked or locked, or somebody tried.
+struct KeyChange: Sendable {
+  enum Deed: String, Sendable {
+    case unlocked
+    case locked
+    case refused = "unlockrefused"
+  }
+
+  let time = Clock.realtime
+  /// Who asked; the daemon itself when the time for it came.
+  let user: UInt32
+  let deed: Deed
+  var classes: [String] = []
+  var error: Errno?
 }
 
 /// One event of the audit log, as values: it becomes text where nobody waits.
@@ -32,6 +53,7 @@ enum AuditEvent: Sendable {
   /// `repeated`: how often the same was refused since the line before about it; 0 for a first time.
   case denial(Denial, repeated: Int = 0)
   case change(PolicyChange)
+  case keys(KeyChange)
 
   /// The line, without its end; `volume` are the members that say where it happened.
   func line(_ names: NameBook, _ volume: [JSON.Member]) -> String {
@@ -51,6 +73,16 @@ enum AuditEvent: Sendable {
       object.add(change.caller, names: names)
       object.add(path: change.place)
       object.add(difference: change, names: names)
+      return JSON.object(object).compactText
+    case .keys(let change):
+      var object: [JSON.Member] = []
+      object.add("event", change.deed.rawValue)
+      object += volume
+      object.add("time", change.time.text)
+      object.add("user", Int(change.user))
+      if let name = names.userName(change.user) { object.add("userName", name) }
+      object.add("classes", .array(change.classes.map { .string($0) }))
+      if let error = change.error { object.add("error", error.name) }
       return JSON.object(object).compactText
     }
   }
@@ -114,6 +146,9 @@ extension [JSON.Member] {
       add("owner", pair(before.owner(names), after.owner(names)))
     }
     if before.group != after.group { add("fileGroup", pair("\(before.group)", "\(after.group)")) }
+    if before.content.protection != after.content.protection {
+      add("class", pair(before.content.word, after.content.word))
+    }
     if before.flags != after.flags { add("flags", pair(before.flags.text, after.flags.text)) }
     if before.list != after.list {
       add("acl", pair(before.lines(names), after.lines(names)))
@@ -126,6 +161,10 @@ extension Mode {
     let digits = String(bits, radix: 8)
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
+}
+
+extension Item.Content {
+  fileprivate var word: String { protection?.word ?? "none" }
 }
 
 extension Item {

@@ -50,7 +50,7 @@ struct AuditQueue: Sendable {
     var denials = 0
   }
 
-  private var changes: [PolicyChange] = []
+  private var changes: [(time: Timestamp, event: AuditEvent)] = []
   private var denials: [Denial] = []
   private var repetitions: [Kind: Repetitions] = [:]
   private var windowBegan: UInt64 = 0
@@ -61,14 +61,18 @@ struct AuditQueue: Sendable {
   /// Takes an event; whether the writer has something new to do.
   mutating func add(_ event: AuditEvent, at now: UInt64) -> Bool {
     switch event {
-    case .change(let change):
-      guard changes.count < AuditQueue.room else {
-        lost.changes += 1
-        return false
-      }
-      changes.append(change)
+    case .change(let change): return add(event, of: change.time)
+    case .keys(let change): return add(event, of: change.time)
     case .denial(let denial, _): return add(denial, at: now)
     }
+  }
+
+  private mutating func add(_ event: AuditEvent, of time: Timestamp) -> Bool {
+    guard changes.count < AuditQueue.room else {
+      lost.changes += 1
+      return false
+    }
+    changes.append((time, event))
     return true
   }
 
@@ -98,7 +102,7 @@ struct AuditQueue: Sendable {
 
   /// Takes out what is to be written, in the order in which it happened.
   mutating func take(at now: UInt64) -> Batch {
-    var told: [(time: Timestamp, event: AuditEvent)] = changes.map { ($0.time, .change($0)) }
+    var told = changes
     told += denials.map { ($0.time, .denial($0, repeated: 0)) }
     if isFlushing || now &- windowBegan >= AuditQueue.window { tellRepetitions(&told, at: now) }
     told.sort { $0.time < $1.time }
@@ -126,7 +130,7 @@ struct AuditQueue: Sendable {
     lost.denials += batch.lost.denials
     for event in batch.events {
       switch event {
-      case .change: lost.changes += 1
+      case .change, .keys: lost.changes += 1
       case .denial(_, let repeated): lost.denials += max(1, repeated)
       }
     }

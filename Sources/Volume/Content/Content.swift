@@ -9,24 +9,10 @@ import LinuxFiles
 enum Content: ~Copyable, Sendable {
   /// The backing file has them as they are.
   case plain(PlainContent)
+  /// Encrypted; one for all handles of the file.
+  case sealed(SealedObject)
   /// A text that was made when the file was opened (`.varve/status`).
   case text([UInt8])
-}
-
-extension Content {
-  // Files are cut by path as well as by handle.
-
-  /// A file that nobody needs to have open, to be cut.
-  static func openForWriting(_ file: SharedDescriptor) throws(Errno) -> SharedDescriptor {
-    try Errno.delayedByLease { () throws(Errno) in
-      SharedDescriptor(try file.descriptor.reopen([.writeOnly, .nonBlocking]))
-    }
-  }
-
-  /// Cuts or extends a file that is open for writing.
-  static func truncate(_ file: SharedDescriptor, to size: UInt64) throws(Errno) {
-    try file.descriptor.truncate(to: size)
-  }
 }
 
 extension Content {
@@ -34,6 +20,16 @@ extension Content {
   var object: SharedDescriptor? {
     switch self {
     case .plain(let plain): plain.object
+    case .sealed(let object): object.way
+    case .text: nil
+    }
+  }
+
+  /// The content of an encrypted file, if it is one.
+  var sealed: SealedObject? {
+    switch self {
+    case .sealed(let object): object
+    case .plain: nil
     case .text: nil
     }
   }
@@ -42,6 +38,7 @@ extension Content {
   func open() throws(Errno) {
     switch self {
     case .plain(let plain): _ = try plain.opened()
+    case .sealed(let object): try object.open()
     case .text: return
     }
   }
@@ -51,6 +48,7 @@ extension Content {
     switch self {
     case .plain(let plain):
       return try plain.opened().descriptor.readFully(into: &bytes, at: offset)
+    case .sealed(let object): return try object.read(at: offset, into: &bytes)
     case .text(let text):
       guard offset < Int64(text.count) else { return 0 }
       let count = min(bytes.count, text.count - Int(offset))
@@ -60,9 +58,15 @@ extension Content {
   }
 
   /// How many bytes arrived; an error only if none did.
-  func write(_ bytes: Span<UInt8>, at place: Descriptor.Place) throws(Errno) -> Int {
+  ///
+  /// After success the bytes may be others: what is encrypted is encrypted where it is. `isWriteBack`: the kernel brings
+  /// pages that a program wrote before.
+  func write(
+    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, isWriteBack: Bool = false
+  ) throws(Errno) -> Int {
     switch self {
-    case .plain(let plain): try plain.write(bytes, at: place)
+    case .plain(let plain): try plain.write(bytes.span, at: place)
+    case .sealed(let object): try object.write(&bytes, at: place, isWriteBack: isWriteBack)
     case .text: throw .badDescriptor
     }
   }
@@ -71,6 +75,7 @@ extension Content {
   func size() throws(Errno) -> UInt64 {
     switch self {
     case .plain(let plain): try plain.object.descriptor.status().size
+    case .sealed(let object): try object.using(.bytes) { (file) throws(Errno) in file.size }
     case .text(let text): UInt64(text.count)
     }
   }
@@ -78,6 +83,7 @@ extension Content {
   func allocate(_ mode: AllocationMode, offset: Int64, length: Int64) throws(Errno) {
     switch self {
     case .plain(let plain): try plain.object.descriptor.allocate(mode: mode, offset: offset, length: length)
+    case .sealed(let object): try object.allocate(mode, offset: offset, length: length)
     case .text: throw .badDescriptor
     }
   }
@@ -86,27 +92,60 @@ extension Content {
   func seek(from offset: Int64, _ origin: SeekOrigin) throws(Errno) -> UInt64 {
     switch self {
     case .plain(let plain): UInt64(try plain.opened().descriptor.seek(offset: offset, whence: origin))
+    case .sealed(let object): try object.seek(from: offset, origin)
     case .text: throw .invalid
     }
   }
 
-  /// Copies a range within the file system below; how many bytes it took over.
+  /// Copies a range; how many bytes it took over.
   func copy(
     from offset: Int64, to target: borrowing Content, at targetOffset: Int64, length: Int
   ) throws(Errno) -> Int {
+    guard sealed == nil, target.sealed == nil else {
+      return try copyBytes(from: offset, to: target, at: targetOffset, length: length)
+    }
     guard let target = target.object else { throw .badDescriptor }
     switch self {
     case .plain(let plain):
+      // Within the file system below, which may share the blocks.
       return try plain.opened().descriptor.copyRange(
         from: offset, to: target.descriptor, at: targetOffset, length: length)
+    case .sealed: throw .badDescriptor
     case .text: throw .badDescriptor
     }
+  }
+
+  /// The same through memory, where one of the two is encrypted.
+  private func copyBytes(
+    from offset: Int64, to target: borrowing Content, at targetOffset: Int64, length: Int
+  ) throws(Errno) -> Int {
+    var buffer = [UInt8](repeating: 0, count: min(length, 1 << 18))
+    var bytes = buffer.mutableSpan
+    // Nothing of it stays in freed memory.
+    defer { bytes.wipe() }
+    var done = 0
+    while done < length {
+      var part = bytes._mutatingExtracting(0..<min(length - done, bytes.count))
+      let count = try read(at: offset + Int64(done), into: &part)
+      guard count > 0 else { break }
+      var read = part._mutatingExtracting(0..<count)
+      do throws(Errno) {
+        let written = try target.write(&read, at: .offset(targetOffset + Int64(done)))
+        done += written
+        guard written == count else { return done }
+      } catch {
+        guard done > 0 else { throw error }
+        return done
+      }
+    }
+    return done
   }
 
   /// Puts on the disk what was written.
   func synchronize(dataOnly: Bool) throws(Errno) {
     switch self {
     case .plain(let plain): try plain.opened().descriptor.sync(dataOnly: dataOnly)
+    case .sealed(let object): try object.synchronize(dataOnly: dataOnly)
     case .text: return
     }
   }

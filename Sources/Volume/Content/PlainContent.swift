@@ -19,6 +19,13 @@ struct PlainContent: ~Copyable, Sendable {
     self.attachment = attachment
   }
 
+  /// A file that nobody needs to have open, to be cut.
+  static func openForWriting(_ file: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+    try Errno.delayedByLease { () throws(Errno) in
+      SharedDescriptor(try file.descriptor.reopen([.writeOnly, .nonBlocking]))
+    }
+  }
+
   /// Leads to the backing file, open or not.
   var object: SharedDescriptor { held.withLock { $0 } }
 

@@ -16,21 +16,29 @@ struct Facts: Sendable {
 
   /// The same with its list, to be remembered.
   let stored: StoredRecord
+  /// Of an encrypted file; then the status has its size, too.
+  let head: KnownHead?
 
   /// `stored` is complete: a decision takes the list.
-  init(_ status: FileStatus, _ stored: StoredRecord) {
-    self.status = status
+  init(_ status: FileStatus, _ found: StoredFacts) {
+    let stored = found.record
+    self.status = status.showing(found.head)
     self.stored = stored
+    head = found.head
     record = stored.core
     item = Item(
       kind: ItemKind(status.kind), user: status.user, group: status.group,
       // A link's own mode means nothing; it is always shown as 0777.
       mode: Mode(status.kind == .symbolicLink ? 0o777 : status.mode),
       flags: record.flags, list: stored.list, ownerGroup: record.ownerGroup, record: stored.soundness,
-      content: record.content(of: status.kind))
+      content: record.content(of: self.status, found.head),
+      // On a user's own mount nobody else is there to be deceived.
+      lacksMark: found.head?.isMarked == false && CurrentProcess.isRoot)
   }
 
-  var brief: BriefFacts { BriefFacts(status, stored) }
+  init(_ status: FileStatus, _ stored: StoredRecord) { self.init(status, StoredFacts(stored)) }
+
+  var brief: BriefFacts { BriefFacts(status, StoredFacts(stored, head)) }
 
   var mayCarryPrivilege: Bool { item.mode.hasSetUser || item.mode.hasSetGroup }
 }
@@ -39,14 +47,18 @@ struct Facts: Sendable {
 struct BriefFacts: Sendable {
   let status: FileStatus
   let stored: StoredRecord
+  let head: KnownHead?
 
-  init(_ status: FileStatus, _ stored: StoredRecord) {
-    self.status = status
-    self.stored = stored
+  init(_ status: FileStatus, _ found: StoredFacts) {
+    self.status = status.showing(found.head)
+    stored = found.record
+    head = found.head
   }
 
   /// Everything that is known, if that is all there is.
-  var facts: Facts? { stored.bytesWithoutList == nil ? Facts(status, stored) : nil }
+  var facts: Facts? {
+    stored.bytesWithoutList == nil ? Facts(status, StoredFacts(stored, head)) : nil
+  }
 
   var isVisibleToAnyone: Bool {
     facts?.item.isVisibleToAnyone ?? true
@@ -54,10 +66,33 @@ struct BriefFacts: Sendable {
 }
 
 extension CoreRecord {
+  /// The class that is named, in the words of decisions.
+  var protection: Decisions.ProtectionClass? {
+    get { Decisions.ProtectionClass(rawValue: protectionClass.rawValue) }
+    set { protectionClass = newValue.flatMap { .init(rawValue: $0.rawValue) } ?? .none }
+  }
+
   /// What a decision has to know of the form in which the content is stored.
-  func content(of kind: FileKind) -> Item.Content {
-    if hidesContent || (isProtected && kind != .directory) { return .foreign }
-    return isProtected ? .protecting : .plain
+  func content(of status: FileStatus, _ head: KnownHead?) -> Item.Content {
+    let own = protection
+    if isReplacedOrCompressed { return .foreign }
+    guard status.kind != .directory else {
+      return isEncrypted ? .foreign : own.map { .protecting($0) } ?? .plain
+    }
+    // The file knows better than its mark, which may be lost or from before a crash.
+    if let protection = head?.protection { return .protected(protection, isEmpty: status.size == 0) }
+    guard isEncrypted else { return own == nil ? .plain : .foreign }
+    return own.map { .protected($0, isEmpty: status.size == 0) } ?? .foreign
+  }
+}
+
+extension FileStatus {
+  /// The status with the size that programs see.
+  func showing(_ head: KnownHead?) -> FileStatus {
+    guard let size = head?.size else { return self }
+    var shown = self
+    shown.size = size
+    return shown
   }
 }
 

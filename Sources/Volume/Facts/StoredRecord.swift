@@ -32,15 +32,40 @@ final class StoredRecord: Sendable {
   static let none = StoredRecord(core: CoreRecord())
 }
 
+/// What an encrypted file says of itself.
+struct KnownHead: Hashable, Sendable {
+  let protection: ProtectionClass
+  /// As programs see it; nil where the file is too damaged to tell.
+  let size: UInt64?
+  /// Whether its record says that it is encrypted.
+  let isMarked: Bool
+}
+
+/// What is stored about one object: its record, and what its content says of itself if that is encrypted.
+struct StoredFacts: Sendable {
+  let record: StoredRecord
+  let head: KnownHead?
+
+  init(_ record: StoredRecord, _ head: KnownHead? = nil) {
+    self.record = record
+    self.head = head
+  }
+}
+
 /// What was read of one object's record, and when.
 final class KnownRecord: Sendable {
   let stored: StoredRecord
+  let head: KnownHead?
+  /// Whether somebody looked for a head, if the record asks for none.
+  let wasLookedInto: Bool
   /// The object's change time then.
   let change: Timestamp
   let readAt: UInt64
 
-  init(_ stored: StoredRecord, change: Timestamp, readAt: UInt64) {
-    self.stored = stored
+  init(_ stored: StoredFacts, wasLookedInto: Bool, change: Timestamp, readAt: UInt64) {
+    self.stored = stored.record
+    head = stored.head
+    self.wasLookedInto = wasLookedInto
     self.change = change
     self.readAt = readAt
   }

@@ -8,16 +8,22 @@ import Synchronization
 /// Asks the engines, with as little knowledge of the caller as the answer needs.
 struct Gatekeeper: Sendable {
   private let live: LiveOptions
+  private let keyring: Keyring
   let credentials: CredentialReader
   let denials: Denials
 
-  init(live: LiveOptions, credentials: CredentialReader, denials: Denials) {
+  init(live: LiveOptions, keyring: Keyring, credentials: CredentialReader, denials: Denials) {
     self.live = live
+    self.keyring = keyring
     self.credentials = credentials
     self.denials = denials
   }
 
-  var rules: VolumeRules { live.current.rules }
+  var rules: VolumeRules {
+    var rules = live.current.rules
+    rules.keys = keyring.keysAtHand
+    return rules
+  }
 
   /// Decides, or throws the number of the refusal; what a rule refuses is noted.
   ///
@@ -99,6 +105,7 @@ extension Errno {
       case .notOpenable: .noDevice
       case .linkMode, .noLists, .noRecord: .unsupported
       case .reserved: .notPermitted
+      case .readOnlyText, .unlistedNames: .accessDenied
       }
   }
 
@@ -111,6 +118,8 @@ extension Errno {
       case .accessDenied: .accessDenied
       case .damaged: .inputOutput
       case .unsupported: .unsupported
+      case .noKey: .noKey
+      case .crossesProtection: .crossDevice
       case .impossible: verdict.obstacle.map { Errno($0) } ?? .inputOutput
       // An allowed verdict has no number; asking for one is a mistake that must not open anything.
       case nil: .inputOutput

@@ -84,7 +84,8 @@ extension Volume {
     let (unused, isNew): (BackingID?, Bool) = attachment.state.withLock { state in
       guard let place = state.file.handles.firstIndex(where: { $0 === file }) else { return (nil, false) }
       state.file.handles.remove(at: place)
-      let unused = state.file.routes.leave(file.route, mayRest: mayRest)
+      let unused = state.file.routes.leave(
+        file.route, mayRest: mayRest, mayCopy: !file.mode.contains(.withoutBytes))
       guard state.file.routes.isResting else { return (unused, false) }
       state.file.hasRestedLately = true
       let isNew = !state.file.isInBackingCache

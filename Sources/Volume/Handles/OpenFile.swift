@@ -21,6 +21,18 @@ final class OpenFile: ObjectHandle {
   /// Leads to the backing file, if there is one; not always good for reading.
   var object: SharedDescriptor? { content.object }
 
+  /// Writes as the file was opened: with O_SYNC what was written is on the disk when this returns.
+  func write(
+    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, isWriteBack: Bool
+  ) throws(Errno) -> Int {
+    let count = try content.write(&bytes, at: place, isWriteBack: isWriteBack)
+    // The backing file of a plain one was opened so itself.
+    if let object = content.sealed, !mode.isDisjoint(with: [.synchronous, .dataSynchronous]) {
+      try object.synchronize(dataOnly: !mode.contains(.synchronous))
+    }
+    return count
+  }
+
   var canRead: Bool { mode.contains(.read) || mode.contains(.execute) }
   var canWrite: Bool { mode.contains(.write) }
   /// mmap(2) wants both rights for a mapping that writes.

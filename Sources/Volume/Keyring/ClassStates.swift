@@ -1,5 +1,6 @@
 // Which classes are open: read by every request that wants content, without a lock.
 
+import Decisions
 package import SealedFormat
 
 /// The classes of protected files.
@@ -47,6 +48,33 @@ struct ClassStates: Equatable, Sendable {
       let shift = ClassStates.shift(protection)
       rawValue = rawValue & ~(3 << shift) | newValue.rawValue << shift
     }
+  }
+
+  private static let makingBit: UInt32 = 1 << 31
+  private static let keybagBit: UInt32 = 1 << 30
+
+  static let withKeybag: UInt32 = keybagBit
+
+  /// Whether there is a keybag.
+  var hasKeybag: Bool {
+    get { rawValue & ClassStates.keybagBit != 0 }
+    set { rawValue = newValue ? rawValue | ClassStates.keybagBit : rawValue & ~ClassStates.keybagBit }
+  }
+
+  /// Whether the public key is there that files of `completeUnlessOpen` are made with: since the first unlock.
+  var canMakeUnlessOpen: Bool {
+    get { rawValue & ClassStates.makingBit != 0 }
+    set { rawValue = newValue ? rawValue | ClassStates.makingBit : rawValue & ~ClassStates.makingBit }
+  }
+
+  var keysAtHand: KeysAtHand {
+    var keys = KeysAtHand(exist: hasKeybag)
+    for protection in StaticSector.ProtectionClass.allCases where self[protection] == .open {
+      keys.opening.insert(ProtectionClasses(rawValue: ClassSet(protection).rawValue))
+    }
+    keys.making = keys.opening
+    if canMakeUnlessOpen { keys.making.insert(ProtectionClasses(.completeUnlessOpen)) }
+    return keys
   }
 
   private static func shift(_ protection: StaticSector.ProtectionClass) -> UInt32 {

@@ -16,6 +16,8 @@ package struct KeybagInspection {
 
   private let files: SharedDescriptor
 
+  init(files: SharedDescriptor) { self.files = files }
+
   /// Refuses what a mount would refuse: bookkeeping that is not there, or somebody else's.
   package init(of root: SharedDescriptor) throws(VolumeFailure) {
     files = try VolumeDirectory.openOwn(in: root)
@@ -28,6 +30,16 @@ package struct KeybagInspection {
     var source = KeybagPair.Source.first
     let opened = try pair.open(with: secret, &aead, from: &source)
     return Opening(slots: opened.keybag.slots.count { $0 != nil }, isWhole: pair.areAlike)
+  }
+}
+
+extension Keyring {
+  /// Whether a keyfile opens the keybag; nothing is unlocked.
+  package func inspect(
+    with secret: borrowing HandedSecret
+  ) throws(KeyFailure) -> KeybagInspection.Opening {
+    guard let files = directory.descriptor else { throw .noKeybag }
+    return try KeybagInspection(files: files).open(with: secret)
   }
 }
 

@@ -42,10 +42,17 @@ struct KeybagPair {
   var isMissing: Bool { first.isMissing && copy.isMissing }
 
   /// What can be known without a keyfile: the first that has the form of a keybag.
-  var readable: Keybag? {
+  var readable: Keybag? { firstReadable?.keybag }
+
+  /// The bytes of the same.
+  var readableBytes: [UInt8]? { firstReadable?.bytes }
+
+  private var firstReadable: (keybag: Keybag, bytes: [UInt8])? {
     for found in [first, copy] {
       // Why it has not is told when somebody unlocks.
-      if case .bytes(let bytes) = found, let keybag = try? Keybag(decoding: bytes.span) { return keybag }
+      if case .bytes(let bytes) = found, let keybag = try? Keybag(decoding: bytes.span) {
+        return (keybag, bytes)
+      }
     }
     return nil
   }

@@ -17,9 +17,17 @@ extension Keyring {
     return keybag.slots.compactMap { $0?.keyfile }
   }
 
-  /// A copy of the keybag, which is of no use without a keyfile.
-  ///
-  /// Of the one that a keyfile opens: what cannot be read again later is not worth keeping.
+  /// A copy of the keybag, which is of no use without a keyfile: of the first one that looks like a keybag.
+  package func export() throws(KeyFailure) -> [UInt8] {
+    guard let files = directory.descriptor else { throw .noKeybag }
+    let pair = try KeybagPair(in: files)
+    guard let stored = pair.readableBytes else {
+      throw pair.isMissing ? .noKeybag : .damaged(.format(.magic))
+    }
+    return stored
+  }
+
+  /// The same of the one that a keyfile opens.
   package func export(with secret: consuming HandedSecret) throws(KeyFailure) -> [UInt8] {
     let secret = secret
     return try changingSlots { files, aead throws(KeyFailure) in
@@ -41,11 +49,12 @@ extension Keyring {
       let sessionKey = try ciphering { () throws(CipherFailure) in try opened.sessionKey() }
       guard directory.isLocked else { throw .system(.readOnly) }
       let volume = opened.keybag.volume
+      try SessionLogFile(directory).requireUnused()
       // Older versions keep out before there is anything that they would leave unprotected.
       try calling { () throws(Errno) in try directory.announceProtectedContent() }
       try SessionLogFile(directory).makeFirst(of: volume, with: sessionKey)
       try calling { () throws(Errno) in try KeybagPair.write(stored, in: files) }
-      self.keys.withLock { $0.volume = volume }
+      learn(volume: volume)
     }
   }
 

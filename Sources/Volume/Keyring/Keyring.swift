@@ -3,6 +3,7 @@
 // A mount starts without any. A volume without a keybag never asks for one, and never loads libcrypto.
 
 package import Ciphers
+import Decisions
 import LinuxFiles
 package import SealedFormat
 import Synchronization
@@ -20,6 +21,7 @@ package final class Keyring: Sendable {
   }
 
   let directory: VolumeDirectory
+  private let heads: SealedHeads
   /// The contexts that everything of this volume is encrypted with, freed at every lock.
   package let contexts = AeadPool()
   package let sessions: Sessions
@@ -31,8 +33,9 @@ package final class Keyring: Sendable {
   private let states = Atomic<UInt32>(0)
   private let locks = Atomic<UInt64>(0)
 
-  init(of directory: VolumeDirectory) {
+  init(of directory: VolumeDirectory, heads: SealedHeads = SealedHeads()) {
     self.directory = directory
+    self.heads = heads
     sessions = Sessions(of: directory)
   }
 
@@ -60,12 +63,8 @@ package final class Keyring: Sendable {
       if pair.isMissing { return nil }
       throw .damaged(.format(.magic))
     }
-    return keys.withLock { keys in
-      // Somebody may have unlocked meanwhile, and knows better.
-      let volume = keys.volume ?? found
-      keys.volume = volume
-      return volume
-    }
+    // Somebody may have unlocked meanwhile, and knows better.
+    return learn(volume: volume ?? found)
   }
 
   /// Opens all classes.
@@ -88,6 +87,8 @@ package final class Keyring: Sendable {
         try take(opened, &outcome)
         if pair.isMissing, directory.isLocked { adopt(exported, in: files, &outcome) }
       } else {
+        // Without one, is there nothing to open, or was it lost?
+        if pair.isMissing { try SessionLogFile(directory).requireUnused() }
         var source = KeybagPair.Source.first
         let opened = try pair.open(with: secret, &aead, from: &source)
         try take(opened, &outcome)
@@ -102,7 +103,8 @@ package final class Keyring: Sendable {
     try ciphering { () throws(CipherFailure) in try AeadPool().borrow() }
   }
 
-  private var isDraining: Bool {
+  /// Whether a lock is under way.
+  var isDraining: Bool {
     StaticSector.ProtectionClass.allCases.contains { state(of: $0) == .draining }
   }
 
@@ -116,7 +118,27 @@ package final class Keyring: Sendable {
     outcome.lostSessions = try sessions.use(sessionKey, of: volume)
     // What was there before is wiped with this.
     keys.withLock { swap(&$0, &fresh) }
+    learn(volume: volume)
     setStates(of: .all, to: .open)
+  }
+
+  /// From now on files of this volume are known for what they are.
+  @discardableResult
+  func learn(volume: Bytes16) -> Bytes16 {
+    keys.withLock { $0.volume = volume }
+    heads.volume = volume
+    states.bitwiseOr(ClassStates.withKeybag, ordering: .acquiringAndReleasing)
+    return volume
+  }
+
+  /// Whether files can be encrypted, or are.
+  package var hasKeybag: Bool { ClassStates(rawValue: states.load(ordering: .acquiring)).hasKeybag }
+
+  /// Which files can be opened and made now.
+  var keysAtHand: KeysAtHand {
+    let now = ClassStates(rawValue: states.load(ordering: .acquiring))
+    guard now != ClassStates() else { return KeysAtHand() }
+    return now.keysAtHand
   }
 
   private func heal(
@@ -175,6 +197,7 @@ package final class Keyring: Sendable {
     where classes.contains(ClassSet(protection)) {
       next[protection] = state
     }
+    next.canMakeUnlessOpen = next.canMakeUnlessOpen || state == .open
     states.store(next.rawValue, ordering: .releasing)
   }
 }

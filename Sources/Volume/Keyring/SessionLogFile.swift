@@ -60,11 +60,22 @@ struct SessionLogFile: Sendable {
     }
   }
 
-  /// The log of a new keybag, so that a first unlock does not find it missing.
+  /// Refuses a log of sessions that wrote something: its keybag was lost, and there are files that only that one opens.
   ///
-  /// One that is there belongs to a keybag that was lost, and may be wanted when that is found.
+  /// A log in which no session ever began is what a crash leaves of making a keybag.
+  func requireUnused() throws(KeyFailure) {
+    guard let bytes = try stored() else { return }
+    let log: SessionLog
+    do throws(FormatDamage) {
+      log = try SessionLog(decoding: bytes.span)
+    } catch {
+      throw .keybagLost
+    }
+    guard log == SessionLog(lostIn: log.volume) else { throw .keybagLost }
+  }
+
+  /// The log of a new keybag, so that a first unlock does not find it missing.
   func makeFirst(of volume: Bytes16, with key: borrowing Key) throws(KeyFailure) {
-    guard try stored() == nil else { return }
     try write(SessionLog(lostIn: volume), with: key)
   }
 }

@@ -9,9 +9,16 @@ import Synchronization
 package final class Sessions: Sendable {
   private struct State {
     var log: SessionLog?
-    /// Every session of this mount.
-    var own: [UInt64] = []
+    /// Whether a session of this mount ever began.
+    var hasBegun = false
+    /// The sessions of this mount that did not end.
+    var own: Set<UInt64> = []
     var current: UInt64?
+    /// Nobody begins to write under these any more; they end when all that was written under them is on the disk.
+    var retired: Set<UInt64> = []
+
+    /// What an end would have to end.
+    var running: Set<UInt64> { current.map { retired.union([$0]) } ?? retired }
   }
 
   private struct Secret: ~Copyable, Sendable {
@@ -37,15 +44,37 @@ package final class Sessions: Sendable {
     }
   }
 
+  /// The same to those who do not have what this mount has in memory.
+  func hasEndedForOthers(_ session: UInt64) -> Bool { state.withLock { $0.log?.hasEnded(session) ?? false } }
+
+  /// Whether a session of this mount wrote it that has not ended and is not the one that writes now: the page cache has
+  /// all of it, and the disk perhaps not.
+  package func isPending(_ session: UInt64) -> Bool {
+    state.withLock { $0.own.contains(session) && $0.current != session }
+  }
+
   /// The session that writes now.
   package var current: UInt64? { state.withLock { $0.current } }
+
+  /// The sessions of this mount that are to end: the one that writes now, and those that were retired.
+  package var running: Set<UInt64> { state.withLock { $0.running } }
+
+  /// How many sessions the log lists, those of other mounts included; nil before the first unlock.
+  package var listed: Int? { state.withLock { $0.log?.listed.count } }
+
+  /// Whether the session that writes now is more than a day old.
+  package func isOld(now: Timestamp = Clock.realtime) -> Bool {
+    guard let current else { return false }
+    let now = Sessions.milliseconds(now)
+    return now > current && now - current > 86_400_000
+  }
 
   /// Keeps the key until the mount ends, for sessions that begin and end while the volume is locked, and reads the log.
   ///
   /// - Returns: whether the log is missing or cannot be believed.
   func use(_ key: consuming Key, of volume: Bytes16) throws(KeyFailure) -> Bool {
     // From its first session on this mount knows better than the disk.
-    guard state.withLock({ $0.own.isEmpty }) else { return false }
+    guard state.withLock({ !$0.hasBegun }) else { return false }
     let found = try file.read(of: volume, with: key)
     let log = found ?? SessionLog(lostIn: volume)
     state.withLock { $0.log = log }
@@ -59,14 +88,14 @@ package final class Sessions: Sendable {
   /// `.locked` before the first unlock.
   package func begin(now: Timestamp = Clock.realtime) throws(KeyFailure) -> UInt64 {
     try secret.withLock { secret throws(KeyFailure) in
-      let (known, own, current) = state.withLock { ($0.log, $0.own, $0.current) }
+      let (known, hasBegun, current) = state.withLock { ($0.log, $0.hasBegun, $0.current) }
       if let current { return current }
       switch secret.key {
       case .none: throw .locked
       case .some(let key):
         guard var log = known else { throw .locked }
         // A mount that was read-only until now did not keep others from writing.
-        if own.isEmpty { log = try file.read(of: log.volume, with: key) ?? SessionLog(lostIn: log.volume) }
+        if !hasBegun { log = try file.read(of: log.volume, with: key) ?? SessionLog(lostIn: log.volume) }
         // A number whose log could not be written is not given out again.
         let time = Sessions.milliseconds(now)
         guard let session = log.begin(now: time) else { throw .system(.overflow) }
@@ -74,7 +103,10 @@ package final class Sessions: Sendable {
         let begun = log
         state.withLock { state in
           state.log = begun
-          state.own.append(session)
+          state.hasBegun = true
+          state.own.insert(session)
+          // One may have gone on meanwhile.
+          if let current = state.current { state.retired.insert(current) }
           state.current = session
         }
         return session
@@ -82,23 +114,61 @@ package final class Sessions: Sendable {
     }
   }
 
-  /// Ends the session that runs, if one does.
+  /// Takes the number of the session away from whoever begins to write from now on: they begin another one.
+  ///
+  /// Answers what may end when all that was written under it is on the disk.
+  package func retire() -> Set<UInt64> {
+    state.withLock { state in
+      state.retired = state.running
+      state.current = nil
+      return state.retired
+    }
+  }
+
+  /// What was retired does not end yet: the last of it goes on, unless another session has begun meanwhile.
+  ///
+  /// So a lock that cannot end the session does not make the log longer.
+  package func goOn() {
+    state.withLock { state in
+      guard state.current == nil, let last = state.retired.max() else { return }
+      state.retired.remove(last)
+      state.current = last
+    }
+  }
+
+  /// Ends the session that runs, if one does, and those that were retired.
   ///
   /// Only after every file that was changed has its last slot and the file system was synced. On failure the session runs
   /// on, and may be ended again.
-  package func end() throws(KeyFailure) {
+  package func end() throws(KeyFailure) { try end(running) }
+
+  /// Ends sessions that were retired.
+  package func end(_ sessions: Set<UInt64>) throws(KeyFailure) {
+    try end(sessions) { log in for session in sessions { log.end(session) } }
+  }
+
+  /// Ends every session there ever was: each file was looked at, and those in doubt were recovered in this one.
+  package func endAll() throws(KeyFailure) {
+    _ = try begin()
+    try end(running) { $0.endAll() }
+  }
+
+  private func end(
+    _ sessions: Set<UInt64>, _ change: (inout SessionLog) -> Void
+  ) throws(KeyFailure) {
     try secret.withLock { secret throws(KeyFailure) in
-      let (known, current) = state.withLock { ($0.log, $0.current) }
-      guard let current, var log = known else { return }
+      guard !sessions.isEmpty, var log = state.withLock({ $0.log }) else { return }
       switch secret.key {
       case .none: throw .locked
       case .some(let key):
-        log.end(current)
+        change(&log)
         try file.write(log, with: key)
         let ended = log
         state.withLock { state in
           state.log = ended
-          state.current = nil
+          state.own.subtract(sessions)
+          state.retired.subtract(sessions)
+          if let current = state.current, sessions.contains(current) { state.current = nil }
         }
       }
     }

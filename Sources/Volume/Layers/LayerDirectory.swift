@@ -4,6 +4,7 @@
 // does here.
 
 import LinuxFiles
+import SealedFormat
 
 /// What was found under a name, with a descriptor that leads there.
 struct FoundObject {
@@ -70,6 +71,17 @@ struct LayerDirectory: Sendable {
   ) throws(Errno) -> [UInt8]? {
     try descriptor.descriptor.attribute(attribute, of: name)
   }
+
+  /// The first bytes of a file: what an encrypted one says without its key.
+  func head(of name: borrowing FileName) throws(Errno) -> [UInt8] {
+    try Errno.delayedByLease { () throws(Errno) in
+      try descriptor.descriptor.open(name, LayerDirectory.forALook)
+    }.read(upTo: SealedHead.length)
+  }
+
+  /// Who looks into a file to show it leaves no trace, where that is possible.
+  static let forALook: OpenFlags =
+    CurrentProcess.isRoot ? [.readOnly, .nonBlocking, .noAccessTime] : [.readOnly, .nonBlocking]
 
   /// Where a symbolic link leads.
   func target(of name: borrowing FileName) throws(Errno) -> [UInt8] {

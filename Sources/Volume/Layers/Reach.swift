@@ -1,6 +1,7 @@
 // The way to one object for one request: by directory and name, or by a descriptor that is held.
 
 import LinuxFiles
+import SealedFormat
 
 /// How an object is reached.
 ///
@@ -35,6 +36,18 @@ extension Reach {
     case .named(let directory, let name):
       let bytes = name
       return try FileName.with(bytes) { name throws(Errno) in try directory.attribute(attribute, of: name) }
+    }
+  }
+
+  /// The first bytes of a file: what an encrypted one says without its key.
+  func head() throws(Errno) -> [UInt8] {
+    switch self {
+    case .held(let object):
+      return try Errno.delayedByLease { () throws(Errno) in
+        try object.descriptor.reopen(LayerDirectory.forALook)
+      }.read(upTo: SealedHead.length)
+    case .named(let directory, let name):
+      return try FileName.with(name) { name throws(Errno) in try directory.head(of: name) }
     }
   }
 

@@ -27,6 +27,8 @@ extension Volume {
     // A closure, not the method itself, which would be allocated.
     try store.facts(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
       try reach.attribute(attribute)
+    } head: { () throws(Errno) in
+      try reach.head()
     }
   }
 
@@ -34,6 +36,8 @@ extension Volume {
   func facts(_ status: FileStatus, of object: SharedDescriptor, knownBy node: Node?) throws(Errno) -> Facts {
     try store.facts(status, knownBy: node) { attribute throws(Errno) in
       try object.descriptor.attribute(attribute)
+    } head: { () throws(Errno) in
+      try Reach.held(object).head()
     }
   }
 
@@ -43,6 +47,8 @@ extension Volume {
   ) throws(Errno) -> Facts {
     try store.facts(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
       try directory.attribute(attribute, of: name)
+    } head: { () throws(Errno) in
+      try directory.head(of: name)
     }
   }
 
@@ -52,6 +58,8 @@ extension Volume {
   ) throws(Errno) -> BriefFacts {
     try store.briefFacts(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
       try directory.attribute(attribute, of: name)
+    } head: { () throws(Errno) in
+      try directory.head(of: name)
     }
   }
 
@@ -59,12 +67,14 @@ extension Volume {
   func briefFacts(at node: Node, by reach: Reach) throws(Errno) -> BriefFacts {
     try store.briefFacts(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
       try reach.attribute(attribute)
+    } head: { () throws(Errno) in
+      try reach.head()
     }
   }
 
   /// The node that may remember the record of what was found.
   func rememberingNode(of status: FileStatus) -> Node? {
-    store.recordsExist ? nodes.node(of: ObjectIdentity(status)) : nil
+    store.remembersFacts ? nodes.node(of: ObjectIdentity(status)) : nil
   }
 
   /// The node of what was found under a name; one more reference is the kernel's.
@@ -72,7 +82,7 @@ extension Volume {
     let identity = ObjectIdentity(found.status)
     guesses.note(name, in: parent.id, identity.number.stripe)
     let (node, isNew) = nodes.refer(to: identity, name: name, in: parent)
-    if isNew, store.recordsExist { store.memory.keep(found.stored, for: node, found.status) }
+    if isNew, store.remembersFacts { store.remember(found, of: node) }
     return node
   }
 
@@ -104,7 +114,7 @@ extension Volume {
   /// Through a descriptor that only leads there (`O_PATH`) each attribute takes twice as long. The name is good enough
   /// if it leads to the object afterwards, and the change time has not moved: losing a name moves it as well.
   private func learnRecord(of node: Node, _ status: FileStatus) {
-    guard store.recordsExist, store.memory.believes, status.isSettled,
+    guard store.remembersFacts, store.memory.believes, status.isSettled,
       store.memory.recall(node, status) == nil
     else { return }
     do throws(Errno) {
@@ -112,10 +122,12 @@ extension Volume {
       guard case .named = reach else { return }
       let seen = try store.facts(status, knownBy: nil) { attribute throws(Errno) in
         try reach.attribute(attribute)
+      } head: { () throws(Errno) in
+        try reach.head()
       }
       let after = try reach.status()
       guard after.change == status.change, ObjectIdentity(after) == node.backing else { return }
-      store.memory.keep(seen.stored, for: node, status)
+      store.remember(seen.brief, of: node)
     } catch {
       // What it is, the descriptor will tell.
     }

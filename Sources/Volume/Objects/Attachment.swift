@@ -18,11 +18,34 @@ final class Attachment: Sendable {
   let marks = FileMarks()
   /// Looked at by the directory cache's clock.
   let wasUsed = Atomic<Bool>(false)
+  private let encryptedContent: Mutex<(any EncryptedContent)?> = Mutex(nil)
+
+  /// The content of an encrypted file, once somebody opened it.
+  var encrypted: (any EncryptedContent)? { encryptedContent.withLock { $0 } }
+
+  /// The file is stored in another form now.
+  func forgetEncrypted() { encryptedContent.withLock { $0 = nil } }
+
+  /// The content that is there already, or else `fresh`.
+  func encrypted(_ fresh: () -> any EncryptedContent) -> any EncryptedContent {
+    encryptedContent.withLock { kept in
+      if let kept { return kept }
+      let made = fresh()
+      kept = made
+      return made
+    }
+  }
 
   /// Leads to a file that somebody has open.
   var anyHandle: SharedDescriptor? { state.withLock { $0.file.handles.first?.object } }
 
   var isOpenForWriting: Bool { state.withLock { $0.file.handles.contains { $0.canWrite } } }
+}
+
+/// The content of an encrypted file, as far as its object knows it.
+protocol EncryptedContent: AnyObject, Sendable {
+  /// As it is now; nil while the key is not in memory.
+  var head: KnownHead? { get }
 }
 
 /// What is kept of a directory.
@@ -80,6 +103,8 @@ struct FileMarks: ~Copyable, Sendable {
   let isWrittenUnseen = Atomic<Bool>(false)
   /// Whether set-id bits or a capability may be there to be stripped at the next unprivileged write.
   let mayHavePrivilege = Atomic<Bool>(true)
+  /// How often it was opened for writing.
+  let writeOpens = Atomic<UInt64>(0)
   /// The ``FileOwner`` when the file was opened last, or was given another owner.
   private let ownerWord = Atomic<UInt64>(0)
 

@@ -18,27 +18,26 @@ struct OpenRoutes {
   private var backing: Backing?
   /// Openers who do without the backing file, with a copy or not.
   private var unbacked = 0
+  /// Those of them with a copy.
+  private var copying = 0
+  /// Those of them who may have none, and so have no say.
+  private var bystanders = 0
+  /// Whether somebody may have written past the copies that the kernel still has.
+  private var wentPast = false
 
   /// What an open wants, before it is known what others have.
   enum Wish {
     case backing
     /// The backing file for mappings alone; without it the page cache.
     case mapped
-    /// The same, without it no copy either.
-    case appended
     case cached
     case direct
 
-    var wantsBacking: Bool { self == .backing || self == .mapped || self == .appended }
+    var wantsBacking: Bool { self == .backing || self == .mapped }
 
     /// The route for it through a backing file.
     func through(_ id: BackingID) -> Route {
       self == .backing || self == .cached ? .backing(id) : .mapped(id)
-    }
-
-    /// The route for it without one.
-    func without(keepsPages: Bool) -> Route {
-      self == .appended || self == .direct ? .direct : .cached(keepsPages: keepsPages)
     }
   }
 
@@ -54,9 +53,14 @@ struct OpenRoutes {
   /// Finds a route, and counts the opener if there is one.
   ///
   /// `mayShareBacking`: whether the opener may have the backing file at all. Whoever may not is turned away while
-  /// others have it, because the kernel offers no other route then. `mayHandOver`: false once it is known that the kernel takes no backing file.
+  /// others have it, because the kernel offers no other route then. `mayHandOver`: false once it is known that the kernel
+  /// takes no backing file. `mayCopy`: whether the kernel may keep copies of pages at all.
+  ///
+  /// Without the backing file the first opener decides for all until the last is gone: who writes past the copies of
+  /// others makes them wrong, and a reader would see zeros where the file has just grown.
   mutating func enter(
-    _ wish: Wish, mayShareBacking: Bool, mayHandOver: Bool = true, keepsPages: Bool
+    _ wish: Wish, mayShareBacking: Bool, mayHandOver: Bool = true, keepsPages: Bool,
+    mayCopy: Bool = true
   ) -> Offer {
     if let id = backing?.id {
       guard mayShareBacking else { return .conflict }
@@ -64,8 +68,20 @@ struct OpenRoutes {
       return .granted(wish.through(id))
     }
     if wish.wantsBacking, mayHandOver, unbacked == 0 { return .needsBacking }
+    guard mayCopy else {
+      unbacked += 1
+      bystanders += 1
+      return .granted(.direct)
+    }
+    let copies = unbacked > bystanders ? copying > 0 : wish != .direct
     unbacked += 1
-    return .granted(wish.without(keepsPages: keepsPages))
+    guard copies else {
+      wentPast = true
+      return .granted(.direct)
+    }
+    copying += 1
+    defer { wentPast = false }
+    return .granted(.cached(keepsPages: keepsPages && !wentPast))
   }
 
   /// Counts an opener who handed the file to the kernel as `id`; false when somebody was faster.
@@ -79,11 +95,17 @@ struct OpenRoutes {
 
   /// An opener is gone; the number to take back from the kernel, if it was the last to use it.
   ///
-  /// `mayRest`: whether the file may stay with the kernel, if it was handed over in a way that allows it.
-  mutating func leave(_ route: Route, mayRest: Bool = false) -> BackingID? {
+  /// `mayRest`: whether the file may stay with the kernel, if it was handed over in a way that allows it. `mayCopy`: as when
+  /// it entered.
+  mutating func leave(_ route: Route, mayRest: Bool = false, mayCopy: Bool = true) -> BackingID? {
     switch route {
-    case .cached, .direct:
+    case .cached:
       unbacked -= 1
+      copying -= 1
+      return nil
+    case .direct:
+      unbacked -= 1
+      if !mayCopy { bystanders -= 1 }
       return nil
     case .backing(let id), .mapped(let id):
       backing?.users -= 1

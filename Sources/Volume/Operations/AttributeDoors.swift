@@ -17,6 +17,8 @@ enum AttributeDoor {
   case list
   /// The owner as an identity: a user, or the group that owns the object in place of one.
   case owner
+  /// By which class a file is encrypted, or what is made in a directory.
+  case protection
   /// The list and the mode together, as NFSv4 tools and Samba know them.
   case nfsList(NFSv4View)
   /// The mode, as programs that copy POSIX access control lists write it.
@@ -32,6 +34,8 @@ enum AttributeDoor {
       self = .list
     } else if name.equals("system.varve.owner") {
       self = .owner
+    } else if name.equals("system.varve.class") {
+      self = .protection
     } else if name.equals("system.nfs4_acl") {
       self = .nfsList(.names)
     } else if name.equals("system.nfs4_acl_xdr") {
@@ -49,7 +53,7 @@ enum AttributeDoor {
   fileprivate var reading: Operation {
     switch self {
     case .list, .nfsList: .readList
-    case .flags, .owner: .readRecord
+    case .flags, .owner, .protection: .readRecord
     case .posixList, .posixDefault: .readAttributes
     }
   }
@@ -73,6 +77,9 @@ extension Volume {
       let owner = item.ownerGroup.map(Identity.group) ?? .user(item.user)
       return try withNames(for: caller) { names in Array(AccessListText.print(owner, names: names).utf8) }
     case .flags: return Array(item.flags.text.utf8)
+    case .protection:
+      guard let protection = item.content.protection else { throw .noData }
+      return Array(protection.word.utf8)
     case .list:
       guard let list = item.list else { throw .noData }
       // Complete, so that a list which is read, edited and written back loses nothing.
@@ -91,7 +98,8 @@ extension Volume {
   }
 
   func write(
-    _ door: AttributeDoor, of node: Node, _ value: [UInt8], _ setting: AttributeSetting, for caller: Caller
+    _ door: AttributeDoor, of node: Node, _ value: [UInt8], _ setting: AttributeSetting, for caller: Caller,
+    _ isInterrupted: () -> Bool
   ) throws(Errno) {
     switch door {
     case .owner: try changeOwner(of: node, try AttributeDoor.text(value), for: caller)
@@ -103,6 +111,9 @@ extension Volume {
         throw .invalid
       }
       try changeFlags(of: node, for: caller) { _ in wanted }
+    case .protection:
+      let protection = try protection(named: AttributeDoor.text(value))
+      try changeClass(of: node, to: protection, for: caller, isInterrupted: isInterrupted)
     case .list:
       let text = try AttributeDoor.text(value)
       guard !text.isEmpty else { return try clear(door, of: node, for: caller) }
@@ -124,6 +135,7 @@ extension Volume {
     // There is no object without an owner.
     case .owner: throw .reserved
     case .flags: try changeFlags(of: node, for: caller) { _ in [] }
+    case .protection: try changeClass(of: node, to: nil, for: caller)
     case .list, .nfsList: try changeList(of: node, to: nil, for: caller)
     // The mode is there whatever is removed, and there is nothing a directory hands on in this way.
     case .posixList, .posixDefault: return
@@ -172,11 +184,11 @@ extension Volume {
 
   /// chflags by any door.
   func changeFlags(
-    of node: Node, for caller: Caller, _ wanted: (FileFlags) -> FileFlags
+    of node: Node, for caller: Caller, _ wanted: (Item) -> FileFlags
   ) throws(Errno) {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
-      try setFlags(of: node, object, to: wanted(object.facts.item.flags), waiting: [], for: caller)
+      try setFlags(of: node, object, to: wanted(object.facts.item), waiting: [], for: caller)
     }
   }
 

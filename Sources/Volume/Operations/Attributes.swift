@@ -208,20 +208,43 @@ extension Volume {
     _ plan: Plan, to node: Node, _ object: HeldObject, isOpen: Bool, for caller: Caller
   ) throws(Errno) -> Facts {
     // First what may be delayed: nothing has been changed then.
-    let content =
-      plan.size == nil ? nil : try isOpen ? object.descriptor : Content.openForWriting(object.descriptor)
+    let cut = plan.size == nil ? nil : try cutting(node, object, isOpen: isOpen)
     guard plan.mode != nil || plan.owner != nil else {
-      let stored = try carryOut(plan, on: object, content)
-      return Facts(try object.descriptor.descriptor.status(), stored)
+      let stored = try carryOut(plan, on: object, cut)
+      return try facts(after: stored, of: node, object)
     }
     return try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-      try carryOut(plan, on: object, content)
+      try carryOut(plan, on: object, cut)
     }
   }
 
-  /// Answers what the record says afterwards; `content` is open for writing if the size changes.
+  /// Facts after a change of an object whose record is known.
+  private func facts(
+    after stored: StoredRecord, of node: Node, _ object: HeldObject
+  ) throws(Errno) -> Facts {
+    let head = node.existingAttachment?.encrypted?.head ?? object.facts.head
+    return Facts(try object.descriptor.descriptor.status(), StoredFacts(stored, head))
+  }
+
+  /// Cuts or extends a file; to be had before anything is changed, as it may be delayed.
+  private typealias Cut = (UInt64) throws(Errno) -> Void
+
+  private func cutting(_ node: Node, _ object: HeldObject, isOpen: Bool) throws(Errno) -> Cut {
+    if let content = sealedObject(of: node, object.facts) {
+      return { size throws(Errno) in
+        try self.usingSealed(content, of: node, by: object.descriptor, object.facts) {
+          (content) throws(Errno) in
+          try content.truncate(to: size)
+        }
+      }
+    }
+    let writable = isOpen ? object.descriptor : try PlainContent.openForWriting(object.descriptor)
+    return { size throws(Errno) in try writable.descriptor.truncate(to: size) }
+  }
+
+  /// Answers what the record says afterwards; there is a `cut` if the size changes.
   private func carryOut(
-    _ plan: Plan, on object: HeldObject, _ content: SharedDescriptor?
+    _ plan: Plan, on object: HeldObject, _ cut: Cut?
   ) throws(Errno) -> StoredRecord {
     let (anchor, facts) = (object.descriptor, object.facts)
     var stored = facts.stored
@@ -245,7 +268,7 @@ extension Volume {
     }
     if let size = plan.size {
       actAsOwner(FileOwner(facts.status))
-      if let content { try Content.truncate(content, to: size) }
+      try cut?(size)
     }
     if plan.access != .omit || plan.modification != .omit {
       try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
@@ -292,7 +315,7 @@ extension Volume {
     forgetFacts(of: node)
     do throws(Errno) {
       let stored = try change()
-      let after = Facts(try object.descriptor.descriptor.status(), stored)
+      let after = try facts(after: stored, of: node, object)
       policyChanged(node, from: object.facts, to: after)
       audit?.add(
         .change(PolicyChange(caller, lastKnownPath(of: node), from: object.facts.item, to: after.item)))

@@ -45,6 +45,10 @@ extension Volume {
     item.mode = keepingRecordsReadable(item.mode, of: kind)
     var record = CoreRecord()
     record.flags = parent.item.flags.intersection(.fromParent)
+    if case .protecting = parent.item.content, kind == .regular || kind == .directory {
+      record.protectionClass = parent.record.protectionClass
+      record.isEncrypted = kind == .regular
+    }
     let list: AccessList?
     do throws(TooManyEntries) {
       list = store.canCarryRecord(kind) ? try judge.inheritedList(object, from: parent.item) : nil
@@ -170,7 +174,8 @@ extension Volume {
 extension NewObject {
   fileprivate init(_ kind: FileKind) {
     switch kind {
-    case .regular, .fifo, .socket: self = .file
+    case .regular: self = .file
+    case .fifo, .socket: self = .pipe
     case .directory: self = .directory
     case .symbolicLink: self = .symbolicLink
     case .characterDevice, .blockDevice: self = .device

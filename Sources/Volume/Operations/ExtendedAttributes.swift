@@ -11,6 +11,8 @@ private enum AttributeRoom {
   case door(AttributeDoor)
   /// Where the daemon can be asked things; of the root alone.
   case control
+  /// Verifies the content, from a byte on.
+  case verification(UInt64)
   /// One bit of it is a flag.
   case finderInfo
   /// Our stored records: not there for anybody.
@@ -25,6 +27,8 @@ private enum AttributeRoom {
   init(_ name: borrowing AttributeName) {
     if name.equals("system.varve.control") {
       self = .control
+    } else if let start = VerifyDoor.start(name) {
+      self = .verification(start)
     } else if name.hasPrefix("system.") {
       self = AttributeDoor(name).map(AttributeRoom.door) ?? .unsupported
     } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
@@ -57,6 +61,7 @@ extension Volume {
       guard node.id == root.id, let path = controlPath else { throw .noData }
       try requireEntry(caller)
       return path
+    case .verification(let start): return try verify(node, from: start, for: caller)
     case .finderInfo: return try finderInfo(of: node, for: caller)
     case .hidden: return try readTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
@@ -89,16 +94,17 @@ extension Volume {
     }
   }
 
+  /// `isInterrupted`: asked while the bytes of a file are written anew; then EINTR, and the file is as it was.
   package func setExtendedAttribute(
     _ name: borrowing AttributeName, of nodeID: NodeID, to value: Span<UInt8>, _ setting: AttributeSetting,
-    for caller: Caller
+    for caller: Caller, isInterrupted: () -> Bool = { false }
   ) throws(Errno) {
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     // Nothing is refused for CREATE or REPLACE: what is behind a door is always there, and NFSv4 tools say REPLACE.
-    case .door(let door): try write(door, of: node, copy(value), setting, for: caller)
+    case .door(let door): try write(door, of: node, copy(value), setting, for: caller, isInterrupted)
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
-    case .control: throw .reserved
+    case .control, .verification: throw .reserved
     case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -119,7 +125,7 @@ extension Volume {
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
     case .finderInfo: try removeFinderInfo(of: node, for: caller)
-    case .control: throw .reserved
+    case .control, .verification: throw .reserved
     case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -165,7 +171,7 @@ extension Volume {
       var seesTrusted: Bool?
       try names.forEach { name throws(Errno) in
         switch AttributeRoom(name) {
-        case .door, .control, .finderInfo, .hidden, .unsupported: return
+        case .door, .control, .verification, .finderInfo, .hidden, .unsupported: return
         case .stored, .system: break
         }
         // Root's own attributes are for root to see; the kernel has the same rule for reading them.

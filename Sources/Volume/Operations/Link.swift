@@ -19,7 +19,8 @@ extension Volume {
         caller, .link(protectsLinks: KernelRules.protectsLinks), Scene(object.facts.item, to: above.item))
       try directory.link(object.descriptor, as: name)
       // Under the object's lock its record is what it was.
-      let facts = Facts(try object.descriptor.descriptor.status(), object.facts.stored)
+      let facts = Facts(
+        try object.descriptor.descriptor.status(), StoredFacts(object.facts.stored, object.facts.head))
       return entry(refer(to: facts.brief, name, in: parent), facts.brief, in: above, for: caller)
     }
   }

@@ -65,6 +65,7 @@ extension Volume {
     guard let forgotten = nodes.forget(node, references: references),
       let attachment = forgotten.existingAttachment
     else { return }
+    if attachment.encrypted != nil { sealed.unregister(node, forgotten.backing) }
     if forgotten.isDirectory { resolver.directories.drop(attachment) }
     unlinked.forget(attachment)
     takeBack(attachment.state.withLock { $0.file.routes.endRest() })

@@ -14,6 +14,10 @@ extension Volume {
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
       return try open(node, mode, for: caller)
+    } catch .unsupported {
+      // Content that was half replaced when a disk failed.
+      guard try settleContent(of: node) else { throw .unsupported }
+      return try open(node, mode, for: caller)
     } catch .busy where !mode.contains(.truncate) {
       // The kernel tells of a close when it has returned already: who excludes this opener may be gone.
       throw .delayed(.inUse)
@@ -29,11 +33,15 @@ extension Volume {
       let request = OpenRequest(
         // Running a file asks for `execute` in place of `read`.
         reads: mode.contains(.read) && !mode.contains(.execute), writes: mode.contains(.write),
-        appends: mode.contains(.append), truncates: truncates, executes: mode.contains(.execute))
+        appends: mode.contains(.append), truncates: truncates, executes: mode.contains(.execute),
+        wantsBytes: !mode.contains(.withoutBytes))
       let (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
         try gate.require(caller, .open(request), on: facts.item)
       }
-      try requireUnbuffered(file, mode)
+      let object = sealedObject(of: node, facts)
+      // Where there is a key, or none is needed, the kernel's own open is one like any other.
+      let mode = isLocked(object) ? mode : mode.subtracting(.withoutBytes)
+      if object == nil { try requireUnbuffered(file, mode) }
       // Bits that are not shown to the kernel it does not take away when somebody writes.
       if mode.contains(.write), facts.mayCarryPrivilege, facts.item.hasSharedOwner {
         try stripPrivilege(of: node, file, facts.status, for: caller)
@@ -46,7 +54,13 @@ extension Volume {
         try stripBeforeWriting(node, file, for: caller)
       }
       if truncates {
-        try emptied(file, facts, mode)
+        if let object {
+          try usingSealed(object, of: node, by: file, facts) { (object) throws(Errno) in
+            try object.makeEmpty()
+          }
+        } else {
+          try emptied(file, mode)
+        }
         if mode.contains(.clearsSetID) || caller.user != 0 {
           try stripPrivilege(of: node, file, facts.status, for: caller)
         }
@@ -86,13 +100,18 @@ extension Volume {
     _ node: Node, _ mode: OpenMode, _ decide: (Facts) throws(Errno) -> Void
   ) throws(Errno) -> (SharedDescriptor, Facts) {
     let reach = try resolver.reach(node)
+    if let open = openSealedObject(of: node) {
+      let facts = try facts(of: node, by: reach)
+      try decide(facts)
+      return (open.way, facts)
+    }
     if case .named = reach, mode.isForReadingAlone, handsOverByPath {
       return try found(node, by: reach, decide)
     }
     let seen = try facts(of: node, by: reach)
     try decide(seen)
     actAsOwner(FileOwner(seen.status))
-    let (file, status) = try resolver.open(node, by: reach, flags: backingFlags(mode))
+    let (file, status) = try resolver.open(node, by: reach, flags: backingFlags(mode, seen.item))
     let facts = try self.facts(status, of: file, knownBy: node)
     if seen.item != facts.item { try decide(facts) }
     return (file, facts)
@@ -113,19 +132,18 @@ extension Volume {
     return (object.descriptor, object.facts)
   }
 
-  private func emptied(_ file: SharedDescriptor, _ facts: Facts, _ mode: OpenMode) throws(Errno) {
-    if mode.contains(.write) {
-      try Content.truncate(file, to: 0)
-    } else {
-      // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
-      try Content.truncate(Content.openForWriting(file), to: 0)
-    }
+  private func emptied(_ file: SharedDescriptor, _ mode: OpenMode) throws(Errno) {
+    // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
+    let writable = mode.contains(.write) ? file : try PlainContent.openForWriting(file)
+    try writable.descriptor.truncate(to: 0)
   }
 
   /// The flags of the backing descriptor.
   ///
   /// Never O_APPEND: write-back of a shared mapping would append its pages at the end of the file.
-  private func backingFlags(_ mode: OpenMode) -> OpenFlags {
+  private func backingFlags(_ mode: OpenMode, _ item: Item) -> OpenFlags {
+    // Of an encrypted file whole blocks are written, whatever the program writes.
+    if case .protected = item.content { return mode.contains(.write) ? .readWrite : .readOnly }
     var flags: OpenFlags =
       mode.contains(.write) ? (mode.contains(.read) ? .readWrite : .writeOnly) : .readOnly
     if mode.contains(.synchronous) { flags.insert(.synchronous) }
@@ -144,14 +162,35 @@ extension Volume {
   ) throws(Errno) -> OpenAnswer {
     let attachment = node.attachment
     attachment.marks.learn(facts)
-    let route = try route(to: descriptor, of: attachment, facts, mode)
-    let content = PlainContent(descriptor, backingFlags(mode), of: attachment)
-    let file = OpenFile(node: node, .plain(content), mode: mode, route: route)
+    let object = sealedObject(of: node, facts)
+    let content: Content
+    let route: Route
+    if let object {
+      let isKnown = object.join(
+        descriptor, isWritable: mode.contains(.write) && !descriptor.descriptor.isPath,
+        changed: facts.status.change)
+      content = .sealed(object)
+      do throws(Errno) {
+        route = try self.route(to: descriptor, of: attachment, facts, mode, isKnown: isKnown)
+      } catch {
+        if object.leave() { object.rest() }
+        throw error
+      }
+    } else {
+      content = .plain(PlainContent(descriptor, backingFlags(mode, facts.item), of: attachment))
+      route = try self.route(to: descriptor, of: attachment, facts, mode)
+    }
+    let file = OpenFile(node: node, content, mode: mode, route: route)
+    if file.canWrite { attachment.marks.writeOpens.add(1, ordering: .acquiringAndReleasing) }
     attachment.state.withLock { $0.file.handles.append(file) }
     // Whoever reads by way of us wants the file open, and the opener to hear what stands against that.
-    if route.backingID == nil {
+    if route.backingID == nil, !mode.contains(.withoutBytes) {
       do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)
+        // Nothing was done to it, so there is nothing to write.
+        if let object, object.leave() { object.rest() }
+        // The kernel does not hear that it should.
+        if object != nil, route == .cached(keepsPages: false) { dropPagesAside(of: node.id) }
         throw error
       }
     }
@@ -162,8 +201,21 @@ extension Volume {
   }
 
   package func release(_ handle: HandleID) {
-    guard let file = handles.remove(handle), let attachment = file.node?.existingAttachment else { return }
+    guard let file = handles.remove(handle), let node = file.node, let attachment = node.existingAttachment
+    else { return }
     leave(attachment, file)
+    if let object = file.content.sealed { leave(object, of: node) }
+  }
+
+  /// Takes back an open whose answer reached nobody.
+  package func takeBack(_ handle: HandleID) {
+    if let file = try? handles.file(handle), file.content.sealed != nil, let node = file.node,
+      file.route == .cached(keepsPages: false)
+    {
+      // What it would have told the kernel.
+      dropPagesAside(of: node.id)
+    }
+    release(handle)
   }
 
   /// Nothing is held back in the daemon: what was written is in the backing file.

@@ -6,51 +6,64 @@ package import LinuxFiles
 import Synchronization
 
 extension Volume {
+  /// `isSecret`: whether what is in the bytes now, also after an error, must not stay in memory.
   package func read(
-    _ handle: HandleID, at offset: UInt64, into bytes: inout MutableSpan<UInt8>
+    _ handle: HandleID, at offset: UInt64, into bytes: inout MutableSpan<UInt8>, isSecret: inout Bool
   ) throws(Errno) -> Int {
     let file = try handles.file(handle)
     guard file.canRead else { throw .badDescriptor }
-    try requirePlainContent(of: file)
+    isSecret = file.content.sealed != nil
+    try requireContent(of: file)
     return try file.content.read(at: try Int64(checking: offset), into: &bytes)
   }
 
-  /// `appends`: the caller's open file carries O_APPEND now.
+  /// Bytes that were written may be others afterwards; those of a request that failed are what they were.
+  ///
+  /// `appends`: the caller's open file carries O_APPEND now. `isWriteBack`: the kernel brings pages that a program wrote
+  /// through a mapping.
   package func write(
-    _ handle: HandleID, at offset: UInt64, _ bytes: Span<UInt8>, appends: Bool, clearsSetID: Bool,
-    for caller: Caller
+    _ handle: HandleID, at offset: UInt64, _ bytes: inout MutableSpan<UInt8>, appends: Bool,
+    isWriteBack: Bool = false, clearsSetID: Bool, for caller: Caller
   ) throws(Errno) -> Int {
     let (file, node) = try writable(handle)
     let start = try Int64(checking: offset)
     let attachment = node.attachment
     let writer = clearsSetID ? caller : nil
-    // The kernel's idea of the end may be old. Where it keeps a copy it has put the bytes there all the same.
-    let place: Descriptor.Place = appends && !file.route.keepsCopy ? .end : .offset(start)
+    // The kernel's idea of the end may be old, where somebody wrote behind the mount. Of an encrypted file it is right, and
+    // where it keeps a copy the bytes are in it already.
+    let isPlaced = file.content.sealed != nil && file.route.keepsCopy
+    let place: Descriptor.Place = appends && !isPlaced ? .end : .offset(start)
     // Shared: a flag that is being set waits for us, or we see it and come back exclusively, so that nobody
     // else moves the end of a file that may only grow.
     if place == .end || !attachment.marks.isAppendOnly.load(ordering: .acquiring) {
       let written = try locks.holding(.shared(node.stripe)) { () throws(Errno) -> Int? in
         guard place == .end || !attachment.marks.isAppendOnly.load(ordering: .acquiring) else { return nil }
-        return try put(bytes, at: place, into: file, of: node, clearingFor: writer)
+        return try put(&bytes, at: place, into: file, of: node, clearingFor: writer, isWriteBack)
       }
       if let written { return written }
     }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       if attachment.marks.isAppendOnly.load(ordering: .acquiring) {
-        try Judge.writeBytes(isAppendOnly: true, onlyGrows: try file.content.size() == offset).required()
+        do throws(Errno) {
+          try Judge.writeBytes(isAppendOnly: true, onlyGrows: try file.content.size() == offset).required()
+        } catch {
+          // They are in the copies that the kernel keeps, if it keeps any.
+          if isWriteBack || file.route.keepsCopy { dropPagesAside(of: node.id) }
+          throw error
+        }
       }
-      return try put(bytes, at: place, into: file, of: node, clearingFor: writer)
+      return try put(&bytes, at: place, into: file, of: node, clearingFor: writer, isWriteBack)
     }
   }
 
   /// `writer`: whose bytes they are, if set-id bits go before they arrive.
   private func put(
-    _ bytes: Span<UInt8>, at place: Descriptor.Place, into file: OpenFile, of node: Node,
-    clearingFor writer: Caller?
+    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, into file: OpenFile, of node: Node,
+    clearingFor writer: Caller?, _ isWriteBack: Bool
   ) throws(Errno) -> Int {
     if let writer { try stripBeforeWriting(node, file, for: writer) }
     actAsOwner(of: node)
-    return try file.content.write(bytes, at: place)
+    return try file.write(&bytes, at: place, isWriteBack: isWriteBack)
   }
 
   /// Lets what is written to an open file count as its owner's.
@@ -62,15 +75,16 @@ extension Volume {
   private func writable(_ handle: HandleID) throws(Errno) -> (OpenFile, Node) {
     let file = try handles.file(handle)
     guard file.canWrite, let node = file.node else { throw .badDescriptor }
-    try requirePlainContent(of: file)
+    try requireContent(of: file)
     return (file, node)
   }
 
   /// Refuses a handle whose file has got content of another form since it was opened, or a record that nobody can read,
-  /// as far as that was noticed.
-  private func requirePlainContent(of file: OpenFile) throws(Errno) {
+  /// as far as that was noticed; and one that was opened without a key, whoever has the key since.
+  private func requireContent(of file: OpenFile) throws(Errno) {
     let obstacle = file.node?.existingAttachment?.marks.contentObstacle.load(ordering: .acquiring) ?? 0
     guard obstacle == 0 else { throw Errno(rawValue: obstacle) }
+    if file.mode.contains(.withoutBytes) { throw .noKey }
   }
 
   /// The set-id bits and the capability go before the first foreign byte arrives.
@@ -135,6 +149,7 @@ extension Volume {
   /// Where data or a hole begins; `whence` is `SEEK_DATA` or `SEEK_HOLE`.
   package func seek(_ handle: HandleID, offset: UInt64, whence: UInt32) throws(Errno) -> UInt64 {
     let file = try handles.file(handle)
+    try requireContent(of: file)
     guard let origin = SeekOrigin(rawValue: CInt(truncatingIfNeeded: whence)) else { throw .invalid }
     // A negative offset is, as on other file systems, one behind the end.
     guard let start = Int64(exactly: offset) else { throw .noDevice }
@@ -148,7 +163,7 @@ extension Volume {
     let (file, node) = try writable(target)
     let origin = try handles.file(source)
     guard origin.canRead else { throw .badDescriptor }
-    try requirePlainContent(of: origin)
+    try requireContent(of: origin)
     let from = try Int64(checking: sourceOffset)
     let to = try Int64(checking: targetOffset)
     // Bounded, so that one request does not keep a worker for minutes; the caller asks again.

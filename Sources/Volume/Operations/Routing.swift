@@ -7,32 +7,39 @@ import Synchronization
 
 extension Volume {
   /// Finds the route of an open and counts the opener; EBUSY when there is none.
+  ///
+  /// `isKnown`: of an encrypted file, whether nobody but this volume has changed it.
   func route(
-    to descriptor: SharedDescriptor, of attachment: Attachment, _ facts: Facts, _ mode: OpenMode
+    to descriptor: SharedDescriptor, of attachment: Attachment, _ facts: Facts, _ mode: OpenMode,
+    isKnown: Bool? = nil
   ) throws(Errno) -> Route {
     let writes = mode.contains(.write)
-    let maps = writes && mode.contains(.read)
     let isAppendOnly = facts.item.flags.isAppendOnly
     // A mapping of the backing file could overwrite what may only grow. To map for writing one must read as well.
-    let mayShare = !(isAppendOnly && maps)
-    let wish: OpenRoutes.Wish
-    if isAppendOnly {
-      wish = writes ? .direct : .cached
+    var mayShare = !(isAppendOnly && writes && mode.contains(.read))
+    var wish = OpenRoutes.Wish.backing
+    if case .protected = facts.item.content {
+      // The backing file has other bytes.
+      mayShare = false
+      wish = .cached
     } else if mode.contains(.append), writes {
       // The kernel would open the backing file with O_APPEND for good, and a program may take that flag back
       // (F_SETFL). We are told at each write whether it is there, and then the end is where the backing file ends.
-      wish = maps ? .mapped : .appended
-    } else {
-      wish = .backing
+      wish = .mapped
     }
+    // What is refused must not have been put into a copy before.
+    if isAppendOnly { wish = .direct }
+    // Pages that others have read are not for who came without a key.
+    let mayCopy = !mode.contains(.withoutBytes)
     let change = facts.status.change
 
     let (offer, keepsPages, unused) = attachment.state.withLock { state in
-      let isUnchanged = state.file.seenAtOpen == change
+      let isUnchanged = isKnown ?? (state.file.seenAtOpen == change)
       // Pages may be kept as long as every later change would show another time.
       state.file.seenAtOpen = facts.status.isSettled ? change : nil
       let unused = wish.wantsBacking ? nil : state.file.routes.endRest()
-      let offer = state.file.routes.enter(wish, mayShareBacking: mayShare, keepsPages: isUnchanged)
+      let offer = state.file.routes.enter(
+        wish, mayShareBacking: mayShare, keepsPages: isUnchanged, mayCopy: mayCopy)
       return (offer, isUnchanged, unused)
     }
     takeBack(unused)
@@ -49,7 +56,8 @@ extension Volume {
     let second: OpenRoutes.Offer = attachment.state.withLock { state in
       if let id, state.file.routes.establish(id, by: way) { return .granted(wish.through(id)) }
       return state.file.routes.enter(
-        wish, mayShareBacking: mayShare, mayHandOver: false, keepsPages: keepsPages)
+        wish, mayShareBacking: mayShare, mayHandOver: false, keepsPages: keepsPages,
+        mayCopy: mayCopy)
     }
     if let id, second != .granted(wish.through(id)) { link?.closeBacking(id) }
     guard case .granted(let route) = second else { throw .busy }

@@ -23,10 +23,12 @@ struct MetadataStore: Sendable {
   private let listName: [UInt8]
   private let records: RecordsExist
   let memory: RecordMemory
+  let heads: SealedHeads
   private let shared = SharedRecords()
 
-  init(namespace: Namespace, records: RecordsExist, memory: RecordMemory) {
+  init(namespace: Namespace, records: RecordsExist, memory: RecordMemory, heads: SealedHeads) {
     self.namespace = namespace
+    self.heads = heads
     self.records = records
     self.memory = memory
     coreName = Array("\(namespace.rawValue).varve.m".utf8)
@@ -35,24 +37,38 @@ struct MetadataStore: Sendable {
 
   /// The facts about an object whose status is known.
   ///
-  /// `node`: the object's node if it has one, which may remember the record. `read` answers an attribute of the object.
+  /// `node`: the object's node if it has one, which may remember the record. `read` answers an attribute of the object,
+  /// `head` the first bytes of a file.
   func facts(
     _ status: FileStatus, knownBy node: Node?,
-    _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
+    _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?, head: () throws(Errno) -> [UInt8]
   ) throws(Errno) -> Facts {
-    Facts(status, try stored(status, knownBy: node, withList: true, read: read))
+    Facts(status, try stored(status, knownBy: node, withList: true, read: read, head: head))
   }
 
   /// What it takes to show an object.
   func briefFacts(
     _ status: FileStatus, knownBy node: Node?,
-    _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
+    _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?, head: () throws(Errno) -> [UInt8]
   ) throws(Errno) -> BriefFacts {
-    BriefFacts(status, try stored(status, knownBy: node, withList: false, read: read))
+    BriefFacts(status, try stored(status, knownBy: node, withList: false, read: read, head: head))
   }
 
-  /// Whether it pays to look for a node that may remember a record.
-  var recordsExist: Bool { records.exist }
+  /// The record of an object alone, read now.
+  func record(
+    of status: FileStatus, _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
+  ) throws(Errno) -> StoredRecord {
+    guard records.exist, canCarryRecord(status.kind) else { return .none }
+    return try record(status, nil, withList: true, nil, read: read)
+  }
+
+  /// Whether it pays to look for a node that may remember what is stored.
+  var remembersFacts: Bool { records.exist || heads.areSought }
+
+  /// Remembers what was read of an object before it had a node.
+  func remember(_ found: BriefFacts, of node: Node) {
+    memory.keep(StoredFacts(found.stored, found.head), for: node, found.status, heads)
+  }
 
   /// It is sure now whether the volume has records.
   func settleRecords(_ exist: Bool) { records.settle(exist) }
@@ -67,23 +83,52 @@ struct MetadataStore: Sendable {
   /// `withList`: whether an open list is read as well. Any other is in any case.
   private func stored(
     _ status: FileStatus, knownBy node: Node?, withList: Bool,
+    read: (borrowing AttributeName) throws(Errno) -> [UInt8]?, head: () throws(Errno) -> [UInt8]
+  ) throws(Errno) -> StoredFacts {
+    guard remembersFacts, canCarryRecord(status.kind) else { return StoredFacts(.none) }
+    let known = memory.recall(node, status)
+    let found = try record(status, known, withList: withList, node, read: read)
+    guard heads.mayBe(in: status, found.core) else {
+      if found !== known?.stored { memory.keep(StoredFacts(found), for: node, status, heads) }
+      return StoredFacts(found)
+    }
+    // While somebody has it open, or had, that is where the size is.
+    if let head = node?.existingAttachment?.encrypted?.head { return StoredFacts(found, head) }
+    if let known, known.wasLookedInto || found.core.isEncrypted, found === known.stored {
+      return StoredFacts(found, known.head)
+    }
+    if memory.believes, let head = heads.remembered.recall(status) { return StoredFacts(found, head) }
+    let bytes: [UInt8]
+    do throws(Errno) { bytes = try head() } catch {
+      // What is marked is known well enough. An unmarked file that cannot be looked into is not taken for a plain one.
+      guard error.delay == nil, found.core.isEncrypted else { throw error }
+      return StoredFacts(found)
+    }
+    let stored = StoredFacts(found, heads.head(in: bytes.span, found.core))
+    if let head = stored.head, !head.isMarked { heads.noteUnmarked(status.inode) }
+    memory.keep(stored, for: node, status, heads)
+    if memory.believes { heads.remembered.keep(stored.head, of: status) }
+    return stored
+  }
+
+  /// The record of an object, remembered or read.
+  private func record(
+    _ status: FileStatus, _ known: KnownRecord?, withList: Bool, _ node: Node?,
     read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
   ) throws(Errno) -> StoredRecord {
-    guard records.exist, canCarryRecord(status.kind) else { return .none }
     var core: [UInt8]?
-    if let known = memory.recall(node, status) {
-      guard let bytes = known.bytesWithoutList, withList else { return known }
+    if let known {
+      guard let bytes = known.stored.bytesWithoutList, withList else { return known.stored }
       core = bytes
-    } else {
+    } else if records.exist {
       core = try AttributeName.with(coreName) { attribute throws(Errno) in try read(attribute) }
     }
     let stored = try stored(core, withList: withList, read: read)
     if let damage = stored.damage { Log.damage("inode \(status.inode): \(damage)") }
-    memory.keep(stored, for: node, status)
     // Handles that were opened before learn of it here.
     let obstacle: Errno? =
       stored.soundness == .damaged
-      ? .inputOutput : stored.core.content(of: status.kind) == .foreign ? .unsupported : nil
+      ? .inputOutput : stored.core.content(of: status, nil) == .foreign ? .unsupported : nil
     node?.existingAttachment?.marks.contentObstacle.store(obstacle?.rawValue ?? 0, ordering: .releasing)
     return stored
   }

@@ -20,21 +20,22 @@ struct RecordMemory: Sendable {
   /// For how many nanoseconds; 0 is not at all.
   private var lifetime: UInt64 { trustsChangeTimes ? live.current.cache.lifetime : 0 }
 
-  func recall(_ node: Node?, _ status: FileStatus) -> StoredRecord? {
+  func recall(_ node: Node?, _ status: FileStatus) -> KnownRecord? {
     let lifetime = lifetime
     guard lifetime > 0, let known = node?.known.withLock({ $0 }), known.change == status.change,
       Clock.monotonicNanoseconds &- known.readAt < lifetime
     else { return nil }
-    return known.stored
+    return known
   }
 
   /// Whether change times tell everything, and anything may be remembered.
   var believes: Bool { lifetime > 0 }
 
   /// `status` was read before the record.
-  func keep(_ stored: StoredRecord, for node: Node?, _ status: FileStatus) {
+  func keep(_ stored: StoredFacts, for node: Node?, _ status: FileStatus, _ heads: SealedHeads) {
     guard lifetime > 0, let node, status.isSettled else { return }
-    let known = KnownRecord(stored, change: status.change, readAt: Clock.monotonicNanoseconds)
+    let known = KnownRecord(
+      stored, wasLookedInto: heads.areSought, change: status.change, readAt: Clock.monotonicNanoseconds)
     node.known.withLock { $0 = known }
   }
 }

@@ -17,7 +17,7 @@ extension Volume {
     _ question: Question, as subject: Subject, for asker: Subject? = nil, within limits: WalkLimits
   ) throws(Errno) -> Explanation {
     let isRoot = (asker ?? subject).readsAllRules
-    let rules = options.rules
+    let rules = gate.rules
     let mount = question.mount.beyond(rules)
     let view = View(
       judge: Judge(rules: rules, subject: subject),
@@ -31,13 +31,15 @@ extension Volume {
       throw .accessDenied
     } catch .tooMuch {
       throw .tooBig
+    } catch .volumesOwn {
+      inquiry.tellVolumesOwn()
     } catch {
       // The last step says why it ended.
     }
     do throws(Stop) { try inquiry.walk.finish() } catch { throw .tooBig }
     return Explanation(
       question: question, subject: subject, steps: inquiry.walk.steps, isDirectory: inquiry.isDirectory,
-      mount: mount, deviation: inquiry.deviation)
+      mount: mount, deviation: inquiry.deviation, departure: inquiry.departure)
   }
 }
 
@@ -62,13 +64,17 @@ private struct Spots {
 private typealias Sight = (item: Facts, scene: Scene)
 
 /// One question on its way to an answer: finds the objects, asks for the decision, and tells its steps.
-private struct Inquiry {
+struct Inquiry {
   private let volume: Volume
   var walk: Walk
-  private let question: Question
+  let question: Question
   /// Of the deed itself, with what the mount forbids; the daemon, which knows nothing of that, judges the way there.
-  private let judge: Judge
+  let judge: Judge
   var isDirectory: Bool?
+  /// Whether the way to the new name is walked.
+  private(set) var isAtNewPath = false
+  /// What is not walked yet of the path, with the slash in front.
+  private var tail: [UInt8] = []
   var deviation = ChangeDeviation()
 
   init(volume: Volume, walk: Walk, question: Question, judge: Judge) {
@@ -78,7 +84,10 @@ private struct Inquiry {
     self.judge = judge
   }
 
-  private var deed: Deed { question.deed }
+  var deed: Deed { question.deed }
+
+  /// Where one of the two ways left the volume.
+  var departure: Departure? { walk.departure.map { Departure(path: $0 + tail, isOfNewPath: isAtNewPath) } }
 
   mutating func run() throws(Stop) {
     guard question.changes.isEmpty else { return try changes() }
@@ -169,11 +178,14 @@ private struct Inquiry {
   private mutating func refuseEarly(_ paths: [[UInt8]]) throws(Stop) {
     guard !judge.writableMount.isAllowed else { return }
     var above: Spot?
-    for path in paths {
+    for (index, path) in paths.enumerated() {
+      isAtNewPath = index > 0
       let end = path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+      tail = Array(path[end...])
       guard case .found(let spot, _) = try walk.go(Array(path[..<end]), .followed) else { throw .blocked }
       above = above ?? spot
     }
+    (isAtNewPath, tail) = (false, [])
     if let above { try decide(.takeNames, Spots(item: above)) }
   }
 
@@ -194,6 +206,7 @@ private struct Inquiry {
   /// Where the new name is; without one, beside the old one.
   private mutating func destination(beside parent: Spot) throws(Stop) -> (Spot, victim: Spot?) {
     guard let path = question.newPath else { return (parent, nil) }
+    isAtNewPath = true
     switch try walk.go(path, .held, mayBeFree: true) {
     case .free(let newParent, _): return (newParent, nil)
     case .found(let victim, let newParent):
@@ -203,7 +216,10 @@ private struct Inquiry {
   }
 
   private mutating func link() throws(Stop) {
-    let (spot, parent) = try named(question.path)
+    guard case .found(let spot, let above) = try walk.go(question.path, .held) else { throw .blocked }
+    isDirectory = spot.isDirectory
+    // The kernel finds out where the new name would be before it refuses a directory, which may be the root.
+    guard let parent = above ?? (question.newPath == nil ? nil : spot) else { throw nameless(spot) }
     let (newParent, taken) = try destination(beside: parent)
     try decide(
       .link(protectsLinks: KernelRules.protectsLinks),

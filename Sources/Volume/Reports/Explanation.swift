@@ -88,6 +88,14 @@ package struct ExplanationStep: Sendable {
   }
 }
 
+/// Where a way leaves the volume, so that whoever sees all mounts can go on.
+package struct Departure: Sendable {
+  /// Absolute, or from the root of the volume and beginning with a step up.
+  package let path: [UInt8]
+  /// Whether the way to the new name left it.
+  package let isOfNewPath: Bool
+}
+
 /// The whole answer.
 package struct Explanation: Sendable {
   /// How it comes out.
@@ -107,6 +115,8 @@ package struct Explanation: Sendable {
   /// What the mount forbids and the volume does not.
   package let mount: MountLimits
   package let deviation: ChangeDeviation
+  /// Where the way goes on outside of the volume.
+  package let departure: Departure?
 
   package var failure: Errno? { steps.lazy.compactMap(\.failure).first }
 
@@ -137,6 +147,9 @@ extension Explanation {
     }
     if let isDirectory { object.add("directory", isDirectory) }
     if let failure { object.add("error", failure.name) }
+    if let departure {
+      object.add(departure.isOfNewPath ? "newPathLeadsTo" : "pathLeadsTo", bytes: departure.path)
+    }
     object.add("steps", .array(steps.map { $0.json(names, mount) }))
     return .object(object)
   }

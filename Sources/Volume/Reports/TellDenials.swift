@@ -15,7 +15,7 @@ extension Volume {
   /// names may be told takes a while on deep ways.
   package func denials(latest count: Int, for asker: Subject, bytes: Int, deadline: UInt64) -> JSON {
     let names = NameBook.forOneRequest()
-    let judge = Judge(rules: options.rules, subject: asker)
+    let judge = Judge(rules: gate.rules, subject: asker)
     var objects: [JSON] = []
     var left = bytes
     let hearsAll = asker.readsAllRules

@@ -39,6 +39,8 @@ enum Stop: Error, Equatable {
   case notYours
   /// The answer would be too long, or take too long.
   case tooMuch
+  /// The way leads to `.varve` on the mount, which no rule is about.
+  case volumesOwn
 }
 
 /// What one question may cost the daemon: links make a way as long as somebody likes.
@@ -91,6 +93,10 @@ struct Walk {
   private let volume: Volume
   let view: View
   private(set) var steps: [ExplanationStep] = []
+  /// Where the way left the volume: an absolute path, or one from the root of the volume that begins with a step up.
+  private(set) var departure: [UInt8]?
+  /// What follows `.varve`, if the way led there.
+  private(set) var namesOfVolume: [[UInt8]] = []
   private var linksLeft = 40
   private var left: WalkLimits
 
@@ -164,11 +170,16 @@ struct Walk {
       if name == Walk.dot { continue }
       if name == Walk.dotDot {
         guard let identity = above.popLast() else {
-          throw end(here.path, "search", .crossDevice, "leads out of the volume")
+          departure = Walk.path([name] + rest.reversed())
+          throw end(here.path, "search", .crossDevice, Walk.leads)
         }
         // The step up asks nothing: the kernel sends no request for it.
         here = try parent(of: here, identity)
         continue
+      }
+      if here.path.isEmpty, name == VolumeDirectory.name {
+        try searchAlone(here)
+        if try passes(&rest, mayBeFree) { continue }
       }
       switch try look(at: name, in: here) {
       case .missing(let found):
@@ -212,9 +223,6 @@ struct Walk {
     let path = here.path.path(to: name)
     // Links can lead further down than any path that can be written.
     guard path.count < 4_096 else { throw .tooMuch }
-    guard !here.path.isEmpty || name != VolumeDirectory.name else {
-      throw end(path, "search", .reserved)
-    }
     let item: Item
     let sight: Result<Volume.Found, Errno>
     do throws(Errno) {
@@ -258,14 +266,51 @@ struct Walk {
     guard linksLeft > 0 else {
       throw end(link.path, "follow", .tooManySymbolicLinks, "too many links, the last one to \(text)")
     }
-    guard target.first != UInt8(ascii: "/") else {
-      throw end(link.path, "follow", .crossDevice, "is a link to \(text), which begins outside the volume")
-    }
     add(link.path, "follow", .noted("is a link to \(text)"))
+    guard target.first != Walk.slash else {
+      departure = Walk.path([target] + rest.reversed())
+      throw end(link.path, "follow", .crossDevice, Walk.leads)
+    }
     rest += Walk.components(target, keepsSlash: true)
   }
 
+  // MARK: The volume's own names
+
+  /// Whether the way comes back out of `.varve`; else what follows is noted, and the way ends.
+  private mutating func passes(_ rest: inout [[UInt8]], _ mayBeFree: Bool) throws(Stop) -> Bool {
+    let path = VolumeDirectory.name
+    guard volume.mounted.showsReservedDirectory else {
+      // Not there, and not to be made.
+      throw end(path, "search", mayBeFree && rest.isEmpty ? .reserved : .missing)
+    }
+    while let next = rest.last, next == Walk.dot { rest.removeLast() }
+    if rest.last == Walk.dotDot {
+      rest.removeLast()
+      return true
+    }
+    namesOfVolume = rest.reversed()
+    throw .volumesOwn
+  }
+
+  /// Asks for the search of a directory without looking for anything in it.
+  private mutating func searchAlone(_ here: Spot) throws(Stop) {
+    let item: Item
+    do throws(Errno) {
+      item = try volume.locks.holding(.shared(here.stripe)) { () throws(Errno) in
+        try volume.facts(at: here).item
+      }
+    } catch {
+      throw end(here.path, "search", error, "\(error)")
+    }
+    try search(here, item)
+  }
+
   // MARK: Components
+
+  /// What is said where a way leaves the volume; where it goes on from there, only the tool can see.
+  private static let leads = "leads out of the volume"
+
+  private static func path(_ names: [[UInt8]]) -> [UInt8] { Array(names.joined(separator: [slash])) }
 
   private static let slash = UInt8(ascii: "/")
   private static let dot = [UInt8(ascii: ".")]

@@ -35,6 +35,7 @@ package final class VolumeInspection: Sendable {
   private let directory: SharedDescriptor
   private let lock: SharedDescriptor?
   private let namespace: MetadataStore.Namespace
+  private let isRepair: Bool
 
   /// Looks at the bookkeeping in `root`.
   ///
@@ -51,12 +52,26 @@ package final class VolumeInspection: Sendable {
     }
     // Without a volume file, whoever made the bookkeeping says where his records are: a user has no other place.
     let stored = try? VolumeDirectory.storedHeader(in: directory).map { try VolumeHeader(parsing: $0) }
+    isRepair = purpose == .repairing
     namespace = stored?.namespace ?? (CurrentProcess.isRoot ? .trusted : .user)
     recordPrefix = "\(namespace.rawValue).varve"
   }
 
   /// The directory `.varve` itself.
   package func directoryStatus() throws(Errno) -> FileStatus { try directory.descriptor.knownStatus() }
+
+  /// The bookkeeping as a mount has it; it can be written to only in a repair.
+  func volumeDirectory(of root: SharedDescriptor) throws(VolumeFailure) -> VolumeDirectory {
+    let stored: [UInt8]?
+    do throws(Errno) {
+      stored = try VolumeDirectory.storedHeader(in: directory)
+    } catch {
+      throw VolumeFailure("the volume file cannot be read: \(error)")
+    }
+    let header = try stored.map { (text) throws(VolumeFailure) in try VolumeHeader(parsing: text) }
+    let opened = VolumeDirectory.Opened(directory: directory, lock: isRepair ? lock : nil)
+    return VolumeDirectory(root: root, opened, header: header ?? .fresh().withRecords)
+  }
 
   private static func look(
     into directory: SharedDescriptor, for purpose: Purpose
@@ -94,12 +109,15 @@ package final class VolumeInspection: Sendable {
   }
 
   /// The names of what a crash left behind: unfinished objects, and half a file of the bookkeeping.
+  ///
+  /// Not the replacements of content that the next mount goes on with: they may be the only copy of a file's content.
   package func leftovers() throws(Errno) -> [[UInt8]] {
     var names: [[UInt8]] = []
     do throws(Errno) {
       let workshop = SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
-      names = try workshop.descriptor.names().map { Array("work/".utf8) + $0 }
+      names = try workshop.descriptor.names().filter { !ReplacementFiles.isName($0) }
+        .map { Array("work/".utf8) + $0 }
     } catch .noSuchFile {
       // It is made with the first mount for writing.
     }
@@ -115,13 +133,24 @@ package final class VolumeInspection: Sendable {
     return names
   }
 
+  /// The names of replacements of content that a crash interrupted; the next mount goes on with them.
+  package func interruptedReplacements() throws(Errno) -> [[UInt8]] {
+    do throws(Errno) {
+      let workshop = SharedDescriptor(
+        try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
+      return try ReplacementFiles.names(in: workshop).map { Array("work/".utf8) + $0 }
+    } catch .noSuchFile {
+      return []
+    }
+  }
+
   /// Removes what a crash left behind; nothing of it was ever acknowledged.
   package func removeLeftovers() throws(Errno) {
     guard lock != nil else { throw .busy }
     do throws(Errno) {
       let workshop = SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
-      try Sweeper.empty(workshop)
+      try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
     } catch .noSuchFile {
       // Nothing was ever begun.
     }

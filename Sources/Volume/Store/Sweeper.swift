@@ -3,12 +3,14 @@
 import LinuxFiles
 
 enum Sweeper {
-  /// Removes everything in `directory`, going down into directories; follows no link.
+  /// Removes everything in `directory` but what is `spared`, going down into directories; follows no link.
   ///
   /// Goes by a stack of its own, not by calling itself: the depth is what a crash left, not ours to choose.
-  static func empty(_ directory: SharedDescriptor) throws(Errno) {
+  static func empty(
+    _ directory: SharedDescriptor, sparing spared: ([UInt8]) -> Bool = { _ in false }
+  ) throws(Errno) {
     var path: [(directory: SharedDescriptor, name: [UInt8], left: [[UInt8]])] = [
-      (directory, [], try directory.descriptor.names())
+      (directory, [], try directory.descriptor.names().filter { !spared($0) })
     ]
     while var level = path.popLast() {
       guard let name = level.left.popLast() else {

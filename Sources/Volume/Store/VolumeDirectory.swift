@@ -37,7 +37,7 @@ final class VolumeDirectory: Sendable {
   // One at a time replaces the volume file. Taken before `header`.
   private let isStoring = Mutex(())
 
-  private init(root: SharedDescriptor, _ opened: Opened, header: VolumeHeader) {
+  init(root: SharedDescriptor, _ opened: Opened, header: VolumeHeader) {
     self.root = root
     self.opened = Mutex(opened)
     namespace = header.namespace
@@ -50,7 +50,7 @@ final class VolumeDirectory: Sendable {
 
   /// Where objects are finished before they get their name.
   ///
-  /// Emptied at every mount.
+  /// Emptied at every mount, but for replacements of content.
   var workshop: SharedDescriptor? { opened.withLock { $0.workshop } }
 
   /// Whether setting an attribute moves the change time here, and a new name, as they should.
@@ -326,7 +326,8 @@ final class VolumeDirectory: Sendable {
     try BookkeepingFile.volume.replace(with: header.text, in: directory)
   }
 
-  /// The workshop, empty: whatever a crash left there never got a name and is nobody's.
+  /// The workshop, empty but for replacements of content that a crash interrupted: whatever else it left there never got
+  /// a name and is nobody's.
   private static func openWorkshop(in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
     let name = try FileName("work")
     do throws(Errno) {
@@ -335,7 +336,7 @@ final class VolumeDirectory: Sendable {
       // It was made by an earlier mount.
     }
     let workshop = SharedDescriptor(try directory.descriptor.open(name, [.readOnly, .directory]))
-    try Sweeper.empty(workshop)
+    try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
     return workshop
   }
 }

@@ -125,7 +125,7 @@ struct VolumeHeader: Sendable, Equatable {
     guard incompatible == 0 else {
       throw VolumeFailure("the volume uses features this version does not know; it needs a newer varve")
     }
-    guard readOnlyCompatible == 0 || readOnly else {
+    guard readOnlyCompatible & ~VolumeHeader.protectedContentBit == 0 || readOnly else {
       throw VolumeFailure("the volume uses features this version can only read; mount it with -o ro")
     }
     guard namespace == .user || CurrentProcess.isRoot else {

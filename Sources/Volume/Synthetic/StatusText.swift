@@ -3,6 +3,7 @@
 import Decisions
 package import JSONForm
 import LinuxFiles
+import SealedFormat
 
 extension Volume {
   /// One JSON object, on one line.
@@ -18,12 +19,19 @@ extension Volume {
     object += options.members
     object.add("threads", mounted.threads)
     object.add("options", list: words)
+    if !mounted.warnings.isEmpty {
+      object.add("warnings", .array(mounted.warnings.map { .string($0) }))
+    }
     let inside = mountsInside
     if inside > 0 {
       object.add("mountsInside", inside)
       object.add(
         "warning",
         "what is mounted inside the volume is unmounted when a user closes a directory on the way to it")
+    }
+    if keyring.volume != nil {
+      object.add("classes", .object(keyring.classMembers))
+      object.add("encryptedFiles", .object(encryptedMembers()))
     }
     object.add("nodes", nodeCount)
     object.add("handles", handleCount)
@@ -36,6 +44,32 @@ extension Volume {
     for request in link?.requests() ?? [] { requests.add(request.name, Int(clamping: request.count)) }
     object.add("requests", .object(requests))
     return .object(object)
+  }
+}
+
+extension Volume {
+  /// What is known of encrypted files: of each class those whose content was opened since the kernel has known them, what
+  /// a crash would leave in doubt, and what was met.
+  private func encryptedMembers() -> [JSON.Member] {
+    var members: [JSON.Member] = []
+    for protection in StaticSector.ProtectionClass.allCases {
+      let files = sealed.registered(in: ClassSet(protection))
+      var counts: [JSON.Member] = []
+      counts.add("opened", files.count)
+      counts.add("inUse", files.count { $0.object.hasUsers })
+      members.add(protection.word, .object(counts))
+    }
+    let sessions = keyring.sessions
+    let isRunning = !sessions.running.isEmpty
+    members.add("session", !isRunning ? "none" : sealed.hasUnfinished ? "unfinished" : "running")
+    if let listed = sessions.listed { members.add("sessionsNotEnded", listed) }
+    let met = sealed.counted
+    members.add("doubtful", Int(clamping: met.doubtfulFiles))
+    members.add("recovered", Int(clamping: met.recoveredFiles))
+    members.add("unmarked", store.heads.unmarkedFiles)
+    members.add("damagedBlocks", Int(clamping: met.damagedBlocks))
+    members.add("lostBlocks", Int(clamping: met.lostBlocks))
+    return members
   }
 }
 

@@ -14,9 +14,11 @@ enum SyntheticNode: NodeID {
 
   /// The node of a name in the directory.
   init?(named name: borrowing FileName) {
-    guard name.equals(Array("status".utf8)) else { return nil }
+    guard name.equals(SyntheticNode.statusName) else { return nil }
     self = .status
   }
+
+  static let statusName = Array("status".utf8)
 
   /// Users may look at it and, if it is a file, read it.
   func attributes(since start: Timestamp) -> Attributes {
@@ -29,12 +31,13 @@ enum SyntheticNode: NodeID {
 
   /// access(2).
   func requireAccess(mask: UInt32) throws(Errno) {
-    guard mask & 2 == 0 else { throw .accessDenied }
+    guard mask & 2 == 0 else { throw Errno(.readOnlyText) }
   }
 
   /// Whether it can be opened in this mode; directories cannot, so their names are not listed.
   func requireOpen(_ mode: OpenMode = .read) throws(Errno) {
-    guard self == .status, !mode.contains(.write), !mode.contains(.truncate) else { throw .accessDenied }
+    guard self == .status else { throw Errno(.unlistedNames) }
+    guard !mode.contains(.write), !mode.contains(.truncate) else { throw Errno(.readOnlyText) }
   }
 }
 

@@ -41,6 +41,10 @@ package enum Log {
     write(priority: 3, text())
   }
 
+  package static func warning(_ text: @autoclosure () -> String) {
+    write(priority: 4, text())
+  }
+
   package static func notice(_ text: @autoclosure () -> String) {
     write(priority: 5, text())
   }

@@ -114,6 +114,8 @@ package struct OpenMode: OptionSet, Hashable, Sendable {
   package static let noAccessTime = OpenMode(rawValue: 1 << 9)
   /// With `truncate`: the kernel asks for the set-id bits to be cleared.
   package static let clearsSetID = OpenMode(rawValue: 1 << 10)
+  /// The kernel's own: it asks about attributes, and no byte is read or written.
+  package static let withoutBytes = OpenMode(rawValue: 1 << 8)
   /// O_DIRECT.
   package static let unbuffered = OpenMode(rawValue: 1 << 11)
 }
@@ -157,7 +159,7 @@ package struct ListedName: Sendable {
 ///
 /// A class, because it is lent for each use: a copy would retain each closure.
 ///
-/// All calls are made from inside a request and with the volume's locks held, the first two before the answer to
+/// All calls but `dropPages` are made from inside a request and with the volume's locks held, the first two before the answer to
 /// the change that needs them, so they must not wait for another request.
 package final class KernelLink: Sendable {
   /// Whether `expireNames` works.
@@ -168,6 +170,10 @@ package final class KernelLink: Sendable {
   package let stripsItself: Bool
   /// Makes every name the kernel remembers stale, so that the next walk asks again.
   package let expireNames: @Sendable () -> Void
+  /// Makes the kernel write what programs changed of a node through mappings, and drop all pages of it.
+  ///
+  /// The one call that waits for requests: only from a thread that serves none and holds no lock.
+  package let dropPages: @Sendable (NodeID) -> Void
   /// Makes the remembered attributes of a node stale.
   package let expireAttributes: @Sendable (NodeID) -> Void
   /// Whether a file can be handed over by a descriptor that only leads to it (O_PATH).
@@ -186,6 +192,7 @@ package final class KernelLink: Sendable {
     features: @escaping @Sendable () -> [(name: String, value: String)],
     requests: @escaping @Sendable () -> [(name: String, count: UInt64)],
     expireNames: @escaping @Sendable () -> Void,
+    dropPages: @escaping @Sendable (NodeID) -> Void,
     expireAttributes: @escaping @Sendable (NodeID) -> Void,
     takesPaths: @escaping @Sendable () -> Bool,
     openBacking: @escaping @Sendable (borrowing Descriptor) -> BackingID?,
@@ -196,6 +203,7 @@ package final class KernelLink: Sendable {
     self.features = features
     self.requests = requests
     self.expireNames = expireNames
+    self.dropPages = dropPages
     self.expireAttributes = expireAttributes
     self.takesPaths = takesPaths
     self.openBacking = openBacking

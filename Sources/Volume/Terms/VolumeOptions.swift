@@ -36,6 +36,8 @@ package struct VolumeOptions: Sendable {
   package var disabledFeatures: Set<String> = []
   /// The words of `-o` as they were given, for `status`.
   package var words: [[UInt8]] = []
+  /// What the settings say that could not be used, for `status`.
+  package var warnings: [String] = []
 
   package init() {}
 }

@@ -10,33 +10,61 @@ final class BackingStore: SealedStore {
     var isWritable: Bool
   }
 
-  private let held: Mutex<Held>
+  /// Nil while nobody has the file open.
+  private let held: Mutex<Held?>
+  /// Whether the file was changed, or was to be, since somebody asked.
+  private let isTouched = Atomic<Bool>(false)
 
   /// `descriptor` leads to the file, or is open for reading or for reading and writing.
   init(_ descriptor: SharedDescriptor, isWritable: Bool = false) {
     held = Mutex(Held(descriptor: descriptor, isWritable: isWritable))
   }
 
-  /// Leads to the file.
-  var object: SharedDescriptor { held.withLock { $0.descriptor } }
+  /// Somebody uses the file again, or with more.
+  func wake(by descriptor: SharedDescriptor, isWritable: Bool) {
+    held.withLock { held in
+      guard held == nil || (isWritable && held?.isWritable == false) else { return }
+      held = Held(descriptor: descriptor, isWritable: isWritable)
+    }
+  }
+
+  /// Nobody uses the file any more; the descriptor, to be closed where that may take a while.
+  func rest() -> SharedDescriptor? {
+    held.withLock { held in
+      defer { held = nil }
+      return held?.descriptor
+    }
+  }
+
+  private func taken() throws(Errno) -> Held {
+    guard let held = held.withLock({ $0 }) else { throw .stale }
+    return held
+  }
 
   private func readable() throws(Errno) -> SharedDescriptor {
-    let found = object
+    let found = try taken().descriptor
     return found.descriptor.isPath ? try open(.readOnly) : found
   }
 
+  /// Whether the file was changed since somebody took note of it.
+  var wasTouched: Bool { isTouched.load(ordering: .acquiring) }
+
+  /// Takes note of that.
+  func takeTouched() -> Bool { isTouched.exchange(false, ordering: .acquiringAndReleasing) }
+
   private func writable() throws(Errno) -> SharedDescriptor {
-    let found = held.withLock { $0 }
+    isTouched.store(true, ordering: .releasing)
+    let found = try taken()
     return found.isWritable ? found.descriptor : try open(.readWrite)
   }
 
   private func open(_ flags: OpenFlags) throws(Errno) -> SharedDescriptor {
-    let found = object
+    let found = try taken().descriptor
     let opened = SharedDescriptor(
       try Errno.delayedByLease { () throws(Errno) in try found.descriptor.reopen(flags.union(.nonBlocking)) })
     return held.withLock { held in
       // Somebody may have been faster, and with more.
-      if held.isWritable { return held.descriptor }
+      if let held, held.isWritable { return held.descriptor }
       held = Held(descriptor: opened, isWritable: flags == .readWrite)
       return opened
     }
@@ -52,7 +80,7 @@ final class BackingStore: SealedStore {
     try writable().descriptor.writeAll(head, body, tail, at: try Int64(checking: offset))
   }
 
-  func size() throws(Errno) -> UInt64 { try object.descriptor.status().size }
+  func size() throws(Errno) -> UInt64 { try taken().descriptor.descriptor.status().size }
 
   func synchronize(dataOnly: Bool) throws(Errno) { try readable().descriptor.sync(dataOnly: dataOnly) }
 
@@ -67,6 +95,15 @@ final class BackingStore: SealedStore {
   }
 
   func reserve(_ range: Range<UInt64>) throws(Errno) { try allocate(.keepSize, range) }
+
+  func nextData(from offset: UInt64) throws(Errno) -> UInt64? {
+    do throws(Errno) {
+      let start = try Int64(checking: offset)
+      return UInt64(try readable().descriptor.seek(offset: start, whence: .data))
+    } catch .noDevice {
+      return nil
+    }
+  }
 
   private func allocate(_ mode: AllocationMode, _ range: Range<UInt64>) throws(Errno) {
     try writable().descriptor.allocate(

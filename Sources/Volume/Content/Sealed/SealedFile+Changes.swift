@@ -24,6 +24,8 @@ extension SealedFile {
       }
       return try cipher(keys)
     }
+    // Its end was cut off: what is written from now on would make what is missing pass for holes.
+    guard !view.isShortened(pages: state.withLock { $0.pages }) else { throw .inputOutput }
     var cipher = try cipher(identity.keys)
     do throws(Errno) {
       // What this session changed and let go of had its last slot written: else it would not have been let go.
@@ -40,6 +42,10 @@ extension SealedFile {
   }
 
   private func announce(_ view: FileView, _ session: UInt64, _ cipher: inout FileCipher) throws(Errno) {
+    if surroundings.isPending(view.slot.session) {
+      // The slot is about to say that all of it is on the disk.
+      try breaking { () throws(Errno) in try store.synchronize(dataOnly: true) }
+    }
     begin(CommitState(announcing: view, session: session))
     try writeSlot(&cipher)
     try commitAtOnce()
@@ -86,7 +92,7 @@ extension SealedFile {
     }
     state.withLock { state in
       state.free = FreePages(end: state.pages, used: used)
-      state.hasFreed = true
+      state.free.forEachRun { _ in state.hasFreed = true }
     }
   }
 

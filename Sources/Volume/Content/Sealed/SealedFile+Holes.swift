@@ -10,10 +10,14 @@ extension SealedFile {
   func makeHoles(_ blocks: Range<UInt64>, _ cipher: inout FileCipher) throws(Errno) -> UInt64? {
     guard try mayChange(blocks, growing: false, &cipher) else { return nil }
     var full: [Block] = []
-    for number in blocks {
-      if let block = Block(number), try isData(block, &cipher) { full.append(block) }
+    var number = try skippingHoles(from: blocks.lowerBound)
+    let end = max(number, blocks.upperBound)
+    while number < blocks.upperBound, let block = Block(number) {
+      if try isData(block, &cipher) { full.append(block) }
+      number += 1
+      if Block(number)?.isFirstInIndexPage ?? false { number = try skippingHoles(from: number) }
     }
-    guard !full.isEmpty else { return blocks.upperBound }
+    guard !full.isEmpty else { return end }
     let randoms = try RandomWords(count: full.count)
     guard let generations = state.withLock({ $0.commit?.begin(UInt64(full.count)) }) else {
       throw .fileTooBig
@@ -28,7 +32,7 @@ extension SealedFile {
     }
     try enter(versions, size: 0, &cipher)
     state.withLock { $0.hasFreed = true }
-    return blocks.upperBound
+    return end
   }
 
   /// Whether a block has a page.
@@ -50,6 +54,7 @@ extension SealedFile {
     guard var cipher = try currentCipher() else { throw .noDevice }
     let blocks = Block.count(size)
     var number = offset / UInt64(Block.size)
+    if origin == .data { number = try skippingHoles(from: number) }
     while number < blocks, let block = Block(number) {
       // Behind the last index page there is nothing but a hole.
       let isBehindIndex = state.withLock { block.sectorAddress.page.number >= $0.pages }
@@ -57,6 +62,9 @@ extension SealedFile {
       if isData == (origin == .data) { return max(offset, number * UInt64(Block.size)) }
       if isBehindIndex { break }
       number += 1
+      if origin == .data, Block(number)?.isFirstInIndexPage ?? false {
+        number = try skippingHoles(from: number)
+      }
     }
     if origin == .hole { return size }
     throw .noDevice

@@ -128,9 +128,10 @@ extension SealedFile {
   /// Makes a range of the file zeros, and holes where that frees a block.
   private func clear(_ range: Range<UInt64>) throws(Errno) {
     let size = UInt64(Block.size)
-    let whole =
-      (range.lowerBound + size - 1)
-      / size..<max((range.lowerBound + size - 1) / size, range.upperBound / size)
+    let first = (range.lowerBound + size - 1) / size
+    // What is behind the end of the file is zeros: its last block can go as a whole.
+    let end = range.upperBound == self.size ? Block.count(range.upperBound) : range.upperBound / size
+    let whole = first..<max(first, end)
     // A range inside one block, or the two ends of a longer one.
     if whole.isEmpty {
       let middle = min(range.upperBound, (range.lowerBound / size + 1) * size)
@@ -144,7 +145,7 @@ extension SealedFile {
       let end = min(whole.upperBound, next + UInt64(SealedLimits.entriesAtOnce))
       next = try changing { (cipher) throws(Errno) in try makeHoles(next..<end, &cipher) }
     }
-    try overwriteWithZeros(whole.upperBound * size..<range.upperBound)
+    try overwriteWithZeros(min(whole.upperBound * size, range.upperBound)..<range.upperBound)
   }
 
   private func overwriteWithZeros(_ range: Range<UInt64>) throws(Errno) {

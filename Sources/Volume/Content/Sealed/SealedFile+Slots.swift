@@ -44,7 +44,7 @@ extension SealedFile {
     }
   }
 
-  private func encode(_ sector: StaticSector, into bytes: inout MutableSpan<UInt8>) throws(Errno) {
+  func encode(_ sector: StaticSector, into bytes: inout MutableSpan<UInt8>) throws(Errno) {
     do { try sector.encode(into: &bytes) } catch { throw .inputOutput }
   }
 

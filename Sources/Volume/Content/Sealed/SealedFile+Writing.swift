@@ -80,7 +80,13 @@ extension SealedFile {
       try decrypt(versions, write, &bytes, &cipher)
       throw error
     }
-    try enter(versions, size: write.range.upperBound, &cipher)
+    do throws(Errno) {
+      try enter(versions, size: write.range.upperBound, &cipher)
+    } catch {
+      // Some entries may be there, so the pages stay taken. Whoever tries again must not encrypt ciphertext.
+      try decrypt(versions, write, &bytes, &cipher)
+      throw error
+    }
   }
 
   /// The block as it will be, of which the request has only a part.
@@ -89,13 +95,15 @@ extension SealedFile {
     _ cipher: inout FileCipher
   ) throws(Errno) {
     guard let block = Block(number) else { throw .fileTooBig }
-    if block.number < Block.count(write.oldSize) {
-      try readBlock(block, into: &plain, &cipher)
-    } else {
-      plain.wipe()
-    }
     let start = block.number * UInt64(Block.size)
     let part = max(write.range.lowerBound, start)..<min(write.range.upperBound, start + UInt64(Block.size))
+    // Behind the end there are zeros, and what is written over nobody needs.
+    let old = start..<max(start, min(write.oldSize, start + UInt64(Block.size)))
+    if old.isEmpty || part.lowerBound == start && part.upperBound >= old.upperBound {
+      plain.wipe()
+    } else {
+      try readBlock(block, into: &plain, &cipher)
+    }
     for position in part { plain[Int(position - start)] = bytes[Int(position - write.range.lowerBound)] }
   }
 
@@ -213,7 +221,9 @@ extension SealedFile {
       placed.append((keep, free))
     }
     let grows = size > commit.fileSize
-    let isBesideSlot = grows && changes.allSatisfy { $0.block.sectorAddress.page == .zero }
+    // Beside entries in page 0 the slot costs nothing, and the last close has none to write.
+    let isBeside = changes.allSatisfy { $0.block.sectorAddress.page == .zero }
+    let isBesideSlot = isBeside && (grows || commit.nextSlot() != nil)
     let slot = isBesideSlot ? try nextSlot(growingTo: size) : nil
     try put(changes, slot: slot, &cipher)
     state.withLock { state in

@@ -32,6 +32,32 @@ final class SealedFile<Store: SealedStore>: Sendable {
   /// The size as programs see it.
   var size: UInt64 { state.withLock { $0.fileSize } }
 
+  /// Whether it was changed since it was opened: then its last slot, and some room, may be owed.
+  var isChanged: Bool { state.withLock { $0.commit != nil && $0.pages > 0 } }
+
+  /// Whether what is in memory of it must stay there: the file itself does not say yet what was written last, or a sync
+  /// failed.
+  var mustStay: Bool {
+    state.withLock { state in
+      guard let commit = state.commit, state.pages > 0 else { return state.isBroken }
+      return state.isBroken || commit.owesAfterFailure || commit.needsSlot
+    }
+  }
+
+  /// The session that it is changed under, from its first change on.
+  var session: UInt64? { state.withLock { $0.commit?.session } }
+
+  /// Whether a crash may have left it as it is, and no change has settled that.
+  var isDoubtful: Bool { state.withLock { $0.rules.isDoubtful } }
+
+  /// Whether ``close()`` has something to do.
+  var owesFinish: Bool {
+    state.withLock { state in
+      guard let commit = state.commit, state.pages > 0 else { return false }
+      return state.hasFreed || commit.floor != .none || commit.needsSlot
+    }
+  }
+
   /// Reads the header, if there is one: a file without bytes has none.
   func load() throws(Errno) {
     let size = try store.size()

@@ -17,9 +17,14 @@ protocol SealedStore: Sendable {
   func punch(_ range: Range<UInt64>) throws(Errno)
   /// So that the first writes to the range cannot meet a full disk.
   func reserve(_ range: Range<UInt64>) throws(Errno)
+  /// Where there is something at or behind an offset, nil for nowhere: all before it reads as zeros.
+  func nextData(from offset: UInt64) throws(Errno) -> UInt64?
 }
 
 extension SealedStore {
+  /// A store that does not know its holes.
+  func nextData(from offset: UInt64) throws(Errno) -> UInt64? { offset }
+
   func write(_ bytes: Span<UInt8>, at offset: UInt64) throws(Errno) {
     try write(bytes, Span(), Span(), at: offset)
   }

@@ -12,6 +12,8 @@ protocol SealedSurroundings: Sendable {
   func session() throws(Errno) -> UInt64
   /// Also true of the session of this mount.
   func hasEnded(_ session: UInt64) -> Bool
+  /// Whether what a session wrote may be in the page cache only, though nothing more is written under its number.
+  func isPending(_ session: UInt64) -> Bool
   /// A key for a file that has none yet, with the sector that tells it to those who have the key of its class.
   func newKeys() throws(Errno) -> (StaticSector, FileKeys)
   /// The keys of a file, from its static sector: ENOKEY while its class is locked or on another volume, EIO where the
@@ -24,6 +26,7 @@ protocol SealedSurroundings: Sendable {
 
 extension SealedSurroundings {
   var pagesWorthCutting: UInt64 { 256 }
+  func isPending(_ session: UInt64) -> Bool { false }
 }
 
 /// What somebody should hear of.

@@ -1,0 +1,105 @@
+// Replacements that were interrupted: gone on with, or dropped. It takes no key, and no walk of the tree: time is
+// proportional to the work files that are left.
+
+import LinuxFiles
+import RecordFormat
+
+/// What became of the work files that a mount found.
+struct ReplacementRecovery: Equatable {
+  var redone = 0
+  var dropped = 0
+  /// The file was not found, is in use, or something is damaged.
+  var kept = 0
+}
+
+extension ReplacementSite {
+  private enum Outcome {
+    case redone
+    case dropped
+    case kept(String)
+  }
+
+  /// Settles what is in the workshop, before the volume serves anybody.
+  ///
+  /// A work file whose file is not under its path any more is kept: its file finds it by its number when it is opened.
+  @discardableResult
+  func recover(beneath root: SharedDescriptor) -> ReplacementRecovery {
+    var sum = ReplacementRecovery()
+    let names: [[UInt8]]
+    do throws(Errno) {
+      names = try ReplacementFiles.names(in: try workshop())
+    } catch .readOnly {
+      // A mount that only reads settles nothing.
+      return sum
+    } catch {
+      Log.error("replacements of content that a crash interrupted cannot be listed: \(error)")
+      return sum
+    }
+    for name in names {
+      let outcome: Outcome
+      do throws(Errno) { outcome = try recover(name, beneath: root) } catch { outcome = .kept("\(error)") }
+      switch outcome {
+      case .redone: sum.redone += 1
+      case .dropped: sum.dropped += 1
+      case .kept(let reason):
+        sum.kept += 1
+        Log.error(
+          "the work file \(String(decoding: name, as: UTF8.self)) of a file whose content was being replaced "
+            + "is kept: \(reason)")
+      }
+    }
+    if sum.redone > 0 { Log.notice("replaced the content of \(sum.redone) files, which a crash interrupted") }
+    return sum
+  }
+
+  private func recover(_ name: [UInt8], beneath root: SharedDescriptor) throws(Errno) -> Outcome {
+    guard let work = try ReplacementFiles.find(name, in: try workshop()) else {
+      return .kept("it cannot be read")
+    }
+    // What has this name was whole once. It may be the only copy of its file's content.
+    guard let trailer = try ReplacementSite.trailer(of: work.descriptor), trailer.name == name else {
+      return .kept("it is damaged, or was made by a later version")
+    }
+    guard let object = try ReplacementFiles.object(at: trailer.path, beneath: root),
+      try isObject(object, of: trailer)
+    else { return .kept("its file is not where it was") }
+    guard try record(of: object).core.isReplacing else {
+      try ReplacementFiles.remove(name, from: try workshop())
+      return .dropped
+    }
+    try finish(try ReplacementSite.openAlone(object), from: work, trailer, named: name)
+    return .redone
+  }
+
+  /// Settles the content of a file that is about to be opened, with the lock of its node; false if there is nothing to
+  /// settle.
+  ///
+  /// EIO where its work file is missing or damaged; EBUSY, ENOSPC and others as when it was begun.
+  func redo(_ object: SharedDescriptor) throws(Errno) -> Bool {
+    // Who may not write here leaves it to the next mount that may.
+    guard mayWrite(), try record(of: object).core.isReplacing else { return false }
+    let status = try object.descriptor.status()
+    guard let work = try ReplacementFiles.find(status.workName, in: try workshop()),
+      let trailer = try ReplacementSite.trailer(of: work.descriptor), try isObject(object, of: trailer)
+    else {
+      Log.damage("inode \(status.inode): its content was being replaced, and the new content cannot be read")
+      throw .inputOutput
+    }
+    try finish(try ReplacementSite.openAlone(object), from: work, trailer, named: status.workName)
+    return true
+  }
+
+  /// Nil if it cannot be believed.
+  static func trailer(of work: borrowing Descriptor) throws(Errno) -> ReplacementTrailer? {
+    let size = try work.status().size
+    let count = min(size, UInt64(ReplacementTrailer.longest))
+    let end = try work.read(upTo: Int(count), at: try Int64(checking: size - count))
+    return try? ReplacementTrailer(decodingEndOf: end.span, fileSize: size)
+  }
+
+  private func isObject(_ object: SharedDescriptor, of trailer: ReplacementTrailer) throws(Errno) -> Bool {
+    let status = try object.descriptor.status()
+    return status.kind == .regular && status.inode == trailer.inode
+      && status.workGeneration == trailer.generation
+  }
+}

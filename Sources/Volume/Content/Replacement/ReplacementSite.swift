@@ -1,0 +1,115 @@
+// The steps of a replacement that are the same when they are taken for the first time and when they are taken again:
+// the bytes are copied, the rest of the file is given back, the record says so.
+
+import Decisions
+import LinuxFiles
+import RecordFormat
+
+extension ReplacementSite {
+  /// Steps 3 to 5; `opened` has the lease.
+  func finish(
+    _ opened: SharedDescriptor, from work: SharedDescriptor, _ trailer: ReplacementTrailer,
+    named name: [UInt8]
+  ) throws(Errno) {
+    try SparseCopy.copy(trailer.storedSize, of: work.descriptor, to: opened.descriptor)
+    try giveBack(trailer, to: opened.descriptor)
+    try opened.descriptor.sync()
+    try settleRecord(of: opened, trailer)
+    do throws(Errno) {
+      try ReplacementFiles.remove(name, from: try workshop())
+    } catch {
+      // The file is as it should be; the next mount finds that it needs no work file.
+      Log.error("a work file stays until the next mount: \(error)")
+    }
+  }
+
+  /// Step 4: the bytes are on the disk, and now the record says what they are.
+  private func settleRecord(of opened: SharedDescriptor, _ trailer: ReplacementTrailer) throws(Errno) {
+    let present = try record(of: opened)
+    do throws(Errno) {
+      try store.write(
+        present.core.withForm(of: trailer.record), list: .keep, over: present, to: opened.descriptor)
+      try opened.descriptor.sync()
+    } catch {
+      // Which of the two the disk has is not known. So nobody gets at the content before it is settled.
+      do throws(Errno) {
+        try store.write(present.core.whileReplacing, list: .keep, over: present, to: opened.descriptor)
+      } catch {
+        Log.error("the record of a file whose content was replaced may be lost in a crash: \(error)")
+      }
+      throw error
+    }
+  }
+
+  func record(of opened: SharedDescriptor) throws(Errno) -> StoredRecord {
+    let stored = try store.record(of: try opened.descriptor.status()) { attribute throws(Errno) in
+      try opened.descriptor.attribute(attribute)
+    }
+    guard stored.soundness != .damaged else { throw .inputOutput }
+    return stored
+  }
+
+  /// Gives back what writing takes away from a file: its capability, its set-id bits, and its time of modification.
+  ///
+  /// Whoever has got the file since does not get the privileges that it had; and a mode that was changed since stays.
+  func giveBack(_ trailer: ReplacementTrailer, to file: borrowing Descriptor) throws(Errno) {
+    let status = try file.status()
+    if status.user == trailer.user, status.group == trailer.group {
+      if status.mode != trailer.mode, status.mode | 0o6000 == trailer.mode | 0o6000 {
+        try file.changeMode(trailer.mode)
+      }
+      if !trailer.capability.isEmpty {
+        try file.setAttribute(try AttributeName("security.capability"), to: trailer.capability)
+      }
+    }
+    let modified = Timestamp(
+      seconds: trailer.modified.seconds, nanoseconds: trailer.modified.nanoseconds)
+    try file.changeTimes(access: .omit, modification: .set(modified))
+  }
+
+  /// Opens a file for writing that nobody else has, or gets while it is open.
+  static func openAlone(_ object: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+    do throws(Errno) {
+      let opened = SharedDescriptor(try object.descriptor.reopen([.readWrite, .nonBlocking]))
+      try leaseAlone(opened.descriptor)
+      return opened
+    } catch {
+      // Somebody else's lease, or a program that runs from it.
+      throw error == .again || error == .textBusy ? .busy : error
+    }
+  }
+
+  /// Leases are for the owner of a file, unless the process may have any.
+  static func leaseAlone(_ file: borrowing Descriptor) throws(Errno) {
+    do throws(Errno) {
+      do throws(Errno) {
+        try file.leaseAlone()
+      } catch .accessDenied {
+        guard CurrentProcess.isRoot else { throw .accessDenied }
+        let owner = try file.status()
+        try ThreadIdentity.become(user: owner.user, group: owner.group)
+        // What comes next is for the daemon itself.
+        defer { try? ThreadIdentity.become(user: 0, group: 0) }
+        try file.leaseAlone()
+      }
+    } catch .again {
+      throw .busy
+    }
+  }
+
+  /// A file without bytes: there is nothing to replace, only the record changes.
+  ///
+  /// With the lock of the node. EBUSY if anybody has the file, or if it has bytes.
+  func changeEmpty(_ file: ReplacedFile, isInUse: () -> Bool) throws(Errno) {
+    guard !isInUse(), !file.present.core.isReplacing else { throw .busy }
+    let opened = try ReplacementSite.openAlone(file.object)
+    guard try opened.descriptor.status().size == 0 else { throw .busy }
+    let wanted = file.present.core.withForm(of: file.final)
+    try store.write(wanted, list: .keep, over: file.present, to: opened.descriptor)
+    do throws(Errno) { try opened.descriptor.sync() } catch {
+      // Empty it is sound either way; the caller is told that nothing was done.
+      try? store.write(file.present.core, list: .keep, over: file.present, to: opened.descriptor)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,114 @@
+// The content of encrypted files of a volume that nobody has mounted: verified and mended from below.
+
+package import Ciphers
+import Decisions
+package import LinuxFiles
+package import SealedFormat
+import Synchronization
+
+/// The encrypted files of an unmounted volume.
+package final class OfflineContent {
+  private let directory: VolumeDirectory
+  private let keyring: Keyring
+  private let budget = IndexBudget(pages: 2048)
+
+  /// Writes only where the inspection is for a repair.
+  package init(_ inspection: VolumeInspection, root: SharedDescriptor) throws(VolumeFailure) {
+    directory = try inspection.volumeDirectory(of: root)
+    keyring = Keyring(of: directory)
+  }
+
+  /// The volume that its encrypted files name; nil without a keybag.
+  package func volume() throws(KeyFailure) -> Bytes16? { try keyring.lookForKeybag() }
+
+  /// Opens all classes; in a repair the keybag is healed by that, as by any unlock.
+  package func unlock(with secret: consuming HandedSecret) throws(KeyFailure) -> Keyring.Unlocking {
+    try keyring.unlock(with: secret)
+  }
+
+  /// Whether both files of the keybag are there and alike.
+  package func hasWholeKeybag() throws(KeyFailure) -> Bool {
+    guard let files = directory.descriptor else { return true }
+    let pair = try KeybagPair(in: files)
+    guard !pair.isMissing else { return true }
+    guard case .bytes(let one) = pair.first, case .bytes(let other) = pair.copy else { return false }
+    return one == other
+  }
+
+  /// Everything that is wrong with the content of a file.
+  ///
+  /// `isDoubted`: whatever its slot says, a crash may have left it as it is.
+  package func verify(
+    _ way: SharedDescriptor, isDoubted: Bool, until isInterrupted: () -> Bool
+  ) throws(Errno) -> ContentFindings {
+    var findings = ContentFindings()
+    let (store, surroundings) = (BackingStore(way), OfflineSurroundings(keyring, isDoubted: isDoubted))
+    findings.header = try SealedFile.headerFindings(of: store, in: surroundings)
+    guard findings.header.isDisjoint(with: [.header, .slots, .slot]) else { return findings }
+    let file = try SealedFile(store, in: surroundings, budget: budget)
+    if try file.verifyContent(into: &findings, until: isInterrupted) != nil { throw .interrupted }
+    return findings
+  }
+
+  /// Makes both headers alike, and settles what a crash left; the times of the file stay.
+  ///
+  /// What is damaged stays so.
+  package func mend(_ way: SharedDescriptor, isDoubted: Bool) throws(Errno) {
+    guard directory.isLocked else { throw .readOnly }
+    let modified = try way.descriptor.status().modification
+    let file = try SealedFile(
+      BackingStore(way), in: OfflineSurroundings(keyring, isDoubted: isDoubted), budget: budget)
+    try file.mend()
+    try way.descriptor.changeTimes(access: .omit, modification: .set(modified))
+  }
+
+  /// After a repair: its own session ends; `isWhole`: no file is in doubt any more, so that no session is.
+  package func finish(isWhole: Bool) throws(KeyFailure) {
+    guard directory.isLocked else { return }
+    guard isWhole || keyring.sessions.current != nil else { return }
+    if let files = directory.descriptor {
+      do throws(Errno) { try files.descriptor.syncFileSystem() } catch { throw .system(error) }
+    }
+    try isWhole ? keyring.sessions.endAll() : keyring.sessions.end()
+  }
+}
+
+extension SealedFile {
+  /// What a repair does to a file that opens.
+  fileprivate func mend() throws(Errno) {
+    if state.withLock({ $0.rules.isDoubtful }) {
+      try changing { (_) throws(Errno) in () }
+      _ = try close()
+    }
+    try turn.withLock { (_) throws(Errno) in try healHeader() }
+    try store.synchronize(dataOnly: true)
+  }
+}
+
+/// What a file asks of a volume that nobody has mounted.
+private struct OfflineSurroundings: SealedSurroundings {
+  let keyring: Keyring
+  let isDoubted: Bool
+
+  init(_ keyring: Keyring, isDoubted: Bool) { (self.keyring, self.isDoubted) = (keyring, isDoubted) }
+
+  var contexts: AeadPool { keyring.contexts }
+
+  func session() throws(Errno) -> UInt64 {
+    do throws(KeyFailure) { return try keyring.sessions.begin() } catch { throw error.number }
+  }
+
+  func hasEnded(_ session: UInt64) -> Bool {
+    keyring.sessions.current == session || (!isDoubted && keyring.sessions.hasEnded(session))
+  }
+
+  /// Nothing is made here.
+  func newKeys() throws(Errno) -> (StaticSector, FileKeys) { throw .noKey }
+
+  func keys(from sector: Span<UInt8>) throws(Errno) -> FileKeys {
+    do throws(KeyFailure) { return try keyring.keys(from: sector) } catch { throw error.number }
+  }
+
+  /// What was found is what is answered.
+  func report(_ event: SealedEvent) {}
+}

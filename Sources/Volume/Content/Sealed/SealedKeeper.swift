@@ -1,0 +1,162 @@
+// What the encrypted files of one volume share: the keys, the memory for indexes, and what is kept of files that nobody
+// has open.
+
+import LinuxFiles
+import SealedFormat
+import Synchronization
+
+/// The encrypted files of a volume.
+final class SealedKeeper: Sendable {
+  /// Files whose state stays in memory while nobody has them open: a key each, of the 2 MiB that are locked.
+  private static let mostResting = 2048
+
+  private struct Weak {
+    weak var object: SealedObject?
+  }
+
+  /// A ring in which the oldest gives way.
+  private struct Resting {
+    var ring: [Weak] = []
+    var next = 0
+  }
+
+  /// What was met, for `status`.
+  struct Counts: Sendable {
+    var doubtfulFiles: UInt64 = 0
+    var damagedBlocks: UInt64 = 0
+    var lostBlocks: UInt64 = 0
+    var recoveredFiles: UInt64 = 0
+  }
+
+  let keyring: Keyring
+  /// 32 MiB.
+  let budget = IndexBudget(pages: 8192)
+  private let resting = Mutex(Resting())
+  /// By node: only these can have pages with the kernel.
+  private let registered: Mutex<[NodeID: SealedObject]> = Mutex([:])
+  /// Files that the kernel has forgotten and a failed sync has left owing something: only their state in memory knows
+  /// that what the page cache shows is not on the disk.
+  private let owing: Mutex<[ObjectIdentity: SealedObject]> = Mutex([:])
+  /// Files whose state was let go of before they could say what was written last: they are in doubt to this mount, too.
+  private let forgotten: Mutex<Set<UInt64>> = Mutex([])
+  private let counts = Mutex(Counts())
+  private let unfinished = Atomic<Bool>(false)
+  private let used = Atomic<UInt64>(0)
+  private let conversions = Atomic(0)
+  private let isEnding = Atomic<Bool>(false)
+  private let triedToEnd = Atomic<UInt64>(0)
+
+  init(_ keyring: Keyring) { self.keyring = keyring }
+
+  // MARK: Who is open, or was
+
+  func register(_ object: SealedObject, as node: NodeID) {
+    registered.withLock { $0[node] = object }
+  }
+
+  /// The kernel has forgotten the node, and with it all pages.
+  func unregister(_ node: NodeID, _ identity: ObjectIdentity) {
+    guard let gone = registered.withLock({ $0.removeValue(forKey: node) }), !gone.forgetUnused() else {
+      return
+    }
+    noteUnfinished()
+    owing.withLock { $0[identity] = gone }
+  }
+
+  /// What is kept of a file that was forgotten, for its next node.
+  func takeOwing(_ identity: ObjectIdentity) -> SealedObject? {
+    owing.withLock { $0.removeValue(forKey: identity) }
+  }
+
+  /// Forgets the keys of what is kept so: the file stays in doubt for the next mount to settle.
+  func abandonOwing(in classes: ClassSet) {
+    let gone = owing.withLock { owing in
+      let gone = owing.filter { classes.contains(ClassSet($0.value.place.format)) }
+      for identity in gone.keys { owing[identity] = nil }
+      return gone
+    }
+    for object in gone.values { object.abandon() }
+  }
+
+  /// Those of some classes, at about this moment.
+  func registered(in classes: ClassSet) -> [(node: NodeID, object: SealedObject)] {
+    registered.withLock { all in
+      all.filter { classes.contains(ClassSet($0.value.place.format)) }.map { ($0.key, $0.value) }
+    }
+  }
+
+  /// Nobody uses the file any more; what it is like is remembered for a while.
+  func rest(_ object: SealedObject) {
+    guard object.beginRest() else { return }
+    let displaced: SealedObject? = resting.withLock { resting in
+      if resting.ring.count < SealedKeeper.mostResting {
+        resting.ring.append(Weak(object: object))
+        return nil
+      }
+      defer { resting.next = (resting.next + 1) % SealedKeeper.mostResting }
+      let former = resting.ring[resting.next].object
+      resting.ring[resting.next] = Weak(object: object)
+      return former
+    }
+    if let displaced, displaced !== object { displaced.forgetUnused() }
+  }
+
+  // MARK: Noted
+
+  func count(_ event: SealedEvent) {
+    counts.withLock { counts in
+      switch event {
+      case .damaged: counts.damagedBlocks += 1
+      case .lost: counts.lostBlocks += 1
+      case .recovering: counts.recoveredFiles += 1
+      case .usedCopy: break
+      }
+    }
+  }
+
+  /// A file was met that a crash may have left as it is.
+  func countDoubtful() { counts.withLock { $0.doubtfulFiles += 1 } }
+
+  var counted: Counts { counts.withLock { $0 } }
+
+  /// Something could not be written: the session that wrote it does not end, so that the file counts as in doubt.
+  func noteUnfinished() { unfinished.store(true, ordering: .releasing) }
+
+  var hasUnfinished: Bool { unfinished.load(ordering: .acquiring) }
+
+  func noteForgotten(_ inode: UInt64) { forgotten.withLock { _ = $0.insert(inode) } }
+  func hasForgotten(_ inode: UInt64) -> Bool {
+    hasUnfinished && forgotten.withLock { $0.contains(inode) }
+  }
+
+  // MARK: The end of a session
+
+  /// Whether nobody else is at it.
+  func beginEnding() -> Bool { !isEnding.exchange(true, ordering: .acquiringAndReleasing) }
+  func finishEnding() { isEnding.store(false, ordering: .releasing) }
+
+  /// Whether it was tried less than a minute ago to end a session that has run for long; if not, it is now.
+  func hasTriedToEnd() -> Bool {
+    let now = Clock.monotonicNanoseconds
+    let last = triedToEnd.load(ordering: .relaxed)
+    guard last == 0 || now > last &+ 60_000_000_000 else { return true }
+    triedToEnd.store(now, ordering: .relaxed)
+    return false
+  }
+
+  // MARK: Files that become encrypted, or cease to be
+
+  func beginConversion() { conversions.add(1, ordering: .sequentiallyConsistent) }
+  func endConversion() { conversions.subtract(1, ordering: .releasing) }
+
+  /// Whether keys are in use for that.
+  var isConverting: Bool { conversions.load(ordering: .acquiring) > 0 }
+
+  // MARK: When
+
+  /// Somebody asked for content.
+  func noteUse() { used.store(Clock.monotonicNanoseconds, ordering: .relaxed) }
+
+  /// When somebody asked for content last.
+  var lastUse: UInt64 { used.load(ordering: .relaxed) }
+}

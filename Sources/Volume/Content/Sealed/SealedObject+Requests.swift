@@ -1,0 +1,66 @@
+// The requests about the bytes of an encrypted file.
+
+import Decisions
+import LinuxFiles
+import SealedFormat
+
+extension MutableSpan<UInt8> {
+  fileprivate mutating func wipe(_ range: Range<Int>) {
+    var part = _mutatingExtracting(range)
+    part.wipe()
+  }
+}
+
+extension SealedObject {
+  func read(at offset: Int64, into bytes: inout MutableSpan<UInt8>) throws(Errno) -> Int {
+    try using(.bytes) { (file) throws(Errno) in
+      try file.read(at: UInt64(max(offset, 0)), into: &bytes)
+    }
+  }
+
+  func write(
+    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, isWriteBack: Bool
+  ) throws(Errno) -> Int {
+    do throws(Errno) {
+      let count = try using(isWriteBack ? .writeBack : .bytes) { (file) throws(Errno) in
+        try file.write(&bytes, at: place)
+      }
+      // The blocks that were written in part are still as they came.
+      bytes.wipe(0..<min(bytes.count, Block.size))
+      bytes.wipe(max(0, bytes.count - Block.size)..<bytes.count)
+      return count
+    } catch {
+      // A request that is delayed comes again.
+      if error.delay == nil { bytes.wipe() }
+      throw error
+    }
+  }
+
+  /// Needs the keys of both classes.
+  func changeClass(to wanted: ProtectionClass) throws(Errno) {
+    try using(.bytes) { (file) throws(Errno) in
+      _ = try file.changeClass { (keys) throws(Errno) in try place.sector(for: keys, wanted) }
+    }
+    place.protection = wanted
+  }
+
+  func truncate(to size: UInt64) throws(Errno) {
+    guard size > 0 else {
+      try requireServed()
+      return try makeEmpty()
+    }
+    try using(.bytes) { (file) throws(Errno) in try file.truncate(to: size) }
+  }
+
+  func allocate(_ mode: AllocationMode, offset: Int64, length: Int64) throws(Errno) {
+    guard offset >= 0, length > 0 else { throw .invalid }
+    try using(.bytes) { (file) throws(Errno) in
+      try file.allocate(mode, offset: UInt64(offset), length: UInt64(length))
+    }
+  }
+
+  func seek(from offset: Int64, _ origin: SeekOrigin) throws(Errno) -> UInt64 {
+    guard offset >= 0 else { throw .noDevice }
+    return try using(.bytes) { (file) throws(Errno) in try file.seek(from: UInt64(offset), origin) }
+  }
+}

@@ -1,0 +1,311 @@
+// The content of one encrypted file of the volume, for all its handles; it comes and goes with the key.
+//
+// Every request that wants bytes goes through `using`: it is counted first, and then the class is asked. So a lock that
+// has closed the class and waits until nobody is counted knows that no key is in use any more.
+
+import Decisions
+import LinuxFiles
+import SealedFormat
+import Synchronization
+
+/// What a request wants of an encrypted file.
+enum ContentUse {
+  case bytes
+  /// Pages that a program wrote before, brought by the kernel; or a sync.
+  case writeBack
+}
+
+/// The content of an encrypted file.
+final class SealedObject: EncryptedContent {
+  private struct State {
+    /// Nil while the key is not in memory.
+    var file: SealedFile<BackingStore>?
+    /// Leads to the backing file, while somebody uses it.
+    var way: SharedDescriptor?
+    var isWritable = false
+    var users = 0
+    /// The change time of the backing file when it was opened, or when its last user left; what is in memory of it is
+    /// true of that.
+    var seen: Timestamp?
+    /// Something that was written could not be brought to the disk before the key was wiped.
+    var hasLost = false
+    /// It was counted as one that a crash may have left as it is.
+    var wasDoubtful = false
+    /// The keeper has it among those that nobody uses.
+    var isResting = false
+  }
+
+  let place: SealedPlace
+  private let state = Mutex(State())
+  /// One request reads the header; held while it does.
+  private let loading = Mutex(())
+  private let atWork = Atomic(0)
+
+  init(_ place: SealedPlace) { self.place = place }
+
+  var head: KnownHead? {
+    guard let file = state.withLock({ $0.file }) else { return nil }
+    return KnownHead(protection: place.protection, size: file.size, isMarked: place.isMarked)
+  }
+
+  /// Leads to the backing file; nil while nobody uses it.
+  var way: SharedDescriptor? { state.withLock { $0.way } }
+
+  var hasUsers: Bool { state.withLock { $0.users > 0 } }
+
+  /// Whether a request is at work on it.
+  var isBusy: Bool { atWork.load(ordering: .acquiring) > 0 }
+
+  // MARK: Users
+
+  /// One more user, who brings a way to the file in case there is none.
+  ///
+  /// Answers whether the file is what it was: nobody has changed it but by this object, as far as `changed`, its change
+  /// time now, tells. If not, its pages have to go.
+  func join(_ descriptor: SharedDescriptor, isWritable: Bool, changed: Timestamp) -> Bool {
+    let (isKnown, outdated): (Bool, SealedFile<BackingStore>?) = state.withLock { state in
+      // A last close may be on its way that has not taken note of our own changes, or has not written the last slot.
+      let isOurs = state.file.map { $0.mustStay || $0.store.wasTouched } ?? false
+      let isKnown = state.users > 0 || state.seen == nil || state.seen == changed || isOurs
+      var outdated: SealedFile<BackingStore>?
+      if !isKnown { swap(&outdated, &state.file) }
+      if state.users == 0 { state.seen = changed }
+      // Who found it open has got the way that is there, whatever they will do.
+      let isWritable = isWritable && descriptor !== state.way
+      state.users += 1
+      state.isResting = false
+      if state.way == nil || (isWritable && !state.isWritable) {
+        (state.way, state.isWritable) = (descriptor, isWritable)
+      }
+      state.file?.store.wake(by: descriptor, isWritable: isWritable)
+      return (isKnown, outdated)
+    }
+    _ = outdated
+    return isKnown
+  }
+
+  /// A user is gone; whether it was the last.
+  func leave() -> Bool {
+    state.withLock { state in
+      state.users -= 1
+      return state.users == 0
+    }
+  }
+
+  /// Whether somebody wrote to it.
+  var isChanged: Bool { state.withLock { $0.file }?.isChanged ?? false }
+
+  /// Whether it is being changed under the number of one of these sessions, or was and is kept so.
+  func writes(in sessions: Set<UInt64>) -> Bool {
+    state.withLock { $0.file }?.session.map { sessions.contains($0) } ?? false
+  }
+
+  /// Whether something has to be written before it can rest: then the times of the backing file move.
+  var owesFinish: Bool { state.withLock { $0.file }?.owesFinish ?? false }
+
+  /// Takes the file for known as it is now, if it was changed here: what others did meanwhile is not.
+  func noteSeen() {
+    guard
+      let (file, way) = state.withLock({ state in state.file.flatMap { file in state.way.map { (file, $0) } }
+      }),
+      file.store.takeTouched()
+    else { return }
+    let changed = try? way.descriptor.status().change
+    state.withLock { $0.seen = changed ?? Timestamp(seconds: 0, nanoseconds: 0) }
+  }
+
+  /// Lets go of the backing file, if nobody has come meanwhile.
+  func rest() {
+    let closed: (SharedDescriptor?, SharedDescriptor?)? = state.withLock { state in
+      // Another user may have come and gone, who is about to write the last slot.
+      guard state.users == 0, !(state.file?.mustStay ?? false) else { return nil }
+      defer { (state.way, state.isWritable) = (nil, false) }
+      return (state.way, state.file?.store.rest())
+    }
+    _ = closed
+  }
+
+  /// Whether the keeper should take it among those that nobody uses.
+  func beginRest() -> Bool {
+    state.withLock { state in
+      guard state.users == 0, state.file != nil, !state.isResting else { return false }
+      state.isResting = true
+      return true
+    }
+  }
+
+  /// Forgets the key, unless somebody uses the file or something of it must not be forgotten.
+  ///
+  /// False if something has to be remembered that the file itself does not say.
+  @discardableResult
+  func forgetUnused() -> Bool {
+    let (file, isDone): (SealedFile<BackingStore>?, Bool) = state.withLock { state in
+      guard state.users == 0, let file = state.file else { return (nil, true) }
+      guard !file.mustStay else { return (nil, false) }
+      state.isResting = false
+      defer { state.file = nil }
+      return (file, true)
+    }
+    _ = file
+    return isDone
+  }
+
+  // MARK: Requests
+
+  /// Runs a request about the bytes; ENOKEY where the class is locked.
+  func using<R>(
+    _ use: ContentUse, _ work: (SealedFile<BackingStore>) throws(Errno) -> R
+  ) throws(Errno) -> R {
+    atWork.add(1, ordering: .sequentiallyConsistent)
+    defer { atWork.subtract(1, ordering: .releasing) }
+    guard mayServe(use) else {
+      // Pages that a program wrote, and nobody will bring again.
+      if use == .writeBack { state.withLock { $0.hasLost = true } }
+      throw .noKey
+    }
+    place.keeper.noteUse()
+    return try work(try loaded())
+  }
+
+  /// Opens the content for somebody whose rights were decided about: what is wrong with the file they hear now.
+  func open() throws(Errno) {
+    atWork.add(1, ordering: .sequentiallyConsistent)
+    defer { atWork.subtract(1, ordering: .releasing) }
+    place.keeper.noteUse()
+    // A class that is closed meanwhile gives no key out; a file without bytes needs none.
+    _ = try loaded()
+  }
+
+  /// Whether something that was written could not be brought to the disk.
+  var hasLost: Bool { state.withLock { $0.hasLost } }
+
+  /// For what is done without the header, which may be damaged.
+  func requireServed() throws(Errno) {
+    guard mayServe(.bytes) else { throw .noKey }
+  }
+
+  private func mayServe(_ use: ContentUse) -> Bool {
+    switch place.keeper.keyring.state(of: place.format) {
+    case .open: return true
+    case .draining: return use == .writeBack || isOpenUnlessOpen
+    case .locked: return isOpenUnlessOpen
+    }
+  }
+
+  /// Files of this class that are open when it is locked stay so, and files that are made while it is.
+  var isOpenUnlessOpen: Bool {
+    place.protection == .completeUnlessOpen && state.withLock { $0.file != nil && $0.users > 0 }
+  }
+
+  private func loaded() throws(Errno) -> SealedFile<BackingStore> {
+    if let file = state.withLock({ $0.file }) { return file }
+    return try loading.withLock { (_) throws(Errno) in
+      let (present, way, isWritable) = state.withLock { ($0.file, $0.way, $0.isWritable) }
+      if let present { return present }
+      let locks = place.keeper.keyring.epoch
+      guard let way else { throw .stale }
+      let file = try SealedFile(
+        BackingStore(way, isWritable: isWritable), in: place, budget: place.keeper.budget)
+      let isFound = file.isDoubtful
+      let (isLate, isNew) = state.withLock { state -> (Bool, Bool) in
+        // A lock that did not wait for the disk has let go of the file already.
+        let keyring = place.keeper.keyring
+        guard keyring.epoch == locks || keyring.state(of: place.format) == .open else { return (true, false) }
+        state.file = file
+        state.hasLost = false
+        defer { state.wasDoubtful = state.wasDoubtful || isFound }
+        return (false, isFound && !state.wasDoubtful)
+      }
+      guard !isLate else { throw .noKey }
+      if isNew { place.keeper.countDoubtful() }
+      return file
+    }
+  }
+
+  /// Brings to the disk what was written; without a key there is nothing left to bring.
+  ///
+  /// A lock that has closed the class brings it by itself, and waits for requests: so this one is not counted, and waits
+  /// for the lock.
+  func synchronize(dataOnly: Bool) throws(Errno) {
+    let end = Clock.monotonicNanoseconds + SealedObject.patience
+    while let file = state.withLock({ $0.file }) {
+      if try synchronize(file, dataOnly: dataOnly) { return }
+      guard Clock.monotonicNanoseconds < end else { throw .inputOutput }
+      Clock.pause(milliseconds: 1)
+    }
+    if hasLost { throw .inputOutput }
+  }
+
+  /// Longer than a lock may take to let go of a file.
+  private static let patience: UInt64 = 25_000_000_000
+
+  /// Whether it was let.
+  private func synchronize(_ file: SealedFile<BackingStore>, dataOnly: Bool) throws(Errno) -> Bool {
+    atWork.add(1, ordering: .sequentiallyConsistent)
+    defer { atWork.subtract(1, ordering: .releasing) }
+    guard mayServe(.writeBack) else { return false }
+    try file.synchronize(dataOnly: dataOnly)
+    return true
+  }
+
+  /// Makes the file empty, also one whose header nobody can read.
+  func makeEmpty() throws(Errno) {
+    atWork.add(1, ordering: .sequentiallyConsistent)
+    defer { atWork.subtract(1, ordering: .releasing) }
+    try loading.withLock { (_) throws(Errno) in
+      let (file, way, isWritable) = state.withLock { ($0.file, $0.way, $0.isWritable) }
+      if let file {
+        do throws(Errno) { return try file.truncate(to: 0) } catch {
+          // Damage to what goes is none.
+          guard error == .inputOutput, !file.isChanged else { throw error }
+          state.withLock { $0.file = nil }
+        }
+      }
+      guard let way else { throw .stale }
+      try BackingStore(way, isWritable: isWritable).cut(to: 0)
+    }
+  }
+
+  // MARK: The end of a key
+
+  /// Writes what is pending and forgets the key; false if something is lost by that.
+  ///
+  /// Called when the class is closed and nobody is at work, or never will be again.
+  func lockDown() -> Bool {
+    let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
+    guard let file else { return true }
+    var isWhole = !file.owesAfterFailure
+    do throws(Errno) {
+      // What rests has its last slot, if that could be written, and is synced before it is changed again.
+      if isUsed || file.mustStay, isWhole, file.isChanged {
+        try file.commit()
+        _ = try file.close()
+      }
+    } catch {
+      isWhole = false
+    }
+    if !isWhole { place.noteForgotten() }
+    state.withLock { state in
+      state.file = nil
+      state.hasLost = state.hasLost || !isWhole
+    }
+    return isWhole
+  }
+
+  /// Forgets the key without writing anything: a request is at work that does not end.
+  func abandon() {
+    place.noteForgotten()
+    let file: SealedFile<BackingStore>? = state.withLock { state in
+      state.hasLost = true
+      defer { state.file = nil }
+      return state.file
+    }
+    _ = file
+  }
+
+  /// What is written last when nobody uses the file any more; whether the backing file was touched.
+  func finish() throws(Errno) -> Bool {
+    guard let file = state.withLock({ $0.file }) else { return false }
+    return try file.close()
+  }
+}

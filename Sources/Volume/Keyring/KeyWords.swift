@@ -1,0 +1,86 @@
+// Keys in words, for people: what a failure means for whoever unlocks a volume or changes its keyslots, and classes.
+
+package import Ciphers
+import JSONForm
+import LinuxFiles
+import SealedFormat
+
+extension KeyFailure {
+  /// A sentence about the volume.
+  package var sentence: String {
+    switch self {
+    case .noKeybag:
+      "has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag"
+    case .keybagLost:
+      "its keybag (.varve/keybag) is lost, and with another one its encrypted files could not be opened (ENOKEY); bring it "
+        + "back, or 'varve unlock --keybag' with an export of it. To begin anew without those files, remove "
+        + ".varve/sessions from the upper directory"
+    case .wrongKey: "does not open with this keyfile: no keyslot is for it (EKEYREJECTED)"
+    case .damaged(.format(.unknown)):
+      "its keybag was made by a later version, which is needed to read it (EBADMSG)"
+    case .damaged(.slot):
+      "the keyslot of this keyfile is damaged (EBADMSG); take another keyfile, or a copy of .varve/keybag"
+    case .damaged:
+      "its keybag is damaged, and no copy beside it opens (EBADMSG); bring back a copy of .varve/keybag"
+    case .foreignKeybag: "the exported keybag is one of another volume (EBADMSG)"
+    case .keyNeeded: "has a keybag already: a keyfile that opens it is needed (ENOKEY); name it with --with"
+    case .slotExists: "this keyfile has a keyslot already (EEXIST)"
+    case .slots(.full): "all of its keyslots are taken (ENOSPC); remove one first"
+    case .slots(.noMoreGenerations): "its keybag cannot be changed any more (ENOSPC)"
+    case .slots(.lastSlot):
+      "this is its last keyslot, without which nobody could open it (EBUSY); add another one first"
+    case .slots(.noSuchSlot):
+      "there is no keyslot of this keyfile (ENOENT); 'varve key slot list' shows which there are"
+    case .busy: "it is being locked just now (EBUSY)"
+    case .locked: "is locked (ENOKEY)"
+    case .foreignVolume, .damagedHeader: "\(number)"
+    case .ciphers(let failure): failure.sentence
+    case .system(.readOnly):
+      "is mounted read-only, and its keybag cannot be changed (EROFS); 'varve remount -o rw' may change that"
+    case .system(let error): "its keybag cannot be read or written: \(error)"
+    }
+  }
+}
+
+extension CipherFailure {
+  /// A sentence about this machine.
+  package var sentence: String {
+    switch self {
+    case .libraryMissing:
+      "keys need libcrypto of OpenSSL 3, which is not installed; on Debian it is in the package libssl3"
+    case .libraryInUse: "keys need libcrypto for themselves, and something else uses it already"
+    case .memoryNotLocked(let limit):
+      "keys need \(SecureHeap.size >> 10) KiB of locked memory, and the limit is \(limit >> 10) KiB (RLIMIT_MEMLOCK); "
+        + "'ulimit -l \(SecureHeap.size >> 10)' raises it, or LimitMEMLOCK= of a systemd unit"
+    case .noMemory, .unusable:
+      "there is not enough memory for the key (ENOMEM); a passphrase takes 129 MiB, or what its keyfile says"
+    case .notAuthentic, .weakPublicKey: "\(Errno.inputOutput)"
+    case .system(let error): "\(error)"
+    }
+  }
+}
+
+extension StaticSector.ProtectionClass {
+  /// As the attribute system.varve.class has it.
+  package var word: String {
+    switch self {
+    case .complete: "complete"
+    case .completeUnlessOpen: "complete-unless-open"
+    case .untilFirstUnlock: "until-first-unlock"
+    }
+  }
+}
+
+extension Keyring {
+  /// Which classes are open.
+  var classMembers: [JSON.Member] {
+    StaticSector.ProtectionClass.allCases.map { JSON.Member($0.word, .string("\(state(of: $0))")) }
+  }
+}
+
+extension ClassSet {
+  /// The classes, one by one.
+  package var words: [String] {
+    StaticSector.ProtectionClass.allCases.filter { contains(ClassSet($0)) }.map(\.word)
+  }
+}

@@ -1,0 +1,162 @@
+// By which class a file is encrypted, or what is made in a directory: the door `system.varve.class`.
+//
+// On a directory only its record changes. A file without bytes gets its mark. Between classes the key of a file is
+// wrapped anew; between encrypted and plain all bytes are written anew, into the same inode (`Content/Replacement`).
+
+import Decisions
+import LinuxFiles
+import RecordFormat
+import Synchronization
+
+extension Volume {
+  /// The class of a word; nil for the one that says that nothing is encrypted.
+  func protection(named word: String) throws(Errno) -> ProtectionClass? {
+    if word.isEmpty || word == "none" { return nil }
+    guard let protection = ProtectionClass(word: word) else { throw .invalid }
+    return protection
+  }
+
+  /// `isInterrupted`: asked while bytes are written anew beside the file.
+  func changeClass(
+    of node: Node, to wanted: ProtectionClass?, for caller: Caller,
+    isInterrupted: () -> Bool = { false }
+  ) throws(Errno) {
+    let pending = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) -> ReplacedFile? in
+      let object = try holdForClass(node, to: wanted, for: caller)
+      guard wanted != object.facts.item.content.protection else { return nil }
+      if node.isDirectory {
+        try store(class: wanted, of: node, object, for: caller)
+      } else if wanted != nil, object.facts.item.content.protection != nil {
+        try rewrap(node, object, to: wanted, for: caller)
+      } else {
+        try requireUnused(node)
+        let file = replaced(node, object, by: wanted)
+        guard object.facts.status.size == 0 else { return file }
+        try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
+          try replacements.changeEmpty(file) { self.isInUse(node) }
+          return try replacements.record(of: object.descriptor)
+        }
+      }
+      return nil
+    }
+    if let pending { try replace(pending, of: node, to: wanted, for: caller, isInterrupted) }
+  }
+
+  /// Held by a descriptor that only leads there: one that is open would be in the way of the lease.
+  private func holdForClass(
+    _ node: Node, to wanted: ProtectionClass?, for caller: Caller
+  ) throws(Errno) -> HeldObject {
+    let object = try holdAnew(node)
+    try gate.require(caller, .setClass(wanted), on: object.facts.item)
+    return object
+  }
+
+  private func isInUse(_ node: Node) -> Bool { node.existingAttachment?.anyHandle != nil }
+
+  /// Makes sure that nobody has the file, also not the kernel and the daemon itself.
+  private func requireUnused(_ node: Node) throws(Errno) {
+    guard !isInUse(node) else { throw .busy }
+    endRest(of: node)
+    guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
+    // A last close may be on its way that has yet to write what the file itself does not say.
+    guard !content.hasUsers, content.forgetUnused() else { throw .busy }
+  }
+
+  private func replaced(
+    _ node: Node, _ object: HeldObject, by wanted: ProtectionClass?
+  ) -> ReplacedFile {
+    var final = object.facts.record
+    final.protection = wanted
+    final.isEncrypted = wanted != nil
+    return ReplacedFile(
+      object: object.descriptor, path: lastKnownPath(of: node), present: object.facts.stored, final: final)
+  }
+
+  private func store(
+    class wanted: ProtectionClass?, of node: Node, _ object: HeldObject, for caller: Caller
+  ) throws(Errno) {
+    var record = object.facts.record
+    record.protection = wanted
+    try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
+      try store.rewrite(record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+    }
+  }
+
+  /// Gives an encrypted file, open or not, a key that is wrapped for another class.
+  private func rewrap(
+    _ node: Node, _ object: HeldObject, to wanted: ProtectionClass?, for caller: Caller
+  ) throws(Errno) {
+    guard let wanted, let content = sealedObject(of: node, object.facts) else { throw .inputOutput }
+    let modified = try object.descriptor.descriptor.status().modification
+    try usingSealed(content, of: node, by: object.descriptor, object.facts) { (content) throws(Errno) in
+      try content.changeClass(to: wanted)
+      guard keyring.state(of: content.place.format) != .open else { return }
+      // A lock of the new class has passed it by, because it still had the old one.
+      _ = content.lockDown()
+      dropPagesAside(of: node.id)
+    }
+    try object.descriptor.descriptor.changeTimes(access: .omit, modification: .set(modified))
+    try store(class: wanted, of: node, object, for: caller)
+  }
+
+  /// Finishes what an error kept from being finished: content that was half replaced; whether there was such.
+  func settleContent(of node: Node) throws(Errno) -> Bool {
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      let object = try holdAnew(node)
+      guard object.facts.record.isReplacing, try replacements.redo(object.descriptor) else { return false }
+      forgetFacts(of: node)
+      return true
+    }
+  }
+
+  /// Writes all bytes anew; with no lock held until they are on the disk beside the file.
+  private func replace(
+    _ file: ReplacedFile, of node: Node, to wanted: ProtectionClass?, for caller: Caller,
+    _ isInterrupted: () -> Bool
+  ) throws(Errno) {
+    let place = SealedPlace(
+      sealed, inode: try file.object.descriptor.status().inode, wanted ?? .complete, isMarked: true)
+    let body: NewBody =
+      wanted == nil ? .decrypting(place, sealed.budget) : .encrypting(place, sealed.budget)
+    let writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
+    var replacement = try prepare(file, body, isInterrupted)
+    // The last moment: from here on it can only go forward.
+    if isInterrupted() { throw .interrupted }
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      // What allowed it may have been taken back meanwhile.
+      let object = try holdForClass(node, to: wanted, for: caller)
+      try requireUnused(node)
+      try replacement.begin {
+        // On tmpfs what is written through a mapping does not move the change time.
+        self.isInUse(node) || node.attachment.marks.writeOpens.load(ordering: .acquiring) != writers
+      }
+      try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
+        try replacement.complete()
+        return try replacements.record(of: object.descriptor)
+      }
+      node.existingAttachment?.forgetEncrypted()
+      sealed.unregister(node.id, node.backing)
+    }
+    // The kernel may have pages of it, from whoever had it open last.
+    dropPagesAside(of: node.id)
+  }
+
+  /// A lock of the volume ends it, and waits for that.
+  private func prepare(
+    _ file: ReplacedFile, _ body: NewBody, _ isInterrupted: () -> Bool
+  ) throws(Errno) -> Replacement {
+    sealed.beginConversion()
+    defer { sealed.endConversion() }
+    let locks = keyring.epoch
+    let isLocked = { self.keyring.isDraining || self.keyring.epoch != locks }
+    do throws(Errno) {
+      return try withoutActuallyEscaping(isInterrupted) { (isInterrupted) throws(Errno) in
+        try Replacement.prepare(
+          file, as: body, at: replacements,
+          watch: ReplacementWatch(isInterrupted: { isInterrupted() || isLocked() }))
+      }
+    } catch {
+      throw error == .interrupted && isLocked() ? .noKey : error
+    }
+  }
+}

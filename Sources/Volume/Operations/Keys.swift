@@ -1,0 +1,152 @@
+// Unlocking and locking the encrypted files of a mounted volume.
+//
+// A lock goes in steps. Draining: nothing new begins, but what programs wrote through mappings is still taken. Then the
+// kernel is told to bring all that and to drop its pages. Locked: nothing is taken any more, every file gets its last
+// slot and is let go of with its key, and the kernel drops what was read meanwhile. Whatever waits for a disk does so in
+// threads of its own, each for a limited time: a lock always ends.
+
+package import Ciphers
+import LinuxFiles
+import Synchronization
+
+/// What came of a lock.
+package struct LockOutcome: Equatable, Sendable {
+  /// The classes that were open until now.
+  package var closed: ClassSet = []
+  /// How many files' pages were dropped.
+  package var purged = 0
+  /// Files, by their last known paths, of which something written could not be brought to the disk.
+  package var unwritten: [[UInt8]] = []
+  /// Files whose keys are still in memory, because a request is at work on them that does not end.
+  package var kept: [[UInt8]] = []
+}
+
+extension Volume {
+  /// When the content of a protected file was asked for last, on the monotonic clock in nanoseconds.
+  package var lastKeyUse: UInt64 { sealed.lastUse }
+
+  /// Opens all classes with a keyfile's secret.
+  ///
+  /// `exported`: a keybag to use in place of the volume's own. `user`: who asked, for the audit log.
+  package func unlock(
+    with secret: consuming HandedSecret, exported: [UInt8]? = nil, for user: UInt32 = CurrentProcess.user
+  ) throws(KeyFailure) -> Keyring.Unlocking {
+    sealed.noteUse()
+    let outcome: Keyring.Unlocking
+    do throws(KeyFailure) { outcome = try keyring.unlock(with: secret, exported: exported) } catch {
+      audit?.add(.keys(KeyChange(user: user, deed: .refused, error: error.number)))
+      throw error
+    }
+    audit?.add(.keys(KeyChange(user: user, deed: .unlocked, classes: ClassSet.all.words)))
+    // What is shown of them may be corrected now.
+    for (node, _) in sealed.registered(in: .all) { link?.expireAttributes(node) }
+    return outcome
+  }
+
+  /// Closes classes: brings to the disk what was written, wipes the keys, and makes the kernel drop what it keeps.
+  ///
+  /// `isHurried`: what the kernel has not written yet is lost. Called from a thread that serves no requests.
+  package func lock(
+    _ classes: ClassSet, isHurried: Bool, for user: UInt32 = CurrentProcess.user
+  ) -> LockOutcome {
+    defer { endSessionInTime() }
+    let closed = keyring.beginLocking(classes)
+    guard !closed.isEmpty else { return LockOutcome() }
+    defer { audit?.add(.keys(KeyChange(user: user, deed: .locked, classes: closed.words))) }
+    if !isHurried { dropPages(of: filesToClose(in: closed).map(\.node)) }
+    keyring.finishLocking(closed)
+    // Asked again: an open that was let before the class was closed may have come to its key since.
+    let files = filesToClose(in: closed)
+    let nodes = files.map(\.node)
+    let kept = letGo(of: files)
+    sealed.abandonOwing(in: closed)
+    // Contexts that were used to write the last slots.
+    keyring.contexts.drain()
+    dropPages(of: nodes)
+    var outcome = LockOutcome(closed: closed, purged: files.count)
+    for (node, object) in files {
+      if kept.contains(node) {
+        outcome.kept.append(path(of: node))
+      } else if object.hasLost {
+        outcome.unwritten.append(path(of: node))
+      }
+    }
+    return outcome
+  }
+
+  private func filesToClose(in classes: ClassSet) -> [(node: NodeID, object: SealedObject)] {
+    sealed.registered(in: classes).filter { !$0.object.isOpenUnlessOpen }
+  }
+
+  /// Makes the kernel drop the pages of a file that is locked or stored in another form now, or of which a write was
+  /// refused that its copy has.
+  func dropPagesAside(of node: NodeID) {
+    guard let link else { return }
+    do throws(Errno) {
+      try pageDrops.drop(node, by: link)
+    } catch {
+      Log.error("what the kernel keeps of a file could not be dropped: \(error)")
+    }
+  }
+
+  /// How long one step of a lock may take.
+  private static let patience: UInt64 = 10_000_000_000
+
+  private func dropPages(of nodes: [NodeID]) {
+    guard let link, !nodes.isEmpty else { return }
+    _ = LimitedTime.run(atMost: Volume.patience) {
+      for node in nodes { link.dropPages(node) }
+    }
+  }
+
+  /// Lets go of files and their keys, each when nobody is at work on it; those that could not be let go of in time.
+  private func letGo(of files: [(node: NodeID, object: SealedObject)]) -> Set<NodeID> {
+    let left = LeftToLock(Set(files.map(\.node)))
+    _ = LimitedTime.run(atMost: Volume.patience) { [self] in
+      var waiting = files
+      let end = Clock.monotonicNanoseconds + Volume.patience
+      while true {
+        waiting = waiting.filter { node, object in
+          guard !object.isBusy else { return true }
+          letGo(of: object, node)
+          left.done(node)
+          return false
+        }
+        guard !waiting.isEmpty || self.sealed.isConverting, Clock.monotonicNanoseconds < end else { break }
+        Clock.pause(milliseconds: 1)
+      }
+      // A request that hangs has the key as long as it hangs; with its end the key is wiped.
+      for (_, object) in waiting { object.abandon() }
+    }
+    return left.nodes
+  }
+
+  func letGo(of object: SealedObject, _ id: NodeID) {
+    guard let node = try? node(id) else { return _ = object.lockDown() }
+    do throws(Errno) {
+      // So that its times are given back.
+      try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+        complete(object, of: node)
+        _ = object.lockDown()
+      }
+    } catch {
+      _ = object.lockDown()
+    }
+  }
+
+  private func path(of id: NodeID) -> [UInt8] {
+    guard let node = try? node(id) else { return Array("?".utf8) }
+    return lastKnownPath(of: node)
+  }
+}
+
+/// Nodes that are not done with yet.
+private final class LeftToLock: Sendable {
+  private let left: Mutex<Set<NodeID>>
+
+  init(_ nodes: Set<NodeID>) { left = Mutex(nodes) }
+
+  var nodes: Set<NodeID> { left.withLock { $0 } }
+
+  func done(_ node: NodeID) { left.withLock { _ = $0.remove(node) } }
+}

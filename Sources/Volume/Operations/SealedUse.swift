@@ -1,0 +1,106 @@
+// How operations come to the content of encrypted files, and what is done when nobody uses it any more.
+
+import Ciphers
+import Decisions
+import LinuxFiles
+
+extension Volume {
+  /// The content of an encrypted file, one for all who use it; nil for a file that is stored otherwise.
+  func sealedObject(of node: Node, _ facts: Facts) -> SealedObject? {
+    guard case .protected(let protection, _) = facts.item.content, node.kind == .regular else { return nil }
+    let content = node.attachment.encrypted {
+      sealed.takeOwing(node.backing)
+        ?? SealedObject(
+          SealedPlace(
+            sealed, inode: facts.status.inode, protection, isMarked: facts.head?.isMarked ?? true))
+    }
+    guard let object = content as? SealedObject else { return nil }
+    sealed.register(object, as: node.id)
+    return object
+  }
+
+  /// Whether the key of an encrypted file is not to be had.
+  func isLocked(_ object: SealedObject?) -> Bool {
+    guard let object else { return false }
+    return keyring.state(of: object.place.format) != .open
+  }
+
+  /// The content of a file that somebody has open, if it is encrypted; with the way to it.
+  func openSealedObject(of node: Node) -> (object: SealedObject, way: SharedDescriptor)? {
+    guard let object = node.existingAttachment?.encrypted as? SealedObject, let way = object.way else {
+      return nil
+    }
+    return (object, way)
+  }
+
+  /// Lends the content of an encrypted file to a request that comes without a handle.
+  func usingSealed<R>(
+    _ object: SealedObject, of node: Node, by way: SharedDescriptor, _ facts: Facts,
+    _ work: (SealedObject) throws(Errno) -> R
+  ) throws(Errno) -> R {
+    if !object.join(way, isWritable: false, changed: facts.status.change) { dropPagesAside(of: node.id) }
+    defer { if object.leave() { finish(object, of: node) } }
+    return try work(object)
+  }
+
+  /// A user of the content is gone; called without a lock.
+  func leave(_ object: SealedObject, of node: Node) {
+    guard object.leave() else { return }
+    defer { if object.isChanged, keyring.sessions.isOld() { endSessionAside() } }
+    guard object.owesFinish else {
+      object.noteSeen()
+      return rest(object, of: node)
+    }
+    do throws(Errno) {
+      let isTouched = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+        finish(object, of: node)
+      }
+      // Who shows the file learns of its new change time; not under the lock, which write-back may wait for.
+      if isTouched { link?.expireAttributes(node.id) }
+    } catch {
+      failed(error)
+    }
+  }
+
+  /// Writes what is owed when the last user is gone; under the node's exclusive lock, so that the times that come of it
+  /// can be given back; whether the backing file was touched.
+  @discardableResult
+  private func finish(_ object: SealedObject, of node: Node) -> Bool {
+    guard !object.hasUsers else { return false }
+    let isTouched = complete(object, of: node)
+    object.noteSeen()
+    rest(object, of: node)
+    return isTouched
+  }
+
+  /// Writes what is owed, and gives the times back, under the node's exclusive lock; whether there was something.
+  @discardableResult
+  func complete(_ object: SealedObject, of node: Node) -> Bool {
+    guard let way = object.way, object.owesFinish else { return false }
+    actAsOwner(node.attachment.marks.owner)
+    do throws(Errno) {
+      let before = try way.descriptor.status().modification
+      guard try object.finish() else { return false }
+      try way.descriptor.changeTimes(access: .omit, modification: .set(before))
+      return true
+    } catch {
+      failed(error)
+      return true
+    }
+  }
+
+  private func failed(_ error: Errno) {
+    sealed.noteUnfinished()
+    Log.error("what was written to an encrypted file could not be completed: \(error)")
+  }
+
+  private func rest(_ object: SealedObject, of node: Node) {
+    object.rest()
+    sealed.rest(object)
+    guard keyring.state(of: object.place.format) != .open else { return }
+    // It was open when its class was locked; now its key goes, too, and what the kernel keeps of it.
+    if !object.forgetUnused() { object.abandon() }
+    keyring.contexts.drain()
+    dropPagesAside(of: node.id)
+  }
+}

@@ -1,0 +1,83 @@
+// Work files of replacements of content, by name, and the files they belong to, by path.
+//
+// What is being made has a name that the next mount sweeps. Only when all of it is on the disk does it get the name that
+// is spared: so whatever has that name is whole, unless the disk damaged it.
+
+import LinuxFiles
+import RecordFormat
+
+enum ReplacementFiles {
+  /// Whether a name in the workshop is one of a replacement.
+  static func isName(_ name: [UInt8]) -> Bool { ReplacementTrailer.isName(name) }
+
+  /// A file under a name that is swept; for the daemon alone, whoever it makes files for otherwise.
+  static func make(
+    in workshop: SharedDescriptor
+  ) throws(Errno) -> (name: [UInt8], file: SharedDescriptor) {
+    if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
+    let bytes = Workshop.nextName()
+    let file = try FileName.with(bytes) { name throws(Errno) in
+      try workshop.descriptor.createFile(name, mode: 0o600)
+    }
+    return (bytes, SharedDescriptor(file))
+  }
+
+  /// Puts a file on the disk, and lets it be spared.
+  ///
+  /// One that is there under that name is of a file that is gone, or of a replacement that nobody had begun.
+  static func publish(
+    _ file: SharedDescriptor, _ present: [UInt8], as wanted: [UInt8], in workshop: SharedDescriptor
+  ) throws(Errno) {
+    try file.descriptor.sync()
+    try FileName.with(present) { present throws(Errno) in
+      try FileName.with(wanted) { wanted throws(Errno) in
+        try workshop.descriptor.rename(present, to: workshop.descriptor, as: wanted)
+      }
+    }
+    try workshop.descriptor.sync()
+  }
+
+  static func names(in workshop: SharedDescriptor) throws(Errno) -> [[UInt8]] {
+    try workshop.descriptor.names().filter(isName)
+  }
+
+  /// A work file, open for reading; nil if there is none.
+  static func find(_ name: [UInt8], in workshop: SharedDescriptor) throws(Errno) -> SharedDescriptor? {
+    do throws(Errno) {
+      let file = try FileName.with(name) { name throws(Errno) in
+        try workshop.descriptor.open(name, [.readOnly, .nonBlocking])
+      }
+      guard try file.status().kind == .regular else { return nil }
+      return SharedDescriptor(file)
+    } catch .noSuchFile, .tooManySymbolicLinks {
+      return nil
+    }
+  }
+
+  static func remove(_ name: [UInt8], from workshop: SharedDescriptor) throws(Errno) {
+    try FileName.with(name) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
+  }
+
+  /// What has a path below the upper directory; nil if nothing has it, or something that is not of this volume.
+  static func object(
+    at path: [UInt8], beneath root: SharedDescriptor
+  ) throws(Errno) -> SharedDescriptor? {
+    do throws(Errno) {
+      guard let end = path.lastIndex(of: UInt8(ascii: "/")) else {
+        return SharedDescriptor(try hold(path, in: root.descriptor))
+      }
+      let directory = try root.descriptor.openDirectoryPath(beneath: path.span.extracting(0..<end))
+      return SharedDescriptor(try hold(Array(path[(end + 1)...]), in: directory))
+    } catch .noSuchFile, .notDirectory, .tooManySymbolicLinks, .crossDevice, .invalid, .nameTooLong {
+      // The last two: names that no file has.
+      return nil
+    }
+  }
+
+  private static func hold(
+    _ name: [UInt8], in directory: borrowing Descriptor
+  ) throws(Errno) -> Descriptor {
+    let text = name
+    return try FileName.with(text) { name throws(Errno) in try directory.openPath(name) }
+  }
+}

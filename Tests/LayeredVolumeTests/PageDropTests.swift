@@ -1,0 +1,47 @@
+import LinuxFiles
+import Synchronization
+import Testing
+
+@testable import LayeredVolume
+
+@Suite("Dropping pages", .timeLimit(.minutes(1))) struct PageDropTests {
+  /// A kernel that takes its time to drop pages.
+  private final class SlowKernel: Sendable {
+    let begun = Atomic(0)
+    let mayEnd = Atomic(false)
+
+    var link: KernelLink {
+      KernelLink(
+        canExpireNames: false, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
+        dropPages: { _ in
+          self.begun.add(1, ordering: .sequentiallyConsistent)
+          while !self.mayEnd.load(ordering: .sequentiallyConsistent) { Clock.pause(milliseconds: 1) }
+        },
+        expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in })
+    }
+
+    func waits(for count: Int) -> Bool {
+      for _ in 0..<2000 where begun.load(ordering: .sequentiallyConsistent) < count {
+        Clock.pause(milliseconds: 1)
+      }
+      return begun.load(ordering: .sequentiallyConsistent) == count
+    }
+  }
+
+  @Test("However often it is asked for, one thread does it, and once more for who came meanwhile") func once()
+    throws
+  {
+    let (kernel, drops) = (SlowKernel(), PageDrops())
+    let link = kernel.link
+    try drops.drop(7, by: link)
+    #expect(kernel.waits(for: 1))
+    for _ in 0..<100 { try drops.drop(7, by: link) }
+    try drops.drop(8, by: link)
+    #expect(kernel.waits(for: 2), "another file does not wait")
+    kernel.mayEnd.store(true, ordering: .sequentiallyConsistent)
+    #expect(kernel.waits(for: 3))
+    Clock.pause(milliseconds: 20)
+    try drops.drop(7, by: link)
+    #expect(kernel.waits(for: 4))
+  }
+}

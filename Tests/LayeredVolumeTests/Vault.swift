@@ -1,0 +1,98 @@
+// A tree with a keybag, so that its files can be encrypted.
+
+import Ciphers
+import Foundation
+import KeyFixture
+import LinuxFiles
+import SealedFormat
+
+@testable import LayeredVolume
+
+extension Tree {
+  /// The keybag of the format's own vectors, in a tree that nobody has mounted.
+  func addKeybag() throws {
+    unmount()
+    _ = try volume()
+    unmount()
+    for name in ["keybag", "keybag.copy"] {
+      try Data(StoredKeys.keybag).write(to: URL(fileURLWithPath: "\(path)/.varve/\(name)"))
+    }
+  }
+
+  /// Opens all classes with the keyfile of the vectors.
+  func unlock() throws {
+    var secret = try SecretBytes(count: 32)
+    secret.withMutableBytes { into in
+      for index in 0..<32 { into[index] = UInt8(0xA0 + index) }
+    }
+    let keyfile = Bytes16([UInt8](0x10...0x1F).span, at: 0)
+    _ = try volume().unlock(with: HandedSecret(keyfile: keyfile.tag, secret: try Key(secret)))
+  }
+
+  @discardableResult
+  func lock(_ classes: ClassSet = .locking) throws -> LayeredVolume.LockOutcome {
+    try volume().lock(classes, isHurried: false)
+  }
+
+  func setClass(_ path: String, _ word: String) throws { try setAttribute(path, "system.varve.class", word) }
+
+  func classOf(_ path: String) throws -> String {
+    String(decoding: try attribute(path, "system.varve.class"), as: UTF8.self)
+  }
+
+  /// What stat shows.
+  func attributes(_ path: String) throws -> Attributes {
+    let caller = caller()
+    return try at(path) { volume, node in
+      try volume.attributes(of: node, handle: nil, for: caller).attributes
+    }
+  }
+
+  /// Cuts a file as ftruncate does.
+  func cut(_ path: String, to size: UInt64, by handle: HandleID) throws {
+    let caller = caller()
+    var change = AttributeChange()
+    change.size = size
+    try at(path) { volume, node in
+      _ = try volume.changeAttributes(of: node, change, handle: handle, for: caller)
+    }
+  }
+
+  /// How many sessions the log on the disk lists as not ended.
+  func sessionsListed() throws -> Int {
+    let bytes = [UInt8](try stored(".varve/sessions"))
+    return try SessionLog(decoding: bytes.span).listed.count
+  }
+
+  /// The bytes of the backing file.
+  func stored(_ path: String) throws -> Data {
+    try Data(contentsOf: URL(fileURLWithPath: "\(self.path)/\(path)"))
+  }
+
+  /// A tree with an unlocked keybag and the directories `a`, `b` and `c`, one of each class.
+  static func vault(@Items _ items: () -> [TreeItem] = { [] }) throws -> Tree {
+    let inside = items()
+    let tree = try Tree {
+      directory("a") { directory("sub") }
+      directory("b")
+      directory("c")
+      directory("plain") { file("letter", "dear sir") }
+    }
+    for item in inside { try tree.write(item) }
+    try tree.addKeybag()
+    try tree.unlock()
+    for name in ["a", "b", "c"] { try tree.setClass(name, name) }
+    return tree
+  }
+
+  private func write(_ item: TreeItem) throws {
+    guard case .file(let text) = item.content else { return }
+    try text.write(toFile: "\(path)/\(item.name)", atomically: false, encoding: .utf8)
+  }
+
+  /// Makes a file through the volume.
+  func make(_ path: String, _ text: String) throws {
+    try create(path)
+    try write(path, text)
+  }
+}

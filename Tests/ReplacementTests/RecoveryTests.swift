@@ -1,0 +1,177 @@
+// What a crash leaves, settled: by the next mount, or when the file is opened.
+
+import FlagRules
+import Foundation
+import LinuxFiles
+import Randomness
+import RecordFormat
+import Testing
+
+@testable import LayeredVolume
+
+@Suite("Replacements that were interrupted") struct RecoveryTests {
+  @Test("Before the file is touched nothing has happened") func prepared() throws {
+    let upper = try Upper()
+    let content = exampleContent()
+    try upper.make("f", content)
+    // A work file that the process had no time to remove.
+    try upper.begin("f", .protected)
+    let work = try #require(upper.workNames.first)
+    let copy = try Data(contentsOf: URL(fileURLWithPath: upper.open(".varve/work/\(work)")))
+    try upper.mountAgain()
+    try upper.replace("f", .plain)
+    try copy.write(to: URL(fileURLWithPath: upper.open(".varve/work/\(work)")))
+    #expect(try upper.mountAgain() == ReplacementRecovery(dropped: 1))
+    #expect(try upper.bytes("f") == content)
+    #expect(upper.workNames.isEmpty)
+  }
+
+  @Test("Whatever the file holds by then, it gets its new bytes", arguments: [Upper.Goal.protected, .plain])
+  func mixtures(_ goal: Upper.Goal) throws {
+    let upper = try Upper()
+    var dice = Dice(for: "mixtures of old and new")
+    let content = exampleContent()
+    for round in 0..<12 {
+      let name = "f\(round)"
+      try upper.make(name, content)
+      if goal == .plain { try upper.replace(name, .protected) }
+      let before = try upper.appearance(name)
+      try upper.begin(name, goal)
+      #expect(try upper.stored(name).core.isReplacing)
+      let file = try Descriptor.open(path: upper.open(name), .readWrite)
+      for _ in 0..<dice.below(4) {
+        let bytes = (0..<5000).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
+        try file.writeAll(bytes, at: Int64(dice.below(200_000)))
+      }
+      if dice.once(in: 2) { try file.truncate(to: UInt64(dice.below(150_000))) }
+      // Others see nothing of privileges that were taken away, but what was changed on purpose stays.
+      _ = consume file
+      if round % 3 == 0 {
+        #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1))
+      } else {
+        let isRedone = try upper.site.redo(try upper.object(name))
+        #expect(isRedone)
+        #expect(try !upper.site.redo(try upper.object(name)))
+      }
+      #expect(try upper.appearance(name) == before, "round \(round)")
+      #expect(try upper.content(name) == content, "round \(round)")
+      #expect(try upper.stored(name).core.isEncrypted == (goal == .protected))
+      #expect(upper.workNames.isEmpty)
+    }
+  }
+
+  @Test("A file that was renamed is found when it is opened") func renamed() throws {
+    let upper = try Upper()
+    let content = exampleContent()
+    try upper.make("f", content)
+    try upper.begin("f", .protected)
+    try FileManager.default.moveItem(atPath: upper.open("f"), toPath: upper.open("g"))
+    #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
+    try FileManager.default.removeItem(atPath: upper.open("f.link"))
+    // Something else under the old name is not taken for it.
+    try upper.make("f", [1, 2, 3])
+    #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
+    #expect(try upper.bytes("f") == [1, 2, 3])
+    let isRedone = try upper.site.redo(try upper.object("g"))
+    #expect(isRedone)
+    #expect(try upper.content("g") == content)
+    #expect(upper.workNames.isEmpty)
+  }
+
+  @Test("A path through a link, or out of the volume, leads nowhere") func paths() throws {
+    let upper = try Upper()
+    let content = exampleContent()
+    for path in ["link/f", "../f", "d/../f", "", "f/f", "d//f", "."] {
+      try? FileManager.default.removeItem(atPath: upper.open("f"))
+      try? FileManager.default.removeItem(atPath: upper.open("f.link"))
+      try upper.make("f", content)
+      try? FileManager.default.createSymbolicLink(
+        atPath: upper.open("link"), withDestinationPath: upper.path)
+      try? FileManager.default.createDirectory(
+        atPath: upper.open("d"), withIntermediateDirectories: false)
+      let (file, body) = try upper.replaced("f", .protected)
+      let astray = ReplacedFile(
+        object: file.object, path: Array(path.utf8), present: file.present, final: file.final)
+      do {
+        var replacement = try Replacement.prepare(astray, as: body, at: upper.site)
+        try replacement.begin { false }
+      }
+      #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1), "\(path)")
+      _ = try upper.site.redo(try upper.object("f"))
+      #expect(try upper.content("f") == content)
+    }
+  }
+
+  @Test("A damaged work file is kept, and its file is closed") func damaged() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.begin("f", .protected)
+    let work = upper.open(".varve/work/\(try #require(upper.workNames.first))")
+    let whole = try Data(contentsOf: URL(fileURLWithPath: work))
+    for damage in [Data(), whole.dropLast(), whole.dropLast(20) + Data(count: 20), whole + Data(count: 1)] {
+      try damage.write(to: URL(fileURLWithPath: work))
+      #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
+      #expect(failure { _ = try upper.site.redo(try upper.object("f")) } == .inputOutput)
+      #expect(try upper.stored("f").core.isReplacing)
+    }
+    // Under a number that is not its own.
+    try whole.write(to: URL(fileURLWithPath: upper.open(".varve/work/r-1-00000000")))
+    try FileManager.default.removeItem(atPath: work)
+    #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
+    #expect(failure { _ = try upper.site.redo(try upper.object("f")) } == .inputOutput)
+    try whole.write(to: URL(fileURLWithPath: work))
+    #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1, kept: 1))
+    #expect(try upper.content("f") == exampleContent())
+  }
+
+  @Test("Somebody who has the file open is waited for") func held() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.begin("f", .protected)
+    let reader = try Descriptor.open(path: upper.open("f"), .readOnly)
+    #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
+    #expect(failure { _ = try upper.site.redo(try upper.object("f")) } == .busy)
+    _ = consume reader
+    #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1))
+  }
+
+  @Test("Privileges go to nobody who had not got them", .enabled(if: Upper.isRoot, "changes owners"))
+  func privileges() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.begin("f", .protected)
+    // As if somebody had given it away meanwhile, which takes the set-id bits and the capability.
+    let object = try upper.object("f")
+    try object.descriptor.changeOwner(user: 99, group: nil)
+    #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1))
+    let after = try upper.appearance("f")
+    #expect(after.mode == 0o755 && after.user == 99)
+    #expect(after.attributes["security.capability"] == nil)
+    #expect(try upper.content("f") == exampleContent())
+  }
+
+  @Test("Flags that were set while it waited stay") func flags() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.begin("f", .protected)
+    let present = try upper.stored("f")
+    var record = present.core
+    record.flags = .noDump
+    try upper.store.write(record, list: .keep, over: present, to: try upper.object("f").descriptor)
+    #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1))
+    #expect(try upper.stored("f").core.flags == .noDump)
+    #expect(try upper.stored("f").core.isEncrypted)
+  }
+
+  @Test("A mount sweeps everything but replacements, and so does a repair") func swept() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.begin("f", .protected)
+    let work = upper.workNames
+    try Data([1]).write(to: URL(fileURLWithPath: upper.open(".varve/work/t-77")))
+    try FileManager.default.createDirectory(
+      atPath: upper.open(".varve/work/t-78/r-1-2"), withIntermediateDirectories: true)
+    try Sweeper.empty(upper.workshop, sparing: ReplacementFiles.isName)
+    #expect(upper.workNames == work)
+  }
+}
