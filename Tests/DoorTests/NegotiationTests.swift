@@ -28,8 +28,26 @@ import Testing
         == Set(Feature.allCases.map(\.rawValue)).union(["epoch", "statx", "tmpfile"]))
   }
 
+  @Test("Pages are kept until told where there are encrypted files and nothing else has pages") func pages() {
+    func flags(_ offer: Offer, _ disabled: Set<String> = [], stackDepth: UInt32 = 1, encrypts: Bool) -> UInt64
+    {
+      Agreement(to: offer, disabled: disabled, pageSize: 4096, stackDepth: stackDepth, encrypts: encrypts)
+        .flags
+    }
+    let (auto, told): (UInt64, UInt64) = (1 << 12, 1 << 25)
+    let plain = flags(Self.modern, encrypts: false)
+    #expect(flags(Self.modern, encrypts: true) == plain & ~auto | told)
+    for feature in [Feature.explicitInvalidation, .passthrough] {
+      let without = Offer(major: 7, minor: 45, flags: Self.modern.flags & ~feature.bit)
+      #expect(flags(without, encrypts: true) == flags(without, encrypts: false))
+      let disabled: Set = [feature.rawValue]
+      #expect(flags(Self.modern, disabled, encrypts: true) == flags(Self.modern, disabled, encrypts: false))
+    }
+    #expect(flags(Self.modern, stackDepth: 0, encrypts: true) & (auto | told) == auto)
+  }
+
   @Test("Nothing is taken that is not offered or that is switched off") func subset() {
-    for feature in Feature.allCases {
+    for feature in Feature.allCases where feature != .explicitInvalidation {
       let without = Offer(major: 7, minor: 45, flags: Self.modern.flags & ~feature.bit)
       #expect(!Agreement(to: without, disabled: [], pageSize: 4096, stackDepth: 1).includes(feature))
       let disabled = Agreement(to: Self.modern, disabled: [feature.rawValue], pageSize: 4096, stackDepth: 1)

@@ -199,6 +199,14 @@ import Testing
     #expect(queues.wait(after: .request(Self.ann)) == nil)
   }
 
+  @Test("A request that is served can be asked whether it was interrupted, and no other was") func asked() {
+    let queues = RequestQueues(usual: 2)
+    #expect(!queues.isInterrupted(2))
+    #expect(queues.takeInterrupted(2) == nil)
+    #expect(queues.isInterrupted(2))
+    #expect(!queues.isInterrupted(3))
+  }
+
   @Test("A signal takes a request out that waits for a lease, and no other") func interrupted() throws {
     let queues = queues()
     let now = Clock.monotonicNanoseconds

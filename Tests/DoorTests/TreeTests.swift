@@ -22,7 +22,8 @@ struct Conversation {
     volume.attach(
       KernelLink(
         canExpireNames: true, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
-        expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in }))
+        dropPages: { _ in }, expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil },
+        closeBacking: { _ in }))
   }
 
   /// Makes a file by CREATE and answers its node and handle, both held.

@@ -1,6 +1,7 @@
 // The control socket's server: who may be asked how much at once, and how long anybody may take.
 //
-// It knows nothing of what is asked. A connection carries one line and is answered by one line; then it is closed.
+// It knows nothing of what is asked. A connection carries one line, and behind it what the line says follows, and is
+// answered by one line; then it is closed.
 
 package import LinuxFiles
 import Synchronization
@@ -104,6 +105,14 @@ package final class ControlPeer: Sendable {
 
   /// Whether the peer still waits for the answer.
   package var isWaiting: Bool { stream.isQuiet }
+
+  /// Receives what follows the line of the request, straight into memory of the caller's, and nothing behind that.
+  package func receive(into bytes: inout MutableSpan<UInt8>, deadline: UInt64) throws(Errno) {
+    try stream.receive(into: &bytes, deadline: deadline)
+  }
+
+  /// Whether the peer has sent more than what was received.
+  package var hasMore: Bool { stream.hasMore }
 
   /// Holds on to what the peer has open as descriptor `number`; ``LocalStream/held(_:by:ifOn:)``.
   package func held(_ number: Int32, ifOn isWanted: (Int) throws(Errno) -> Void) throws(Errno) -> Descriptor {

@@ -37,25 +37,29 @@ extension Door {
 
   func open(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) -> Undo {
     let input = try request.read(fuse_open_in.self)
-    let opened = try volume.open(
-      request.node, OpenMode(flags: input.flags, openFlags: input.open_flags), for: request.caller)
+    var mode = OpenMode(flags: input.flags, openFlags: input.open_flags)
+    // Programs say that they can take large files.
+    if input.flags == 0 { mode.insert(.withoutBytes) }
+    let opened = try volume.open(request.node, mode, for: request.caller)
     try buffer.appendOpenFile(opened)
     return .release(opened.handle)
   }
 
   func read(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) {
     let input = try request.read(fuse_read_in.self)
+    var isSecret = false
+    defer { if isSecret { buffer.wipeAfterwards() } }
     try buffer.fill(upTo: Int(input.size)) { (bytes) throws(Errno) in
-      try volume.read(input.fh, at: input.offset, into: &bytes)
+      try volume.read(input.fh, at: input.offset, into: &bytes, isSecret: &isSecret)
     }
   }
 
   func write(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) {
     let caller = request.caller
     let input = try request.read(fuse_write_in.self)
-    let written = try request.withData(count: input.size) { (bytes) throws(Errno) in
+    let written = try request.withWritableData(count: input.size) { (bytes) throws(Errno) in
       try volume.write(
-        input.fh, at: input.offset, bytes, appends: input.appends,
+        input.fh, at: input.offset, &bytes, appends: input.appends, isWriteBack: input.isWriteBack,
         clearsSetID: input.write_flags & UInt32(FUSE_WRITE_KILL_SUIDGID) != 0, for: caller)
     }
     try buffer.appendWritten(written)
@@ -116,9 +120,9 @@ extension Door {
 
 extension fuse_write_in {
   /// Pages that come from the kernel's copy have their place, whatever the flags of the file they go through.
-  fileprivate var appends: Bool {
-    flags & UInt32(O_APPEND) != 0 && write_flags & UInt32(FUSE_WRITE_CACHE) == 0
-  }
+  fileprivate var appends: Bool { flags & UInt32(O_APPEND) != 0 && !isWriteBack }
+
+  fileprivate var isWriteBack: Bool { write_flags & UInt32(FUSE_WRITE_CACHE) != 0 }
 }
 
 extension fuse_fsync_in {

@@ -18,7 +18,12 @@ final class Door: Sendable {
   }
 
   /// Answers one request, or says what it has to wait for; the body of the answer is left in `buffer`.
-  func attempt(_ request: borrowing Request, _ buffer: inout ReplyBuffer, isFirst: Bool) -> Reply {
+  ///
+  /// `isInterrupted`: whether its sender was sent a signal meanwhile; asked by requests that may take minutes.
+  func attempt(
+    _ request: borrowing Request, _ buffer: inout ReplyBuffer, isFirst: Bool,
+    isInterrupted: () -> Bool = { false }
+  ) -> Reply {
     buffer.clear()
     guard let opcode = Opcode(rawValue: request.opcodeNumber) else {
       return Reply(to: request.unique, .failure(.notImplemented))
@@ -27,9 +32,11 @@ final class Door: Sendable {
       counters.count(opcode)
       if opcode.isAskedByItsThread { volume.threadAsks(request.caller) }
     }
-    guard volume.options.debug else { return noted(opcode, request, answer(opcode, request, &buffer)) }
+    guard volume.options.debug else {
+      return noted(opcode, request, answer(opcode, request, &buffer, isInterrupted))
+    }
     let start = Clock.monotonicNanoseconds
-    let reply = noted(opcode, request, answer(opcode, request, &buffer))
+    let reply = noted(opcode, request, answer(opcode, request, &buffer, isInterrupted))
     DebugLine.write(
       opcode, request, reply.answer, bodySize: buffer.count,
       nanoseconds: Clock.monotonicNanoseconds &- start)
@@ -37,7 +44,7 @@ final class Door: Sendable {
   }
 
   private func answer(
-    _ opcode: Opcode, _ request: borrowing Request, _ buffer: inout ReplyBuffer
+    _ opcode: Opcode, _ request: borrowing Request, _ buffer: inout ReplyBuffer, _ isInterrupted: () -> Bool
   ) -> Reply {
     guard opcode.expectsReply else {
       takeNotice(opcode, request)
@@ -50,7 +57,7 @@ final class Door: Sendable {
       return Reply(to: request.unique, .delayed(.names))
     }
     do throws(Errno) {
-      return Reply(to: request.unique, .success, undo: try perform(opcode, request, &buffer))
+      return Reply(to: request.unique, .success, undo: try perform(opcode, request, &buffer, isInterrupted))
     } catch .notImplemented {
       // ENOSYS makes the kernel never ask again, for ACCESS and OPEN even with "allowed" from then on.
       // One file that cannot do something must not mean that.
@@ -83,9 +90,9 @@ final class Door: Sendable {
     switch undo {
     case .nothing: break
     case .forget(let node): volume.forget(node, references: 1)
-    case .release(let handle): volume.release(handle)
+    case .release(let handle): volume.takeBack(handle)
     case .forgetAndRelease(let node, let handle):
-      volume.release(handle)
+      volume.takeBack(handle)
       volume.forget(node, references: 1)
     case .forgetListed: buffer.listedNodes { volume.forget($0, references: 1) }
     }
@@ -96,7 +103,7 @@ final class Door: Sendable {
 
 extension Door {
   private func perform(
-    _ opcode: Opcode, _ request: borrowing Request, _ buffer: inout ReplyBuffer
+    _ opcode: Opcode, _ request: borrowing Request, _ buffer: inout ReplyBuffer, _ isInterrupted: () -> Bool
   ) throws(Errno) -> Undo {
     switch opcode {
     case .lookup: return try lookup(request, &buffer)
@@ -133,7 +140,7 @@ extension Door {
     case .copyFileRange64: try copyLongRange(request, &buffer)
 
     case .getxattr: try extendedAttribute(request, &buffer)
-    case .setxattr: try setExtendedAttribute(request)
+    case .setxattr: try setExtendedAttribute(request, isInterrupted)
     case .listxattr: try listExtendedAttributes(request, &buffer)
     case .removexattr: try removeExtendedAttribute(request)
 

@@ -15,12 +15,14 @@ final class Handshake: Sendable {
   private let disabled: Set<String>
   private let pageSize: Int
   private let stackDepth: UInt32
+  private let encrypts: Bool
 
-  /// As ``Agreement/init(to:disabled:pageSize:stackDepth:)``.
-  init(disabled: Set<String>, pageSize: Int, stackDepth: UInt32) {
+  /// As ``Agreement/init(to:disabled:pageSize:stackDepth:encrypts:)``.
+  init(disabled: Set<String>, pageSize: Int, stackDepth: UInt32, encrypts: Bool = false) {
     self.disabled = disabled
     self.pageSize = pageSize
     self.stackDepth = stackDepth
+    self.encrypts = encrypts
   }
 
   /// What was agreed; nil until the reply is with the kernel.
@@ -65,7 +67,7 @@ final class Handshake: Sendable {
     guard offer.major == UInt32(FUSE_KERNEL_VERSION), offer.minor >= Offer.oldestMinor else { return nil }
 
     let agreement = Agreement(
-      to: offer, disabled: disabled, pageSize: pageSize, stackDepth: stackDepth)
+      to: offer, disabled: disabled, pageSize: pageSize, stackDepth: stackDepth, encrypts: encrypts)
     agreement.write(into: &reply)
     unsafe body.storeBytes(of: reply, as: fuse_init_out.self)
     return agreement

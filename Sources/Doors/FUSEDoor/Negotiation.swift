@@ -11,7 +11,11 @@ enum Feature: String, CaseIterable {
   case atomicTruncate = "atomic_o_trunc"
   case bigWrites = "big_writes"
   case ioctlOnDirectories = "ioctl_dir"
+  /// The kernel drops the pages of a file when its times move.
   case invalidateOnChange = "auto_inval_data"
+  /// In its place, for volumes with encrypted files: it keeps them until it is told. Who writes and reads a file in turns
+  /// would have every page read anew, and be asked for the times before each.
+  case explicitInvalidation = "explicit_inval_data"
   case readDirectoryPlus = "readdirplus"
   /// Entries come with the first part of a listing, and with more of it once they are asked for.
   case readDirectoryPlusAuto = "readdirplus_auto"
@@ -23,6 +27,7 @@ enum Feature: String, CaseIterable {
 
   // Left out on purpose:
   // - ASYNC_DIO: sends the parts of one long write at once, and appended parts would land in any order.
+  // - DIRECT_IO_ALLOW_MMAP: an append-only file could be mapped, and written through the mapping.
   // - WRITEBACK_CACHE: excludes passthrough and takes size and times away from the volume.
   // - POSIX_LOCKS, FLOCK_LOCKS: the kernel keeps locks by itself, which is right for one machine.
   // - POSIX_ACL: brings the kernel's own permission checks.
@@ -31,6 +36,12 @@ enum Feature: String, CaseIterable {
   // - NO_OPEN_SUPPORT, NO_OPENDIR_SUPPORT are offers only; they come true by answering ENOSYS to OPEN
   //   and OPENDIR, which never happens here, because both decide about rights.
   // - SPLICE_*: replies are made in memory.
+
+  /// Why one is not on that could be: the other is.
+  static let replaced: [Feature: String] = [
+    .invalidateOnChange: "off: explicit_inval_data is on",
+    .explicitInvalidation: "off: for volumes with a keybag and passthrough",
+  ]
 
   /// The bit in the two words of flags taken together.
   var bit: UInt64 {
@@ -41,6 +52,7 @@ enum Feature: String, CaseIterable {
     case .bigWrites: UInt64(FUSE_BIG_WRITES)
     case .ioctlOnDirectories: UInt64(FUSE_HAS_IOCTL_DIR)
     case .invalidateOnChange: UInt64(FUSE_AUTO_INVAL_DATA)
+    case .explicitInvalidation: UInt64(FUSE_EXPLICIT_INVAL_DATA)
     case .readDirectoryPlus: UInt64(FUSE_DO_READDIRPLUS)
     case .readDirectoryPlusAuto: UInt64(FUSE_READDIRPLUS_AUTO)
     case .parallelDirectoryOperations: UInt64(FUSE_PARALLEL_DIROPS)
@@ -96,14 +108,23 @@ struct Agreement: Equatable {
   /// From here on the kernel's writers are slowed down.
   let congestionThreshold: UInt16 = 48
 
+  /// Takes of the offer what is wanted.
+  ///
   /// `stackDepth`: what passthrough needs over this backing, 1 over an ordinary file system; 0 if it cannot be had.
-  init(to offer: Offer, disabled: Set<String>, pageSize: Int, stackDepth: UInt32) {
+  /// `encrypts`: whether there can be encrypted files.
+  init(to offer: Offer, disabled: Set<String>, pageSize: Int, stackDepth: UInt32, encrypts: Bool = false) {
     self.offer = offer
     self.disabled = disabled
-    flags = Feature.allCases.reduce(0) { flags, feature in
-      let isWanted = !disabled.contains(feature.rawValue) && (feature != .passthrough || stackDepth > 0)
-      return isWanted && offer.includes(feature) ? flags | feature.bit : flags
+    var wanted = Set(Feature.allCases.filter { offer.includes($0) && !disabled.contains($0.rawValue) })
+    if stackDepth == 0 { wanted.remove(.passthrough) }
+    // Plain files are the kernel's own then; one that it takes no backing file for is read anew at each open.
+    if encrypts, wanted.isSuperset(of: [.passthrough, .explicitInvalidation]) {
+      wanted.remove(.invalidateOnChange)
+    } else {
+      wanted.remove(.explicitInvalidation)
     }
+    let flags = wanted.reduce(0) { $0 | $1.bit }
+    self.flags = flags
     self.stackDepth = flags & Feature.passthrough.bit != 0 ? stackDepth : 0
     let isLarge = flags & Feature.maxPages.bit != 0
     maxWrite = isLarge ? Agreement.largestTransfer : Agreement.smallTransfer
@@ -145,6 +166,11 @@ struct Agreement: Equatable {
     if feature == .passthrough, !includes(feature), offer.includes(feature), !disabled.contains("passthrough")
     {
       return "off: only root can hand files to the kernel"
+    }
+    if let other = Feature.replaced[feature], !includes(feature), offer.includes(feature),
+      !disabled.contains(feature.rawValue)
+    {
+      return other
     }
     return describe(feature.rawValue, isOn: includes(feature))
   }

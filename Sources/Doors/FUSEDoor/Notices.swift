@@ -9,7 +9,7 @@ import Synchronization
 
 /// The way back to the kernel.
 ///
-/// May be used from any thread and from inside a request: neither notice needs a lock that the kernel holds
+/// May be used from any thread and, but for `dropPages`, from inside a request: neither notice needs a lock that the kernel holds
 /// for a request under way. (A notice about a *name* would: it takes the lock of the directory, which the
 /// kernel holds while it waits for the answer to an unlink. It is not offered for that reason.)
 final class Notices: Sendable {
@@ -49,12 +49,21 @@ final class Notices: Sendable {
   /// A node the kernel does not know (ENOENT) has none. From inside a request only for a node that the kernel
   /// holds on to: for one it is just dropping, the call waits until that is done.
   func expireAttributes(of node: NodeID) {
+    // A negative offset: the attributes only, no pages.
+    expire(node, from: -1)
+  }
+
+  /// Makes the kernel write the changed pages of a node and drop all of them.
+  ///
+  /// It waits for the requests that these pages are in.
+  func dropPages(of node: NodeID) { expire(node, from: 0) }
+
+  private func expire(_ node: NodeID, from offset: Int64) {
     guard isOpen.load(ordering: .acquiring) else { return }
     _ = Notices.send(
       InvalidateInode(
         header: Notices.header(UInt32(MemoryLayout<InvalidateInode>.size), FUSE_NOTIFY_INVAL_INODE.rawValue),
-        // A negative offset: the attributes only, no pages.
-        body: fuse_notify_inval_inode_out(ino: node, off: -1, len: 0)),
+        body: fuse_notify_inval_inode_out(ino: node, off: offset, len: 0)),
       to: device.rawValue)
   }
 
@@ -107,6 +116,7 @@ final class Notices: Sendable {
       },
       requests: requests,
       expireNames: { self.expireNames() },
+      dropPages: { self.dropPages(of: $0) },
       expireAttributes: { self.expireAttributes(of: $0) },
       takesPaths: { self.takesPaths },
       openBacking: { self.openBacking($0) },

@@ -16,6 +16,8 @@ import Glibc
   /// Where requests begin.
   private let start: Int
   private var count = 0
+  /// A copy of bytes that a program wrote, which may be secret.
+  private let isWipedAtEnd: Bool
 
   /// Makes room for requests with up to `dataSize` bytes of data.
   ///
@@ -24,12 +26,14 @@ import Glibc
     let size = RequestBuffer.pageSize + max(dataSize, 2 * RequestBuffer.pageSize)
     unsafe memory = .allocate(byteCount: size, alignment: RequestBuffer.pageSize)
     start = RequestBuffer.pageSize - RequestBuffer.front
+    isWipedAtEnd = false
   }
 
   /// Copies the request that `other` holds; of a WRITE so that its data lies as it did.
   init(copying other: borrowing RequestBuffer, isWrite: Bool) {
     start = isWrite ? RequestBuffer.pageSize - RequestBuffer.front : 0
     count = other.count
+    isWipedAtEnd = isWrite
     let alignment = isWrite ? RequestBuffer.pageSize : 16
     unsafe memory = .allocate(byteCount: start + count, alignment: alignment)
     unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: other.room[..<count]))
@@ -39,7 +43,13 @@ import Glibc
   var size: Int { unsafe memory.count }
 
   deinit {
+    if isWipedAtEnd { wipe() }
     unsafe memory.deallocate()
+  }
+
+  /// Overwrites the request; nobody reads it any more.
+  borrowing func wipe() {
+    if let start = unsafe room.baseAddress { unsafe explicit_bzero(start, count) }
   }
 
   private var room: UnsafeMutableRawBufferPointer {

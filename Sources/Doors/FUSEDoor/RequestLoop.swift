@@ -84,12 +84,12 @@ final class RequestLoop: Sendable {
         polling.answered(request.caller.thread)
         return .finished(.uncounted)
       }
-      guard queues.admit(owner) else { return .refused(HeldRequest(buffer, request, from: device)) }
+      guard queues.admit(owner) else { return .refused(kept(buffer, request, from: device)) }
       guard let waiting = serve(request, at: device, &reply, activity, after: nil) else {
         polling.answered(request.caller.thread)
         return .finished(.request(owner))
       }
-      return .delayed(HeldRequest(buffer, request, from: device), waiting)
+      return .delayed(kept(buffer, request, from: device), waiting)
     }
     switch outcome {
     case nil: return .nothing
@@ -105,6 +105,15 @@ final class RequestLoop: Sendable {
       park(request, waiting, &reply)
       return .request(request.owner)
     }
+  }
+
+  /// A copy of a request, which is all that stays of the bytes it brings.
+  private func kept(
+    _ buffer: borrowing RequestBuffer, _ request: borrowing Request, from device: Device
+  ) -> HeldRequest {
+    let held = HeldRequest(buffer, request, from: device)
+    if request.opcodeNumber == Opcode.write.rawValue { buffer.wipe() }
+    return held
   }
 
   /// Serves a request that has waited.
@@ -134,7 +143,8 @@ final class RequestLoop: Sendable {
   ) -> Waiting? {
     activity.begin()
     defer { activity.end() }
-    let reply = door.attempt(request, &buffer, isFirst: former == nil)
+    let unique = request.unique
+    let reply = door.attempt(request, &buffer, isFirst: former == nil) { queues.isInterrupted(unique) }
     let answer = reply.answer
     if case .delayed(let delay) = answer {
       let now = Clock.monotonicNanoseconds
@@ -156,6 +166,7 @@ final class RequestLoop: Sendable {
       return isTaken
     }
     if undo != .nothing { door.takeBack(undo, buffer) }
+    buffer.wipe()
   }
 
   /// Tells the queues of requests that delayed ones wait for.

@@ -263,6 +263,11 @@ final class RequestQueues: Sendable {
     }
   }
 
+  /// Whether a request was interrupted while it is served; asked by the few that take long.
+  func isInterrupted(_ unique: UInt64) -> Bool {
+    state.withLock { $0.interrupted.contains(unique) }
+  }
+
   // MARK: Rules
 
   /// Whether a worker may begin a request of a user who has so many under way.

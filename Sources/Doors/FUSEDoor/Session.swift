@@ -41,7 +41,7 @@ package final class Session: Sendable {
     door = Door(volume)
     handshake = Handshake(
       disabled: volume.mounted.disabledFeatures, pageSize: Int(sysconf(Int32(_SC_PAGESIZE))),
-      stackDepth: volume.stackDepth)
+      stackDepth: volume.stackDepth, encrypts: volume.keyring.hasKeybag)
     library = Mutex(
       try LibrarySession.mount(on: self.mountPoint, foreign, options, handshake: handshake))
   }

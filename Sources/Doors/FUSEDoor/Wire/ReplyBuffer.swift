@@ -16,6 +16,9 @@ import LinuxFiles
   let capacity: Int
   /// The bytes of the body so far.
   private(set) var count = 0
+  /// How far something was filled in that must not stay.
+  private var filled = 0
+  private var isSecret = false
 
   /// Makes room for `capacity` bytes behind the header.
   init(capacity: Int) {
@@ -65,9 +68,20 @@ import LinuxFiles
     upTo limit: Int, _ write: (inout MutableSpan<UInt8>) throws(Errno) -> Int
   ) throws(Errno) {
     let end = count + max(0, min(limit, capacity - count))
+    filled = end
     let room = unsafe UnsafeMutableRawBufferPointer(rebasing: body[count..<end])
     var span = unsafe MutableSpan<UInt8>(_unsafeBytes: room)
     count += max(0, min(try write(&span), room.count))
+  }
+
+  /// What was filled in is to be overwritten when the reply is sent.
+  mutating func wipeAfterwards() { isSecret = true }
+
+  /// Overwrites what must not stay.
+  mutating func wipe() {
+    guard isSecret else { return }
+    isSecret = false
+    if let start = unsafe body.baseAddress { unsafe explicit_bzero(start, filled) }
   }
 
   /// A number in the body; nil when it does not lie inside.

@@ -73,6 +73,19 @@ import LinuxFiles
     try withData(at: 0, count: count, use)
   }
 
+  /// Lends the first `count` bytes of the payload to be used up: what is written may be encrypted where it is.
+  ///
+  /// The memory belongs to this request alone until it is answered. EIO when there are fewer bytes.
+  borrowing func withWritableData<R: ~Copyable>(
+    count: UInt32, _ use: (inout MutableSpan<UInt8>) throws(Errno) -> R
+  ) throws(Errno) -> R {
+    guard Int(count) <= payloadSize else { throw .inputOutput }
+    let data = unsafe UnsafeMutableRawBufferPointer(
+      mutating: UnsafeRawBufferPointer(rebasing: payload[..<Int(count)]))
+    var span = unsafe MutableSpan<UInt8>(_unsafeBytes: data)
+    return try use(&span)
+  }
+
   private borrowing func withData<R: ~Copyable>(
     at offset: Int, count: UInt32, _ use: (Span<UInt8>) throws(Errno) -> R
   ) throws(Errno) -> R {
