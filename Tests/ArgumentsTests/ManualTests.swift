@@ -33,7 +33,7 @@ import Testing
 
   private static let described =
     Verb.accessLists + Verb.keys + [
-      .mount, .remount, .umount, .status, .why, .access, .check,
+      .mount, .remount, .umount, .status, .find, .why, .access, .check, .protect,
     ]
 
   @Test(arguments: described.map(\.name))

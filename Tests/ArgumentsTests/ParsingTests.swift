@@ -159,4 +159,37 @@ import Testing
   @Test(arguments: rows) func finds(_ typed: String, _ meant: String?) {
     #expect(nearest(to: typed, among: ["mount", "umount", "status", "chflags", "chmod", "ls"]) == meant)
   }
+
+  private func request(_ line: String) throws(UsageError) -> Request {
+    try Program.varve.parse(ParsingTests.words(line))
+  }
+
+  @Test("A group can be in another one") func innerGroups() throws {
+    guard case .run(let invocation) = try request("key slot add /mnt a.key --with b.key") else {
+      Issue.record("not understood")
+      return
+    }
+    #expect(invocation.verb == "key slot add")
+    #expect(invocation.operands == [Word("/mnt".utf8), Word("a.key".utf8)])
+    for line in ["key slot --help", "key slot help", "help key slot"] {
+      #expect(try request(line) == .help("key slot"))
+    }
+    for line in ["key slot add --help", "help key slot add"] {
+      #expect(try request(line) == .help("key slot add"))
+    }
+    #expect(try request("key --help") == .help("key"))
+    #expect(try request("key slot --version") == .version)
+    let mistakes = [
+      ("key", "what should be done? One of create, passphrase, check, slot, export"),
+      ("key slot", "what should be done? One of add, remove, list"),
+      ("key add x y", "unknown verb 'add'"), ("slot add x y", "unknown verb 'slot'"),
+      ("key slot lst x", "unknown verb 'lst'; did you mean 'list'?"),
+      ("help key slot lst", "unknown verb 'lst'; did you mean 'list'?"),
+    ]
+    for (line, message) in mistakes {
+      let error = #expect(throws: UsageError.self) { try request(line) }
+      #expect(error?.message == message)
+    }
+    #expect(Program.varve.firstWords.filter { $0.name == "key" || $0.name == "slot" }.count == 1)
+  }
 }

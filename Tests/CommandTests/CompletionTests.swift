@@ -14,6 +14,10 @@ extension CommandTests {
         complete varve ac
         complete varve acl re
         complete varve acl propagate --u
+        complete varve key s
+        complete varve key slot re
+        complete varve key slot add --with-
+        complete varve key slot add rep
         complete varve acl get --format z
         complete varve acl get --format = n
         complete varve acl get rep
@@ -43,6 +47,10 @@ extension CommandTests {
           acl access
           restore
           --undo
+          slot
+          remove
+          --with-passphrase-file
+          report.txt reports
           zfs
           nfs4
           report.txt reports

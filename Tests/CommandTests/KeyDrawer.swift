@@ -32,12 +32,16 @@ struct KeyDrawer {
     _ = chmod(path, 0o400)
   }
 
-  func remove() { TemporaryDirectory.remove(base) }
+  /// Takes away what a script that failed left mounted on `vol` or `more`, and then everything.
+  func remove() {
+    for name in ["vol", "more"] { umount2("\(base)/\(name)", CInt(MNT_DETACH)) }
+    TemporaryDirectory.remove(base)
+  }
 
   /// Compares what a script prints, both streams in the order they came.
   ///
   /// `typing SCRIPT TEXT...` runs a script on a terminal and types a text whenever something asks for it; `as_user` runs
-  /// a command as a user without privileges.
+  /// a command as a user without privileges; `states MOUNT` prints which classes of a volume are open.
   func expect(
     _ script: String, prints expected: String, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -47,6 +51,7 @@ struct KeyDrawer {
       export VARVE='\#(Program.built("varve"))'
       umask 022
       typing() { python3 "$BASE/terminal.py" "$@"; }
+      states() { varve status --json $1 | grep -A4 classes | grep -o '": "[a-z]*' | tr -d '": ' | tr '\n' ' '; echo; }
       as_user() { setpriv --reuid 7001 --regid 7001 --clear-groups /bin/bash -c "$1"; }
 
       """#

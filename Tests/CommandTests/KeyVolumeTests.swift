@@ -60,7 +60,7 @@ struct KeyVolumeTests {
         varve key check: upper: its keybag was made by a later version, which is needed to read it (EBADMSG)
         1
         raw: a sound keyfile without a passphrase, id N
-        varve key check: upper: has no keybag (ENOKEY), so no keyfile opens it, and it has no encrypted files
+        varve key check: upper: has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag
         1
         varve key check: upper: is not the upper directory of a Varve volume
         1
@@ -72,7 +72,7 @@ struct KeyVolumeTests {
   }
 
   @Test(
-    "A keyfile on the volume itself is not read, and a mounted volume is named by its upper directory",
+    "A keyfile on the volume itself is not read, and a mounted volume is named by its mount or its upper directory",
     .enabled(if: Machine.canMount, "needs /dev/fuse"))
   func mounted() throws {
     let desk = try Desk("", "mkdir d; varve key create d/inside; varve key create $BASE/outside")
@@ -80,7 +80,7 @@ struct KeyVolumeTests {
     try desk.expect(
       """
       varve key check d/inside $BASE/upper; varve key check $BASE/upper/d/inside $BASE/upper; echo $?
-      varve key check $BASE/outside .; varve key check $BASE/outside $BASE/upper | sed 's/id .*/id N/'
+      for dir in . $BASE/upper; do varve key check $BASE/outside $dir | sed 's/id .*/id N/'; done
       varve key check $BASE/outside $BASE/upper/d; varve key check $BASE/outside $BASE; echo $?
       varve key check d/inside | sed 's/id .*/id N/'
       """,
@@ -88,8 +88,9 @@ struct KeyVolumeTests {
         varve key check: d/inside: is on the volume 'BASE/upper' itself: whoever copies the volume would have its key, too; keep it elsewhere
         varve key check: BASE/upper/d/inside: is inside the upper directory 'BASE/upper': whoever copies the volume would have its key, too; keep it elsewhere
         1
-        varve key check: .: is on a mounted volume; name its upper directory, which 'varve status' tells
-        varve key check: BASE/upper: has no keybag (ENOKEY), so no keyfile opens it, and it has no encrypted files
+        varve key check: .: has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag
+        BASE/outside: a sound keyfile without a passphrase, id N
+        varve key check: BASE/upper: has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag
         BASE/outside: a sound keyfile without a passphrase, id N
         varve key check: BASE/upper/d: is inside the upper directory 'BASE/upper'; name that
         varve key check: BASE: is not the upper directory of a Varve volume

@@ -64,10 +64,11 @@ extension CommandTests {
             team: search allowed: root, or its like, is bound by flags only
             team/missing: does not exist (ENOENT)
           2
-          impossible: root cannot list BASE/mount/team/away/x (EXDEV)
+          outside: whether root may list BASE/mount/team/away/x is decided outside of the volume
             BASE/mount: search allowed: root, or its like, is bound by flags only
             team: search allowed: root, or its like, is bound by flags only
-            team/away: is a link to '/etc', which begins outside the volume (EXDEV)
+            team/away: is a link to '/etc'
+            team/away: leads out of the volume, to /etc/x: No such file or directory (ENOENT)
           2
           denied: root may not write BASE/mount/team/plan.txt (EPERM)
             BASE/mount: search allowed: root, or its like, is bound by flags only
@@ -323,7 +324,10 @@ extension CommandTests {
           2
           varve why: '': an empty path names nothing (ENOENT)
           2
-          varve why: /proc/version: not on a Varve volume; 'varve status' lists the volumes
+          impossible: root cannot rename BASE/mount/team/plan.txt to /proc/version (EXDEV)
+            BASE/mount: search allowed: root, or its like, is bound by flags only
+            team: search allowed: root, or its like, is bound by flags only
+            /proc/version: is on another file system; only a copy can be made there (EXDEV)
           2
           varve access: PATH is missing
 

@@ -100,7 +100,7 @@ extension FrontTests {
       let world = try World()
       defer { world.remove() }
       let words = [
-        "nosymfollow", "lower=/srv", "keyfile=-", "securelevel=9", "threads=0", "cache=often", "audit=log",
+        "nosymfollow", "lower=/srv", "securelevel=9", "threads=0", "cache=often", "audit=log",
         "noowners=1", "admin_group=varve-nobody", "bogus", "ro", "noacl,securelevel=2",
       ]
       let output = try world.output(
@@ -127,7 +127,6 @@ extension FrontTests {
         output == """
           nosymfollow: status 1
           lower=/srv: status 1
-          keyfile=-: status 1
           securelevel=9: status 1
           threads=0: status 1
           cache=often: status 1

@@ -76,17 +76,58 @@ extension FrontTests {
       #expect(output == "<5>varved: user 0 changed the options to 'foreground,noatime'\n")
     }
 
+    @Test("A line of the groups file that cannot be used costs that line, and the log and the status say so")
+    func groupsWithMistakes() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        """
+        mkdir world/etc world/etc-work
+        mount -t overlay -o "lowerdir=/etc,upperdir=$BASE/world/etc,workdir=$BASE/world/etc-work" overlay /etc
+        mkdir -p /etc/varve
+        printf '%s\\n' 'no-such-group: 4003' '4002: 4003' '# a: comment' '4004: 4003,no-such-group' '4005 4003' \
+          '4006: 4003' >/etc/varve/groups
+        varve mount --foreground "$BASE/upper" "$BASE/mount" 2>lines &
+        while ! [ -e mount/.varve/status ]; do sleep 0.01; done
+        for group in 4002 4004 4005 4006; do
+          install -m 640 -g $group /dev/null mount/$group
+          if setpriv --reuid 3000 --regid 4003 --clear-groups cat mount/$group 2>/dev/null
+          then echo "$group is read"; else echo "$group is not read"; fi
+        done
+        varve status mount | grep -o 'warnings:.*'
+        varve umount mount
+        wait
+        cat lines
+        """)
+      let lines = [
+        "/etc/varve/groups, line 1 is left out: there is no group 'no-such-group'",
+        "/etc/varve/groups, line 4 is left out: there is no group 'no-such-group'",
+        "/etc/varve/groups, line 5 is left out: ':' is missing after '4005'",
+      ]
+      #expect(
+        output == """
+          4002 is read
+          4004 is not read
+          4005 is not read
+          4006 is read
+          warnings:      \(lines.joined(separator: ", "))
+          \(lines.map { "<4>varved: \($0)" }.joined(separator: "\n"))
+
+          """)
+    }
+
     @Test(
-      "The unit is one that systemd understands",
-      .enabled(if: access(systemd, X_OK) == 0, "needs systemd-analyze"))
-    func unit() throws {
+      "The units are ones that systemd understands",
+      .enabled(if: access(systemd, X_OK) == 0, "needs systemd-analyze"),
+      arguments: [("varve@", "varve@mnt-team"), ("varve-sleep", "varve-sleep")])
+    func unit(_ name: String, _ instance: String) throws {
       let world = try World()
       defer { world.remove() }
       let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("systemd/varve@.service.in").path
+        .deletingLastPathComponent().appendingPathComponent("systemd/\(name).service.in").path
       let text = try Text.read(source).replacing("@BINDIR@", with: "/usr/sbin")
-      try text.write(toFile: "\(world.base)/varve@mnt-team.service", atomically: true, encoding: .utf8)
-      let output = try world.output("systemd-analyze verify --man=no ./varve@mnt-team.service")
+      try text.write(toFile: "\(world.base)/\(instance).service", atomically: true, encoding: .utf8)
+      let output = try world.output("systemd-analyze verify --man=no ./\(instance).service")
       #expect(output == "")
     }
 
@@ -153,8 +194,102 @@ extension FrontTests {
             "securelevel": 2,
           varve mount: BASE/second: SOURCE is missing, and /etc/varve/varve.conf names none for this mount point
           status 1
-          varve mount: BASE/second: /etc/varve/varve.conf, line 1: unknown setting 'optoins'; there are 'options' and 'source'
+          varve mount: BASE/second: /etc/varve/varve.conf, line 1: unknown setting 'optoins'; there are 'options', 'sleep' and 'source'
           status 1
+
+          """)
+    }
+  }
+
+  @Suite("Locking before the machine sleeps", .timeLimit(.minutes(2))) struct SleepTests {
+    /// Two volumes that are unlocked, `mount` and `second`, and settings that a script can write.
+    private static let tools = #"""
+      states() { varve status --json $1 | grep -A4 classes | grep -o '": "[a-z]*' | tr -d '": ' | tr '\n' ' '; echo; }
+      both() { states mount; states second; }
+      mkdir world/etc && cp -a /etc/. world/etc/ && mount --bind world/etc /etc && mkdir -p /etc/varve
+      settings() { printf '%s\n' "$@" >/etc/varve/varve.conf; }
+      varve key create team.key
+      for name in mount second; do
+        [ $name = mount ] && upper=upper || upper=other
+        varve mount $upper $name; varve key slot add $name team.key 2>/dev/null; varve unlock $name team.key
+      done
+
+      """#
+
+    private func output(_ script: String) throws -> String {
+      let world = try World()
+      defer { world.remove() }
+      return try world.output(SleepTests.tools + script)
+    }
+
+    @Test("It locks the volumes whose settings say so, and no others") func locksThose() throws {
+      let said = try output(
+        """
+        varve lock --sleep; both
+        settings "[$BASE/mount]" 'sleep = lock'; varve lock -v --sleep; both
+        varve unlock mount team.key; settings 'sleep = lock' "[$BASE/mount]" 'sleep = nothing'
+        varve lock --sleep; both
+        varve unlock second team.key; settings 'sleep = lock'; varve lock --sleep --all; both
+        varve umount mount; varve umount second; varve lock --sleep
+        """)
+      #expect(
+        said == """
+          open open open 
+          open open open 
+          BASE/mount locked (0 files dropped from memory)
+          locked locked open 
+          open open open 
+          open open open 
+          locked locked open 
+          locked locked locked 
+          locked locked locked 
+
+          """)
+    }
+
+    @Test("A mistake in the settings is said, and what goes with it is refused") func mistakes() throws {
+      let said = try output(
+        """
+        settings 'sleep = maybe'; status_of varve lock --sleep; states mount
+        settings 'sleep = lock'
+        status_of varve lock --sleep mount | head -n 1; status_of varve lock --sleep --after 5 | head -n 1
+        both
+        """)
+      #expect(
+        said == """
+          varve lock: /etc/varve/varve.conf, line 1: 'sleep' is 'lock' or 'nothing'
+          status 1
+          open open open 
+          varve lock: --sleep goes neither with --after nor with DIR
+          varve lock: --sleep goes neither with --after nor with DIR
+          open open open 
+          open open open 
+
+          """)
+    }
+
+    @Test("Root locks the volumes of users, too, and a user only their own") func owners() throws {
+      let said = try output(
+        """
+        mknod fuse c 10 229 && chmod 0666 fuse && mount --bind fuse /dev/fuse
+        mkdir user user/upper user/mount; chown -R 65534:65534 user; cp team.key user/user.key
+        chown 65534 user/user.key
+        as_user "cd user; varve mount upper mount; varve key slot add mount user.key 2>/dev/null; varve unlock mount user.key"
+        settings 'sleep = lock'
+        as_user "varve lock --sleep"; as_user "cd $BASE; $(declare -f states); states user/mount"; both
+        varve unlock -v mount team.key; as_user "varve unlock user/mount user/user.key"
+        varve lock --sleep; as_user "cd $BASE; $(declare -f states); states user/mount"; both
+        as_user "varve umount user/mount"
+        """)
+      #expect(
+        said == """
+          locked locked open 
+          open open open 
+          open open open 
+          mount was unlocked already
+          locked locked open 
+          locked locked open 
+          locked locked open 
 
           """)
     }

@@ -32,11 +32,28 @@ import TextForms
     #expect(MountOption.text(file.options(for: Array("/".utf8))) == Array("rw".utf8))
   }
 
+  @Test("What a section says of sleep counts, or else what is said of all")
+  func sleep() throws {
+    let places = ["/m", "/n", "/o"]
+    let rows: [(String, [Bool])] = [
+      ("", [false, false, false]), ("sleep = lock", [true, true, true]),
+      ("sleep=nothing\n[/n/]\nsleep = lock", [false, true, false]),
+      ("sleep = lock\n[/m]\noptions = ro\n[/n]\nsleep = nothing", [true, false, true]),
+      ("[/o]\nsleep = nothing\nsleep = lock", [false, false, true]),
+    ]
+    for (text, expected) in rows {
+      let file = try read(text)
+      #expect(places.map { file.locksForSleep(Array($0.utf8)) } == expected, "\(text)")
+    }
+  }
+
   @Test(
     arguments: [
       ("ro", 1, "'=' is missing"), ("\n[mnt]", 2, "a section is an absolute mount point in brackets"),
       ("[/mnt", 1, "a section is an absolute mount point in brackets"),
-      ("option = ro", 1, "unknown setting 'option'; there are 'options' and 'source'"),
+      ("option = ro", 1, "unknown setting 'option'; there are 'options', 'sleep' and 'source'"),
+      ("sleep = no", 1, "'sleep' is 'lock' or 'nothing'"),
+      ("[/m]\nsleep =", 2, "'sleep' is 'lock' or 'nothing'"),
       ("source = /srv", 1, "'source' belongs into the section of a mount point"),
       ("[/m]\n#\nsource = srv", 3, "'source' is an absolute path"),
     ])

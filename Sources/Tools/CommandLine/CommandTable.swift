@@ -131,19 +131,21 @@ package struct Verb: Sendable {
     self.examples = examples
   }
 
-  /// The first of two words: `acl` of `acl get`.
+  /// All words but the last: `acl` of `acl get`, `key slot` of `key slot add`.
   package var group: String? {
     let words = name.split(separator: " ")
-    return words.count > 1 ? String(words[0]) : nil
+    return words.count > 1 ? words.dropLast().joined(separator: " ") : nil
   }
 
-  /// The last of two words: `get` of `acl get`.
+  /// The last word: `get` of `acl get`.
   package var lastWord: String {
     name.split(separator: " ").last.map { String($0) } ?? name
   }
 }
 
-/// Verbs about one thing, called by two words: `acl get` belongs to the group `acl`.
+/// Verbs about one thing: `acl get` belongs to the group `acl`.
+///
+/// A group can be in another one, as `key slot` is in `key`.
 package struct VerbGroup: Sendable {
   package let name: String
   package let summary: String
@@ -189,24 +191,30 @@ package struct Program: Sendable {
     groups.first { $0.name == name }
   }
 
-  /// The verbs of a group.
-  package func verbs(of group: VerbGroup) -> [Verb] {
-    verbs.filter { $0.group == group.name }
-  }
-
   /// What may follow the program's name: verbs that are one word, and groups.
-  package var firstWords: [(name: String, summary: String)] {
+  package var firstWords: [(name: String, summary: String)] { words(in: nil) }
+
+  /// What may follow the words of a group: verbs, and groups in it.
+  package func words(in group: VerbGroup?) -> [(name: String, summary: String)] {
+    let above = group?.name.split(separator: " ") ?? []
     var words: [(name: String, summary: String)] = []
     for verb in verbs {
-      guard let name = verb.group else {
-        words.append((verb.name, verb.summary))
-        continue
-      }
-      if let group = group(named: name), !words.contains(where: { $0.name == name }) {
-        words.append((name, group.summary))
+      let path = verb.name.split(separator: " ")
+      guard path.count > above.count, path.starts(with: above) else { continue }
+      let name = String(path[above.count])
+      guard !words.contains(where: { $0.name == name }) else { continue }
+      if path.count == above.count + 1 {
+        words.append((name, verb.summary))
+      } else if let inner = self.group(named: path.prefix(above.count + 1).joined(separator: " ")) {
+        words.append((name, inner.summary))
       }
     }
     return words
+  }
+
+  /// The group of this name in another one, or in none.
+  func group(_ name: String, in outer: VerbGroup?) -> VerbGroup? {
+    group(named: (outer.map { "\($0.name) " } ?? "") + name)
   }
 
   /// The option every verb has.

@@ -40,9 +40,8 @@ extension Program {
       }
       cases.append("      ;;")
     }
-    let groupNames = groups.map(\.name).joined(separator: "|")
     let groupCases = groups.map { group in
-      "    \(group.name)) words=\(quoted(verbs(of: group).map(\.lastWord).joined(separator: " "))) ;;"
+      "      \(quoted(group.name))) words=\(quoted(words(in: group).map(\.name).joined(separator: " "))) ;;"
     }
     return """
       # bash completion for \(name); 'source <(\(name) completion bash)' in ~/.bashrc switches it on.
@@ -87,17 +86,19 @@ extension Program {
           mapfile -t COMPREPLY < <(compgen -W \(quoted(firstWords.map(\.name).joined(separator: " "))) -- "$current")
           return
         fi
-        case $verb in \(groupNames.isEmpty ? "''" : groupNames))
-          if ((COMP_CWORD == 2)); then
-            case $verb in
+        # A group, which may be in another one.
+        while ((first <= COMP_CWORD)); do
+          case $verb in
       \(groupCases.joined(separator: "\n"))
-            esac
+            *) break ;;
+          esac
+          if ((COMP_CWORD == first)); then
             mapfile -t COMPREPLY < <(compgen -W "$words --help" -- "$current")
             return
           fi
-          verb="$verb ${COMP_WORDS[2]}"
-          first=3 ;;
-        esac
+          verb="$verb ${COMP_WORDS[first]}"
+          first=$((first + 1))
+        done
         case $verb in
       \(cases.joined(separator: "\n"))
         esac
@@ -133,21 +134,18 @@ extension Program {
     lines += [
       "    'help:explain a verb'", "  )",
       "  if ((CURRENT == 2)); then _describe -t verbs verb first; return; fi",
-      "  local verb=$words[2]", "  shift words; ((CURRENT--))", "  case $verb in",
+      "  local verb=$words[2]", "  local -a second", "  shift words; ((CURRENT--))",
+      "  # A group, which may be in another one.", "  while ((CURRENT >= 2)); do", "    case $verb in",
     ]
-    if !groups.isEmpty {
-      lines.append("    \(groups.map(\.name).joined(separator: "|")))")
-      lines += ["      if ((CURRENT == 2)); then", "        local -a second", "        case $verb in"]
-      for group in groups {
-        let known = verbs(of: group).map { quoted("\($0.lastWord):\(zshText($0.summary))") }
-        lines.append("          \(group.name)) second=(\(known.joined(separator: " "))) ;;")
-      }
-      lines += [
-        "        esac", "        _describe -t verbs verb second", "        return", "      fi",
-        "      verb=\"$verb $words[2]\"", "      shift words; ((CURRENT--)) ;;",
-      ]
+    for group in groups {
+      let known = words(in: group).map { quoted("\($0.name):\(zshText($0.summary))") }
+      lines.append("      \(quoted(group.name))) second=(\(known.joined(separator: " "))) ;;")
     }
-    lines += ["  esac", "  case $verb in"]
+    lines += [
+      "      *) break ;;", "    esac",
+      "    if ((CURRENT == 2)); then _describe -t verbs verb second; return; fi",
+      "    verb=\"$verb $words[2]\"", "    shift words; ((CURRENT--))", "  done", "  case $verb in",
+    ]
     for verb in verbs {
       lines.append("    \(quoted(verb.name)))")
       var specifications = (verb.options + [Program.help]).flatMap { zshSpecifications($0, verb) }
@@ -247,8 +245,10 @@ extension Program {
       "  set -l words (commandline -opc)",
       "  test (count $words) -ge 2; or return 1",
       "  set -l verb $words[2]",
-      "  if contains -- $verb \(groups.map(\.name).joined(separator: " ")); and test (count $words) -ge 3",
-      "    set verb \"$verb $words[3]\"",
+      "  set -e words[1..2]",
+      "  while contains -- $verb \(groups.map { quoted($0.name) }.joined(separator: " ")); and set -q words[1]",
+      "    set verb \"$verb $words[1]\"",
+      "    set -e words[1]",
       "  end",
       "  test \"$verb\" = \"$argv[1]\"",
       "end",
@@ -270,10 +270,11 @@ extension Program {
     lines.append("complete -c \(name) -n '__\(name)_count 1' -f -a help -d 'explain a verb'")
     lines.append("complete -c \(name) -n '__\(name)_verb help' -f -a \(quoted(firsts))")
     for group in groups {
-      for verb in verbs(of: group) {
-        let condition = "__\(name)_count 2; and __\(name)_verb \(group.name)"
+      let depth = group.name.split(separator: " ").count + 1
+      for word in words(in: group) {
+        let condition = "__\(name)_count \(depth); and __\(name)_verb \"\(group.name)\""
         lines.append(
-          "complete -c \(name) -n \(quoted(condition)) -f -a \(verb.lastWord) -d \(quoted(verb.summary))")
+          "complete -c \(name) -n \(quoted(condition)) -f -a \(word.name) -d \(quoted(word.summary))")
       }
     }
     for verb in verbs {

@@ -12,7 +12,7 @@ extension Program {
   package func help(_ group: VerbGroup) -> String {
     overview(
       "\(name) \(group.name)", group.summary, group.discussion,
-      verbs(of: group).map { ($0.lastWord, $0.summary) }, group.examples,
+      words(in: group), group.examples,
       end: "'\(name) help \(group.name) VERB' explains a verb.")
   }
 

@@ -91,24 +91,29 @@ extension Program {
       return .help(topics.isEmpty ? nil : try topic(topics))
     default: break
     }
-    guard let group = group(named: text(first)) else {
-      return try knownVerb(first).parse(Array(words.dropFirst()))
+    var rest = words[...]
+    var group: VerbGroup?
+    while let word = rest.first, let inner = self.group(text(word), in: group) {
+      group = inner
+      rest = rest.dropFirst()
+      guard let next = rest.first else {
+        let names = self.words(in: inner).map(\.name).joined(separator: ", ")
+        throw UsageError("what should be done? One of \(names)", verb: inner.name)
+      }
+      if ["--help", "-h", "help"].contains(text(next)) { return .help(inner.name) }
+      if text(next) == "--version" { return .version }
     }
-    guard words.count > 1 else {
-      let names = verbs(of: group).map(\.lastWord).joined(separator: ", ")
-      throw UsageError("what should be done? One of \(names)", verb: group.name)
-    }
-    if ["--help", "-h", "help"].contains(text(words[1])) { return .help(group.name) }
-    if text(words[1]) == "--version" { return .version }
-    return try knownVerb(words[1], in: group).parse(Array(words.dropFirst(2)))
+    return try knownVerb(rest.first ?? first, in: group).parse(Array(rest.dropFirst()))
   }
 
   /// What help is asked about: a verb or a group.
   private func topic(_ words: [Word]) throws(UsageError) -> String {
-    guard let first = words.first else { return "" }
-    guard let group = group(named: text(first)) else { return try knownVerb(first).name }
-    guard let second = words.dropFirst().first else { return group.name }
-    return try knownVerb(second, in: group).name
+    var group: VerbGroup?
+    for word in words {
+      guard let inner = self.group(text(word), in: group) else { return try knownVerb(word, in: group).name }
+      group = inner
+    }
+    return group?.name ?? ""
   }
 
   /// The verb that a word names, in a group or alone.
@@ -116,7 +121,7 @@ extension Program {
     let name = text(word)
     if let verb = verbs.first(where: { $0.group == group?.name && $0.lastWord == name }) { return verb }
     if name.hasPrefix("-") { throw UsageError("unknown option '\(name)'", verb: group?.name) }
-    let known = group.map { verbs(of: $0).map(\.lastWord) } ?? firstWords.map(\.name) + ["help"]
+    let known = self.words(in: group).map(\.name) + (group == nil ? ["help"] : [])
     throw UsageError("unknown verb '\(name)'" + suggestion(for: name, among: known), verb: group?.name)
   }
 }
@@ -146,6 +151,8 @@ extension Verb {
       let tookFollowing =
         if word[1] == UInt8(ascii: "-") {
           try parseLong(word, following, into: &invocation)
+        } else if isLongWithOneDash(word) {
+          try parseLong([UInt8(ascii: "-")] + word, following, into: &invocation)
         } else {
           try parseCluster(word, following, into: &invocation)
         }
@@ -153,6 +160,15 @@ extension Verb {
     }
     try checkOperands(invocation.operands)
     return .run(invocation)
+  }
+
+  /// The words of find(1) have one dash; where the first letter is an option, it is a cluster of letters.
+  private func isLongWithOneDash(_ word: Word) -> Bool {
+    let name = text(Word(word.dropFirst().prefix { $0 != UInt8(ascii: "=") }))
+    guard let first = name.unicodeScalars.first, !options.contains(where: { $0.letter == first }) else {
+      return false
+    }
+    return options.contains { $0.word == name }
   }
 
   private func isLateOption(_ word: Word) -> Bool {

@@ -1,6 +1,7 @@
 // varved: opens the volume, mounts it, says that it is ready, serves until it is unmounted.
 
 import Arguments
+import Ciphers
 import FUSEDoor
 import LayeredVolume
 import LinuxFiles
@@ -38,6 +39,10 @@ enum Daemon {
   }
 
   private static func run(_ arguments: DaemonArguments, _ waiting: Waiting) throws {
+    // Whoever started us has put it there already.
+    var secret = try arguments.keyDescriptor.map { number throws(MountFailure) in
+      try StartingKey.read(number, for: arguments.mountPoint)
+    }
     let words = try MountWords(arguments.options, source: arguments.source)
     let namespace = try arguments.namespace.map { path in
       try requireAbsolute(words.upper, arguments.mountPoint)
@@ -62,7 +67,8 @@ enum Daemon {
       try check(arguments, words, directories, root, nesting)
       return waiting.ready(logsToSystem: false)
     }
-    let (volume, session, audit) = try mount(arguments, words, groups, directories, root, nesting)
+    let (volume, session, audit) = try mount(
+      arguments, words, groups, directories, root, nesting, &secret)
     let isReady = Atomic(false)
     let takeBackUnlessReady: @Sendable () -> Void = {
       guard !isReady.load(ordering: .relaxed) else { return }
@@ -93,16 +99,23 @@ enum Daemon {
     defer { control.remove() }
     try session.serve {
       isReady.store(true, ordering: .relaxed)
-      control.open(
-        .of(volume, nesting, kernel: words.kernel), volume: volume,
-        upper: namespace == nil ? words.upper : nil,
-        mountPoint: session.mountPath, in: namespace)
+      if let device = MountDevice(of: session.mountPath, in: namespace) {
+        control.open(
+          .of(volume, nesting, kernel: words.kernel), volume: volume,
+          upper: namespace == nil ? words.upper : nil, device: device)
+        if CurrentProcess.isRoot { device.raiseReadahead() }
+      } else {
+        Log.notice("no control socket: '\(mountPath)' is not in the table of mounts")
+      }
       if namespace == nil { MountWatch.start(volume, session.mountPath) }
       waiting.ready(logsToSystem: !words.isForeground)
+      // Not earlier: now they reach the log that administrators read.
+      for warning in groups.warnings { Log.warning(warning) }
       manager?.tell("READY=1", "STATUS=Serving \(PathText.escaped(words.upper)) on \(mountPath)")
     }
     manager?.tell("STOPPING=1")
     control.remove()
+    volume.endSessions()
     audit?.finish()
     // At once: taking a table of a million nodes apart would be work for nothing.
     ThisProgram.exit(0)
@@ -111,9 +124,9 @@ enum Daemon {
 
 /// Opens the volume and mounts it; nothing of the two places stays open but what the volume needs.
 private func mount(
-  _ arguments: DaemonArguments, _ words: MountWords, _ groups: [UInt32: [UInt32]],
+  _ arguments: DaemonArguments, _ words: MountWords, _ groups: NestedGroups,
   _ directories: MountDirectories,
-  _ root: UpperRoot, _ nesting: NestedMountCheck
+  _ root: UpperRoot, _ nesting: NestedMountCheck, _ secret: inout HandedSecret?
 ) throws -> (Volume, Session, AuditLog?) {
   var opened: Volume?
   var audit: AuditLog?
@@ -125,8 +138,11 @@ private func mount(
     audit = try words.audit.map { target in
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
-    let volume = try directories.volume(root, words.volume, groupNesting: groups, audit: audit)
+    var options = words.volume
+    options.warnings = groups.warnings
+    let volume = try directories.volume(root, options, groupNesting: groups.members, audit: audit)
     opened = volume
+    try StartingKey.unlock(volume, &secret, for: arguments.mountPoint)
     let session = try directories.session(volume, words.kernel)
     // Another mount may have come about meanwhile.
     if !words.volume.live.isReadOnly { try nesting.refuseNested() }

@@ -1,4 +1,5 @@
-// What varved was started with: `varved [--check] [--ready-fd N] [--namespace PATH] [-o OPTIONS] SOURCE DIR`.
+// What varved was started with: `varved [--check] [--ready-fd N] [--key-fd N] [--namespace PATH] [-o OPTIONS]
+// SOURCE DIR`.
 
 import Arguments
 import TextForms
@@ -25,6 +26,8 @@ struct DaemonArguments {
   var options: [MountOption] = []
   /// Where to say that the mount is ready; nobody waits when it is absent.
   var readyDescriptor: Int32?
+  /// A pipe with the secret that unlocks the volume before it is mounted.
+  var keyDescriptor: Int32?
   /// The mount namespace of source and mount point; the daemon's own when it is absent.
   var namespace: Word?
   /// Whether only to look whether it could be mounted.
@@ -32,7 +35,8 @@ struct DaemonArguments {
   var wantsHelp = false
   var wantsVersion = false
 
-  static let usage = "usage: varved [--check] [--ready-fd N] [--namespace PATH] [-o OPTIONS] SOURCE DIR\n"
+  static let usage =
+    "usage: varved [--check] [--ready-fd N] [--key-fd N] [--namespace PATH] [-o OPTIONS] SOURCE DIR\n"
 
   init(_ words: [Word]) throws(ArgumentFailure) {
     var operands: [Word] = []
@@ -50,12 +54,8 @@ struct DaemonArguments {
         guard let text = rest.popFirst() else { throw ArgumentFailure("'-o' needs a list of options") }
         options += MountOption.list(text)
       case "--ready-fd":
-        guard let text = rest.popFirst(), let number = Int32(String(decoding: text, as: UTF8.self)),
-          number > 2
-        else {
-          throw ArgumentFailure("'--ready-fd' needs the number of a descriptor")
-        }
-        readyDescriptor = number
+        readyDescriptor = try DaemonArguments.descriptor(rest.popFirst(), "--ready-fd")
+      case "--key-fd": keyDescriptor = try DaemonArguments.descriptor(rest.popFirst(), "--key-fd")
       case "--namespace":
         guard let path = rest.popFirst(), !path.isEmpty else {
           throw ArgumentFailure(
@@ -75,5 +75,12 @@ struct DaemonArguments {
     }
     source = operands[0]
     mountPoint = operands[1]
+  }
+
+  private static func descriptor(_ text: Word?, _ option: String) throws(ArgumentFailure) -> Int32 {
+    guard let text, let number = Int32(String(decoding: text, as: UTF8.self)), number > 2 else {
+      throw ArgumentFailure("'\(option)' needs the number of a descriptor")
+    }
+    return number
   }
 }

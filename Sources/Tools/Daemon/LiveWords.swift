@@ -136,6 +136,8 @@ struct RemountWords {
     case .synchronous: kernel.isSynchronous
     case .synchronousNames: kernel.isSynchronousForNames
     case .sourceName: option.bytes == kernel.source
+    // It is said to whoever mounts; fstab says it again with each remount.
+    case .keyfile: true
     case .upperDirectory, .twins, .audit, .passthrough, .threads, .clonedDevice, .noReservedDirectory,
       .foreground, .withoutFeature:
       false

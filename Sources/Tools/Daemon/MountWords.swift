@@ -75,6 +75,8 @@ struct MountWords {
     case .noReservedDirectory: volume.showsReservedDirectory = false
     case .clonedDevice: kernel.clonesDevice = true
     case .foreground: isForeground = true
+    case .keyfile:
+      throw ArgumentFailure("'keyfile' is for 'varve mount', which hands the secret over with '--key-fd'")
     case .withoutFeature(let feature): volume.disabledFeatures.insert(feature)
     case .threads: volume.threads = try option.number(in: 1...64)
     case .audit:

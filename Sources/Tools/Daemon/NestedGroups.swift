@@ -1,46 +1,54 @@
 // `/etc/varve/groups`: groups whose members are groups.
+//
+// One file serves every mount of the machine, so a line that cannot be used costs that line and not the mounts: a group
+// may have been removed since. Whoever reads `varve status` or the log is told.
 
 import LinuxFiles
 
-enum NestedGroups {
+/// What the file says.
+struct NestedGroups {
   static let path = "/etc/varve/groups"
 
-  /// The file's contents by number; empty without the file.
-  static func load() throws(ArgumentFailure) -> [UInt32: [UInt32]] {
+  /// The groups in each group, by number.
+  var members: [UInt32: [UInt32]] = [:]
+  /// A sentence for each line that is left out.
+  var warnings: [String] = []
+
+  /// Reads the file of this machine; empty without one.
+  static func load() throws(ArgumentFailure) -> NestedGroups {
     let bytes: [UInt8]
     do throws(Errno) {
       bytes = try Descriptor.open(path: path, .readOnly).read(upTo: 1 << 20)
     } catch .noSuchFile {
-      return [:]
+      return NestedGroups("") { _ in nil }
     } catch {
       throw ArgumentFailure("\(path): \(error)")
     }
-    return try parse(String(decoding: bytes, as: UTF8.self)) { name in
-      UInt32(name) ?? UserDatabase.group(named: name)
+    return NestedGroups(String(decoding: bytes, as: UTF8.self)) {
+      UInt32($0) ?? UserDatabase.group(named: $0)
     }
   }
 
   /// Reads lines of the form `name: member-group,…`; `#` begins a comment.
-  static func parse(
-    _ text: String, number: (String) -> UInt32?
-  ) throws(ArgumentFailure) -> [UInt32: [UInt32]] {
-    var members: [UInt32: [UInt32]] = [:]
+  init(_ text: String, number: (String) -> UInt32?) {
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-      let words = line.prefix { $0 != "#" }
-        .split(whereSeparator: { $0 == ":" || $0 == "," || $0 == " " || $0 == "\t" }).map(String.init)
+      let line = line.prefix { $0 != "#" }
+      let words = line.split(whereSeparator: { [":", ",", " ", "\t"].contains($0) }).map(String.init)
       guard let name = words.first else { continue }
+      func leaveOut(_ reason: String) {
+        warnings.append("\(NestedGroups.path), line \(index + 1) is left out: \(reason)")
+      }
       guard line.contains(":") else {
-        throw ArgumentFailure("\(path), line \(index + 1): ':' is missing after '\(name)'")
+        leaveOut("':' is missing after '\(name)'")
+        continue
       }
-      func resolved(_ name: String) throws(ArgumentFailure) -> UInt32 {
-        guard let number = number(name) else {
-          throw ArgumentFailure("\(path), line \(index + 1): there is no group '\(name)'")
-        }
-        return number
+      // All or nothing of a line: half of its groups would be a rule that nobody wrote.
+      if let unknown = words.first(where: { number($0) == nil }) {
+        leaveOut("there is no group '\(unknown)'")
+        continue
       }
-      let group = try resolved(name)
-      for word in words.dropFirst() { members[group, default: []].append(try resolved(word)) }
+      let numbers = words.compactMap(number)
+      if let group = numbers.first { members[group, default: []] += numbers.dropFirst() }
     }
-    return members
   }
 }

@@ -14,7 +14,7 @@ package struct ExplanationText {
     self.mountPoint = mountPoint
   }
 
-  /// `allowed`, `denied` or `impossible`.
+  /// `allowed`, `denied`, `impossible`, or `outside` where the path leads out of the volume.
   package var outcome: String { answer["outcome"]?.string ?? "impossible" }
 
   package var exitStatus: Int32 {
@@ -29,6 +29,7 @@ package struct ExplanationText {
   package var lines: [String] { [sentence] + steps }
 
   private var sentence: String {
+    if outcome == "outside" { return "outside: whether \(who) may \(deed) is decided outside of the volume" }
     let verb =
       switch outcome {
       case "allowed": "may"
@@ -69,6 +70,8 @@ package struct ExplanationText {
   /// A path of the volume as the mount shows it.
   package static func absolute(_ path: [UInt8], on mountPoint: [UInt8]) -> [UInt8] {
     if path.isEmpty { return mountPoint }
+    // Outside of the volume.
+    if path.first == UInt8(ascii: "/") { return path }
     return mountPoint + (mountPoint.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + path
   }
 
@@ -95,7 +98,7 @@ package struct ExplanationText {
   private static func told(_ step: JSON) -> String {
     let because = reason(of: step)
     switch step["reason"]?.string {
-    case "note": return because
+    case "note", "outside": return because
     case "fact": return because + (step["error"]?.string.map { " (\($0))" } ?? "")
     default:
       let verdict = step["allowed"] == .bool(true) ? "allowed" : "denied"
@@ -131,7 +134,7 @@ package struct ExplanationText {
       let path = step.nameBytes("path") ?? []
       // Where it is not the item itself, the table says what was asked of what.
       if path != answer.nameBytes("path") {
-        let isRule = step["reason"]?.string != "fact" && step["reason"]?.string != "note"
+        let isRule = !["fact", "note", "outside"].contains(step["reason"]?.string)
         reason = line(of: path) + (isRule ? step["asked"]?.string.map { "\($0) " } ?? "" : "")
       }
       reason += ExplanationText.reason(of: step)
@@ -144,10 +147,13 @@ package struct ExplanationText {
   /// the kind of thing it is, has any say.
   package static func commonObstacle(_ texts: [ExplanationText]) -> String? {
     // A free name is what these two want.
-    let others = texts.filter { !["create", "mkdir"].contains($0.answer["operation"]?.string) }
+    let others = texts.filter {
+      $0.outcome == "outside" || !["create", "mkdir"].contains($0.answer["operation"]?.string)
+    }
     let isHopeless = others.allSatisfy { text in
-      ["ENOENT", "ELOOP", "ENAMETOOLONG"].contains(text.answer["error"]?.string)
-        && text.outcome == "impossible"
+      text.outcome == "outside"
+        || ["ENOENT", "ELOOP", "ENAMETOOLONG"].contains(text.answer["error"]?.string)
+          && text.outcome == "impossible"
     }
     let reasons = Set(others.map { $0.row(width: 0).reason })
     return isHopeless && reasons.count == 1 ? reasons.first : nil

@@ -1,11 +1,14 @@
-// /etc/varve/varve.conf: options every mount begins with, and sources of mount points.
+// /etc/varve/varve.conf: options every mount begins with, sources of mount points, and what is locked when the machine
+// goes to sleep.
 //
 //     # for every mount
 //     options = noatime
+//     sleep = lock
 //
 //     [/mnt/team]
 //     source = /srv/team
 //     options = securelevel=1
+//     sleep = nothing
 
 /// The settings of an administrator.
 package struct SettingsFile: Equatable, Sendable {
@@ -21,6 +24,8 @@ package struct SettingsFile: Equatable, Sendable {
   package struct Section: Equatable, Sendable {
     package var source: [UInt8]?
     package var options: [MountOption] = []
+    /// Whether the volume is locked when the machine goes to sleep; nil if nothing is said.
+    package var locksForSleep: Bool?
   }
 
   package private(set) var common = Section()
@@ -60,6 +65,11 @@ package struct SettingsFile: Equatable, Sendable {
     common.options + (section(mountPoint)?.options ?? [])
   }
 
+  /// Whether a volume that is mounted there is locked when the machine goes to sleep.
+  package func locksForSleep(_ mountPoint: [UInt8]) -> Bool {
+    section(mountPoint)?.locksForSleep ?? common.locksForSleep ?? false
+  }
+
   fileprivate static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var text = text
     while let first = text.first, isBlank(first) { text.removeFirst() }
@@ -88,7 +98,10 @@ extension SettingsFile.Section {
     case "source":
       guard value.first == UInt8(ascii: "/") else { return "'source' is an absolute path" }
       source = value
-    default: return "unknown setting '\(name)'; there are 'options' and 'source'"
+    case "sleep" where value == Array("lock".utf8): locksForSleep = true
+    case "sleep" where value == Array("nothing".utf8): locksForSleep = false
+    case "sleep": return "'sleep' is 'lock' or 'nothing'"
+    default: return "unknown setting '\(name)'; there are 'options', 'sleep' and 'source'"
     }
     return nil
   }

@@ -47,14 +47,14 @@ final class ChangeLedger: Sendable {
   private let volumeWasTold: Mutex<Bool?> = Mutex(nil)
 
   init(
-    _ invocation: Invocation, _ console: Console, repetition: Repetition = .harmless
+    _ invocation: Invocation, _ console: Console, repetition: Repetition = .harmless, tells: Bool? = nil
   ) throws(UsageError) {
     self.console = console
     self.repetition = repetition
     isDryRun = invocation.has(.dryRun) || invocation.has(.dryRunWord)
     tellsHow = invocation.has(.listChanged)
     detail = isDryRun ? 2 : invocation.count(.listChanges)
-    tells = tellsHow || detail > 0
+    self.tells = tells ?? (tellsHow || detail > 0)
     if !isDryRun { console.surviveOutputLoss() }
     undo = try UndoFile(invocation, console)
     json = invocation.has(.json) ? JSONStream("changes", console) : nil
@@ -100,8 +100,7 @@ final class ChangeLedger: Sendable {
         told?.line()
         return
       }
-      let states = told.map { [JSON.Member("before", $0.before()), JSON.Member("after", $0.after())] } ?? []
-      json.add(JSON.nameMembers("path", path) + states + refused)
+      json.add(JSON.nameMembers("path", path) + (told?.members() ?? []) + refused)
     }
   }
 
@@ -140,10 +139,23 @@ final class ChangeLedger: Sendable {
 
   // MARK: - The end
 
+  /// What a verb adds to the summary.
+  struct Addition {
+    /// In front of the count of a dry run.
+    var sentence = ""
+    var members: [JSON.Member] = []
+  }
+
+  /// Tells a script of an item that could not be changed; a person hears it from the console.
+  func report(failure members: [JSON.Member]) {
+    json?.add(members)
+  }
+
   /// Ends the work: the undo file, the summary, the exit status.
-  func finish() -> Int32 {
+  func finish(_ addition: () -> Addition = { Addition() }) -> Int32 {
     settle()
     dryRun?.end()
+    let addition = addition()
     undo?.end()
     let counts = counts.withLock { $0 }
     let failed = console.failures
@@ -157,11 +169,12 @@ final class ChangeLedger: Sendable {
           JSON.Member("unchanged", .number(counts.unchanged)),
           JSON.Member("leftAlone", .number(counts.left)), JSON.Member("failed", .number(failed)),
           JSON.Member("interrupted", .bool(Interruption.isRequested)),
-        ] + (dryRun?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? []))
+        ] + addition.members + (dryRun?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? []))
     } else if isDryRun {
       let refused = counts.refused > 0 ? ", \(grouped(counts.refused)) would be refused" : ""
       let others = failed - counts.refused
       let failing = others > 0 ? ", \(grouped(others)) would fail" : ""
+      if !addition.sentence.isEmpty { console.print("\(addition.sentence)\n") }
       console.print("\(grouped(counts.changed)) of \(counted(items)) would change\(refused)\(failing)\n")
     }
     if isDryRun, !console.isQuiet {

@@ -17,6 +17,8 @@ enum AskedChange: Sendable {
   case flags(FileFlags)
   /// Which list it is matters to no rule.
   case list(isRemoved: Bool)
+  /// The word of a class, or "none".
+  case protection(String)
 
   /// The calls of `chown`.
   static func changes(of owner: ItemFacts.Owner?, group: UInt32?) -> [AskedChange] {
@@ -37,18 +39,30 @@ enum AskedChange: Sendable {
     case .ownerGroup(let group): members = ItemFacts(owner: .group(group)).owningMembers
     case .flags(let flags): members.append(JSON.Member("flags", .number(flags.rawValue)))
     case .list(let isRemoved): members.append(JSON.Member("list", .bool(!isRemoved)))
+    case .protection(let word): members.append(JSON.Member("class", .string(word)))
     }
     return .object(members)
   }
 }
 
-/// What is told of a change: for a script as two states, else as a line.
+/// What is told of a change: for a script as members of an object, else as a line.
 ///
 /// It holds no descriptor: a dry run keeps what it tells until the end.
 struct ToldChange: Sendable {
-  let before: @Sendable () -> JSON
-  let after: @Sendable () -> JSON
+  let members: @Sendable () -> [JSON.Member]
   let line: @Sendable () -> Void
+
+  init(members: @escaping @Sendable () -> [JSON.Member], line: @escaping @Sendable () -> Void) {
+    (self.members, self.line) = (members, line)
+  }
+
+  /// As two states.
+  init(
+    before: @escaping @Sendable () -> JSON, after: @escaping @Sendable () -> JSON,
+    line: @escaping @Sendable () -> Void
+  ) {
+    self.init(members: { [JSON.Member("before", before()), JSON.Member("after", after())] }, line: line)
+  }
 }
 
 /// An item, and what a run changes or would change of it.

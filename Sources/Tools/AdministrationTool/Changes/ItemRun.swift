@@ -14,17 +14,20 @@ final class ItemRun {
   private let paths: PathOperands
   private let isForced: Bool
   private let undoRoot: UndoRoot?
+  /// Nil where nobody wants to see it.
+  let progress: Progress?
   /// Whether the ledger counts the item being visited.
   private var isCounted = false
 
   /// With `-f` nothing that fails is said from now on.
   init(
     _ invocation: Invocation, _ console: Console, _ paths: PathOperands,
-    repetition: ChangeLedger.Repetition = .harmless
+    repetition: ChangeLedger.Repetition = .harmless, tells: Bool? = nil
   ) throws(UsageError) {
     self.console = console
     self.paths = paths
-    ledger = try ChangeLedger(invocation, console, repetition: repetition)
+    ledger = try ChangeLedger(invocation, console, repetition: repetition, tells: tells)
+    progress = console.progress()
     undoRoot = ledger.undo.map { UndoRoot($0) }
     isForced = invocation.has(.force)
     Interruption.watch()
@@ -35,7 +38,7 @@ final class ItemRun {
     // Only now: what is wrong with the words is said in any case.
     console.isSilent = isForced
     var walk = walk
-    walk.progress = console.progress()
+    walk.progress = progress
     paths.forEach(console) { path in
       do throws(Errno) {
         let place = try walk.place(path)
@@ -89,7 +92,12 @@ final class ItemRun {
     isCounted = true
   }
 
-  func finish() -> Int32 { ledger.finish() }
+  /// The item being visited is none for this run.
+  func ignore() { isCounted = true }
+
+  func finish(_ addition: () -> ChangeLedger.Addition = { ChangeLedger.Addition() }) -> Int32 {
+    ledger.finish(addition)
+  }
 }
 
 /// Where the items of a run belong in its undo file.

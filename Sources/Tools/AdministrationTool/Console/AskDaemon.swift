@@ -19,16 +19,24 @@ struct ControlAddress: Sendable {
     do throws(Errno) { (directory, name) = try socket(of: mount) } catch { throw refusal(error, mount) }
   }
 
-  /// Sends one request and answers the members of its answer.
-  func ask(_ verb: String, _ members: [JSON.Member] = []) throws(Refusal) -> JSON {
+  /// Sends one request, and behind it what it announces, and answers the members of its answer.
+  func ask(
+    _ verb: String, _ members: [JSON.Member] = [], sending attachments: consuming Attachments = Attachments()
+  ) throws(Refusal) -> JSON {
+    let attachments = attachments
     let stream: LocalStream
     do throws(Errno) { stream = try connect() } catch { throw refusal(error, mount) }
-    let request = JSON.object([JSON.Member("verb", .string(verb))] + members)
+    let request = JSON.object([JSON.Member("verb", .string(verb))] + members + attachments.members)
     // The daemon may have to wait for requests under way before it can answer.
     let deadline = Clock.monotonicNanoseconds &+ 60_000_000_000
     let line: [UInt8]
     do throws(Errno) {
       try stream.send(Array(request.text.utf8) + [UInt8(ascii: "\n")], deadline: deadline)
+    } catch {
+      throw Refusal("the daemon does not answer: \(error)", status: 32)
+    }
+    try attachments.send(on: stream, deadline: deadline)
+    do throws(Errno) {
       line = try stream.receiveLastLine(limit: 1 << 24, deadline: deadline)
     } catch .noData {
       throw Refusal("the daemon turned the request away; it is asked too much at once", status: 32)

@@ -2,11 +2,14 @@
 
 import LinuxFiles
 import LinuxPrograms
+import TextForms
 
 /// Counts items, and shows the count on a terminal a few times a second.
 final class Progress {
   private let console: Console
   private(set) var items = 0
+  /// Of the files whose bytes are what takes long.
+  private var bytes: UInt64 = 0
   private var shownAt = Clock.monotonicNanoseconds
 
   init(_ console: Console) {
@@ -17,10 +20,27 @@ final class Progress {
     items += 1
     // The clock is asked rarely: most items take microseconds.
     guard items & 0xFF == 0 else { return }
+    show()
+  }
+
+  /// Counts the bytes of a file that was written anew.
+  func add(bytes count: UInt64) {
+    bytes += count
+    show()
+  }
+
+  /// A file is begun that takes a while.
+  func begin(_ path: [UInt8], bytes count: UInt64) {
+    guard count >= 64 << 20 else { return }
+    show(", now \(sizeText(count)) of \(PathText.escaped(path))", atOnce: true)
+  }
+
+  private func show(_ rest: String = "", atOnce: Bool = false) {
     let now = Clock.monotonicNanoseconds
-    guard now &- shownAt > 200_000_000 else { return }
+    guard atOnce || now &- shownAt > 200_000_000 else { return }
     shownAt = now
-    console.showProgress("\(console.name): \(counted(items))")
+    let size = bytes > 0 ? ", \(sizeText(bytes))" : ""
+    console.showProgress("\(console.name): \(counted(items))\(size)\(rest)")
   }
 }
 

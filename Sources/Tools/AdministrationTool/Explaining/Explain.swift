@@ -26,22 +26,14 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
   // What a complaint is about.
   var asked = words[1]
   do throws(Refusal) {
-    let table = try volumeTable()
-    let place = try VolumePath(words[1], table)
-    var question = [JSON.Member("operation", .string(operation))] + JSON.nameMembers("path", place.path)
+    let place: VolumePath
+    let answer: JSON
     if words.count > 2 {
-      asked = words[2]
-      let newPlace = try VolumePath(words[2], table)
-      guard newPlace.mount.device == place.mount.device else {
-        throw Refusal("the two paths are on different volumes (EXDEV)", status: 2)
-      }
-      guard newPlace.named == place.named else {
-        throw Refusal("the two paths are on different mounts of the volume (EXDEV)", status: 2)
-      }
-      question += JSON.nameMembers("newPath", newPlace.path)
+      (place, answer) = try askTwoNames(operation, Array(words[1...2]), other, about: &asked)
+    } else {
+      place = try VolumePath(words[1], try volumeTable())
+      answer = try askWhy([WhyQuestion(operation: operation, path: place)], other)[0]
     }
-    asked = words[1]
-    let answer = try askWhy(place, [.object(question)], other)[0]
     let text = ExplanationText(answer, mountPoint: place.mount.mountPoint)
     if invocation.has(.json) {
       console.print(answer.indentedText() + "\n")
@@ -64,8 +56,8 @@ private func printExplanation(_ text: ExplanationText, _ console: Console, _ col
   for line in lines { console.print(console.line(line, indent: 4) + "\n") }
 }
 
-/// Asks about several things at once and answers one explanation for each.
-func askWhy(
+/// Asks the daemon of a mount about several things at once and answers one explanation for each.
+func askDaemonWhy(
   _ place: VolumePath, _ questions: [JSON], _ other: AskedUser?
 ) throws(Refusal) -> [JSON] {
   // The daemon knows nothing of whom the kernel turns away.
@@ -111,6 +103,11 @@ struct AskedUser {
   /// `nil` without the option.
   init?(_ invocation: Invocation) throws(UsageError) {
     guard let word = invocation.values(.asUser).last else { return nil }
+    try self.init(word, invocation)
+  }
+
+  /// Takes `USER[:GROUP,...]`.
+  init(_ word: Word, _ invocation: Invocation) throws(UsageError) {
     let parts = String(decoding: word, as: UTF8.self).split(
       separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])

@@ -31,11 +31,8 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   operands.forEach(console) { path in
     do throws(Refusal) {
       let place = try VolumePath(path, try volumeTable())
-      let questions = operations.map { operation in
-        JSON.object(
-          [JSON.Member("operation", .string(operation))] + JSON.nameMembers("path", place.path))
-      }
-      let answers = try askWhy(place, questions, other).filter {
+      let questions = operations.map { WhyQuestion(operation: $0, path: place) }
+      let answers = try askWhy(questions, other).filter {
         !isComplete || ExplanationText($0, mountPoint: place.mount.mountPoint).isForItsKind
       }
       let texts = answers.map { ExplanationText($0, mountPoint: place.mount.mountPoint) }

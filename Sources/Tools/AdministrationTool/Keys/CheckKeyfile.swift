@@ -11,10 +11,10 @@ import TextForms
 
 func checkKeyfile(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let path = try keyfileOperand(invocation)
-  let source = try PassphraseSource.given(.passphraseFile, invocation)
+  let source = try SecretSource.given(.passphraseFile, invocation)
   let check = KeyfileCheck(path, invocation)
   do throws(Refusal) {
-    let input = try source?.open()
+    let input = try source.map { (source) throws(Refusal) in try PassphraseInput(source) }
     try check.run(input, upper: invocation.operands.dropFirst().first)
   } catch {
     check.complain(error)
@@ -41,8 +41,8 @@ private final class KeyfileCheck {
   func run(_ input: PassphraseInput?, upper: Word?) throws(Refusal) {
     let found = try FoundKeyfile(path)
     // A keyfile that the volume would refuse is not read either.
-    let volume = try upper.map { word throws(Refusal) in try self.volume(word) }
-    let keyfile = try ReadKeyfile(found)
+    let volume = try upper.map { word throws(Refusal) in try self.volume(word, found) }
+    let keyfile = try ReadKeyfile(try found.read())
     facts.add("keyfile", keyfile.header.id.hexadecimal)
     facts.add("passphrase", keyfile.hasPassphrase)
     if !keyfile.hasPassphrase, input != nil {
@@ -54,63 +54,56 @@ private final class KeyfileCheck {
       path,
       "a sound keyfile \(keyfile.hasPassphrase ? "with" : "without") a passphrase, id "
         + keyfile.header.id.hexadecimal)
-    if let upper, let volume { try open(volume, upper, secret) }
+    if let upper, let volume { try open(volume, upper, consume secret) }
   }
 
-  /// The keybag of an upper directory, if the keyfile is not kept on that volume.
-  private func volume(_ upper: Word) throws(Refusal) -> KeybagInspection {
-    facts += JSON.nameMembers("upper", upper)
-    let found: FollowedPath
-    let isMounted: Bool
-    do throws(Errno) {
-      found = try FollowedPath(upper)
-      isMounted = try found.place.descriptor.fileFlags() != nil
-    } catch {
-      throw about(upper, Refusal(error, at: upper))
+  /// Where the keybag is that the keyfile may open.
+  private enum Volume {
+    case unmounted(KeybagInspection)
+    /// Its daemon is asked.
+    case mounted(KeyedVolume)
+  }
+
+  /// The volume of an upper directory or a mount, if the keyfile is not kept on it.
+  private func volume(_ word: Word, _ keyfile: FoundKeyfile) throws(Refusal) -> Volume {
+    facts += JSON.nameMembers("upper", word)
+    let place = try attemptAbout(word) { () throws(Refusal) in try TypedPath(word, try volumeTable()) }
+    if place.mount.isOurs {
+      let volume = try attemptAbout(word) { () throws(Refusal) in
+        try KeyedVolume(word, to: "check keyfiles with it; name its upper directory")
+      }
+      try keyfile.requireOutside(upper: volume.mount.source, device: volume.mount.device)
+      return .mounted(volume)
     }
-    guard !isMounted else {
-      throw about(
-        upper, Refusal("is on a mounted volume; name its upper directory, which 'varve status' tells"))
-    }
-    guard let root = found.upper else {
-      throw about(upper, Refusal("is not the upper directory of a Varve volume"))
-    }
+    let root = try attemptAbout(word) { () throws(Refusal) in try upperDirectory(word) }
+    try keyfile.requireOutside(upper: root.path)
+    return .unmounted(
+      try attemptAbout(word) { () throws(Refusal) in
+        do {
+          return try KeybagInspection(of: SharedDescriptor(try root.place.descriptor.listing()))
+        } catch let failure as VolumeFailure {
+          throw Refusal(failure.message)
+        } catch {
+          throw Refusal("\(error)")
+        }
+      })
+  }
+
+  private func upperDirectory(_ word: Word) throws(Refusal) -> UpperDirectory {
+    let found = try attempt(FollowedPath(word)) { Refusal($0, at: word) }
+    guard let root = found.upper else { throw Refusal("is not the upper directory of a Varve volume") }
     guard root.path == found.path else {
-      throw about(upper, Refusal("is inside the upper directory \(shown(root.path)); name that"))
+      throw Refusal("is inside the upper directory \(shown(root.path)); name that")
     }
-    try requireElsewhere(root.path)
-    do {
-      return try KeybagInspection(of: SharedDescriptor(try root.place.descriptor.listing()))
-    } catch let failure as VolumeFailure {
-      throw about(upper, Refusal(failure.message))
-    } catch {
-      throw about(upper, Refusal("\(error)"))
-    }
-  }
-
-  /// Refuses a keyfile that lies with what it protects: whoever copies that would have both.
-  private func requireElsewhere(_ upper: Word) throws(Refusal) {
-    let real = try attempt(realPath(path)) { Refusal($0, at: path) }
-    let remedy = "whoever copies the volume would have its key, too; keep it elsewhere"
-    guard !real.starts(with: upper == [slash] ? upper : upper + [slash]) else {
-      throw Refusal("is inside the upper directory \(shown(upper)): \(remedy)")
-    }
-    let mount = MountedVolume.serving(real, in: try volumeTable())
-    guard let mount, mount.isOurs, mount.source == upper else { return }
-    throw Refusal("is on the volume \(shown(upper)) itself: \(remedy)")
+    return root
   }
 
   private func open(
-    _ volume: KeybagInspection, _ upper: Word, _ secret: borrowing HandedSecret
+    _ volume: Volume, _ upper: Word, _ secret: consuming HandedSecret
   ) throws(Refusal) {
-    let opening: KeybagInspection.Opening
-    do throws(KeyFailure) {
-      opening = try volume.open(with: secret)
-    } catch {
-      facts.add("opens", false)
-      throw about(upper, Refusal.keybag(error, path))
-    }
-    facts.add("opens", true)
+    facts.add("opens", false)
+    let opening = try opening(of: volume, upper, secret)
+    facts[facts.count - 1] = JSON.Member("opens", .bool(true))
     facts.add("slots", opening.slots)
     facts.add("whole", opening.isWhole)
     let slots = opening.slots == 1 ? "its only keyslot" : "one of its \(opening.slots) keyslots"
@@ -121,6 +114,37 @@ private final class KeyfileCheck {
         ".varve/keybag and .varve/keybag.copy are not alike; one of them opens, and the other is missing, "
           + "damaged or older")
     }
+  }
+
+  private func opening(
+    of volume: Volume, _ upper: Word, _ secret: consuming HandedSecret
+  ) throws(Refusal) -> (slots: Int, isWhole: Bool) {
+    switch volume {
+    case .unmounted(let inspection):
+      do throws(KeyFailure) {
+        let opening = try inspection.open(with: secret)
+        return (opening.slots, opening.isWhole)
+      } catch {
+        throw about(upper, Refusal.keybag(error, path))
+      }
+    case .mounted(let mounted):
+      let attachments = Attachments(secret)
+      do throws(Refusal) {
+        let answer = try mounted.ask("keys", [JSON.Member("do", .string("check"))], sending: attachments)
+        guard let slots = answer["slots"]?.integer else {
+          throw Refusal("the daemon's answer is not understood")
+        }
+        return (slots, answer["whole"] == .bool(true))
+      } catch {
+        throw about(upper, error)
+      }
+    }
+  }
+
+  /// Does something of which a failure is about a path.
+  private func attemptAbout<Value>(_ path: Word, _ work: () throws(Refusal) -> Value) throws(Refusal) -> Value
+  {
+    do throws(Refusal) { return try work() } catch { throw about(path, error) }
   }
 
   private func about(_ upper: Word, _ refusal: Refusal) -> Refusal {

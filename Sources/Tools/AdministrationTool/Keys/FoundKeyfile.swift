@@ -83,8 +83,8 @@ struct ReadKeyfile: ~Copyable {
   let header: Keyfile
   private let content: SecretBytes
 
-  init(_ found: FoundKeyfile) throws(Refusal) {
-    let content = try found.read()
+  init(_ content: consuming SecretBytes) throws(Refusal) {
+    let content = content
     header = try keyed { () throws(KeyFailure) in try KeyfileContent.header(of: content) }
     self.content = content
   }

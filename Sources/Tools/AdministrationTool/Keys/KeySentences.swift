@@ -47,41 +47,17 @@ extension Refusal {
   /// The sentence about the keybag of a volume that a keyfile does not open.
   static func keybag(_ failure: KeyFailure, _ keyfile: Word) -> Refusal {
     switch failure {
-    case .noKeybag:
-      Refusal("has no keybag (ENOKEY), so no keyfile opens it, and it has no encrypted files")
     case .wrongKey:
       Refusal("does not open with \(shown(keyfile)): no keyslot is for this keyfile (EKEYREJECTED)")
-    case .damaged(.format(.unknown)):
-      Refusal("its keybag was made by a later version, which is needed to read it (EBADMSG)")
     case .damaged(.slot):
       Refusal(
         "the keyslot of \(shown(keyfile)) is damaged (EBADMSG); take another keyfile, or a copy of .varve/keybag"
       )
-    case .damaged:
-      Refusal(
-        "its keybag is damaged, and no copy beside it opens (EBADMSG); bring back a copy of .varve/keybag")
-    case .ciphers(let failure): .ciphers(failure)
-    case .system(let error): Refusal("its keybag cannot be read: \(error)")
-    default: Refusal("\(failure.number)")
+    default: Refusal(failure.sentence)
     }
   }
 
-  fileprivate static func ciphers(_ failure: CipherFailure) -> Refusal {
-    switch failure {
-    case .libraryMissing:
-      Refusal(
-        "keys need libcrypto of OpenSSL 3, which is not installed; on Debian it is in the package libssl3")
-    case .libraryInUse: Refusal("keys need libcrypto for themselves, and something else uses it already")
-    case .memoryNotLocked(let limit):
-      Refusal(
-        "keys need \(SecureHeap.size >> 10) KiB of locked memory, and the limit is \(limit >> 10) KiB (RLIMIT_MEMLOCK); "
-          + "'ulimit -l \(SecureHeap.size >> 10)' raises it, or LimitMEMLOCK= of a systemd unit")
-    case .noMemory, .unusable:
-      Refusal(
-        "there is not enough memory for the key (ENOMEM); a passphrase takes 129 MiB, or what its keyfile says"
-      )
-    case .notAuthentic, .weakPublicKey: Refusal("\(Errno.inputOutput)")
-    case .system(let error): Refusal("\(error)")
-    }
+  static func ciphers(_ failure: CipherFailure) -> Refusal {
+    Refusal(failure.sentence)
   }
 }

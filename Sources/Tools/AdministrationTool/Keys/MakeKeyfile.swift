@@ -11,14 +11,16 @@ import TextForms
 
 func createKeyfile(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let path = try keyfileOperand(invocation)
-  let source = try PassphraseSource.given(.passphraseFile, invocation)
+  let source = try SecretSource.given(.passphraseFile, invocation)
   if source != nil, invocation.has(.passphrase) {
     throw UsageError(
       "--passphrase asks on the terminal, and --passphrase-file does not; give one of them",
       verb: invocation.verb)
   }
   return report(invocation, path) { _ throws(Refusal) in
-    let input = try source?.open() ?? (invocation.has(.passphrase) ? .terminal : nil)
+    let input =
+      try source.map { (source) throws(Refusal) in try PassphraseInput(source) }
+      ?? (invocation.has(.passphrase) ? .terminal : nil)
     let place = try KeyfilePlace(path)
     try place.requireFree()
     let secret = try keyed { () throws(KeyFailure) in try KeyfileContent.fresh() }
@@ -32,8 +34,8 @@ func createKeyfile(_ invocation: Invocation) throws(UsageError) -> Int32 {
 func changePassphrase(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let path = try keyfileOperand(invocation)
   let removes = invocation.has(.removePassphrase)
-  let source = try PassphraseSource.given(.passphraseFile, invocation)
-  let newSource = try PassphraseSource.given(.newPassphraseFile, invocation)
+  let source = try SecretSource.given(.passphraseFile, invocation)
+  let newSource = try SecretSource.given(.newPassphraseFile, invocation)
   if removes, newSource != nil {
     throw UsageError(
       "--remove leaves no passphrase, so --new-passphrase-file is of no use", verb: invocation.verb)
@@ -43,11 +45,11 @@ func changePassphrase(_ invocation: Invocation) throws(UsageError) -> Int32 {
       "both passphrases cannot come from one source; name another one for the new passphrase")
   }
   return report(invocation, path) { console throws(Refusal) in
-    let input = try source?.open()
-    let newInput = try newSource?.open()
+    let input = try source.map { (source) throws(Refusal) in try PassphraseInput(source) }
+    let newInput = try newSource.map { (source) throws(Refusal) in try PassphraseInput(source) }
     let found = try FoundKeyfile(path)
     let place = try KeyfilePlace(path)
-    let keyfile = try ReadKeyfile(found)
+    let keyfile = try ReadKeyfile(try found.read())
     guard keyfile.hasPassphrase || !removes else {
       throw Refusal("has no passphrase to remove; nothing was changed")
     }
@@ -97,14 +99,4 @@ func keyfileOperand(_ invocation: Invocation) throws(UsageError) -> Word {
     throw invocation.mistake("a keyfile is a file, not a standard stream; './-' is a file of this name")
   }
   return path
-}
-
-extension Bytes16 {
-  /// As identifiers are written: the bytes in their order.
-  var hexadecimal: String {
-    var bytes = InlineArray<16, UInt8>(repeating: 0)
-    var span = bytes.mutableSpan
-    store(in: &span, at: 0)
-    return bytes.indices.map { digits(bytes[$0], radix: 16, width: 2) }.joined()
-  }
 }

@@ -44,88 +44,37 @@ struct Passphrase: ~Copyable {
   }
 }
 
-/// The word behind `--passphrase-file`.
-enum PassphraseSource: Equatable {
-  case path(Word)
-  case descriptor(CInt)
-  case credential(Word)
-
-  init(_ word: Word, _ invocation: Invocation) throws(UsageError) {
-    if word == [UInt8(ascii: "-")] {
-      self = .descriptor(0)
-    } else if word.starts(with: "fd:".utf8) {
-      guard let number = CInt(String(decoding: word.dropFirst(3), as: UTF8.self)), number >= 0 else {
-        throw invocation.mistake("\(shown(word)) does not name a descriptor; 'fd:3' does")
-      }
-      self = .descriptor(number)
-    } else if word.starts(with: "cred:".utf8) {
-      let name = Word(word.dropFirst(5))
-      guard !name.isEmpty, !name.contains(slash), name.first != UInt8(ascii: ".") else {
-        throw invocation.mistake("\(shown(word)) does not name a credential; 'cred:passphrase' does")
-      }
-      self = .credential(name)
-    } else {
-      self = .path(word)
-    }
-  }
-
-  /// The value of an option; nil if it was not given.
-  static func given(
-    _ option: Option, _ invocation: Invocation
-  ) throws(UsageError) -> PassphraseSource? {
-    guard let word = invocation.values(option).last else { return nil }
-    return try PassphraseSource(word, invocation)
-  }
-
-  /// As it is typed.
-  private var word: Word {
-    switch self {
-    case .path(let path): path
-    case .descriptor(0): Array("-".utf8)
-    case .descriptor(let number): Array("fd:\(number)".utf8)
-    case .credential(let name): Array("cred:".utf8) + name
-    }
-  }
-
-  /// Opens it, which comes before anything else is opened: a number of this program's must not be taken for the caller's.
-  func open() throws(Refusal) -> PassphraseInput {
-    let name = shown(word)
-    let opened: Descriptor
-    switch self {
-    case .path(let path):
-      opened = try attempt(Descriptor.reading(path)) {
-        Refusal("the passphrase file \(name) cannot be opened: \($0)\($0.advice(about: path))")
-      }
-    case .descriptor(let number):
-      opened = try attempt(Descriptor.inherited(number)) { _ in
-        Refusal("\(name) is not open; the caller of this program opens it, in a shell with '\(number)<FILE'")
-      }
-    case .credential(let credential):
-      guard let directory = environment("CREDENTIALS_DIRECTORY") else {
-        throw Refusal(
-          "\(name): this program was given no credentials ($CREDENTIALS_DIRECTORY is not set); LoadCredential= of a "
-            + "systemd unit gives them")
-      }
-      opened = try attempt(Descriptor.reading(joined(directory, credential))) {
-        Refusal(
-          "\(name): the credential cannot be opened: \($0); LoadCredential= of the systemd unit gives it")
-      }
-    }
-    return PassphraseInput(SharedDescriptor(opened), name)
-  }
-}
-
 /// A source of passphrases that is open.
 struct PassphraseInput {
   private let stream: SharedDescriptor?
   private let name: String
+  /// What helps where there is no terminal.
+  private var remedy = "name a source with --passphrase-file"
 
   /// The terminal this program was started on.
   static let terminal = PassphraseInput(nil, "the terminal")
 
-  fileprivate init(_ stream: SharedDescriptor?, _ name: String) {
+  /// The same for a mount, which has no other source.
+  static let terminalOfMount: PassphraseInput = {
+    var input = terminal
+    input.remedy = "mount without 'keyfile' and use 'varve unlock', or take a keyfile without a passphrase"
+    return input
+  }()
+
+  private init(_ stream: SharedDescriptor?, _ name: String) {
     self.stream = stream
     self.name = name
+  }
+
+  /// Opens a source, the value of `--passphrase-file`.
+  init(_ source: SecretSource) throws(Refusal) {
+    self.init(try source.open(as: "the passphrase file"), shown(source.word))
+  }
+
+  /// The source, or where nothing was named the terminal.
+  static func named(_ source: SecretSource?) throws(Refusal) -> PassphraseInput {
+    guard let source else { return .terminal }
+    return try PassphraseInput(source)
   }
 
   /// The passphrase that a keyfile has.
@@ -151,7 +100,7 @@ struct PassphraseInput {
     guard let stream else {
       let terminal = try attempt(Terminal.controlling()) {
         Refusal(
-          "there is no terminal to ask for the passphrase on (\($0.name)); name a source with --passphrase-file"
+          "there is no terminal to ask for the passphrase on (\($0.name)); \(remedy)"
         )
       }
       return try ask(terminal, prompt)

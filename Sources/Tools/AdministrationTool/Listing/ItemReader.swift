@@ -1,6 +1,7 @@
 // Everything `varve ls` shows of one item.
 
 import AccessControl
+import AccessForms
 import Arguments
 import FlagRules
 import JSONForm
@@ -14,6 +15,10 @@ struct ReadItem: Sendable {
   let status: FileStatus
   /// The name in the directory, whatever name is shown.
   let fileName: [UInt8]
+  /// The word of the class by which it is encrypted, or what is made in it; nil where there is none.
+  var protection: String?
+  /// The group that owns the item; stat(2) shows `nobody` there.
+  var ownerGroup: UInt32?
   /// What could not be read, and why; the item is listed without it.
   var unreadable: [String] = []
 
@@ -32,6 +37,9 @@ struct ReadItem: Sendable {
       JSON.Member("inode", .number(status.inode)),
       JSON.Member("links", .number(status.linkCount)),
       JSON.Member("user", .number(status.user)),
+    ]
+    if let ownerGroup { members.append(JSON.Member("ownerGroup", .number(ownerGroup))) }
+    members += [
       JSON.Member("group", .number(status.group)),
       JSON.Member("size", .number(status.size)),
       JSON.Member("blocks", .number(status.blocks)),
@@ -41,6 +49,7 @@ struct ReadItem: Sendable {
       JSON.Member("acl", .array(listed.entries.map { .string($0) })),
       JSON.Member("xattrs", .array(listed.attributes.map { .object(self.json(of: $0)) })),
     ]
+    if let protection { members.append(JSON.Member("class", .string(protection))) }
     if let target = listed.linkTarget { members += JSON.nameMembers("target", target) }
     return .object(members)
   }
@@ -99,11 +108,27 @@ struct ItemReader: Sendable {
     item.listed.size = size(status)
     item.listed.date = date(status.modification.seconds)
     item.listed.blocks = status.blocks
+    // Only there can a group be the owner.
+    if status.user == OwnerRequest.nobody {
+      reading("owner", of: place, into: &item) { item throws(Errno) in
+        let owner = try place.descriptor.owner(status)
+        guard case .group(let group) = owner else { return }
+        item.ownerGroup = group
+        item.listed.owner = "group:" + account(group, NameBook.machine.groupName)
+      }
+    }
     var found: [AccessEntry] = []
     // Each of these is a question to the volume; nobody asks what is not shown.
     if options.has(.flags) || options.has(.json) {
       reading("flags", of: place, into: &item) { item throws(Errno) in
         item.listed.flags = try place.descriptor.fileFlags()?.text ?? ""
+      }
+    }
+    if options.has(.json), status.kind == .regular || status.kind == .directory {
+      reading("class", of: place, into: &item) { item throws(Errno) in
+        do throws(Errno) { item.protection = try place.descriptor.protectionWord() } catch .unsupported {
+          // Another file system.
+        }
       }
     }
     reading("access list", of: place, into: &item) { item throws(Errno) in

@@ -11,6 +11,10 @@ struct Holder {
     case uses
     /// The mount is in its mount namespace still.
     case seesMount
+    /// It has a file there open.
+    case hasFiles
+    /// It has the file asked about open.
+    case hasFile
   }
 
   let process: Int
@@ -21,6 +25,8 @@ struct Holder {
   var sentence: String {
     switch hold {
     case .uses: "process \(process) (\(name)) works in it or has a file open"
+    case .hasFile: "process \(process) (\(name)) has it open"
+    case .hasFiles: "process \(process) (\(name)) still has a file of it open"
     case .seesMount: "it is still mounted in the mount namespace of process \(process) (\(name))"
     }
   }
@@ -35,9 +41,7 @@ func holders(ofDevice device: String, except daemon: Int?) -> [Holder] {
   var users: [Holder] = []
   var viewers: [Holder] = []
   for process in processes() where process != daemon {
-    let name =
-      String(decoding: (try? contents("/proc/\(process)/comm")) ?? [], as: UTF8.self)
-      .split(separator: "\n").first.map(String.init) ?? "?"
+    let name = name(of: process)
     if uses(process, device) {
       users.append(Holder(process: process, name: name, hold: .uses))
     } else if let namespace = namespace(of: "\(process)"), seen.insert(namespace).inserted,
@@ -47,6 +51,45 @@ func holders(ofDevice device: String, except daemon: Int?) -> [Holder] {
     }
   }
   return users + viewers
+}
+
+/// The processes found to have regular files of a file system open, or to run one; without root, only one's own.
+///
+/// Asks the file system itself nothing.
+func usersOfFiles(onDevice device: String) -> [Holder] {
+  processes().filter { $0 != Int(CurrentProcess.identifier) && hasFile($0, device) }
+    .map { Holder(process: $0, name: name(of: $0), hold: .hasFiles) }
+}
+
+/// The processes found to have a file open, or to run it; without root, only one's own.
+func users(of file: FileStatus) -> [Holder] {
+  processes().filter { process in
+    openFiles(of: process).contains { link in
+      guard let open = try? Descriptor.place(Array("/proc/\(process)/\(link)".utf8), .followed),
+        let status = try? open.knownStatus()
+      else { return false }
+      // The descriptor of this program only leads there.
+      return status.isSame(as: file) && process != Int(CurrentProcess.identifier)
+    }
+  }.map { Holder(process: $0, name: name(of: $0), hold: .hasFile) }
+}
+
+private func openFiles(of process: Int) -> [String] {
+  ["exe"] + names(in: "/proc/\(process)/fd").map { "fd/\($0)" }
+}
+
+private func hasFile(_ process: Int, _ device: String) -> Bool {
+  openFiles(of: process).contains { link in
+    guard let file = try? Descriptor.place(Array("/proc/\(process)/\(link)".utf8), .followed),
+      (try? file.knownDevice()) == device
+    else { return false }
+    return (try? file.knownStatus().kind) == .regular
+  }
+}
+
+private func name(of process: Int) -> String {
+  String(decoding: (try? contents("/proc/\(process)/comm")) ?? [], as: UTF8.self)
+    .split(separator: "\n").first.map(String.init) ?? "?"
 }
 
 private func contents(_ path: String) throws(Errno) -> [UInt8] {

@@ -92,6 +92,7 @@ private struct MountPlan {
   let options: [MountOption]
   let isForeground: Bool
   private let daemon: Word
+  private let keyfile: MountKeyfile?
   /// Another mount namespace; then only the daemon, who goes there, can look at anything.
   private let namespace: Word?
 
@@ -116,6 +117,11 @@ private struct MountPlan {
     var options =
       settings.options(for: mountPoint) + invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     if invocation.has(.sloppy) { options.removeAll { !MountOptionTable.isKnown($0.name) } }
+    do throws(Refusal) {
+      keyfile = try MountKeyfile(takenFrom: &options)
+    } catch {
+      throw Refusal(.usage, mountPoint, error.sentence)
+    }
     isForeground = invocation.has(.foreground) || options.contains { $0.name == "foreground" }
     if isForeground, !options.contains(where: { $0.name == "foreground" }) {
       options.append(MountOption(Array("foreground".utf8)))
@@ -145,19 +151,10 @@ private struct MountPlan {
   }
 
   private static func settings(for mountPoint: Word) throws(Refusal) -> SettingsFile {
-    let text: [UInt8]
-    do throws(Errno) {
-      text = try Descriptor.reading(Array(SettingsFile.path.utf8)).readToEnd(limit: 1 << 20)
-    } catch .noSuchFile {
-      return SettingsFile()
+    do throws(SettingsTrouble) {
+      return try administratorSettings()
     } catch {
-      throw Refusal(.failed, mountPoint, "\(SettingsFile.path): \(error)")
-    }
-    do throws(SettingsFile.Failure) {
-      return try SettingsFile(text)
-    } catch {
-      throw Refusal(
-        .usage, mountPoint, "\(SettingsFile.path), line \(error.line): \(error.sentence)")
+      throw Refusal(error.isText ? .usage : .failed, mountPoint, error.sentence)
     }
   }
 
@@ -229,23 +226,56 @@ private struct MountPlan {
     return sentence + "; make it with: mkdir \(advice.isEmpty ? "" : "-p ")\(shellWord(path))"
   }
 
-  private func words(checkingOnly: Bool) -> [Word] {
+  private func words(checkingOnly: Bool, keyDescriptor: CInt? = nil) -> [Word] {
     let checkWords = checkingOnly ? [Array("--check".utf8)] : []
+    let keyWords = keyDescriptor.map { [Array("--key-fd".utf8), Array("\($0)".utf8)] } ?? []
     let optionWords = options.isEmpty ? [] : [Array("-o".utf8), MountOption.text(options)]
     let namespaceWords = namespace.map { [Array("--namespace".utf8), $0] } ?? []
-    return checkWords + namespaceWords + optionWords + [Array("--".utf8), source, mountPoint]
+    return checkWords + keyWords + namespaceWords + optionWords + [Array("--".utf8), source, mountPoint]
   }
 
   /// Becomes the daemon, for supervisors and for looking at it.
   func becomeDaemon() throws(Refusal) {
-    try attempt(ThisProgram.become(daemon, words: [Array("varved".utf8)] + words(checkingOnly: false))) {
-      Refusal(.system, mountPoint, "\(PathText.escaped(daemon)): \($0)")
+    let pipe = try keyPipe()
+    // The number is all that the next program gets.
+    defer { withExtendedLifetime(pipe) {} }
+    do throws(Errno) {
+      if let pipe { try ThisProgram.keepForNext(pipe.descriptor) }
+      let words = words(checkingOnly: false, keyDescriptor: pipe?.descriptor.rawValue)
+      try ThisProgram.become(daemon, words: [Array("varved".utf8)] + words)
+    } catch {
+      throw Refusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
+    }
+  }
+
+  /// Where the daemon finds the secret of the keyfile, if there is one.
+  private func keyPipe() throws(Refusal) -> SharedDescriptor? {
+    do throws(Refusal) {
+      return try keyfile.map { (keyfile) throws(Refusal) in SharedDescriptor(try keyfile.pipe(for: upper)) }
+    } catch {
+      throw Refusal(.failed, mountPoint, error.sentence)
+    }
+  }
+
+  /// With `upperdir=` the source is a mere word.
+  private var upper: Word {
+    let named = options.last { $0.name == "upperdir" }?.value
+    return named.map { MountOption.unescaped($0) } ?? source
+  }
+
+  /// Refuses what `keyPipe` would refuse before anybody types a passphrase.
+  private func checkKeyfile() throws(Refusal) {
+    do throws(Refusal) {
+      try keyfile?.check(for: upper)
+    } catch {
+      throw Refusal(.failed, mountPoint, error.sentence)
     }
   }
 
   /// Starts the daemon and returns when it serves, or has found nothing that would keep it from serving.
   func startDaemon(checkingOnly: Bool = false) throws(Refusal) {
-    let (answer, complaints) = try runDaemon(words(checkingOnly: checkingOnly))
+    if checkingOnly { try checkKeyfile() }
+    let (answer, complaints) = try runDaemon(checkingOnly: checkingOnly)
     // Nobody else will ever see them; a lost warning is no reason to fail.
     try? StandardStream.error.write(MountPlan.withoutPriorities(complaints))
     switch DaemonAnswer(answer) {
@@ -292,15 +322,21 @@ private struct MountPlan {
   }
 
   /// Everything the daemon says before it is ready: on its pipe, and on its standard error.
-  private func runDaemon(_ words: [Word]) throws(Refusal) -> (answer: [UInt8], complaints: [UInt8]) {
+  private func runDaemon(
+    checkingOnly: Bool
+  ) throws(Refusal) -> (answer: [UInt8], complaints: [UInt8]) {
+    let keyPipe = checkingOnly ? nil : try keyPipe()
+    defer { withExtendedLifetime(keyPipe) {} }
+    let words = words(checkingOnly: checkingOnly, keyDescriptor: keyPipe.map { _ in 4 })
     do throws(Errno) {
       let pipe = try Pipe()
       // A file and no pipe: the daemon may write to it for years without anybody reading.
       let log = try Descriptor.memoryFile("varved standard error")
       _ = try ChildProcess(
         daemon, words: [Array("varved".utf8), Array("--ready-fd".utf8), Array("3".utf8)] + words,
-        ChildProcess.Streams(error: log.rawValue, extra: pipe.writing.rawValue),
-        keepingDescriptors: options.contains { $0.value?.starts(with: "fd:".utf8) ?? false })
+        ChildProcess.Streams(
+          error: log.rawValue, extra: pipe.writing.rawValue,
+          second: keyPipe?.descriptor.rawValue))
       let reading = pipe.intoReadingEnd()
       // Up to the end of the line: a daemon that keeps the pipe open must not keep us.
       let answer = try reading.readLine(limit: 65_536)

@@ -74,6 +74,8 @@ struct ItemWalk {
   /// Whether a link can be an item (`-h`).
   var actsOnLinks = false
   var staysOnFileSystem = false
+  /// Asked whether the walk may end before it has seen everything.
+  var hasEnough: (() -> Bool)?
   /// Told when something of another file system is passed over.
   var passingOver: (() -> Void)?
   let console: Console
@@ -139,7 +141,9 @@ struct ItemWalk {
       let running = RunningWalk(self, root: path, device: try place.descriptor.knownStatus().device)
       running.enter(
         place, ItemLocation(root: path, above: [], name: []), isFollowed: followsRoot, visit)
-      while running.isDescending, !Interruption.isRequested { running.step(leaf, visit) }
+      while running.isDescending, !Interruption.isRequested, hasEnough?() != true {
+        running.step(leaf, visit)
+      }
     } catch {
       console.complain(path, error)
     }

@@ -10,7 +10,7 @@ let slash = UInt8(ascii: "/")
 
 /// Goes through the paths of a command line.
 struct PathOperands {
-  private let named: ArraySlice<Word>
+  let named: ArraySlice<Word>
   private let readsInput: Bool
 
   /// Takes the operands from the given one on; without any, and without -0, a path is missing.

@@ -13,7 +13,15 @@ struct VolumePath {
   /// The mount the path was named on: the same, or a bind mount of it or of a part of it.
   let named: MountedVolume
   /// From the root of the volume, as typed from there on.
-  let path: [UInt8]
+  private(set) var path: [UInt8]
+
+  /// The directory that the last name is in.
+  var directory: VolumePath {
+    let names = path.split(separator: slash).dropLast()
+    var directory = self
+    directory.path = Array(names.joined(separator: [slash]))
+    return directory
+  }
 
   init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
     let place = try TypedPath(typed, table)

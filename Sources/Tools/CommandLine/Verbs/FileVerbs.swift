@@ -100,7 +100,7 @@ extension Verb {
     ],
     discussion: [
       ":group=GROUP makes a group the owner in place of a user: each of its members has the owner's rights "
-        + "then, and listings show the user nobody. The group of the item stays what it was.",
+        + "then, and 'varve ls' shows group:GROUP as the owner, other programs nobody. The group of the item stays what it was.",
       "Only root gives items to others. With the right chown an item can be taken over, for oneself or for a "
         + "group one is a member of. Set-id bits are cleared. With -R a directory is changed after what it "
         + "holds, and links are left alone unless -h is given.",

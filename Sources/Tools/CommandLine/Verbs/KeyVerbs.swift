@@ -8,16 +8,20 @@ extension Option {
     "read the passphrase from SRC: a path, - (standard input), fd:N or cred:ID")
   package static let newPassphraseFile = Option(
     nil, "new-passphrase-file", value: Value("SRC", .path), "read the new passphrase from SRC")
+  package static let presentKeyfile = Option(
+    nil, "with", value: Value("OLD", .path),
+    "a keyfile that opens the volume: a path, - (standard input), fd:N or cred:ID")
+  package static let presentPassphraseFile = Option(
+    nil, "with-passphrase-file", value: Value("SRC", .path), "read the passphrase of OLD from SRC")
   package static let removePassphrase = Option(
     nil, "remove", "remove the passphrase: the keyfile alone is enough then")
 }
 
 extension VerbGroup {
   package static let key = VerbGroup(
-    "key", "make and check keyfiles",
+    "key", "make and check keyfiles, and say which open a volume",
     discussion: [
-      "A keyfile holds the secret that opens the encrypted files of a volume, under a passphrase or without one. This "
-        + "version makes and checks keyfiles; it does not encrypt files yet.",
+      "A keyfile holds the secret that opens the encrypted files of a volume, under a passphrase or without one.",
       "A keyfile is a regular file that belongs to the caller or to root, and that nobody else may read or write. "
         + "Without it, and without a copy of it, what it protects is lost.",
     ],
@@ -25,6 +29,22 @@ extension VerbGroup {
       Example(
         "varve key create --passphrase /media/stick/team.key", "A keyfile on a stick, with a passphrase."),
       Example("varve key check /media/stick/team.key", "Whether it is sound."),
+      Example("varve key slot add /mnt/team team.key", "From now on it opens the volume."),
+    ])
+
+  package static let keySlot = VerbGroup(
+    "key slot", "say which keyfiles open a volume",
+    discussion: [
+      "A volume has a keyslot for each keyfile that opens it, 64 at most; they are in its keybag. The volume is mounted, "
+        + "for writing where something is changed. For root, and for the user who mounted.",
+      "Removing a keyslot keeps out whoever has that keyfile and a later copy of the volume. Who opened the volume before, "
+        + "or has an old keybag, may have kept the key itself: then only a new volume helps, and a copy of the files "
+        + "through both mounts.",
+    ],
+    examples: [
+      Example("varve key slot add /mnt/team team.key", "The first keyfile of a volume."),
+      Example("varve key slot add /mnt/team second.key --with team.key", "Another one."),
+      Example("varve key slot list /mnt/team", "Which keyfiles there are, by their identifiers."),
     ])
 }
 
@@ -65,11 +85,11 @@ extension Verb {
     options: [.passphraseFile, .json],
     operands: [
       Operand("FILE", .one, .path, "the keyfile"),
-      Operand("UPPER", .optional, .directory, "the upper directory of a volume"),
+      Operand("DIR", .optional, .directory, "a mounted volume, or the upper directory of one"),
     ],
     discussion: [
-      "Nothing is changed. A passphrase is asked for where the keyfile has one. With UPPER, the keybag of the volume is "
-        + "opened with the keyfile; a keyfile that is kept on that volume is refused.",
+      "Nothing is changed. A passphrase is asked for where the keyfile has one. With DIR, the keybag of the volume is "
+        + "opened with the keyfile, and the volume stays locked; a keyfile that is kept on that volume is refused.",
       "The exit status is 0 if the keyfile is sound and opens the volume, and 1 if not.",
     ],
     examples: [
@@ -78,6 +98,63 @@ extension Verb {
         "varve key check team.key /srv/team", "Whether it opens the volume, which need not be mounted."),
     ])
 
+  package static let keySlotAdd = Verb(
+    "key slot add", "let another keyfile open a volume",
+    options: [.presentKeyfile, .passphraseFile, .presentPassphraseFile, .json],
+    operands: [
+      Operand("DIR", .one, .directory, "the mount point, or anything on the volume"),
+      Operand("NEW", .one, .path, "the keyfile that gets a keyslot"),
+    ],
+    discussion: [
+      "The first keyslot makes the keybag, and needs no other keyfile; from then on --with names one that opens the volume. "
+        + "--passphrase-file gives the passphrase of NEW; what no source is named for is asked on the terminal.",
+      "Without a keyfile of the volume, or without its keybag, its encrypted files are lost. So make two keyfiles, give both "
+        + "a keyslot, export the keybag, and keep them in different places.",
+    ],
+    examples: [
+      Example("varve key slot add /mnt/team team.key", "The first keyfile of a volume."),
+      Example("varve key slot add /mnt/team second.key --with team.key", "A second one."),
+    ])
+
+  package static let keySlotRemove = Verb(
+    "key slot remove", "no longer let a keyfile open a volume",
+    options: [.presentKeyfile, .presentPassphraseFile, .json],
+    operands: [
+      Operand("DIR", .one, .directory, "the mount point, or anything on the volume"),
+      Operand("FILE|ID", .one, .path, "the keyfile, or its identifier if it is lost"),
+    ],
+    discussion: [
+      "--with names a keyfile that opens the volume, which may be the same. The last keyslot cannot be removed. The passphrase "
+        + "of FILE is not needed."
+    ],
+    examples: [
+      Example("varve key slot remove /mnt/team old.key --with team.key", "old.key opens it no longer.")
+    ])
+
+  package static let keySlotList = Verb(
+    "key slot list", "list the keyfiles that open a volume",
+    options: [.json],
+    operands: [Operand("DIR", .one, .directory, "the mount point, or anything on the volume")],
+    discussion: ["Prints their identifiers, one a line; 'varve key check' prints that of a keyfile."],
+    examples: [Example("varve key slot list /mnt/team", "Who could open it.")])
+
+  package static let keyExport = Verb(
+    "key export", "write a copy of a volume's keybag to a file",
+    options: [.presentKeyfile, .presentPassphraseFile, .json],
+    operands: [
+      Operand("DIR", .one, .directory, "the mount point, or anything on the volume"),
+      Operand("FILE", .one, .path, "the file, which must not exist"),
+    ],
+    discussion: [
+      "The copy is of no use without a keyfile, and opens the volume with one when the volume's own keybag is lost: "
+        + "'varve unlock --keybag'. Export again when keyslots have changed. With --with, only a keybag that the keyfile "
+        + "opens is exported."
+    ],
+    examples: [Example("varve key export /mnt/team /media/stick/team.keybag", "To be kept in another place.")]
+  )
+
   /// All verbs of the group.
-  package static let keys: [Verb] = [.keyCreate, .keyPassphrase, .keyCheck]
+  package static let keys: [Verb] = [
+    .keyCreate, .keyPassphrase, .keyCheck, .keySlotAdd, .keySlotRemove, .keySlotList, .keyExport,
+  ]
 }

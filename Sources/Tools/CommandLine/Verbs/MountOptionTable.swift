@@ -63,6 +63,8 @@ package enum MountEffect: Equatable, Sendable {
     case sourceName
     case noReservedDirectory
     case foreground
+    /// Whoever mounts reads it, and hands the secret to the daemon, which never sees this word.
+    case keyfile
     case withoutFeature(String)
   }
 }
@@ -163,7 +165,7 @@ package enum MountOptionTable {
         MountOptionRow("twins", .fixed(.twins)),
         MountOptionRow("view", .planned, value: "display"),
         MountOptionRow("lang", .planned, value: "LANGUAGE"),
-        MountOptionRow("keyfile", .planned, value: "SOURCE"),
+        MountOptionRow("keyfile", .fixed(.keyfile), value: "SRC"),
         MountOptionRow("audit", .fixed(.audit), value: "FILE|journal"),
         MountOptionRow("passthrough", .fixed(.passthrough), value: "auto|off"),
         MountOptionRow("threads", .fixed(.threads), value: "N"),
@@ -207,8 +209,9 @@ package enum MountOptionTable {
   ///
   /// Anything else that begins so is a mistake: `no_exec` must not be taken and ignored.
   package static let kernelFeatures: Set<String> = [
-    "init_ext", "async_read", "atomic_o_trunc", "big_writes", "ioctl_dir", "auto_inval_data", "readdirplus",
-    "readdirplus_auto", "parallel_dirops", "max_pages", "killpriv_v2", "passthrough",
+    "init_ext", "async_read", "atomic_o_trunc", "big_writes", "ioctl_dir", "auto_inval_data",
+    "explicit_inval_data", "readdirplus", "readdirplus_auto", "parallel_dirops", "max_pages", "killpriv_v2",
+    "passthrough",
     "epoch", "statx", "tmpfile",
   ]
 

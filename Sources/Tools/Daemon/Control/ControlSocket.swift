@@ -14,19 +14,9 @@ final class ControlSocket: Sendable {
   /// Opens the socket, as soon as requests are served, and lets the mount tell where it is; without a place for one,
   /// the mount goes on without.
   ///
-  /// `namespace`: that of the mount, if it is not ours; the socket is among our own paths. `upper`: the path of the
-  /// upper directory, if there is one among these.
-  func open(
-    _ verbs: ControlVerbs, volume: Volume, upper: [UInt8]?, mountPoint: [UInt8], in namespace: MountNamespace?
-  ) {
-    let device =
-      if let namespace { ControlSocket.device(of: mountPoint, in: namespace) } else {
-        ControlSocket.device(of: mountPoint)
-      }
-    guard let device else {
-      Log.notice("no control socket: '\(PathText.escaped(mountPoint))' is not in the table of mounts")
-      return
-    }
+  /// `upper`: the path of the upper directory, if there is one among ours.
+  func open(_ verbs: ControlVerbs, volume: Volume, upper: [UInt8]?, device: MountDevice) {
+    let device = device.number
     let runtime = environment("XDG_RUNTIME_DIR")
     var failure: Errno?
     for place in ControlPlace.candidates(
@@ -61,18 +51,5 @@ final class ControlSocket: Sendable {
     // A path that cannot be resolved is none to tell.
     guard let directory = volume.bookkeeping, let path = try? realPath(upper) else { return nil }
     return (directory, path + Array("/.varve".utf8))
-  }
-
-  /// The number under which the kernel knows the mount, without asking the mount itself.
-  private static func device(of mountPoint: [UInt8]) -> String? {
-    MountedVolume.table().last { $0.mountPoint == mountPoint && $0.isOurs }?.device
-  }
-
-  /// The same where no table of ours shows the mount; its file system is asked nothing.
-  private static func device(of mountPoint: [UInt8], in namespace: MountNamespace) -> String? {
-    // Without a number there is no name for a socket.
-    try? namespace.visit { () throws(Errno) in
-      try Descriptor.place(mountPoint, .held).knownDevice()
-    }
   }
 }

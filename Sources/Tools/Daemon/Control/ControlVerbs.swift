@@ -1,7 +1,7 @@
 // What can be asked over the control socket: a table from names to answers.
 //
 // A request is one line, `{"verb": "status", ...}`; the answer is one line, `{"ok": true, ...}` or
-// `{"ok": false, "status": 1, "error": "why"}`. Only the mount tells where the socket is, so who can ask could also look
+// `{"ok": false, "status": 1, "error": "why"}`. Secrets follow the line, and are never in it (`SecretReader`). Only the mount tells where the socket is, so who can ask could also look
 // at the mount; every verb checks by itself what its peer may ask.
 
 import AccessControl
@@ -61,7 +61,8 @@ struct ControlVerbs: Sendable {
 
   /// The verbs of a mounted volume.
   static func of(_ volume: Volume, _ nesting: NestedMountCheck, kernel: MountOptions) -> ControlVerbs {
-    ControlVerbs(
+    let autoLock = AutoLock(volume)
+    return ControlVerbs(
       [
         "status": status(volume),
         "why": why(volume),
@@ -69,6 +70,9 @@ struct ControlVerbs: Sendable {
         "denials": denials(volume),
         "handdown": handDown(volume),
         "remount": remount(volume, nesting, kernel),
+        "unlock": unlock(volume, autoLock),
+        "lock": lock(volume, autoLock),
+        "keys": keys(volume),
       ], servesOthers: kernel.allowsOthers)
   }
 

@@ -18,7 +18,7 @@ extension ControlVerbs {
   /// `why`.
   ///
   /// A change is one of `{"mode": M}`, `{"user": U, "group": G}` (each may be missing), `{"ownerGroup": G}`,
-  /// `{"flags": F}` and `{"list": true}` (false: it is removed). Answers an empty object for each question of which
+  /// `{"flags": F}`, `{"list": true}` (false: it is removed) and `{"class": "complete"}`. Answers an empty object for each question of which
   /// nothing would be refused, with `"mode"` if another mode would come of it than is asked for, and `"keepsOwner"` if
   /// the owner would stay.
   static func dryRun(_ volume: Volume) -> Verb {
@@ -66,6 +66,9 @@ extension ControlVerbs {
     case "flags": return number(first.value).map { .setFlags(FileFlags(rawValue: $0)) }
     case "list":
       return first.value == .bool(true) ? .setOtherList : first.value == .bool(false) ? .setList(nil) : nil
+    case "class":
+      guard let word = first.value.string else { return nil }
+      return word == "none" ? .setClass(nil) : ProtectionClass(word: word).map { .setClass($0) }
     default: return nil
     }
   }

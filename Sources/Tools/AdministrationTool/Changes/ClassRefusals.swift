@@ -1,0 +1,100 @@
+// Why a class could not be changed, in words.
+
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+import Synchronization
+import TextForms
+
+/// Makes the sentences of one run; what the volume is asked for them is asked once.
+final class ClassRefusals: Sendable {
+  /// Looking for the users of a file means looking at every process.
+  private static let mostSearches = 32
+  /// Processes that are named.
+  private static let mostNamed = 3
+
+  private struct State {
+    var searches = 0
+    /// Of each volume: the classes that are open; nil if it has no keybag.
+    var volumes: [UInt64: Volume] = [:]
+  }
+
+  private struct Volume {
+    var hasKeybag = true
+    var closed: Set<String> = []
+    var mountPoint: [UInt8] = []
+  }
+
+  private let wanted: String
+  private let state: Mutex<State> = Mutex(State())
+
+  init(to wanted: String) {
+    self.wanted = wanted
+  }
+
+  func refusal(_ error: Errno, _ item: VisitedItem, from before: String) -> Refusal {
+    let place = item.place
+    switch error {
+    case .busy: return inUse(item)
+    case .noKey: return noKey(item, from: before)
+    case .accessDenied, .notPermitted:
+      if let locked = Refusal.locked(item.path, place.descriptor) {
+        return Refusal("\(locked) (\(error.name))")
+      }
+      return Refusal(
+        item.status.kind == .directory
+          ? "\(error): this needs the rights add_file and writeattr in the directory"
+          : "\(error): this needs the rights read, write and writeattr of the file")
+    case .noSpace, .quotaExceeded:
+      return Refusal(
+        "\(error): there is no room for a second copy of it, which is needed meanwhile; it is as it was")
+    case .inputOutput:
+      return Refusal("\(error): it is damaged, or the disk fails; the log of its daemon says more")
+    default: return Refusal.change(error, item.path, place.descriptor, needs: "writeattr")
+    }
+  }
+
+  private func inUse(_ item: VisitedItem) -> Refusal {
+    let mayLook = state.withLock { state in
+      state.searches += 1
+      return state.searches <= ClassRefusals.mostSearches
+    }
+    let holders = mayLook ? users(of: item.status) : []
+    var sentences = holders.prefix(ClassRefusals.mostNamed).map(\.sentence)
+    if holders.count > sentences.count { sentences.append("and \(holders.count - sentences.count) more do") }
+    let who = sentences.isEmpty ? "a program has it open or mapped" : sentences.joined(separator: ", ")
+    return Refusal("is in use (EBUSY): \(who); it stays as it is")
+  }
+
+  private func noKey(_ item: VisitedItem, from before: String) -> Refusal {
+    guard let volume = volume(of: item) else {
+      return Refusal("\(Errno.noKey): its class or the new one is locked; 'varve unlock' opens the volume")
+    }
+    let directory = shellWord(volume.mountPoint)
+    guard volume.hasKeybag else {
+      return Refusal(
+        "the volume has no keybag yet (ENOKEY); 'varve key slot add \(directory) KEYFILE' makes one",
+        isAboutVolume: true)
+    }
+    let closed = [wanted, before].first { volume.closed.contains($0) }
+    return Refusal(
+      "the class \(closed ?? wanted) is locked (ENOKEY); 'varve unlock \(directory) KEYFILE' opens it",
+      isAboutVolume: closed == wanted)
+  }
+
+  private func volume(of item: VisitedItem) -> Volume? {
+    let device = item.status.device
+    if let known = state.withLock({ $0.volumes[device] }) { return known }
+    guard let path = try? item.place.descriptor.heldPath(), let table = try? volumeTable(),
+      let mount = try? VolumePath(held: path, table).mount, let status = try? volumeStatus(mount)
+    else { return nil }
+    var volume = Volume(mountPoint: mount.mountPoint)
+    if case .object(let classes)? = status["classes"] {
+      volume.closed = Set(classes.filter { $0.value != .string("open") }.map(\.name))
+    } else {
+      volume.hasKeybag = false
+    }
+    state.withLock { $0.volumes[device] = volume }
+    return volume
+  }
+}

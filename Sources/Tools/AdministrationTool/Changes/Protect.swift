@@ -1,0 +1,186 @@
+// `varve protect`: the class of files and directories, set through the door `system.varve.class`. The volume does the rest.
+
+import Arguments
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+
+func protect(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console(invocation)
+  let wanted = try classNamed(invocation.operands[0])
+  let paths = try PathOperands(invocation, from: 1)
+  let run = try ItemRun(
+    invocation, console, paths, tells: invocation.has(.listChanged) || invocation.has(.json))
+  let change = ChangeOfClass(to: wanted, run, isRecursive: invocation.has(.recursive))
+  // A directory before what is in it: what is made in it from then on is of the class, and all that was there before is
+  // met by the walk, which reads the directory afterwards.
+  var walk = ItemWalk(invocation, .directoryFirst, console)
+  walk.staysOnFileSystem = true
+  // Never through a link, also not one that is named.
+  walk.actsOnLinks = true
+  run.go(walk) { item throws(Refusal) in try change.apply(to: item) }
+  return change.finish()
+}
+
+private func classNamed(_ word: Word) throws(UsageError) -> String {
+  let text = String(decoding: word, as: UTF8.self)
+  if Verb.classWords.contains(text) { return text }
+  let short = ["a": "complete", "b": "complete-unless-open", "c": "until-first-unlock"]
+  if let known = short[text.lowercased()] { return known }
+  let hint = suggestion(for: text, among: Verb.classWords)
+  let words = "; the classes are complete (a), complete-unless-open (b), until-first-unlock (c) and none"
+  throw UsageError("'\(text)' is not a class" + (hint.isEmpty ? words : hint), verb: "protect", .value)
+}
+
+extension Descriptor {
+  /// The word of the class; nil where files are not encrypted.
+  borrowing func protectionWord() throws(Errno) -> String? {
+    try attribute(AttributeName("system.varve.class")).map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+/// Gives items their class.
+private final class ChangeOfClass {
+  /// Below a directory that is changed alone, so many items are looked at.
+  private static let mostBelow = 10_000
+  /// The kernel tells the volume late that a file was closed: nobody is named as its user then.
+  private static let patience: UInt64 = 1_500_000_000
+
+  private let wanted: String
+  private let run: ItemRun
+  private let isRecursive: Bool
+  private let tally = ProtectionTally()
+  private let refusals: ClassRefusals
+  /// Files with several names that were met by one.
+  private var linked: Set<ObjectKey> = []
+
+  init(to wanted: String, _ run: ItemRun, isRecursive: Bool) {
+    (self.wanted, self.run, self.isRecursive) = (wanted, run, isRecursive)
+    refusals = ClassRefusals(to: wanted)
+  }
+
+  func apply(to item: VisitedItem) throws(Refusal) {
+    let kind = item.status.kind
+    guard kind == .regular || kind == .directory else {
+      run.ignore()
+      guard item.depth == 0 else { return }
+      throw Refusal(
+        kind == .symbolicLink
+          ? "is a symbolic link, which is not followed here; name what it leads to"
+          : "is neither a file nor a directory; nothing of it can be encrypted")
+    }
+    if kind == .regular, item.status.linkCount > 1, !linked.insert(ObjectKey(item.status)).inserted {
+      return run.ignore()
+    }
+    let before = try attempt(item.place.descriptor.protectionWord()) { error in
+      error == .unsupported || error == .accessDenied
+        ? Refusal.change(error, item.path, item.place.descriptor, needs: "readattr") : Refusal(error)
+    }
+    if before ?? "none" == wanted {
+      tally.count(.standing, item.status)
+    } else {
+      try change(item, from: before ?? "none")
+    }
+    if kind == .directory, item.depth == 0, !isRecursive { tellWhatStays(below: item) }
+  }
+
+  private func change(_ item: VisitedItem, from before: String) throws(Refusal) {
+    let isDirectory = item.status.kind == .directory
+    let deed: ProtectionTally.Deed =
+      isDirectory ? .directory : before == "none" ? .encrypt : wanted == "none" ? .decrypt : .otherClass
+    let (tally, wanted, refusals, ledger) = (tally, wanted, refusals, run.ledger)
+    let (location, status) = (item.location, item.status)
+    let members: @Sendable (_ result: String) -> [JSON.Member] = { result in
+      [JSON.Member("from", .string(before)), JSON.Member("to", .string(wanted))]
+        + (isDirectory ? [] : [JSON.Member("size", .number(status.size))])
+        + [JSON.Member("result", .string(result))]
+    }
+    let isWritten = deed == .encrypt || deed == .decrypt
+    if isWritten, !ledger.isDryRun { run.progress?.begin(item.path, bytes: status.size) }
+    var isGivenUp = false
+    do throws(Refusal) {
+      try run.change(item, changes: [.protection(wanted)]) { error in
+        refusals.refusal(error, item, from: before)
+      } tell: { prospect in
+        let isRefused = prospect.refusal != nil
+        if !isRefused { tally.count(deed, status) }
+        return ToldChange {
+          members(isRefused ? "refused" : ledger.isDryRun ? deed.plan : deed.result)
+        } line: {
+          ledger.console.printPath(location.path, ": \(before) -> \(wanted)")
+        }
+      } _: { () throws(Errno) in
+        do throws(Errno) { try set(item) } catch {
+          isGivenUp = error == .interrupted
+          throw error
+        }
+      }
+    } catch {
+      // It is as it was, and the end says how to go on.
+      if isGivenUp, Interruption.isRequested { return run.ignore() }
+      let failure = members("failed") + [JSON.Member("error", .string(error.sentence))]
+      ledger.report(failure: JSON.nameMembers("path", item.path) + failure)
+      throw error
+    }
+    if isWritten, !ledger.isDryRun { run.progress?.add(bytes: status.size) }
+  }
+
+  private func set(_ item: VisitedItem) throws(Errno) {
+    let start = Clock.monotonicNanoseconds
+    while true {
+      do throws(Errno) {
+        return try item.place.descriptor.setAttribute(
+          AttributeName("system.varve.class"), to: Array(wanted.utf8).span,
+          unless: { Interruption.isRequested })
+      } catch .busy {
+        guard Clock.monotonicNanoseconds &- start < ChangeOfClass.patience, !Interruption.isRequested,
+          users(of: item.status).isEmpty
+        else { throw .busy }
+        Clock.pause(milliseconds: 50)
+      }
+    }
+  }
+
+  /// Says how many items of another class are below a directory that was changed alone.
+  private func tellWhatStays(below directory: VisitedItem) {
+    guard !run.console.isQuiet else { return }
+    // What cannot be seen is no failure of this run.
+    let silent = Console("")
+    silent.isSilent = true
+    var (seen, others) = (0, 0)
+    var walk = ItemWalk(isRecursive: true, order: .directoryFirst, silent)
+    walk.staysOnFileSystem = true
+    walk.hasEnough = { seen > ChangeOfClass.mostBelow }
+    walk.go(directory.path, at: directory.place, leaf: nil) { item in
+      guard item.depth > 0, item.status.kind == .regular || item.status.kind == .directory else {
+        return .into
+      }
+      seen += 1
+      let word = try? item.place.descriptor.protectionWord()
+      if word ?? "none" != wanted { others += 1 }
+      return .into
+    }
+    guard others > 0 else { return }
+    let count = (seen > ChangeOfClass.mostBelow ? "at least " : "") + counted(others)
+    let verb = others == 1 ? "keeps what it has" : "keep what they have"
+    run.console.note(directory.path, "\(count) below \(verb); -R changes what is there already")
+  }
+
+  func finish() -> Int32 {
+    // Only when all of a dry run was asked is it known what to add.
+    run.finish { [run, tally] in
+      let (console, isDryRun) = (run.console, run.ledger.isDryRun)
+      if !isDryRun, !console.isQuiet, run.ledger.tellsHow, !run.ledger.tellsCounts {
+        let summary = tally.summary(isPlan: false)
+        if !summary.isEmpty { console.note(summary) }
+      }
+      if !isDryRun, !console.isQuiet, tally.bytes(of: .encrypt) > 0 {
+        console.note(
+          "the disk may keep the old bytes of what is encrypted now until their room is used again: they are not erased"
+        )
+      }
+      return ChangeLedger.Addition(
+        sentence: tally.summary(isPlan: true), members: tally.members(isPlan: isDryRun))
+    }
+  }
+}

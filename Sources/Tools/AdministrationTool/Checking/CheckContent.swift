@@ -1,0 +1,328 @@
+// `varve fsck`: goes through the encrypted files of a volume that nobody has mounted.
+
+import AccessControl
+import Arguments
+import Ciphers
+import LayeredVolume
+import LinuxFiles
+import LinuxPrograms
+import RecordFormat
+import SealedFormat
+import TextForms
+
+func checkContents(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console(invocation)
+  if invocation.has(.mend) { console.surviveOutputLoss() }
+  let keyfile = try SecretSource.given(.contentKeyfile, invocation)
+  let passphrase = try SecretSource.given(.passphraseFile, invocation)
+  let report = ContentReport(console, isJSON: invocation.has(.json))
+  let upper = invocation.operands[0]
+  do throws(Refusal) {
+    let check = try ContentCheck(upper, repairs: invocation.has(.mend), console, report)
+    if let keyfile { try check.unlock(keyfile, try PassphraseInput.named(passphrase)) }
+    try check.run(Array(invocation.operands.dropFirst()))
+  } catch {
+    console.complain(upper, error.sentence)
+  }
+  return report.finish(isInterrupted: Interruption.isRequested)
+}
+
+private final class ContentCheck {
+  private let console: Console
+  private let report: ContentReport
+  private let repairs: Bool
+  private let upper: UpperDirectory
+  private let inspection: VolumeInspection
+  private let content: OfflineContent
+  private let volume: Bytes16?
+  private let bookkeeping: FileStatus
+  private let records: ContentRecords
+  private var hasKey = false
+  private var classes = DirectoryClasses()
+  /// No file is in doubt any more, as far as was seen.
+  private var allSettled = true
+
+  init(_ typed: Word, repairs: Bool, _ console: Console, _ report: ContentReport) throws(Refusal) {
+    (self.console, self.report, self.repairs) = (console, report, repairs)
+    let found = try attempt(FollowedPath(typed)) { Refusal($0, at: typed) }
+    guard let upper = found.upper, upper.path == found.path else {
+      throw Refusal("is not the upper directory of a Varve volume")
+    }
+    self.upper = upper
+    do {
+      let root = SharedDescriptor(try upper.place.descriptor.listing())
+      inspection = try VolumeInspection(of: root, for: repairs ? .repairing : .looking)
+      bookkeeping = try inspection.directoryStatus()
+      content = try OfflineContent(inspection, root: root)
+    } catch let failure as VolumeFailure {
+      throw Refusal(failure.message)
+    } catch {
+      throw Refusal("\(error)")
+    }
+    switch inspection.use {
+    case .nobody: break
+    case .mounted, .mountedForReading: throw Refusal("the volume is mounted; it is checked while it is not")
+    }
+    if case .notForUs(let message) = inspection.header { throw Refusal(message) }
+    let content = self.content
+    volume = try keyed { () throws(KeyFailure) in try content.volume() }
+    records = ContentRecords(inspection)
+  }
+
+  /// What the caller of the daemon would do: the keyfile opens the keybag.
+  func unlock(_ source: SecretSource, _ input: PassphraseInput) throws(Refusal) {
+    let keybag = joined(upper.path, Array(".varve/keybag".utf8))
+    let isWhole = try keyed { () throws(KeyFailure) in try content.hasWholeKeybag() }
+    let keyfile = try GivenKeyfile(source)
+    try keyfile.requireOutside(upper: upper.path)
+    let secret = try keyfile.secret(input)
+    let outcome: Keyring.Unlocking
+    do throws(KeyFailure) {
+      outcome = try content.unlock(with: secret)
+    } catch {
+      throw Refusal.keybag(error, source.word)
+    }
+    hasKey = true
+    if !isWhole {
+      report.add(
+        "keybag", "the keybag and its copy are not alike", keybag, outcome.healed ? .repaired : .stays)
+    }
+    if outcome.lostSessions {
+      report.add(
+        "sessions", "the session log is missing or damaged: every file may have been left by a crash",
+        joined(upper.path, Array(".varve/sessions".utf8)), repairs ? .repaired : .stays)
+    }
+  }
+
+  func run(_ files: [Word]) throws(Refusal) {
+    if !hasKey, try !keyed({ () throws(KeyFailure) in try content.hasWholeKeybag() }) {
+      report.add(
+        "keybag", "the keybag and its copy are not alike", joined(upper.path, Array(".varve/keybag".utf8)))
+    }
+    for name in try attempt(inspection.interruptedReplacements()) {
+      allSettled = false
+      report.add(
+        "leftover", "a change of class that a crash interrupted; the next mount goes on with it",
+        joined(upper.path, Array(".varve/".utf8) + name), .harmless)
+    }
+    var walk = ItemWalk(isRecursive: files.isEmpty, order: .directoryFirst, console)
+    walk.staysOnFileSystem = true
+    walk.progress = console.progress()
+    // What is not seen may be in doubt.
+    walk.passingOver = { self.allSettled = false }
+    for path in files.isEmpty ? [upper.path] : files where !Interruption.isRequested {
+      if !files.isEmpty { try requireInside(path) }
+      walk.go(path, leaf: nil) { item in
+        guard !item.status.isSame(as: bookkeeping) else { return .past }
+        if item.depth > 0, item.status.isMountRoot { allSettled = false }
+        guard item.status.kind == .regular else { return .into }
+        report.checked += 1
+        do throws(Refusal) {
+          try check(item, isDoubted: !files.isEmpty)
+        } catch {
+          console.complain(item.path, error.sentence)
+        }
+        return .into
+      }
+    }
+    if files.isEmpty { giveClassesBack() }
+    guard repairs, hasKey else { return }
+    let isWhole = files.isEmpty && allSettled && console.failures == 0 && !Interruption.isRequested
+    try keyed { () throws(KeyFailure) in try content.finish(isWhole: isWhole) }
+  }
+
+  private func requireInside(_ path: Word) throws(Refusal) {
+    let found = try attempt(FollowedPath(path)) { Refusal($0, at: path) }
+    guard found.upper?.path == upper.path else { throw Refusal("\(shown(path)) is not below it") }
+  }
+
+  private func check(_ item: VisitedItem, isDoubted: Bool) throws(Refusal) {
+    let record = try records.record(of: item)
+    let file = SharedDescriptor(try attempt(item.place.descriptor.reopen([.readOnly, .nonBlocking])))
+    let start = try attempt(file.descriptor.read(upTo: SealedHead.length))
+    let isMarked = record?.isEncrypted ?? false
+    guard let head = SealedHead(start.span, of: volume), volume != nil else {
+      if isMarked, item.status.size > 0 { complainAboutHeader(item, start) }
+      // A file without bytes has nothing that tells what it was.
+      if !isMarked, item.status.size > 0 { classes.add(nil, item, isLost: false) }
+      return
+    }
+    let isRight = isMarked && record?.protectionClass.rawValue == head.protectionClass.rawValue
+    classes.add(head.protectionClass, item, isLost: !isMarked)
+    if !isRight {
+      let sentence =
+        isMarked
+        ? "its record has another class than its header, \(head.protectionClass.word)"
+        : "is encrypted (\(head.protectionClass.word)), and its record does not say so"
+      if repairs { try records.mark(item, head.protectionClass) }
+      report.add("marker", sentence, item.path, repairs ? .repaired : .stays)
+    }
+    guard hasKey else { return checkForm(item, start) }
+    try verify(item, file, isDoubted: isDoubted)
+  }
+
+  private func complainAboutHeader(_ item: VisitedItem, _ start: [UInt8]) {
+    let isForeign = SealedHead(start.span, of: nil) != nil
+    report.add(
+      "header",
+      isForeign
+        ? "belongs to the keybag of another volume"
+        : "its record says that it is encrypted, and it has no header: its content cannot be read", item.path)
+  }
+
+  /// What can be seen without a key.
+  private func checkForm(_ item: VisitedItem, _ start: [UInt8]) {
+    if item.status.size % UInt64(Page.size) != 0 {
+      report.add("header", headerSentence(HeaderFinding.length.rawValue), item.path)
+    }
+    let sectors = Half.allCases.map {
+      start[StaticSector.offset($0)..<StaticSector.offset($0) + StaticSector.size]
+    }
+    if !sectors[0].elementsEqual(sectors[1]) {
+      report.add(
+        "header", "the header and its copy are not alike; --keyfile tells which one is right", item.path)
+    }
+    let slots = Half.allCases.map { start[Slot.offset($0)..<Slot.offset($0) + Slot.size] }
+    if slots.contains(where: { (try? Slot(decoding: $0.span)) == nil }) {
+      report.add("header", "one of the two records of its size is damaged", item.path)
+    }
+  }
+
+  private func verify(_ item: VisitedItem, _ file: SharedDescriptor, isDoubted: Bool) throws(Refusal) {
+    var findings = try findings(file, isDoubted: isDoubted)
+    let mendable: Set<HeaderFinding> = [.firstHeader, .headerCopy, .headersDiffer]
+    let opens = findings.header.isDisjoint(with: [.header, .slots, .slot])
+    if repairs, opens, findings.isDoubtful || !findings.header.isDisjoint(with: mendable) {
+      try attempt(content.mend(file, isDoubted: isDoubted))
+      if findings.isDoubtful {
+        report.add(
+          "doubt", "a crash interrupted its writing; what was not synced is as it was before", item.path,
+          .harmless)
+      }
+      for word in findings.header.intersection(mendable).map(\.rawValue).sorted() {
+        report.add("header", headerSentence(word), item.path, .repaired)
+      }
+      findings = try self.findings(file, isDoubted: false)
+    } else if findings.isDoubtful {
+      allSettled = false
+    }
+    for finding in findings.header.sorted(by: { $0.rawValue < $1.rawValue }) {
+      report.add("header", headerSentence(finding.rawValue), item.path, finding.isDamage ? .stays : .harmless)
+    }
+    for run in findings.runs {
+      let range = ContentRange(
+        kind: run.kind.word, offset: run.blocks.lowerBound * UInt64(Block.size),
+        length: UInt64(run.blocks.count) * UInt64(Block.size))
+      report.add("content", range.sentence, item.path, run.kind.isDamage ? .stays : .harmless)
+    }
+    for kind in ContentFindings.Kind.allCases {
+      let named = findings.runs.filter { $0.kind == kind }.reduce(0) { $0 + UInt64($1.blocks.count) }
+      guard findings.count(kind) > named else { continue }
+      report.add(
+        "content", ContentRange.further(findings.count(kind) - named, kind.word), item.path,
+        kind.isDamage ? .stays : .harmless)
+    }
+  }
+
+  private func findings(_ file: SharedDescriptor, isDoubted: Bool) throws(Refusal) -> ContentFindings {
+    try attempt(content.verify(file, isDoubted: isDoubted) { Interruption.isRequested })
+  }
+
+  private func giveClassesBack() {
+    for (directory, protection) in classes.lost where !Interruption.isRequested {
+      do throws(Refusal) {
+        guard try records.needsClass(directory) else { continue }
+        if repairs { try records.giveClass(directory, protection) }
+        report.add(
+          "class", "all its files are \(protection.word), and new ones would not be encrypted", directory,
+          repairs ? .repaired : .stays)
+      } catch {
+        console.complain(directory, error.sentence)
+      }
+    }
+  }
+}
+
+/// Directories whose files are all of one class, some of which have lost their mark.
+private struct DirectoryClasses {
+  private struct Seen {
+    var protection: StaticSector.ProtectionClass?
+    var hasLost = false
+  }
+
+  private var seen: [Word: Seen] = [:]
+
+  mutating func add(_ protection: StaticSector.ProtectionClass?, _ item: VisitedItem, isLost: Bool) {
+    guard item.depth > 0 else { return }
+    let location = item.location
+    let directory = location.above.isEmpty ? location.root : joined(location.root, location.above)
+    var entry = seen[directory] ?? Seen(protection: protection)
+    if entry.protection != protection { entry.protection = nil }
+    entry.hasLost = entry.hasLost || isLost
+    seen[directory] = entry
+  }
+
+  var lost: [(directory: Word, protection: StaticSector.ProtectionClass)] {
+    seen.compactMap { directory, entry in
+      entry.hasLost ? entry.protection.map { (directory, $0) } : nil
+    }.sorted { $0.directory.lexicographicallyPrecedes($1.directory) }
+  }
+}
+
+/// The records of items, as far as they tell of encryption.
+private struct ContentRecords {
+  private let inspection: VolumeInspection
+  private let name: Word
+
+  init(_ inspection: VolumeInspection) {
+    self.inspection = inspection
+    name = Array("\(inspection.recordPrefix).m".utf8)
+  }
+
+  /// Nil if the item has none.
+  func record(of item: VisitedItem) throws(Refusal) -> CoreRecord? { try record(item.place) }
+
+  private func record(_ place: SharedDescriptor) throws(Refusal) -> CoreRecord? {
+    let bytes = try attempt(
+      AttributeName.with(name) { (name) throws(Errno) in try place.descriptor.attribute(name) })
+    guard let bytes else { return nil }
+    do { return try CoreRecord(decoding: bytes.span) } catch {
+      throw Refusal("its record is damaged; 'varve check' tells more")
+    }
+  }
+
+  func mark(_ item: VisitedItem, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
+    try write(protection, item.place) { $0.isEncrypted = true }
+  }
+
+  func needsClass(_ directory: Word) throws(Refusal) -> Bool {
+    try record(place(directory)).map { $0.protectionClass == .none } ?? true
+  }
+
+  func giveClass(_ directory: Word, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
+    try write(protection, place(directory)) { _ in }
+  }
+
+  private func place(_ directory: Word) throws(Refusal) -> SharedDescriptor {
+    SharedDescriptor(try attempt(Descriptor.place(directory, .held)))
+  }
+
+  private func write(
+    _ protection: StaticSector.ProtectionClass, _ place: SharedDescriptor,
+    _ change: (inout CoreRecord) -> Void
+  ) throws(Refusal) {
+    // While the volume file says that there are no records, this one would not count.
+    if case .sound(recordsExist: true) = inspection.header {
+    } else {
+      try attempt(inspection.letRecordsCount())
+    }
+    var record = try record(place) ?? CoreRecord()
+    record.protectionClass = CoreRecord.ProtectionClass(rawValue: protection.rawValue) ?? .none
+    change(&record)
+    let bytes = record.encoded()
+    try attempt(
+      AttributeName.with(name) { (name) throws(Errno) in
+        try place.descriptor.setAttribute(name, to: bytes.span)
+      })
+  }
+}

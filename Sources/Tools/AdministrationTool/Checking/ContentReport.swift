@@ -1,0 +1,56 @@
+// What `varve fsck` says.
+
+import JSONForm
+import TextForms
+
+/// Counts and prints what is wrong with encrypted files.
+final class ContentReport {
+  private let console: Console
+  private let json: JSONStream?
+  var checked = 0
+  private var found = 0
+  private var repaired = 0
+  /// Told, and nothing is wrong.
+  private var noted = 0
+
+  init(_ console: Console, isJSON: Bool) {
+    self.console = console
+    json = isJSON ? JSONStream("items", console) : nil
+  }
+
+  /// What became of something that was found.
+  enum Outcome: String {
+    case stays
+    case repaired
+    /// A crash left it, or the next mount goes on with it.
+    case harmless
+  }
+
+  func add(_ kind: String, _ sentence: String, _ path: [UInt8], _ outcome: Outcome = .stays) {
+    switch outcome {
+    case .stays: found += 1
+    case .repaired: (found, repaired) = (found + 1, repaired + 1)
+    case .harmless: noted += 1
+    }
+    if let json {
+      json.add(
+        JSON.nameMembers("path", path) + [
+          JSON.Member("kind", .string(kind)), JSON.Member("text", .string(sentence)),
+          JSON.Member("outcome", .string(outcome.rawValue)),
+        ])
+    } else if outcome != .harmless || !console.isQuiet {
+      console.printPath(path, ": \(kind): \(sentence)\(outcome == .repaired ? "; repaired" : "")")
+    }
+  }
+
+  /// 0 if nothing is wrong any more, 1 if something is, 2 if not everything could be looked at.
+  func finish(isInterrupted: Bool) -> Int32 {
+    json?.end([
+      JSON.Member("checked", .number(checked)), JSON.Member("findings", .number(found)),
+      JSON.Member("repaired", .number(repaired)), JSON.Member("notes", .number(noted)),
+      JSON.Member("failed", .number(console.failures)),
+    ])
+    if console.finish() != 0 || isInterrupted { return 2 }
+    return found > repaired ? 1 : 0
+  }
+}

@@ -1,0 +1,49 @@
+// What is wrong with the content of encrypted files, in words: the same for `varve verify` and `varve fsck`.
+
+import TextForms
+
+/// A range of bytes of a file and what is wrong with it.
+struct ContentRange {
+  let kind: Word
+  let offset: UInt64
+  let length: UInt64
+
+  typealias Word = String
+
+  /// Readers get EIO for it.
+  var isDamage: Bool { ContentRange.isDamage(kind) }
+
+  static func isDamage(_ kind: Word) -> Bool { kind == "damaged" || kind == "index" }
+
+  var sentence: String {
+    let bytes = "bytes \(offset)-\(offset + length - 1)"
+    return switch kind {
+    case "damaged": "\(bytes): damaged"
+    case "index": "\(bytes): damaged: their index is not as it was written"
+    case "lost": "\(bytes): a crash took what was written last and never synced"
+    case "torn": "\(bytes): a crash left their index half written; nothing of it is lost"
+    default: "\(bytes): \(kind)"
+    }
+  }
+
+  /// Blocks of a kind that were counted, and are in no range.
+  static func further(_ count: UInt64, _ kind: Word) -> String {
+    "\(grouped(Int(clamping: count))) more blocks of 4096 bytes: \(kind)"
+  }
+}
+
+/// What is wrong with a header, by the word that the volume has for it.
+func headerSentence(_ word: String) -> String {
+  switch word {
+  case "header": "the header is damaged, and its copy is too: the content is lost"
+  case "header-first": "the header is damaged; its copy is whole"
+  case "header-copy": "the copy of the header is damaged; the header is whole"
+  case "header-differs": "the header and its copy are not alike; both can be read"
+  case "slots": "what the file says of its size is damaged, and so is the copy: the content is lost"
+  case "slot": "one of the two records of its size is damaged: the content cannot be read"
+  case "slot-torn": "a crash left one of the two records of its size half written; the other one counts"
+  case "shortened": "its end is cut off"
+  case "length": "it does not end with a whole page"
+  default: word
+  }
+}

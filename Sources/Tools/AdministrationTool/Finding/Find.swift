@@ -1,0 +1,120 @@
+// `varve find`: items of trees by flag, by entry of their lists, or by what somebody may do with them.
+//
+// Found paths are printed as they are found: only what waits for an answer of the daemon is held, and of that the paths.
+
+import AccessControl
+import Arguments
+import FlagRules
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+
+func findItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console(invocation)
+  let test = try ItemTest(invocation)
+  let permissions = try invocation.values(.canDo).map { word throws(UsageError) in
+    try AskedPermission(word, invocation)
+  }
+  guard !test.isEmpty || !permissions.isEmpty else {
+    throw UsageError("one of --flags, --entry and --can is missing", verb: invocation.verb)
+  }
+  let output = FoundItems(invocation, console)
+  for path in try PathOperands(invocation.operands[...], invocation).named where !Interruption.isRequested {
+    var walk = ItemWalk.ofLists(isRecursive: true, console)
+    walk.actsOnLinks = true
+    let asker = PermissionAsker(permissions, output, console)
+    walk.go(path, leaf: nil) { item in
+      do throws(Refusal) {
+        if try test.matches(item) {
+          if permissions.isEmpty { output.add(FoundItem(item)) } else { try asker.add(item) }
+        }
+        return .into
+      } catch {
+        console.complain(item.path, error.sentence)
+        // The walk stays on one file system.
+        return error.isAboutVolume ? .past : .into
+      }
+    }
+    asker.ask()
+  }
+  output.end()
+  return console.finish()
+}
+
+/// An item that is printed.
+struct FoundItem {
+  let path: [UInt8]
+  let kind: FileKind
+
+  init(_ item: VisitedItem) {
+    path = item.path
+    kind = item.status.kind
+  }
+}
+
+/// Prints what is found, in the order of the walk.
+final class FoundItems {
+  private let console: Console
+  private let json: JSONStream?
+  private let endsWithNul: Bool
+
+  init(_ invocation: Invocation, _ console: Console) {
+    self.console = console
+    json = invocation.has(.json) ? JSONStream(nil, console) : nil
+    endsWithNul = invocation.has(.endWithNul)
+  }
+
+  func add(_ item: FoundItem) {
+    if let json {
+      json.add(JSON.nameMembers("path", item.path) + [JSON.Member("kind", .string("\(item.kind)"))])
+    } else if endsWithNul {
+      console.print(item.path + [0])
+    } else {
+      console.printPath(item.path, "")
+    }
+  }
+
+  func end() { json?.end() }
+}
+
+/// What an item shows of itself: its flags and its list.
+private struct ItemTest {
+  /// An item has the flags that an instruction would not change.
+  private var flags: [FileFlags.Instruction] = []
+  private var identities: [Identity] = []
+
+  var isEmpty: Bool { flags.isEmpty && identities.isEmpty }
+
+  init(_ invocation: Invocation) throws(UsageError) {
+    for word in invocation.values(.flagsToFind) {
+      do throws(FileFlags.UnknownWord) {
+        flags.append(try FileFlags.instruction(String(decoding: word, as: UTF8.self)))
+      } catch {
+        throw invocation.mistake("there is no flag '\(error.word)'; 'varve help chflags' lists them")
+      }
+    }
+    for word in invocation.values(.identityToFind) {
+      do throws(ParseFailure) {
+        identities.append(
+          try AccessListText.readIdentity(String(decoding: word, as: UTF8.self), names: .machine))
+      } catch {
+        throw invocation.mistake("\(error)")
+      }
+    }
+  }
+
+  func matches(_ item: VisitedItem) throws(Refusal) -> Bool {
+    if !flags.isEmpty {
+      let found: FileFlags?
+      do throws(Errno) { found = try item.place.descriptor.fileFlags() } catch {
+        throw Refusal.reading(error, item.place.descriptor)
+      }
+      guard let found else { throw Refusal(.unsupported) }
+      guard flags.allSatisfy({ $0.applied(to: found) == found }) else { return false }
+    }
+    guard !identities.isEmpty, item.status.kind != .symbolicLink else { return identities.isEmpty }
+    let entries = try item.place.descriptor.accessList()?.entries ?? []
+    return identities.allSatisfy { identity in entries.contains { $0.identity == identity } }
+  }
+}

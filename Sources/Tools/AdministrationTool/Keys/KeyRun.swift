@@ -1,0 +1,96 @@
+// What the verbs about the keys of mounted volumes have in common.
+
+import Arguments
+import Ciphers
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+
+/// A mounted volume whose keys are asked about or changed.
+struct KeyedVolume {
+  /// As it was typed.
+  let path: Word
+  let mount: MountedVolume
+
+  /// Refuses whom its daemon would refuse, before anybody types a passphrase.
+  init(_ path: Word, to deed: String) throws(Refusal) {
+    self.path = path
+    mount = try VolumePath(path, try volumeTable()).mount
+    guard CurrentProcess.isRoot || mount.owner == nil || mount.owner == CurrentProcess.user else {
+      throw Refusal("only root and the owner of the mount may \(deed)")
+    }
+  }
+
+  /// Asks its daemon.
+  func ask(
+    _ verb: String, _ members: [JSON.Member] = [], sending attachments: consuming Attachments = Attachments()
+  ) throws(Refusal) -> JSON {
+    try ControlAddress(mount).ask(verb, members, sending: attachments)
+  }
+}
+
+/// A verb that says what went wrong about the volume or about a keyfile, and with `--json` prints what was answered.
+final class KeyRun {
+  let console: Console
+  let isVerbose: Bool
+  private let isJSON: Bool
+  /// What a complaint is about.
+  private var subject: Word
+  private var facts: [JSON.Member]
+
+  init(_ invocation: Invocation, about path: Word) {
+    console = Console(invocation, outputLoss: .isSurvived)
+    isVerbose = invocation.has(.verbose)
+    isJSON = invocation.has(.json)
+    subject = path
+    facts = JSON.nameMembers("path", path)
+  }
+
+  /// The secret of a keyfile that is not kept on the volume.
+  func secret(
+    _ source: SecretSource, passphrase: SecretSource?, for volume: KeyedVolume
+  ) throws(Refusal) -> HandedSecret {
+    let former = subject
+    subject = source.word
+    let input = try PassphraseInput.named(passphrase)
+    let keyfile = try GivenKeyfile(source)
+    try keyfile.requireOutside(upper: volume.mount.source, device: volume.mount.device)
+    let secret = try keyfile.secret(input)
+    subject = former
+    return secret
+  }
+
+  /// Does something about another path.
+  func about<Value>(_ path: Word, _ work: () throws(Refusal) -> Value) throws(Refusal) -> Value {
+    let former = subject
+    subject = path
+    let value = try work()
+    subject = former
+    return value
+  }
+
+  /// Prints a line, unless it is JSON that is wanted.
+  func say(_ path: Word, _ sentence: String) {
+    if !isJSON { console.printPath(path, sentence) }
+  }
+
+  func note(_ sentence: String) { console.note(subject, sentence) }
+
+  /// Keeps what the daemon answered, for JSON.
+  func take(_ answer: JSON) {
+    if case .object(let members) = answer { facts += members.filter { $0.name != "ok" } }
+  }
+
+  func take(_ members: [JSON.Member]) { facts += members }
+
+  func complain(_ refusal: Refusal) {
+    facts.add("error", refusal.sentence)
+    console.complain(subject, refusal.sentence)
+  }
+
+  func finish() -> Int32 {
+    if isJSON { console.print(JSON.object(facts).text + "\n") }
+    return console.finish()
+  }
+}

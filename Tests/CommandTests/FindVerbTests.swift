@@ -1,0 +1,145 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("varve find") struct FindVerbTests {
+    private static let scene = """
+      chmod 755 .; mkdir -p t/a t/b; touch t/one t/a/two t/b/three; chown -R 1001:2001 t; chmod 700 t/b; chmod 664 t/one
+      varve chmod +a 'user:1002 allow write' t/a/two; varve chmod +a 'group:2009 deny read' t/b
+      varve chflags uchg t/one; varve chflags uchg,hidden t/a/two; ln -s one t/link; varve chflags -h uchg t/link
+
+      """
+
+    @Test("Items are found by flag, by entry and by what somebody may do") func conditions() throws {
+      let desk = try Desk("", FindVerbTests.scene)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        find() { echo "find $*"; varve find "$@" | sort; }
+        find -flags uchg t
+        find -flags uchg,nohidden t
+        find --flags=uchg --flags=hidden t
+        find -flags 0 t/b
+        find -entry user:1002 t; find -entry group:2009 t; find -entry everyone t
+        find -can 1001:2001:write t
+        find -can 1002:2009:read -can 1001:2001:search t
+        find -flags uchg -can 1003:2009:read t/one t/a
+        """,
+        prints: """
+          find -flags uchg t
+          t/a/two
+          t/link
+          t/one
+          find -flags uchg,nohidden t
+          t/link
+          t/one
+          find --flags=uchg --flags=hidden t
+          t/a/two
+          find -flags 0 t/b
+          t/b
+          t/b/three
+          find -entry user:1002 t
+          t/a/two
+          find -entry group:2009 t
+          t/b
+          find -entry everyone t
+          find -can 1001:2001:write t
+          t
+          t/a
+          t/b
+          t/b/three
+          find -can 1002:2009:read -can 1001:2001:search t
+          t
+          t/a
+          find -flags uchg -can 1003:2009:read t/one t/a
+          t/a/two
+          t/one
+
+          """)
+      try desk.end()
+    }
+
+    @Test("What is found is what access says, item by item") func agrees() throws {
+      let desk = try Desk("", FindVerbTests.scene)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        mkdir m; for i in {1..150}; do echo > m/$i; chmod $((i % 8))$((i % 5 + 2))$((i % 7)) m/$i; done
+        chown -R 1001:2001 m; varve chmod +a 'user:1002 allow execute' m/*5
+        for who in 1001:2001 1002:2001 1003:2009; do for op in read write execute delete chmod; do
+          varve find -can $who:$op m t | sort > "$BASE/found"
+          find m t ! -type l -print0 | while IFS= read -rd '' path; do
+            varve why --as $who $op "$path" > /dev/null && echo "$path"
+          done | sort > "$BASE/asked"
+          cmp "$BASE/found" "$BASE/asked" && wc -l < "$BASE/found"
+        done; done | awk '{ lines += $1 } END { print NR, (lines > 300) }'
+        """,
+        prints: """
+          15 1
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Names of any bytes, NUL and JSON") func output() throws {
+      let desk = try Desk("", "mkdir t; cd t; touch a $'n\\n' $'\\377'; varve chflags uchg *")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve find -0 -flags uchg t | sort -z | od -An -c | tr -s ' '
+        varve find --json -flags uchg t | sed 's/,$//' | sort
+        varve find --json -flags schg t
+        """,
+        prints: """
+           t / a \\0 t / n \\n \\0 t / 377 \\0
+            {"path": "t/a", "kind": "regular"}
+            {"path": "t/n\\n", "kind": "regular"}
+            {"path": "t/\u{FFFD}", "pathBytes": "742fff", "kind": "regular"}
+          [
+          ]
+          []
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Mistakes are told, and somebody else is asked about where that is allowed") func mistakes() throws
+    {
+      let desk = try Desk("", FindVerbTests.scene)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        said() { varve find "$@" 2>&1 | head -n 1; echo "${PIPESTATUS[0]}"; }
+        said t; said -flags nosuch t; said -can write t; said -can 1001:2001:wirte t
+        said -flags uchg /proc/sys; said -flags uchg nowhere; said -can no-such-user:read t; said -flags
+        chmod 755 t; cp "$(type -P varve || echo '\(Program.built("varve"))')" "$BASE/varve"
+        as() { setpriv --reuid 1003 --regid 2009 --clear-groups "$BASE/varve" find "$@" 2>&1 | sort; }
+        as -can 1003:2009:read t/a; as -can 1001:2001:read t/a
+        """,
+        prints: """
+          varve find: one of --flags, --entry and --can is missing
+          2
+          varve find: there is no flag 'nosuch'; 'varve help chflags' lists them
+          2
+          varve find: 'write' is not USER:OP, as in bob:write
+          2
+          varve find: 'wirte' is no operation; did you mean 'write'?; 'varve help why' lists them
+          2
+          varve find: /proc/sys: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          1
+          varve find: nowhere: No such file or directory (ENOENT)
+          1
+          varve find: there is no user 'no-such-user'; a number will do
+          2
+          varve find: option '--flags' needs a value: FLAGS
+          2
+          t/a
+          t/a/two
+          t/a
+          t/a/two
+
+          """)
+      try desk.end()
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("varve fsck", .timeLimit(.minutes(2))) struct FsckVerbTests {
+    /// A volume that is not mounted, with encrypted files in `upper/d`.
+    private static let volume = """
+      mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; mkdir vol/d
+      setfattr -n system.varve.class -v complete vol/d; head -c 300000 /dev/zero >vol/d/long; echo text >vol/d/short
+      : >vol/d/empty; varve umount vol; chmod u+w upper/.varve/keybag
+      flip() {
+        local byte=$(od -An -tu1 -j$2 -N1 upper/d/$1)
+        printf "\\x$(printf %x $((byte ^ 1)))" | dd of=upper/d/$1 bs=1 seek=$2 conv=notrunc status=none
+      }
+      open() { varve mount upper vol; varve unlock vol raw; }
+
+      """
+
+    @Test("A whole volume is clean, with and without a key, and is left as it is") func clean() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          sum() { find upper -type f ! -name lock | sort | xargs sha256sum; }; sum >before
+          varve fsck upper; echo $?; varve fsck --keyfile raw upper; echo $?; varve fsck --json --keyfile raw upper
+          varve fsck --keyfile closed --passphrase-file word upper; echo $?; sum | cmp - before
+          varve fsck --repair --keyfile raw upper; echo $?; varve fsck upper/d; echo $?
+          open; varve fsck upper; echo $?; varve verify -q vol/d/long; varve umount vol
+          """,
+        prints: """
+          0
+          0
+          {"items": [], "checked": 3, "findings": 0, "repaired": 0, "notes": 0, "failed": 0}
+          0
+          0
+          varve fsck: upper/d: is not the upper directory of a Varve volume
+          2
+          varve fsck: upper: the volume is mounted; it is checked while it is not
+          2
+
+          """)
+    }
+
+    @Test("Damage is found with its range; a header comes from its copy, and what cannot be repaired stays")
+    func damage()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          flip long 40965; flip short 3; varve fsck upper; echo $?; varve fsck --keyfile raw upper | sort
+          varve fsck --repair --keyfile raw upper | sort; varve fsck --keyfile raw upper; echo $?
+          open; cat vol/d/short; varve umount vol
+          """,
+        prints: """
+          BASE/upper/d/short: header: the header and its copy are not alike; --keyfile tells which one is right
+          1
+          BASE/upper/d/long: content: bytes 36864-40959: damaged
+          BASE/upper/d/short: header: the header is damaged; its copy is whole
+          BASE/upper/d/long: content: bytes 36864-40959: damaged
+          BASE/upper/d/short: header: the header is damaged; its copy is whole; repaired
+          BASE/upper/d/long: content: bytes 36864-40959: damaged
+          1
+          text
+
+          """)
+    }
+
+    @Test("A copy without attributes gets its marks and classes back, and a damaged keybag its copy")
+    func restore()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          cp -r upper copy; chmod 700 copy/.varve; rm -r upper; mv copy upper; printf X >upper/.varve/keybag
+          varve fsck upper | sort; varve fsck --repair --keyfile raw upper | sort; varve fsck --keyfile raw upper; echo $?
+          cmp upper/.varve/keybag upper/.varve/keybag.copy; open; getfattr -n system.varve.class vol/d vol/d/short
+          cat vol/d/short; varve umount vol
+          """,
+        prints: """
+          BASE/upper/.varve/keybag: keybag: the keybag and its copy are not alike
+          BASE/upper/d/long: marker: is encrypted (complete), and its record does not say so
+          BASE/upper/d/short: marker: is encrypted (complete), and its record does not say so
+          BASE/upper/d: class: all its files are complete, and new ones would not be encrypted
+          BASE/upper/.varve/keybag: keybag: the keybag and its copy are not alike; repaired
+          BASE/upper/d/long: marker: is encrypted (complete), and its record does not say so; repaired
+          BASE/upper/d/short: marker: is encrypted (complete), and its record does not say so; repaired
+          BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
+          0
+          # file: vol/d
+          system.varve.class="complete"
+
+          # file: vol/d/short
+          system.varve.class="complete"
+
+          text
+
+          """)
+    }
+
+    @Test("What a crash interrupted is settled, and then no file is in doubt") func crash() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          open; printf more >>vol/d/short; sync vol/d/short; cp upper/d/short taken; cp upper/.varve/sessions log
+          varve umount vol; cat taken >upper/d/short; cat log >upper/.varve/sessions
+          varve fsck --repair --keyfile raw upper; echo $?; varve fsck --repair --keyfile raw upper; echo $?
+          open; cat vol/d/short; echo; varve verify --json vol/d/short; varve umount vol
+          """,
+        prints: """
+          BASE/upper/d/short: doubt: a crash interrupted its writing; what was not synced is as it was before
+          0
+          0
+          text
+          more
+          {"files": [], "verified": 1, "blocks": 1, "damaged": 0, "plain": 0, "failed": 0}
+
+          """)
+    }
+
+    @Test("A daemon that is killed leaves in doubt what was written since the last lock, and nothing else")
+    func killed() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          end() {
+            local daemon=$(varve status --json vol | sed -n 's/.*"pid": \\([0-9]*\\),/\\1/p'); kill -9 $daemon
+            while kill -0 $daemon 2>/dev/null; do sleep 0.01; done; varve umount vol
+          }
+          open; printf more >>vol/d/short; varve lock vol; varve status vol | grep -w session | tr -s ' '; end
+          varve fsck --repair --keyfile raw upper; echo $?
+          open; printf more >>vol/d/short; varve lock vol; varve unlock vol raw; printf most >>vol/d/long
+          varve status vol | grep -w session | tr -s ' '; end
+          varve fsck --repair --keyfile raw upper; echo $?; open; cat vol/d/short; tail -c 4 vol/d/long; echo; varve umount vol
+          """,
+        prints: """
+           session: none
+          0
+           session: running
+          BASE/upper/d/long: doubt: a crash interrupted its writing; what was not synced is as it was before
+          0
+          text
+          moremoremost
+
+          """)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("varve key slot and varve key export", .timeLimit(.minutes(2))) struct SlotVerbTests {
+    private static let none =
+      "has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag"
+
+    @Test("The first keyslot makes the keybag, and others come and go; nothing is unlocked by that")
+    func slots() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol plain; varve mount plain vol; for key in a b c; do varve key create $key; done
+        first() { varve key slot list vol | head -1; }
+        varve key slot list vol; varve key slot list --json vol; varve key slot remove vol a --with a
+        varve key slot add vol a --with b; varve unlock vol a; echo $?
+        varve key slot add vol a; varve key slot add vol b; varve key slot add vol a --with a; echo $?
+        varve key slot add --json vol b --with a; cp b same; varve key slot add vol same --with a
+        varve key slot add vol closed --with b --passphrase-file word; cp c d; varve key slot add vol d --with c; echo $?
+        varve key slot list vol; test $(first) = $(varve key check --json a | grep -o '[0-9a-f]\\{32\\}') && echo same
+        varve key check --json c vol; varve key check a vol | tail -1; states vol
+        varve key slot remove vol a 2>&1 | head -1; varve key slot remove vol $(first) --with c
+        varve key slot remove --json vol $(first) --with closed --with-passphrase-file word; varve key slot remove vol a --with b
+        varve key slot remove vol closed --with b; varve key slot remove vol b --with b; varve key slot remove vol none --with b
+        varve unlock vol a; varve unlock -v vol b; varve remount -o ro vol; varve key slot add vol a --with b; echo $?; varve umount vol
+        """,
+        prints: """
+          varve key slot list: vol: has no keyslots; 'varve key slot add' makes the first
+          varve key slot list: vol: has no keyslots; 'varve key slot add' makes the first
+          {"path": "vol", "slots": []}
+          varve key slot remove: vol: \(SlotVerbTests.none)
+          varve key slot add: vol: \(SlotVerbTests.none)
+          varve unlock: vol: \(SlotVerbTests.none)
+          1
+          varve key slot add: vol: has a keybag now, and a is the only keyfile; without either, its encrypted files are lost
+          varve key slot add: vol: make a second keyfile: varve key create second.key && varve key slot add vol second.key --with a
+          varve key slot add: vol: then export the keybag: varve key export vol FILE; and keep the keyfiles and the export in different places
+          varve key slot add: vol: has a keybag already: a keyfile that opens it is needed (ENOKEY); name it with --with
+          varve key slot add: NEW and OLD are the same keyfile; name with --with one that has a keyslot
+          2
+          {"path": "vol", "madeKeybag": false, "slots": ["N", "N"]}
+          varve key slot add: vol: this keyfile has a keyslot already (EEXIST)
+          varve key slot add: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
+          1
+          N
+          N
+          N
+          same
+          varve key check: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
+          {"path": "c", "upper": "vol", "keyfile": "N", "passphrase": false, "sound": true, "opens": false, "error": "does not open with this keyfile: no keyslot is for it (EKEYREJECTED)"}
+          vol: opens with this keyfile, by one of its 3 keyslots
+          locked locked locked 
+          varve key slot remove: --with is missing: a keyfile that opens the volume is needed
+          varve key slot remove: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
+          {"path": "vol", "slots": ["N", "N"]}
+          varve key slot remove: vol: there is no keyslot of this keyfile (ENOENT); 'varve key slot list' shows which there are
+          varve key slot remove: vol: this is its last keyslot, without which nobody could open it (EBUSY); add another one first
+          varve key slot remove: none: No such file or directory (ENOENT)
+          varve unlock: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
+          vol unlocked
+          varve key slot add: vol: is mounted read-only, and its keybag cannot be changed (EROFS); 'varve remount -o rw' may change that
+          1
+
+          """)
+    }
+
+    @Test("An exported keybag brings back a volume that has lost its own, and no other") func export() throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol plain more; varve mount plain vol; for key in a b c; do varve key create $key; done
+        varve key export vol out; varve key slot add vol a 2>/dev/null; varve key slot add vol b --with a
+        varve key export vol out; stat -c %a out; cmp out plain/.varve/keybag; varve key export vol out; varve key export vol no/out
+        varve key export vol other --with c; varve key export --json vol other --with b; cmp out other; echo $?
+        varve key export vol third --with-passphrase-file word 2>&1 | head -1
+        varve unlock vol a; rm plain/.varve/keybag*; varve umount vol; varve mount plain vol
+        varve unlock vol a; varve unlock --keybag out vol c; varve unlock -v --keybag out vol b; echo $?
+        cmp out plain/.varve/keybag; cmp out plain/.varve/keybag.copy; varve key slot list vol; varve umount vol
+        varve mount $UPPER more; varve unlock --keybag out more a; states more; varve umount more
+        """,
+        prints: """
+          varve key export: vol: \(SlotVerbTests.none)
+          400
+          varve key export: out: already exists (EEXIST), and no keyfile is written over another file; take another name
+          varve key export: no/out: there is no directory 'no' (ENOENT); make it first: mkdir -m 700 no
+          varve key export: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
+          {"path": "vol", "file": "other", "bytes": 384}
+          0
+          varve key export: --with-passphrase-file is of no use without --with
+          varve unlock: vol: \(SlotVerbTests.none)
+          varve unlock: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
+          varve unlock: vol: has taken the exported keybag as its own
+          vol unlocked
+          0
+          N
+          N
+          varve unlock: more: the exported keybag is one of another volume (EBADMSG)
+          locked locked locked 
+
+          """)
+    }
+  }
+}

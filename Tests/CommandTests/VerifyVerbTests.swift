@@ -1,0 +1,100 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("varve verify", .timeLimit(.minutes(2))) struct VerifyVerbTests {
+    /// A mounted volume that is open, with encrypted files in `vol/d`.
+    private static let volume = """
+      mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; mkdir vol/d; echo plain >vol/d/plain
+      setfattr -n system.varve.class -v complete vol/d; head -c 300000 /dev/zero >vol/d/long; echo text >vol/d/short
+      : >vol/d/empty; again() { varve umount vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; }
+      flip() {
+        local byte=$(od -An -tu1 -j$2 -N1 upper/d/$1)
+        printf "\\x$(printf %x $((byte ^ 1)))" | dd of=upper/d/$1 bs=1 seek=$2 conv=notrunc status=none
+      }
+
+      """
+
+    @Test("Whole files are clean, in the mount that wrote them and in the next; plain ones are named")
+    func clean()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        VerifyVerbTests.volume + """
+          varve verify -R vol; echo $?; again; varve verify -R vol; echo $?; varve verify -q vol/d/long; echo $?
+          varve verify --json vol/d/long; varve verify vol/d; echo $?; varve verify vol/d/none; echo $?
+          setfattr -n system.varve.verify -v x vol/d/long; varve lock vol; varve verify vol/d/long; echo $?
+          varve umount vol; varve verify upper/d/long; echo $?
+          """,
+        prints: """
+          vol/d/plain: is not encrypted, and its directory has the class complete
+          3 encrypted files, 75 blocks: no damage
+          0
+          vol/d/plain: is not encrypted, and its directory has the class complete
+          3 encrypted files, 75 blocks: no damage
+          0
+          0
+          {"files": [], "verified": 1, "blocks": 74, "damaged": 0, "plain": 0, "failed": 0}
+          varve verify: vol/d: is a directory; -R verifies the files below it
+          0 encrypted files, 0 blocks: no damage
+          2
+          varve verify: vol/d/none: No such file or directory (ENOENT)
+          0 encrypted files, 0 blocks: no damage
+          2
+          setfattr: vol/d/long: Operation not permitted
+          varve verify: vol/d/long: its class is locked (ENOKEY); 'varve unlock' opens it
+          0 encrypted files, 0 blocks: no damage
+          2
+          varve verify: upper/d/long: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          0 encrypted files, 0 blocks: no damage
+          2
+
+          """)
+    }
+
+    @Test("Damage is named with its range, and makes the exit status 1") func damage() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        VerifyVerbTests.volume + """
+          varve umount vol; flip long 40965; flip long 45061; flip long 110000; flip short 1030
+          varve mount upper vol; varve unlock vol raw 2>/dev/null
+          varve verify vol/d/long vol/d/short vol/d/empty; echo $?
+          varve verify --json vol/d/long; varve verify -q vol/d/empty; echo $?
+          head -c 36864 vol/d/long | wc -c; varve umount vol
+          """,
+        prints: """
+          vol/d/long: bytes 36864-45055: damaged
+          vol/d/long: bytes 98304-102399: damaged
+          vol/d/short: one of the two records of its size is damaged: the content cannot be read
+          3 encrypted files, 71 blocks: 2 damaged
+          1
+          {"files": [
+            {"path": "vol/d/long", "class": "complete", "doubtful": false, "damage": true, "header": [], "damaged": 3, "ranges": [{"kind": "damaged", "offset": 36864, "length": 8192}, {"kind": "damaged", "offset": 98304, "length": 4096}]}
+          ], "verified": 1, "blocks": 71, "damaged": 1, "plain": 0, "failed": 0}
+          0
+          36864
+
+          """)
+    }
+
+    @Test("Whoever may not read a file does not verify it", .enabled(if: KeyDrawer.isRoot, "needs root"))
+    func rights() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        VerifyVerbTests.volume + """
+          chmod 600 vol/d/short; as_user 'varve verify -q vol/d/short; getfattr -n system.varve.verify vol/d/short' 2>&1 | sed 's/;.*//'
+          as_user 'varve verify -q vol/d/long'; echo $?; varve umount vol
+          """,
+        prints: """
+          varve verify: vol/d/short: Permission denied (EACCES)
+          vol/d/short: system.varve.verify: Permission denied
+          0
+
+          """)
+    }
+  }
+}
