@@ -2,11 +2,22 @@
 
 /// Text with a part that a program keeps up to date.
 package enum Document {
-  package static let beginning = "<!-- Written by `VolumeBenchmark --document`; changes here are lost. -->"
-  package static let end = "<!-- End of what is written by `VolumeBenchmark --document`. -->"
+  /// What the part is about; each has its own markers.
+  package enum Subject: String, Sendable {
+    case files = "--document"
+    case encryption = "--encryption --document"
+
+    package var beginning: String {
+      "<!-- Written by `VolumeBenchmark \(rawValue)`; changes here are lost. -->"
+    }
+    package var end: String { "<!-- End of what is written by `VolumeBenchmark \(rawValue)`. -->" }
+  }
 
   /// The document with a new part between the markers; nil if they are not there, in this order, once.
-  package static func replacingPart(of document: String, with part: String) -> String? {
+  package static func replacingPart(
+    of document: String, with part: String, about subject: Subject = .files
+  ) -> String? {
+    let (beginning, end) = (subject.beginning, subject.end)
     var before: [Substring] = []
     var after: [Substring] = []
     var markers = 0

@@ -11,7 +11,7 @@ extension Findings {
   /// All tables, place by place.
   package var chapters: [Chapter] {
     places.flatMap { place in
-      [comparison(on: place), between(on: place), price(on: place)].compactMap(\.self)
+      [comparison(on: place), between(on: place), price(on: place), encryption(on: place)].compactMap(\.self)
     }
   }
 
@@ -30,7 +30,8 @@ extension Findings {
   /// Everybody against the directory itself, and Varve against the best peer.
   private func comparison(on place: Request.Place) -> Chapter? {
     let native = Contender(.native)
-    guard contenders.contains(where: { !$0.tellsPrice }) else { return nil }
+    // One that is there only for the encrypted files to be held against is in their table.
+    guard !compared.isEmpty, encrypted == nil || compared != [subject] else { return nil }
     // Without the directory itself there is nothing to be a ratio of: times then.
     let hasNative = contenders.contains(native)
     let others = compared.filter { $0 != native }
@@ -119,6 +120,40 @@ extension Findings {
     return Chapter(
       title: "The price of access lists, files on \(place.title)", note: means.joined(separator: "\n"),
       table: table)
+  }
+}
+
+extension Findings {
+  /// Encrypted files against another file system that encrypts, and against plain files of the same volume.
+  private func encryption(on place: Request.Place) -> Chapter? {
+    guard let encrypted else { return nil }
+    var table = Table(
+      ["work", "gocryptfs", encrypted.name, "ratio", "worst", "best", "target", "met"]
+        + (subject.map { [$0.name, "ratio", "target", "met"] } ?? []))
+    for row in rows {
+      guard let target = row.encrypted else { continue }
+      func time(_ contender: Contender) -> String {
+        median(seconds(of: contender, in: row, on: place)).map(row.measure.text) ?? "-"
+      }
+      let peer = Contender(.gocryptfs)
+      let ratios = ratios(of: encrypted, to: peer, in: row, on: place)
+      var cells = [row.title, time(peer), time(encrypted), ratioText(median(ratios))]
+      cells += [ratioText(ratios.min()), ratioText(ratios.max())] + verdict(median(ratios), target.gocryptfs)
+      if let subject {
+        let ratio = ratio(of: encrypted, to: subject, in: row, on: place)
+        cells += [time(subject), ratioText(ratio)] + verdict(ratio, target.plain)
+      }
+      table.add(cells)
+    }
+    let mean = meanToGocryptfs(on: place).map {
+      "Geometric mean against gocryptfs: \(ratioText($0)); target \(ratioText(Findings.neededEncryptedMean)): "
+        + ($0 >= Findings.neededEncryptedMean ? "met." : "not met.")
+    }
+    return Chapter(title: "Encrypted files on \(place.title)", note: mean ?? "", table: table)
+  }
+
+  private func verdict(_ ratio: Double?, _ target: Double) -> [String] {
+    ["≥ \(ratioText(target))", ratio.map { $0 >= target ? "yes" : "NO" } ?? ""]
   }
 }
 

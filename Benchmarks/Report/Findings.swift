@@ -61,12 +61,12 @@ package struct Findings: Sendable {
 extension Findings {
   /// The Varve that is held to the targets: the first that is not there for the price.
   package var subject: Contender? {
-    contenders.first { $0.kind == .varve && !$0.tellsPrice }
+    contenders.first { $0.kind == .varve && !$0.tellsPrice && !$0.isEncrypted }
   }
 
   /// The other arrangements of Varve.
   package var arrangements: [Contender] {
-    contenders.filter { $0.kind == .varve && !$0.tellsPrice && $0 != subject }
+    contenders.filter { $0.kind == .varve && !$0.tellsPrice && !$0.isEncrypted && $0 != subject }
   }
 
   /// Those with access lists whose like without them took part as well.
@@ -76,7 +76,19 @@ extension Findings {
 
   /// The columns of the table.
   package var compared: [Contender] {
-    contenders.filter { !$0.tellsPrice }
+    contenders.filter { !$0.tellsPrice && !$0.encrypts }
+  }
+
+  /// The Varve whose files are encrypted.
+  package var encrypted: Contender? { contenders.first(where: \.isEncrypted) }
+
+  /// The geometric mean of encrypted files against gocryptfs.
+  package func meanToGocryptfs(on place: Request.Place) -> Double? {
+    guard let encrypted else { return nil }
+    return geometricMean(
+      rows.filter { $0.encrypted != nil }.compactMap {
+        ratio(of: encrypted, to: Contender(.gocryptfs), in: $0, on: place)
+      })
   }
 
   /// The peer that was quickest in a row, by the median of its times.
@@ -113,6 +125,8 @@ extension Findings {
 extension Findings {
   /// What the mean against the best peers has to reach.
   package static let neededMean = 1.3
+  /// What the mean of encrypted files against gocryptfs has to reach.
+  package static let neededEncryptedMean = 1.5
   /// What a volume with access lists on every item has to reach, against one without.
   package static let neededPrice = 0.90
 }

@@ -20,15 +20,17 @@ package struct Request: Equatable, Sendable {
   package var patience = 150
   package var files = 2000
   package var wantsHelp = false
+  package var subject = Document.Subject.files
 
   package init() {}
 
   package static let usage = """
     usage: VolumeBenchmark [OPTION...]
       --quick              few rows, 3 rounds, on tmpfs, without the price of access lists: two minutes
+      --encryption         encrypted files against gocryptfs, and against plain files without passthrough
       --rounds N           rounds; all contenders take part in each, in turns (5)
       --only ROW,...       these rows; their names follow
-      --contenders C,...   NAME[+acl][+user][@BUILD][:OPTIONS]; `varve:threads=1`, `varve@/other/.build/release`
+      --contenders C,...   NAME[+acl][+user][+encrypted][@BUILD][:OPTIONS]; `varve:threads=1`, `varve@/other/.build/release`
                            (a comma in OPTIONS is written with a backslash)
       --varve-options O    mount options for every varve that is named without options
       --on tmpfs,disk      where the files are
@@ -60,6 +62,10 @@ package struct Request: Equatable, Sendable {
         places = [.tmpfs]
         contenders = contenders.filter { !$0.tellsPrice }
         rows = Row.all.filter { Request.quick.contains($0.id) }
+      case "--encryption":
+        subject = .encryption
+        contenders = Contender.encrypting
+        rows = Row.all.filter { $0.encrypted != nil }
       default:
         guard position < words.count else {
           throw UsageProblem(
@@ -129,8 +135,8 @@ package struct Request: Equatable, Sendable {
     contenders = contenders.map { contender in
       guard contender.kind == .varve, contender.options == nil else { return contender }
       return Contender(
-        .varve, hasLists: contender.hasLists, servesUser: contender.servesUser, build: contender.build,
-        options: options)
+        .varve, hasLists: contender.hasLists, servesUser: contender.servesUser,
+        isEncrypted: contender.isEncrypted, build: contender.build, options: options)
     }
   }
 

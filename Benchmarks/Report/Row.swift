@@ -10,6 +10,14 @@ package enum Target: Equatable, Sendable {
   case bestPeer(Double)
 }
 
+/// What encrypted files have to reach in a row.
+package struct EncryptedTarget: Equatable, Sendable {
+  /// A part of the speed of gocryptfs.
+  package let gocryptfs: Double
+  /// A part of the speed of plain files that go through the daemon, too.
+  package let plain: Double
+}
+
 /// How the number of a row is told to people.
 package enum Measure: Equatable, Sendable {
   case operation
@@ -28,11 +36,12 @@ package struct Row: Equatable, Sendable {
   package let isInMean: Bool
   /// Whether it is measured with access lists on every item, too.
   package let tellsPrice: Bool
+  /// What encrypted files are held to, if they are measured.
+  package var encrypted: EncryptedTarget? { Row.encryptedTargets[id] }
 
   package init(
     _ id: String, _ title: String, _ measure: Measure, _ target: Target = .none,
-    inMean isInMean: Bool = false,
-    tellsPrice: Bool = false
+    inMean isInMean: Bool = false, tellsPrice: Bool = false
   ) {
     self.id = id
     self.title = title
@@ -80,6 +89,7 @@ extension Row {
       Row("sequential-read", "sequential read, 1 MiB", .bytes, .native(0.95)),
       Row("random-read", "random read, 4 KiB", .operation, .native(0.80)),
       Row("random-write", "random write, 4 KiB", .operation, .native(0.80)),
+      Row("random-mixed", "random read and write in turns, 4 KiB", .operation),
       Row("fsync", "write 4 KiB and fsync", .operation),
     ] + clientCounts.flatMap(storms) + [
       Row("deep-hot", "stat, 16 levels deep, cached", .operation, .bestPeer(0.95)),
@@ -94,6 +104,23 @@ extension Row {
       Row("git-status", "git status", .run, tellsPrice: true),
       Row("compile", "compile (make)", .run),
     ]
+
+  private static let encryptedTargets: [String: EncryptedTarget] = [
+    "sequential-write": EncryptedTarget(gocryptfs: 1.5, plain: 0.85),
+    "sequential-read": EncryptedTarget(gocryptfs: 1.2, plain: 0.85),
+    "random-read": EncryptedTarget(gocryptfs: 1.3, plain: 0.85),
+    "random-write": EncryptedTarget(gocryptfs: 1.5, plain: 0.8),
+    "random-mixed": EncryptedTarget(gocryptfs: 2, plain: 0.85),
+    "fsync": EncryptedTarget(gocryptfs: 1.1, plain: 0.8),
+    "create": EncryptedTarget(gocryptfs: 2, plain: 0.7),
+    "small-write": EncryptedTarget(gocryptfs: 1.5, plain: 0.85),
+    "open-read-close": EncryptedTarget(gocryptfs: 1.5, plain: 0.85),
+    "stat-cold": EncryptedTarget(gocryptfs: 1.3, plain: 0.85),
+    "unlink": EncryptedTarget(gocryptfs: 1.3, plain: 0.85),
+    "untar": EncryptedTarget(gocryptfs: 1, plain: 0.85), "ls": EncryptedTarget(gocryptfs: 1, plain: 0.85),
+    "grep": EncryptedTarget(gocryptfs: 1, plain: 0.85), "cp": EncryptedTarget(gocryptfs: 1, plain: 0.85),
+    "rm": EncryptedTarget(gocryptfs: 1, plain: 0.85),
+  ]
 
   package static func named(_ id: String) -> Row? {
     all.first { $0.id == id }

@@ -76,16 +76,41 @@ final class Arena {
         "lowerdir=\(root)/empty,upperdir=\(source),workdir=\(root)/work,allow_other,static_nlink\(extra)",
         top,
       ]
-    case .example:
-      // It has no mount options, only switches.
-      let switches = (contender.options ?? "").split(separator: ",").map { "--\($0)" }
-      return [example] + switches + [source, top]
+    case .gocryptfs:
+      return ["gocryptfs", "-q", "-allow_other", "-passfile", word] + switches("-") + [source, top]
+    case .example: return [example] + switches("--") + [source, top]
     }
+  }
+
+  /// The options of those that have no mount options, only switches.
+  private func switches(_ mark: String) -> [String] {
+    (contender.options ?? "").split(separator: ",").map { "\(mark)\($0)" }
+  }
+
+  /// The keyfile of Varve, or the password of others.
+  private var word: String { "\(root)/word" }
+
+  /// What makes a directory one that can be encrypted.
+  private func prepareEncryption() throws {
+    switch contender.kind {
+    case .gocryptfs:
+      try "benchmark\n".write(toFile: word, atomically: false, encoding: .utf8)
+      try Programs.run(["gocryptfs", "-init", "-q", "-scryptn", "10", "-passfile", word, source])
+    case .varve: try Programs.run([varve, "key", "create", word])
+    default: break
+    }
+  }
+
+  private func unlock(isNew: Bool) throws {
+    guard contender.kind == .varve else { return }
+    if isNew { try Programs.run([varve, "key", "slot", "add", top, word]) }
+    try Programs.run([varve, "unlock", top, word])
+    if isNew { try Programs.run([varve, "protect", "complete", top]) }
   }
 
   /// The command without the paths, for the document.
   var describedCommand: String {
-    mountCommand.filter { $0 != source && $0 != top }
+    mountCommand.filter { $0 != source && $0 != top && $0 != word }
       .map { $0.replacingOccurrences(of: root, with: "DIR") }
       .map { $0 == varve ? "varve" : $0 == example ? "passthrough_hp" : $0 }
       .joined(separator: " ")
@@ -94,9 +119,12 @@ final class Arena {
   func mount() throws {
     guard contender.kind != .native else { return }
     isMounted = true
+    let isNew = contender.encrypts && !FileManager.default.fileExists(atPath: word)
+    if isNew { try prepareEncryption() }
     try Programs.run(mountCommand)
     for _ in 0..<500 where !Mounts.isMounted(top) { usleep(10_000) }
     guard Mounts.isMounted(top) else { throw Failure("\(contender.name) does not mount") }
+    if contender.encrypts { try unlock(isNew: isNew) }
     if contender.hasLists, !hasLists {
       try Programs.run([varve, "chmod", "-R", "+a", Arena.entry, top])
       hasLists = true

@@ -19,7 +19,8 @@ enum Scene: Hashable {
   /// The names of its rows: as the load says them, and as the table has them.
   var rows: [(load: String, row: String)] {
     switch self {
-    case .data: same(["sequential-write", "sequential-read", "random-read", "random-write", "fsync"])
+    case .data:
+      same(["sequential-write", "sequential-read", "random-read", "random-write", "random-mixed", "fsync"])
     case .storm(let clients):
       ["create", "small-write", "open-read-close", "chmod", "stat-hot", "stat-cold", "rename", "unlink"]
         .map { ($0, Row.storm($0, clients: clients)) }
@@ -35,9 +36,12 @@ enum Scene: Hashable {
     names.map { ($0, $0) }
   }
 
-  /// Whether a contender takes part: those for the price play only where lists matter.
+  /// Whether a contender takes part: those for the price play only where lists matter, and those that encrypt where
+  /// nothing was laid out beside the mount.
   func includes(_ contender: Contender) -> Bool {
-    !contender.tellsPrice || rows.contains { Row.named($0.row)?.tellsPrice ?? false }
+    let rows = rows.compactMap { Row.named($0.row) }
+    if contender.encrypts { return rows.contains { $0.encrypted != nil } }
+    return !contender.tellsPrice || rows.contains(where: \.tellsPrice)
   }
 
   var title: String {
@@ -98,8 +102,11 @@ struct Stage {
     return try body(room)
   }
 
+  /// Whether pages are dropped before files are read: not all that are compared keep them from when they were written.
+  private var isCold: Bool { request.subject == .encryption }
+
   private func run(_ words: String...) throws -> String {
-    try Programs.run([load] + words)
+    try Programs.run([load] + (isCold ? ["cold"] : []) + words)
   }
 
   /// Runs a real program as the clients of a contender.
@@ -118,9 +125,12 @@ struct Stage {
       answer += try tool(arena, room, "untar", ["tar", "xf", stock.tree, "-C", "tree", "--no-same-owner"])
       if wanted.contains("ls") { answer += try tool(arena, room, "ls", most: 5, ["ls", "-lR", "tree"]) }
       if wanted.contains("grep") {
-        answer += try tool(arena, room, "grep", most: 5, ["grep", "-r", Stock.needle, "tree"])
+        answer += try tool(
+          arena, room, "grep", most: 5, isCold: isCold, ["grep", "-r", Stock.needle, "tree"])
       }
-      if wanted.contains("cp") { answer += try tool(arena, room, "cp", ["cp", "-a", "tree", "copy"]) }
+      if wanted.contains("cp") {
+        answer += try tool(arena, room, "cp", isCold: isCold, ["cp", "-a", "tree", "copy"])
+      }
       if wanted.contains("ls-cold") {
         answer += try tool(arena, room, "ls-cold", isCold: true, ["ls", "-lR", "tree"])
       }

@@ -76,10 +76,13 @@ import Foundation
       try findings.jsonText.write(toFile: path, atomically: true, encoding: .utf8)
     }
     guard let folder = request.documents else { return }
-    try Picture(findings).svg.write(toFile: "\(folder)/performance.svg", atomically: true, encoding: .utf8)
+    if request.subject == .files {
+      try Picture(findings).svg.write(toFile: "\(folder)/performance.svg", atomically: true, encoding: .utf8)
+    }
     let path = "\(folder)/performance.md"
     let document = try String(contentsOfFile: path, encoding: .utf8)
-    guard let renewed = Document.replacingPart(of: document, with: findings.markdown) else {
+    guard let renewed = Document.replacingPart(of: document, with: findings.markdown, about: request.subject)
+    else {
       throw Failure("\(path) lacks the markers")
     }
     try renewed.write(toFile: path, atomically: true, encoding: .utf8)

@@ -35,10 +35,17 @@ static void write_in_order(const char *path, const char *rows, off_t size, uint6
   if (lv_is_wanted(rows, "sequential-write")) lv_report("sequential-write", time, bytes);
 }
 
+static void drop_pages(const char *path) {
+  int fd = open_file(path, O_RDONLY);
+  lv_drop_pages(fd);
+  close(fd);
+}
+
 static void read_in_order(const char *path, const char *rows, off_t size, uint64_t least) {
   if (!lv_is_wanted(rows, "sequential-read")) return;
   uint64_t time = 0, bytes = 0;
   while (time < least) {
+    drop_pages(path);
     uint64_t begun = lv_now();
     int fd = open_file(path, O_RDONLY);
     for (off_t at = 0; at < size; at += BLOCK)
@@ -70,6 +77,7 @@ static void random_places(const char *path, const char *rows, const char *row, c
   size_t count = (size_t)(size / PAGE) < PLACES ? (size_t)(size / PAGE) : PLACES;
   uint64_t time = 0, done = 0;
   while (time < least) {
+    drop_pages(path);
     int fd = open_file(path, writes ? O_WRONLY : O_RDONLY);
     uint64_t begun = lv_now();
     for (size_t i = 0; i < count; i++) {
@@ -81,6 +89,26 @@ static void random_places(const char *path, const char *rows, const char *row, c
     if (close(fd)) lv_fail("close", path);
   }
   lv_report(row, time, done);
+}
+
+// Reads and writes in turns through one handle: what is remembered of a file between its requests shows here.
+static void mixed_places(const char *path, const char *rows, const off_t *pages, off_t size, uint64_t least) {
+  if (!lv_is_wanted(rows, "random-mixed")) return;
+  size_t count = (size_t)(size / PAGE) < PLACES ? (size_t)(size / PAGE) : PLACES;
+  uint64_t time = 0, done = 0;
+  while (time < least) {
+    drop_pages(path);
+    int fd = open_file(path, O_RDWR);
+    uint64_t begun = lv_now();
+    for (size_t i = 0; i < count; i++) {
+      ssize_t moved = i % 2 ? pwrite(fd, block, PAGE, pages[i]) : pread(fd, block, PAGE, pages[i]);
+      if (moved != PAGE) lv_fail("random-mixed", path);
+    }
+    time += lv_now() - begun;
+    done += count;
+    if (close(fd)) lv_fail("close", path);
+  }
+  lv_report("random-mixed", time, done);
 }
 
 static void write_down(const char *path, const char *rows, uint64_t least) {
@@ -115,6 +143,7 @@ void lv_command_data(char **words) {
   read_in_order(path, rows, size, least);
   random_places(path, rows, "random-read", pages, size, 0, least);
   random_places(path, rows, "random-write", pages, size, 1, least);
+  mixed_places(path, rows, pages, size, least);
   write_down(path, rows, least);
   if (unlink(path)) lv_fail("unlink", path);
   free(pages);

@@ -26,6 +26,10 @@ int lv_is_wanted(const char *rows, const char *row);
 
 /* Writes everything back and makes the kernel forget names, attributes and pages. */
 void lv_forget_caches(void);
+/* Whether the pages that the kernel keeps of a file are dropped before it is read. */
+extern int lv_is_cold;
+/* Drops them, if so; what lies below the file system keeps its own. */
+void lv_drop_pages(int fd);
 
 /* Becomes somebody else, for good. */
 void lv_become(uid_t user);

@@ -2,6 +2,7 @@
  * The load on one volume: the hot loops of VolumeBenchmark, as a program of its own. It can be run by hand, also
  * under strace or perf:
  *
+ *   VolumeLoad [cold] ...                                 pages of a file are dropped before it is read
  *   VolumeLoad data  DIR ROWS BYTES MILLISECONDS          one file: sequential, random, fsync
  *   VolumeLoad storm DIR ROWS CLIENTS FILES MILLISECONDS USER   many small operations
  *   VolumeLoad deep  DIR ROWS CHAINS DEPTH MILLISECONDS   stat of long paths
@@ -72,6 +73,12 @@ void lv_forget_caches(void) {
   close(fd);
 }
 
+int lv_is_cold;
+
+void lv_drop_pages(int fd) {
+  if (lv_is_cold) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
 void lv_become(uid_t user) {
   if (user == geteuid()) return;
   if (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)) lv_fail("become", "user");
@@ -86,6 +93,11 @@ uint64_t lv_next_random(uint64_t *state) {
 }
 
 int main(int count, char **words) {
+  if (count > 1 && !strcmp(words[1], "cold")) {
+    lv_is_cold = 1;
+    count--;
+    words++;
+  }
   const char *command = count > 1 ? words[1] : "";
   // A file system that does not answer must not hold up the other contenders for ever.
   alarm(300);
@@ -103,7 +115,7 @@ int main(int count, char **words) {
   } else if (count >= 9 && !strcmp(command, "run")) {
     lv_command_run(count - 2, words + 2);
   } else {
-    fputs("usage: VolumeLoad data|storm|deep|list|fill|run ...; see main.c\n", stderr);
+    fputs("usage: VolumeLoad [cold] data|storm|deep|list|fill|run ...; see main.c\n", stderr);
     return 2;
   }
   return 0;

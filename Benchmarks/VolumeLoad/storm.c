@@ -20,7 +20,7 @@ enum pass {
   WRITE,
   READ,
   CHMOD,
-  STAT,
+  STAT, DROP,
   RENAME,
   UNLINK,
   LEAVE,
@@ -68,6 +68,12 @@ static void touch(int directory, const char *name, enum pass pass, uint64_t turn
     break;
   case STAT:
     if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW)) lv_fail("stat", name);
+    break;
+  case DROP:
+    fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) lv_fail("open", name);
+    lv_drop_pages(fd);
+    close(fd);
     break;
   default:
     if (unlinkat(directory, name, 0)) lv_fail("unlink", name);
@@ -140,7 +146,10 @@ static void end_at_failure(int signal) {
 static void repeat(struct storm *storm, const char *rows, const char *row, enum pass pass, uint64_t least) {
   if (!lv_is_wanted(rows, row)) return;
   uint64_t time = 0, turns = 0;
-  while (time < least || turns % 2) time += run_pass(storm, pass, ++turns + 1);
+  while (time < least || turns % 2) {
+    if (pass == READ && lv_is_cold) run_pass(storm, DROP, 0);
+    time += run_pass(storm, pass, ++turns + 1);
+  }
   lv_report(row, time, turns * (uint64_t)(storm->clients * storm->files));
 }
 

@@ -89,21 +89,30 @@ import Testing
   }
 }
 
+private let files = Document.Subject.files
+private let (top, end) = (files.beginning, files.end)
+
 @Suite("The document") struct DocumentTests {
-  private let document = "# Speed\n\n\(Document.beginning)\nold\n\(Document.end)\n\nBy hand.\n"
+  private let document = "# Speed\n\n\(top)\nold\n\(end)\n\nBy hand.\n"
 
   @Test("what stands between the markers is replaced, and nothing else") func replaces() throws {
     let renewed = try #require(Document.replacingPart(of: document, with: "new"))
-    #expect(renewed == "# Speed\n\n\(Document.beginning)\n\nnew\n\n\(Document.end)\n\nBy hand.\n")
+    #expect(renewed == "# Speed\n\n\(top)\n\nnew\n\n\(end)\n\nBy hand.\n")
     #expect(Document.replacingPart(of: renewed, with: "new") == renewed)
+  }
+
+  @Test("each subject has a part of its own") func subjects() throws {
+    let other = Document.Subject.encryption
+    let both = document + "\(other.beginning)\nold\n\(other.end)\n"
+    let renewed = try #require(Document.replacingPart(of: both, with: "new", about: other))
+    #expect(renewed == document + "\(other.beginning)\n\nnew\n\n\(other.end)\n")
+    #expect(Document.replacingPart(of: document, with: "new", about: other) == nil)
   }
 
   @Test(
     "a document whose markers are missing, doubled or swapped is left alone",
     arguments: [
-      "# Speed\n", "\(Document.beginning)\n", "\(Document.end)\n\(Document.beginning)\n",
-      "\(Document.beginning)\n\(Document.beginning)\n\(Document.end)\n",
-      "\(Document.beginning)\n\(Document.end)\n\(Document.end)\n",
+      "# Speed\n", "\(top)\n", "\(end)\n\(top)\n", "\(top)\n\(top)\n\(end)\n", "\(top)\n\(end)\n\(end)\n",
     ])
   func refuses(_ document: String) {
     #expect(Document.replacingPart(of: document, with: "new") == nil)

@@ -36,6 +36,14 @@ import Testing
     #expect(!request.rows.isEmpty && request.rows.count < Row.all.count)
   }
 
+  @Test("encrypted files are a comparison of their own") func encryption() throws {
+    let request = try Request(["--encryption", "--rounds", "2"])
+    #expect(request.subject == .encryption)
+    #expect(request.contenders.map(\.name) == ["varve:passthrough=off", "varve+encrypted", "gocryptfs"])
+    #expect(request.rows.map(\.id).contains("random-mixed") && !request.rows.map(\.id).contains("compile"))
+    #expect(try Request([]).subject == .files && !Contender.usual.contains(where: \.encrypts))
+  }
+
   @Test("options for Varve go to every Varve that has none, wherever they stand") func varveOptions() throws {
     let request = try Request([
       "--varve-options", "threads=1", "--contenders", "varve,varve+acl,bindfs,varve:a",
@@ -48,7 +56,8 @@ import Testing
     "what makes no sense is refused",
     arguments: [
       ["--rounds", "0"], ["--rounds", "many"], ["--rounds"], ["--only", "nothing"], ["--on", "paper"],
-      ["--contenders", "zfs"], ["--contenders", "bindfs+acl"], ["--contenders", "varve+gold"],
+      ["--contenders", "zfs"], ["--contenders", "bindfs+acl"],
+      ["--contenders", "gocryptfs+encrypted"], ["--contenders", "varve+gold"],
       ["--contenders", "native:ro"], ["--contenders", "mergerfs@/x"], ["--contenders", ""], ["--nonsense"],
       ["--nonsense", "x"], ["word"],
     ])
