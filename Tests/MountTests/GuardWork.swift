@@ -27,7 +27,8 @@ struct GuardWork {
   }
 
   /// Counts all operations, or only those that open files.
-  func count(with tracer: CallTracer, onlyOpens: Bool) throws -> [String: CallCount] {
+  func count(with tracer: CallTracer, _ way: MountTests.GuardTests.Way) throws -> [String: CallCount] {
+    let onlyOpens = way == .served || way == .encrypted
     let box = Unshared(tracer)
     let path = path
     return try TestUser.bob.run(umask: 0o022) { () -> Result<[String: CallCount], TestFailure> in
@@ -36,6 +37,7 @@ struct GuardWork {
         defer { pass.close() }
         if !onlyOpens { try pass.look() }
         try pass.openAndClose()
+        if way == .encrypted { try pass.encrypted() }
         if !onlyOpens { try pass.change() }
         return .success(pass.found)
       } catch {
@@ -123,6 +125,18 @@ private final class Pass {
     try each("open, write 4 KiB, close") {
       opened("f\($0)", O_WRONLY) { write($0, bytes, 4096) == 4096 ? 0 : -1 }
     }
+  }
+
+  /// What an encrypted file costs more than others.
+  func encrypted() throws {
+    usleep(1_100_000)
+    try each("stat of an encrypted file, first time") { stat("new\($0)") }
+    let bytes = [UInt8](repeating: 7, count: 4096)
+    let files = (0..<GuardWork.count).map { openat(directory, "f\($0)", O_RDWR | O_CLOEXEC) }
+    defer { for file in files { _ = Glibc.close(file) } }
+    try each("first write 4 KiB in place") { pwrite(files[$0], bytes, 4096, 0) == 4096 ? 0 : -1 }
+    try each("write 4 KiB in place") { pwrite(files[$0], bytes, 4096, 0) == 4096 ? 0 : -1 }
+    try each("fsync") { Int(fsync(files[$0])) }
   }
 
   private func opened(_ name: String, _ flags: CInt, _ body: (CInt) -> Int) -> Int {

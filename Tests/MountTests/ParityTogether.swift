@@ -34,6 +34,46 @@ extension MountTests.ParityTests {
     }
   }
 
+  @Test(
+    "Who reads a file that grows sees what was appended and nothing else",
+    arguments: ["", "passthrough=off", "passthrough=off,cache=none"], ["", "uappnd"])
+  func followers(options: String, flag: String) throws {
+    let volume = try MountedVolume(options)
+    defer { volume.remove() }
+    let path = volume.path + "/log"
+    for _ in 0..<5 {
+      try #require(Calls.write(path, "begin\n") == nil)
+      if !flag.isEmpty { try #require(Attribute.set(path, Attribute.flags, flag) == nil) }
+      let written = Mutex([UInt8]("begin\n".utf8))
+      let isOver = Atomic<Bool>(false)
+      try atOnce(3) { number in
+        let file = Glibc.open(path, number == 0 ? O_WRONLY | O_APPEND : O_RDONLY)
+        defer { Glibc.close(file) }
+        guard number > 0 else {
+          for line in 0..<400 {
+            let text = Array("line \(line) \(String(repeating: "x", count: line * 37 % 200))\n".utf8)
+            // Noted first: a reader may be quicker than who wrote it.
+            written.withLock { $0 += text }
+            guard Glibc.write(file, text, text.count) == text.count else { return "write: \(Errno.current)" }
+          }
+          isOver.store(true, ordering: .releasing)
+          return nil
+        }
+        var (at, buffer) = (0, [UInt8](repeating: 0, count: 4096))
+        while true {
+          let isLast = isOver.load(ordering: .acquiring)
+          let count = pread(file, &buffer, buffer.count, off_t(at))
+          guard count >= 0 else { return "read: \(Errno.current)" }
+          let wanted = written.withLock { Array($0[at..<min($0.count, at + count)]) }
+          guard Array(buffer[..<count]) == wanted else { return "byte \(at): \(buffer[..<min(count, 20)])" }
+          at += count
+          if isLast, count == 0 { return nil }
+        }
+      }
+      if !flag.isEmpty { try #require(Attribute.set(path, Attribute.flags, "") == nil) }
+    }
+  }
+
   @Test("A listing of 20,000 names under change shows each name that stays exactly once")
   func listing() throws {
     let volume = try MountedVolume()

@@ -43,6 +43,7 @@ extension MountTests {
         let undo = "\(volume.base)/\(name).undo"
         let runs = [
           ["acl", "propagate", "--undo", undo, tree], ["acl", "dump", tree], ["acl", "restore", undo],
+          ["find", "-can", "1001:2001:read", "-flags", "nouchg", tree],
         ]
         for run in runs { peaks[run[1], default: []].append(try peak(run)) }
         #expect(try Text.read(undo).split(separator: "\n").count > 100 * count)

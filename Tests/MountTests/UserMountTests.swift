@@ -10,7 +10,7 @@ extension MountTests {
 
     /// Runs a script as root in mounts of its own, where everybody may open /dev/fuse, as is usual; `as_user` runs
     /// a script as nobody: fusermount3 wants a user with an account.
-    private func inOwnWorld(_ script: String) throws -> ProgramResult {
+    func inOwnWorld(_ script: String) throws -> ProgramResult {
       let base = try TemporaryDirectory.make()
       defer { TemporaryDirectory.remove(base) }
       // A copy of the programs: the folder they were built in may be closed to users.
@@ -19,7 +19,7 @@ extension MountTests {
         mkdir bin && cp \(Program.built("varve")) \(Program.built("varved")) bin && chmod -R a+rX bin
         export PATH=$PWD/bin:/usr/sbin:/usr/bin:/sbin:/bin
         mkdir upper mount && mknod fuse c 10 229 && chmod 0666 fuse && mount --bind fuse /dev/fuse
-        chown 65534:65534 upper mount && chmod 0755 .
+        chown 65534:65534 . upper mount && chmod 0755 .
         as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups /bin/bash -ec "$1"; }
 
         """

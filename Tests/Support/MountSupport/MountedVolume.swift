@@ -32,7 +32,8 @@ package final class MountedVolume: Sendable {
   }
 
   /// Mounts again after an unmount or a killed daemon.
-  package func mount() throws {
+  package func mount(more: String = "") throws {
+    let options = [options, more].filter { !$0.isEmpty }.joined(separator: ",")
     var words = ["varve", "mount"]
     if !options.isEmpty { words += ["-o", options] }
     let status = try Program.run(Program.built("varve"), words.dropFirst() + [upper, path])

@@ -33,6 +33,7 @@ package enum Programs {
     Source("git", "git"),
     Source("iproute2", "ip"),
     Source("libarchive-tools", "bsdtar"),
+    Source("libplist-utils", "plistutil"),
     Source("make", "make"),
     Source("nfs4-acl-tools", "nfs4_getfacl", "nfs4_setfacl", "nfs4_editfacl"),
     Source("perl-base", "perl", isEssential: true),

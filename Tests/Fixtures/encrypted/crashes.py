@@ -1,0 +1,262 @@
+"""Kills the daemon while encrypted files are written, again and again; what was synced is there afterwards.
+
+crashes.py BASE ROUNDS [PROFILE...]
+"""
+
+import os
+import random
+import signal
+import sqlite3
+import struct
+import sys
+import time
+
+from vault import Failure, Vault, seeded, watch
+
+SIZES = [10, 4096, 5000, 100_000, 300_000]
+
+
+class FileTrial:
+    """One file: a synced state, and changes on top of it that are not."""
+
+    kind = None
+
+    def __init__(self, vault, seed):
+        self.path = f"{vault.path}/a/{self.kind}"
+        self.random = random.Random(seed)
+        # The bytes may be any mixture of these.
+        self.states = None
+
+    def prepare(self):
+        """Brings one state to the disk, and chooses the changes."""
+        r = self.random
+        self.path = self.path.rstrip("0123456789") + str(r.randrange(4))
+        self.old = r.randbytes(r.choice(SIZES))
+        self.file = os.open(self.path, os.O_RDWR | os.O_CREAT | r.choice([0, os.O_TRUNC]), 0o644)
+        os.ftruncate(self.file, len(self.old))
+        os.pwrite(self.file, self.old, 0)
+        os.fsync(self.file)
+        self.new = self.changed(bytearray(self.old))
+        self.states = [self.old, bytes(self.new)]
+
+    def forget(self):
+        os.close(self.file)
+
+    def check(self):
+        if self.states is None:
+            return
+        with open(self.path, "rb") as file:
+            got = file.read()
+        sizes = sorted(map(len, self.states))
+        if not sizes[0] <= len(got) <= sizes[1]:
+            raise Failure(f"{len(got)} bytes, not {sizes}")
+        old, new = (state.ljust(len(got), b"\0") for state in self.states)
+        if got not in (old, new):
+            for at, byte in enumerate(got):
+                if byte != old[at] and byte != new[at]:
+                    raise Failure(f"byte {at} of {len(got)} is neither the old nor the new one")
+
+
+class Overwrite(FileTrial):
+    kind = "overwrite"
+
+    def changed(self, data):
+        self.changes = []
+        for _ in range(self.random.randrange(1, 30)):
+            at = self.random.randrange(len(data))
+            piece = self.random.randbytes(min(self.random.choice([5, 4096, 20_000]), len(data) - at))
+            data[at : at + len(piece)] = piece
+        return data
+
+    def work(self):
+        at = 0
+        while at < len(self.new):
+            end = min(len(self.new), at + self.random.choice([100, 4096, 9999]))
+            os.pwrite(self.file, self.new[at:end], at)
+            at = end
+
+
+class Append(FileTrial):
+    kind = "append"
+
+    def changed(self, data):
+        return data + self.random.randbytes(self.random.choice([5, 4096, 70_000]))
+
+    def work(self):
+        os.pwrite(self.file, self.new[len(self.old) :], len(self.old))
+
+
+class Truncate(FileTrial):
+    kind = "truncate"
+
+    def changed(self, data):
+        return data[: self.random.randrange(len(data))]
+
+    def work(self):
+        os.ftruncate(self.file, len(self.new))
+
+
+class Rename(FileTrial):
+    kind = "rename"
+
+    def changed(self, data):
+        return self.random.randbytes(self.random.choice(SIZES))
+
+    def work(self):
+        aside = self.path + ".new"
+        file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        os.write(file, self.new)
+        os.close(file)
+        os.rename(aside, self.path)
+
+    def check(self):
+        if self.states is None:
+            return
+        with open(self.path, "rb") as file:
+            if file.read() not in self.states:
+                raise Failure("neither the old nor the new file")
+
+
+class Journal:
+    """Lines, each synced and then acknowledged."""
+
+    kind = "journal"
+
+    def __init__(self, vault, seed):
+        self.base, self.random = f"{vault.path}/a/journal", random.Random(seed)
+        self.number, self.acknowledged = 0, None
+
+    def line(self, number):
+        return b"%d %s\n" % (number, b"x" * (number * 37 % 3000))
+
+    def prepare(self):
+        self.number += 1
+        self.path = f"{self.base}{self.number}"
+        self.reports, self.report = os.pipe()
+
+    def work(self):
+        file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        for number in range(100_000):
+            os.write(file, self.line(number))
+            os.fsync(file)
+            os.write(self.report, struct.pack("<I", number + 1))
+
+    def forget(self):
+        os.close(self.report)
+        with os.fdopen(self.reports, "rb") as reports:
+            told = reports.read()
+        self.acknowledged = struct.unpack("<I", told[-4:])[0] if told else 0
+
+    def check(self):
+        if not self.acknowledged:
+            return
+        with open(self.path, "rb") as file:
+            lines = file.read().splitlines(keepends=True)
+        if lines[: self.acknowledged] != [self.line(number) for number in range(self.acknowledged)]:
+            raise Failure(f"{len(lines)} lines of {self.acknowledged}")
+        os.unlink(self.path)
+
+
+class Database(Journal):
+    """Transactions of SQLite."""
+
+    mode = "delete"
+
+    def __init__(self, vault, seed):
+        super().__init__(vault, seed)
+        self.path = f"{vault.path}/a/{self.kind}.db"
+        self.done = 0
+
+    def prepare(self):
+        self.reports, self.report = os.pipe()
+
+    def work(self):
+        database = sqlite3.connect(self.path, isolation_level=None)
+        database.execute(f"pragma journal_mode={self.mode}")
+        database.execute("pragma synchronous=full")
+        database.execute("create table if not exists t(n integer primary key, body blob)")
+        for number in range(self.done, self.done + 100_000):
+            database.execute("begin immediate")
+            database.execute("insert or replace into t values(?, ?)", (number, b"b" * (number % 5000)))
+            database.execute("update t set body = ? where n = ?", (b"c" * (number % 3000), number // 2))
+            database.execute("commit")
+            os.write(self.report, struct.pack("<I", number + 1))
+
+    def forget(self):
+        super().forget()
+        self.done = max(self.done, self.acknowledged)
+
+    def check(self):
+        if not self.done:
+            return
+        database = sqlite3.connect(self.path)
+        (sound,) = database.execute("pragma integrity_check").fetchone()
+        if sound != "ok":
+            raise Failure(f"integrity_check: {sound}")
+        rows = database.execute("select n from t order by n").fetchall()
+        if [row[0] for row in rows[: self.done]] != list(range(self.done)):
+            raise Failure(f"{len(rows)} rows of {self.done}")
+        database.close()
+
+
+class RollbackDatabase(Database):
+    kind, mode = "rollback", "delete"
+
+
+class LogDatabase(Database):
+    kind, mode = "wal", "wal"
+
+
+def working(trial):
+    """A child that does the work and says nothing of the end of its mount."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        trial.work()
+        time.sleep(0.5)
+    except (OSError, sqlite3.Error):
+        pass
+    finally:
+        os._exit(0)
+
+
+def main():
+    base, rounds = sys.argv[1], int(sys.argv[2])
+    seed, dice = seeded("crashes")
+    kinds = [Overwrite, Append, Truncate, Rename, Journal, RollbackDatabase, LogDatabase]
+    kinds = [kind for kind in kinds if not sys.argv[3:] or kind.kind in sys.argv[3:]]
+    vault = Vault(base)
+    trials = [kind(vault, dice.random()) for kind in kinds]
+    lost, worst = [], 0
+    for number in range(rounds):
+        guard = watch(120)
+        daemon = vault.daemon
+        for trial in trials:
+            trial.prepare()
+        children = [working(trial) for trial in trials]
+        time.sleep(dice.random() * dice.choice([0.005, 0.05, 0.2]))
+        os.kill(daemon, signal.SIGKILL)
+        for child in children:
+            os.waitpid(child, 0)
+        for trial in trials:
+            trial.forget()
+        vault.take_away(daemon)
+        started = time.monotonic()
+        vault.mount()
+        worst = max(worst, time.monotonic() - started)
+        for trial in trials:
+            try:
+                trial.check()
+            except (Failure, OSError, sqlite3.Error) as failure:
+                lost.append(f"seed {seed}, round {number}, {trial.kind}: {failure}")
+                print(lost[-1], flush=True)
+                trial.states = None
+        guard.cancel()
+    vault.unmount()
+    print(f"{rounds} rounds of {[trial.kind for trial in trials]}: {len(lost)} lost, mounted within {worst:.2f} s")
+    raise SystemExit(1 if lost else 0)
+
+
+if __name__ == "__main__":
+    main()

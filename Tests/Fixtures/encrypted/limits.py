@@ -1,0 +1,255 @@
+"""Encrypted files where there is too much or too little: limits.py BASE"""
+
+import ctypes
+import errno
+import os
+import random
+import shutil
+import sys
+import time
+
+from vault import VARVE, Vault, error_of, libc, require, run, seeded, watch
+
+GIB = 1 << 30
+
+
+def timed(seconds, what, work):
+    started = time.monotonic()
+    result = work()
+    took = time.monotonic() - started
+    require(took < seconds, f"{what} took {took:.1f} s")
+    return result
+
+
+def sparse(vault):
+    """Nothing walks the index of a large file that has little in it."""
+    path = f"{vault.path}/a/sparse"
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    timed(1, "extending", lambda: os.ftruncate(file, 10 * GIB))
+    timed(1, "the first write", lambda: os.pwrite(file, b"end", 10 * GIB - 3))
+    timed(1, "another write", lambda: os.pwrite(file, b"middle", 5 * GIB))
+    timed(1, "a sync", lambda: os.fsync(file))
+    require(os.fstat(file).st_blocks < 100_000, "holes take room")
+    timed(1, "closing", lambda: os.close(file))
+    vault.unmount()
+    vault.mount()
+    file = os.open(path, os.O_RDWR)
+    timed(1, "the first write of a mount", lambda: os.pwrite(file, b"third", 7 * GIB))
+    places = []
+    at = 0
+    while error_of(lambda: os.lseek(file, at, os.SEEK_DATA)) is None:
+        places.append(timed(1, "looking for data", lambda: os.lseek(file, at, os.SEEK_DATA)))
+        at = timed(1, "looking for a hole", lambda: os.lseek(file, places[-1], os.SEEK_HOLE))
+    require(places == [5 * GIB, 7 * GIB, 10 * GIB - 4096], f"data at {places}")
+
+    def punch(start, end):
+        require(libc.fallocate(file, 3, ctypes.c_long(start), ctypes.c_long(end - start)) == 0, "punch")
+
+    timed(1, "punching", lambda: punch(6 * GIB, 9 * GIB))
+    require(os.pread(file, 5, 7 * GIB) == bytes(5), "a hole has bytes")
+    require(os.lseek(file, 6 * GIB, os.SEEK_DATA) == 10 * GIB - 4096, "punched data are found")
+    timed(1, "cutting", lambda: os.ftruncate(file, GIB))
+    timed(1, "cutting lower", lambda: os.ftruncate(file, GIB // 2))
+    timed(1, "extending again", lambda: os.ftruncate(file, 10 * GIB))
+    require(os.pread(file, 6, 5 * GIB) == bytes(6), "what was cut off is there again")
+    timed(1, "a sync after cutting", lambda: (os.fsync(file), os.fsync(file)))
+    os.pwrite(file, b"crash", 3 * GIB)
+    os.fsync(file)
+    vault.kill()
+    os.close(file)
+    vault.mount()
+    file = os.open(path, os.O_RDWR)
+    timed(2, "the first write after a crash", lambda: os.pwrite(file, b"again", 2 * GIB))
+    require(os.pread(file, 5, 3 * GIB) == b"crash", "what was synced")
+    os.close(file)
+    timed(1, "opening", lambda: os.close(os.open(path, os.O_RDONLY)))
+    os.unlink(path)
+
+
+def many_users(vault):
+    """Each writes files of their own, and all of them one log."""
+    shared, lines = f"{vault.path}/a/shared", 40
+    os.mkdir(shared)
+    os.chmod(shared, 0o777)
+    with open(f"{shared}/log", "wb"):
+        os.chmod(f"{shared}/log", 0o666)
+
+    def work(user):
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+        dice = random.Random(user)
+        for number in range(lines):
+            data = dice.randbytes(dice.randrange(20_000))
+            with open(f"{shared}/{user}.new", "wb") as file:
+                file.write(data)
+            os.rename(f"{shared}/{user}.new", f"{shared}/{user}")
+            with open(f"{shared}/{user}", "rb") as file:
+                require(file.read() == data, f"{user}'s file differs")
+            log = os.open(f"{shared}/log", os.O_WRONLY | os.O_APPEND)
+            os.write(log, b"%d %03d\n" % (user, number))
+            os.close(log)
+
+    children = []
+    for user in range(3001, 3013):
+        child = os.fork()
+        if child == 0:
+            try:
+                work(user)
+            except BaseException as failure:
+                print(f"{user}: {failure}", flush=True)
+                os._exit(1)
+            os._exit(0)
+        children.append(child)
+    require(not any([os.waitpid(child, 0)[1] for child in children]), "a user failed")
+    with open(f"{shared}/log") as log:
+        found = sorted(log.read().splitlines())
+    require(found == [f"{user} {n:03d}" for user in range(3001, 3013) for n in range(lines)], "lines are missing")
+
+
+def hard_links(vault):
+    one, two, out = f"{vault.path}/a/one", f"{vault.path}/b/two", f"{vault.path}/out"
+    with open(one, "wb") as file:
+        file.write(b"q" * 9000)
+    os.link(one, two)
+    os.link(one, out)
+    with open(two, "r+b") as file:
+        file.write(b"W")
+    for path in (one, out):
+        with open(path, "rb") as file:
+            require(file.read(2) == b"Wq", f"{path} differs")
+    os.unlink(one)
+    vault.lock()
+    for path in (two, out):
+        require(error_of(lambda: open(path, "rb")) == "ENOKEY", f"{path} is open")
+    vault.unlock()
+
+
+def read_only(vault):
+    """A volume that is mounted read-only, or remounted so, is unlocked and locked like another."""
+    path = f"{vault.path}/a/kept"
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    os.write(file, b"before")
+    remounted = run(VARVE, "remount", "-o", "ro", vault.path, check=False)
+    require("EBUSY" in remounted.stderr, f"remounted below a writer: {remounted}")
+    os.pwrite(file, b"B", 0)
+    os.close(file)
+    run(VARVE, "remount", "-o", "ro", vault.path)
+    require(error_of(lambda: open(path, "r+b")) == "EROFS", "it can be written")
+    vault.lock()
+    require(error_of(lambda: open(path, "rb")) == "ENOKEY", "it can be read")
+    require(error_of(lambda: open(path, "r+b")) == "EROFS", "read-only comes first")
+    vault.unlock()
+    require(open(path, "rb").read() == b"Before", "it differs")
+    vault.unmount()
+    vault.mount(options="ro", keyfile=False)
+    vault.unlock()
+    require(open(path, "rb").read() == b"Before", "it differs in a read-only mount")
+    run(VARVE, "remount", "-o", "rw", vault.path)
+    with open(path, "r+b") as file:
+        file.write(b"again!")
+    vault.unmount()
+    vault.mount()
+    require(open(path, "rb").read() == b"again!", "it differs after a remount")
+
+
+def full(base, kind):
+    """ENOSPC is told and nothing is broken by it; with room again all goes on."""
+    _, dice = seeded(f"full {kind}")
+    place = f"{base}/{kind}"
+    os.makedirs(f"{place}/upper")
+    if kind == "tmpfs":
+        run("mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", f"{place}/upper")
+    else:
+        run("truncate", "-s", "16M", f"{place}/image")
+        run("mkfs.ext4", "-q", "-m", "0", f"{place}/image")
+        run("mount", "-o", "loop", f"{place}/image", f"{place}/upper")
+    try:
+        with Vault(place) as vault:
+            fill(vault, dice)
+    finally:
+        run("umount", "-l", f"{place}/upper", check=False)
+
+
+def tried(work):
+    """Whether there was room."""
+    try:
+        work()
+    except OSError as failure:
+        require(failure.errno == errno.ENOSPC, f"{failure}")
+        return False
+    return True
+
+
+def fill(vault, dice):
+    path = f"{vault.path}/a/kept"
+    model = bytearray(dice.randbytes(1_500_000))
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    os.write(file, model)
+    os.fsync(file)
+    filler = os.open(f"{vault.path}/a/filler", os.O_RDWR | os.O_CREAT, 0o644)
+    content = bytearray()
+    while True:
+        data = dice.randbytes(50_000)
+        try:
+            content += data[: os.write(filler, data)]
+        except OSError as failure:
+            require(failure.errno == errno.ENOSPC, f"{failure}")
+            break
+    require(os.fstat(filler).st_size == len(content), "a refused write moves the end")
+
+    def same(complaint):
+        for number, want in ((file, model), (filler, content)):
+            os.posix_fadvise(number, 0, 0, os.POSIX_FADV_DONTNEED)
+            require(os.pread(number, 20_000_000, 0) == want, complaint)
+
+    same("full, and it differs")
+    for step in range(200):
+        at = dice.randrange(len(model) - 20_000)
+        data = dice.randbytes(dice.choice([10, 4096, 20_000]))
+        try:
+            count = os.pwrite(file, data, at)
+            model[at : at + count] = data[:count]
+        except OSError as failure:
+            require(failure.errno == errno.ENOSPC, f"{failure}")
+        if step % 20 == 0:
+            tried(lambda: os.fsync(file))
+    same("overwritten while full, it differs")
+    if tried(lambda: os.ftruncate(file, 1_000_001)):
+        del model[1_000_001:]
+    tried(lambda: open(f"{vault.path}/a/small", "wb").write(b"x" * 100))
+    same("cut while full, it differs")
+    locked = vault.lock(check=False)
+    require(locked.returncode == 0, f"lock while full: {locked.stderr}")
+    vault.unlock()
+    same("locked while full, it differs")
+    os.close(filler)
+    os.unlink(f"{vault.path}/a/filler")
+    # The kernel tells the daemon of a close when that has returned.
+    end = time.monotonic() + 20
+    while not tried(lambda: os.pwrite(file, b"z" * 50_000, 0)):
+        require(time.monotonic() < end, "a removed file gives no room back")
+        time.sleep(0.01)
+    model[:50_000] = b"z" * 50_000
+    os.fsync(file)
+    vault.kill()
+    os.close(file)
+    vault.mount()
+    with open(path, "rb") as again:
+        require(again.read() == model, "after a crash it differs")
+
+
+def main():
+    base = sys.argv[1]
+    with Vault(base) as vault:
+        for part in (sparse, many_users, hard_links, read_only):
+            guard = watch(120)
+            part(vault)
+            guard.cancel()
+    for kind in ("tmpfs", "ext4"):
+        if kind == "tmpfs" or shutil.which("mkfs.ext4"):
+            full(base, kind)
+
+
+if __name__ == "__main__":
+    main()

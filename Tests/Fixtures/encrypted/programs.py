@@ -1,0 +1,84 @@
+"""Programs people use, in an encrypted directory, as a user: programs.py BASE USER"""
+
+import os
+import sys
+
+from vault import Failure, Vault, run, watch
+
+SCRIPT = r"""
+umask 022
+export LC_ALL=C
+git config --global user.email a@example.org; git config --global user.name A
+git init -q -b main repository
+cd repository
+for d in $(seq 12); do mkdir -p src/part$d; for f in $(seq 8); do seq $((d * f)) > src/part$d/file$f.txt; done; done
+git add -A; git commit -qm first
+git checkout -qb side; for d in 1 4 7; do echo side >> src/part$d/file1.txt; done; git commit -qam side
+git checkout -q main; echo main > main.txt; git add main.txt; git commit -qm main
+git merge -q -m merged side; git gc -q --prune=now; git fsck --strict; test -z "$(git status --porcelain)"
+cd ..; git clone -q --no-hardlinks file://$PWD/repository copy; diff -r --exclude=.git repository copy
+
+for mode in wal delete; do
+  sqlite3 $mode.db "pragma journal_mode=$mode; create table t(w integer, n integer)" > /dev/null
+  pids=
+  for w in 1 2 3; do
+    (for n in $(seq 15); do
+      printf '.timeout 20000\nbegin immediate; insert into t values(%s,%s); commit;\n' $w $n
+    done | sqlite3 $mode.db) & pids="$pids $!"
+  done
+  for p in $pids; do wait $p; done
+  test "$(sqlite3 $mode.db 'select count(*), count(distinct w*100+n) from t')" = "45|45"
+  test "$(sqlite3 $mode.db 'pragma integrity_check')" = ok
+done
+sqlite3 wal.db 'pragma mmap_size=1000000; vacuum; select count(*) from t' | grep -qx 45
+
+mkdir $HOME/source
+for f in $(seq 40); do head -c $((f * 999)) /dev/zero | tr '\0' x > $HOME/source/file$f; done
+ln $HOME/source/file2 $HOME/source/hard; ln -s file1 $HOME/source/link
+truncate -s 3M $HOME/source/holes; printf end >> $HOME/source/holes
+touch -d '2001-02-03 04:05:06.789' $HOME/source/file4
+rsync -aH@-1 $HOME/source/ rsync/
+test -z "$(rsync -aHi@-1 $HOME/source/ rsync/)" || { echo 'the second rsync copies'; exit 1; }
+tar -C rsync --format=posix -S -cf $HOME/tree.tar .; mkdir tar; tar -C tar -S -xpf $HOME/tree.tar
+test -z "$(rsync -aHi@-1 $HOME/source/ tar/)" || { echo 'tar has changed something'; exit 1; }
+cp -a rsync cp; test -z "$(rsync -aHi@-1 --checksum rsync/ cp/)"
+rsync -a cp/ $HOME/back/; diff -r --no-dereference $HOME/source $HOME/back
+
+mkdir build; cd build
+for n in 1 2 3 4; do printf '#include "all.h"\nint f%s(void) { return %s; }\n' $n $n > f$n.c; echo "int f$n(void);" >> all.h; done
+{ echo '#include "all.h"'; echo '#include <stdio.h>'; echo 'int main(void) { printf("%d\n", f1()+f2()+f3()+f4()); return 0; }'; } > main.c
+{ printf 'OBJ := $(patsubst %%.c,%%.o,$(wildcard *.c))\nprog: $(OBJ)\n\tgcc -o $@ $^\n'
+  printf '%%.o: %%.c all.h\n\tgcc -O1 -c $<\n'; } > Makefile
+make -j4 > /dev/null; test "$(./prog)" = 10; make | grep -q 'up to date'
+touch f3.c; test "$(make -n | grep -c 'gcc -O1')" = 1; make > /dev/null; strip prog; test "$(./prog)" = 10
+"""
+
+
+def main():
+    guard = watch(240)
+    base, user = sys.argv[1:]
+    with Vault(base) as vault:
+        home = f"{base}/home"
+        os.mkdir(home)
+        work = f"{vault.path}/c/work"
+        os.mkdir(work)
+        for path in (home, work):
+            os.chown(path, int(user), int(user))
+        environment = os.environ | {"HOME": home}
+        words = ["--reuid", user, "--regid", user, "--clear-groups"]
+        ran = run("setpriv", *words, "/bin/bash", "-euo", "pipefail", "-c", SCRIPT, cwd=work, check=False, env=environment)
+        if ran.returncode:
+            raise Failure(f"exit {ran.returncode}: {(ran.stdout + ran.stderr)[-2000:]}")
+        for place, _, names in os.walk(f"{vault.upper}/c/work"):
+            for name in names:
+                path = f"{place}/{name}"
+                if os.path.islink(path) or os.path.getsize(path) == 0:
+                    continue
+                with open(path, "rb") as file:
+                    if file.read(8) != b"\x89EAR1\r\n\x1a":
+                        raise Failure(f"{path} is not encrypted")
+    guard.cancel()
+
+
+if __name__ == "__main__":
+    main()

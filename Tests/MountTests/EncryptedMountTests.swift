@@ -1,0 +1,47 @@
+import MountSupport
+import Testing
+
+extension MountTests {
+  /// Programs work in an encrypted directory as anywhere else.
+  ///
+  /// `LONG=1` runs the random operations much longer.
+  @Suite(
+    "Encrypted directories", .enabled(if: EncryptedStage.hasPython, "needs python3"), .timeLimit(.minutes(60))
+  )
+  struct EncryptedMountTests {
+    @Test(
+      "Random operations on a file leave the bytes that a model has",
+      arguments: ["", "cache=none", "no_explicit_inval_data", "passthrough=off"])
+    func operations(options: String) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("operations", EncryptedStage.times(4, 150), EncryptedStage.times(200, 1000), options)
+    }
+
+    @Test(
+      "What the kernel keeps of a file is what it holds",
+      arguments: ["", "no_explicit_inval_data", "cache=none", "cache=exclusive"])
+    func caching(options: String) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("caching", EncryptedStage.times(3, 100), options)
+    }
+
+    @Test(
+      "git, SQLite, tar, rsync, make and gcc do their work, and nothing the second time",
+      arguments: [0, 1001])
+    func programs(user: Int) throws {
+      try #require(Programs.has("git", "sqlite3", "rsync", "tar", "make", "gcc", "setpriv"))
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("programs", String(user))
+    }
+
+    @Test("Sparse and full disks, hard links, many users, read-only and remounted volumes")
+    func limits() throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("limits")
+    }
+  }
+}
