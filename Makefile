@@ -43,13 +43,16 @@ check: ## Check the house rules: format, layers, shell, manual pages
 # Say what else to pass on: make bench BENCH="--quick", or --document docs for the published table.
 BENCH   ?=
 
-bench: build ## Measure the decision engines, and volumes beside their peers
+bench: build ## Measure the engines, and volumes beside their peers
 	@scripts/setup bench
 	$(SWIFT) build -c release --product EngineBenchmark
+	$(SWIFT) build -c release --product NameBenchmark
 	$(SWIFT) build -c release --product VolumeLoad
 	$(SWIFT) build -c release --product VolumeBenchmark
 	.build/release/EngineBenchmark
+	.build/release/NameBenchmark
 	.build/release/VolumeBenchmark $(BENCH)
+	.build/release/VolumeBenchmark --encryption $(BENCH)
 
 man: ## Render the manual pages as text into .build/man
 	@mkdir -p .build/man

@@ -47,8 +47,11 @@ func tests(
 }
 
 /// What several test targets share; Foundation is welcome here.
-func support(_ name: String, _ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Tests/Support/\(path)", swiftSettings: forTests)
+func support(
+  _ name: String, _ path: String, _ dependencies: [Target.Dependency] = [],
+  settings: [SwiftSetting] = forTests
+) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Tests/Support/\(path)", swiftSettings: settings)
 }
 
 func benchmark(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -75,6 +78,12 @@ let package = Package(
     module("RecordFormat", "Engines/MetadataRecord", ["AccessControl", "FlagRules"]),
     module("JSONForm", "Engines/JSONForm"),
     module("SealedFormat", "Engines/SealedFormat"),
+    module("PropertyLists", "Engines/PropertyLists"),
+    module("ItemKinds", "Engines/ItemKinds"),
+    module(
+      "DisplayNames", "Engines/DisplayNames", ["PropertyLists", "ItemKinds"], settings: strict + opened),
+    module("LayerRules", "Engines/Layering", ["RecordFormat"]),
+    module("CompressedFormat", "Engines/CompressedFormat"),
 
     // System: the only safe face of Linux. `unsafe` lives here and at the door's wire.
     .target(name: "CLinux", path: "Sources/System/CLinux"),
@@ -87,6 +96,11 @@ let package = Package(
     module("Ciphers", "System/Ciphers", ["CCrypto", "LinuxFiles"], settings: strict + opened),
     .target(name: "CPrograms", path: "Sources/System/CPrograms"),
     module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms", "CLinux"]),
+
+    .target(
+      name: "CUnicodeText", path: "Sources/System/CUnicodeText",
+      linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
+    module("UnicodeText", "System/UnicodeText", ["CUnicodeText"]),
 
     // Volume: where the product happens.
     module(
@@ -118,7 +132,8 @@ let package = Package(
       "varved", "Tools/Daemon",
       [
         "Arguments", "TextForms", "AccessControl", "FlagRules", "DirectoryModes", "Decisions",
-        "JSONForm", "FUSEDoor", "ControlDoor", "LayeredVolume", "LinuxFiles", "LinuxPrograms",
+        "SealedFormat", "JSONForm", "FUSEDoor", "ControlDoor", "LayeredVolume", "Ciphers", "LinuxFiles",
+        "LinuxPrograms",
       ]),
 
     // Tests: one target per engine, milliseconds each.
@@ -127,12 +142,28 @@ let package = Package(
     tests("RecordFormatTests", ["Randomness", "RecordFormat", "AccessControl", "FlagRules"]),
     support("CrashDisk", "CrashDisk", ["Randomness"]),
     tests("SealedFormatTests", ["Randomness", "SealedFormat", "CrashDisk"]),
+    tests("LayerRulesTests", ["Randomness", "LayerRules", "RecordFormat"]),
+    tests("CompressedFormatTests", ["Randomness", "CompressedFormat"]),
     tests(
       "SealedContentTests",
       [
-        "KeyFixture", "Randomness", "LayeredVolume", "Ciphers", "SealedFormat", "LinuxFiles", "CrashDisk",
-        "MountSupport",
+        "KeyFixture", "KeyringFixture", "Randomness", "LayeredVolume", "Ciphers", "SealedFormat",
+        "LinuxFiles",
+        "CrashDisk", "MountSupport",
       ]),
+    tests(
+      "ReplacementTests",
+      [
+        "KeyFixture", "KeyringFixture", "Randomness", "Faults", "LayeredVolume", "Ciphers", "SealedFormat",
+        "RecordFormat",
+        "AccessControl", "FlagRules", "LinuxFiles",
+      ]),
+    tests("PropertyListTests", ["PropertyLists", "Randomness", "MountSupport"]),
+    tests("ItemKindTests", ["ItemKinds", "Randomness", "CAllocationCounter"]),
+    tests(
+      "DisplayNameTests",
+      ["DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText", "Randomness", "CAllocationCounter"]),
+    tests("UnicodeTextTests", ["UnicodeText", "Randomness"]),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
     tests(
@@ -144,18 +175,21 @@ let package = Package(
 
     .target(name: "CFaults", path: "Tests/Support/CFaults"),
     support("Faults", "Faults", ["CFaults", "LinuxFiles"]),
-    tests("ControlDoorTests", ["ControlDoor", "LinuxFiles", "MountSupport"], settings: unoptimized),
+    tests(
+      "ControlDoorTests", ["ControlDoor", "Ciphers", "LinuxFiles", "MountSupport"], settings: unoptimized),
     tests("CiphersTests", ["Ciphers", "LinuxFiles", "MountSupport", "Randomness", "CAllocationCounter"]),
     tests("LinuxFilesTests", ["LinuxFiles", "CMountSupport", "Faults"], settings: unoptimized),
     tests(
       "LayeredVolumeTests",
       [
         "Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "FlagRules", "RecordFormat",
-        "Decisions",
-        "DirectoryModes", "Faults",
+        "Decisions", "DirectoryModes", "Faults", "KeyFixture", "Ciphers", "SealedFormat", "JSONForm",
       ],
       settings: unoptimized),
     support("KeyFixture", "KeyFixture"),
+    support(
+      "KeyringFixture", "KeyringFixture", ["LayeredVolume", "Ciphers", "SealedFormat", "LinuxFiles"],
+      settings: forTests + opened),
     tests(
       "KeyringTests",
       ["KeyFixture", "Randomness", "LayeredVolume", "LinuxFiles", "Ciphers", "SealedFormat", "Faults"],
@@ -165,7 +199,8 @@ let package = Package(
     tests(
       "MountTests",
       [
-        "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "AccessControl", "FlagRules",
+        "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "KeyFixture", "AccessControl",
+        "FlagRules",
         "RecordFormat", "JSONForm", "Randomness", "TextForms",
       ], settings: unoptimized),
 
@@ -185,6 +220,7 @@ let package = Package(
     benchmark(
       "EngineBenchmark",
       ["AccessControl", "FlagRules", "DirectoryModes", "Decisions", "CAllocationCounter"]),
+    benchmark("NameBenchmark", ["DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText"]),
     // The hot loops are a C program, so that nothing but the volume is measured.
     .executableTarget(name: "VolumeLoad", path: "Benchmarks/VolumeLoad"),
     .target(
