@@ -11,6 +11,20 @@ import Testing
     let goesOn = Atomic(false)
   }
 
+  /// Rings may outnumber the rounds of questions, as each thread of a user rings: what counts is that answers are there.
+  private static func areAnswered(_ names: [String], for user: UInt32, by service: NameService) -> Bool {
+    let deadline = Clock.monotonicNanoseconds + 10_000_000_000
+    while Clock.monotonicNanoseconds < deadline {
+      let missing = names.contains { name in
+        if case .number(7) = service.answer(to: .user(name), for: user) { return false }
+        return true
+      }
+      guard missing else { return true }
+      Clock.pause(milliseconds: 1)
+    }
+    return false
+  }
+
   @Test("A name is asked once for all requests of a user, and each user has answers of their own") func once()
   {
     let log = Log()
@@ -22,14 +36,9 @@ import Testing
     #expect(service.answer(to: .user("ann"), for: 1001) == nil)
     for _ in 0..<100 { service.ask([.user("ann"), .user("ben"), .user("ann")], for: 1001) }
     #expect(log.answered.wait(milliseconds: 10_000))
+    #expect(NameServiceTests.areAnswered(["ann", "ben"], for: 1001, by: service))
     service.ask([.user("ann")], for: 1002)
-    #expect(log.answered.wait(milliseconds: 10_000))
-    for name in ["ann", "ben"] {
-      guard case .number(7) = service.answer(to: .user(name), for: 1001) else {
-        Issue.record("\(name) was not answered")
-        continue
-      }
-    }
+    #expect(NameServiceTests.areAnswered(["ann"], for: 1002, by: service))
     #expect(service.answer(to: .user("ben"), for: 1002) == nil)
     #expect(log.asked.withLock { $0.count } == 3)
   }
