@@ -240,6 +240,28 @@ struct Tree {
     }
   }
 
+  @Test("Replaced, an item has what is handed down and nothing else, whatever it had and asked for")
+  func replaced()
+    throws
+  {
+    let parent = Shorthand.list("a:fd b c:d")
+    for list in [
+      nil, Shorthand.list("x y:i"), Shorthand.list("x", flags: .noInherit), Shorthand.list("a:i x"),
+    ] {
+      for isDirectory in [false, true] {
+        let outcome = try AccessList.propagated(
+          to: list, from: parent, forDirectory: isDirectory, replacing: true)
+        let new = try AccessList.inherited(from: parent, forDirectory: isDirectory)
+        #expect(outcome == .store(new))
+        let again = try AccessList.propagated(
+          to: new, from: parent, forDirectory: isDirectory, replacing: true)
+        #expect(again == .unchanged)
+      }
+      let gone = try AccessList.propagated(to: list, from: nil, forDirectory: false, replacing: true)
+      #expect(gone == (list == nil ? .unchanged : .store(nil)))
+    }
+  }
+
   @Test("Inherited entries can be made explicit, or dropped") func explicitAndStripped() {
     let list = Shorthand.list("a !b:ifd c:i", flags: .noInherit)
     #expect(list.withEverythingExplicit == Shorthand.list("a !b:fd c", flags: .noInherit))
@@ -254,11 +276,7 @@ struct Tree {
       (0o7770, 0o755, 0o770), (0o2775, 0o4755, 0o775), (0o000, 0o777, 0o000), (0o111, 0o777, 0o111),
     ] as [(UInt16, UInt16, UInt16)])
   func copiesToFiles(directory: UInt16, present: UInt16, result: UInt16) {
-    let chosen = Permissions(user: 1, group: 2, ownerGroup: 3, mode: directory)
-    let file = Permissions(user: 8, group: 9, mode: present)
-    #expect(
-      chosen.copied(to: file, ofDirectory: false)
-        == Permissions(user: 1, group: 2, ownerGroup: 3, mode: result))
-    #expect(chosen.copied(to: file, ofDirectory: true) == chosen)
+    #expect(directory.handedDownMode(to: present, ofDirectory: false) == result)
+    #expect(directory.handedDownMode(to: present, ofDirectory: true) == directory)
   }
 }

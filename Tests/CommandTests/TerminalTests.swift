@@ -39,11 +39,11 @@ extension CommandTests {
           # d/plan
           user:7001 deny delete
           group:bin inherited allow read
-          read        ^[[32myes^[[0m  root, or its like, is bound by flags only
+          read        ^[[32myes^[[0m  root: only flags could stop this
           allowed: root may read BASE/mount/d/plan
-            BASE/mount: search allowed: root, or its like, is bound by flags only
-            d: search allowed: root, or its like, is bound by flags only
-            d/plan: read allowed: root, or its like, is bound by flags only
+            BASE/mount: search allowed: root: only flags could stop this
+            d: search allowed: root: only flags could stop this
+            d/plan: read allowed: root: only flags could stop this
           # d/plan
           user:7001 deny delete
           group:bin inherited allow read

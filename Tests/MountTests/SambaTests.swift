@@ -56,17 +56,17 @@ extension MountTests {
       func refused(_ index: Int) { #expect(answers[index].exit != 0, "\(index): \(answers[index].output)") }
       for index in [0, 1, 2, 3, 4, 5, 7, 9, 10, 13] { succeeded(index) }
       // What the directory handed on, three times in three languages.
-      #expect(answers[1].output.contains(" 0: group@ allow \(Self.full)\n"), "\(answers[1].output)")
-      #expect(answers[1].output.contains("A:g:GROUP@:rwadxtTnNcCo\n"), "\(answers[1].output)")
+      #expect(answers[1].output.contains(" 0: group:varve-2001 inherited allow \(Self.full)\n"), "\(answers[1].output)")
+      #expect(answers[1].output.contains("A:g:2001:rwadxtTnNcCo\n"), "\(answers[1].output)")
       // Everything but "synchronize", which nothing ever asks for.
-      #expect(answers[1].output.contains("varve-2001:ALLOWED/0x0/0x000f01ff\n"), "\(answers[1].output)")
+      #expect(answers[1].output.contains("varve-2001:ALLOWED/I/0x000f01ff\n"), "\(answers[1].output)")
       // Samba sorts denies to the front and repeats the mode; the mode is not stored a second time.
       let shown = answers[3].output.split(separator: "\n").map(String.init)
       #expect(
         shown.prefix(2) == [
-          " 0: user:1002 deny write,append", " 1: group@ allow \(Self.full)",
+          " 0: user:1002 deny write,append", " 1: group:2001 inherited allow \(Self.full)",
         ], "\(shown)")
-      #expect(shown.contains("D::1002:wa") && shown.contains("A:g:GROUP@:rwadxtTnNcCoy"), "\(shown)")
+      #expect(shown.contains("D::1002:wa") && shown.contains("A:g:2001:rwadxtTnNcCo"), "\(shown)")
       #expect(entries(answers[4].output).first == "varve-bob:DENIED/0x0/0x00000006", "\(answers[4].output)")
       refused(6)
       #expect(answers[6].output.contains("NT_STATUS_ACCESS_DENIED"), "\(answers[6].output)")
@@ -110,6 +110,36 @@ extension MountTests {
         #expect(TestUser.carol.run { Calls.write(file, "carol is in the group") } == nil, "\(path)")
         #expect(TestUser(1005, group: 2010).run { Calls.read(file).refusal } == .accessDenied, "\(path)")
       }
+    }
+
+    @Test("A group that is taken off a folder loses what was made there through Samba") func revoked() throws
+    {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try #require(chmod(volume.path, 0o755) == 0)
+      let bobs =
+        "user:1002 allow list,search,readattr,readextattr,readsecurity,file_inherit,directory_inherit"
+      _ = try volume.directory("t", 0, 2001, 0o700, list: Self.teamList.prefix(1) + [bobs])
+      let answers = try SambaStage(volume: volume, share: SambaStage.recommended).converse([
+        "smb ann 'mkdir t/s; put /etc/hostname t/s/f; put /etc/hostname t/g'",  // 0
+        "become 1002 2009 cat t/s/f && become 1002 2009 cat t/g && smb bob 'get t/s/f -'",  // 1
+        "varve acl check -R t | grep -c copied",  // 2
+        "varve chmod -a 'user:1002 allow list,search,readattr,readextattr,readsecurity,file_inherit,directory_inherit' t"
+          + " && varve acl propagate t",  // 3
+        "become 1002 2009 cat t/s/f || become 1002 2009 cat t/g || smb bob 'get t/s/f -'",  // 4
+        "varve acl get -R t",  // 5
+        "smb ann 'get t/s/f -'",  // 6
+        // Windows sends the whole list back when an entry is added: what was inherited stays so.
+        "acls ann t/g -a 'ACL:varve-bob:DENIED/0x0/0x00000002' && varve acl get t/g",  // 7
+      ])
+      for index in [0, 1, 3, 5, 6, 7] {
+        #expect(answers[index].exit == 0, "\(index): \(answers[index].output)")
+      }
+      #expect(answers[2].output == "0\n")
+      #expect(answers[4].exit != 0, "\(answers[4].output)")
+      #expect(
+        !answers[5].output.contains("bob") && !answers[5].output.contains("1002"), "\(answers[5].output)")
+      #expect(answers[7].output.contains("inherited allow"), "\(answers[7].output)")
     }
 
     @Test("What is made through Samba is for those its list lets in, and whom Windows removes is out")

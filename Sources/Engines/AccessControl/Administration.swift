@@ -21,11 +21,18 @@ extension AccessList {
   ///   - list: the object's list.
   ///   - parent: the list its directory has now, that is after its own step.
   ///   - isDirectory: whether the object is a directory.
+  ///   - isReplacing: whether the object is to hold exactly what is handed down: entries of its own go, and so does the
+  ///     wish to be left alone.
   /// - Returns: what to do with the object.
   /// - Throws: ``TooManyEntries`` if what the parent hands down does not fit; the object stays as it is.
   package static func propagated(
-    to list: AccessList?, from parent: AccessList?, forDirectory isDirectory: Bool
+    to list: AccessList?, from parent: AccessList?, forDirectory isDirectory: Bool,
+    replacing isReplacing: Bool = false
   ) throws(TooManyEntries) -> Propagation {
+    if isReplacing {
+      let new = try inherited(from: parent, forDirectory: isDirectory)
+      return new == list ? .unchanged : .store(new)
+    }
     if let list, list.flags.contains(.noInherit) { return .blocked }
     let explicit = list?.withoutInherited
     var new = try inherited(from: parent, forDirectory: isDirectory, initial: explicit)
@@ -48,31 +55,12 @@ extension AccessList {
   }
 }
 
-/// Owner, group and mode, as "copy permissions to descendants" carries them.
-package struct Permissions: Hashable, Sendable {
-  package var user: UInt32
-  package var group: UInt32
-  /// The group that owns the object in place of a user.
-  package var ownerGroup: UInt32?
-  /// Twelve bits.
-  package var mode: UInt16
-
-  package init(user: UInt32, group: UInt32, ownerGroup: UInt32? = nil, mode: UInt16) {
-    self.user = user
-    self.group = group
-    self.ownerGroup = ownerGroup
-    self.mode = mode
-  }
-
-  /// What an object below gets from these permissions of a directory.
+extension UInt16 {
+  /// The mode that something below gets from this mode of a directory, by "copy permissions to descendants".
   ///
   /// A file becomes executable for nobody for whom it was not. It never gets a set-id or sticky bit: on the
   /// directory they mean something else, and a program in another's name must not come about this way.
-  package func copied(to present: Permissions, ofDirectory isDirectory: Bool) -> Permissions {
-    var copy = self
-    if !isDirectory {
-      copy.mode = mode & 0o666 | mode & present.mode & 0o111
-    }
-    return copy
+  package func handedDownMode(to present: UInt16, ofDirectory isDirectory: Bool) -> UInt16 {
+    isDirectory ? self : self & 0o666 | self & present & 0o111
   }
 }

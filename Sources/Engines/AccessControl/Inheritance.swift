@@ -27,6 +27,16 @@ extension AccessList {
 }
 
 extension AccessEntry {
+  /// Whether both say the same, wherever they came from.
+  package func says(sameAs other: AccessEntry) -> Bool {
+    var (one, other) = (self, other)
+    one.inheritance.remove(.inherited)
+    other.inheritance.remove(.inherited)
+    one.rights = one.rights.expanded
+    other.rights = other.rights.expanded
+    return one == other
+  }
+
   /// The entry as a child receives it.
   package func handedDown(toDirectory isDirectory: Bool) -> AccessEntry {
     var copy = self

@@ -94,9 +94,11 @@ package enum NFSv4List {
   /// it: the mode becomes the one it implies, so that nobody keeps what an entry gave him that is no longer there.
   /// Its entries are stored as they are, except permits that repeat that mode: programs that sort a list, as those
   /// of Windows do, tear the end apart. So no entries at all are a list that grants nobody anything.
+  ///
+  /// With a `source`, entries of a list written anew that say what was inherited are inherited.
   package static func change(
     to entries: [AccessEntry], from present: AccessList?, mode: UInt16, for kind: ObjectKind,
-    as view: NFSv4View, writing: NFSv4Writing = .anew
+    as view: NFSv4View, writing: NFSv4Writing = .anew, inheritingFrom source: InheritanceSource? = nil
   ) throws(NFSv4Failure) -> NFSv4Change {
     let peeled = NFSv4Projection.peel(entries, mode: mode, for: kind)
     let written = peeled?.rest ?? entries
@@ -108,6 +110,7 @@ package enum NFSv4List {
       permissions = implied
     }
     guard meant.count <= AccessList.entryLimit else { throw .tooManyEntries }
+    if writing == .anew, let source { meant = source.marked(meant, over: present, for: kind) }
     return NFSv4Change(list: list(meant, over: present, as: view), mode: permissions)
   }
 

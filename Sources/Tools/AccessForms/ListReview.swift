@@ -26,6 +26,8 @@ package struct Finding: Equatable, Sendable {
     case damage
     /// An entry marked as inherited that the directory does not hand down, or the other way round.
     case stale
+    /// An entry of the item's own that the directory hands down as well.
+    case copied
   }
 
   package let kind: Kind

@@ -5,6 +5,7 @@ import AccessControl
 import Decisions
 import DirectoryModes
 import LinuxFiles
+import Synchronization
 
 extension Volume {
   /// Always an answer: NFSv4 tools give up where there is none, and Samba lets everybody in.
@@ -40,17 +41,33 @@ extension Volume {
         throw .invalid
       }
     }
+    let kind: ObjectKind = node.isDirectory ? .directory : .file
+    let handedDown = writing == .anew ? handedDown(to: node, kind, for: caller) : []
     try changeListAndMode(of: node, for: caller) { item throws(Errno) in
       do throws(NFSv4Failure) {
-        let kind: ObjectKind = item.isDirectory ? .directory : .file
+        let source = InheritanceSource(user: item.user, group: item.group, handedDown: handedDown)
         let change = try NFSv4List.change(
           to: entries, from: item.list, mode: item.mode.bits, for: kind, as: view,
-          writing: writing)
+          writing: writing, inheritingFrom: source)
         return ListAndMode(list: change.list.map(ListUpdate.store) ?? .remove, permissions: change.mode)
       } catch {
         throw .invalid
       }
     }
+  }
+
+  /// What the directory above hands down to an object now; nothing where that cannot be found out.
+  ///
+  /// It decides about no access, only whether an entry counts as inherited. Who may not read the directory's list does
+  /// not learn of its entries by such a mark.
+  private func handedDown(to node: Node, _ kind: ObjectKind, for caller: Caller) -> [AccessEntry] {
+    guard node.id != root.id, let parent = node.lastName.withLock({ $0.parent }) else { return [] }
+    let list = try? locks.holding(.shared(parent.stripe)) { () throws(Errno) -> AccessList? in
+      let item = try directoryFacts(parent).item
+      guard item.record == .sound, gate.allows(caller, .readList, on: item) else { return nil }
+      return try? AccessList.inherited(from: item.list, forDirectory: kind == .directory)
+    }
+    return list?.entries ?? []
   }
 
   /// A list that says no more than a mode is a chmod; whatever more it says is refused rather than lost.

@@ -14,6 +14,13 @@ package enum HandingDown: Sendable {
   case changeFrom([AccessList?])
 }
 
+/// What is handed down to files, and what is done about it.
+private struct HandDownRequest {
+  let how: HandingDown
+  /// Whether entries of a file's own go.
+  let isReplacing: Bool
+}
+
 /// What has become of one file, or in a look would.
 package struct HandedFile: Sendable {
   package let outcome: HandedDown
@@ -30,8 +37,8 @@ extension Volume {
   /// `isWaiting`: whether whoever asked still does. Without it the rest is left aside: a run that was killed changes
   /// nothing after its end, when it may be undone already.
   package func handDown(
-    _ names: [[UInt8]], in directory: NodeID, _ how: HandingDown, for peer: SocketPeer,
-    while isWaiting: () -> Bool
+    _ names: [[UInt8]], in directory: NodeID, _ how: HandingDown, replacing isReplacing: Bool = false,
+    for peer: SocketPeer, while isWaiting: () -> Bool
   ) throws(Errno) -> [HandedFile] {
     // Before any lock is taken: an account's groups may have to be asked for.
     _ = subject(of: peer)
@@ -39,12 +46,13 @@ extension Volume {
     let parent = try node(directory)
     let held = try resolver.directory(parent)
     if let obstacle = options.rules.obstacleToLists { throw Errno(obstacle) }
+    let request = HandDownRequest(how: how, isReplacing: isReplacing)
     var files: [HandedFile] = []
     files.reserveCapacity(names.count)
     for (index, name) in names.enumerated() {
       do throws(Errno) {
         guard isWaiting() else { throw .canceled }
-        files.append(try handDown(name, index, in: parent, held, how, for: caller))
+        files.append(try handDown(name, index, in: parent, held, request, for: caller))
       } catch {
         files.append(HandedFile(outcome: .aside))
       }
@@ -53,8 +61,8 @@ extension Volume {
   }
 
   private func handDown(
-    _ bytes: [UInt8], _ index: Int, in parent: Node, _ directory: LayerDirectory, _ how: HandingDown,
-    for caller: Caller
+    _ bytes: [UInt8], _ index: Int, in parent: Node, _ directory: LayerDirectory,
+    _ request: HandDownRequest, for caller: Caller
   ) throws(Errno) -> HandedFile {
     try FileName.with(bytes) { name throws(Errno) in
       try requireUnreserved(name, in: parent)
@@ -72,21 +80,22 @@ extension Volume {
         let object = HeldObject(
           descriptor: found.descriptor, facts: try facts(status, of: found.descriptor, knownBy: node))
         let place = { self.lastKnownPath(of: parent).path(to: bytes) }
-        return try handDown(above.item.list, to: object, node, at: place, index, how, for: caller)
+        return try handDown(above.item.list, to: object, node, at: place, index, request, for: caller)
       }
     }
   }
 
   private func handDown(
     _ list: AccessList?, to object: HeldObject, _ node: Node?, at place: () -> [UInt8], _ index: Int,
-    _ how: HandingDown, for caller: Caller
+    _ request: HandDownRequest, for caller: Caller
   ) throws(Errno) -> HandedFile {
     let item = object.facts.item
     // Who may not look at it learns nothing here either.
     try gate.require(caller, .readList, on: item)
     let outcome: Propagation
     do throws(TooManyEntries) {
-      outcome = try AccessList.propagated(to: item.list, from: list, forDirectory: false)
+      outcome = try AccessList.propagated(
+        to: item.list, from: list, forDirectory: false, replacing: request.isReplacing)
     } catch {
       throw .noSpace
     }
@@ -99,7 +108,7 @@ extension Volume {
       // A lookup under way may be about to hand out attributes for everybody. The kernel can be told better only
       // of what it holds already, as it does when it asks about the file itself.
       guard !item.isVisibleToAnyone || after.isVisibleToAnyone else { throw .busy }
-      switch how {
+      switch request.how {
       case .look:
         try gate.require(caller, .setList(list), scene(object.facts))
         return HandedFile(outcome: .changed, former: item.list)

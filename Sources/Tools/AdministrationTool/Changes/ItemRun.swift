@@ -34,7 +34,12 @@ final class ItemRun {
   }
 
   /// Goes through the paths, and through what is below them if the walk does.
-  func go(_ walk: ItemWalk, _ visit: (VisitedItem) throws(Refusal) -> Void) {
+  ///
+  /// `begin` is told of each path before anything is visited.
+  func go(
+    _ walk: ItemWalk, _ begin: (Word, SharedDescriptor) throws(Refusal) -> Void = { _, _ in },
+    _ visit: (VisitedItem) throws(Refusal) -> Void
+  ) {
     // Only now: what is wrong with the words is said in any case.
     console.isSilent = isForced
     var walk = walk
@@ -43,6 +48,10 @@ final class ItemRun {
       do throws(Errno) {
         let place = try walk.place(path)
         var isOutside = false
+        do throws(Refusal) { try begin(path, place) } catch {
+          console.complain(path, error.sentence)
+          return
+        }
         try undoRoot?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
         ledger.beginTree()
         walk.go(path, at: place, leaf: nil) { item in

@@ -76,6 +76,9 @@ private final class ListChecker {
     {
       findings.append(stale)
     }
+    if let list = list ?? nil, let above = listsAbove.last ?? nil, let above {
+      findings += copied(list, below: above, kind)
+    }
     if kind == .directory { listsAbove.append(list) }
     report(findings, item)
     return .into
@@ -90,6 +93,21 @@ private final class ListChecker {
     return Finding(
       .stale,
       "does not inherit what the directory above hands down now; 'varve acl inherit' renews it")
+  }
+
+  /// Entries of the item's own that say what the directory above hands down: they stay when it takes that back.
+  private func copied(_ list: AccessList, below above: AccessList, _ kind: ObjectKind) -> [Finding] {
+    guard !list.flags.contains(.noInherit) else { return [] }
+    let handedDown = (try? AccessList.inherited(from: above, forDirectory: kind == .directory))?.entries ?? []
+    return list.entries.enumerated().filter { _, entry in
+      !entry.isInherited
+        && handedDown.contains { $0.says(sameAs: entry) }
+    }.map { index, _ in
+      Finding(
+        .copied, entry: index,
+        "the directory above hands this down, but here it is an entry of its own, which stays when the directory "
+          + "takes it back; 'varve acl inherit --replace' leaves what is handed down")
+    }
   }
 
   private func report(_ findings: [Finding], _ item: VisitedItem) {

@@ -77,7 +77,8 @@ extension ListChanger {
     let number = JSON.Member("directory", .number(first.item.directory.descriptor.rawValue))
     let names = JSON.nameListMembers("names", leaves.map(\.item.location.name))
     // A refusal is told by the files one by one, in the words of a single change.
-    guard let answer = try? daemon.ask("handdown", [number] + names + members),
+    let replacing = replaces ? [JSON.Member("replace", .bool(true))] : []
+    guard let answer = try? daemon.ask("handdown", [number] + names + replacing + members),
       let outcomes = answer["outcomes"]?.string?.compactMap({ HandedDown(rawValue: $0) }),
       outcomes.count == leaves.count
     else { return nil }

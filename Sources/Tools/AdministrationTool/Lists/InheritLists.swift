@@ -9,6 +9,12 @@ func inheritLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console(invocation)
   let paths = try PathOperands(invocation)
   let isPropagation = invocation.verb == "acl propagate"
+  if isPropagation, let parts = PermissionParts(invocation) {
+    guard !invocation.has(.handDownOnly) else {
+      throw invocation.mistake("--replace is about lists, which --owner, --group and --mode leave alone")
+    }
+    return try propagatePermissions(parts, invocation, console, paths)
+  }
   let changer = try ListChanger(invocation, console)
   let run = ListRun(changer, inherits: true)
   let inheritance = Inheritance(changer, run)
@@ -78,7 +84,7 @@ private final class Inheritance {
       throw Refusal("not a directory; 'varve acl inherit' renews the entries of a single file")
     }
     let list = try item.place.descriptor.accessList()
-    if let list, list.flags.contains(.noInherit) {
+    if let list, list.flags.contains(.noInherit), !changer.replaces {
       throw Refusal("is marked no_inherit: it and everything below is left alone")
     }
     return list
@@ -88,10 +94,11 @@ private final class Inheritance {
     if let rule = rules[parent] { return rule }
     // Those of the directories on the way down live on in `rulesByDepth`.
     if rules.count > 64 { rules.removeAll() }
-    let rule = ListRule { list, kind in
+    let isReplacing = changer.replaces
+    let rule = ListRule(replacesDamage: isReplacing) { list, kind in
       do throws(TooManyEntries) {
         let outcome = try AccessList.propagated(
-          to: list, from: parent, forDirectory: kind == .directory)
+          to: list, from: parent, forDirectory: kind == .directory, replacing: isReplacing)
         switch outcome {
         case .unchanged: return .unchanged
         case .store(let new): return .store(new)

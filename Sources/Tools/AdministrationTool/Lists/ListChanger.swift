@@ -11,6 +11,8 @@ import Synchronization
 final class ListChanger: Sendable {
   let ledger: ChangeLedger
   let console: Console
+  /// Whether items are to hold exactly what is handed down to them.
+  let replaces: Bool
   var undo: UndoFile? { ledger.undo }
   /// One is held from the look at a file with several names until it is changed: two threads would count it twice.
   private let linkedFiles = (0..<64).map { _ in Guarded(()) }
@@ -18,6 +20,7 @@ final class ListChanger: Sendable {
   init(_ invocation: Invocation, _ console: Console) throws(UsageError) {
     ledger = try ChangeLedger(invocation, console)
     self.console = console
+    replaces = invocation.has(.handDownOnly)
   }
 
   /// What one item has come to.

@@ -65,28 +65,34 @@ extension Verb {
 
   package static let aclPropagate = Verb(
     "acl propagate", "hand a directory's list down to everything below it",
-    options: change.filter { $0 != .recursive },
+    options: [.handDownOnly, .handDownOwner, .handDownGroup, .handDownMode]
+      + change.filter { $0 != .recursive },
     operands: [paths],
     discussion: [
       "Explicit entries stay as they are, in front; inherited entries are replaced by what the directory "
         + "above hands down now. Items whose list is marked no_inherit are left alone with everything below. "
         + "Locked items are reported, and the rest is done.",
-      "Running it again changes nothing. So a run that was interrupted is gone on with by running it again; "
-        + "if it writes an undo file, with --resume.",
+      "With --replace every item below gets exactly the entries that are handed down, as with 'Apply to enclosed "
+        + "items' on macOS.",
+      "With --owner, --group or --mode the directory's owner, group and mode are handed down instead of its "
+        + "list. Files get no set-id bits, and are executable only for classes that could execute them before.",
+      "Running it again changes nothing. To continue an interrupted run, run it again; if it writes an undo "
+        + "file, with --resume.",
     ],
     examples: [
       Example("varve acl propagate --dry-run /srv/team", "What would change."),
       Example("varve acl propagate --undo before.acl /srv/team", "Do it, and keep the way back."),
       Example("varve acl restore before.acl", "Go back."),
+      Example("varve acl propagate --group --mode /srv/team", "One group and one mode for everything below."),
     ])
 
   package static let aclInherit = Verb(
     "acl inherit", "renew what an item inherits from the directory above it",
-    options: change,
+    options: [.handDownOnly] + change,
     operands: [paths],
     discussion: [
       "What 'varve acl propagate' does to each item, for this item alone; with -R, then for everything below. "
-        + "Of use after a move, which takes the list along."
+        + "Useful after a move: a moved item keeps its old list."
     ],
     examples: [Example("varve acl inherit moved.txt", "As if it had been made where it is now.")])
 

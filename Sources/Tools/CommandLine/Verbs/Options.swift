@@ -76,6 +76,12 @@ extension Option {
   package static let listFile = Option(
     "F", "file", value: Value("FILE", .path),
     "read the new list from FILE, one entry a line; - is standard input")
+  package static let handDownOnly = Option(
+    nil, "replace", "drop entries that are not handed down, also where a list is marked no_inherit")
+  package static let handDownOwner = Option(nil, "owner", "hand down the owner, and leave lists alone")
+  package static let handDownGroup = Option(nil, "group", "hand down the group, and leave lists alone")
+  package static let handDownMode = Option(
+    nil, "mode", "hand down the mode, and leave lists alone; no file becomes executable")
   package static let onlyInherited = Option(nil, "inherited", "remove the inherited entries only")
   package static let whole = Option(
     nil, "whole", "copy the list as it stands, inherited entries included, over whatever is there")

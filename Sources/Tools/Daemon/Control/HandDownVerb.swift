@@ -18,7 +18,7 @@ extension ControlVerbs {
   /// `{"verb": "handdown", "directory": 5, "names": ["a", "b"]}` answers with `"outcomes"` one letter for each name
   /// (``HandedDown``).
   ///
-  /// With `"look": true` nothing is changed, and `"former"` says for each name which of `"lists"` it has; the lists are in
+  /// With `"replace": true` entries of a file's own go. With `"look": true` nothing is changed, and `"former"` says for each name which of `"lists"` it has; the lists are in
   /// numbers, and empty where there is none. A request with both changes only files that still have these lists.
   static func handDown(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
@@ -32,7 +32,8 @@ extension ControlVerbs {
       do throws(Errno) {
         let files = try volume.handDown(
           names, in: node(number, request), isLook ? .look : former.map(HandingDown.changeFrom) ?? .change,
-          for: request.peer, while: { request.connection.isWaiting })
+          replacing: request.body["replace"] == .bool(true), for: request.peer,
+          while: { request.connection.isWaiting })
         return isLook
           ? told(files) : [JSON.Member("outcomes", .string(String(files.map(\.outcome.rawValue))))]
       } catch {
