@@ -220,8 +220,8 @@ extension CommandTests {
           -rw-------@ 1 7001  7002  hidden 0
           d/1
           d/1:
-          read        yes  root, or its like, is bound by flags only
-          write       yes  root, or its like, is bound by flags only
+          read        yes  root: only flags could stop this
+          write       yes  root: only flags could stop this
           0
           varve chmod: PATH is missing
           varve chflags: PATH is missing

@@ -131,8 +131,8 @@ extension CommandTests {
           raw\233\377:
           two words:
           allowed: root may delete BASE/mount/new\012line
-            BASE/mount: search allowed: root, or its like, is bound by flags only
-            new\012line: delete allowed: root, or its like, is bound by flags only
+            BASE/mount: search allowed: root: only flags could stop this
+            new\012line: delete allowed: root: only flags could stop this
           root BASE/mount/raw\233\377
           -dash: 1 -> 0 entries
           bidi?x: 1 -> 0 entries
@@ -213,7 +213,7 @@ extension CommandTests {
           group:everyone deny delete
           root BASE/mount/-dash
           allowed: root may read BASE/mount/-dash
-          read        yes  root, or its like, is bound by flags only
+          read        yes  root: only flags could stop this
           0
           -dash: 1 -> 0 entries
             - group:everyone deny delete

@@ -44,7 +44,7 @@ extension CommandTests {
             team: search allowed by its mode (owner rwx)
             team/plan: read allowed by its mode (owner rw-)
           denied: user 1002 may not rename BASE/mount/back/plan to BASE/mount/round/new (EACCES)
-            back: delete allowed: root, or its like, is bound by flags only
+            back: delete allowed: root: only flags could stop this
             and so on in circles, 80 steps more
             loop: too many links on the way (ELOOP)
           2
@@ -76,7 +76,7 @@ extension CommandTests {
         """,
         prints: """
           outside: whether root may read BASE/mount/out/file is decided outside of the volume
-            BASE/mount: search allowed: root, or its like, is bound by flags only
+            BASE/mount: search allowed: root: only flags could stop this
             out: is a link to 'BASE/away'
             out: leads out of the volume, to BASE/away/file, on \(kind[0]) at \(kind[1])
           2
@@ -109,8 +109,8 @@ extension CommandTests {
         """,
         prints: """
           impossible: root cannot rename BASE/mount/team/plan to BASE/away/new (EXDEV)
-            BASE/mount: search allowed: root, or its like, is bound by flags only
-            team: search allowed: root, or its like, is bound by flags only
+            BASE/mount: search allowed: root: only flags could stop this
+            team: search allowed: root: only flags could stop this
             BASE/away/new: is on another file system; only a copy can be made there (EXDEV)
           2
             BASE/away/file: is on another file system; only a copy can be made there (EXDEV)
@@ -173,7 +173,7 @@ extension CommandTests {
           No such file or directory
           .varve/status/x: is not a directory (ENOTDIR)
           Not a directory
-          f: read allowed: root, or its like, is bound by flags only
+          f: read allowed: root: only flags could stop this
           ok
             BASE/mount: search denied by its mode (other ---)
           .varve/status: write denied: the volume is mounted read-only

@@ -60,19 +60,19 @@ extension CommandTests {
             team/box: add_subdirectory allowed by its mode (owner rwx)
           0
           impossible: root cannot read BASE/mount/team/missing (ENOENT)
-            BASE/mount: search allowed: root, or its like, is bound by flags only
-            team: search allowed: root, or its like, is bound by flags only
+            BASE/mount: search allowed: root: only flags could stop this
+            team: search allowed: root: only flags could stop this
             team/missing: does not exist (ENOENT)
           2
           outside: whether root may list BASE/mount/team/away/x is decided outside of the volume
-            BASE/mount: search allowed: root, or its like, is bound by flags only
-            team: search allowed: root, or its like, is bound by flags only
+            BASE/mount: search allowed: root: only flags could stop this
+            team: search allowed: root: only flags could stop this
             team/away: is a link to '/etc'
             team/away: leads out of the volume, to /etc/x: No such file or directory (ENOENT)
           2
           denied: root may not write BASE/mount/team/plan.txt (EPERM)
-            BASE/mount: search allowed: root, or its like, is bound by flags only
-            team: search allowed: root, or its like, is bound by flags only
+            BASE/mount: search allowed: root: only flags could stop this
+            team: search allowed: root: only flags could stop this
             team/plan.txt: write denied by its flag uchg
           1
 
@@ -117,7 +117,7 @@ extension CommandTests {
           delete      yes  team: delete_child by its mode (owner rwx)
           0
           team/plan.txt:
-          read        yes  root, or its like, is bound by flags only
+          read        yes  root: only flags could stop this
           varve access: /proc/version: not on a Varve volume; 'varve status' lists the volumes
           2
           read        yes  by its mode (other r--)
@@ -147,7 +147,7 @@ extension CommandTests {
           2
           varve access: d/gone: does not exist (ENOENT)
           f:
-          read        yes  root, or its like, is bound by flags only
+          read        yes  root: only flags could stop this
           list        -    is not a directory (ENOTDIR)
           2
           create      yes
@@ -155,7 +155,7 @@ extension CommandTests {
           2
           varve access: no such operation 'nosuchthing'; 'varve help why' lists them
           impossible: root cannot read BASE/mount/a (ELOOP)
-            BASE/mount: search allowed: root, or its like, is bound by flags only
+            BASE/mount: search allowed: root: only flags could stop this
             a: is a link to 'b'
             b: is a link to 'a'
             and so on in circles, 76 steps more
@@ -325,8 +325,8 @@ extension CommandTests {
           varve why: '': an empty path names nothing (ENOENT)
           2
           impossible: root cannot rename BASE/mount/team/plan.txt to /proc/version (EXDEV)
-            BASE/mount: search allowed: root, or its like, is bound by flags only
-            team: search allowed: root, or its like, is bound by flags only
+            BASE/mount: search allowed: root: only flags could stop this
+            team: search allowed: root: only flags could stop this
             /proc/version: is on another file system; only a copy can be made there (EXDEV)
           2
           varve access: PATH is missing

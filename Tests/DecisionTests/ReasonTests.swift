@@ -16,7 +16,8 @@ import Testing
 
   static let rows: [(Reason, told: String, isHidden: Bool)] = [
     (.nothingAsked, "no right is needed", false),
-    (.superuser, "root, or its like, is bound by flags only", true),
+    (.superuser, "root: only flags could stop this", true),
+    (.administrator(2001), "by admin_group, as a member of group:staff: only flags could stop this", true),
     (.ownership, "by ownership", true),
     (.freeToAll, "everybody may, and no entry denies it", true),
     (.entry(index: 1), "by entry 1 of its list: group:staff deny write,delete", true),
@@ -73,7 +74,7 @@ import Testing
     #expect(words(open, []) == "\(mode) without CAP_DAC_OVERRIDE")
     #expect(words(open, .fowner) == "\(mode) without CAP_DAC_OVERRIDE")
     #expect(words(open, nil) == "\(mode): its capabilities cannot be read")
-    #expect(words(open, .dacReadSearch) == "root, or its like, is bound by flags only")
+    #expect(words(open, .dacReadSearch) == "root: only flags could stop this")
     func remove(_ judge: Judge) -> Verdict {
       judge.decide(.remove(directory: false), on: item, in: World.directory(0o1755))
     }
@@ -98,6 +99,25 @@ import Testing
     let codes = ReasonTests.rows.map(\.0.code)
     // Entry and mode stand there more than once.
     #expect(Set(codes).count == codes.count - 3)
+  }
+
+  @Test("A reason that rests on a group says by way of which other group the caller is in it") func nested() {
+    let names = NameBook(users: ["ann": 1001], groups: ["staff": 2001, "team": 2002])
+    let nesting = GroupNesting(members: [2001: [2002], 2003: [2001]])
+    func words(_ reason: Reason, among groups: [UInt32]) -> String {
+      ToldReason(.refused(.accessDenied, reason), about: ReasonTests.item, names: names) { group in
+        nesting.way(into: group, among: nesting.expanded(groups))
+      }.words
+    }
+    let way = "; a member of it by way of group:team"
+    #expect(words(.entry(index: 1), among: [7, 2002]).hasSuffix(way))
+    #expect(words(.modeBits(.group, asked: .read), among: [2002]) == "by its mode (group r-x)\(way)")
+    #expect(words(.administrator(2001), among: [2002]).hasSuffix(way))
+    #expect(
+      words(.entry(index: 1), among: [2001, 2002]) == "by entry 1 of its list: group:staff deny write,delete")
+    #expect(words(.entry(index: 0), among: [2002]) == "by entry 0 of its list: user:ann allow read")
+    #expect(nesting.way(into: 2003, among: nesting.expanded([2002])) == 2001)
+    #expect(nesting.way(into: 2003, among: [2002]) == nil)
   }
 
   @Test("The parts of an entry's reason, and whose it is") func parts() {

@@ -41,6 +41,35 @@ import Testing
       over: dice.once(in: 2) ? dice.item(dice.pick(World.kinds)) : nil, carriesRecord: !dice.once(in: 4))
   }
 
+  @Test(
+    "All refusals begin with the one that is met, repeat none, and end with consent or with one without remedy"
+  )
+  func everyRefusal() {
+    var dice = Dice(for: "refusals")
+    var (refused, liftable) = (0, 0)
+    var longest = 0
+    for _ in 0..<3_000 {
+      let scene = scene(&dice)
+      let judge = Judge(rules: dice.rules(), subject: dice.subject())
+      for operation in operations(&dice, on: scene.item) {
+        let verdict = judge.decide(operation, scene)
+        let refusals = judge.refusals(operation, scene)
+        guard !verdict.isAllowed else {
+          if !refusals.isEmpty { Issue.record("\(operation) is allowed, and \(refusals)") }
+          continue
+        }
+        refused += 1
+        longest = max(longest, refusals.count)
+        if refusals.last?.remedy != nil { liftable += 1 }
+        let isSound =
+          refusals.first?.verdict == verdict && refusals.dropLast().allSatisfy { $0.remedy != nil }
+          && Set(refusals).count == refusals.count && refusals.count < 64
+        if !isSound { Issue.record("\(operation) of \(scene): \(verdict), \(refusals)") }
+      }
+    }
+    #expect(refused > 10_000 && liftable > 5_000 && longest > 3)
+  }
+
   @Test("The verdict of an operation is its first step that refuses") func stepsAndVerdict() {
     var dice = Dice(for: "steps")
     var (cases, refused) = (0, 0)

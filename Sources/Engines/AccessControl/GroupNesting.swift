@@ -15,6 +15,13 @@ package struct GroupNesting: Hashable, Sendable {
 
   package var isEmpty: Bool { containers.isEmpty }
 
+  /// The group among `groups`, as ``expanded(_:)`` lists them, by which its members are in `group`; nil if they are in it
+  /// themselves.
+  package func way(into group: UInt32, among groups: [UInt32]) -> UInt32? {
+    guard !isEmpty, let end = groups.firstIndex(of: group) else { return nil }
+    return groups[..<end].first { containers[$0]?.contains(group) == true }
+  }
+
   /// The groups and everything they are nested in.
   ///
   /// A circle is no harm.

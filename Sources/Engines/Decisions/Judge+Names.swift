@@ -113,7 +113,7 @@ extension Judge {
     guard standing(towards: item).isOwner != .member else { return .allowed(.ownership) }
     let privilege = Privilege(rights: .writeSecurity, onDirectory: item.isDirectory)
     let standing = holds(privilege, towards: item)
-    guard standing != .member else { return .allowed(.superuser) }
+    guard standing != .member else { return .allowed(privileged) }
     return refused(rights(.writeSecurity, on: item), unlessWith: privilege, standing)
   }
 }

@@ -33,6 +33,12 @@ extension Judge {
     return subject.membership(of: group)
   }
 
+  /// The reason for what privilege allows.
+  var privileged: Reason {
+    guard subject.user != 0, let group = rules.adminGroup else { return .superuser }
+    return .administrator(group)
+  }
+
   /// Whether this is root itself, with the capabilities it takes.
   func isRoot(with privilege: Privilege) -> Membership {
     subject.isRoot { privilege.lacking(in: $0).isEmpty }

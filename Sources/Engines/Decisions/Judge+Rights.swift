@@ -84,7 +84,7 @@ extension Judge {
   }
 
   /// The mode bits that stand for rights; rights without any are everybody's.
-  private static func modeNeed(of rights: Rights) -> UInt16 {
+  static func modeNeed(of rights: Rights) -> UInt16 {
     var need: UInt16 = 0
     if !rights.isDisjoint(with: [.read, .readExtended]) { need |= 4 }
     if !rights.isDisjoint(with: [.write, .append, .deleteChild, .writeAttributes, .writeExtended]) {

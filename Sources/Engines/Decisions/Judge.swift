@@ -69,7 +69,7 @@ package struct Judge: Sendable {
     if standing != .notMember, rest.contains(.execute), item.kind == .file, !item.mode.hasAnyExecute {
       return .refused(.accessDenied, .noExecuteBit, hingesOnUnread: standing == .unknown)
     }
-    if standing == .member { return .allowed(.superuser) }
+    if standing == .member { return .allowed(privileged) }
     guard let parent else { return refused(rights(rest, on: item), unlessWith: privilege, standing) }
     var verdict = removal(of: item, from: parent)
     if verdict.isAllowed, rest != .delete { verdict = rights(rest, on: item, after: verdict) }

@@ -19,7 +19,11 @@ package struct ToldReason: Hashable, Sendable {
   /// Puts a verdict into words; `item` is the object it speaks about, `nil` if whoever asks may not read its rules.
   ///
   /// `whose` says whose list, mode or flag it is.
-  package init(_ verdict: Verdict, about item: Item?, whose: String = "its", names: NameBook) {
+  /// `wayInto`: the group by whose membership in another the caller is in that.
+  package init(
+    _ verdict: Verdict, about item: Item?, whose: String = "its", names: NameBook,
+    wayInto: (UInt32) -> UInt32? = { _ in nil }
+  ) {
     if let words = verdict.reason.words(whose) {
       (code, self.words) = (verdict.reason.code, words)
     } else if let item {
@@ -33,6 +37,9 @@ package struct ToldReason: Hashable, Sendable {
       // One word for all: which of the rules it was tells of mode, owner and flags what the error does not.
       (code, words) = ("unreadable", "by \(whose) rules, which you may not read")
       return
+    }
+    if let group = item?.group(decidingBy: verdict.reason), let way = wayInto(group) {
+      words += "; a member of it by way of \(AccessListText.print(.group(way), names: names))"
     }
     if let limit = verdict.rootLimit { words += "; \(limit.words)" }
   }
@@ -68,6 +75,7 @@ extension Reason {
     switch self {
     case .nothingAsked: "nothing"
     case .superuser: "superuser"
+    case .administrator: "administrator"
     case .ownership: "ownership"
     case .freeToAll: "everybody"
     case .entry: "entry"
@@ -99,6 +107,25 @@ extension Reason {
   }
 }
 
+extension Item {
+  /// The group in which the caller has to be for a reason to be one.
+  fileprivate func group(decidingBy reason: Reason) -> UInt32? {
+    switch reason {
+    case .entry(let index):
+      guard let list, list.entries.indices.contains(index) else { return nil }
+      return switch list.entries[index].identity {
+      case .group(let group): group
+      case .owningGroup: group
+      case .user, .everyone, .owner, .nobody: nil
+      }
+    case .modeBits(.group, _): return group
+    case .modeBits(.owner, _), .ownership: return ownerGroup
+    case .administrator(let group): return group
+    default: return nil
+    }
+  }
+}
+
 extension RootLimit {
   fileprivate var words: String {
     switch self {
@@ -124,7 +151,9 @@ private struct Teller {
 
   func words(_ reason: Reason) -> String {
     switch reason {
-    case .superuser: "root, or its like, is bound by flags only"
+    case .superuser: "root: only flags could stop this"
+    case .administrator(let group):
+      "by admin_group, as a member of \(text(.group(group))): only flags could stop this"
     case .ownership: "by ownership" + (item.ownerGroup.map { ": the owner is \(text(.group($0)))" } ?? "")
     case .freeToAll: "everybody may, and no entry denies it"
     case .entry(let index):

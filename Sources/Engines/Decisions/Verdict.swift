@@ -25,6 +25,8 @@ package enum Reason: Hashable, Sendable {
   /// The operation asks for no right.
   case nothingAsked
   case superuser
+  /// A member of the administrators' group, which counts as root.
+  case administrator(UInt32)
   /// What was asked belongs to the owner.
   case ownership
   /// The right belongs to everybody unless an entry denies it.

@@ -77,7 +77,9 @@ package struct ExplanationText {
 
   private var steps: [String] {
     guard case .array(let steps)? = answer["steps"] else { return [] }
-    return folded(steps.map { "  " + line($0) })
+    return folded(
+      steps.flatMap { step in ["  " + line(step)] + (remedy(step).map { ["    lift it with: \($0)"] } ?? []) }
+    )
   }
 
   /// A way in circles is told once.
@@ -92,6 +94,16 @@ package struct ExplanationText {
   /// The root by its mount point, everything else by its path from there.
   private func line(_ step: JSON) -> String {
     line(of: step.nameBytes("path") ?? []) + ExplanationText.told(step)
+  }
+
+  /// The command that lifts what a step refuses.
+  private func remedy(_ step: JSON) -> String? {
+    guard let remedy = step["remedy"], case .array(let words)? = remedy["command"] else { return nil }
+    let path = remedy["onMount"] == .bool(true) ? [] : step.nameBytes("path") ?? []
+    let place = PathText.shellWord(ExplanationText.absolute(path, on: mountPoint))
+    let command = words.map { PathText.shellWord(Array(($0.string ?? "").utf8)) } + [place]
+    let keyfile = words.first?.string == "unlock" ? ["KEYFILE"] : []
+    return (["varve"] + command + keyfile).joined(separator: " ")
   }
 
   /// What a step says of its path.

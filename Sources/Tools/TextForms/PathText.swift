@@ -78,6 +78,28 @@ package enum PathText {
     return shown
   }
 
+  /// The bytes as one word of a shell, which a person can copy.
+  package static func shellWord(_ bytes: [UInt8]) -> String {
+    let quote = UInt8(ascii: "'")
+    let isBare =
+      !bytes.isEmpty
+      && bytes.allSatisfy { byte in
+        isPlain(byte)
+          && (byte >= UInt8(ascii: "a") || "+,-./0123456789:=@_%#".utf8.contains(byte)
+            || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte))
+          && !"{|}~`".utf8.contains(byte)
+      }
+    if isBare { return String(decoding: bytes, as: UTF8.self) }
+    let text = escaped(bytes)
+    // What has to be written out only `$'...'` can say.
+    if Array(text.utf8) == bytes, !bytes.contains(quote) { return "'\(text)'" }
+    return "$'"
+      + bytes.map {
+        $0 == quote || $0 == backslash || !isPlain($0)
+          ? "\\" + digits($0, radix: 8, width: 3) : String(UnicodeScalar($0))
+      }.joined() + "'"
+  }
+
   private static let backslash = UInt8(ascii: "\\")
   private static let blank = UInt8(ascii: " ")
 

@@ -21,7 +21,8 @@ extension Volume {
     let mount = question.mount.beyond(rules)
     let view = View(
       judge: Judge(rules: rules, subject: subject),
-      asker: isRoot ? nil : asker.map { Judge(rules: rules, subject: $0) }, askerIsRoot: isRoot)
+      asker: isRoot ? nil : asker.map { Judge(rules: rules, subject: $0) }, askerIsRoot: isRoot,
+      tellsAll: question.wantsAll)
     var inquiry = Inquiry(
       volume: self, walk: Walk(self, view, limits), question: question,
       judge: Judge(rules: mount.added(to: rules), subject: subject))
@@ -39,7 +40,8 @@ extension Volume {
     do throws(Stop) { try inquiry.walk.finish() } catch { throw .tooBig }
     return Explanation(
       question: question, subject: subject, steps: inquiry.walk.steps, isDirectory: inquiry.isDirectory,
-      mount: mount, deviation: inquiry.deviation, departure: inquiry.departure)
+      mount: mount, deviation: inquiry.deviation, nesting: gate.credentials.nesting,
+      departure: inquiry.departure)
   }
 }
 
@@ -256,7 +258,15 @@ struct Inquiry {
       if let obstacle = step.verdict.obstacle { throw walk.end(path, word, obstacle) }
       // What one item's rules leave open another's decide: the answer tells of all of them.
       for place in Place.allCases { try walk.view.requireReadable(sight.scene[place]) }
-      try walk.judge(path, step.asked.word(word, at: place), step.verdict, about: sight.scene[place])
+      guard walk.view.tellsAll, !step.verdict.isAllowed else {
+        try walk.judge(path, step.asked.word(word, at: place), step.verdict, about: sight.scene[place])
+        continue
+      }
+      walk.tellAll(judge.refusals(operation, sight.scene), sight.scene) { refusal in
+        let place = refusal.verdict.place
+        return (spots[place].path, refusal.asked.word(word, at: place))
+      }
+      throw .blocked
     }
   }
 

@@ -42,6 +42,8 @@ package struct Question: Sendable {
   package var newPath: [UInt8]?
   /// Of the mount the paths were named on.
   package var mount: MountLimits
+  /// Whether everything that refuses is told, with what lifts it, and not only what refuses first.
+  package var wantsAll = false
   /// In place of the deed, changes with their values; a link in the last place is not followed then.
   package var changes: [Operation] = []
 
@@ -72,6 +74,8 @@ package struct ExplanationStep: Sendable {
   /// The right or deed, in a word.
   package let asked: String
   package let content: Content
+  /// What lifts the refusal, if that was asked for and there is anything.
+  package var remedy: Remedy?
 
   /// The error a program would get, if this step refuses.
   package var failure: Errno? {
@@ -115,6 +119,8 @@ package struct Explanation: Sendable {
   /// What the mount forbids and the volume does not.
   package let mount: MountLimits
   package let deviation: ChangeDeviation
+  /// Which groups are in which.
+  let nesting: GroupNesting
   /// Where the way goes on outside of the volume.
   package let departure: Departure?
 
@@ -150,7 +156,7 @@ extension Explanation {
     if let departure {
       object.add(departure.isOfNewPath ? "newPathLeadsTo" : "pathLeadsTo", bytes: departure.path)
     }
-    object.add("steps", .array(steps.map { $0.json(names, mount) }))
+    object.add("steps", .array(steps.map { $0.json(names, self) }))
     return .object(object)
   }
 }
@@ -165,7 +171,7 @@ extension Explanation {
     guard let step = steps.first(where: { $0.failure != nil }), let failure = step.failure else {
       return deviation.json
     }
-    var members = step.members(names, mount)
+    var members = step.members(names, self)
     members.add("number", Int(failure.rawValue))
     if isDirectory == nil { members.add("isOnTheWay", true) }
     return .object(members)
@@ -173,21 +179,35 @@ extension Explanation {
 }
 
 extension ExplanationStep {
-  fileprivate func json(_ names: NameBook, _ mount: MountLimits) -> JSON {
+  fileprivate func json(_ names: NameBook, _ whole: Explanation) -> JSON {
     var object: [JSON.Member] = []
     object.add(path: path)
-    return .object(object + members(names, mount))
+    return .object(object + members(names, whole) + remedyMembers(names, whole.subject.user))
   }
 
-  fileprivate func members(_ names: NameBook, _ mount: MountLimits) -> [JSON.Member] {
+  /// The words of `varve` behind which the path stands, or that of the mount.
+  private func remedyMembers(_ names: NameBook, _ user: UInt32) -> [JSON.Member] {
+    guard let remedy, case .judged(_, let item) = content else { return [] }
+    let words = remedy.command(
+      user: names.userName(user) ?? "\(user)", onDirectory: item?.isDirectory ?? false)
+    var members: [JSON.Member] = []
+    members.add("command", .array(words.map { .string($0) }))
+    members.add("onMount", remedy.isAboutMount)
+    return [JSON.Member("remedy", .object(members))]
+  }
+
+  fileprivate func members(_ names: NameBook, _ whole: Explanation) -> [JSON.Member] {
     var object: [JSON.Member] = []
     object.add("asked", asked)
     switch content {
     case .judged(let verdict, let item):
       object.add("allowed", verdict.isAllowed)
       if let failure { object.add("error", failure.name) }
-      var reason = ToldReason(verdict, about: item, names: names)
-      if let words = mount.words(for: verdict.reason) { reason.words = words }
+      var reason = ToldReason(verdict, about: item, names: names) { group in
+        guard case .listed(let groups) = whole.subject.groups else { return nil }
+        return whole.nesting.way(into: group, among: groups)
+      }
+      if let words = whole.mount.words(for: verdict.reason) { reason.words = words }
       object.add(reason)
     case .ends(let error, let words):
       object.add("allowed", false)

@@ -66,6 +66,8 @@ struct View: Sendable {
   /// Absent where nobody has to be protected from the answer: the subject asks himself, or root asks.
   let asker: Judge?
   let askerIsRoot: Bool
+  /// Whether a refusal is told with all that would refuse behind it.
+  let tellsAll: Bool
 
   /// Whether the rules of an object may be told.
   func mayRead(_ item: Item) -> Bool {
@@ -109,13 +111,15 @@ struct Walk {
   /// Writes down a step.
   ///
   /// One that is too much is left out, and so is all that follows: the next name ends the way, or `finish`.
-  mutating func add(_ path: [UInt8], _ asked: String, _ content: ExplanationStep.Content) {
+  mutating func add(
+    _ path: [UInt8], _ asked: String, _ content: ExplanationStep.Content, remedy: Remedy? = nil
+  ) {
     left.steps -= 1
     left.bytes -= path.count + 64
     if case .noted(let words) = content { left.bytes -= words.utf8.count }
     if case .ends(_, let words) = content { left.bytes -= words.utf8.count }
     guard !hasTooMuch else { return }
-    steps.append(ExplanationStep(path: path, asked: asked, content: content))
+    steps.append(ExplanationStep(path: path, asked: asked, content: content, remedy: remedy))
   }
 
   private var hasTooMuch: Bool { left.steps < 0 || left.bytes < 0 }
@@ -138,6 +142,26 @@ struct Walk {
     try view.requireReadable(item)
     add(path, asked, .judged(verdict, item: view.mayRead(item) ? item : nil))
     guard verdict.isAllowed else { throw .blocked }
+  }
+
+  /// Writes down refusals with what lifts them; answers whether all of them could be lifted.
+  ///
+  /// Of an object whose rules may not be told, only what refuses first is: the error number tells as much.
+  @discardableResult mutating func tellAll(
+    _ refusals: [RemediedRefusal], _ scene: Scene,
+    _ words: (RemediedRefusal) -> (path: [UInt8], asked: String)
+  ) -> Bool {
+    for (index, refusal) in refusals.enumerated() {
+      let item = scene[refusal.verdict.place]
+      let isTold = view.mayRead(item)
+      guard isTold || index == 0 else { return false }
+      let (path, asked) = words(refusal)
+      add(
+        path, asked, .judged(refusal.verdict, item: isTold ? item : nil),
+        remedy: isTold ? refusal.remedy : nil)
+      guard isTold else { return false }
+    }
+    return refusals.last.map { $0.remedy != nil } ?? true
   }
 
   /// Ends the way with a fact.
@@ -257,7 +281,14 @@ struct Walk {
     if let step = steps.last, step.path == here.path, step.asked == "search", step.failure == nil {
       if verdict.isAllowed { return }
     }
-    try judge(here.path, "search", verdict, about: item)
+    guard view.tellsAll, !verdict.isAllowed else {
+      return try judge(here.path, "search", verdict, about: item)
+    }
+    try view.requireReadable(item)
+    let scene = Scene(item)
+    let isLiftable = tellAll(view.judge.refusals(.search, scene), scene) { _ in (here.path, "search") }
+    // What lies behind is told to root alone: others could not see it before the way is open.
+    guard isLiftable, view.askerIsRoot else { throw .blocked }
   }
 
   private mutating func follow(_ target: [UInt8], from link: Spot, _ rest: inout [[UInt8]]) throws(Stop) {

@@ -29,10 +29,13 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let place: VolumePath
     let answer: JSON
     if words.count > 2 {
-      (place, answer) = try askTwoNames(operation, Array(words[1...2]), other, about: &asked)
+      (place, answer) = try askTwoNames(
+        operation, Array(words[1...2]), other, wantsAll: invocation.has(.everyObstacle), about: &asked)
     } else {
       place = try VolumePath(words[1], try volumeTable())
-      answer = try askWhy([WhyQuestion(operation: operation, path: place)], other)[0]
+      var question = WhyQuestion(operation: operation, path: place)
+      question.wantsAll = invocation.has(.everyObstacle)
+      answer = try askWhy([question], other)[0]
     }
     let text = ExplanationText(answer, mountPoint: place.mount.mountPoint)
     if invocation.has(.json) {

@@ -38,7 +38,8 @@ private enum TypedName {
 
 /// Answers about two names, and a path on the volume that answers; `asked` becomes the word a refusal is about.
 func askTwoNames(
-  _ operation: String, _ words: [[UInt8]], _ other: AskedUser?, about asked: inout [UInt8]
+  _ operation: String, _ words: [[UInt8]], _ other: AskedUser?, wantsAll: Bool = false,
+  about asked: inout [UInt8]
 ) throws(Refusal) -> (VolumePath, JSON) {
   let table = try volumeTable()
   var names: [TypedName] = []
@@ -49,7 +50,8 @@ func askTwoNames(
   if let path = names[0].path, let newPath = names[1].path {
     try newPath.requireMount(of: path)
     asked = words[0]
-    return (path, try askWhy([WhyQuestion(operation: operation, path: path, newPath: newPath)], other)[0])
+    let question = WhyQuestion(operation: operation, path: path, newPath: newPath, wantsAll: wantsAll)
+    return (path, try askWhy([question], other)[0])
   }
   asked = words[0]
   guard let place = names[0].path ?? names[1].path else {

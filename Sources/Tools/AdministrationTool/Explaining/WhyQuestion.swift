@@ -12,10 +12,13 @@ struct WhyQuestion {
   let operation: String
   var path: VolumePath
   var newPath: VolumePath?
+  /// Whether every obstacle is asked for, with what lifts it.
+  var wantsAll = false
 
   fileprivate var json: JSON {
     var members = [JSON.Member("operation", .string(operation))] + JSON.nameMembers("path", path.path)
     if let newPath { members += JSON.nameMembers("newPath", newPath.path) }
+    if wantsAll { members.append(JSON.Member("all", .bool(true))) }
     return .object(members)
   }
 }

@@ -6,6 +6,8 @@ extension Option {
     "ask about another user; named groups, the first his own, replace those of his account")
   package static let lastDenials = Option(
     nil, "last", "print your latest denials, or N of them, with their reasons; as root, everybody's")
+  package static let everyObstacle = Option(
+    nil, "all", "list every obstacle, not only the first, and the command that lifts each")
 }
 
 extension Verb {
@@ -17,23 +19,27 @@ extension Verb {
 
   package static let why = Verb(
     "why", "say whether something is allowed, and which rule says so",
-    options: [.asUser, .lastDenials, .json, .color],
+    options: [.asUser, .everyObstacle, .lastDenials, .json, .color],
     operands: [
       Operand("OP", .optional, .words(operationWords), "what would be done"),
       Operand("PATH", .optional, .path, "to what; a new name for create and mkdir, or a directory"),
       Operand("PATH2", .optional, .path, "the new name of a rename or link; beside the old one if left out"),
     ],
-    forms: ["[--as USER[:GROUP,...]] OP PATH [PATH2]", "--last [N]"],
+    forms: ["[--as USER[:GROUP,...]] [--all] OP PATH [PATH2]", "--last [N]"],
     discussion: [
       "OP is one of " + operationWords.joined(separator: ", ") + ".",
       "Nothing is done. The daemon walks the path as the kernel would and asks the rules it enforces, so the "
         + "answer is what would happen now. You are told what you may read yourself, and about others only where "
         + "you may read every rule on the way; root is told everything.",
+      "With --all the answer does not end at the first refusal: each obstacle is told with the command that would "
+        + "lift it, as if those before it were lifted. What lies behind a directory that may not be searched only "
+        + "root is told.",
       "Status: 0 allowed, 1 denied, 2 wrong usage, or something else than a rule is in the way.",
     ],
     examples: [
       Example("varve why delete /mnt/team/plan.txt", "Which rule lets you, or does not."),
       Example("varve why --as ann write /mnt/team/plan.txt", "The same about somebody else."),
+      Example("varve why --all write /mnt/team/plan.txt", "Everything that is in the way, and what to type."),
       Example("varve why --last", "What you were refused lately, and why."),
     ])
 

@@ -15,7 +15,8 @@ extension ControlVerbs {
   /// For one request, in nanoseconds: the connection is to be free for the next peer soon.
   static var patience: UInt64 { 2_000_000_000 }
 
-  /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`, and with
+  /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`; a question
+  /// with `"all": true` is answered with every obstacle and what lifts it. With
   /// `"mount": {"readOnly": true, "noexec": true}` what the kernel forbids where the paths were named.
   static func why(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
@@ -104,6 +105,9 @@ extension ControlVerbs {
       throw ControlRefusal("a question has no operation that is known")
     }
     guard let path = body.nameBytes("path") else { throw ControlRefusal("a question has no path") }
-    return Question(deed, path, to: body["newPath"] == nil ? nil : body.nameBytes("newPath"), on: mount)
+    var question = Question(
+      deed, path, to: body["newPath"] == nil ? nil : body.nameBytes("newPath"), on: mount)
+    question.wantsAll = body["all"] == .bool(true)
+    return question
   }
 }
