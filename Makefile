@@ -59,9 +59,13 @@ man: ## Render the manual pages as text into .build/man
 	@for page in man/*.[1-9]; do mandoc -T utf8 "$$page" >".build/man/$${page##*/}.txt"; done
 	@ls .build/man/*.txt
 
+# `sudo make install` builds as the owner of the tree, so that nothing of root's stays behind in it.
+OWNER   = $(shell [ "$$(id -u)" != 0 ] || stat -c %U .)
+AS_OWNER = $(if $(filter-out root UNKNOWN,$(OWNER)),runuser -u $(OWNER) --)
+
 $(STATIC)/release/varve $(STATIC)/release/varved: FORCE
 	@scripts/setup
-	$(SWIFT) build -c release --static-swift-stdlib $(HARDEN) --scratch-path $(STATIC) --product $(@F)
+	$(AS_OWNER) $(SWIFT) build -c release --static-swift-stdlib $(HARDEN) --scratch-path $(STATIC) --product $(@F)
 
 .PHONY: FORCE
 FORCE:

@@ -21,6 +21,12 @@ package enum ThisProgram {
     return count
   }
 
+  /// A version, and the commit the program was built from if that is known: `0.1.0 (3a4093f1c2d4)`.
+  package static func versionText(_ version: String) -> String {
+    let commit = unsafe String(cString: lv_commit())
+    return commit.isEmpty ? version : "\(version) (\(commit))"
+  }
+
   /// The mask new files are made with.
   package static var umask: UInt32 { lv_umask() }
 

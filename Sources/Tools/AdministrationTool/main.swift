@@ -14,7 +14,7 @@ do throws(UsageError) {
   case .run(let invocation): ThisProgram.exit(try run(invocation))
   case .help(let topic): ThisProgram.exit(printed(Program.varve.help(about: topic)))
   case .version:
-    ThisProgram.exit(printed("\(Program.varve.name) \(Program.varve.version)\n"))
+    ThisProgram.exit(printed("\(Program.varve.name) \(ThisProgram.versionText(Program.varve.version))\n"))
   }
 } catch {
   ThisProgram.exit(explained(error))

@@ -20,7 +20,7 @@ enum Daemon {
       ThisProgram.exit(1)
     }
     if arguments.wantsHelp { return answer(DaemonArguments.usage) }
-    if arguments.wantsVersion { return answer("varved \(Version.text)\n") }
+    if arguments.wantsVersion { return answer("varved \(ThisProgram.versionText(Version.text))\n") }
     let waiting = Waiting(arguments.readyDescriptor)
     do {
       try run(arguments, waiting)

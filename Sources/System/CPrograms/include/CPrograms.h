@@ -10,6 +10,9 @@
 
 #pragma clang assume_nonnull begin
 
+// The commit this was built from, with a + where the sources differed from it; empty if it is not known.
+const char *lv_commit(void);
+
 // The descriptors of a new process; -1 is /dev/null. `extra` appears as number 3, and `second` beside it as 4,
 // or not at all if -1.
 struct lv_streams {
