@@ -364,7 +364,9 @@ extension CommandTests {
           varve status: BASE/gone: No such file or directory (ENOENT)
           varve remount: BASE/gone: No such file or directory (ENOENT)
           varve acl restore: BASE/gone: No such file or directory (ENOENT)
-          {"changes": [varve acl restore: BASE/gone: No such file or directory (ENOENT)
+          {"changes": [
+            {"path": "BASE/gone", "error": "No such file or directory (ENOENT)"}varve acl restore: BASE/gone: No such file or directory (ENOENT)
+
           ], "dryRun": false, "items": 1, "changed": 0, "unchanged": 0, "leftAlone": 0, "failed": 1, "interrupted": false}
           BASE/mount (defaults)
           BASE/mount (noexec)

@@ -80,11 +80,11 @@ extension CommandTests {
           0
           d: 0 -> 1 entry
           1 of 1 item would change
-          d: 00 -> 02
-          d/f: 0100000 -> 0100002
+          d: none -> uchg
+          d/f: hidden -> uchg,hidden
           2 of 2 items would change
-          d: 0:0 -> group=7002:0
-          d/f: 7001:0 -> group=7002:0
+          d: root:root -> group=7002:root
+          d/f: 7001:root -> group=7002:root
           2 of 2 items would change
           {"changes": [
             {"path": "d", "before": {"mode": "0755"}, "after": {"mode": "0700"}},

@@ -184,10 +184,11 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        varve ls -- -dash; varve ls -dash 2>&1 | head -1
+        varve ls -- -dash; varve ls -dwash 2>&1 | head -1
         varve chflags -v -- hidden -dash; varve chflags -v nohidden -dash
         varve chmod -v -- 600 -dash; varve chmod -v 640 -dash; varve chmod -v -- +a "everyone allow read" -dash
-        varve chmod 600 -- -dash; echo $?; varve chmod -v 644 ./-dash
+        varve chmod -v 600 -- -dash; varve chmod +a "everyone deny read" -- ./-dash; varve chmod -a# 0 -- -dash; echo $?
+        varve chmod 600 x --; echo $?; varve chmod -v 644 ./-dash
         varve chown -v -- 1 -dash; varve acl set -v -e "everyone deny delete" -- -dash
         varve acl get -- -dash; varve acl check -- -dash; varve acl dump -- -dash | sed -n 2p
         varve why read -- -dash | head -1; varve access read -- -dash; varve check -- -dash; echo $?
@@ -195,12 +196,15 @@ extension CommandTests {
         """#,
         prints: #"""
           -dash
-          varve ls: unknown option '-s'
+          varve ls: unknown option '-w'
           -dash
           -dash
           -dash
           -dash
           -dash
+          -dash
+          0
+          varve chmod: x: No such file or directory (ENOENT)
           varve chmod: --: No such file or directory (ENOENT); '--' stands in front of everything else, and behind it each word is a file
           1
           ./-dash

@@ -327,7 +327,9 @@ extension CommandTests {
           {"changes": [
             {"path": "d/plan", "before": [{"who": "user:7001", "id": 7001, "type": "deny", "inherited": false, "rights": ["delete"], "inheritance": []}, {"who": "group:bin", "id": 2, "type": "allow", "inherited": true, "rights": ["read"], "inheritance": []}], "after": null, "refused": {"error": "EPERM", "because": "by its flag uchg"}}
           ], "dryRun": true, "items": 1, "changed": 0, "unchanged": 0, "leftAlone": 0, "failed": 1, "interrupted": false}
-          {"changes": [], "dryRun": false, "items": 2, "changed": 1, "unchanged": 0, "leftAlone": 0, "failed": 1, "interrupted": false}
+          {"changes": [
+            {"path": "d/gone", "error": "No such file or directory (ENOENT)"}
+          ], "dryRun": false, "items": 2, "changed": 1, "unchanged": 0, "leftAlone": 0, "failed": 1, "interrupted": false}
           1
           varve acl sort: 2 items, 0 changed, 0 failed
           varve-acl 1

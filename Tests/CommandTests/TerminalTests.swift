@@ -191,10 +191,10 @@ extension CommandTests {
         """#,
         prints: #"""
 
-          ^[[K
+          ^[[Kvarve acl explicit: N items, 1 changed, 0 failed
           varve acl explicit: N items^[[K
 
-          ^[[K
+          ^[[Kvarve acl explicit: N items, 0 changed, 0 failed
           varve acl explicit:^[[K
 
           """#)

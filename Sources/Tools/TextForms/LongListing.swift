@@ -27,6 +27,8 @@ package struct ListedItem: Equatable, Sendable {
   package var linkTarget: [UInt8]?
   /// The size on disk, in blocks of 512 bytes.
   package var blocks: UInt64 = 0
+  /// What stands behind the name for its kind.
+  package var kindMark = ""
   package var attributes: [Attribute] = []
   /// The entries of the access list, without their numbers.
   package var entries: [String] = []
@@ -52,6 +54,10 @@ package struct LongListing: Sendable {
   package var showsFlags = false
   package var showsAttributes = false
   package var showsEntries = false
+  /// How many bytes a block has that is counted in front of each item; nil: none is.
+  package var shownBlocks: UInt64?
+  package var showsOwner = true
+  package var showsGroup = true
   /// Control characters in names become question marks, so that a name cannot steer the terminal.
   package var isForTerminal = false
 
@@ -65,15 +71,19 @@ package struct LongListing: Sendable {
     let flags = width(items) { flagText($0) }
     let sizes = width(items, \.size)
     let inodes = width(items) { String($0.inode) }
+    let blocks = width(items) { blockText($0) }
     var text: [UInt8] = []
     for item in items {
       var line = showsInodes ? right(String(item.inode), inodes) + " " : ""
+      if shownBlocks != nil { line += right(blockText(item), blocks) + " " }
       line += modeText(item.mode) + item.mark + " " + right(String(item.links), links)
-      line += " " + filled(item.owner, owners) + "  " + filled(item.group, groups) + "  "
+      line += " "
+      if showsOwner { line += filled(item.owner, owners) + "  " }
+      if showsGroup { line += filled(item.group, groups) + "  " }
       if showsFlags { line += painted(filled(flagText(item), flags), item.flagsColor) + " " }
       line += right(item.size, sizes) + " " + item.date + " "
       text += line.utf8
-      text += shownName(item)
+      text += shownName(item) + Array(item.kindMark.utf8)
       if let target = item.linkTarget { text += Array(" -> ".utf8) + shown(target) }
       text.append(UInt8(ascii: "\n"))
       text += details(item)
@@ -83,7 +93,28 @@ package struct LongListing: Sendable {
 
   /// The line above a directory's items.
   package func total(_ items: [ListedItem]) -> String {
-    "total \(items.reduce(0) { $0 &+ $1.blocks })\n"
+    let blocks = items.reduce(0) { $0 &+ $1.blocks }
+    return "total \(blocks &* 512 / (shownBlocks ?? 512))\n"
+  }
+
+  /// The size on disk, rounded up.
+  private func blockText(_ item: ListedItem) -> String {
+    let size = shownBlocks ?? 512
+    return String((item.blocks &* 512 &+ size - 1) / size)
+  }
+
+  /// Names in the short form, with what stands around each.
+  package func cells(_ items: [ListedItem]) -> [NameCell] {
+    let inodes = showsInodes ? width(items) { String($0.inode) } : 0
+    let blocks = shownBlocks == nil ? 0 : width(items) { blockText($0) }
+    return items.map { item in
+      var start = showsInodes ? right(String(item.inode), inodes) + " " : ""
+      if shownBlocks != nil { start += right(blockText(item), blocks) + " " }
+      let name = String(decoding: shown(item.name), as: UTF8.self)
+      return NameCell(
+        bytes: Array(start.utf8) + shownName(item) + Array(item.kindMark.utf8),
+        width: start.count + name.count + item.kindMark.count)
+    }
   }
 
   /// A name as it may be printed.

@@ -44,7 +44,10 @@ private func change(
     Refusal.flags(error, item, wanted)
   } tell: { _ in
     ledger.told(
-      item, "\(octal(before)) -> \(octal(after))", before: .object(old.members), after: .object(new.members))
+      item,
+      ledger.isDryRun
+        ? "\(flagWords(old.flags)) -> \(flagWords(new.flags))"
+        : "\(octal(before)) -> \(octal(after))", before: .object(old.members), after: .object(new.members))
   } _: { () throws(Errno) in
     try place.descriptor.setFileFlags(after)
   }
@@ -78,6 +81,11 @@ private func flagInstruction(_ word: Word) throws(UsageError) -> FileFlags.Instr
       throw UsageError(
         "'waiting' stands alone: it is no flag, but puts locks into force that were copied", verb: "chflags",
         .value)
+    }
+    guard !["uunlnk", "nouunlnk", "uunlink", "nouunlink"].contains(error.word) else {
+      throw UsageError(
+        "there is no flag \(error.word) here: only root's sunlnk keeps an item from being removed; for your own use "
+          + "uchg, or deny it: varve chmod +a \"everyone deny delete\" PATH", verb: "chflags", .value)
     }
     let hint = suggestion(for: error.word, among: known)
     throw UsageError(

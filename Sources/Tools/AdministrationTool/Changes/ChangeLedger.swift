@@ -43,6 +43,8 @@ final class ChangeLedger: Sendable {
   private let repetition: Repetition
   private let counts: Mutex<Counts> = Mutex(Counts())
   private let dryRun: DryRun?
+  /// The file whose failure a script was told of last.
+  private let reported: Mutex<[UInt8]> = Mutex([])
   /// Whether that nothing here can be changed was said of the tree; nil if it is said of every item.
   private let volumeWasTold: Mutex<Bool?> = Mutex(nil)
 
@@ -59,6 +61,8 @@ final class ChangeLedger: Sendable {
     undo = try UndoFile(invocation, console)
     json = invocation.has(.json) ? JSONStream("changes", console) : nil
     dryRun = isDryRun ? DryRun(console) : nil
+    guard json != nil else { return }
+    console.tellFailures { [weak self] path, sentence in self?.heard(path, sentence) }
   }
 
   func count(_ change: (inout Counts) -> Void) {
@@ -126,7 +130,10 @@ final class ChangeLedger: Sendable {
     count { $0.refused += 1 }
     if json != nil { say(item, told, prospect.refused.map { [JSON.Member("refused", $0)] } ?? []) }
     let path = item.location.path
-    say(path) { self.console.complain(path, refusal.sentence) }
+    say(path) {
+      self.reported.withLock { $0 = path }
+      self.console.complain(path, refusal.sentence)
+    }
   }
 
   private func wasTold(_ refusal: Refusal) -> Bool {
@@ -147,8 +154,14 @@ final class ChangeLedger: Sendable {
   }
 
   /// Tells a script of an item that could not be changed; a person hears it from the console.
-  func report(failure members: [JSON.Member]) {
-    json?.add(members)
+  func report(failureOf path: [UInt8], _ members: [JSON.Member]) {
+    reported.withLock { $0 = path }
+    json?.add(JSON.nameMembers("path", path) + members)
+  }
+
+  private func heard(_ path: [UInt8], _ sentence: String) {
+    let isReported = reported.withLock { $0 == path }
+    if !isReported { report(failureOf: path, [JSON.Member("error", .string(sentence))]) }
   }
 
   /// Ends the work: the undo file, the summary, the exit status.
@@ -181,7 +194,7 @@ final class ChangeLedger: Sendable {
       console.note("as things stand now; earlier steps of the same run are not taken into account")
     }
     if Interruption.isRequested { stopped(after: items, changed: counts.changed) }
-    if json == nil, !isDryRun, tellsHow, !console.isQuiet {
+    if json == nil, !isDryRun, tellsHow || console.hasShownProgress, !console.isQuiet {
       let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone" : ""
       console.note(
         "\(counted(items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")

@@ -21,7 +21,8 @@ func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
   let run = try ItemRun(
     invocation, console, request.paths, repetition: request.action.changesAgain ? .changesAgain : .harmless)
-  let change = ChangeOfItem(run: run, umask: ThisProgram.umask)
+  let change = ChangeOfItem(
+    run: run, umask: ThisProgram.umask, showsEntries: invocation.has(.dryRun) && invocation.has(.listChanges))
   let walk = ItemWalk(invocation, .directoryFirst, console)
   run.go(walk) { item throws(Refusal) in
     try change.apply(request.action, to: item)
@@ -33,6 +34,8 @@ func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
 private struct ChangeOfItem {
   let run: ItemRun
   let umask: UInt32
+  /// Whether a plan shows which entries come and go.
+  let showsEntries: Bool
 
   func apply(_ action: ModeRequest.Action, to item: VisitedItem) throws(Refusal) {
     switch action {
@@ -103,15 +106,20 @@ private struct ChangeOfItem {
   private func store(
     _ list: AccessList?, in item: VisitedItem, before: AccessList?, isTold: Bool = true
   ) throws(Refusal) {
-    let (kind, ledger) = (item.status.objectKind, run.ledger)
+    let (kind, ledger, showsEntries) = (item.status.objectKind, run.ledger, showsEntries)
     let change = AskedChange.list(isRemoved: list == nil)
     try run.change(item, lines: numericLines(before, kind), changes: [change]) { error in
       Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
     } tell: { _ in
       guard isTold else { return nil }
-      return ledger.told(
+      let told = ledger.told(
         item, entryCounts(before, list), before: ListFormat.json(before, for: kind, names: .machine),
         after: ListFormat.json(list, for: kind, names: .machine))
+      guard showsEntries else { return told }
+      return ToldChange(members: told.members) {
+        told.line()
+        ledger.console.printDifferences(before, list, kind)
+      }
     } _: { () throws(Errno) in
       try item.place.descriptor.setAccessListText(storedText(list, kind))
     }

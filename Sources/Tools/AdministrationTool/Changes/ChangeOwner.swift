@@ -115,7 +115,8 @@ private struct ChangeOfOwner {
       let after = isTold && !ledger.isDryRun ? standing(item) ?? after : after
       guard !prospect.keepsOwner, !isTold || after != before else { return nil }
       return ledger.told(
-        item, "\(text(before)) -> \(text(after))", before: .object(before.members),
+        item, "\(text(before, inWords: ledger.isDryRun)) -> \(text(after, inWords: ledger.isDryRun))",
+        before: .object(before.members),
         after: .object(after.members))
     } _: { () throws(Errno) in
       try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
@@ -150,8 +151,17 @@ private func ownership(of item: VisitedItem) throws(Refusal) -> ItemFacts {
   return ItemFacts(owner: owner, group: item.status.group)
 }
 
-private func text(_ facts: ItemFacts) -> String {
-  "\(facts.owner?.text ?? ""):\(facts.group.map { "\($0)" } ?? "")"
+/// Owner and group: in numbers, as `chown -vv` of macOS prints them, or by name.
+private func text(_ facts: ItemFacts, inWords: Bool) -> String {
+  let names = NameBook.machine
+  guard inWords else { return "\(facts.owner?.text ?? ""):\(facts.group.map { "\($0)" } ?? "")" }
+  let owner =
+    switch facts.owner {
+    case .user(let user): names.userName(user) ?? "\(user)"
+    case .group(let group): "group=\(names.groupName(group) ?? "\(group)")"
+    case nil: ""
+    }
+  return "\(owner):\(facts.group.map { names.groupName($0) ?? "\($0)" } ?? "")"
 }
 
 extension OwnerRequest {

@@ -80,8 +80,9 @@ private func ownership(_ facts: ItemFacts) -> String {
   (facts.owner?.text ?? "") + (facts.group.map { ":\($0)" } ?? "")
 }
 
-private func flagWords(_ word: UInt32) -> String {
-  let flags = FileFlags(rawValue: word)
+/// Flags in words, for a plan.
+func flagWords(_ word: UInt32?) -> String {
+  let flags = FileFlags(rawValue: word ?? 0)
   return flags.isEmpty ? "none" : flags.text.isEmpty ? octal(flags) : flags.text
 }
 

@@ -119,7 +119,7 @@ private final class ChangeOfClass {
       // It is as it was, and the end says how to go on.
       if isGivenUp, Interruption.isRequested { return run.ignore() }
       let failure = members("failed") + [JSON.Member("error", .string(error.sentence))]
-      ledger.report(failure: JSON.nameMembers("path", item.path) + failure)
+      ledger.report(failureOf: item.path, failure)
       throw error
     }
     if isWritten, !ledger.isDryRun { run.progress?.add(bytes: status.size) }

@@ -27,12 +27,18 @@ final class Console: Sendable {
     /// Whether a failure was said, or had to be.
     var hasFailed = false
     var isSilent = false
+    /// How often each sentence was said of a file.
+    var kinds: [String: Int] = [:]
+    /// Told of each file with which something went wrong, and why.
+    var listener: (@Sendable ([UInt8], String) -> Void)?
     /// Whether what is printed from now on goes nowhere: nobody reads it, or it cannot be written.
     var isOutputLost = false
     /// Whether results could not be written, and somebody may wait for them.
     var hasLostResults = false
     /// Whether a line of progress stands on the terminal.
     var hasProgress = false
+    /// Whether one ever stood there: then the work took a while, and its end is worth a line.
+    var hasShownProgress = false
   }
 
   /// `varve chmod`: what every complaint begins with.
@@ -69,6 +75,8 @@ final class Console: Sendable {
     get { state.withLock { $0.isSilent } }
     set { state.withLock { $0.isSilent = newValue } }
   }
+
+  var hasShownProgress: Bool { state.withLock { $0.hasShownProgress } }
 
   var failures: Int { state.withLock { $0.failures } }
 
@@ -140,16 +148,44 @@ final class Console: Sendable {
     complain(path, "\(error)\(error.advice(about: path))")
   }
 
+  /// The same sentence is said of ten files, and then counted: a tree that belongs to somebody else says it a million times.
   func complain(_ path: [UInt8], _ sentence: String) {
-    complain(about(path, sentence))
+    state.withLock { $0.listener }?(path, sentence)
+    state.withLock { state in
+      guard !state.isSilent else { return fail("", &state) }
+      let isKnown = state.kinds.count < Console.mostKinds || state.kinds[sentence] != nil
+      let count = isKnown ? state.kinds[sentence, default: 0] + 1 : 1
+      if isKnown { state.kinds[sentence] = count }
+      fail(count > Console.mostOfAKind ? nil : about(path, sentence), &state)
+    }
   }
 
   func complain(_ sentence: String) {
-    state.withLock { state in
-      state.failures += 1
-      guard !state.isSilent else { return }
-      state.hasFailed = true
-      say("\(name): \(sentence)", &state)
+    state.withLock { fail(sentence, &$0) }
+  }
+
+  private static let mostOfAKind = 10
+  /// Sentences that are about one file alone are all different.
+  private static let mostKinds = 256
+
+  /// From now on `listener` is told of each file with which something goes wrong.
+  func tellFailures(to listener: @escaping @Sendable ([UInt8], String) -> Void) {
+    state.withLock { $0.listener = listener }
+  }
+
+  private func fail(_ sentence: String?, _ state: inout State) {
+    state.failures += 1
+    guard !state.isSilent else { return }
+    state.hasFailed = true
+    if let sentence { say("\(name): \(sentence)", &state) }
+  }
+
+  /// What was counted and not said.
+  private func sayCounted(_ state: inout State) {
+    let counted = state.kinds.filter { $0.value > Console.mostOfAKind }.sorted { $0.key < $1.key }
+    state.kinds = [:]
+    for (sentence, count) in counted {
+      say("\(name): \(grouped(count - Console.mostOfAKind)) more: \(sentence)", &state)
     }
   }
 
@@ -196,6 +232,7 @@ final class Console: Sendable {
     let text = text.prefix(max(0, columns - 1))
     state.withLock { state in
       state.hasProgress = true
+      state.hasShownProgress = true
       try? StandardStream.error.write(Array("\r\(text)\u{1B}[K".utf8))
     }
   }
@@ -214,6 +251,7 @@ final class Console: Sendable {
   func finish() -> Int32 {
     state.withLock { state in
       flush(&state)
+      sayCounted(&state)
       clearProgress(&state)
       if state.hasLostResults { ThisProgram.exit(state.outputLoss.status) }
       return state.hasFailed ? 1 : 0

@@ -13,6 +13,8 @@ import TextForms
 struct ReadItem: Sendable {
   var listed: ListedItem
   let status: FileStatus
+  /// The time that is shown, and sorted by.
+  let time: Timestamp
   /// The name in the directory, whatever name is shown.
   let fileName: [UInt8]
   /// The word of the class by which it is encrypted, or what is made in it; nil where there is none.
@@ -95,19 +97,21 @@ struct ItemReader: Sendable {
 
   /// Reads what a descriptor holds on to.
   func read(_ place: SharedDescriptor, name: [UInt8], linkTarget: Bool) throws(Errno) -> ReadItem {
-    let status = try place.descriptor.knownStatus()
-    var item = ReadItem(listed: ListedItem(name: name), status: status, fileName: name)
+    let status = try options.has(.birthTime) ? place.descriptor.status() : place.descriptor.knownStatus()
+    var item = ReadItem(
+      listed: ListedItem(name: name), status: status, time: time(status), fileName: name)
+    item.listed.inode = status.inode
+    item.listed.blocks = status.blocks
+    item.listed.kindMark = kindMark(status)
     if options.has(.displayNames) { item.listed.name = displayName(of: place) ?? name }
     colors.paint(&item.listed, status, [])
     guard isDetailed else { return item }
     item.listed.mode = status.kind.modeBits | UInt32(status.mode)
-    item.listed.inode = status.inode
     item.listed.links = UInt64(status.linkCount)
     item.listed.owner = account(status.user, NameBook.machine.userName)
     item.listed.group = account(status.group, NameBook.machine.groupName)
     item.listed.size = size(status)
-    item.listed.date = date(status.modification.seconds)
-    item.listed.blocks = status.blocks
+    item.listed.date = date(item.time.seconds)
     // Only there can a group be the owner.
     if status.user == OwnerRequest.nobody {
       reading("owner", of: place, into: &item) { item throws(Errno) in
@@ -119,7 +123,8 @@ struct ItemReader: Sendable {
     }
     var found: [AccessEntry] = []
     // Each of these is a question to the volume; nobody asks what is not shown.
-    if options.has(.flags) || options.has(.json) {
+    let isFreeBSD = options.has(.long) && options.has(.noGroup)
+    if options.has(.flags) || isFreeBSD || options.has(.json) {
       reading("flags", of: place, into: &item) { item throws(Errno) in
         item.listed.flags = try place.descriptor.fileFlags()?.text ?? ""
       }
@@ -140,6 +145,28 @@ struct ItemReader: Sendable {
     }
     if linkTarget, status.kind == .symbolicLink { item.listed.linkTarget = try place.descriptor.readLink() }
     return item
+  }
+
+  /// The time that is asked for; where none is kept of the creation, that of the last modification.
+  private func time(_ status: FileStatus) -> Timestamp {
+    switch options.last(of: [.changeTime, .accessTime, .birthTime]) {
+    case .some(.changeTime): status.change
+    case .some(.accessTime): status.access
+    case .some(.birthTime): status.birth ?? status.modification
+    default: status.modification
+    }
+  }
+
+  private func kindMark(_ status: FileStatus) -> String {
+    if status.kind == .directory, options.has(.kindMarks) || options.has(.directoryMarks) { return "/" }
+    guard options.has(.kindMarks) else { return "" }
+    return switch status.kind {
+    case .symbolicLink: "@"
+    case .socket: "="
+    case .fifo: "|"
+    case .regular where status.mode & 0o111 != 0: "*"
+    default: ""
+    }
   }
 
   private func reading(

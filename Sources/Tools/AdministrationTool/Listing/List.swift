@@ -26,17 +26,31 @@ private struct Lister {
   private let reader: ItemReader
   private var listing = LongListing()
   private let isLong: Bool
+  private let layout: NameLayout
   private var objects: [JSON] = []
   private var isFirstBlock = true
 
   init(_ options: Invocation, _ console: Console) throws(UsageError) {
     self.options = options
     self.console = console
-    isLong = [.long, .entries, .flags, .attributes, .numeric].contains { options.has($0) }
+    isLong = [.long, .entries, .flags, .attributes, .numeric, .noOwner, .noGroup].contains {
+      options.has($0)
+    }
+    let isFreeBSD = options.has(.long) && options.has(.noGroup)
+    listing.showsOwner = !options.has(.noOwner)
+    listing.showsGroup = !options.has(.noGroup) || isFreeBSD
+    if options.has(.blocks) { listing.shownBlocks = options.has(.kilobytes) ? 1_024 : 512 }
+    layout =
+      switch options.last(of: [.oneColumn, .columns, .rows, .stream]) {
+      case .some(.columns): .columns
+      case .some(.rows): .rows
+      case .some(.stream): .stream
+      default: .oneColumn
+      }
     let colors = try Colors(options)
     reader = ItemReader(options, isLong: isLong, colors)
     listing.showsInodes = options.has(.inodes)
-    listing.showsFlags = options.has(.flags)
+    listing.showsFlags = options.has(.flags) || isFreeBSD
     listing.showsAttributes = options.has(.attributes)
     listing.showsEntries = options.has(.entries)
     listing.isForTerminal = StandardStream.output.isTerminal
@@ -73,7 +87,7 @@ private struct Lister {
   private func open(_ path: Word) throws(Errno) -> Descriptor {
     let isHeld =
       switch options.last(of: [.followNamed, .followAll, .followNone]) {
-      case nil: isLong || options.has(.directory)
+      case nil: isLong || options.has(.directory) || options.has(.kindMarks)
       case .some(.followNone): true
       default: false
       }
@@ -129,6 +143,7 @@ private struct Lister {
       case .failure(let error): console.complain(joined(path, name), error)
       }
     }
+    guard !options.has(.unsorted) else { return items }
     items.sort(by: isBefore)
     if options.has(.reverse) { items.reverse() }
     return items
@@ -148,7 +163,7 @@ private struct Lister {
   }
 
   private func isShown(_ name: Word, _ role: EntryRole) -> Bool {
-    if options.has(.all) { return true }
+    if options.has(.all) || options.has(.unsorted) { return true }
     if role == .itself || role == .parent { return false }
     return options.has(.almostAll) || name.first != UInt8(ascii: ".")
   }
@@ -157,8 +172,7 @@ private struct Lister {
     switch options.last(of: [.bySize, .byTime]) {
     case .some(.bySize) where first.status.size != second.status.size:
       return first.status.size > second.status.size
-    case .some(.byTime) where first.status.modification != second.status.modification:
-      return first.status.modification > second.status.modification
+    case .some(.byTime) where first.time != second.time: return first.time > second.time
     default: return first.listed.name.lexicographicallyPrecedes(second.listed.name)
     }
   }
@@ -172,10 +186,10 @@ private struct Lister {
       if directory != nil { console.print(listing.total(listed)) }
       console.print(listing.lines(listed))
     } else {
-      for item in items {
-        if options.has(.inodes) { console.print("\(item.status.inode) ") }
-        console.print(listing.shownName(item.listed) + [0x0A])
-      }
+      let listed = items.map(\.listed)
+      if directory != nil, options.has(.blocks) { console.print(listing.total(listed)) }
+      let screen = StandardStream.output.columns ?? 80
+      console.print(layout.lines(listing.cells(listed), screen: screen))
     }
   }
 

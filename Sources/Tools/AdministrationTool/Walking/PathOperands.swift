@@ -20,10 +20,12 @@ struct PathOperands {
 
   /// Takes these words of a command line.
   init(_ words: ArraySlice<Word>, _ invocation: Invocation) throws(UsageError) {
-    named = words
+    // GNU's programs take `--` here as well; a file of that name is `./--`.
+    let isParted = words.startIndex > 0 && words.first == Word("--".utf8)
+    named = isParted ? words.dropFirst() : words
     readsInput = invocation.has(.fromInput)
     // As on BSD they are names. But whoever writes `--dry-run` behind a path means that nothing is to happen.
-    for word in invocation.lateOptions {
+    for word in invocation.lateOptions where !(isParted && word == Word("--".utf8)) {
       do throws(Errno) { _ = try Descriptor.place(word, .held) } catch .noSuchFile {
         throw UsageError(
           "'\(PathText.escaped(word))' stands behind the operands, where it is a name, and there is no such file; "

@@ -115,7 +115,9 @@ extension Verb {
     "ls", "list files with flags, access lists and extended attributes",
     options: [
       .long, .entries, .flags, .attributes, .all, .almostAll, .directory, .oneColumn, .recursive,
-      .numeric, .humanSizes, .inodes, .reverse, .bySize, .byTime, .fullTime, .followNamed, .followAll,
+      .numeric, .humanSizes, .inodes, .reverse, .bySize, .byTime, .fullTime, .changeTime, .accessTime,
+      .birthTime, .unsorted, .noOwner, .noGroup, .blocks, .kilobytes, .kindMarks, .directoryMarks, .columns,
+      .rows, .stream, .colored, .followNamed, .followAll,
       .followNone, .displayNames, .fromInput, .json, .color,
     ],
     operands: [

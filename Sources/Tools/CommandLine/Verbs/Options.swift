@@ -34,6 +34,22 @@ extension Option {
   package static let bySize = Option("S", "the largest first")
   package static let byTime = Option("t", "the newest first")
   package static let fullTime = Option("T", "in the long form, the complete time")
+  package static let kindMarks = Option(
+    "F", "a mark behind each name for its kind: / * @ = | (directory, program, link, ...)")
+  package static let directoryMarks = Option("p", "a slash behind each directory")
+  package static let colored = Option("G", "colour the output, if it goes to a terminal")
+  package static let blocks = Option("s", "the size on disk in front of each name, in blocks of 512 bytes")
+  package static let kilobytes = Option("k", "with -s, blocks of 1024 bytes")
+  package static let changeTime = Option(
+    "c", "with -t or -l, the time of the last change of the item's status")
+  package static let accessTime = Option("u", "with -t or -l, the time of the last access")
+  package static let birthTime = Option("U", "with -t or -l, the time of birth")
+  package static let columns = Option("C", "names in columns, sorted down")
+  package static let rows = Option("x", "names in columns, sorted across")
+  package static let stream = Option("m", "names one after the other, with commas")
+  package static let noOwner = Option("g", "long form without the owner")
+  package static let noGroup = Option("o", "long form without the group; with -l, file flags as on FreeBSD")
+  package static let unsorted = Option("f", "the order of the directory, and every name")
   package static let displayNames = Option(nil, "display", "print names as a desktop shows them")
 
   // mount, umount
