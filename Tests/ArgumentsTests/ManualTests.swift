@@ -2,74 +2,157 @@ import Arguments
 import Foundation
 import Testing
 
-/// The manual page and the tables name the same options, verb by verb.
-@Suite("The manual page") struct ManualTests {
-  static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appendingPathComponent("man/varve.1")
+/// The manual pages of section 1 and the table name the same verbs, options and exit statuses.
+@Suite("The manual pages of the verbs") struct ManualTests {
+  static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("man")
+  /// Every page of section 1 that the folder has: a new one is tested as well.
+  static let pages = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+    .filter { $0.hasSuffix(".1") }.sorted()
+  static let verbs = Program.varve.verbs.map(\.name)
 
-  /// The lines from one that begins with `start` to the next that begins with one of `ends`.
-  private func part(from start: String, to ends: [String]) throws -> [String] {
-    let lines = try String(contentsOf: ManualTests.page, encoding: .utf8).split(separator: "\n").map {
-      String($0)
+  /// What explains `--undo` and the like once, for all verbs that change something.
+  private static let sharedPage = "varve.1"
+  private static let sharedSection = "Change options"
+  /// The verbs that are commands of macOS have a part of the page instead of an item in a list.
+  private static let sections = [
+    "chflags": "File flags", "chmod": "Modes and access lists", "chown": "Owners", "ls": "Listing",
+    "completion": "Completion",
+  ]
+
+  private func lines(of page: String) throws -> [String] {
+    try String(contentsOf: ManualTests.folder.appendingPathComponent(page), encoding: .utf8)
+      .split(separator: "\n").map { String($0) }
+  }
+
+  /// The lines of a part, with the lists in it: to the next part, or to the next item of the same list.
+  private func part(from start: String, in lines: [String]) -> [String]? {
+    guard let begin = lines.firstIndex(where: { $0 == start || $0.hasPrefix(start + " ") }) else {
+      return nil
     }
-    // Synopsis lines are alike; descriptions come later.
-    let begin = try #require(lines.lastIndex { $0 == start || $0.hasPrefix(start + " ") }, "no \(start)")
-    let rest = lines[(begin + 1)...]
-    let end = rest.firstIndex { line in ends.contains { line.hasPrefix($0) } } ?? rest.endIndex
-    return Array(rest[..<end])
+    let isItem = start.hasPrefix(".It ")
+    var depth = 0
+    var found: [String] = []
+    for line in lines[(begin + 1)...] {
+      if line.hasPrefix(".Sh ") || line.hasPrefix(".Ss ") { break }
+      if isItem, depth == 0, line == ".El" || line.hasPrefix(".It ") { break }
+      if line.hasPrefix(".Bl ") { depth += 1 }
+      if line == ".El" { depth -= 1 }
+      found.append(line)
+    }
+    return found
+  }
+
+  private func part(about verb: String) throws -> (page: String, lines: [String]) {
+    let start = ManualTests.sections[verb].map { ".Ss \($0)" } ?? ".It Cm \(verb)"
+    let found = try ManualTests.pages.compactMap { page in
+      try part(from: start, in: lines(of: page)).map { (page: page, lines: $0) }
+    }
+    #expect(found.count == 1, "\(verb) is explained in \(found.map(\.page))")
+    return try #require(found.first)
   }
 
   /// The spellings in `.It Fl a , -all` and the like.
-  private func spellings(in lines: [String]) -> [String] {
+  private func explained(in lines: [String]) -> [String] {
     lines.filter { $0.hasPrefix(".It Fl ") }.flatMap { line in
       line.dropFirst(7).split(separator: " ").prefix { $0 != "Ns" && $0 != "Ar" && $0 != "Cm" }
         .filter { $0 != "," }.map { "-\($0)" }
     }
   }
 
-  private func spellings(of verbs: [Verb]) -> [String] {
-    Set(verbs.flatMap { $0.options.flatMap(\.spellings) }).sorted()
+  /// The spellings in `Op Fl Ra0`, `Fl H | L | P` and `Op Fl -json`, one for each option.
+  private func spellings(inSynopsis line: String) -> [String] {
+    var found: [String] = []
+    var isFlags = false
+    for word in line.dropFirst().split(separator: " ") {
+      switch word {
+      case "Fl": isFlags = true
+      case "|": continue
+      case _ where ["Op", "Ns", "Ar", "Cm", "Oo", "Oc"].contains(word): isFlags = false
+      case _ where !isFlags: continue
+      case _ where word.hasPrefix("-"): found.append("-\(word)")
+      default: found += word.map { "-\($0)" }
+      }
+    }
+    return found
   }
 
-  private static let described =
-    Verb.accessLists + Verb.keys + [
-      .mount, .remount, .umount, .status, .find, .why, .access, .check, .protect,
-    ]
+  /// The options that the synopsis of a page names for a verb; nothing if the verb is not in it.
+  private func synopsis(of verb: String, in page: String) throws -> [String]? {
+    let all = try lines(of: page)
+    guard let start = all.firstIndex(of: ".Sh SYNOPSIS"), let end = all.firstIndex(of: ".Sh DESCRIPTION")
+    else {
+      return nil
+    }
+    let forms = all[start..<end].split { $0 == ".Nm" || $0.hasPrefix(".Nm ") }.filter {
+      $0.first == ".Cm \(verb)"
+    }
+    guard !forms.isEmpty else { return nil }
+    var found = forms.joined().flatMap { spellings(inSynopsis: $0) }
+    if forms.joined().contains(".Op Ar change options") {
+      found += ["--dry-run", "--quiet", "--null", "--undo", "--resume", "--json"]
+    }
+    return found
+  }
 
-  @Test(arguments: described.map(\.name))
-  func hasTheOptionsOfTheTable(_ name: String) throws {
+  private func shared() throws -> [String] {
+    let section = try #require(
+      part(from: ".Ss \(ManualTests.sharedSection)", in: lines(of: ManualTests.sharedPage)))
+    return explained(in: section)
+  }
+
+  @Test(arguments: verbs) func haveTheOptionsInTheSynopsis(_ name: String) throws {
     let verb = try #require(Program.varve.verb(named: name))
-    let ends = [".It Cm ", ".Ss ", ".Sh "]
-    let found = spellings(in: try part(from: ".It Cm \(name)", to: ends))
-    #expect(found.sorted() == spellings(of: [verb]))
+    let found = try ManualTests.pages.compactMap { try synopsis(of: name, in: $0) }
+    #expect(found.count == 1)
+    let spelled = Set(found.joined())
+    #expect(verb.options.filter { spelled.isDisjoint(with: $0.spellings) }.map(\.spelling) == [])
+    let known = Set(verb.options.flatMap(\.spellings))
+    #expect(spelled.subtracting(known) == [])
   }
 
-  @Test func hasTheOptionsOfTheFileVerbs() throws {
-    let chmod =
-      try spellings(in: part(from: ".Ss Modes and access lists", to: [".Ss "]))
-      + spellings(in: part(from: ".Ss Options of chflags, chmod and chown", to: [".Ss "]))
-    #expect(chmod.sorted() == spellings(of: [.chmod, .chflags, .chown]))
-    #expect(
-      try spellings(in: part(from: ".Ss Listing", to: [".Ss ", ".Sh "])).sorted() == spellings(of: [.ls]))
+  /// An option is explained at its verb, or once for all verbs that change something.
+  @Test(arguments: verbs) func explainEveryOptionAndNoOther(_ name: String) throws {
+    let verb = try #require(Program.varve.verb(named: name))
+    let (page, lines) = try part(about: name)
+    let own = explained(in: lines)
+    #expect(Set(own).count == own.count)
+    let known = Set(verb.options.flatMap(\.spellings))
+    #expect(Set(own).subtracting(known) == [])
+    let missing = known.subtracting(own)
+    #expect(try missing.subtracting(shared()) == [])
+    if !missing.isEmpty, page != ManualTests.sharedPage {
+      let text = try self.lines(of: page).joined(separator: " ")
+      #expect(text.contains(".Dq \(ManualTests.sharedSection) in .Xr varve 1"))
+    }
   }
 
-  @Test(arguments: Program.varve.verbs.map(\.name)) func isInTheSynopsis(_ name: String) throws {
-    let text = try String(contentsOf: ManualTests.page, encoding: .utf8)
-    let synopsis = try #require(text.split(separator: ".Sh DESCRIPTION").first)
-    let words = name.split(separator: " ")
-    let lines = synopsis.split(separator: "\n").filter { $0.hasPrefix(".Cm \(words[0])") }
-    #expect(lines.contains { line in words.allSatisfy { line.split(separator: " ").contains($0) } })
+  @Test func explainNoSharedOptionThatNoVerbHas() throws {
+    let known = Set(Program.varve.verbs.flatMap { $0.options.flatMap(\.spellings) })
+    #expect(try Set(shared()).subtracting(known) == [])
   }
 
-  /// Examples come first: somebody who opens the page wants to see the command.
-  @Test(arguments: Program.varve.verbs.map(\.name)) func beginsWithAnExample(_ name: String) throws {
-    let sections = [
-      "chflags": "File flags", "chmod": "Modes and access lists", "chown": "Owners", "ls": "Listing",
-      "completion": "Completion",
-    ]
-    let lines = try part(
-      from: sections[name].map { ".Ss \($0)" } ?? ".It Cm \(name)", to: [".It ", ".Ss ", ".Sh "])
-    let example = try #require(lines.first)
+  /// Examples come first: who opens the page wants to see the command.
+  @Test(arguments: verbs) func beginWithAnExample(_ name: String) throws {
+    let example = try #require(try part(about: name).lines.first)
     #expect(example.hasPrefix(".Dl ") && example.contains("varve \(name)"))
+  }
+
+  /// A page without a verb of the table would be forgotten by the tests above.
+  @Test(arguments: pages) func areEachAboutAVerb(_ page: String) throws {
+    #expect(try ManualTests.verbs.contains { try synopsis(of: $0, in: page) != nil })
+  }
+
+  /// The statuses that a page explains are all that a verb on it can end with.
+  @Test(arguments: verbs) func explainTheStatusesThatTheHelpNames(_ name: String) throws {
+    let verb = try #require(Program.varve.verb(named: name))
+    let exits = try #require(part(from: ".Sh EXIT STATUS", in: lines(of: part(about: name).page)))
+    let words = Set(exits.flatMap { $0.split { " .,:".contains($0) }.map { String($0) } })
+    let sentences = verb.discussion.joined(separator: " ").split(separator: ". ")
+      .filter { $0.contains("tatus") }
+    let named = sentences.flatMap { $0.split { !$0.isNumber }.map { String($0) } }
+    for status in named + ["0", "1", "2", "3"] {
+      #expect(words.contains(status), "\(name) ends with \(status)")
+    }
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// What several manual pages repeat, they repeat completely.
 @Suite("The manual pages about rules and formats") struct OtherManualTests {
-  private static let folder = ManualTests.page.deletingLastPathComponent()
+  private static let folder = ManualTests.folder
 
   private func words(of page: String) throws -> Set<String> {
     let text = try String(
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// There is a page for every program and subject, each with the sections people look for.
-  @Test(arguments: ["varve.1", "varve-acl.7", "varve.5", "mount.varve.8", "varved.8"])
+  @Test(arguments: ManualTests.pages + ["varve-acl.7", "varve.5", "mount.varve.8", "varved.8"])
   func hasItsSections(_ page: String) throws {
     let text = try String(
       contentsOf: OtherManualTests.folder.appendingPathComponent(page), encoding: .utf8)

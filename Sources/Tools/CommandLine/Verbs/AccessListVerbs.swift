@@ -152,7 +152,7 @@ extension Verb {
     options: [.withNames, .fromInput, .quiet],
     operands: [paths],
     discussion: [
-      "Writes a record for every item, in the format of undo files: see varve(1). File names may hold any "
+      "Writes a record for every item, in the format of undo files: see varve-acl(1). File names may hold any "
         + "bytes."
     ],
     examples: [Example("varve acl dump /srv/team", "Redirect it to a file, and keep that.")])
