@@ -2,11 +2,11 @@ import Arguments
 import Foundation
 import Testing
 
-/// The manual pages of section 1 and the table name the same verbs, options and exit statuses.
+/// The manual pages of commands and the table name the same verbs, options and exit statuses.
 @Suite("The manual pages of the verbs") struct ManualTests {
   static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("man")
-  /// Every page of section 1 that the folder has: a new one is tested as well.
+  /// Every page for commands: a new one is tested as well.
   static let pages = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
     .filter { $0.hasSuffix(".1") }.sorted()
   static let verbs = Program.varve.verbs.map(\.name)

@@ -34,7 +34,7 @@ extension CommandTests {
           d/s/f: shadowed: entry 4: never counts: entry 0 denies all of it before
           d/s/f: unknown-account: entry 5: no user has the number 987654
           d/s/f: redundant: entry 5: adds nothing: entry 2 allows all of it before
-          d/s/f: mode: the mode lets everybody write, whoever the list names; 'varve chmod o-w' ends that
+          d/s/f: mode: the mode lets every user write, whatever the list says; 'varve chmod o-w' ends that
           d/s/f: mode: entry 3: allows to run it, but the mode has no x bit: it is no program
           d/sorted: order: the entries are not in canonical order; 'varve acl sort' puts them into it
           d/sorted: stale: does not inherit what the directory above hands down now; 'varve acl inherit' renews it

@@ -125,7 +125,7 @@ extension CommandTests {
         varve check --json $UP/fifo | sed 's/0x[0-9a-f]\\{8\\}/0xN/g'
         """,
         prints: """
-          BASE/upper/.varve: leftover: work/t-1 and 1 more: left behind by a crash, never finished and nobody's
+          BASE/upper/.varve: leftover: work/t-1 and 1 more: left by a crash, not finished and not used
           BASE/upper/d/listed: list: the access list is damaged: its checksum is 0xN and should be 0xN
           BASE/upper/d/locked: record: the record of flags and owner is damaged: its checksum is 0xN and should be 0xN
           BASE/upper/d: list: the access list is missing
@@ -135,7 +135,7 @@ extension CommandTests {
           1
           t-1
           {"items": [
-            {"path": "BASE/upper/.varve", "kind": "leftover", "text": "work/t-1 and 1 more: left behind by a crash, never finished and nobody's", "repaired": false},
+            {"path": "BASE/upper/.varve", "kind": "leftover", "text": "work/t-1 and 1 more: left by a crash, not finished and not used", "repaired": false},
             {"path": "BASE/upper/fifo", "kind": "record", "text": "the record of flags and owner is damaged: its checksum is 0xN and should be 0xN", "repaired": false}
           ], "checked": 1, "findings": 2, "repaired": 0, "failed": 0}
 
@@ -317,7 +317,7 @@ extension CommandTests {
         varve check $UP; varve check --repair -y $UP | grep -c repaired; varve check $UP; echo $?
         """,
         prints: """
-          BASE/upper/d/listed: contradiction: the record says that the list denies nobody a look, but it does; stat(2) does not ask it
+          BASE/upper/d/listed: contradiction: the record says that the list lets every user look, but it does not; stat(2) does not ask it
           1
           0
 

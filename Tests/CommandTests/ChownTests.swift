@@ -130,7 +130,7 @@ extension CommandTests {
           1
           varve chown: f: Operation not permitted (EPERM): the group is changed by the owner, and by who has the right writesecurity, to a group of their own; or by root
           1
-          varve chown: f: Operation not permitted (EPERM): whoever is not root needs the right chown, and to be a member of the group
+          varve chown: f: Operation not permitted (EPERM): without root you need the right chown, and must be a member of the group
           1
           0
           varve chown: g: is locked by uchg; clear it first: varve chflags nouchg g (EPERM)
@@ -145,7 +145,7 @@ extension CommandTests {
           2
           varve chown: the name of a group is missing
           2
-          varve chown: an item is owned by a user or by a group; ':group=7002' stands alone
+          varve chown: an item is owned by a user or by a group; ':group=7002' must be alone
           2
           varve chown: '4294967295' is not the number of a user
           2

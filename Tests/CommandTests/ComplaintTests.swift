@@ -124,7 +124,7 @@ extension CommandTests {
           1
           {"items": [], "checked": 1, "findings": 0, "failed": 1}
           varve acl restore: BASE/plain: Is a directory (EISDIR)
-          varve acl restore: BASE/plain/a: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
+          varve acl restore: BASE/plain/a: is not a dump of access lists: 'varve-acl 1' was expected, and it ends before that
           varve acl propagate: BASE/plain/a: not a directory; 'varve acl inherit' renews the entries of a single file
 
           """#)

@@ -68,7 +68,7 @@ extension CommandTests {
           run TERM $BASE/count \(Self.program) chmod -R --undo $BASE/count -a# 0 d; test $status = 143
           grep -q 'run again it would change those once more: go back with' $BASE/said
           ! varve chmod -R --undo $BASE/count --resume -a# 0 d 2> $BASE/said
-          grep -q 'counts entries cannot be gone on with' $BASE/said
+          grep -q 'counts entries cannot be resumed' $BASE/said
           varve acl restore $BASE/count; varve acl dump d | cmp - $BASE/lists
           """, succeeds: true)
       try desk.end()
@@ -237,7 +237,7 @@ extension CommandTests {
           varve chmod: BASE/undo: the undo file cannot be written: File too large (EFBIG); nothing more is changed
           1
           0
-          varve acl restore: BASE/undo: has no 'end' at its end: whoever wrote the file was stopped; what is complete in it was restored
+          varve acl restore: BASE/undo: has no 'end' at its end: the program that wrote it was stopped; what is complete in it was restored
           0
           same
 
@@ -280,9 +280,9 @@ extension CommandTests {
           2
           varve chflags: unknown flag 'uchgg'; did you mean 'uchg'?
           2
-          varve chflags: '7777777777' has bits that are no flags: 07730077420
+          varve chflags: '7777777777' has bits that are not flags: 07730077420
           2
-          varve chflags: '0x10' has bits that are no flags: 020
+          varve chflags: '0x10' has bits that are not flags: 020
           2
           varve chflags: unknown flag '99'; 'varve help chflags' lists them
           2

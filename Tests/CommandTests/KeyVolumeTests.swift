@@ -85,8 +85,8 @@ struct KeyVolumeTests {
       varve key check d/inside | sed 's/id .*/id N/'
       """,
       prints: """
-        varve key check: d/inside: is on the volume 'BASE/upper' itself: whoever copies the volume would have its key, too; keep it elsewhere
-        varve key check: BASE/upper/d/inside: is inside the upper directory 'BASE/upper': whoever copies the volume would have its key, too; keep it elsewhere
+        varve key check: d/inside: is on the volume 'BASE/upper' itself: a copy of the volume would contain its key; keep it elsewhere
+        varve key check: BASE/upper/d/inside: is inside the upper directory 'BASE/upper': a copy of the volume would contain its key; keep it elsewhere
         1
         varve key check: .: has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag
         BASE/outside: a sound keyfile without a passphrase, id N

@@ -47,7 +47,7 @@ extension CommandTests {
         varve acl get -R "$BASE/plain"; echo $?
         """,
         prints: """
-          varve chflags: 'waiting' stands alone: it is no flag, but puts locks into force that were copied
+          varve chflags: 'waiting' must be alone: it is not a flag, but puts locks into force that were copied
           2
           varve chflags: f: compressed is the volume's own to set, and stays as it is
           varve chflags: f: compressed is the volume's own to set, and stays as it is

@@ -83,17 +83,17 @@ extension CommandTests {
         varve acl get d/f
         """,
         prints: """
-          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
+          varve acl restore: standard input: is not a dump of access lists: 'varve-acl 1' was expected, and it ends before that
           1
-          varve acl restore: standard input: is no dump of access lists: 'varve-acl 1' was expected, and it ends before that
-          1
-          varve acl restore: standard input: ends inside a record; what is complete in it was restored
+          varve acl restore: standard input: is not a dump of access lists: 'varve-acl 1' was expected, and it ends before that
           1
           varve acl restore: standard input: ends inside a record; what is complete in it was restored
           1
           varve acl restore: standard input: ends inside a record; what is complete in it was restored
           1
-          varve acl restore: standard input: has no 'end' at its end: whoever wrote the file was stopped; what is complete in it was restored
+          varve acl restore: standard input: ends inside a record; what is complete in it was restored
+          1
+          varve acl restore: standard input: has no 'end' at its end: the program that wrote it was stopped; what is complete in it was restored
           0
           0
           # d/f

@@ -90,8 +90,8 @@ extension CommandTests {
         varve unlock: pipe: is a FIFO, and a keyfile is a regular file; copy the keyfile to a file, and name that
         varve unlock: none: No such file or directory (ENOENT)
         varve unlock: upper: is a directory, and a keyfile is a regular file; copy the keyfile to a file, and name that
-        varve unlock: vol/inside: is on the volume 'BASE/upper' itself: whoever copies the volume would have its key, too; keep it elsewhere
-        varve unlock: upper/inside: is inside the upper directory 'BASE/upper': whoever copies the volume would have its key, too; keep it elsewhere
+        varve unlock: vol/inside: is on the volume 'BASE/upper' itself: a copy of the volume would contain its key; keep it elsewhere
+        varve unlock: upper/inside: is inside the upper directory 'BASE/upper': a copy of the volume would contain its key; keep it elsewhere
         varve unlock: fd:9: is not open; the caller of this program opens it, in a shell with '9<FILE'
         varve unlock: cred:raw: this program was given no credentials ($CREDENTIALS_DIRECTORY is not set); LoadCredential= of a systemd unit gives them
         varve unlock: raw: not on a Varve volume; 'varve status' lists the volumes
@@ -202,7 +202,7 @@ extension CommandTests {
         sleep 1.5; states vol; varve lock vol; varve lock -v --after 5 vol; varve umount vol
         """,
         prints: """
-          vol: locks when nobody uses it for 1 s
+          vol: locks after 1 s without use
           locked locked open 
           locked locked open 
           vol: does not lock by itself

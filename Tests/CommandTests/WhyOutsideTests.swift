@@ -45,7 +45,7 @@ extension CommandTests {
             team/plan: read allowed by its mode (owner rw-)
           denied: user 1002 may not rename BASE/mount/back/plan to BASE/mount/round/new (EACCES)
             back: delete allowed: root: only flags could stop this
-            and so on in circles, 80 steps more
+            the link loops (80 more steps)
             loop: too many links on the way (ELOOP)
           2
           up:

@@ -158,7 +158,7 @@ extension CommandTests {
             BASE/mount: search allowed: root: only flags could stop this
             a: is a link to 'b'
             b: is a link to 'a'
-            and so on in circles, 76 steps more
+            the link loops (76 more steps)
             b: too many links, the last one to 'a' (ELOOP)
           "groups":[2001,2002]
 

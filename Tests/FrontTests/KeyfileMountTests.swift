@@ -85,7 +85,7 @@ extension FrontTests {
           not mounted
           varve mount: BASE/mount: the keyfile 'second.key': others than its owner may read it (mode 0644); 'chmod 400 second.key' closes it, and a stick with FAT is mounted with fmask=0177
           status 32
-          varve mount: BASE/mount: the keyfile 'upper/inside': is inside the upper directory 'BASE/upper': whoever copies the volume would have its key, too; keep it elsewhere
+          varve mount: BASE/mount: the keyfile 'upper/inside': is inside the upper directory 'BASE/upper': a copy of the volume would contain its key; keep it elsewhere
           status 32
           varve mount: BASE/mount: the keyfile 'none': No such file or directory (ENOENT)
           status 32

@@ -306,7 +306,7 @@ extension FrontTests {
           status 32
           in another mount namespace
           status 0
-          varve mount: BASE/upper: the volume is mounted already, by process N, and not to be seen here: it is in another mount namespace, or after 'umount -l' its daemon goes on until nobody uses the volume
+          varve mount: BASE/upper: the volume is mounted already, by process N, and not to be seen here: it is in another mount namespace, or after 'umount -l' its daemon goes on until no process uses the volume
           status 32
           varve mount: BASE/upper/inner: it is inside the volume BASE/upper, which is mounted already, by process N
           status 32

@@ -121,7 +121,7 @@ package struct DumpReader: Sendable {
     if text.hasPrefix("varve-acl "), let version = UInt(text.dropFirst(10)) {
       return failure("this dump is of version \(version), and only version 1 can be read")
     }
-    return failure("this is no dump of access lists: \(DumpReader.expected)")
+    return failure("this is not a dump of access lists: \(DumpReader.expected)")
   }
 
   private func failure(_ problem: String) -> DumpFailure { DumpFailure(line: line, problem: problem) }

@@ -189,7 +189,7 @@ package struct ListReview: Sendable {
     if permits, mode & 0o002 != 0 {
       findings.append(
         Finding(
-          .mode, "the mode lets everybody write, whoever the list names; 'varve chmod o-w' ends that"))
+          .mode, "the mode lets every user write, whatever the list says; 'varve chmod o-w' ends that"))
     }
     let writers = list.entries.contains { entry in
       entry.kind == .allow && entry.identity != .owner && !entry.inheritance.contains(.onlyInherit)

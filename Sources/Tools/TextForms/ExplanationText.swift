@@ -82,13 +82,13 @@ package struct ExplanationText {
     )
   }
 
-  /// A way in circles is told once.
+  /// The steps of a loop are printed once.
   private func folded(_ lines: [String]) -> [String] {
     guard answer["error"]?.string == "ELOOP", let last = lines.last else { return lines }
     var seen: Set<String> = []
     let fresh = lines.dropLast().filter { seen.insert($0).inserted }
     let others = lines.count - 1 - fresh.count
-    return fresh + (others > 0 ? ["  and so on in circles, \(others) steps more"] : []) + [last]
+    return fresh + (others > 0 ? ["  the link loops (\(others) more steps)"] : []) + [last]
   }
 
   /// The root by its mount point, everything else by its path from there.

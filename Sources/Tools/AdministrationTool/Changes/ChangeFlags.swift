@@ -79,8 +79,8 @@ private func flagInstruction(_ word: Word) throws(UsageError) -> FileFlags.Instr
       Verb.flagWords + Verb.flagWords.map { $0 == "nodump" ? "dump" : "no\($0)" } + ["waiting"]
     guard !["waiting", "nowaiting"].contains(error.word) else {
       throw UsageError(
-        "'waiting' stands alone: it is no flag, but puts locks into force that were copied", verb: "chflags",
-        .value)
+        "'waiting' must be alone: it is not a flag, but puts locks into force that were copied",
+        verb: "chflags", .value)
     }
     guard !["uunlnk", "nouunlnk", "uunlink", "nouunlink"].contains(error.word) else {
       throw UsageError(
@@ -95,7 +95,7 @@ private func flagInstruction(_ word: Word) throws(UsageError) -> FileFlags.Instr
   let unknown = instruction.whole?.subtracting(.known) ?? []
   guard unknown.isEmpty else {
     throw UsageError(
-      "\(shown(word)) has bits that are no flags: \(octal(unknown))", verb: "chflags", .value)
+      "\(shown(word)) has bits that are not flags: \(octal(unknown))", verb: "chflags", .value)
   }
   return instruction
 }

@@ -16,7 +16,7 @@ func changeMode(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let request = try ModeRequest(invocation)
   if request.action.changesAgain, invocation.has(.resume) {
     throw invocation.mistake(
-      "a change that counts entries cannot be gone on with: it would change again what was changed; go back "
+      "a change that counts entries cannot be resumed: it would change the same items again; go back "
         + "with 'varve acl restore' first")
   }
   let run = try ItemRun(

@@ -63,7 +63,7 @@ struct OwnerRequest {
     }
     guard !parts[1].hasPrefix("group=") else {
       throw UsageError(
-        "an item is owned by a user or by a group; ':\(parts[1])' stands alone", verb: "chown", .value)
+        "an item is owned by a user or by a group; ':\(parts[1])' must be alone", verb: "chown", .value)
     }
     group = try OwnerRequest.number(parts[1], "group", NameBook.machine.group)
   }
@@ -179,7 +179,7 @@ extension OwnerRequest {
         "\(error): only root gives items to others; to take one over needs the right chown")
     case .group?:
       return Refusal(
-        "\(error): whoever is not root needs the right chown, and to be a member of the group")
+        "\(error): without root you need the right chown, and must be a member of the group")
     case nil:
       return Refusal(
         "\(error): the group is changed by the owner, and by who has the right writesecurity, to a group of "

@@ -188,7 +188,7 @@ private final class VolumeCheck {
     let more = leftovers.count > 1 ? " and \(leftovers.count - 1) more" : ""
     try repair(
       Defect(
-        .leftover, "\(PathText.escaped(first))\(more): left behind by a crash, never finished and nobody's"),
+        .leftover, "\(PathText.escaped(first))\(more): left by a crash, not finished and not used"),
       joined(root, Array(".varve".utf8))
     ) { () throws(Errno) in try inspection.removeLeftovers() }
   }

@@ -44,7 +44,7 @@ struct Defect: Equatable {
     case .record: "lock the item until root has looked at it"
     case .list: "deny everything to everybody until the owner or root has set another list"
     case .contradiction: "let the list count"
-    case .residue: "remove the list nobody looks at"
+    case .residue: "remove the list, which is not used"
     case .unheeded: "let the records count"
     case .unused: "no longer ask items for records"
     case .newer: nil
@@ -79,7 +79,7 @@ struct StoredBytes {
       guard record.hasOpenList, decoded.deniesAnybody(.looking) else { return nil }
       return Defect(
         .contradiction,
-        "the record says that the list denies nobody a look, but it does; stat(2) does not ask it")
+        "the record says that the list lets every user look, but it does not; stat(2) does not ask it")
     } catch {
       return StoredBytes.defect(.list, "the access list", error)
     }
@@ -125,7 +125,7 @@ extension Damage {
     case .unknownVersion(let version): "its version is \(version)"
     case .checksum(let stored, let computed):
       "its checksum is \(hexadecimal(stored)) and should be \(hexadecimal(computed))"
-    case .unknownPresence(let bits): "it holds parts nobody knows (\(hexadecimal(bits)))"
+    case .unknownPresence(let bits): "it holds unknown parts (\(hexadecimal(bits)))"
     case .tooManyEntries(let count): "it claims \(count) entries"
     case .badField(let field):
       switch field {
@@ -133,9 +133,9 @@ extension Damage {
       case .reserved: "bytes that are always zero are not"
       case .linkBase: "it counts links from nowhere"
       case .nanoseconds: "its time of birth has more than a second of nanoseconds"
-      case .identityClass(let entry): "entry \(entry) is about nobody there is"
+      case .identityClass(let entry): "entry \(entry) is about an unknown kind of identity"
       case .kind(let entry): "entry \(entry) neither allows nor denies nor watches"
-      case .inheritance(let entry): "entry \(entry) is inherited in a way nobody knows"
+      case .inheritance(let entry): "entry \(entry) is inherited in an unknown way"
       case .strayNumber(let entry): "entry \(entry) has a number where none belongs"
       }
     }

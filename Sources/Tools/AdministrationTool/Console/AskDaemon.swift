@@ -86,7 +86,7 @@ private func refusal(_ error: Errno, _ mount: MountedVolume) -> Refusal {
       "its control socket cannot be seen from here; it may be in another mount namespace"
     case .accessDenied where isClosed, .noSuchFile: "\(MountState.closed(mount)) (EACCES)"
     case .accessDenied: "its daemon answers only users who may search the root of the volume (EACCES)"
-    case .notPermitted: "its control socket is served by somebody who neither is root nor made this mount"
+    case .notPermitted: "its control socket belongs to a user who neither is root nor made this mount"
     default: "its control socket cannot be reached: \(error)"
     }
   return Refusal(sentence, status: 32)

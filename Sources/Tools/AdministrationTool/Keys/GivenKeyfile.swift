@@ -88,7 +88,7 @@ enum GivenKeyfile {
 extension FoundKeyfile {
   func requireOutside(upper: Word, device: String? = nil) throws(Refusal) {
     let real = try attempt(realPath(path)) { Refusal($0, at: path) }
-    let remedy = "whoever copies the volume would have its key, too; keep it elsewhere"
+    let remedy = "a copy of the volume would contain its key; keep it elsewhere"
     guard upper.first != slash || !real.starts(with: upper == [slash] ? upper : upper + [slash]) else {
       throw Refusal("is inside the upper directory \(shown(upper)): \(remedy)")
     }

@@ -113,7 +113,7 @@ private final class LockRun {
     guard !isJSON else { return }
     if let after = answer["after"]?.integer {
       console.printPath(
-        path, after > 0 ? ": locks when nobody uses it for \(after) s" : ": does not lock by itself")
+        path, after > 0 ? ": locks after \(after) s without use" : ": does not lock by itself")
     } else if answer["closed"] == .array([]) {
       console.printPath(path, " was locked already")
     } else {

@@ -40,7 +40,7 @@ private struct ListEditor {
     let after = edited.isEmpty ? nil : edited
     do throws(Refusal) {
       guard try place.descriptor.accessList() == before else {
-        throw Refusal("somebody else changed the list meanwhile")
+        throw Refusal("the list has changed meanwhile")
       }
       guard try store(after, place, status, path) else {
         return console.note(path, "not changed; what you wrote is in \(shown(file))")

@@ -87,13 +87,13 @@ private final class Restoration {
   private func judgeEnd(_ line: [UInt8]) {
     if !reader.hasBegun {
       console.complain(
-        file, "is no dump of access lists: \(DumpReader.expected), and it ends before that")
+        file, "is not a dump of access lists: \(DumpReader.expected), and it ends before that")
     } else if !line.isEmpty || reader.isInRecord {
       console.complain(file, "ends inside a record; what is complete in it was restored")
     } else if !isEnded {
       console.note(
         file,
-        "has no '\(DumpReader.end)' at its end: whoever wrote the file was stopped; what is complete in it "
+        "has no '\(DumpReader.end)' at its end: the program that wrote it was stopped; what is complete in it "
           + "was restored")
     }
   }

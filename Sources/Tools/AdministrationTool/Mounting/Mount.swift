@@ -301,7 +301,7 @@ private struct MountPlan {
     return isSeen
       ? ""
       : ", and not to be seen here: it is in another mount namespace, or after 'umount -l' its daemon goes on "
-        + "until nobody uses the volume"
+        + "until no process uses the volume"
   }
 
   /// The number of the process with which a message ends.

@@ -11,10 +11,10 @@ extension VerbGroup {
     "acl", "administer access lists",
     discussion: [
       "A list belongs to one file or directory. Its entries are explicit, or inherited from the directory "
-        + "above. Every verb works for whoever has the rights it needs, not for root alone. A link that "
-        + "is named is followed; links below are passed over.",
-      "With --dry-run a verb says what it would do. With --undo FILE it keeps the lists as they were, before "
-        + "it changes them, and 'varve acl restore FILE' brings them back.",
+        + "above. The verbs do not need root: each works for every user who has the rights it needs. A link "
+        + "that is named is followed; links below are passed over.",
+      "With --dry-run a verb only says what it would do. With --undo FILE it saves the old lists first, and "
+        + "'varve acl restore FILE' restores them.",
     ],
     examples: [
       Example("varve acl get /srv/team", "Who may do what."),
@@ -29,7 +29,7 @@ extension Verb {
     options: [.recursive, .everyItem, .format, .numbers, .fromInput, .json, .color],
     operands: [paths],
     discussion: [
-      "Each list stands under a comment with its path, so that the output can be given to 'varve acl set'. "
+      "Each list is printed below a comment with its path, so that the output can be given to 'varve acl set'. "
         + "nfs4 is the notation of nfs4_getfacl(1), zfs that of ls(1) on Solaris and FreeBSD; both show the "
         + "entries of the list, not what the mode adds to them."
     ],
@@ -43,8 +43,8 @@ extension Verb {
     options: [.entry, .listFile, .format] + change,
     operands: [paths],
     discussion: [
-      "The entries given take the place of the whole list, in the order given. To add or remove single "
-        + "entries use 'varve chmod +a' and its kin."
+      "The entries given replace the whole list, in the order given. To add or remove single entries, use "
+        + "'varve chmod +a' and 'varve chmod -a'."
     ],
     examples: [
       Example(
@@ -59,7 +59,7 @@ extension Verb {
     operands: [Operand("PATH", .oneOrMore, .path, "a file or directory on a Varve volume")],
     discussion: [
       "The editor is $VISUAL, else $EDITOR, else sensible-editor. A mistake is shown with its line, and the "
-        + "text can be edited again. Nothing is changed if the list was changed by somebody else meanwhile."
+        + "text can be edited again. Nothing is changed if the list has changed meanwhile."
     ],
     examples: [Example("varve acl edit shared", "Change entries as text.")])
 
@@ -81,7 +81,7 @@ extension Verb {
     ],
     examples: [
       Example("varve acl propagate --dry-run /srv/team", "What would change."),
-      Example("varve acl propagate --undo before.acl /srv/team", "Do it, and keep the way back."),
+      Example("varve acl propagate --undo before.acl /srv/team", "Do it, and be able to undo it."),
       Example("varve acl restore before.acl", "Go back."),
       Example("varve acl propagate --group --mode /srv/team", "One group and one mode for everything below."),
     ])
@@ -97,11 +97,11 @@ extension Verb {
     examples: [Example("varve acl inherit moved.txt", "As if it had been made where it is now.")])
 
   package static let aclExplicit = Verb(
-    "acl explicit", "turn inherited entries into entries of the item's own",
+    "acl explicit", "turn inherited entries into explicit ones",
     options: change,
     operands: [paths],
     examples: [
-      Example("varve acl explicit project", "Later changes of the directory above do not reach it any more.")
+      Example("varve acl explicit project", "Later changes of the directory above no longer reach it.")
     ])
 
   package static let aclStrip = Verb(
@@ -110,7 +110,7 @@ extension Verb {
     operands: [paths],
     examples: [
       Example("varve acl strip -R drafts", "Only the modes count from now on."),
-      Example("varve acl strip --inherited report.txt", "Keep the entries of its own."),
+      Example("varve acl strip --inherited report.txt", "Keep the explicit entries."),
     ])
 
   package static let aclCopy = Verb(
@@ -121,7 +121,7 @@ extension Verb {
       Operand("PATH", .any, .path, "the items that get it"),
     ],
     discussion: [
-      "The explicit entries are copied; what the target inherits stays, behind them, as with 'cp -p' on macOS. "
+      "The explicit entries are copied; inherited entries of the target stay, behind them, as with 'cp -p' on macOS. "
         + "A file gets no inheritance words, and no entry that is for what is made in a directory only."
     ],
     examples: [Example("varve acl copy model shared other", "Both get the entries of model.")])
@@ -131,7 +131,8 @@ extension Verb {
     options: change,
     operands: [paths],
     discussion: [
-      "What denies comes before what allows, explicit before inherited entries; otherwise the order stays. "
+      "Explicit entries come before inherited ones, and among each of these, entries that deny before entries "
+        + "that allow; otherwise the order stays. "
         + "This can change what a list means."
     ],
     examples: [Example("varve acl sort --dry-run -v report.txt", "See the new order first.")])
@@ -141,34 +142,33 @@ extension Verb {
     options: [.recursive, .fromInput, .quiet, .json, .color],
     operands: [paths],
     discussion: [
-      "Reports lists out of order, entries that are redundant or can never count, numbers without an account, "
-        + "inheritance that leads nowhere, inherited entries that the directory above does not hand down, modes "
+      "Reports lists out of order, entries that are redundant or never used, numbers without an account, "
+        + "inheritance that reaches nothing, inherited entries that the directory above does not hand down, modes "
         + "that undo a list, and damage. The status is 1 if there is anything to report."
     ],
-    examples: [Example("varve acl check -R /srv/team", "Look a tree over.")])
+    examples: [Example("varve acl check -R /srv/team", "Check a tree.")])
 
   package static let aclDump = Verb(
     "acl dump", "write the access lists of trees to standard output",
     options: [.withNames, .fromInput, .quiet],
     operands: [paths],
     discussion: [
-      "Writes a record for every item, in the format of undo files: see varve-acl(1). File names may hold any "
-        + "bytes."
+      "Writes a record for every item, in the format of undo files: see varve-acl(1)."
     ],
-    examples: [Example("varve acl dump /srv/team", "Redirect it to a file, and keep that.")])
+    examples: [Example("varve acl dump /srv/team", "Redirect the output to a file to keep it.")])
 
   package static let aclRestore = Verb(
     "acl restore", "bring back what a dump or an undo file holds",
     options: [.root, .dryRun, .listChanged, .quiet, .undo, .resume, .json],
     operands: [Operand("FILE", .one, .path, "what 'varve acl dump' or --undo wrote; - is standard input")],
     discussion: [
-      "Lists, and what chmod, chflags and chown kept: modes, owners, flags. Items that are gone are reported, "
-        + "items that are new are left alone. A link or a file that took the place of a directory is never "
-        + "followed. Of an interrupted run the rest is done by running it again."
+      "Restores lists, and what chmod, chflags and chown saved: modes, owners, flags. Items that no longer exist are "
+        + "reported; new items are left alone. A link that has replaced a directory is not followed. To continue an "
+        + "interrupted run, run it again."
     ],
     examples: [
-      Example("varve acl restore before.acl", "Where the lists came from."),
-      Example("varve acl restore --root /srv/copy team.acl", "Onto a copy of the tree."),
+      Example("varve acl restore before.acl", "Restore them where they came from."),
+      Example("varve acl restore --root /srv/copy team.acl", "Restore them in a copy of the tree."),
     ])
 
   /// All verbs of the group.

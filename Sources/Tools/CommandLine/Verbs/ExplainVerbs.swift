@@ -3,9 +3,9 @@
 extension Option {
   package static let asUser = Option(
     nil, "as", value: Value("USER[:GROUP,...]", .user),
-    "ask about another user; named groups, the first his own, replace those of his account")
+    "ask about another user; named groups replace those of the account, the first is the primary one")
   package static let lastDenials = Option(
-    nil, "last", "print your latest denials, or N of them, with their reasons; as root, everybody's")
+    nil, "last", "print your latest denials, or N of them, with their reasons; as root, those of all users")
   package static let everyObstacle = Option(
     nil, "all", "list every obstacle, not only the first, and the command that lifts each")
 }
@@ -38,7 +38,7 @@ extension Verb {
     ],
     examples: [
       Example("varve why delete /mnt/team/plan.txt", "Which rule lets you, or does not."),
-      Example("varve why --as ann write /mnt/team/plan.txt", "The same about somebody else."),
+      Example("varve why --as ann write /mnt/team/plan.txt", "The same about another user."),
       Example("varve why --all write /mnt/team/plan.txt", "Everything that is in the way, and what to type."),
       Example("varve why --last", "What you were refused lately, and why."),
     ])
@@ -52,12 +52,12 @@ extension Verb {
     ],
     forms: ["[--as USER[:GROUP,...]] [OPS] PATH..."],
     discussion: [
-      "A line for every operation of 'varve why', with the rule that decides. A file with the name of an "
+      "Prints a line for every operation of 'varve why', with the rule that decides. A file that has the name of an "
         + "operation is written as ./read.",
-      "Status: 0 if all is allowed, 1 if something is denied, 2 on trouble.",
+      "Status: 0 if all is allowed, 1 if something is denied, 2 if something else is wrong.",
     ],
     examples: [
       Example("varve access /mnt/team/plan.txt", "All you may do with a file."),
-      Example("varve access --as ann read,write /mnt/team", "Two rights of somebody else."),
+      Example("varve access --as ann read,write /mnt/team", "Two rights of another user."),
     ])
 }

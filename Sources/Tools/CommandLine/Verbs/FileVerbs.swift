@@ -6,8 +6,8 @@ private let walkSynopsis = "[-R [-H | -L | -P]]"
 private let changeOptions: [Option] = [.quiet, .fromInput, .undo, .resume, .json]
 
 private let changeDiscussion =
-  "With --dry-run a verb says what it would do. With --undo FILE it keeps what it changes, as it was, and 'varve "
-  + "acl restore FILE' brings that back; after Ctrl-C, --resume goes on."
+  "With --dry-run it only says what it would do. With --undo FILE it saves the old state of what it changes, and "
+  + "'varve acl restore FILE' restores it. To continue after Ctrl-C, add --resume."
 
 extension Verb {
   package static let chflags = Verb(
@@ -20,17 +20,17 @@ extension Verb {
     operands: [
       Operand(
         "FLAGS", .one, .list(flagWords),
-        "keywords with commas between them, 'no' in front to clear one, or an octal number (0x: hexadecimal) for all flags"
+        "keywords with commas between them, with 'no' in front to clear one; or a number for all flags, octal or with 0x"
       ),
       Operand("PATH", .any, .path, "files and directories on a Varve volume"),
     ],
     forms: ["[-fhnqvx0] \(walkSynopsis) FLAGS PATH..."],
     discussion: [
       "Keywords: \(flagWords.joined(separator: ", ")). 'dump' clears nodump. 'waiting' alone puts locks "
-        + "into force that were copied as twins (see mount.varve(8)). 'compressed' and "
+        + "into force that a copying program restored (option twins, see mount.varve(8)). 'compressed' and "
         + "'dataless' are shown, never changed.",
-      "The flags of the system (arch, schg, sappnd, sunlnk, restricted) belong to root; the others to the owner, and to "
-        + "whoever holds the right writesecurity. With -R a directory is changed after what it holds.",
+      "Only root can change arch, schg, sappnd, sunlnk and restricted; the owner, and users with the right writesecurity, "
+        + "can change the others. With -R a directory is changed after its contents.",
       changeDiscussion,
     ],
     examples: [
@@ -66,7 +66,7 @@ extension Verb {
       "[-fhnqv0] \(walkSynopsis) -N | -E | -C | -I | -i PATH...",
     ],
     discussion: [
-      "+a adds an entry at its canonical place, +a# as entry N, -a takes rights away, -a# removes entry N, "
+      "+a adds an entry at its canonical position, +a# as entry N, -a takes rights away, -a# removes entry N, "
         + "=a# replaces it; +ai and +ai# mark the entry as inherited.",
       "Rights: read, write, execute, append, delete, readattr, writeattr, readextattr, writeextattr, "
         + "readsecurity, writesecurity, chown; of directories: list, add_file, search, add_subdirectory, "
@@ -99,11 +99,11 @@ extension Verb {
       "[-fhqvx0] \(walkSynopsis) :group=GROUP PATH...",
     ],
     discussion: [
-      ":group=GROUP makes a group the owner in place of a user: each of its members has the owner's rights "
-        + "then, and 'varve ls' shows group:GROUP as the owner, other programs nobody. The group of the item stays what it was.",
-      "Only root gives items to others. With the right chown an item can be taken over, for oneself or for a "
-        + "group one is a member of. Set-id bits are cleared. With -R a directory is changed after what it "
-        + "holds, and links are left alone unless -h is given.",
+      ":group=GROUP makes a group the owner instead of a user: all its members have the rights of the owner then. "
+        + "'varve ls' shows group:GROUP as the owner, other programs show nobody. The group of the item does not change.",
+      "Only root can give items to other users. A user with the right chown can take over an item, or make a group the "
+        + "owner that they are a member of. Set-id bits are cleared. With -R a directory is changed after its "
+        + "contents, and links are not changed unless -h is given.",
       changeDiscussion,
     ],
     examples: [
@@ -124,8 +124,8 @@ extension Verb {
       Operand("PATH", .any, .path, "what to list; the working directory if nothing is named")
     ],
     discussion: [
-      "After the mode stands @ if the item has extended attributes, else + if it has an access list. Names "
-        + "are sorted by their bytes; the size on disk is counted in blocks of 512 bytes."
+      "The mode is followed by @ if the item has extended attributes, else by + if it has an access list. Names "
+        + "are sorted by their bytes; sizes on disk are counted in blocks of 512 bytes."
     ],
     examples: [
       Example("varve ls -le shared", "The long form, with the entries of access lists."),

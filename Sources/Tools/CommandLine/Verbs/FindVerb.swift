@@ -14,7 +14,7 @@ extension Option {
 
 extension Verb {
   package static let find = Verb(
-    "find", "find items by flag, by entry, or by what somebody may do",
+    "find", "find items by flag, by entry, or by what a user may do",
     options: [.flagsToFind, .identityToFind, .canDo, .endWithNul, .json],
     operands: [Operand("DIR", .oneOrMore, .path, "trees on a Varve volume")],
     forms: ["[--flags FLAGS] [--entry WHO] [--can USER:OP] [-0 | --json] DIR..."],

@@ -14,23 +14,23 @@ extension Option {
 
 extension Verb {
   package static let check = Verb(
-    "check", "check what a volume stores beside the files, and repair it",
+    "check", "check the records that a volume keeps, and repair them",
     options: [.repair, .yes, .quiet, .json],
     operands: [
       Operand("PATH", .any, .path, "a volume, or a part of one; the working directory if nothing is named")
     ],
     discussion: [
       "PATH is below the upper directory, or below a mounted volume. Below the upper directory everything that is "
-        + "stored is read: the volume file, the records and the access lists, and what a crash left behind. Through "
-        + "a mount it is seen which items are damaged, not how.",
-      "--repair needs the upper directory, and the volume not to be mounted. It never opens what may have been "
-        + "closed: an item whose record is damaged is locked (schg, and a list that denies everything) until root has "
+        + "stored is read: the volume file, records, access lists, and what a crash has left. Below a mounted volume "
+        + "only the damaged items are listed.",
+      "--repair needs the upper directory of a volume that is not mounted. It never gives access that may have been "
+        + "denied: an item whose record is damaged is locked (schg, and a list that denies everything) until root has "
         + "looked at it, and a damaged list is replaced by one that denies everything. The damaged bytes are kept in "
         + ".varve/damaged.",
-      "A directory that was not empty when it became a volume is taken to have records, and the first look at each item "
-        + "asks for one. A repair of a whole volume that finds none writes that down, and lookups ask no more.",
-      "The exit status is 0 if nothing is wrong any more, 1 if something is, and 2 if something could not be "
-        + "looked at.",
+      "If a directory was not empty when it became a volume, the first lookup of each item asks for a record. A repair of "
+        + "a whole volume that finds none notes that, and lookups no longer ask.",
+      "The exit status is 0 if nothing is wrong or all is repaired, 1 if something is still wrong, and 2 if something "
+        + "could not be looked at.",
     ],
     examples: [
       Example("varve check /srv/team", "Look at a volume, mounted or not."),
@@ -38,14 +38,14 @@ extension Verb {
     ])
 
   package static let verify = Verb(
-    "verify", "read all of encrypted files, and find what is damaged",
+    "verify", "read encrypted files completely, and find damage",
     options: [.recursive, .fromInput, .quiet, .json],
     operands: [Operand("PATH", .any, .path, "an encrypted file of a mounted volume; with -R, a directory")],
     discussion: [
-      "Everything that is stored of a file is read again and held against its tags, as far as the caller may read it; its "
-        + "class has to be unlocked. Ranges of bytes that cannot be read are printed. So is what a crash took of a file that "
-        + "was being written: such blocks are what they were before, and count as no damage.",
-      "Files that are not encrypted are named where their directory has a class.",
+      "Everything that is stored of a file is read and checked against its tags. The caller must be able to read the file, "
+        + "and its class must be unlocked. Ranges of bytes that cannot be read are printed. Blocks of a file that was being "
+        + "written at a crash may have their old content; they are printed, too, and do not count as damage.",
+      "A file that is not encrypted is named if its directory has a class.",
       "The exit status is 0 if nothing is damaged, 1 if something is, and 2 if something could not be verified.",
     ],
     examples: [
@@ -59,19 +59,19 @@ extension Verb {
     operands: [
       Operand("UPPER", .one, .path, "the upper directory of the volume"),
       Operand(
-        "FILE", .any, .path, "only these files below it, each taken for one that a crash interrupted"),
+        "FILE", .any, .path,
+        "only these files below it, each treated as one that was being written at a crash"),
     ],
     discussion: [
-      "Without a keyfile the form is looked at: headers, what records say of them, encrypted files that have lost their "
-        + "mark, and the keybag and its copy. With --keyfile all content is read and held against its tags, as "
+      "Without a keyfile it checks the form: headers, what records say of them, encrypted files that have lost their "
+        + "mark, the keybag and its copy. With --keyfile it also reads all content and checks it against its tags, as "
         + "'varve verify' does through a mount.",
-      "--repair marks encrypted files again, and gives a directory its class back where all its files are of one class and "
-        + "some had lost their mark. With --keyfile it also makes a header from its copy and the keybag from its copy, and "
-        + "settles the files that were being written when the machine crashed. Nothing is deleted, and what stays damaged "
-        + "is said.",
-      "Name a FILE that was copied from a volume while it was mounted: what had not been synced may be missing from it.",
-      "The exit status is 0 if nothing is wrong any more, 1 if something is, and 2 if something could not be "
-        + "looked at.",
+      "--repair marks encrypted files again, and gives a directory its class again if all its files have one class and "
+        + "some had lost their mark. With --keyfile it also restores a header or the keybag from its copy, and settles the "
+        + "files that were being written when the machine crashed. Nothing is deleted, and what stays damaged is printed.",
+      "Name as FILE what was copied from a volume while it was mounted: content that was not synced may be missing from it.",
+      "The exit status is 0 if nothing is wrong or all is repaired, 1 if something is still wrong, and 2 if something "
+        + "could not be looked at.",
     ],
     examples: [
       Example("varve fsck --keyfile team.key /srv/team", "Verify everything."),

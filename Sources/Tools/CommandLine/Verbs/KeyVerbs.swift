@@ -14,16 +14,16 @@ extension Option {
   package static let presentPassphraseFile = Option(
     nil, "with-passphrase-file", value: Value("SRC", .path), "read the passphrase of OLD from SRC")
   package static let removePassphrase = Option(
-    nil, "remove", "remove the passphrase: the keyfile alone is enough then")
+    nil, "remove", "remove the passphrase; then the keyfile alone is enough")
 }
 
 extension VerbGroup {
   package static let key = VerbGroup(
     "key", "make and check keyfiles, and say which open a volume",
     discussion: [
-      "A keyfile holds the secret that opens the encrypted files of a volume, under a passphrase or without one.",
-      "A keyfile is a regular file that belongs to the caller or to root, and that nobody else may read or write. "
-        + "Without it, and without a copy of it, what it protects is lost.",
+      "A keyfile holds the secret that opens the encrypted files of a volume. It can have a passphrase.",
+      "A keyfile is a regular file that belongs to the caller or to root, and that no other user may read or write. "
+        + "If it is lost and there is no copy, what it protects is lost.",
     ],
     examples: [
       Example(
@@ -35,10 +35,10 @@ extension VerbGroup {
   package static let keySlot = VerbGroup(
     "key slot", "say which keyfiles open a volume",
     discussion: [
-      "A volume has a keyslot for each keyfile that opens it, 64 at most; they are in its keybag. The volume is mounted, "
-        + "for writing where something is changed. For root, and for the user who mounted.",
-      "Removing a keyslot keeps out whoever has that keyfile and a later copy of the volume. Who opened the volume before, "
-        + "or has an old keybag, may have kept the key itself: then only a new volume helps, and a copy of the files "
+      "A volume has a keyslot for each keyfile that opens it, 64 at most; they are in its keybag. The volume must be "
+        + "mounted, for writing if something is changed. Only root and the user who mounted it can do this.",
+      "After a keyslot is removed, its keyfile does not open later copies of the volume. A person who opened the volume "
+        + "before, or has an old keybag, may have kept the key itself. Then only a new volume helps: copy the files to it "
         + "through both mounts.",
     ],
     examples: [
@@ -54,13 +54,13 @@ extension Verb {
     options: [.passphrase, .passphraseFile, .json],
     operands: [Operand("FILE", .one, .path, "the keyfile, which must not exist")],
     discussion: [
-      "The keyfile has the mode 0400 and is on the disk when this returns. An existing file is never replaced, and "
-        + "nothing secret is printed.",
-      "cred:ID is $CREDENTIALS_DIRECTORY/ID, as systemd gives credentials to a service. One newline at the end does not "
-        + "belong to a passphrase; an empty one is refused.",
+      "The keyfile has the mode 0400 and is on the disk when the command returns. An existing file is never replaced, and "
+        + "no secret is printed.",
+      "cred:ID is $CREDENTIALS_DIRECTORY/ID, as systemd gives credentials to a service. One newline at the end of a "
+        + "passphrase is ignored; an empty passphrase is refused.",
     ],
     examples: [
-      Example("varve key create team.key", "A keyfile that opens whatever it is for, without a passphrase."),
+      Example("varve key create team.key", "A keyfile without a passphrase."),
       Example("varve key create --passphrase team.key", "A passphrase is asked for, twice."),
       Example("varve key create --passphrase-file cred:team team.key", "In a service of systemd."),
     ])
@@ -70,10 +70,10 @@ extension Verb {
     options: [.passphraseFile, .newPassphraseFile, .removePassphrase, .json],
     operands: [Operand("FILE", .one, .path, "the keyfile")],
     discussion: [
-      "The secret stays the same, so the keyfile opens what it opened before. A new file takes the place of the old one; "
+      "The secret stays the same, so the keyfile opens what it opened before. A new file replaces the old one; "
         + "copies of the keyfile keep their passphrase.",
-      "--passphrase-file gives the passphrase the keyfile has; if it has none, the one it gets. What no source is named "
-        + "for is asked on the terminal.",
+      "--passphrase-file gives the present passphrase; if the keyfile has none, the new one. A passphrase without a "
+        + "source is asked for on the terminal.",
     ],
     examples: [
       Example("varve key passphrase team.key", "The old passphrase is asked for, then the new one twice."),
@@ -88,14 +88,14 @@ extension Verb {
       Operand("DIR", .optional, .directory, "a mounted volume, or the upper directory of one"),
     ],
     discussion: [
-      "Nothing is changed. A passphrase is asked for where the keyfile has one. With DIR, the keybag of the volume is "
-        + "opened with the keyfile, and the volume stays locked; a keyfile that is kept on that volume is refused.",
+      "Nothing is changed. If the keyfile has a passphrase, it is asked for. With DIR, the keyfile is tried on the keybag of "
+        + "the volume, and the volume stays locked; a keyfile that is on that volume is refused.",
       "The exit status is 0 if the keyfile is sound and opens the volume, and 1 if not.",
     ],
     examples: [
       Example("varve key check team.key", "Whether the keyfile is sound and the passphrase is right."),
       Example(
-        "varve key check team.key /srv/team", "Whether it opens the volume, which need not be mounted."),
+        "varve key check team.key /srv/team", "Whether it opens the volume, mounted or not."),
     ])
 
   package static let keySlotAdd = Verb(
@@ -106,10 +106,10 @@ extension Verb {
       Operand("NEW", .one, .path, "the keyfile that gets a keyslot"),
     ],
     discussion: [
-      "The first keyslot makes the keybag, and needs no other keyfile; from then on --with names one that opens the volume. "
-        + "--passphrase-file gives the passphrase of NEW; what no source is named for is asked on the terminal.",
-      "Without a keyfile of the volume, or without its keybag, its encrypted files are lost. So make two keyfiles, give both "
-        + "a keyslot, export the keybag, and keep them in different places.",
+      "The first keyslot makes the keybag, and needs no other keyfile; later --with names one that opens the volume. "
+        + "--passphrase-file gives the passphrase of NEW; a passphrase without a source is asked for on the terminal.",
+      "If all keyfiles of the volume are lost, or its keybag is lost, the encrypted files are lost. So make two keyfiles, "
+        + "give both a keyslot, export the keybag, and keep them in different places.",
     ],
     examples: [
       Example("varve key slot add /mnt/team team.key", "The first keyfile of a volume."),
@@ -128,15 +128,17 @@ extension Verb {
         + "of FILE is not needed."
     ],
     examples: [
-      Example("varve key slot remove /mnt/team old.key --with team.key", "old.key opens it no longer.")
+      Example("varve key slot remove /mnt/team old.key --with team.key", "old.key no longer opens it.")
     ])
 
   package static let keySlotList = Verb(
     "key slot list", "list the keyfiles that open a volume",
     options: [.json],
     operands: [Operand("DIR", .one, .directory, "the mount point, or anything on the volume")],
-    discussion: ["Prints their identifiers, one a line; 'varve key check' prints that of a keyfile."],
-    examples: [Example("varve key slot list /mnt/team", "Who could open it.")])
+    discussion: [
+      "Prints their identifiers, one a line; 'varve key check' prints the identifier of a keyfile."
+    ],
+    examples: [Example("varve key slot list /mnt/team", "Which keyfiles could open it.")])
 
   package static let keyExport = Verb(
     "key export", "write a copy of a volume's keybag to a file",
@@ -146,11 +148,11 @@ extension Verb {
       Operand("FILE", .one, .path, "the file, which must not exist"),
     ],
     discussion: [
-      "The copy is of no use without a keyfile, and opens the volume with one when the volume's own keybag is lost: "
-        + "'varve unlock --keybag'. Export again when keyslots have changed. With --with, only a keybag that the keyfile "
-        + "opens is exported."
+      "The copy is useless without a keyfile. With one, 'varve unlock --keybag' opens a volume that has lost its own "
+        + "keybag. Export again when keyslots have changed. With --with, the keybag is only exported if that keyfile opens "
+        + "it."
     ],
-    examples: [Example("varve key export /mnt/team /media/stick/team.keybag", "To be kept in another place.")]
+    examples: [Example("varve key export /mnt/team /media/stick/team.keybag", "Keep it in another place.")]
   )
 
   /// All verbs of the group.

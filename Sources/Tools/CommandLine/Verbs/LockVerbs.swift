@@ -3,11 +3,11 @@
 extension Option {
   package static let lockAfter = Option(
     nil, "after", value: Value("S", .number),
-    "lock by itself when nobody has asked for encrypted files for S seconds")
+    "lock by itself after S seconds in which no encrypted file was used")
   package static let exportedKeybag = Option(
-    nil, "keybag", value: Value("FILE", .path), "use an exported keybag, where the volume's own is lost")
+    nil, "keybag", value: Value("FILE", .path), "use an exported keybag, if the volume has lost its own")
   package static let lockNow = Option(
-    nil, "now", "do not wait for what programs have written and the kernel has not: it is lost")
+    nil, "now", "do not wait until the kernel has written what programs wrote: it is lost")
   package static let lockAll = Option(
     nil, "all", "close the class until-first-unlock, too")
   package static let lockForSleep = Option(
@@ -23,12 +23,12 @@ extension Verb {
       Operand("KEYFILE", .one, .path, "the keyfile: a path, - (standard input), fd:N or cred:ID"),
     ],
     discussion: [
-      "For root, and for the user who mounted. A passphrase is asked for where the keyfile has one. Nothing changes if the "
-        + "keyfile does not open the volume, and an open volume stays open.",
+      "Only root and the user who mounted the volume can do this. If the keyfile has a passphrase, it is asked for. If the "
+        + "keyfile does not open the volume, nothing changes: an open volume stays open.",
       "With --keybag, a volume that has lost its keybag takes the exported one as its own.",
     ],
     examples: [
-      Example("varve unlock /mnt/team /media/stick/team.key", "Until somebody locks it, or it is unmounted."),
+      Example("varve unlock /mnt/team /media/stick/team.key", "Until it is locked or unmounted."),
       Example(
         "varve unlock --after 600 /mnt/team team.key", "It locks by itself after ten minutes without use."),
       Example(
@@ -44,17 +44,17 @@ extension Verb {
         "the mount point, or anything on the volume; without it, all volumes that you have mounted")
     ],
     discussion: [
-      "What programs have written is brought to the disk, the keys are wiped from memory, and the kernel drops what it "
-        + "keeps of the files. Files of the class complete-unless-open stay open where they are open. Everything else on "
-        + "the volume goes on.",
-      "With --after nothing is locked now; --after 0 takes that back. For root, and for the user who mounted. The exit "
-        + "status is 1 if something could not be brought to the disk, or if a key is still in use.",
-      "With --sleep those volumes are locked for which /etc/varve/varve.conf says 'sleep = lock'; for root those of other "
-        + "users, too. The systemd unit varve-sleep.service does so.",
+      "Writes what programs have written to the disk, wipes the keys from memory, and makes the kernel drop what it has "
+        + "cached of the files. Files of the class complete-unless-open that are open stay open. Other files on the volume "
+        + "stay usable.",
+      "With --after nothing is locked now; --after 0 cancels that. Only root and the user who mounted the volume can lock "
+        + "it. The exit status is 1 if something could not be written to the disk, or if a key is still in use.",
+      "With --sleep it locks the volumes for which /etc/varve/varve.conf says 'sleep = lock'; for root also those of other "
+        + "users. The systemd unit varve-sleep.service runs it.",
     ],
     examples: [
       Example("varve lock /mnt/team", "One volume."),
       Example("varve lock --now --all", "At once, and everything."),
-      Example("varve lock --after 600 /mnt/team", "When nobody has used it for ten minutes."),
+      Example("varve lock --after 600 /mnt/team", "After ten minutes without use."),
     ])
 }

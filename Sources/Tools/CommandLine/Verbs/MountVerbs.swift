@@ -12,13 +12,13 @@ extension Verb {
     ],
     discussion: [
       "Returns when the volume can be used. Status: 0 mounted, 1 wrong usage, 2 system error, 32 the mount "
-        + "failed, as mount(8) has it.",
+        + "failed, as for mount(8).",
       "Options: " + MountOptionTable.all.map(\.synopsis).joined(separator: ", ") + ".",
     ],
     examples: [
       Example("varve mount /srv/team /mnt/team", "Mount a directory."),
       Example(
-        "varve mount -o ro,noexec /srv/team /mnt/look", "Only to look: nothing there can be changed or run."),
+        "varve mount -o ro,noexec /srv/team /mnt/look", "Read only: nothing there can be changed or run."),
     ])
 
   package static let remount = Verb(
@@ -26,23 +26,23 @@ extension Verb {
     options: [.mountOptions, .checkChange, .sloppy, .verbose],
     operands: [Operand("DIR", .one, .directory, "the mount point")],
     discussion: [
-      "What is not named stays as it is. Status: 0 changed, 1 wrong usage or not permitted, 32 refused; nothing is "
-        + "changed then.",
+      "Options that are not named stay as they are. Status: 0 changed, 1 wrong usage or not permitted, 32 refused. If it is "
+        + "not 0, nothing is changed.",
       "For root, and for the user who mounted: "
         + MountOptionTable.live.map(\.synopsis).joined(separator: ", ")
         + ". 'securelevel' only rises. For root alone: nosuid, nodev, noatime and their opposites.",
     ],
     examples: [
-      Example("varve remount -o ro /mnt/team", "Nobody changes anything until it is remounted with rw."),
-      Example("varve remount -o acl,securelevel=1 /mnt/team", "From now on access lists count."),
+      Example("varve remount -o ro /mnt/team", "Nothing can be changed until it is remounted with rw."),
+      Example("varve remount -o acl,securelevel=1 /mnt/team", "From now on access lists are enforced."),
     ])
 
   package static let umount = Verb(
-    "umount", "unmount a volume, and wait until its daemon is done",
+    "umount", "unmount a volume, and wait until its daemon has ended",
     options: [.lazy, .verbose],
     operands: [Operand("DIR", .one, .directory, "the mount point")],
     examples: [
-      Example("varve umount /mnt/team", "When it returns, the directory is safe to copy or mount again.")
+      Example("varve umount /mnt/team", "When it returns, the directory can be copied or mounted again.")
     ])
 
   package static let status = Verb(
@@ -51,6 +51,6 @@ extension Verb {
     operands: [Operand("DIR", .optional, .path, "anything on a volume; without it, all volumes are listed")],
     examples: [
       Example("varve status", "List the mounted volumes."),
-      Example("varve status --json /mnt/team", "Everything the daemon tells about one, for a script."),
+      Example("varve status --json /mnt/team", "Everything about one, for a script."),
     ])
 }

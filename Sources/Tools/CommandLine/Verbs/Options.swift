@@ -15,8 +15,8 @@ extension Option {
   package static let removeList = Option("N", "remove the access list")
   package static let replaceList = Option("E", "replace the list by the entries on standard input")
   package static let checkOrder = Option("C", "check that the list is in canonical order; status 1 if not")
-  package static let dropInherited = Option("I", "drop the inherited entries")
-  package static let adoptInherited = Option("i", "turn inherited entries into entries of the item's own")
+  package static let dropInherited = Option("I", "remove the inherited entries")
+  package static let adoptInherited = Option("i", "turn inherited entries into explicit ones")
 
   // ls
   package static let long = Option("l", "long form")
@@ -25,7 +25,7 @@ extension Option {
   package static let attributes = Option("@", "long form with extended attributes and their sizes")
   package static let all = Option("a", "list names that begin with a dot, too")
   package static let almostAll = Option("A", "like -a, but not . and .. themselves")
-  package static let directory = Option("d", "list directories themselves, not what they hold")
+  package static let directory = Option("d", "list directories themselves, not their contents")
   package static let oneColumn = Option("1", "one name a line (the default)")
   package static let numeric = Option("n", "long form with numbers for owners and groups")
   package static let humanSizes = Option("h", "in the long form, sizes with units: 1.5K")
@@ -60,25 +60,26 @@ extension Option {
   package static let checkChange = Option("f", "fake", "check everything, but change nothing")
   package static let foreground = Option(nil, "foreground", "do not go to the background")
   package static let sloppy = Option("s", "leave out options that are unknown, instead of failing")
-  package static let noTable = Option("n", "accepted for mount(8); there is no table to write")
+  package static let noTable = Option("n", "ignored; mount(8) passes it on")
   package static let namespace = Option(
     "N", "namespace", value: Value("PATH", .path), "mount in the mount namespace of this path, as root")
   package static let verbose = Option("v", "verbose", "say what is done")
-  package static let lazy = Option("l", "lazy", "take the mount away now, and end it when nobody uses it")
+  package static let lazy = Option(
+    "l", "lazy", "remove the mount point now; the volume ends when no process uses it")
 
   // acl
   package static let dryRun = Option("n", "dry-run", "change nothing; print what would change")
   /// Where `-n` is taken: chown of macOS prints numbers with it.
   package static let dryRunWord = Option(nil, "dry-run", "change nothing; print what would change")
   package static let listChanged = Option("v", "verbose", "print each item that changes, and how")
-  package static let quiet = Option("q", "quiet", "no progress and no notes; only what fails is said")
+  package static let quiet = Option("q", "quiet", "no progress and no notes; only failures are printed")
   package static let fromInput = Option(
     "0", "null", "take more paths from standard input, each ended by a NUL, as 'find -print0' writes them")
   package static let undo = Option(
     nil, "undo", value: Value("FILE", .path),
-    "write what is changed to FILE, as it was; 'varve acl restore FILE' goes back")
+    "save the old state of what is changed to FILE; 'varve acl restore FILE' restores it")
   package static let resume = Option(
-    nil, "resume", "with --undo, go on with the FILE of a run that was interrupted")
+    nil, "resume", "with --undo, continue the FILE of an interrupted run")
   package static let color = Option(
     nil, "color", value: Value("WHEN", .words(["auto", "always", "never"])),
     "colour the output; auto: on a terminal, unless NO_COLOR is set")
@@ -100,11 +101,11 @@ extension Option {
     nil, "mode", "hand down the mode, and leave lists alone; no file becomes executable")
   package static let onlyInherited = Option(nil, "inherited", "remove the inherited entries only")
   package static let whole = Option(
-    nil, "whole", "copy the list as it stands, inherited entries included, over whatever is there")
+    nil, "whole", "replace the whole list, and copy inherited entries, too")
   package static let withNames = Option(
-    nil, "names", "write names of users and groups in place of numbers, for another machine")
+    nil, "names", "write names of users and groups instead of numbers, for another machine")
   package static let root = Option(
-    nil, "root", value: Value("DIR", .path), "restore below DIR, in place of where the lists came from")
+    nil, "root", value: Value("DIR", .path), "restore below DIR instead of where the lists came from")
 
   /// A letter alone with its summary.
   private init(_ letter: Unicode.Scalar, _ summary: String) {

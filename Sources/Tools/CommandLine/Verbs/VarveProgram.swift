@@ -12,7 +12,7 @@ extension Program {
     ],
     examples: [
       Example("varve mount /srv/team /mnt/team", "Mount a directory."),
-      Example("varve chmod +a \"everyone deny delete\" /mnt/team/plan.txt", "Nobody but root may delete it."),
+      Example("varve chmod +a \"everyone deny delete\" /mnt/team/plan.txt", "Only root may delete it."),
       Example("varve ls -le /mnt/team", "See who may do what."),
     ])
 }
