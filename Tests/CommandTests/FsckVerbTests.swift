@@ -1,3 +1,4 @@
+import Glibc
 import MountSupport
 import Testing
 
@@ -97,6 +98,81 @@ extension CommandTests {
           system.varve.class="complete"
 
           text
+
+          """)
+    }
+
+    @Test(
+      "Directories that hold directories alone get their class back, those with a record keep what they have")
+    func directories() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          open; mkdir -p vol/d/e/f vol/g/h vol/i/j vol/k; cp vol/d/short vol/d/e/f; cp vol/d/short vol/g/h; echo >vol/i/plain
+          varve protect -q complete vol/g/h vol/g/h/short; varve protect -q b vol/i/j; cp vol/d/short vol/i/j
+          varve umount vol; cp -r upper copy; chmod 700 copy/.varve; rm -r upper; mv copy upper
+          varve mount upper vol; varve chflags nodump vol/g; varve umount vol
+          varve fsck --repair --keyfile raw upper | grep class: | sort; varve fsck --keyfile raw upper; echo $?
+          open; getfattr -R -n system.varve.class vol 2>/dev/null | grep -c '"'
+          for name in d d/e d/e/f g g/h i i/j k; do
+            echo $name $(getfattr --only-values -n system.varve.class vol/$name 2>/dev/null)
+          done; varve umount vol
+          """,
+        prints: """
+          BASE/upper/d/e/f: class: all its files are complete, and new ones would not be encrypted; repaired
+          BASE/upper/d/e: class: all files below it are complete, and new ones would not be encrypted; repaired
+          BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
+          BASE/upper/g/h: class: all its files are complete, and new ones would not be encrypted; repaired
+          BASE/upper/i/j: class: all its files are complete-unless-open, and new ones would not be encrypted; repaired
+          0
+          10
+          d complete
+          d/e complete
+          d/e/f complete
+          g
+          g/h complete
+          i
+          i/j complete-unless-open
+          k
+
+          """)
+    }
+
+    @Test("On a full disk a volume can be looked at", .enabled(if: KeyDrawer.isRoot, "needs root"))
+    func fullDisk()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer {
+        umount2("\(drawer.base)/full", CInt(MNT_DETACH))
+        drawer.remove()
+      }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          mkdir full; mount -t tmpfs -o size=2m,nr_inodes=40 varve-test full; cp -a upper full
+          cat /dev/zero >full/room 2>/dev/null
+          varve fsck --keyfile raw full/upper; echo $?; : >full/upper/.varve/lock; varve fsck full/upper; echo $?
+          rm full/upper/.varve/lock; for n in {1..60}; do : >full/$n; done 2>/dev/null
+          varve fsck full/upper; echo $?; ls full/upper/.varve/lock; umount full
+          """,
+        prints: """
+          0
+          0
+          0
+          ls: cannot access 'full/upper/.varve/lock': No such file or directory
+
+          """)
+    }
+
+    @Test("Who names a mount is told what to name") func mountPoint() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + "varve mount upper vol; varve fsck vol; echo $?; varve umount vol",
+        prints: """
+          varve fsck: vol: is on a mounted volume; unmount it, and name its upper directory
+          2
 
           """)
     }

@@ -55,13 +55,50 @@ extension CommandTests {
           varve key slot remove: --with is missing: a keyfile that opens the volume is needed
           varve key slot remove: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
           {"path": "vol", "slots": ["N", "N"]}
-          varve key slot remove: vol: there is no keyslot of this keyfile (ENOENT); 'varve key slot list' shows which there are
+          varve key slot remove: vol: no keyslot is for this keyfile; 'varve key slot list' shows which there are
           varve key slot remove: vol: this is its last keyslot, without which nobody could open it (EBUSY); add another one first
-          varve key slot remove: none: No such file or directory (ENOENT)
+          varve key slot remove: none: is neither a keyfile nor the identifier of one, 32 hexadecimal digits; 'varve key slot list' shows them
           varve unlock: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
           vol unlocked
           varve key slot add: vol: is mounted read-only, and its keybag cannot be changed (EROFS); 'varve remount -o rw' may change that
           1
+
+          """)
+    }
+
+    @Test("Where the keybag is lost that is said, and not that there was none") func lostKeybag() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; mkdir vol/d; varve protect -q a vol/d
+        echo text >vol/d/file; varve umount vol; rm -f upper/.varve/keybag*; varve mount upper vol
+        for verb in 'slot list vol' 'export vol out' 'export vol out --with raw'; do
+          varve key $verb 2>&1 | cut -d '(' -f 1
+        done; ls out 2>&1; varve umount vol
+        """,
+        prints: """
+          varve key slot list: vol: its keybag 
+          varve key export: vol: its keybag 
+          varve key export: vol: its keybag 
+          ls: cannot access 'out': No such file or directory
+
+          """)
+    }
+
+    @Test("A keyfile that is made on a volume is remarked on") func keyfileOnVolume() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol; varve mount upper vol; varve key create vol/key; varve key create upper/key2; varve key create key3
+        ls vol; varve umount vol
+        """,
+        prints: """
+          varve key create: vol/key: is on a Varve volume, which it cannot open from there, and is lost with it; keep it elsewhere
+          varve key create: upper/key2: is on a Varve volume, which it cannot open from there, and is lost with it; keep it elsewhere
+          key
+          key2
 
           """)
     }

@@ -37,9 +37,10 @@ extension CommandTests {
           vol was locked already
           0
           {"path": "vol", "healed": false, "lostSessions": true, "wasOpen": false}
+          BASE/vol locked (0 files dropped from memory)
           locked locked locked 
           vol unlocked
-          {"path": ".", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": []}
+          {"path": ".", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": [], "cached": []}
           . locked (0 files dropped from memory)
           locked locked locked 
           varve lock: vol: not on a Varve volume; 'varve status' lists the volumes
@@ -53,7 +54,7 @@ extension CommandTests {
       defer { drawer.remove() }
       try drawer.expect(
         """
-        mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; varve lock --all
+        mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; varve lock --all vol
         typing '"$VARVE" unlock vol closed 2>&1' wrong; states vol
         typing '"$VARVE" unlock -v vol closed 2>&1 | grep -v lost' "$(cat word)"; states vol
         setsid -w "$VARVE" unlock vol closed; varve umount vol
@@ -221,7 +222,7 @@ extension CommandTests {
         varve unlock vol raw 2>/dev/null; varve unlock more raw; varve lock -v | sort; states vol; states more
         exec 7>vol/file; varve unlock vol raw 2>/dev/null; varve lock -v vol >out 2>&1
         varve unlock vol raw 2>/dev/null; varve lock -v --json vol 2>/dev/null >>out; exec 7>&-; sed "s/$$/PID/" out
-        varve umount vol; varve umount more; varve lock -v; echo $?
+        varve unlock vol raw 2>/dev/null; varve lock; varve lock; varve umount vol; varve umount more; varve lock -v; echo $?
         """,
         prints: """
           BASE/more locked (0 files dropped from memory)
@@ -230,7 +231,8 @@ extension CommandTests {
           locked locked open 
           varve lock: vol: process PID (bash) still has a file of it open
           vol locked (0 files dropped from memory)
-          {"path": "vol", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": [], "processes": [PID]}
+          {"path": "vol", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": [], "cached": [], "processes": [PID]}
+          BASE/vol locked (0 files dropped from memory)
           0
 
           """)

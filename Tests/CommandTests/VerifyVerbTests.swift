@@ -38,17 +38,17 @@ extension CommandTests {
           0
           {"files": [], "verified": 1, "blocks": 74, "damaged": 0, "plain": 0, "failed": 0}
           varve verify: vol/d: is a directory; -R verifies the files below it
-          0 encrypted files, 0 blocks: no damage
+          0 encrypted files, 0 blocks: no damage found, but not everything was verified
           2
           varve verify: vol/d/none: No such file or directory (ENOENT)
-          0 encrypted files, 0 blocks: no damage
+          0 encrypted files, 0 blocks: no damage found, but not everything was verified
           2
           setfattr: vol/d/long: Operation not permitted
           varve verify: vol/d/long: its class is locked (ENOKEY); 'varve unlock' opens it
-          0 encrypted files, 0 blocks: no damage
+          0 encrypted files, 0 blocks: no damage found, but not everything was verified
           2
           varve verify: upper/d/long: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          0 encrypted files, 0 blocks: no damage
+          0 encrypted files, 0 blocks: no damage found, but not everything was verified
           2
 
           """)
@@ -76,6 +76,45 @@ extension CommandTests {
           ], "verified": 1, "blocks": 71, "damaged": 1, "plain": 0, "failed": 0}
           0
           36864
+
+          """)
+    }
+
+    @Test("A daemon that dies is complained about once") func deadDaemon() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; mkdir vol/d; varve protect -q a vol/d
+        for n in {1..20}; do echo $n >vol/d/$n; done; head -c 40000000 /dev/zero >vol/d/0; echo one >vol/one
+        daemon=$(varve status --json vol | sed -n 's/.*"pid": \\([0-9]*\\),/\\1/p'); exec 7<vol/d
+        kill -9 $daemon; while kill -0 $daemon 2>/dev/null; do sleep 0.01; done
+        varve verify -R /proc/self/fd/7/.. vol/d >out 2>&1; echo $?; grep -c ENOTCONN out; exec 7>&-; varve umount vol
+        """,
+        prints: """
+          2
+          2
+
+          """)
+    }
+
+    @Test("What belongs to another volume is not called locked", .enabled(if: KeyDrawer.isRoot, "needs root"))
+    func foreign() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol more plain; varve mount plain more; varve key create a; varve key slot add more a 2>/dev/null
+        varve unlock more a; mkdir more/d; varve protect -q a more/d; echo text >more/d/file; varve umount more
+        cp -a plain/d upper/d; varve mount upper vol; varve verify vol/d/file; varve unlock vol raw 2>/dev/null
+        varve verify vol/d/file; varve protect none vol/d/file; varve umount vol
+        """,
+        prints: """
+          varve verify: vol/d/file: its class is locked (ENOKEY); 'varve unlock' opens it
+          0 encrypted files, 0 blocks: no damage found, but not everything was verified
+          varve verify: vol/d/file: belongs to the keybag of another volume (ENOKEY); only a volume with that keybag can read it
+          0 encrypted files, 0 blocks: no damage found, but not everything was verified
+          varve protect: vol/d/file: belongs to the keybag of another volume (ENOKEY); only a volume with that keybag can read it
 
           """)
     }

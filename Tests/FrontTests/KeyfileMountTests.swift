@@ -52,6 +52,51 @@ extension FrontTests {
       #expect(said == String(repeating: "open open open \n", count: 4) + "0\n")
     }
 
+    @Test("The passphrase of the keyfile comes from where fstab or the mount says") func passphrase() throws {
+      let said = try output(
+        """
+        echo word >word; varve key create --passphrase-file word closed.key
+        varve mount upper mount; varve key slot add mount closed.key --passphrase-file word --with team.key
+        varve umount mount
+        fstab "$BASE/upper $BASE/mount fuse.varve noauto,keyfile=$BASE/closed.key,passphrase_file=$BASE/word 0 0"
+        mount mount; states; cat mount/.varve/status | grep -c passphrase_file || true
+        mount -o remount,ro mount; umount mount
+        CREDENTIALS_DIRECTORY=$BASE varve mount -o keyfile=closed.key,passphrase_file=cred:word upper mount
+        states; varve umount mount
+        varve mount -o keyfile=fd:7,passphrase_file=- upper mount 7<closed.key <word; states; varve umount mount
+        varve mount -o keyfile=team.key,passphrase_file=none upper mount; states; varve umount mount
+        echo wrong >wrong
+        for words in keyfile=closed.key,passphrase_file=wrong keyfile=closed.key,passphrase_file=none passphrase_file=word \
+          keyfile=-,passphrase_file=fd:0 keyfile=closed.key,passphrase_file; do
+          status_of varve mount -o $words upper mount </dev/null 2>&1 | sed 's/ (E.*//'; is_mounted
+        done
+        """)
+      #expect(
+        said == """
+          open open open 
+          0
+          open open open 
+          open open open 
+          open open open 
+          varve mount: BASE/mount: the keyfile 'closed.key': the passphrase is wrong, or the keyfile is damaged, which cannot be told apart
+          status 32
+          not mounted
+          varve mount: BASE/mount: the keyfile 'closed.key': the passphrase file 'none' cannot be opened: No such file or directory
+          status 32
+          not mounted
+          varve mount: BASE/mount: 'passphrase_file' is of no use without 'keyfile'
+          status 1
+          not mounted
+          varve mount: BASE/mount: the keyfile and its passphrase cannot both come from '-'
+          status 1
+          not mounted
+          varve mount: BASE/mount: 'passphrase_file' needs a value
+          status 1
+          not mounted
+
+          """)
+    }
+
     @Test("What does not unlock is not mounted") func failures() throws {
       let said = try output(
         """
@@ -104,7 +149,7 @@ extension FrontTests {
           status 32
           varved: mount: the secret of the keyfile did not come through '--key-fd': Connection timed out (ETIMEDOUT)
           status 32
-          varve mount: BASE/mount: the keyfile 'closed.key': there is no terminal to ask for the passphrase on (ENXIO); mount without 'keyfile' and use 'varve unlock', or take a keyfile without a passphrase
+          varve mount: BASE/mount: the keyfile 'closed.key': there is no terminal to ask for the passphrase on (ENXIO); name a source with 'passphrase_file', or mount without 'keyfile' and use 'varve unlock'
           status 32
           not mounted
           status 0

@@ -64,7 +64,9 @@ import Testing
       vault.restart()
       #expect(failure { try vault.keyring.makeKeybag(for: try keyfile(3)) } == .keybagLost)
       #expect(failure { _ = try vault.keyring.unlock(with: try keyfile(2)) } == .keybagLost)
-      #expect(failure { _ = try vault.keyring.export() } == .noKeybag)
+      #expect(failure { _ = try vault.keyring.export() } == .keybagLost)
+      #expect(failure { _ = try vault.keyring.export(with: try keyfile(2)) } == .keybagLost)
+      #expect(failure { _ = try vault.keyring.slots() } == .keybagLost)
       #expect(vault.read("keybag") == nil && vault.read("sessions") == log)
     }
     // Who wants to begin anew takes the log away.
@@ -180,6 +182,30 @@ import Testing
     #expect(try other.keyring.unlock(with: try keyfile(1), exported: export).lostSessions)
     let text = String(decoding: try #require(other.read("volume")), as: UTF8.self)
     #expect(text.contains("ro_compat = 2\n"))
+  }
+
+  @Test("An exported keybag of another volume does not become that of one which lost its own")
+  func foreignExportInPlaceOfLost() throws {
+    let vault = try Vault()
+    try vault.keyring.makeKeybag(for: try keyfile(1))
+    let export = try vault.keyring.export(with: try keyfile(1))
+    _ = try vault.keyring.unlock(with: try keyfile(1))
+    _ = try vault.keyring.sessions.begin()
+    try vault.write("keybag", nil)
+    try vault.write("keybag.copy", nil)
+    vault.restart()
+    #expect(
+      failure { _ = try vault.keyring.unlock(with: try Golden.keyfile(), exported: Golden.keybag) }
+        == .foreignKeybag)
+    #expect(vault.states == [.locked, .locked, .locked])
+    #expect(vault.read("keybag") == nil && vault.read("keybag.copy") == nil)
+    // A damaged one says as little as none.
+    try vault.write("keybag", [1, 2, 3])
+    #expect(
+      failure { _ = try vault.keyring.unlock(with: try Golden.keyfile(), exported: Golden.keybag) }
+        == .foreignKeybag)
+    try vault.write("keybag", nil)
+    #expect(try vault.keyring.unlock(with: try keyfile(1), exported: export).healed)
   }
 
   @Test("An exported keybag of another volume is refused, one of this volume is used and not kept")

@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import LinuxFiles
+import Synchronization
 import Testing
 
 @testable import LayeredVolume
@@ -25,6 +26,88 @@ extension EncryptedFileTests {
       }
       let text = try tree.open("b/file", [.read, .withoutBytes]) { volume, other in try read(volume, other) }
       #expect(text == "secret")
+    }
+  }
+
+  /// A tree with the ciphertext of `a/file` in plain files, as a copy without attributes leaves it.
+  private func copies(_ names: [String]) throws -> Tree {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "secret text")
+    tree.unmount()
+    for name in names {
+      try tree.stored("a/file").write(to: URL(fileURLWithPath: "\(tree.path)/plain/\(name)"))
+    }
+    try tree.unlock()
+    return tree
+  }
+
+  @Test("A copy that has lost its attributes stays encrypted when it loses its bytes") func emptiedCopies()
+    throws
+  {
+    let tree = try copies(["opened", "cut", "held"])
+    try tree.open("plain/opened", [.write, .truncate])
+    try tree.change("plain/cut") { $0.size = 0 }
+    try tree.open("plain/held", [.read, .write]) { _, handle in
+      try tree.cut("plain/held", to: 0, by: handle)
+    }
+    for path in ["plain/opened", "plain/cut", "plain/held"] {
+      #expect(try tree.attributes(path).size == 0)
+      #expect(try tree.classOf(path) == "complete")
+      try tree.write(path, "another text")
+      #expect(try tree.read(path) == "another text")
+      #expect(try tree.stored(path).range(of: Data("another".utf8)) == nil)
+    }
+    tree.unmount()
+    expect(.noKey) { _ = try tree.read("plain/cut") }
+    expect(.noData) { _ = try tree.classOf("plain") }
+  }
+
+  @Test(
+    "The class of a copy that has lost its attributes is set like any other's", arguments: ["a", "b", "none"])
+  func classOfCopy(_ word: String) throws {
+    let tree = try copies(["copy"])
+    try tree.setClass("plain/copy", word)
+    tree.unmount()
+    try tree.unlock()
+    #expect(try tree.read("plain/copy") == "secret text")
+    let isEncrypted = try tree.stored("plain/copy").range(of: Data("secret".utf8)) == nil
+    #expect(isEncrypted == (word != "none"))
+    // Without a keybag only its record tells.
+    tree.unmount()
+    for name in ["keybag", "keybag.copy"] {
+      try FileManager.default.removeItem(atPath: "\(tree.path)/.varve/\(name)")
+    }
+    guard word != "none" else { return expect(.noData) { _ = try tree.classOf("plain/copy") } }
+    #expect(try tree.classOf("plain/copy") == (word == "a" ? "complete" : "complete-unless-open"))
+  }
+
+  @Test("A lock says of which files the kernel may still have pages") func lockTellsOfPages() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "one")
+    try tree.make("a/other", "two")
+    let hanging = Mutex<NodeID?>(nil)
+    let mayEnd = Atomic(false)
+    defer { mayEnd.store(true, ordering: .releasing) }
+    try tree.volume().attach(
+      KernelLink(
+        canExpireNames: false, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
+        dropPages: { node in
+          let hangs = hanging.withLock { first in
+            if first == nil { first = node }
+            return first == node
+          }
+          while hangs, !mayEnd.load(ordering: .acquiring) { Clock.pause(milliseconds: 1) }
+        },
+        expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in }))
+    try tree.open("a/file") { _, _ in
+      try tree.open("a/other") { volume, _ in
+        let outcome = volume.lock(.locking, isHurried: true, patience: 1_000_000_000)
+        #expect(outcome.cached.count == 1 && outcome.purged == 1)
+        #expect(outcome.kept.isEmpty && outcome.unwritten.isEmpty)
+        try tree.unlock()
+        mayEnd.store(true, ordering: .releasing)
+        #expect(volume.lock(.locking, isHurried: true).cached.isEmpty)
+      }
     }
   }
 

@@ -28,6 +28,25 @@ import Testing
     }
   }
 
+  @Test("Files that hang hold up none of the others, and are told") func hangingFiles() {
+    let dropped = Mutex<Set<NodeID>>([])
+    let mayEnd = Atomic(false)
+    let hanging: Set<NodeID> = [1, 2, 3, 40]
+    let link = KernelLink(
+      canExpireNames: false, stripsItself: false, features: { [] }, requests: { [] }, expireNames: {},
+      dropPages: { node in
+        while hanging.contains(node), !mayEnd.load(ordering: .acquiring) { Clock.pause(milliseconds: 1) }
+        dropped.withLock { _ = $0.insert(node) }
+      },
+      expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in })
+    let round = PageDropRound((1...50).map { $0 })
+    #expect(round.run(by: link, atMost: 2_000_000_000) == hanging)
+    #expect(dropped.withLock { $0 } == Set(1...50).subtracting(hanging))
+    mayEnd.store(true, ordering: .releasing)
+    #expect(PageDropRound([60, 61]).run(by: link, atMost: 60_000_000_000).isEmpty)
+    #expect(dropped.withLock { $0.isSuperset(of: [60, 61]) })
+  }
+
   @Test("However often it is asked for, one thread does it, and once more for who came meanwhile") func once()
     throws
   {

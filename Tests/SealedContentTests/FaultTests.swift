@@ -30,6 +30,11 @@ import Testing
     } result: {
       $0 + [UInt8](repeating: 0, count: 120_000 - $0.count) + [UInt8](repeating: 9, count: 9000)
     },
+    Change(testDescription: "append in page 0") {
+      try $0.put([UInt8](repeating: 9, count: 9000), at: 20_000)
+    } result: {
+      $0 + [UInt8](repeating: 9, count: 9000)
+    },
     Change(testDescription: "cut") {
       try $0.truncate(to: 4100)
     } result: {
@@ -88,6 +93,9 @@ import Testing
           "call \(calls): block at \(start)")
       }
       if !hasFailed { #expect(found == after) }
+      // What could not be written makes no file longer.
+      let isWhole = found.count <= before.count || found == after
+      #expect(isWhole, "call \(calls): \(found.count) bytes")
       // The same by a mount that comes after a crash, and the change can be made there.
       surroundings.remount(killed: true)
       let again = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
@@ -99,6 +107,55 @@ import Testing
       failed += 1
     }
     #expect(failed > 0)
+  }
+
+  @Test("What meets a full disk once is appended once", arguments: [3, 24, 40])
+  func appendedOnce(blocks: Int) throws {
+    let before = (0..<blocks * 4096 - 100).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    for calls in 0..<200 {
+      let (store, surroundings) = (MemoryStore(), TestSurroundings())
+      let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      try file.put(before, at: 0)
+      try file.commit()
+      store.state.withLock { ($0.failsAfter, $0.error, $0.failsOnce) = (calls, .noSpace, true) }
+      var text = [UInt8](repeating: 9, count: 5000)
+      var span = text.mutableSpan
+      #expect(try file.write(&span, at: .end) == 5000, "call \(calls)")
+      let wasHit = store.state.withLock { $0.failsAfter == nil }
+      store.state.withLock { $0.failsAfter = nil }
+      #expect(try file.get(0..<300_000) == before + [UInt8](repeating: 9, count: 5000), "call \(calls)")
+      _ = try file.close()
+      surroundings.remount(killed: false)
+      let again = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      #expect(try again.get(0..<300_000) == before + [UInt8](repeating: 9, count: 5000))
+      if !wasHit { return }
+    }
+    Issue.record("every call failed")
+  }
+
+  @Test("After a crash a damaged last block is in nobody's way") func damagedEndAfterCrash() throws {
+    let (store, surroundings) = (MemoryStore(), TestSurroundings())
+    var file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+    let content = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    try file.put(content, at: 0)
+    _ = try file.close()
+    surroundings.remount(killed: false)
+    // The last block lies in page 3.
+    var bytes = store.bytes
+    bytes[3 * 4096 + 7] ^= 1
+    store.bytes = bytes
+    file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+    #expect(throws: Errno.inputOutput) { try file.truncate(to: 9000) }
+    surroundings.remount(killed: true)
+    file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+    #expect(file.isDoubtful)
+    try file.put([1, 2, 3], at: 4)
+    #expect(!file.isDoubtful)
+    #expect(try file.get(0..<8192) == content[..<4] + [1, 2, 3] + content[7..<8192])
+    #expect(throws: Errno.inputOutput) { try file.get(8192..<10_000) }
+    try file.truncate(to: 8192)
+    try file.truncate(to: 20_000)
+    #expect(try file.get(8192..<20_000) == [UInt8](repeating: 0, count: 20_000 - 8192))
   }
 
   private static func fits(_ block: ArraySlice<UInt8>, _ content: [UInt8], _ start: Int) -> Bool {

@@ -49,6 +49,39 @@ import Testing
     for block in 0..<blocks { #expect(try again.get(block * 4096..<block * 4096 + 1) == [UInt8(block)]) }
   }
 
+  /// Every time it is emptied it gets another key.
+  @Test(.timeLimit(.minutes(2))) func readersBesideOneWhoEmptiesTheFileFindNoDamage() throws {
+    let (store, surroundings) = (MemoryStore(), TestSurroundings())
+    let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+    let failures = Mutex<[String]>([])
+    let isOver = Atomic(false)
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      do {
+        guard thread > 0 else {
+          defer { isOver.store(true, ordering: .releasing) }
+          for round in 0..<1500 {
+            try file.put([UInt8](repeating: UInt8(truncatingIfNeeded: round), count: 3 * 4096), at: 0)
+            try file.truncate(to: 0)
+          }
+          return
+        }
+        while !isOver.load(ordering: .acquiring) {
+          if thread == 3 {
+            do throws(Errno) { _ = try file.seek(from: 0, .hole) } catch {
+              guard error == .noDevice else { throw error }
+            }
+          } else {
+            _ = try file.get(0..<3 * 4096)
+          }
+        }
+      } catch {
+        failures.withLock { $0.append("thread \(thread): \(error)") }
+      }
+    }
+    #expect(failures.withLock { $0 }.isEmpty, "\(failures.withLock { $0.prefix(3) })")
+    #expect(surroundings.events.isEmpty, "\(surroundings.events.prefix(3))")
+  }
+
   private static func block(_ number: Int, _ round: Int) -> [UInt8] {
     [UInt8(number)] + [UInt8](repeating: UInt8(truncatingIfNeeded: round), count: 4095)
   }

@@ -75,11 +75,18 @@ extension Judge {
     guard case .protected(let protection, let isEmpty) = item.content, item.kind == .file else {
       return .allowed(.nothingAsked)
     }
-    // Whoever can write a file of his own could have the bytes of any other decrypted that he has a copy of.
-    if item.lacksMark, subject.user != 0 { return .refused(.noKey, .unmarked) }
+    let verdict = mark(of: item)
+    guard verdict.isAllowed else { return verdict }
     guard !rules.keys.opening.contains(protection) else { return .allowed(.nothingAsked) }
     if writes, isEmpty, rules.keys.making.contains(protection) { return .allowed(.nothingAsked) }
     return .refused(.noKey, .locked(protection))
+  }
+
+  /// What stands against a file that is encrypted and whose record does not say so.
+  ///
+  /// Whoever can write a file of their own could have the bytes of any other decrypted that they have a copy of.
+  private func mark(of item: Item) -> Verdict {
+    item.lacksMark && subject.user != 0 ? .refused(.noKey, .unmarked) : .allowed(.nothingAsked)
   }
 
   /// What stands against making a file in a directory for want of a key.
@@ -95,7 +102,8 @@ extension Judge {
     guard item.kind == .file || item.isDirectory else { return .refused(by: .notFile) }
     let rights: Rights = item.isDirectory ? [.addFile, .writeAttributes] : [.read, .write, .writeAttributes]
     let verdict = check(item, rights).unless(item.damageToRecord)
-    guard verdict.isAllowed, wanted != item.content.protection else { return verdict }
+    guard verdict.isAllowed else { return verdict }
+    guard wanted != item.content.protection else { return verdict.and { mark(of: item) } }
     if wanted != nil, !rules.keys.exist { return .refused(.noKey, .noKeybag) }
     guard !item.isDirectory else {
       // Who cannot open what is in there would not see that new files are plain among those that stay encrypted.

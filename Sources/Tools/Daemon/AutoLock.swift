@@ -85,11 +85,16 @@ final class AutoLock: Sendable {
     let outcome = volume.lock(.locking, isHurried: false)
     Log.notice(
       "locked: nobody asked for encrypted files for \(seconds) s; \(outcome.purged) dropped from memory"
-        + (outcome.isClean ? "" : "; \(outcome.unwritten.count) not written, \(outcome.kept.count) kept"))
+        + (outcome.isClean ? "" : "; \(outcome.leftovers)"))
   }
 }
 
 extension LayeredVolume.LockOutcome {
   /// Whether nothing was lost and nothing was kept.
-  var isClean: Bool { unwritten.isEmpty && kept.isEmpty }
+  var isClean: Bool { unwritten.isEmpty && kept.isEmpty && cached.isEmpty }
+
+  /// What was lost or kept, for the log.
+  var leftovers: String {
+    "\(unwritten.count) not written, \(kept.count) kept, \(cached.count) perhaps still in the page cache"
+  }
 }

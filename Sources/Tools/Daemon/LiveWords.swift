@@ -137,7 +137,7 @@ struct RemountWords {
     case .synchronousNames: kernel.isSynchronousForNames
     case .sourceName: option.bytes == kernel.source
     // It is said to whoever mounts; fstab says it again with each remount.
-    case .keyfile: true
+    case .keyfile, .passphraseFile: true
     case .upperDirectory, .twins, .audit, .passthrough, .threads, .clonedDevice, .noReservedDirectory,
       .foreground, .withoutFeature:
       false

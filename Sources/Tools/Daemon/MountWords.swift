@@ -77,6 +77,7 @@ struct MountWords {
     case .foreground: isForeground = true
     case .keyfile:
       throw ArgumentFailure("'keyfile' is for 'varve mount', which hands the secret over with '--key-fd'")
+    case .passphraseFile: throw ArgumentFailure("'passphrase_file' is for 'varve mount'")
     case .withoutFeature(let feature): volume.disabledFeatures.insert(feature)
     case .threads: volume.threads = try option.number(in: 1...64)
     case .audit:

@@ -30,7 +30,7 @@ extension KeyFailure {
     case .slots(.lastSlot):
       "this is its last keyslot, without which nobody could open it (EBUSY); add another one first"
     case .slots(.noSuchSlot):
-      "there is no keyslot of this keyfile (ENOENT); 'varve key slot list' shows which there are"
+      "no keyslot is for this keyfile; 'varve key slot list' shows which there are"
     case .busy: "it is being locked just now (EBUSY)"
     case .locked: "is locked (ENOKEY)"
     case .foreignVolume, .damagedHeader: "\(number)"

@@ -11,7 +11,11 @@ extension Keyring {
     guard let files = directory.descriptor else { return [] }
     let pair = try KeybagPair(in: files)
     guard let keybag = pair.readable else {
-      if pair.isMissing { return [] }
+      if pair.isMissing {
+        // Without one, is there nothing to open, or was it lost?
+        try SessionLogFile(directory).requireUnused()
+        return []
+      }
       throw .damaged(.format(.magic))
     }
     return keybag.slots.compactMap { $0?.keyfile }
@@ -22,6 +26,7 @@ extension Keyring {
     guard let files = directory.descriptor else { throw .noKeybag }
     let pair = try KeybagPair(in: files)
     guard let stored = pair.readableBytes else {
+      if pair.isMissing { try SessionLogFile(directory).requireUnused() }
       throw pair.isMissing ? .noKeybag : .damaged(.format(.magic))
     }
     return stored
@@ -32,7 +37,9 @@ extension Keyring {
     let secret = secret
     return try changingSlots { files, aead throws(KeyFailure) in
       var source = KeybagPair.Source.first
-      let opened = try KeybagPair(in: files).open(with: secret, &aead, from: &source)
+      let pair = try KeybagPair(in: files)
+      if pair.isMissing { try SessionLogFile(directory).requireUnused() }
+      let opened = try pair.open(with: secret, &aead, from: &source)
       return try ciphering { () throws(CipherFailure) in try opened.stored() }
     }
   }

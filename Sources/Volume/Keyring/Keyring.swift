@@ -83,7 +83,7 @@ package final class Keyring: Sendable {
       var outcome = Unlocking()
       if let exported {
         let opened = try OpenKeybag.open(exported, with: secret, &aead)
-        if let own = pair.readable, own.volume != opened.keybag.volume { throw .foreignKeybag }
+        try requireOwn(opened.keybag.volume, pair)
         try take(opened, &outcome)
         if pair.isMissing, directory.isLocked { adopt(exported, in: files, &outcome) }
       } else {
@@ -96,6 +96,15 @@ package final class Keyring: Sendable {
       }
       return outcome
     }
+  }
+
+  /// Refuses a keybag of another volume: it would become this one's, and then the right one would be refused.
+  ///
+  /// Where the volume's own was lost, the log of its sessions names the volume whose files there are.
+  private func requireOwn(_ volume: Bytes16, _ pair: KeybagPair) throws(KeyFailure) {
+    var own = pair.readable?.volume
+    if own == nil { own = try SessionLogFile(directory).volumeInUse() }
+    guard own ?? volume == volume else { throw .foreignKeybag }
   }
 
   /// A context that is freed with the key in it, and not kept for others: it would open the keybag.

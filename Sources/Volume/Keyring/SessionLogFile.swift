@@ -74,6 +74,15 @@ struct SessionLogFile: Sendable {
     guard log == SessionLog(lostIn: log.volume) else { throw .keybagLost }
   }
 
+  /// The volume under which sessions wrote something; nil where there is no log that says so.
+  func volumeInUse() throws(KeyFailure) -> Bytes16? {
+    // Bytes that are no log name no volume.
+    guard let bytes = try stored(), let log = try? SessionLog(decoding: bytes.span),
+      log != SessionLog(lostIn: log.volume)
+    else { return nil }
+    return log.volume
+  }
+
   /// The log of a new keybag, so that a first unlock does not find it missing.
   func makeFirst(of volume: Bytes16, with key: borrowing Key) throws(KeyFailure) {
     try write(SessionLog(lostIn: volume), with: key)

@@ -209,6 +209,7 @@ extension Volume {
   ) throws(Errno) -> Facts {
     // First what may be delayed: nothing has been changed then.
     let cut = plan.size == nil ? nil : try cutting(node, object, isOpen: isOpen)
+    let object = plan.size == 0 ? try marked(object, node) : object
     guard plan.mode != nil || plan.owner != nil else {
       let stored = try carryOut(plan, on: object, cut)
       return try facts(after: stored, of: node, object)

@@ -22,7 +22,7 @@ extension Volume {
     isInterrupted: () -> Bool = { false }
   ) throws(Errno) {
     let pending = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) -> ReplacedFile? in
-      let object = try holdForClass(node, to: wanted, for: caller)
+      let object = try marked(try holdForClass(node, to: wanted, for: caller), node)
       guard wanted != object.facts.item.content.protection else { return nil }
       if node.isDirectory {
         try store(class: wanted, of: node, object, for: caller)

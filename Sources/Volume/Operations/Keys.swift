@@ -19,6 +19,8 @@ package struct LockOutcome: Equatable, Sendable {
   package var unwritten: [[UInt8]] = []
   /// Files whose keys are still in memory, because a request is at work on them that does not end.
   package var kept: [[UInt8]] = []
+  /// Files of which the kernel may still have pages, because it did not drop them in time.
+  package var cached: [[UInt8]] = []
 }
 
 extension Volume {
@@ -45,26 +47,30 @@ extension Volume {
 
   /// Closes classes: brings to the disk what was written, wipes the keys, and makes the kernel drop what it keeps.
   ///
-  /// `isHurried`: what the kernel has not written yet is lost. Called from a thread that serves no requests.
+  /// `isHurried`: what the kernel has not written yet is lost. `patience`: how many nanoseconds each step may take that
+  /// waits for a disk. Called from a thread that serves no requests.
   package func lock(
-    _ classes: ClassSet, isHurried: Bool, for user: UInt32 = CurrentProcess.user
+    _ classes: ClassSet, isHurried: Bool, for user: UInt32 = CurrentProcess.user,
+    patience: UInt64 = 10_000_000_000
   ) -> LockOutcome {
     defer { endSessionInTime() }
     let closed = keyring.beginLocking(classes)
     guard !closed.isEmpty else { return LockOutcome() }
     defer { audit?.add(.keys(KeyChange(user: user, deed: .locked, classes: closed.words))) }
-    if !isHurried { dropPages(of: filesToClose(in: closed).map(\.node)) }
+    // What it does not drop now it is told to drop again when nothing can be read any more.
+    if !isHurried { _ = dropPages(of: filesToClose(in: closed).map(\.node), atMost: patience) }
     keyring.finishLocking(closed)
     // Asked again: an open that was let before the class was closed may have come to its key since.
     let files = filesToClose(in: closed)
     let nodes = files.map(\.node)
-    let kept = letGo(of: files)
+    let kept = letGo(of: files, atMost: patience)
     sealed.abandonOwing(in: closed)
     // Contexts that were used to write the last slots.
     keyring.contexts.drain()
-    dropPages(of: nodes)
-    var outcome = LockOutcome(closed: closed, purged: files.count)
+    let cached = dropPages(of: nodes, atMost: patience)
+    var outcome = LockOutcome(closed: closed, purged: files.count - cached.count)
     for (node, object) in files {
+      if cached.contains(node) { outcome.cached.append(path(of: node)) }
       if kept.contains(node) {
         outcome.kept.append(path(of: node))
       } else if object.hasLost {
@@ -89,22 +95,21 @@ extension Volume {
     }
   }
 
-  /// How long one step of a lock may take.
-  private static let patience: UInt64 = 10_000_000_000
-
-  private func dropPages(of nodes: [NodeID]) {
-    guard let link, !nodes.isEmpty else { return }
-    _ = LimitedTime.run(atMost: Volume.patience) {
-      for node in nodes { link.dropPages(node) }
-    }
+  /// Has the kernel drop the pages of files; those of which it may still have some.
+  private func dropPages(of nodes: [NodeID], atMost patience: UInt64) -> Set<NodeID> {
+    guard let link, !nodes.isEmpty else { return [] }
+    return PageDropRound(nodes).run(by: link, atMost: patience)
   }
 
   /// Lets go of files and their keys, each when nobody is at work on it; those that could not be let go of in time.
-  private func letGo(of files: [(node: NodeID, object: SealedObject)]) -> Set<NodeID> {
+  private func letGo(
+    of files: [(node: NodeID, object: SealedObject)], atMost patience: UInt64
+  ) -> Set<NodeID> {
     let left = LeftToLock(Set(files.map(\.node)))
-    _ = LimitedTime.run(atMost: Volume.patience) { [self] in
+    // What is left to do is what `left` says.
+    _ = LimitedTime.run(atMost: patience) { [self] in
       var waiting = files
-      let end = Clock.monotonicNanoseconds + Volume.patience
+      let end = Clock.monotonicNanoseconds + patience
       while true {
         waiting = waiting.filter { node, object in
           guard !object.isBusy else { return true }

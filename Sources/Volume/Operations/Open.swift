@@ -55,6 +55,7 @@ extension Volume {
       }
       if truncates {
         if let object {
+          _ = try marked(HeldObject(descriptor: file, facts: facts), node)
           try usingSealed(object, of: node, by: file, facts) { (object) throws(Errno) in
             try object.makeEmpty()
           }

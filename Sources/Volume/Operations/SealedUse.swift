@@ -3,6 +3,7 @@
 import Ciphers
 import Decisions
 import LinuxFiles
+import RecordFormat
 
 extension Volume {
   /// The content of an encrypted file, one for all who use it; nil for a file that is stored otherwise.
@@ -41,6 +42,26 @@ extension Volume {
     if !object.join(way, isWritable: false, changed: facts.status.change) { dropPagesAside(of: node.id) }
     defer { if object.leave() { finish(object, of: node) } }
     return try work(object)
+  }
+
+  /// An encrypted file whose record says that it is: where only its bytes did, as in a copy made without attributes,
+  /// that is written down now.
+  ///
+  /// Before the bytes go, or their form changes; under the node's exclusive lock.
+  func marked(_ object: HeldObject, _ node: Node) throws(Errno) -> HeldObject {
+    guard let head = object.facts.head, !head.isMarked, let content = sealedObject(of: node, object.facts)
+    else { return object }
+    forgetFacts(of: node)
+    var record = object.facts.record
+    record.protection = content.place.protection
+    record.isEncrypted = true
+    let descriptor = object.descriptor
+    let stored = try store.rewrite(
+      record, list: .keep, over: object.facts.stored, to: descriptor.descriptor)
+    content.place.isMarked = true
+    let now = KnownHead(protection: head.protection, size: content.head?.size ?? head.size, isMarked: true)
+    return HeldObject(
+      descriptor: descriptor, facts: Facts(try descriptor.descriptor.status(), StoredFacts(stored, now)))
   }
 
   /// A user of the content is gone; called without a lock.

@@ -77,7 +77,7 @@ package final class VolumeInspection: Sendable {
     into directory: SharedDescriptor, for purpose: Purpose
   ) throws(Errno) -> (SharedDescriptor?, Use) {
     do throws(Errno) {
-      switch try VolumeDirectory.tryLock(in: directory) {
+      switch try VolumeDirectory.tryLock(in: directory, isForLooking: purpose == .looking) {
       case .held(let holder): return (nil, .mounted(by: holder))
       case .taken(let file):
         // What a mount for reading remembers must not change below it.
@@ -86,8 +86,10 @@ package final class VolumeInspection: Sendable {
         }
         return (file, .nobody)
       }
-    } catch .readOnly {
-      // Nobody can have it for writing there.
+    } catch {
+      // Where nobody can make the lock, or nobody has and there is no room for it, nobody has the volume for writing.
+      let isFull = error == .noSpace || error == .quotaExceeded
+      guard error == .readOnly || (isFull && purpose == .looking) else { throw error }
       return (nil, .nobody)
     }
   }

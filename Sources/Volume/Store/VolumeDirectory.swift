@@ -275,7 +275,11 @@ final class VolumeDirectory: Sendable {
   }
 
   /// Takes the lock of the volume, if nobody has it.
-  static func tryLock(in directory: SharedDescriptor) throws(Errno) -> Locking {
+  ///
+  /// `isForLooking`: on a full disk it is taken without saying who has it.
+  static func tryLock(
+    in directory: SharedDescriptor, isForLooking: Bool = false
+  ) throws(Errno) -> Locking {
     while true {
       let (file, isNew) = try openOrCreateLock(in: directory)
       switch try file.descriptor.tryLockWhole(exclusive: true) {
@@ -286,6 +290,7 @@ final class VolumeDirectory: Sendable {
           guard try file.descriptor.status().linkCount > 0 else { continue }
           try file.descriptor.recordHolder(process: CurrentProcess.identifier)
         } catch {
+          if isForLooking, error == .noSpace || error == .quotaExceeded { return .taken(file) }
           if isNew { try? directory.descriptor.removeFile(try FileName("lock")) }
           throw error
         }

@@ -77,9 +77,25 @@ final class ClassRefusals: Sendable {
         isAboutVolume: true)
     }
     let closed = [wanted, before].first { volume.closed.contains($0) }
+    if closed == nil, CurrentProcess.isRoot, before != "none" { return ClassRefusals.foreign }
     return Refusal(
       "the class \(closed ?? wanted) is locked (ENOKEY); 'varve unlock \(directory) KEYFILE' opens it",
       isAboutVolume: closed == wanted)
+  }
+
+  /// The sentence about the content of a file whose key is not there.
+  func refusalToVerify(_ item: VisitedItem) -> Refusal {
+    // To others the volume also refuses what lacks its mark.
+    if CurrentProcess.isRoot, let volume = volume(of: item), volume.hasKeybag,
+      let word = try? item.place.descriptor.protectionWord(), !volume.closed.contains(word)
+    {
+      return ClassRefusals.foreign
+    }
+    return Refusal("its class is locked (ENOKEY); 'varve unlock' opens it")
+  }
+
+  private static var foreign: Refusal {
+    Refusal("belongs to the keybag of another volume (ENOKEY); only a volume with that keybag can read it")
   }
 
   private func volume(of item: VisitedItem) -> Volume? {

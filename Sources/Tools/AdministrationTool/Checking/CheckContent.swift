@@ -45,8 +45,12 @@ private final class ContentCheck {
   init(_ typed: Word, repairs: Bool, _ console: Console, _ report: ContentReport) throws(Refusal) {
     (self.console, self.report, self.repairs) = (console, report, repairs)
     let found = try attempt(FollowedPath(typed)) { Refusal($0, at: typed) }
-    guard let upper = found.upper, upper.path == found.path else {
-      throw Refusal("is not the upper directory of a Varve volume")
+    let isMounted = found.place.descriptor.isOnVolume()
+    guard !isMounted, let upper = found.upper, upper.path == found.path else {
+      throw Refusal(
+        isMounted
+          ? "is on a mounted volume; unmount it, and name its upper directory"
+          : "is not the upper directory of a Varve volume")
     }
     self.upper = upper
     do {
@@ -166,7 +170,7 @@ private final class ContentCheck {
     report.add(
       "header",
       isForeign
-        ? "belongs to the keybag of another volume"
+        ? "belongs to the keybag of another volume; only a volume with that keybag can read it"
         : "its record says that it is encrypted, and it has no header: its content cannot be read", item.path)
   }
 
@@ -191,8 +195,9 @@ private final class ContentCheck {
   private func verify(_ item: VisitedItem, _ file: SharedDescriptor, isDoubted: Bool) throws(Refusal) {
     var findings = try findings(file, isDoubted: isDoubted)
     let mendable: Set<HeaderFinding> = [.firstHeader, .headerCopy, .headersDiffer]
-    let opens = findings.header.isDisjoint(with: [.header, .slots, .slot])
-    if repairs, opens, findings.isDoubtful || !findings.header.isDisjoint(with: mendable) {
+    // A file whose end is cut off takes no change, and none makes it better.
+    let mayChange = findings.header.isDisjoint(with: [.header, .slots, .slot, .shortened])
+    if repairs, mayChange, findings.isDoubtful || !findings.header.isDisjoint(with: mendable) {
       try attempt(content.mend(file, isDoubted: isDoubted))
       if findings.isDoubtful {
         report.add(
@@ -229,43 +234,22 @@ private final class ContentCheck {
   }
 
   private func giveClassesBack() {
-    for (directory, protection) in classes.lost where !Interruption.isRequested {
+    for lost in classes.lost where !Interruption.isRequested {
       do throws(Refusal) {
-        guard try records.needsClass(directory) else { continue }
-        if repairs { try records.giveClass(directory, protection) }
+        // One without a file of its own has lost its class only if it has lost all that it said.
+        let directory = lost.directory
+        guard try lost.holdsFiles ? records.needsClass(directory) : records.hasNone(directory) else {
+          continue
+        }
+        if repairs { try records.giveClass(directory, lost.protection) }
         report.add(
-          "class", "all its files are \(protection.word), and new ones would not be encrypted", directory,
-          repairs ? .repaired : .stays)
+          "class",
+          "all \(lost.holdsFiles ? "its files" : "files below it") are \(lost.protection.word), and new ones would not "
+            + "be encrypted", directory, repairs ? .repaired : .stays)
       } catch {
-        console.complain(directory, error.sentence)
+        console.complain(lost.directory, error.sentence)
       }
     }
-  }
-}
-
-/// Directories whose files are all of one class, some of which have lost their mark.
-private struct DirectoryClasses {
-  private struct Seen {
-    var protection: StaticSector.ProtectionClass?
-    var hasLost = false
-  }
-
-  private var seen: [Word: Seen] = [:]
-
-  mutating func add(_ protection: StaticSector.ProtectionClass?, _ item: VisitedItem, isLost: Bool) {
-    guard item.depth > 0 else { return }
-    let location = item.location
-    let directory = location.above.isEmpty ? location.root : joined(location.root, location.above)
-    var entry = seen[directory] ?? Seen(protection: protection)
-    if entry.protection != protection { entry.protection = nil }
-    entry.hasLost = entry.hasLost || isLost
-    seen[directory] = entry
-  }
-
-  var lost: [(directory: Word, protection: StaticSector.ProtectionClass)] {
-    seen.compactMap { directory, entry in
-      entry.hasLost ? entry.protection.map { (directory, $0) } : nil
-    }.sorted { $0.directory.lexicographicallyPrecedes($1.directory) }
   }
 }
 
@@ -298,6 +282,8 @@ private struct ContentRecords {
   func needsClass(_ directory: Word) throws(Refusal) -> Bool {
     try record(place(directory)).map { $0.protectionClass == .none } ?? true
   }
+
+  func hasNone(_ directory: Word) throws(Refusal) -> Bool { try record(place(directory)) == nil }
 
   func giveClass(_ directory: Word, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
     try write(protection, place(directory)) { _ in }

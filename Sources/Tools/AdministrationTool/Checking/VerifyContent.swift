@@ -22,6 +22,7 @@ private final class VerifyRun {
   private let console: Console
   private let json: JSONStream?
   private let isRecursive: Bool
+  private let refusals = ClassRefusals(to: "none")
   private var (files, damaged, plain) = (0, 0, 0)
   private var blocks: UInt64 = 0
   private var shownAt = Clock.monotonicNanoseconds
@@ -76,10 +77,10 @@ private final class VerifyRun {
       bytes = try AttributeName.with(Array(name.utf8)) { (name) throws(Errno) in
         try item.place.descriptor.attribute(name)
       }
-    } catch .noKey {
-      throw Refusal("its class is locked (ENOKEY); 'varve unlock' opens it")
     } catch {
-      throw Refusal(error)
+      if error == .notConnected { console.noteLostDaemon() }
+      guard error == .noKey else { throw Refusal(error) }
+      throw refusals.refusalToVerify(item)
     }
     guard let bytes, let answer = JSON(bytes) else { throw Refusal("the answer is not understood") }
     return answer
@@ -111,6 +112,12 @@ private final class VerifyRun {
     for sentence in findings.sentences { console.printPath(path, ": \(sentence)") }
   }
 
+  private var verdict: String {
+    if damaged > 0 { return "\(grouped(damaged)) damaged" }
+    let isWhole = console.failures == 0 && !Interruption.isRequested
+    return isWhole ? "no damage" : "no damage found, but not everything was verified"
+  }
+
   func finish() -> Int32 {
     if let json {
       json.end([
@@ -120,8 +127,8 @@ private final class VerifyRun {
       ])
     } else if !console.isQuiet {
       console.print(
-        "\(grouped(files)) encrypted \(files == 1 ? "file" : "files"), \(grouped(Int(clamping: blocks))) blocks: "
-          + "\(damaged == 0 ? "no damage" : "\(grouped(damaged)) damaged")\n")
+        "\(grouped(files)) encrypted \(files == 1 ? "file" : "files"), \(grouped(Int(clamping: blocks))) "
+          + "\(blocks == 1 ? "block" : "blocks"): \(verdict)\n")
     }
     if console.finish() != 0 || Interruption.isRequested { return 2 }
     return damaged > 0 ? 1 : 0

@@ -35,6 +35,7 @@ final class Console: Sendable {
     var isOutputLost = false
     /// Whether results could not be written, and somebody may wait for them.
     var hasLostResults = false
+    var lostDaemons = 0
     /// Whether a line of progress stands on the terminal.
     var hasProgress = false
     /// Whether one ever stood there: then the work took a while, and its end is worth a line.
@@ -79,6 +80,11 @@ final class Console: Sendable {
   var hasShownProgress: Bool { state.withLock { $0.hasShownProgress } }
 
   var failures: Int { state.withLock { $0.failures } }
+
+  /// How often something could not be done because the daemon of a volume is gone: a walk of that volume ends.
+  var lostDaemons: Int { state.withLock { $0.lostDaemons } }
+
+  func noteLostDaemon() { state.withLock { $0.lostDaemons += 1 } }
 
   func print(_ text: String) {
     print(Array(text.utf8))
@@ -145,6 +151,7 @@ final class Console: Sendable {
 
   /// Says what went wrong with a file.
   func complain(_ path: [UInt8], _ error: Errno) {
+    if error == .notConnected { noteLostDaemon() }
     complain(path, "\(error)\(error.advice(about: path))")
   }
 

@@ -74,6 +74,11 @@ func removeSlot(_ invocation: Invocation) throws(UsageError) -> Int32 {
 /// The identifier that a word is, or that of the keyfile that it names.
 private func identifier(_ word: Word) throws(Refusal) -> Bytes16 {
   if let identifier = Bytes16(hexadecimal: String(decoding: word, as: UTF8.self)) { return identifier }
+  if (try? Descriptor.place(word, .held)) == nil, !word.contains(slash) {
+    throw Refusal(
+      "is neither a keyfile nor the identifier of one, 32 hexadecimal digits; 'varve key slot list' shows them"
+    )
+  }
   return try ReadKeyfile(try FoundKeyfile(word).read()).header.id
 }
 

@@ -48,6 +48,12 @@ struct KeyfilePlace {
   private static let taken = Refusal(
     "already exists (EEXIST), and no keyfile is written over another file; take another name")
 
+  /// Whether it is on a volume, or in the upper directory of one.
+  var isOnVolume: Bool {
+    // Where that cannot be found out there is nothing to say.
+    directory.descriptor.isOnVolume() || (try? FollowedPath(directoryPath))?.upper != nil
+  }
+
   /// Refuses a name that is taken, if only by a link to nowhere.
   func requireFree() throws(Refusal) {
     do throws(Errno) {

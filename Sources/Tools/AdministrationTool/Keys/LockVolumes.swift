@@ -97,12 +97,18 @@ private final class LockRun {
     for path in kept {
       console.complain(path, "its key is still in memory: a request is at work on it that does not end")
     }
+    let cached = paths(answer, "cached", on: mount)
+    for path in cached {
+      console.complain(
+        path, "the kernel may still have pages of it: it did not drop them in time; run 'varve lock' again")
+    }
     let purged = answer["purged"]?.integer ?? 0
     // Nobody has a file open that the kernel does not know.
-    let mayBeOpen = purged > 0 || !unwritten.isEmpty || !kept.isEmpty
+    let mayBeOpen = purged > 0 || !unwritten.isEmpty || !kept.isEmpty || !cached.isEmpty
     let users = mayBeOpen || isVerbose ? usersOfFiles(onDevice: mount.device) : []
     sayWhoHasFiles(users, path)
-    if isVerbose { say(answer, purged, path) }
+    // Whoever named none wants to know which it were.
+    if isVerbose || (!isOne && answer["closed"] != .array([])) { say(answer, purged, path) }
     var result = JSON.nameMembers("path", path)
     if case .object(let members) = answer { result += members.filter { $0.name != "ok" } }
     if mayBeOpen || isVerbose { result.add("processes", .array(users.map { .number($0.process) })) }

@@ -17,7 +17,7 @@ func createKeyfile(_ invocation: Invocation) throws(UsageError) -> Int32 {
       "--passphrase asks on the terminal, and --passphrase-file does not; give one of them",
       verb: invocation.verb)
   }
-  return report(invocation, path) { _ throws(Refusal) in
+  return report(invocation, path) { console throws(Refusal) in
     let input =
       try source.map { (source) throws(Refusal) in try PassphraseInput(source) }
       ?? (invocation.has(.passphrase) ? .terminal : nil)
@@ -27,6 +27,10 @@ func createKeyfile(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let content = try keyfileContent(of: secret, path, passphraseFrom: input)
     Interruption.watch()
     try place.create(content)
+    if place.isOnVolume {
+      console.note(
+        path, "is on a Varve volume, which it cannot open from there, and is lost with it; keep it elsewhere")
+    }
     return KeyfileFacts(id: Bytes16(secret.keyfile.span, at: 0), hasPassphrase: input != nil)
   }
 }

@@ -54,10 +54,10 @@ struct PassphraseInput {
   /// The terminal this program was started on.
   static let terminal = PassphraseInput(nil, "the terminal")
 
-  /// The same for a mount, which has no other source.
+  /// The same for a mount.
   static let terminalOfMount: PassphraseInput = {
     var input = terminal
-    input.remedy = "mount without 'keyfile' and use 'varve unlock', or take a keyfile without a passphrase"
+    input.remedy = "name a source with 'passphrase_file', or mount without 'keyfile' and use 'varve unlock'"
     return input
   }()
 

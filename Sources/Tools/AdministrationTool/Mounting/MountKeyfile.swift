@@ -1,4 +1,4 @@
-// `-o keyfile=SRC`: the keyfile is read here, and its secret handed to the daemon through a pipe. The daemon never sees
+// `-o keyfile=SRC`, and `passphrase_file=SRC` beside it: the keyfile is read here, and its secret handed to the daemon through a pipe. The daemon never sees
 // the word, so that no table of mounts shows it.
 
 import Arguments
@@ -10,13 +10,29 @@ import TextForms
 /// The keyfile that a mount is unlocked with.
 struct MountKeyfile {
   private let source: SecretSource
+  private let passphrase: SecretSource?
 
-  /// Takes the word from the options, the last one if there are several; nil if there is none.
+  /// Takes the words from the options, the last ones if there are several; nil if there is no keyfile.
   init?(takenFrom options: inout [MountOption]) throws(Refusal) {
-    guard let option = options.last(where: { $0.name == "keyfile" }) else { return nil }
-    options.removeAll { $0.name == "keyfile" }
-    guard let value = option.value, !value.isEmpty else { throw Refusal("'keyfile' needs a value") }
-    source = try SecretSource(MountOption.unescaped(value))
+    let source = try MountKeyfile.take("keyfile", from: &options)
+    passphrase = try MountKeyfile.take("passphrase_file", from: &options)
+    guard let source else {
+      if passphrase != nil { throw Refusal("'passphrase_file' is of no use without 'keyfile'") }
+      return nil
+    }
+    if source.path == nil, source == passphrase {
+      throw Refusal("the keyfile and its passphrase cannot both come from \(shown(source.word))")
+    }
+    self.source = source
+  }
+
+  private static func take(
+    _ name: String, from options: inout [MountOption]
+  ) throws(Refusal) -> SecretSource? {
+    guard let option = options.last(where: { $0.name == name }) else { return nil }
+    options.removeAll { $0.name == name }
+    guard let value = option.value, !value.isEmpty else { throw Refusal("'\(name)' needs a value") }
+    return try SecretSource(MountOption.unescaped(value))
   }
 
   /// Refuses a keyfile that would not be read, or is none; its secret is not asked for.
@@ -28,7 +44,7 @@ struct MountKeyfile {
   /// The end of a pipe with the secret in it, all of it.
   func pipe(for upper: Word) throws(Refusal) -> Descriptor {
     let keyfile = try found(upper)
-    let secret = try named { () throws(Refusal) in try keyfile.secret(.terminalOfMount) }
+    let secret = try named { () throws(Refusal) in try self.secret(of: try keyfile.read()) }
     let pipe = try attempt(Pipe()) { Refusal("\($0)") }
     do throws(CipherFailure) {
       try secret.write(to: pipe.writing)
@@ -36,6 +52,14 @@ struct MountKeyfile {
       throw Refusal.ciphers(error)
     }
     return pipe.intoReadingEnd()
+  }
+
+  /// A source of passphrases is only opened for a keyfile that has one.
+  private func secret(of keyfile: consuming ReadKeyfile) throws(Refusal) -> HandedSecret {
+    guard keyfile.hasPassphrase, let passphrase else {
+      return try keyfile.secret(.terminalOfMount, source.word)
+    }
+    return try keyfile.secret(try PassphraseInput(passphrase), source.word)
   }
 
   private func found(_ upper: Word) throws(Refusal) -> GivenKeyfile {

@@ -141,7 +141,11 @@ struct ItemWalk {
       let running = RunningWalk(self, root: path, device: try place.descriptor.knownStatus().device)
       running.enter(
         place, ItemLocation(root: path, above: [], name: []), isFollowed: followsRoot, visit)
-      while running.isDescending, !Interruption.isRequested, hasEnough?() != true {
+      // One complaint about a daemon that is gone is enough.
+      let lostBefore = console.lostDaemons
+      while running.isDescending, !Interruption.isRequested, hasEnough?() != true,
+        console.lostDaemons == lostBefore
+      {
         running.step(leaf, visit)
       }
     } catch {

@@ -65,6 +65,7 @@ package enum MountEffect: Equatable, Sendable {
     case foreground
     /// Whoever mounts reads it, and hands the secret to the daemon, which never sees this word.
     case keyfile
+    case passphraseFile
     case withoutFeature(String)
   }
 }
@@ -166,6 +167,7 @@ package enum MountOptionTable {
         MountOptionRow("view", .planned, value: "display"),
         MountOptionRow("lang", .planned, value: "LANGUAGE"),
         MountOptionRow("keyfile", .fixed(.keyfile), value: "SRC"),
+        MountOptionRow("passphrase_file", .fixed(.passphraseFile), value: "SRC"),
         MountOptionRow("audit", .fixed(.audit), value: "FILE|journal"),
         MountOptionRow("passthrough", .fixed(.passthrough), value: "auto|off"),
         MountOptionRow("threads", .fixed(.threads), value: "N"),

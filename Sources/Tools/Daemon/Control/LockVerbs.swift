@@ -133,6 +133,7 @@ extension LayeredVolume.LockOutcome {
     members.add("purged", purged)
     members.add("unwritten", list: unwritten)
     members.add("kept", list: kept)
+    members.add("cached", list: cached)
     return members
   }
 }

@@ -17,6 +17,9 @@ struct FileCipher: ~Copyable {
     self.init(keys, header: header, data: try FileCipher.context(of: contexts))
   }
 
+  /// The file it is for.
+  var file: Bytes16 { keys.file }
+
   private init(_ keys: FileKeys, header: consuming Aead, data: consuming Aead) {
     self.keys = keys
     self.header = header

@@ -165,9 +165,24 @@ extension SealedFile {
     return (try IndexSector.pairOrDamage(of: block, in: sector), !isWhole)
   }
 
+  /// Whether a block is lost for every reader: it stays so, and shows nobody what it has behind the size.
+  private func isDamaged(_ block: Block, _ cipher: inout FileCipher) throws(Errno) -> Bool {
+    var scratch = try SecretBytes.make(count: Block.size)
+    return try scratch.withMutableBytes { (plain) throws(Errno) in
+      let rules = state.withLock { $0.rules }
+      let pair = try pair(of: block, &cipher)
+      var answer = rules.content(of: block, pair)
+      while case .verify(let version) = answer {
+        if try reads(version, of: block, into: &plain, &cipher) { return false }
+        answer = rules.afterFailure(of: version, of: block, pair)
+      }
+      return answer == .damage
+    }
+  }
+
   /// A last block with bytes behind the size is written again with zeros there; the page it has now.
   private func zeroTail(of size: UInt64, _ cipher: inout FileCipher) throws(Errno) -> [Page] {
-    guard let (block, used) = CommitState.tail(of: size),
+    guard let (block, used) = CommitState.tail(of: size), try !isDamaged(block, &cipher),
       let versions = try zeroed(block, from: used, &cipher)
     else { return [] }
     defer { state.withLock { $0.commit?.end(versions.generations) } }

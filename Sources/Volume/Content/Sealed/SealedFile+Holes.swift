@@ -49,9 +49,21 @@ extension SealedFile {
   /// The next byte of data or of a hole, as lseek(2) has it.
   func seek(from offset: UInt64, _ origin: SeekOrigin) throws(Errno) -> UInt64 {
     guard origin == .data || origin == .hole else { throw .invalid }
-    let size = self.size
-    guard offset < size else { throw .noDevice }
-    guard var cipher = try currentCipher() else { throw .noDevice }
+    while true {
+      guard let (keys, size) = state.withLock({ state in state.identity.map { ($0.keys, state.fileSize) } }),
+        offset < size
+      else { throw .noDevice }
+      do throws(Errno) { return try seek(from: offset, of: size, keys, origin) } catch {
+        guard error == .inputOutput, isOutdated(keys.file) else { throw error }
+        turn.withLock { _ in }
+      }
+    }
+  }
+
+  private func seek(
+    from offset: UInt64, of size: UInt64, _ keys: FileKeys, _ origin: SeekOrigin
+  ) throws(Errno) -> UInt64 {
+    var cipher = try cipher(keys)
     let blocks = Block.count(size)
     var number = offset / UInt64(Block.size)
     if origin == .data { number = try skippingHoles(from: number) }

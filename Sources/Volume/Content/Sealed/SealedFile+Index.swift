@@ -48,7 +48,7 @@ extension SealedFile {
       if try cipher.holds(sector, of: block) {
         state.withLock { $0.index.noteChecked(address, readAt: changes) }
       } else if !lenient {
-        throw damaged(.block(block.number))
+        throw damaged(block, cipher.file)
       }
     }
     return try IndexSector.pairOrDamage(of: block, in: sector)

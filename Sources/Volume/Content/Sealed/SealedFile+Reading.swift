@@ -12,11 +12,27 @@ import Synchronization
 extension SealedFile {
   /// Less than was asked for only at the end of the file.
   func read(at offset: UInt64, into bytes: inout MutableSpan<UInt8>) throws(Errno) -> Int {
-    guard let (identity, size) = state.withLock({ state in state.identity.map { ($0, state.fileSize) } }),
-      offset < size
-    else { return 0 }
+    while true {
+      guard let (keys, size) = state.withLock({ state in state.identity.map { ($0.keys, state.fileSize) } }),
+        offset < size
+      else { return 0 }
+      do throws(Errno) { return try read(at: offset, of: size, keys, into: &bytes) } catch {
+        guard error == .inputOutput, isOutdated(keys.file) else { throw error }
+        turn.withLock { _ in }
+      }
+    }
+  }
+
+  /// Whether the file is made empty, or was, and is another one by now, with another key.
+  func isOutdated(_ file: Bytes16) -> Bool {
+    state.withLock { $0.isBeingEmptied || $0.identity?.keys.file != file }
+  }
+
+  private func read(
+    at offset: UInt64, of size: UInt64, _ keys: FileKeys, into bytes: inout MutableSpan<UInt8>
+  ) throws(Errno) -> Int {
     let count = Int(min(UInt64(bytes.count), size - offset))
-    var cipher = try cipher(identity.keys)
+    var cipher = try cipher(keys)
     var done = 0
     while done < count {
       let position = offset + UInt64(done)
@@ -106,7 +122,7 @@ extension SealedFile {
         let again = try self.pair(of: block, &cipher)
         if again != pair || state.withLock({ $0.rules }) != rules { continue }
       }
-      guard answer == .zeros else { throw damaged(.block(block.number)) }
+      guard answer == .zeros else { throw damaged(block, cipher.file) }
       if hasFailed { reportLost(block) }
       return plain.wipe()
     }

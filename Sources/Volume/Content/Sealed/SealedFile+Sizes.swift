@@ -21,6 +21,8 @@ extension SealedFile {
   private func makeEmpty() throws(Errno) {
     try commits.withLock { (_) throws(Errno) in
       try turn.withLock { (_) throws(Errno) in
+        state.withLock { $0.isBeingEmptied = true }
+        defer { state.withLock { $0.isBeingEmptied = false } }
         try store.cut(to: 0)
         state.withLock { $0.becomeEmpty() }
       }

@@ -7,10 +7,13 @@ import Synchronization
 
 extension SealedFile {
   /// The slot to write next, for a size that may be larger; the caller has made sure that none is in a commit.
+  ///
+  /// The file has that size when the slot is written (`SealedState.wrote`): a write that failed makes no file longer.
   func nextSlot(growingTo size: UInt64 = 0) throws(Errno) -> (half: Half, slot: Slot) {
     let next = state.withLock { state -> (half: Half, slot: Slot)? in
-      if size > state.fileSize { state.commit?.grow(to: size) }
-      return state.commit?.nextSlot()
+      guard var commit = state.commit else { return nil }
+      if size > commit.fileSize { commit.grow(to: size) }
+      return commit.nextSlot()
     }
     guard let next else { throw .inputOutput }
     return next
@@ -19,7 +22,7 @@ extension SealedFile {
   func writeSlot(growingTo size: UInt64 = 0, _ cipher: inout FileCipher) throws(Errno) {
     let next = try nextSlot(growingTo: size)
     try put([], slot: next, &cipher)
-    state.withLock { $0.commit?.wrote(next.slot) }
+    state.withLock { $0.wrote(next.slot) }
   }
 
   /// Page 0 of a file that is new: both static sectors, slots that say it is empty, no entries.

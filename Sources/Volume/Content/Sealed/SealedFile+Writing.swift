@@ -11,20 +11,26 @@ extension SealedFile {
     _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place
   ) throws(Errno) -> Int {
     guard bytes.count > 0 else { return 0 }
+    let isDone: Bool
     do throws(Errno) {
-      return try writeOnce(&bytes, at: place)
+      isDone = try writeOnce(&bytes, at: place)
     } catch {
       guard error == .noSpace else { throw error }
+      // What was replaced since the last commit is free after the next.
+      try commit()
+      if try writeOnce(&bytes, at: place) { return bytes.count }
+      throw error
     }
-    // What was replaced since the last commit is free after the next.
-    try commit()
-    return try writeOnce(&bytes, at: place)
+    // Not written once more: at the end of the file it would be there twice.
+    if !isDone { try commit() }
+    return bytes.count
   }
 
+  /// False if all was written but the slot that says the size, for which the disk has no room: the next commit has it.
   private func writeOnce(
     _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place
-  ) throws(Errno) -> Int {
-    try changing { (cipher) throws(Errno) -> Int? in
+  ) throws(Errno) -> Bool {
+    try changing { (cipher) throws(Errno) -> Bool? in
       let size = self.size
       let offset: UInt64
       switch place {
@@ -35,8 +41,7 @@ extension SealedFile {
       guard !overflow, end <= Block.largestFileSize else { throw .fileTooBig }
       let write = BlockWrite(offset..<end, in: size)
       guard try mayChange(write.blocks, growing: end > size, &cipher) else { return nil }
-      try perform(write, &bytes, &cipher)
-      return bytes.count
+      return try perform(write, &bytes, &cipher)
     }
   }
 
@@ -57,7 +62,7 @@ extension SealedFile {
 
   private func perform(
     _ write: BlockWrite, _ bytes: inout MutableSpan<UInt8>, _ cipher: inout FileCipher
-  ) throws(Errno) {
+  ) throws(Errno) -> Bool {
     var scratch = try WriteScratch(for: write, isNew: state.withLock { $0.pages == 0 })
     if write.hasPartialHead {
       try scratch.with(.head) { (plain) throws(Errno) in
@@ -81,7 +86,7 @@ extension SealedFile {
       throw error
     }
     do throws(Errno) {
-      try enter(versions, size: write.range.upperBound, &cipher)
+      return try enter(versions, size: write.range.upperBound, &cipher)
     } catch {
       // Some entries may be there, so the pages stay taken. Whoever tries again must not encrypt ciphertext.
       try decrypt(versions, write, &bytes, &cipher)
@@ -207,8 +212,11 @@ extension SealedFile {
 
   // MARK: Entries
 
-  /// Makes versions count whose pages are written.
-  func enter(_ versions: NewVersions, size: UInt64, _ cipher: inout FileCipher) throws(Errno) {
+  /// Makes versions count whose pages are written; false if the disk had no room for the slot that says the size.
+  @discardableResult
+  func enter(
+    _ versions: NewVersions, size: UInt64, _ cipher: inout FileCipher
+  ) throws(Errno) -> Bool {
     var changes: [EntryChange] = []
     changes.reserveCapacity(versions.items.count)
     var placed: [(keep: Page?, free: Page?)] = []
@@ -234,8 +242,17 @@ extension SealedFile {
           state.hasFreed = true
         }
       }
-      if let slot { state.commit?.wrote(slot.slot) }
+      if let slot { state.wrote(slot.slot) }
     }
-    if grows, !isBesideSlot { try writeSlot(growingTo: size, &cipher) }
+    guard grows, !isBesideSlot else { return true }
+    do throws(Errno) {
+      try writeSlot(growingTo: size, &cipher)
+      return true
+    } catch {
+      // The bytes are there, and nobody takes them back.
+      state.withLock { $0.commit?.grow(to: size) }
+      guard error == .noSpace else { throw error }
+      return false
+    }
   }
 }

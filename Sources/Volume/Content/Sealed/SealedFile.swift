@@ -110,6 +110,11 @@ final class SealedFile<Store: SealedStore>: Sendable {
     return .inputOutput
   }
 
+  /// A block that does not verify; that is no damage if it was looked at with the key of a file that is gone.
+  func damaged(_ block: Block, _ file: Bytes16) -> Errno {
+    isOutdated(file) ? .inputOutput : damaged(.block(block.number))
+  }
+
   /// Runs a change; what it answers nil for waits for the commit under way and is tried again.
   func changing<R: Sendable>(
     _ body: (inout FileCipher) throws(Errno) -> R?

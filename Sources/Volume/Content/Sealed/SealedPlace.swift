@@ -11,14 +11,19 @@ final class SealedPlace: SealedSurroundings {
   let keeper: SealedKeeper
   private let inode: UInt64
   private let number: Atomic<UInt8>
-  /// Whether its record says that it is encrypted: where not, a copy has lost that.
-  let isMarked: Bool
+  private let marked: Atomic<Bool>
 
   init(_ keeper: SealedKeeper, inode: UInt64, _ protection: ProtectionClass, isMarked: Bool) {
     self.keeper = keeper
     self.inode = inode
-    self.isMarked = isMarked
+    marked = Atomic(isMarked)
     number = Atomic(protection.rawValue)
+  }
+
+  /// Whether its record says that it is encrypted: where not, a copy has lost that.
+  var isMarked: Bool {
+    get { marked.load(ordering: .acquiring) }
+    set { marked.store(newValue, ordering: .releasing) }
   }
 
   /// The class; a file without bytes gets a key of it with the first.

@@ -20,6 +20,8 @@ struct SealedState: ~Copyable {
   var reported: Set<UInt64> = []
   /// A sync failed, and what it was to bring to the disk is not known or cannot be written again.
   var isBroken = false
+  /// Its bytes are being cut off: what readers still find wrong with them is no damage.
+  var isBeingEmptied = false
   /// Pages became free that may take room on the disk.
   var hasFreed = false
 
@@ -56,6 +58,12 @@ struct SealedState: ~Copyable {
     reported = []
     hasFreed = false
     isBroken = false
+  }
+
+  /// A slot is written, and the file has the size that it says.
+  mutating func wrote(_ slot: Slot) {
+    if slot.fileSize > fileSize { commit?.grow(to: slot.fileSize) }
+    commit?.wrote(slot)
   }
 
   /// The backing file has grown.

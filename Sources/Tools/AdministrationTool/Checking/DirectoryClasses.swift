@@ -1,0 +1,62 @@
+// Which directories of a volume have lost their class: told by what is in them.
+
+import Arguments
+import SealedFormat
+
+/// Directories whose files are all of one class, some of which have lost their mark.
+struct DirectoryClasses {
+  private struct Seen {
+    /// Nil where there are several, or a plain file.
+    var protection: StaticSector.ProtectionClass?
+    var hasLost: Bool
+
+    mutating func add(_ other: Seen) {
+      if protection != other.protection { protection = nil }
+      hasLost = hasLost || other.hasLost
+    }
+  }
+
+  /// A directory that is to get a class.
+  struct Lost {
+    let directory: Word
+    let protection: StaticSector.ProtectionClass
+    /// Not only directories.
+    let holdsFiles: Bool
+  }
+
+  private var seen: [Word: Seen] = [:]
+  private var root: Word = []
+
+  mutating func add(_ protection: StaticSector.ProtectionClass?, _ item: VisitedItem, isLost: Bool) {
+    guard item.depth > 0 else { return }
+    let location = item.location
+    root = location.root
+    let directory = location.above.isEmpty ? location.root : joined(location.root, location.above)
+    let file = Seen(protection: protection, hasLost: isLost)
+    if seen[directory]?.add(file) == nil { seen[directory] = file }
+  }
+
+  /// In the order of their names.
+  var lost: [Lost] {
+    let found = seen.merging(holders) { own, _ in own }
+    return found.compactMap { directory, entry in
+      entry.hasLost
+        ? entry.protection.map {
+          Lost(directory: directory, protection: $0, holdsFiles: seen[directory] != nil)
+        } : nil
+    }.sorted { $0.directory.lexicographicallyPrecedes($1.directory) }
+  }
+
+  /// The directories below the root that hold directories alone, by all that is below them.
+  private var holders: [Word: Seen] {
+    var holders: [Word: Seen] = [:]
+    for (directory, entry) in seen {
+      var above = directory
+      while let end = above.lastIndex(of: slash), end > root.count {
+        above = Word(above[..<end])
+        if holders[above]?.add(entry) == nil { holders[above] = entry }
+      }
+    }
+    return holders
+  }
+}
