@@ -1,5 +1,5 @@
-import TextForms
 import Testing
+import TextForms
 
 @Suite("Names in columns") struct NameColumnsTests {
   private func lines(_ layout: NameLayout, _ names: String, screen: Int) -> String {
@@ -15,7 +15,9 @@ import Testing
     #expect(lines(.stream, names, screen: 12) == "a, bb, ccc,\ndddd, e\n")
     #expect(lines(.columns, names, screen: 3) == "a\nbb\nccc\ndddd\ne\n")
     #expect(lines(.stream, "longer than", screen: 4) == "longer,\nthan\n")
-    for layout in [NameLayout.oneColumn, .columns, .rows, .stream] { #expect(lines(layout, "", screen: 80) == "") }
+    for layout in [NameLayout.oneColumn, .columns, .rows, .stream] {
+      #expect(lines(layout, "", screen: 80) == "")
+    }
   }
 
   @Test("Every name is there once, whatever the screen") func complete() {
