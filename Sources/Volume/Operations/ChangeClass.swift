@@ -21,9 +21,10 @@ extension Volume {
     of node: Node, to wanted: ProtectionClass?, for caller: Caller,
     isInterrupted: () -> Bool = { false }
   ) throws(Errno) {
-    let pending = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) -> ReplacedFile? in
+    let pending = try changing(node) { () throws(Errno) -> ReplacedFile? in
       let object = try holdForClass(node, to: wanted, for: caller)
       guard wanted != object.facts.item.content.protection else { return nil }
+      try requireUp(node)
       if node.isDirectory {
         try store(class: wanted, of: node, object, for: caller)
       } else if wanted != nil, object.facts.item.content.protection != nil {
