@@ -107,7 +107,7 @@ let package = Package(
       "LayeredVolume", "Volume",
       [
         "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "SealedFormat",
-        "JSONForm", "LinuxFiles", "Ciphers",
+        "LayerRules", "JSONForm", "LinuxFiles", "Ciphers",
       ],
       settings: strict + opened),
 
@@ -131,7 +131,7 @@ let package = Package(
     tool(
       "varved", "Tools/Daemon",
       [
-        "Arguments", "TextForms", "AccessControl", "FlagRules", "DirectoryModes", "Decisions",
+        "Arguments", "TextForms", "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "LayerRules",
         "SealedFormat", "JSONForm", "FUSEDoor", "ControlDoor", "LayeredVolume", "Ciphers", "LinuxFiles",
         "LinuxPrograms",
       ]),

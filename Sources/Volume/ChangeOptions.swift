@@ -89,6 +89,7 @@ extension Volume {
         store.settleRecords(exist)
         if let workshop = directory.workshop { unnamedFiles.probe(workshop) }
         replacements.recover(beneath: directory.root)
+        try beginLayers()
       }
       return nil
     } catch let failure as VolumeFailure {

@@ -26,6 +26,11 @@ package final class Volume: Sendable {
   let answersUnderWay = AnswersUnderWay()
   let backings: BackingCache
   let store: MetadataStore
+  /// What the volume file is to say of the layers; nil without lowers.
+  let layers: AnnouncedLayers?
+  package let lowers: [LowerRoot]
+  let copyUps = CopiesUnderWay()
+  let whiteouts = WhiteoutSource()
   let replacements: ReplacementSite
   let gate: Gatekeeper
   let denials = Denials()
@@ -55,11 +60,14 @@ package final class Volume: Sendable {
   let startedAt = Clock.realtime
 
   /// Opens the volume of an upper directory.
+  ///
+  /// `lowers`: what it shows below that, the topmost first.
   package init(
-    _ upper: UpperRoot, options: VolumeOptions, groupNesting: [UInt32: [UInt32]] = [:],
-    audit: AuditLog? = nil
+    _ upper: UpperRoot, lowers: [LowerRoot] = [], options: VolumeOptions,
+    groupNesting: [UInt32: [UInt32]] = [:], audit: AuditLog? = nil
   ) throws {
     mounted = options
+    self.lowers = lowers
     wordsInForce = Mutex(options.words)
     live = LiveOptions(options.live)
     self.audit = audit
@@ -75,6 +83,11 @@ package final class Volume: Sendable {
     // Nothing fails once there is bookkeeping.
     directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.live.isReadOnly)
     let directory = directory
+    try directory.checkLayers(
+      areSaid: options.saysLowers || !lowers.isEmpty, readOnly: options.live.isReadOnly)
+    let places =
+      lowers.isEmpty ? nil : try LayerPlaces(upper, over: lowers, known: directory.fileSystems)
+    layers = places?.announced
     let heads = SealedHeads()
     keyring = Keyring(of: directory, heads: heads)
     sealed = SealedKeeper(keyring)
@@ -91,7 +104,11 @@ package final class Volume: Sendable {
         try directory.announceRecords()
       },
       memory: RecordMemory(live, trustsChangeTimes: isLocal && directory.movesChangeTimes),
-      heads: heads)
+      heads: heads, numbers: places?.numbers.first)
+    let top = Layer(root: LayerDirectory(rootDescriptor), store: store, tag: nil)
+    let stack = try places.map { [live] places throws in
+      LayerStack(upper: top, over: lowers, places, live, heads)
+    }
     let settings = live
     replacements = ReplacementSite(of: directory, store: store) { !settings.current.isReadOnly }
     gate = Gatekeeper(
@@ -99,17 +116,20 @@ package final class Volume: Sendable {
       credentials: CredentialReader(live: live, nesting: GroupNesting(members: groupNesting)),
       denials: denials)
     root = Node(
-      id: Volume.rootNode, backing: ObjectIdentity(status), parent: nil, name: [])
+      id: Volume.rootNode, BackingSlot(ObjectIdentity(status)),
+      number: places?.numbers.first?.number(ofInode: status.inode) ?? ItemNumber(status), parent: nil,
+      name: [])
     handles = HandleTable(limit: budget * 11 / 20, owner: CurrentProcess.user)
     let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))
     let resting = min(4096, max(0, budget - budget * 11 / 20 - inUse - pinned) * 3 / 5)
     resolver = Resolver(
-      root: root, top: LayerDirectory(rootDescriptor), directories: DirectoryCache(capacity: inUse),
-      nodes: nodes)
+      root: root, top: LayerDirectory(rootDescriptor), stack: stack,
+      directories: DirectoryCache(capacity: inUse / (1 + lowers.count)), nodes: nodes)
     unlinked = UnlinkedObjects(capacity: pinned)
     backings = BackingCache(capacity: resting)
     // Before anybody can see a file whose content a crash left half replaced.
     replacements.recover(beneath: rootDescriptor)
+    try beginLayers()
     rootDescriptor.descriptor.makeRoom(for: min(inUse + resting, budget - 1))
   }
 

@@ -100,7 +100,7 @@ extension FrontTests {
       let world = try World()
       defer { world.remove() }
       let words = [
-        "nosymfollow", "lower=/srv", "securelevel=9", "threads=0", "cache=often", "audit=log",
+        "nosymfollow", "lower=/proc", "securelevel=9", "threads=0", "cache=often", "audit=log",
         "noowners=1", "admin_group=varve-nobody", "bogus", "ro", "noacl,securelevel=2",
       ]
       let output = try world.output(
@@ -126,7 +126,7 @@ extension FrontTests {
       #expect(
         output == """
           nosymfollow: status 1
-          lower=/srv: status 1
+          lower=/proc: status 32
           securelevel=9: status 1
           threads=0: status 1
           cache=often: status 1

@@ -36,7 +36,8 @@ import Testing
         "acl noacl", "allow_other noallow_other",
         "atime noatime relatime norelatime strictatime nostrictatime", "auto noauto", "debug nodebug",
         "dev nodev", "diratime nodiratime", "exec noexec", "iversion noiversion", "lazytime nolazytime",
-        "mand nomand", "nouser user", "owners noowners", "ro rw", "suid nosuid", "suiddir nosuiddir",
+        "lower lowerdir", "mand nomand", "nouser user", "owners noowners", "ro rw", "suid nosuid",
+        "suiddir nosuiddir",
         "symfollow nosymfollow",
       ])
   }

@@ -133,6 +133,16 @@ package enum Answer: Hashable, Sendable {
   case bringUp(BringUp)
   case plan([Step])
 
+  /// Nil unless it is a plan.
+  package var steps: [Step]? {
+    if case .plan(let steps) = self { steps } else { nil }
+  }
+
+  /// Nil unless it is refused.
+  package var refusal: Refusal? {
+    if case .refused(let refusal) = self { refusal } else { nil }
+  }
+
   init(_ needed: BringUp, _ steps: @autoclosure () -> [Step]) {
     self = needed.isEmpty ? .plan(steps()) : .bringUp(needed)
   }

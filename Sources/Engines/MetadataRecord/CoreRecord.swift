@@ -167,6 +167,12 @@ package struct CoreRecord: Hashable, Sendable {
   /// The bytes of the item are its content in another form, or not yet its content.
   package var isReplacedOrCompressed: Bool { !presence.isDisjoint(with: [.compressed, .replacing]) }
 
+  /// Whether some children of the directory came from another place.
+  package var isImpure: Bool {
+    get { marks.contains(.impure) }
+    set { if newValue { marks.insert(.impure) } else { marks.remove(.impure) } }
+  }
+
   /// Whether the record says that the content is encrypted.
   package var isEncrypted: Bool {
     get { marks.contains(.encrypted) }

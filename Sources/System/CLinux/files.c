@@ -4,6 +4,7 @@
 
 #include <linux/falloc.h>
 #include <linux/fs.h>
+#include <linux/mount.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
@@ -150,10 +151,41 @@ long lv_file_system(int fd, struct lv_file_system *out) {
       .name_max = (uint64_t)found.f_namelen,
       // f_type is signed and 64 bits wide here; magics are 32-bit numbers (btrfs has the top bit set).
       .magic = (uint32_t)found.f_type,
+      .identifier = (uint64_t)(uint32_t)found.f_fsid.__val[0] << 32 | (uint32_t)found.f_fsid.__val[1],
       .is_read_only = (found.f_flags & ST_RDONLY) != 0,
   };
   return 0;
 }
+
+long lv_file_system_uuid(int fd, uint8_t *out) {
+  // FS_IOC_GETFSUUID; headers before Linux 6.9 do not have it.
+  struct {
+    uint8_t length;
+    uint8_t bytes[16];
+  } found = {0};
+  long result = LV_RESULT(ioctl(fd, _IOR(0x15, 0, found), &found));
+  if (result < 0) return result;
+  if (found.length != sizeof found.bytes) return -ENODATA;
+  memcpy(out, found.bytes, sizeof found.bytes);
+  return 0;
+}
+
+long lv_clone_sealed(int directory) {
+  long tree = LV_RESULT(syscall(SYS_open_tree, directory, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  if (tree < 0) return tree;
+  struct {
+    uint64_t set, clear, propagation, user_namespace;
+  } flags = {
+      .set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME,
+      .clear = MOUNT_ATTR__ATIME,
+  };
+  long failure = LV_RESULT(syscall(SYS_mount_setattr, (int)tree, "", AT_EMPTY_PATH, &flags, sizeof flags));
+  if (failure >= 0) return tree;
+  close((int)tree);
+  return failure;
+}
+
+long lv_clone_file(int from, int to) { return LV_RESULT(ioctl(to, FICLONE, from)); }
 
 long lv_pread(int fd, void *into, size_t count, int64_t offset) {
   return LV_RESULT(pread(fd, into, count, offset));

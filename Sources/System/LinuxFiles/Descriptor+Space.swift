@@ -60,6 +60,11 @@ extension Descriptor {
     }
   }
 
+  /// Shares all blocks of this file with an empty one; EXDEV, EOPNOTSUPP or EINVAL where they cannot be shared.
+  package borrowing func clone(to target: borrowing Descriptor) throws(Errno) {
+    try retrying { lv_clone_file(rawValue, target.rawValue) }
+  }
+
   /// Waits until the file is on the disk; with `dataOnly`, without times that are not needed to read it.
   package borrowing func sync(dataOnly: Bool = false) throws(Errno) {
     try retrying { lv_sync(rawValue, dataOnly ? 1 : 0) }

@@ -40,6 +40,7 @@ extension Errno {
   package static let readOnly = Errno(rawValue: EROFS)
   /// `ENOPROTOOPT`: a socket does not know this option.
   package static let noProtocolOption = Errno(rawValue: ENOPROTOOPT)
+  package static let tooManyLinks = Errno(rawValue: EMLINK)
   package static let brokenPipe = Errno(rawValue: EPIPE)
   /// `ERANGE`: also: the buffer for an attribute is too small.
   package static let range = Errno(rawValue: ERANGE)

@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 
 // How full a file system is, and which one it is.
 
@@ -19,6 +20,8 @@ package struct FileSystemStatus: Sendable, Equatable {
   package var isReadOnly: Bool
   /// The 32-bit number that tells the kind of file system.
   package var magic: UInt32
+  /// What it calls itself; on some file systems the number of its device.
+  package var identifier: UInt64 = 0
 
   package static let tmpfsMagic: UInt32 = 0x0102_1994
   package static let ext4Magic: UInt32 = 0xEF53
@@ -81,6 +84,32 @@ extension Descriptor {
       blockSize: found.block_size, fragmentSize: found.fragment_size, blocks: found.blocks,
       freeBlocks: found.free_blocks, availableBlocks: found.available_blocks, files: found.files,
       freeFiles: found.free_files, nameMax: found.name_max, isReadOnly: found.is_read_only != 0,
-      magic: UInt32(truncatingIfNeeded: found.magic))
+      magic: UInt32(truncatingIfNeeded: found.magic), identifier: found.identifier)
+  }
+
+  /// The 128 bits by which the file system calls itself, upper half first; ENOTTY or ENODATA where there are none.
+  package borrowing func fileSystemUUID() throws(Errno) -> (high: UInt64, low: UInt64) {
+    var bytes = InlineArray<16, UInt8>(repeating: 0)
+    var span = bytes.mutableSpan
+    let number = rawValue
+    try retrying {
+      unsafe span.withUnsafeMutableBufferPointer { room in
+        guard let start = room.baseAddress else { return Int(-EINVAL) }
+        return unsafe lv_file_system_uuid(number, start)
+      }
+    }
+    func half(_ range: Range<Int>) -> UInt64 {
+      var value: UInt64 = 0
+      for index in range { value = value << 8 | UInt64(bytes[index]) }
+      return value
+    }
+    return (half(0..<8), half(8..<16))
+  }
+
+  /// The same directory as the root of a mount of its own, for root alone.
+  ///
+  /// Nothing can be written through it, no access time moves, and what is mounted inside is not there.
+  package borrowing func sealedClone() throws(Errno) -> Descriptor {
+    Descriptor(adopting: try retrying { lv_clone_sealed(rawValue) }.asCInt, isPath: true)
   }
 }

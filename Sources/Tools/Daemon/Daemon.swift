@@ -59,7 +59,7 @@ enum Daemon {
     // Before any thread exists: threads inherit what is blocked, and only one waits for signals.
     StopSignals.block()
     let directories = try MountDirectories(
-      upper: words.upper, mountPoint: arguments.mountPoint, in: namespace)
+      upper: words.upper, lowers: words.lowers, mountPoint: arguments.mountPoint, in: namespace)
     let root = try directories.root()
     let nesting = directories.nestedMountCheck(root)
     try directories.requireMountPoint(words.kernel, deadIsGone: arguments.checksOnly)
@@ -133,14 +133,16 @@ private func mount(
   do {
     if !words.volume.live.isReadOnly { try nesting.refuseNested() }
     // Before a log is made for a mount that does not come about.
-    try directories.checkVolume(root, readOnly: words.volume.live.isReadOnly)
+    try directories.checkVolume(root, words.volume)
     if !words.volume.live.isReadOnly { try nesting.refuseSame() }
+    let lowers = try directories.lowerRoots(below: root)
     audit = try words.audit.map { target in
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
     var options = words.volume
     options.warnings = groups.warnings
-    let volume = try directories.volume(root, options, groupNesting: groups.members, audit: audit)
+    let volume = try directories.volume(
+      root, over: lowers, options, groupNesting: groups.members, audit: audit)
     opened = volume
     try StartingKey.unlock(volume, &secret, for: arguments.mountPoint)
     let session = try directories.session(volume, words.kernel)
@@ -161,8 +163,9 @@ private func check(
   _ nesting: NestedMountCheck
 ) throws {
   if !words.volume.live.isReadOnly { try nesting.refuseNested() }
-  try directories.checkVolume(root, readOnly: words.volume.live.isReadOnly)
+  try directories.checkVolume(root, words.volume)
   if !words.volume.live.isReadOnly { try nesting.refuseSame() }
+  _ = try directories.lowerRoots(below: root)
   if let target = words.audit {
     try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog.check(target) }
   }

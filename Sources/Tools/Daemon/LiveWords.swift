@@ -138,7 +138,8 @@ struct RemountWords {
     case .sourceName: option.bytes == kernel.source
     // It is said to whoever mounts; fstab says it again with each remount.
     case .keyfile, .passphraseFile: true
-    case .upperDirectory, .twins, .audit, .passthrough, .threads, .clonedDevice, .noReservedDirectory,
+    case .upperDirectory, .lowerDirectories, .twins, .audit, .passthrough, .threads, .clonedDevice,
+      .noReservedDirectory,
       .foreground, .withoutFeature:
       false
     }

@@ -11,13 +11,17 @@ import LinuxPrograms
 struct MountDirectories {
   private let upper: [UInt8]
   private let mountPoint: [UInt8]
+  private let lowers: [[UInt8]]
+  private let namespace: MountNamespace?
   /// In another mount namespace.
   private let foreign: (upper: ForeignDirectory, mountPoint: ForeignDirectory)?
 
   /// Finds them, and refuses those that overlap.
-  init(upper: [UInt8], mountPoint: [UInt8], in namespace: MountNamespace?) throws {
+  init(upper: [UInt8], lowers: [[UInt8]], mountPoint: [UInt8], in namespace: MountNamespace?) throws {
     self.upper = upper
     self.mountPoint = mountPoint
+    self.lowers = lowers
+    self.namespace = namespace
     guard let namespace else {
       foreign = nil
       try Overlap.refuse(upper: upper, mountPoint: mountPoint)
@@ -55,19 +59,42 @@ struct MountDirectories {
     }
   }
 
+  /// Opens the lowers, if they can be layers of this volume.
+  func lowerRoots(below root: UpperRoot) throws -> [LowerRoot] {
+    var found: [LowerRoot] = []
+    for path in lowers {
+      let foreign = try namespace.map { try MountDirectories.find(path, "the lower directory", in: $0) }
+      // Kept in the volume file, where the working directory of today means nothing.
+      let absolute = foreign?.path ?? (try? realPath(path)) ?? path
+      do throws(VolumeFailure) {
+        found.append(try LowerRoot(absolute, openedAs: foreign?.directory))
+      } catch {
+        throw MountFailure(path, error.message)
+      }
+    }
+    try LayerOverlap.refuse(
+      upper: (root.directory, upper), found,
+      mountPoint: foreign?.mountPoint.path ?? (try? realPath(mountPoint)),
+      in: namespace)
+    return found
+  }
+
   func nestedMountCheck(_ root: UpperRoot) -> NestedMountCheck {
     NestedMountCheck(root.directory, path: upper, foreign: foreign?.upper)
   }
 
   func volume(
-    _ root: UpperRoot, _ options: VolumeOptions, groupNesting: [UInt32: [UInt32]], audit: AuditLog?
+    _ root: UpperRoot, over lowers: [LowerRoot], _ options: VolumeOptions,
+    groupNesting: [UInt32: [UInt32]], audit: AuditLog?
   ) throws -> Volume {
-    try aboutUpper { try Volume(root, options: options, groupNesting: groupNesting, audit: audit) }
+    try aboutUpper {
+      try Volume(root, lowers: lowers, options: options, groupNesting: groupNesting, audit: audit)
+    }
   }
 
   /// Refuses what `volume` would refuse.
-  func checkVolume(_ root: UpperRoot, readOnly: Bool) throws {
-    try aboutUpper { try root.check(readOnly: readOnly) }
+  func checkVolume(_ root: UpperRoot, _ options: VolumeOptions) throws {
+    try aboutUpper { try root.check(readOnly: options.live.isReadOnly, saysLowers: options.saysLowers) }
   }
 
   private func aboutUpper<Value>(_ work: () throws -> Value) throws -> Value {

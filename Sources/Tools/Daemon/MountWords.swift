@@ -3,6 +3,7 @@
 import Arguments
 import Decisions
 import FUSEDoor
+import LayerRules
 import LayeredVolume
 import LinuxFiles
 import TextForms
@@ -12,6 +13,8 @@ struct MountWords {
   var volume = VolumeOptions()
   var kernel: MountOptions
   var upper: [UInt8]
+  /// The topmost first.
+  var lowers: [[UInt8]] = []
   var isForeground = false
   var audit: AuditLog.Target?
   /// What tables of mounts show as the source; the upper directory, where nothing is said.
@@ -70,6 +73,16 @@ struct MountWords {
     case .upperDirectory:
       shownSource = shownSource ?? upper
       upper = try option.neededBytes()
+    case .lowerDirectories:
+      guard let text = option.value else {
+        throw ArgumentFailure("'\(option.name)' is A:B, or nothing behind '='")
+      }
+      do throws(LowerOption.Problem) {
+        lowers = try LowerOption(text).paths
+      } catch {
+        throw ArgumentFailure("'\(option.name)': \(error)")
+      }
+      volume.saysLowers = true
     case .sourceName: shownSource = try option.neededBytes()
     case .twins: volume.showsTwins = true
     case .noReservedDirectory: volume.showsReservedDirectory = false

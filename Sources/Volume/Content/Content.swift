@@ -43,6 +43,16 @@ extension Content {
     }
   }
 
+  /// The file was brought up to the upper.
+  func follow(_ copy: SharedDescriptor) {
+    switch self {
+    case .plain(let plain): plain.follow(copy)
+    // Brought up while nobody has it open.
+    case .sealed: return
+    case .text: return
+    }
+  }
+
   /// Less than was asked for only at the end of the file: the kernel takes a short answer for it.
   func read(at offset: Int64, into bytes: inout MutableSpan<UInt8>) throws(Errno) -> Int {
     switch self {

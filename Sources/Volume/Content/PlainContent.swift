@@ -29,6 +29,9 @@ struct PlainContent: ~Copyable, Sendable {
   /// Leads to the backing file, open or not.
   var object: SharedDescriptor { held.withLock { $0 } }
 
+  /// All handles of a file that was brought up have the copy, by one descriptor: what each may do is its own word.
+  func follow(_ copy: SharedDescriptor) { held.withLock { $0 = copy } }
+
   /// The backing file, open.
   func opened() throws(Errno) -> SharedDescriptor {
     let found = object
@@ -37,7 +40,8 @@ struct PlainContent: ~Copyable, Sendable {
       try Errno.delayedByLease { () throws(Errno) in
         try found.descriptor.reopen(flags.union(.nonBlocking))
       })
-    held.withLock { $0 = opened }
+    // Unless the file was brought up meanwhile.
+    held.withLock { if $0 === found { $0 = opened } }
     // Of two descriptors one goes, so that nobody gets more of them than they have handles.
     attachment.state.withLock { $0.file.routes.loseWay() }
     return opened

@@ -18,6 +18,7 @@ struct Facts: Sendable {
   let stored: StoredRecord
   /// Of an encrypted file; then the status has its size, too.
   let head: KnownHead?
+  var place: ItemPlace
 
   /// `stored` is complete: a decision takes the list.
   init(_ status: FileStatus, _ found: StoredFacts) {
@@ -25,6 +26,7 @@ struct Facts: Sendable {
     self.status = status.showing(found.head)
     self.stored = stored
     head = found.head
+    place = ItemPlace(status)
     record = stored.core
     item = Item(
       kind: ItemKind(status.kind), user: status.user, group: status.group,
@@ -38,7 +40,10 @@ struct Facts: Sendable {
 
   init(_ status: FileStatus, _ stored: StoredRecord) { self.init(status, StoredFacts(stored)) }
 
-  var brief: BriefFacts { BriefFacts(status, StoredFacts(stored, head)) }
+  var brief: BriefFacts { BriefFacts(status, StoredFacts(stored, head), at: place) }
+  var number: ItemNumber { place.number }
+  /// What a node of it is found by.
+  var slot: BackingSlot { place.slot(status) }
 
   var mayCarryPrivilege: Bool { item.mode.hasSetUser || item.mode.hasSetGroup }
 }
@@ -48,17 +53,25 @@ struct BriefFacts: Sendable {
   let status: FileStatus
   let stored: StoredRecord
   let head: KnownHead?
+  var place: ItemPlace
 
-  init(_ status: FileStatus, _ found: StoredFacts) {
+  init(_ status: FileStatus, _ found: StoredFacts, at place: ItemPlace? = nil) {
     self.status = status.showing(found.head)
     stored = found.record
     head = found.head
+    self.place = place ?? ItemPlace(status)
   }
 
   /// Everything that is known, if that is all there is.
   var facts: Facts? {
-    stored.bytesWithoutList == nil ? Facts(status, StoredFacts(stored, head)) : nil
+    guard stored.bytesWithoutList == nil else { return nil }
+    var facts = Facts(status, StoredFacts(stored, head))
+    facts.place = place
+    return facts
   }
+
+  /// What a node of it is found by.
+  var slot: BackingSlot { place.slot(status) }
 
   var isVisibleToAnyone: Bool {
     facts?.item.isVisibleToAnyone ?? true
@@ -114,6 +127,8 @@ extension Attributes {
   /// owner to itself.
   init(_ brief: BriefFacts, ignoringOwnershipFor caller: Caller? = nil) {
     self = brief.status
+    inode = brief.place.number.value
+    if let links = brief.place.links { linkCount = links }
     let record = brief.stored.core
     if let told = record.birthTime {
       birth = Timestamp(seconds: told.seconds, nanoseconds: told.nanoseconds)

@@ -18,17 +18,24 @@ final class OpenDirectory: Sendable {
     ///
     /// It begins every listing with attributes, and goes on without them unless somebody looks at the names.
     var isForNames = false
+    /// Where several layers have the directory: how far they were read.
+    var merged: MergedListing?
   }
 
   let node: Node
   /// Open for listing.
   let backing: LayerDirectory
-  let stream = Mutex(Stream())
+  let stream: Mutex<Stream>
   /// Where its page goes back to, and whose it is.
   private let pages: ListingPages
   private let user: UInt32
 
-  init(node: Node, _ backing: LayerDirectory, pages: ListingPages, user: UInt32) {
+  init(
+    node: Node, _ backing: LayerDirectory, merged: MergedListing? = nil, pages: ListingPages, user: UInt32
+  ) {
+    var stream = Stream()
+    stream.merged = merged
+    self.stream = Mutex(stream)
     self.node = node
     self.backing = backing
     self.pages = pages

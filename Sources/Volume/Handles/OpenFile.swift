@@ -21,6 +21,8 @@ final class OpenFile: ObjectHandle {
   /// Leads to the backing file, if there is one; not always good for reading.
   var object: SharedDescriptor? { content.object }
 
+  func follow(_ copy: SharedDescriptor) { content.follow(copy) }
+
   /// Writes as the file was opened: with O_SYNC what was written is on the disk when this returns.
   func write(
     _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, isWriteBack: Bool

@@ -22,11 +22,14 @@ final class DirectoryCache: Sendable {
   }
 
   /// Remembers the descriptor of a directory, and lets go of one that nobody asked for lately.
-  func keep(_ descriptor: SharedDescriptor, for attachment: Attachment) {
+  ///
+  /// `parts`: with it the directories of lowers that it is made of.
+  func keep(_ descriptor: SharedDescriptor, _ parts: DirectoryParts? = nil, for attachment: Attachment) {
     attachment.wasUsed.store(true, ordering: .relaxed)
     let isNew = attachment.state.withLock { state in
       let isNew = state.directory.descriptor == nil
       state.directory.descriptor = descriptor
+      state.directory.parts = parts
       return isNew
     }
     guard isNew else { return }
@@ -44,13 +47,13 @@ final class DirectoryCache: Sendable {
       return evicted
     }
     guard let evicted, evicted !== attachment else { return }
-    evicted.state.withLock { $0.directory.descriptor = nil }
+    evicted.state.withLock { $0.directory.close() }
   }
 
   /// The kernel forgot the directory: its descriptor goes at once.
   func drop(_ attachment: Attachment) {
     attachment.wasUsed.store(false, ordering: .relaxed)
-    attachment.state.withLock { $0.directory.descriptor = nil }
+    attachment.state.withLock { $0.directory.close() }
     ring.withLock { ring in
       guard let place = ring.held.firstIndex(where: { $0 === attachment }) else { return }
       ring.held.swapAt(place, ring.held.count - 1)

@@ -14,24 +14,51 @@ struct FoundObject {
   var identity: ObjectIdentity { ObjectIdentity(status) }
 }
 
+/// What stands under a name of the volume, and in which layer.
+struct FoundName {
+  let directory: LayerDirectory
+  let status: FileStatus
+}
+
+extension FileStatus {
+  /// The mark that says that a name is gone.
+  var isWhiteout: Bool { kind == .characterDevice && specialDevice == .none }
+}
+
 /// A directory of a layer, open.
 struct LayerDirectory: Sendable {
   let descriptor: SharedDescriptor
+  /// 0 is the upper.
+  let layer: UInt8
 
-  init(_ descriptor: SharedDescriptor) {
+  init(_ descriptor: SharedDescriptor, layer: UInt8 = 0) {
     self.descriptor = descriptor
+    self.layer = layer
   }
 
-  init(_ descriptor: consuming Descriptor) {
+  init(_ descriptor: consuming Descriptor, layer: UInt8) {
     self.descriptor = SharedDescriptor(descriptor)
+    self.layer = layer
   }
+
+  init(_ part: LayerPart) {
+    self.init(part.descriptor, layer: part.layer)
+  }
+
+  var part: LayerPart { LayerPart(layer: layer, descriptor: descriptor) }
 
   // MARK: Finding
 
-  /// What stands under a name; nil if nothing does.
+  /// What stands under a name; nil if nothing does, or a whiteout.
   ///
   /// What is mounted there is not the volume's.
   func find(_ name: borrowing FileName) throws(Errno) -> FileStatus? {
+    guard let status = try look(name), !status.isWhiteout else { return nil }
+    return status
+  }
+
+  /// What stands under a name, whiteouts as well.
+  func look(_ name: borrowing FileName) throws(Errno) -> FileStatus? {
     do throws(Errno) {
       let status = try descriptor.descriptor.status(of: name)
       guard !status.isMountRoot else { throw Errno.crossDevice }
@@ -54,12 +81,12 @@ struct LayerDirectory: Sendable {
 
   /// A directory in this one.
   func descend(_ name: borrowing FileName) throws(Errno) -> LayerDirectory {
-    LayerDirectory(try descriptor.descriptor.openDirectoryPath(name))
+    LayerDirectory(try descriptor.descriptor.openDirectoryPath(name), layer: layer)
   }
 
   /// A directory below this one, by a path without links.
   func descend(beneath path: Span<UInt8>) throws(Errno) -> LayerDirectory {
-    LayerDirectory(try descriptor.descriptor.openDirectoryPath(beneath: path))
+    LayerDirectory(try descriptor.descriptor.openDirectoryPath(beneath: path), layer: layer)
   }
 
   func open(_ name: borrowing FileName, _ flags: OpenFlags) throws(Errno) -> SharedDescriptor {
@@ -92,7 +119,7 @@ struct LayerDirectory: Sendable {
 
   /// The directory again, with a position of its own in its names.
   func openListing() throws(Errno) -> LayerDirectory {
-    LayerDirectory(try descriptor.descriptor.reopen([.readOnly, .directory]))
+    LayerDirectory(try descriptor.descriptor.reopen([.readOnly, .directory]), layer: layer)
   }
 
   /// Reads the next names of a listing; 0 at its end.
@@ -132,6 +159,20 @@ struct LayerDirectory: Sendable {
   /// Gives an object one more name, or its first.
   func link(_ object: SharedDescriptor, as name: borrowing FileName) throws(Errno) {
     try descriptor.descriptor.linkObject(object.descriptor, as: name)
+  }
+
+  // MARK: Marks
+
+  /// The device that says that a name is gone.
+  func makeWhiteout(_ name: borrowing FileName) throws(Errno) {
+    try descriptor.descriptor.makeNode(name, kind: .characterDevice, mode: 0)
+  }
+
+  func setAttribute(_ attribute: [UInt8], to value: [UInt8], of name: borrowing FileName) throws(Errno) {
+    let object = try hold(name)
+    try AttributeName.with(attribute) { attribute throws(Errno) in
+      try object.descriptor.setAttribute(attribute, to: value)
+    }
   }
 
   // MARK: Removing and moving

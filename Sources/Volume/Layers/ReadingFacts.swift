@@ -16,6 +16,11 @@ extension Volume {
     Scene(facts.item, carriesRecord: store.canCarryRecord(facts.status.kind))
   }
 
+  /// The records of a layer.
+  func store(of layer: UInt8) -> MetadataStore {
+    layer == 0 ? store : resolver.stack?.layer(layer)?.store ?? store
+  }
+
   /// The facts about a node, read now.
   ///
   /// The caller holds the node's lock, so the name it was seen under does not change meanwhile.
@@ -25,7 +30,8 @@ extension Volume {
 
   func facts(of node: Node, by reach: Reach) throws(Errno) -> Facts {
     // A closure, not the method itself, which would be allocated.
-    try store.facts(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
+    try store(of: node.layer).facts(try resolver.status(of: node, by: reach), knownBy: node) {
+      attribute throws(Errno) in
       try reach.attribute(attribute)
     } head: { () throws(Errno) in
       try reach.head()
@@ -33,8 +39,12 @@ extension Volume {
   }
 
   /// The facts about an object that is held, whose status is known.
-  func facts(_ status: FileStatus, of object: SharedDescriptor, knownBy node: Node?) throws(Errno) -> Facts {
-    try store.facts(status, knownBy: node) { attribute throws(Errno) in
+  ///
+  /// `layer`: of an object that has no node.
+  func facts(
+    _ status: FileStatus, of object: SharedDescriptor, knownBy node: Node?, in layer: UInt8 = 0
+  ) throws(Errno) -> Facts {
+    try store(of: node?.layer ?? layer).facts(status, knownBy: node) { attribute throws(Errno) in
       try object.descriptor.attribute(attribute)
     } head: { () throws(Errno) in
       try Reach.held(object).head()
@@ -45,7 +55,8 @@ extension Volume {
   func facts(
     _ status: FileStatus, of name: borrowing FileName, in directory: LayerDirectory
   ) throws(Errno) -> Facts {
-    try store.facts(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
+    try store(of: directory.layer).facts(status, knownBy: rememberingNode(of: status)) {
+      attribute throws(Errno) in
       try directory.attribute(attribute, of: name)
     } head: { () throws(Errno) in
       try directory.head(of: name)
@@ -56,7 +67,8 @@ extension Volume {
   func briefFacts(
     _ status: FileStatus, of name: borrowing FileName, in directory: LayerDirectory
   ) throws(Errno) -> BriefFacts {
-    try store.briefFacts(status, knownBy: rememberingNode(of: status)) { attribute throws(Errno) in
+    try store(of: directory.layer).briefFacts(status, knownBy: rememberingNode(of: status)) {
+      attribute throws(Errno) in
       try directory.attribute(attribute, of: name)
     } head: { () throws(Errno) in
       try directory.head(of: name)
@@ -65,7 +77,8 @@ extension Volume {
 
   /// What it takes to show a node, read now; under its lock.
   func briefFacts(at node: Node, by reach: Reach) throws(Errno) -> BriefFacts {
-    try store.briefFacts(try resolver.status(of: node, by: reach), knownBy: node) { attribute throws(Errno) in
+    try store(of: node.layer).briefFacts(try resolver.status(of: node, by: reach), knownBy: node) {
+      attribute throws(Errno) in
       try reach.attribute(attribute)
     } head: { () throws(Errno) in
       try reach.head()
@@ -74,15 +87,18 @@ extension Volume {
 
   /// The node that may remember the record of what was found.
   func rememberingNode(of status: FileStatus) -> Node? {
-    store.remembersFacts ? nodes.node(of: ObjectIdentity(status)) : nil
+    store.remembersFacts || resolver.stack != nil ? nodes.node(of: ObjectIdentity(status)) : nil
   }
 
   /// The node of what was found under a name; one more reference is the kernel's.
   func refer(to found: BriefFacts, _ name: borrowing FileName, in parent: Node) -> Node {
-    let identity = ObjectIdentity(found.status)
-    guesses.note(name, in: parent.id, identity.number.stripe)
-    let (node, isNew) = nodes.refer(to: identity, name: name, in: parent)
-    if isNew, store.remembersFacts { store.remember(found, of: node) }
+    let number = found.place.number
+    guesses.note(name, in: parent.id, number.stripe)
+    let (node, isNew) = nodes.refer(to: found.slot, number: number, name: name, in: parent)
+    if isNew {
+      let store = store(of: found.place.layer)
+      if store.remembersFacts { store.remember(found, of: node) }
+    }
     return node
   }
 
@@ -120,6 +136,7 @@ extension Volume {
     do throws(Errno) {
       let reach = try resolver.reach(node)
       guard case .named = reach else { return }
+      let store = store(of: node.layer)
       let seen = try store.facts(status, knownBy: nil) { attribute throws(Errno) in
         try reach.attribute(attribute)
       } head: { () throws(Errno) in

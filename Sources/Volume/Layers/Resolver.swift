@@ -9,17 +9,22 @@ import Synchronization
 struct Resolver: ~Copyable, Sendable {
   let root: Node
   let top: LayerDirectory
+  /// Nil where there is one layer.
+  let stack: LayerStack?
   let directories: DirectoryCache
   let nodes: NodeTable
   /// Held while a directory is renamed, until its node is known under the new name.
   ///
   /// A request holds the lock of its object and not those of the directories above it. With this held, what is
   /// remembered of all directories is where they are.
-  private let directoryMoves = Mutex(())
+  let directoryMoves = Mutex(())
 
-  init(root: Node, top: LayerDirectory, directories: DirectoryCache, nodes: NodeTable) {
+  init(
+    root: Node, top: LayerDirectory, stack: LayerStack?, directories: DirectoryCache, nodes: NodeTable
+  ) {
     self.root = root
     self.top = top
+    self.stack = stack
     self.directories = directories
     self.nodes = nodes
   }
@@ -31,7 +36,11 @@ struct Resolver: ~Copyable, Sendable {
     let last = node.lastName.withLock { $0 }
     // Without a name and without anything that holds it open, nothing leads there any more.
     guard let parent = last.parent else { throw .stale }
-    return .named(try directory(parent), last.name)
+    guard stack != nil else { return .named(try directory(parent), last.name) }
+    // The directory has a part in each layer that something in it is found in.
+    let layer = node.layer
+    guard let part = try parts(parent).all.first(where: { $0.layer == layer }) else { throw .stale }
+    return .named(LayerDirectory(part), last.name)
   }
 
   /// A descriptor that leads to an object without a name: one that lost it, or never had one.
@@ -45,8 +54,11 @@ struct Resolver: ~Copyable, Sendable {
   /// A miss goes up to the nearest directory that is open and down again, one component at a time, each
   /// compared with the node it should be. Directories on the way may be renamed meanwhile; so a way that is not
   /// found is walked once more while none is.
+  ///
+  /// Of a directory that several layers have, the topmost one.
   func directory(_ node: Node) throws(Errno) -> LayerDirectory {
     if node.id == root.id { return top }
+    if stack != nil { return LayerDirectory(try parts(node).top) }
     guard node.isDirectory else { throw .notDirectory }
     if let directory = openDirectory(node) { return directory }
     do throws(Errno) {
@@ -80,7 +92,7 @@ struct Resolver: ~Copyable, Sendable {
   ///
   /// The kernel may have forgotten a directory and found it again, as another node, while something in it was last seen
   /// in the former one. Only the present one follows when the directory is renamed.
-  private func current(_ directory: Node) -> Node { nodes.node(of: directory.backing) ?? directory }
+  func current(_ directory: Node) -> Node { nodes.node(of: directory.backing) ?? directory }
 
   /// Renames a directory: `move` also tells its node, and that of another one it changes places with.
   ///
@@ -90,7 +102,7 @@ struct Resolver: ~Copyable, Sendable {
   }
 
   /// More levels than anybody makes; a circle of hints, which cannot be, would end here.
-  private static let deepest = 1_000_000
+  static let deepest = 1_000_000
 
   private func openDirectory(_ node: Node) -> LayerDirectory? {
     guard let attachment = node.existingAttachment else { return nil }
@@ -113,6 +125,22 @@ struct Resolver: ~Copyable, Sendable {
     guard ObjectIdentity(try found.descriptor.descriptor.status()) == node.backing else { throw .stale }
     directories.keep(found.descriptor, for: node.attachment)
     return found
+  }
+
+  /// What stands under a name of a directory; nil if nothing does.
+  ///
+  /// The one way from a name to what it means, whatever layers there are.
+  func find(_ name: borrowing FileName, in node: Node) throws(Errno) -> FoundName? {
+    guard stack != nil else {
+      let directory = try directory(node)
+      return try directory.find(name).map { FoundName(directory: directory, status: $0) }
+    }
+    for part in try parts(node).all {
+      let directory = LayerDirectory(part)
+      guard let status = try directory.look(name) else { continue }
+      return status.isWhiteout ? nil : FoundName(directory: directory, status: status)
+    }
+    return nil
   }
 
   /// What the object is now; ESTALE if something else stands where it was.

@@ -52,10 +52,17 @@ protocol EncryptedContent: AnyObject, Sendable {
 struct DirectoryState {
   /// Its children are reached by it; owned by ``DirectoryCache``, which may take it away.
   var descriptor: SharedDescriptor?
+  /// With lowers, the directories that it is made of; goes with the descriptor.
+  var parts: DirectoryParts?
   /// What decides about a search, and until when it is believed.
   var facts: RememberedFacts?
   /// Whether the kernel may keep its names.
   var listing = ListingCache()
+
+  mutating func close() {
+    descriptor = nil
+    parts = nil
+  }
 }
 
 /// Facts with the moment they were read.
@@ -82,6 +89,8 @@ struct FileState {
 protocol ObjectHandle: AnyObject, Sendable {
   var object: SharedDescriptor? { get }
   var canWrite: Bool { get }
+  /// The file was brought up: what is read from now on is read from its copy.
+  func follow(_ copy: SharedDescriptor)
 }
 
 /// The way to an object without a name while nobody has it open; owned by ``UnlinkedObjects``.

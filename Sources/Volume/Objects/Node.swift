@@ -23,23 +23,33 @@ final class Node: Sendable {
   let id: NodeID
   /// What programs see, and the lock goes by.
   let number: ItemNumber
-  /// What the node is found by.
-  let backing: ObjectIdentity
+  let kind: FileKind
+  /// Moves once, when the object is brought up: under the exclusive locks of the object and of the directory it is in.
+  private let behind: Mutex<BackingSlot>
   /// Guards the hint only; the object itself is guarded by its stripe.
   let lastName: Mutex<LastKnownName>
   /// What was read of its record; ``RecordMemory`` says when that may be believed.
   let known: Mutex<KnownRecord?> = Mutex(nil)
   private let attached: Mutex<Attachment?>
 
-  init(id: NodeID, backing: ObjectIdentity, parent: Node?, name: [UInt8]) {
+  init(id: NodeID, _ slot: BackingSlot, number: ItemNumber, parent: Node?, name: [UInt8]) {
     self.id = id
-    number = backing.number
-    self.backing = backing
+    self.number = number
+    kind = slot.identity.kind
+    behind = Mutex(slot)
     lastName = Mutex(LastKnownName(parent: parent, name: name))
     attached = Mutex(nil)
   }
 
-  var kind: FileKind { backing.kind }
+  var slot: BackingSlot { behind.withLock { $0 } }
+  /// What the node is found by.
+  var backing: ObjectIdentity { slot.identity }
+  /// The layer its object is in; 0 is the upper.
+  var layer: UInt8 { slot.layer }
+
+  /// Asked of ``NodeTable``, which finds it by the other object from then on.
+  func move(to slot: BackingSlot) { behind.withLock { $0 = slot } }
+
   var isDirectory: Bool { kind == .directory }
 
   /// The lock every request about this object takes.

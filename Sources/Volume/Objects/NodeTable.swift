@@ -11,6 +11,9 @@ final class NodeTable: Sendable {
   private static let shardCount = 16
 
   private let shards: [Shard]
+  /// Nodes whose object was brought up, by the object they have since: their slots stay where they are.
+  private let moved: Mutex<[ObjectIdentity: Node]> = Mutex([:])
+  private let hasMoved = Atomic(false)
 
   init() {
     shards = (0..<NodeTable.shardCount).map { Shard(number: UInt64($0)) }
@@ -23,24 +26,51 @@ final class NodeTable: Sendable {
 
   /// The node of an object, without a reference for the kernel.
   func node(of identity: ObjectIdentity) -> Node? {
-    shard(of: identity).contents.withLock { $0.find(identity) }
+    shard(of: identity).contents.withLock { $0.find(identity) } ?? movedNode(of: identity)
+  }
+
+  private func movedNode(of identity: ObjectIdentity) -> Node? {
+    guard hasMoved.load(ordering: .acquiring) else { return nil }
+    return moved.withLock { $0[identity] }
+  }
+
+  /// The node of an object that was brought up is found by what it is now.
+  func move(_ node: Node, to slot: BackingSlot) {
+    moved.withLock { $0[slot.identity] = node }
+    hasMoved.store(true, ordering: .releasing)
+    let isKnown = shards[Int(node.id % UInt64(NodeTable.shardCount))].contents.withLock {
+      $0.move(node, to: slot)
+    }
+    // The kernel has forgotten it meanwhile.
+    guard !isKnown else { return }
+    moved.withLock { if $0[slot.identity] === node { $0[slot.identity] = nil } }
+  }
+
+  /// One more reference to a node that has moved, unless the kernel has forgotten it.
+  private func refer(toMoved identity: ObjectIdentity) -> Node? {
+    guard let node = movedNode(of: identity) else { return nil }
+    return shards[Int(node.id % UInt64(NodeTable.shardCount))].contents.withLock { $0.refer(again: node.id) }
   }
 
   /// The node of an object that is about to be shown to the kernel under a name; one more reference is held.
   func refer(
-    to identity: ObjectIdentity, name: borrowing FileName, in parent: Node
+    to slot: BackingSlot, number: ItemNumber, name: borrowing FileName, in parent: Node
   ) -> (Node, isNew: Bool) {
-    let (node, isNew) = shard(of: identity).contents.withLock { contents in
-      contents.refer(to: identity, parent: parent) { name.copy() }
+    if let node = refer(toMoved: slot.identity) {
+      if !node.isKnown(as: name, in: parent) { node.seen(as: name.copy(), in: parent) }
+      return (node, false)
+    }
+    let (node, isNew) = shard(of: slot.identity).contents.withLock { contents in
+      contents.refer(to: slot, number: number, parent: parent) { name.copy() }
     }
     if !isNew, !node.isKnown(as: name, in: parent) { node.seen(as: name.copy(), in: parent) }
     return (node, isNew)
   }
 
   /// The same for an object that has no name (yet): it is reached through what holds it open.
-  func referToUnnamed(_ identity: ObjectIdentity) -> Node {
-    shard(of: identity).contents.withLock { contents in
-      contents.refer(to: identity, parent: nil) { [] }.0
+  func referToUnnamed(_ slot: BackingSlot, number: ItemNumber) -> Node {
+    shard(of: slot.identity).contents.withLock { contents in
+      contents.refer(to: slot, number: number, parent: nil) { [] }.0
     }
   }
 
@@ -48,9 +78,14 @@ final class NodeTable: Sendable {
   ///
   /// - Returns: the node, if that was the last one.
   func forget(_ id: NodeID, references: UInt64) -> Node? {
-    shards[Int(id % UInt64(NodeTable.shardCount))].contents.withLock {
+    let forgotten = shards[Int(id % UInt64(NodeTable.shardCount))].contents.withLock {
       $0.forget(id, references: references)
     }
+    if let forgotten, hasMoved.load(ordering: .acquiring) {
+      let identity = forgotten.backing
+      moved.withLock { if $0[identity] === forgotten { $0[identity] = nil } }
+    }
+    return forgotten
   }
 
   /// The numbers of all nodes at about this moment.
@@ -82,6 +117,8 @@ final class NodeTable: Sendable {
     var references: UInt64
     /// Part of the node's number, so that a number is never given out twice.
     var epoch: UInt32
+    /// Whether its object was brought up: then it is not in the index.
+    var hasMoved = false
   }
 
   private struct Contents {
@@ -114,9 +151,27 @@ final class NodeTable: Sendable {
         .flatMap { slots[Int($0)].node }
     }
 
+    /// Whether the kernel still knows the node.
+    mutating func move(_ node: Node, to other: BackingSlot) -> Bool {
+      let former = node.backing.hash
+      node.move(to: other)
+      guard let slot = position(of: node.id) else { return false }
+      guard !slots[slot].hasMoved else { return true }
+      slots[slot].hasMoved = true
+      index.remove(UInt32(slot), hash: former) { slots[Int($0)].node?.backing.hash ?? 0 }
+      return true
+    }
+
+    mutating func refer(again id: NodeID) -> Node? {
+      guard let slot = position(of: id) else { return nil }
+      slots[slot].references += 1
+      return slots[slot].node
+    }
+
     mutating func refer(
-      to identity: ObjectIdentity, parent: Node?, name: () -> [UInt8]
+      to backing: BackingSlot, number itemNumber: ItemNumber, parent: Node?, name: () -> [UInt8]
     ) -> (Node, isNew: Bool) {
+      let identity = backing.identity
       let hash = identity.hash
       if let slot = index.first(hash, where: { slots[Int($0)].node?.backing == identity }),
         let known = slots[Int(slot)].node
@@ -126,7 +181,7 @@ final class NodeTable: Sendable {
       }
       let slot = emptySlot()
       let id = UInt64(slots[slot].epoch) << 32 | UInt64(slot * NodeTable.shardCount) | number
-      let node = Node(id: id, backing: identity, parent: parent, name: name())
+      let node = Node(id: id, backing, number: itemNumber, parent: parent, name: name())
       slots[slot].node = node
       slots[slot].references = 1
       index.insert(UInt32(slot), hash: hash) { slots[Int($0)].node?.backing.hash ?? 0 }
@@ -147,7 +202,9 @@ final class NodeTable: Sendable {
         slots[slot].references -= references
         return nil
       }
-      index.remove(UInt32(slot), hash: node.backing.hash) { slots[Int($0)].node?.backing.hash ?? 0 }
+      if !slots[slot].hasMoved {
+        index.remove(UInt32(slot), hash: node.backing.hash) { slots[Int($0)].node?.backing.hash ?? 0 }
+      }
       slots[slot] = Slot(node: nil, references: 0, epoch: slots[slot].epoch &+ 1)
       // An epoch that came round would repeat numbers; such a slot is given up.
       if slots[slot].epoch != 0 { free.append(UInt32(slot)) }

@@ -43,9 +43,10 @@ extension Volume {
   ) throws(Errno) -> AttributeAnswer {
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
-    return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+    return try changing(node, keeping: change.size ?? .max) { () throws(Errno) in
       let object = try hold(node, through: file)
       let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
+      if plan.changesAnything { try requireUp(node) }
       return answer(
         node, try apply(plan, to: node, object, isOpen: file != nil, for: caller).brief, for: caller)
     }
@@ -91,6 +92,11 @@ extension Volume {
     var modification = TimeChange.omit
     /// A capability of the file goes with its set-id bits.
     var dropsCapability = false
+
+    var changesAnything: Bool {
+      mode != nil || owner != nil || size != nil || access != .omit || modification != .omit
+        || dropsCapability
+    }
   }
 
   private func plan(
@@ -224,7 +230,8 @@ extension Volume {
     after stored: StoredRecord, of node: Node, _ object: HeldObject
   ) throws(Errno) -> Facts {
     let head = node.existingAttachment?.encrypted?.head ?? object.facts.head
-    return Facts(try object.descriptor.descriptor.status(), StoredFacts(stored, head))
+    return store(of: node.layer).facts(
+      try object.descriptor.descriptor.status(), StoredFacts(stored, head), of: node)
   }
 
   /// Cuts or extends a file; to be had before anything is changed, as it may be delayed.
@@ -312,6 +319,7 @@ extension Volume {
   func changingPolicy(
     of node: Node, _ object: HeldObject, for caller: Caller, _ change: () throws(Errno) -> StoredRecord
   ) throws(Errno) -> Facts {
+    try requireUp(node)
     // Nobody can remember them anew before the lock is released.
     forgetFacts(of: node)
     do throws(Errno) {
@@ -329,6 +337,12 @@ extension Volume {
   }
 
   private func policyChanged(_ node: Node, from before: Facts, to after: Facts) {
+    if node.isDirectory, let stack = resolver.stack,
+      before.record.flags.contains(.opaque) != after.record.flags.contains(.opaque)
+    {
+      stack.changeShape()
+      link?.expireNames()
+    }
     node.existingAttachment?.marks.learn(after)
     if before.item.isSearchableByAnyone, !after.item.isSearchableByAnyone {
       link?.expireNames()

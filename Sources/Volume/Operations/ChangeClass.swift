@@ -21,8 +21,11 @@ extension Volume {
     of node: Node, to wanted: ProtectionClass?, for caller: Caller,
     isInterrupted: () -> Bool = { false }
   ) throws(Errno) {
-    let pending = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) -> ReplacedFile? in
-      let object = try marked(try holdForClass(node, to: wanted, for: caller), node)
+    let pending = try changing(node) { () throws(Errno) -> ReplacedFile? in
+      let held = try holdForClass(node, to: wanted, for: caller)
+      let item = held.facts.item
+      if item.lacksMark || wanted != item.content.protection { try requireUp(node) }
+      let object = try marked(held, node)
       guard wanted != object.facts.item.content.protection else { return nil }
       if node.isDirectory {
         try store(class: wanted, of: node, object, for: caller)

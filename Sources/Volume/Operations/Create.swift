@@ -4,6 +4,7 @@ import AccessControl
 import Decisions
 import DirectoryModes
 import FlagRules
+import LayerRules
 package import LinuxFiles
 import RecordFormat
 
@@ -29,6 +30,11 @@ extension Volume {
       core.announce(list)
       return StoredRecord(core: core, list: list)
     }
+  }
+
+  /// What is true of what was just made.
+  func newFacts(_ status: FileStatus, _ creation: Creation) -> Facts {
+    store.facts(status, StoredFacts(creation.stored), of: nil)
   }
 
   /// Decides about a creation and works out what is born.
@@ -109,11 +115,25 @@ extension Volume {
     using create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) -> Entry {
     let parent = try node(parentID)
-    return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
+    do throws(Errno) {
+      return try raising({ [parent] }) { () throws(Errno) in
+        try make(name, in: parent, kind: kind, mode: mode, for: caller, using: create)
+      }
+    } catch {
+      guard error == .exists, try isWhiteout(name, in: parent) else { throw error }
+    }
+    return try makeOverWhiteout(name, in: parent, kind: kind, mode: mode, for: caller, using: create)
+  }
+
+  private func make(
+    _ name: borrowing FileName, in parent: Node, kind: FileKind, mode: UInt16, for caller: Caller,
+    using create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
+  ) throws(Errno) -> Entry {
+    try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
       try requireUnreserved(name, in: parent)
       let creation = try creation(of: kind, mode: mode, in: above, for: caller)
-      let directory = try resolver.directory(parent)
+      let directory = try requireFree(name, in: parent)
       let isExact = creation.item.mode.bits == mode & 0o7777 || kind == .symbolicLink
       if creation.isPlain, isExact {
         try actingAsOwner(creation) { () throws(Errno) in try create(directory, name) }
@@ -123,8 +143,63 @@ extension Volume {
         }
       }
       guard let status = try directory.find(name) else { throw .noSuchFile }
-      let facts = Facts(status, creation.stored)
+      let facts = newFacts(status, creation)
       return entry(refer(to: facts.brief, name, in: parent), facts.brief, in: above, for: caller)
+    }
+  }
+
+  /// The directory that a new name goes to; EEXIST if a layer below it has the name.
+  ///
+  /// Whether the upper has it, the system tells when it is made.
+  func requireFree(_ name: borrowing FileName, in parent: Node) throws(Errno) -> LayerDirectory {
+    guard resolver.stack != nil else { return try resolver.directory(parent) }
+    let parts = try resolver.parts(parent)
+    if parts.isMerged || parts.top.layer != 0 {
+      if try resolver.find(name, in: parent) != nil { throw .exists }
+      return try requireUpperPart(of: parent)
+    }
+    return LayerDirectory(parts.top)
+  }
+
+  /// Whether the upper says that a name is gone, and so looks taken to the system.
+  func isWhiteout(_ name: borrowing FileName, in parent: Node) throws(Errno) -> Bool {
+    guard let directory = try upperPart(of: parent) else { return false }
+    return try directory.look(name)?.isWhiteout ?? false
+  }
+
+  /// The same where the upper has a whiteout: replaced in one call, so that nothing of a lower shows in between.
+  private func makeOverWhiteout(
+    _ name: borrowing FileName, in parent: Node, kind: FileKind, mode: UInt16, for caller: Caller,
+    using create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
+  ) throws(Errno) -> Entry {
+    try locks.holding(.exclusive(parent.stripe)) { () throws(Errno) in
+      let above = try directoryFacts(parent)
+      let creation = try creation(of: kind, mode: mode, in: above, for: caller)
+      let directory = try requireUpperPart(of: parent)
+      try makeInPlaceOfWhiteout(name, in: parent, directory, creation, create: create)
+      guard let status = try directory.find(name) else { throw .noSuchFile }
+      let facts = newFacts(status, creation)
+      return entry(refer(to: facts.brief, name, in: parent), facts.brief, in: above, for: caller)
+    }
+  }
+
+  /// Under the exclusive lock of the directory.
+  func makeInPlaceOfWhiteout(
+    _ name: borrowing FileName, in parent: Node, _ directory: LayerDirectory, _ creation: Creation,
+    create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
+  ) throws(Errno) {
+    let facts = try nameFacts(name, in: parent, nil)
+    let place = ParentFacts(isUp: true, isImpure: true)
+    let steps = try steps(
+      creation.kind == .directory
+        ? MakingPlan.directory(facts, .inWork, in: place) : MakingPlan.object(facts, .inWork, in: place))
+    var runner = try planRunner(name, in: directory)
+    try makeInWorkshop(creation, create: create) { (_, temporary) throws(Errno) in
+      runner.work = temporary.copy()
+      try runner.run(steps) { step throws(Errno) in
+        // That is what is in the workshop.
+        guard step == .make(.work) else { throw .inputOutput }
+      }
     }
   }
 

@@ -11,10 +11,16 @@ extension Volume {
     let parent = try node(parentID)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
-      return try createNew(name, in: parent, mode: mode, flags: flags, for: caller)
-    } catch .exists {
-      guard !flags.contains(.exclusive) else { throw .exists }
+      return try raising({ [parent] }) { () throws(Errno) in
+        try createNew(name, in: parent, mode: mode, flags: flags, for: caller)
+      }
+    } catch {
+      guard error == .exists else { throw error }
     }
+    if try isWhiteout(name, in: parent) {
+      return try createNew(name, in: parent, mode: mode, flags: flags, for: caller, overWhiteout: true)
+    }
+    guard !flags.contains(.exclusive) else { throw .exists }
     // It appeared behind the kernel's back, or behind the mount: then this is an ordinary open.
     // ESTALE makes the kernel walk again: what is there is gone already, or nothing that CREATE can answer with.
     guard case .found(var entry) = try lookup(name, in: parentID, for: caller) else { throw .stale }
@@ -33,12 +39,13 @@ extension Volume {
   }
 
   private func createNew(
-    _ name: borrowing FileName, in parent: Node, mode: UInt16, flags: OpenMode, for caller: Caller
+    _ name: borrowing FileName, in parent: Node, mode: UInt16, flags: OpenMode, for caller: Caller,
+    overWhiteout: Bool = false
   ) throws(Errno) -> (Entry, OpenAnswer) {
-    try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
+    let lock: LockRequest = overWhiteout ? .exclusive(parent.stripe) : .shared(parent.stripe)
+    return try locks.holding(lock) { () throws(Errno) in
       let above = try directoryFacts(parent)
       try requireUnreserved(name, in: parent)
-      let directory = try resolver.directory(parent)
       // Nothing is said of names to those who may not search.
       try gate.require(caller, .lookUp, on: above.item)
       let creation: Creation
@@ -47,12 +54,16 @@ extension Volume {
       } catch {
         // A caller who may not add here may still open what is there.
         guard error == .accessDenied || error == .notPermitted || error == .unsupported,
-          ((try? directory.find(name)) ?? nil) != nil
+          ((try? resolver.find(name, in: parent)) ?? nil) != nil
         else { throw error }
         throw .exists
       }
-      let file = try newFile(name, in: directory, creation)
-      let facts = Facts(try file.descriptor.status(), creation.stored)
+      let directory = try requireFree(name, in: parent)
+      let file =
+        overWhiteout
+        ? try newFile(name, inPlaceOfWhiteoutIn: parent, directory, creation)
+        : try newFile(name, in: directory, creation)
+      let facts = try newFacts(file.descriptor.status(), creation)
       let node = refer(to: facts.brief, name, in: parent)
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
@@ -99,6 +110,20 @@ extension Volume {
     return file
   }
 
+  private func newFile(
+    _ name: borrowing FileName, inPlaceOfWhiteoutIn parent: Node, _ directory: LayerDirectory,
+    _ creation: Creation
+  ) throws(Errno) -> SharedDescriptor {
+    var file: SharedDescriptor?
+    try makeInPlaceOfWhiteout(
+      name, in: parent, directory, creation,
+      create: { (workshop, temporary) throws(Errno) in
+        file = try workshop.makeFile(temporary, mode: 0o600)
+      })
+    guard let file else { throw .inputOutput }
+    return file
+  }
+
   /// A new file that is finished under a name in the workshop, where there is no O_TMPFILE.
   ///
   /// `publish` gives it the name it is made for, or takes the one it has.
@@ -141,10 +166,18 @@ extension Volume {
   ) throws(Errno) -> (Entry, OpenAnswer) {
     let parent = try node(parentID)
     try handles.requireRoom(for: caller.user)
-    return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
+    return try raising({ [parent] }) { () throws(Errno) in
+      try createUnnamed(in: parent, mode: mode, flags: flags, for: caller)
+    }
+  }
+
+  private func createUnnamed(
+    in parent: Node, mode: UInt16, flags: OpenMode, for caller: Caller
+  ) throws(Errno) -> (Entry, OpenAnswer) {
+    try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
       let creation = try creation(of: .regular, mode: mode, in: above, for: caller)
-      let directory = try resolver.directory(parent)
+      let directory = try requireUpperPart(of: parent)
       let file =
         if unnamedFiles.areThere {
           try unnamedFile(in: directory, creation)
@@ -154,8 +187,8 @@ extension Volume {
             try workshop.remove(temporary, isDirectory: false)
           }
         }
-      let facts = Facts(try file.descriptor.status(), creation.stored)
-      let node = nodes.referToUnnamed(ObjectIdentity(facts.status))
+      let facts = try newFacts(file.descriptor.status(), creation)
+      let node = nodes.referToUnnamed(facts.slot, number: facts.number)
       // Until the kernel has forgotten it, its number must not be given to something else.
       unlinked.keep(node.attachment, by: file)
       return try handOut(node, file, facts, flags, in: above, for: caller)

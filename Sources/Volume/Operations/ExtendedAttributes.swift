@@ -52,7 +52,7 @@ extension Volume {
   package func extendedAttribute(
     _ name: borrowing AttributeName, of nodeID: NodeID, for caller: Caller
   ) throws(Errno) -> [UInt8] {
-    guard SyntheticNode(rawValue: nodeID) == nil else { throw .noData }
+    guard SyntheticNode(rawValue: nodeID) == nil, !isMark(name) else { throw .noData }
     let node = try node(nodeID)
     switch AttributeRoom(name) {
     case .door(let door): return try read(door, of: node, for: caller)
@@ -100,6 +100,7 @@ extension Volume {
     for caller: Caller, isInterrupted: () -> Bool = { false }
   ) throws(Errno) {
     let node = try node(nodeID)
+    if isMark(name) { throw .reserved }
     switch AttributeRoom(name) {
     // Nothing is refused for CREATE or REPLACE: what is behind a door is always there, and NFSv4 tools say REPLACE.
     case .door(let door): try write(door, of: node, copy(value), setting, for: caller, isInterrupted)
@@ -122,6 +123,7 @@ extension Volume {
     _ name: borrowing AttributeName, of nodeID: NodeID, for caller: Caller
   ) throws(Errno) {
     let node = try node(nodeID)
+    if isMark(name) { throw .reserved }
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
     case .finderInfo: try removeFinderInfo(of: node, for: caller)
@@ -137,6 +139,12 @@ extension Volume {
     }
   }
 
+  /// Whether an attribute says what layers are to one another: of a layered volume these are its own.
+  private func isMark(_ name: borrowing AttributeName) -> Bool {
+    guard name.hasPrefix("trusted.overlay.") || name.hasPrefix("user.overlay.") else { return false }
+    return resolver.stack != nil || directory.isLayered
+  }
+
   private func copy(_ value: Span<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(value.count)
@@ -147,9 +155,10 @@ extension Volume {
   private func changeStored(
     of node: Node, for caller: Caller, _ change: (borrowing Descriptor) throws(Errno) -> Void
   ) throws(Errno) {
-    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+    try changing(node) { () throws(Errno) in
       let object = try hold(node)
       try gate.require(caller, .writeExtended, on: object.facts.item)
+      try requireUp(node)
       try change(object.descriptor.descriptor)
     }
   }
@@ -170,6 +179,7 @@ extension Volume {
       var shown = tells ? twinNames(of: object, node) : []
       var seesTrusted: Bool?
       try names.forEach { name throws(Errno) in
+        if isMark(name) { return }
         switch AttributeRoom(name) {
         case .door, .control, .verification, .finderInfo, .hidden, .unsupported: return
         case .stored, .system: break

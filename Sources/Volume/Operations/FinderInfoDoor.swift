@@ -50,7 +50,7 @@ extension Volume {
   private func changeFinderInfo(
     of node: Node, to wanted: FinderInfo, _ setting: AttributeSetting, for caller: Caller
   ) throws(Errno) {
-    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+    try changing(node) { () throws(Errno) in
       let object = try hold(node)
       let (item, record) = (object.facts.item, object.facts.record)
       try gate.require(caller, .writeExtended, on: item)
@@ -60,6 +60,7 @@ extension Volume {
       if setting == .replace, !isThere { throw .noData }
       let change = FlagChange(from: item.flags, to: wanted.applied(to: item.flags))
       try gate.require(caller, .setFlags(change.after), scene(object.facts))
+      try requireUp(node)
       let rest = wanted.isRestEmpty ? nil : wanted.rest
       if rest != former { try storeFinderInfo(rest, to: object) }
       guard !change.isNothing else { return }

@@ -45,6 +45,8 @@ extension Volume {
     let caller = Caller(user: peer.user, group: peer.group, thread: peer.process)
     let parent = try node(directory)
     let held = try resolver.directory(parent)
+    // What is in a lower is brought up by a question of its own.
+    guard held.layer == 0 else { return names.map { _ in HandedFile(outcome: .aside) } }
     if let obstacle = options.rules.obstacleToLists { throw Errno(obstacle) }
     let request = HandDownRequest(how: how, isReplacing: isReplacing)
     var files: [HandedFile] = []
@@ -60,6 +62,11 @@ extension Volume {
     return files
   }
 
+  private func number(of found: FoundObject) throws(Errno) -> ItemNumber {
+    guard resolver.stack != nil else { return ItemNumber(found.status) }
+    return try facts(found.status, of: found.descriptor, knownBy: nodes.node(of: found.identity)).number
+  }
+
   private func handDown(
     _ bytes: [UInt8], _ index: Int, in parent: Node, _ directory: LayerDirectory,
     _ request: HandDownRequest, for caller: Caller
@@ -69,7 +76,8 @@ extension Volume {
       let found = try directory.findHeld(name)
       let identity = found.identity
       guard identity.kind == .regular else { throw .unsupported }
-      let locks = LockRequests(.shared(parent.stripe), .exclusive(identity.number.stripe))
+      let number = try number(of: found)
+      let locks = LockRequests(.shared(parent.stripe), .exclusive(number.stripe))
       return try self.locks.holding(locks) { () throws(Errno) in
         let above = try directoryFacts(parent)
         try gate.require(caller, .handDown, on: above.item)

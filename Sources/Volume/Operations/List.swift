@@ -2,6 +2,7 @@
 
 import Decisions
 package import LinuxFiles
+import RecordFormat
 import Synchronization
 
 extension Volume {
@@ -14,10 +15,14 @@ extension Volume {
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try directoryFacts(node)
       try gate.require(caller, .list, on: facts.item)
+      let parts = resolver.stack == nil ? nil : try resolver.parts(node)
       let directory = try resolver.directory(node).openListing()
-      let use = try listingUse(of: node, facts, directory)
+      // The cookies of several parts are those of one reader.
+      let merged = try mergedListing(parts)
+      let use = merged == nil ? try listingUse(of: node, facts, directory) : .asked
       let handle = handles.add(
-        OpenDirectory(node: node, directory, pages: listingPages, user: caller.user),
+        OpenDirectory(
+          node: node, directory, merged: merged, pages: listingPages, user: caller.user),
         for: caller.user)
       return (handle, use)
     }
@@ -45,6 +50,14 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let above = try directoryFacts(node)
       let failure: Errno? = directory.stream.withLock { stream in
+        if stream.merged != nil {
+          // Begun anew, it shows what has been brought up or made in the upper since.
+          if offset == 0, let fresh = (try? mergedListing(resolver.parts(node))) ?? nil {
+            stream.merged = fresh
+          }
+          return readMerged(
+            &stream, directory, from: offset, above, withAttributes: withAttributes, for: caller, emit: emit)
+        }
         let page = directory.takePage(&stream)
         var isOver = false
         let failure: Errno? = page.buffer.withLock { page in
@@ -87,12 +100,19 @@ extension Volume {
         }
         continue
       }
-      if next.role == .child, try isHidden(next, page, in: directory.node) {
+      if next.role == .child, try isHidden(next, page, in: directory) {
         stream.position = next.nextOffset
         continue
       }
       var listed = ListedName(
         inode: next.inode, kind: next.kind, nextOffset: next.nextOffset, entry: nil)
+      if resolver.stack != nil {
+        listed.inode = try page.withNameBytes(of: next) { name throws(Errno) in
+          try shownNumber(
+            of: next, name, in: directory.backing, of: directory.node,
+            isImpure: directory.backing.layer > 0 || above.record.isImpure)
+        }
+      }
       if showsEntries, next.role == .child {
         listed.entry = try child(next, page, of: directory, above, for: caller)
       }
@@ -108,6 +128,21 @@ extension Volume {
   }
 
   private func isHidden(
+    _ entry: DirectoryEntry, _ page: borrowing EntryBuffer, in directory: OpenDirectory
+  ) throws(Errno) -> Bool {
+    if entry.kind == nil || entry.kind == .characterDevice,
+      try page.withName(
+        of: entry,
+        { name throws(Errno) in
+          ((try? directory.backing.look(name)) ?? nil)?.isWhiteout ?? false
+        })
+    {
+      return true
+    }
+    return try isReserved(entry, page, in: directory.node)
+  }
+
+  func isReserved(
     _ entry: DirectoryEntry, _ page: borrowing EntryBuffer, in node: Node
   ) throws(Errno) -> Bool {
     guard node.id == root.id else { return false }
@@ -117,22 +152,39 @@ extension Volume {
   /// What a lookup of a listed name would answer; `nil`, and so a plain name, where that fails.
   ///
   /// A name that vanished meanwhile or cannot be read right now must not be missing from the listing.
-  private func child(
+  func child(
     _ listed: DirectoryEntry, _ page: borrowing EntryBuffer, of directory: OpenDirectory, _ above: Facts,
     for caller: Caller
   ) throws(Errno) -> Entry? {
     try page.withName(of: listed) { name throws(Errno) in
-      guard let status = (try? directory.backing.find(name)) ?? nil,
+      guard let (status, place) = seen(name, in: directory),
         // Refused at lookup, to some or to all; never handed out in passing.
         ItemKind(status.kind) != .special,
-        let found = try? briefFacts(status, of: name, in: directory.backing)
+        let found = try? briefFacts(status, of: name, in: place)
       else { return nil }
       let node = refer(to: found, name, in: directory.node)
       return entry(node, found, in: above, for: caller)
     }
   }
 
+  private func seen(
+    _ name: borrowing FileName, in directory: OpenDirectory
+  ) -> (FileStatus, LayerDirectory)? {
+    guard resolver.stack != nil else {
+      return ((try? directory.backing.find(name)) ?? nil).map { ($0, directory.backing) }
+    }
+    return ((try? resolver.find(name, in: directory.node)) ?? nil).map { ($0.status, $0.directory) }
+  }
+
   package func synchronizeDirectory(_ handle: HandleID, dataOnly: Bool) throws(Errno) {
-    try handles.directory(handle).backing.descriptor.descriptor.sync(dataOnly: dataOnly)
+    let directory = try handles.directory(handle)
+    let backing = directory.backing
+    guard backing.layer == 0 else {
+      // It may have been brought up since it was opened; what is in a lower does not change.
+      let part = try upperPart(of: directory.node)?.openListing()
+      try part?.descriptor.descriptor.sync(dataOnly: dataOnly)
+      return
+    }
+    try backing.descriptor.descriptor.sync(dataOnly: dataOnly)
   }
 }

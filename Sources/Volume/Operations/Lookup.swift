@@ -15,8 +15,10 @@ extension Volume {
       let above = try directoryFacts(parent)
       parent.existingAttachment?.state.withLock { $0.directory.listing.lookedUp() }
       try gate.require(caller, .lookUp, on: above.item)
-      let directory = try resolver.directory(parent)
-      guard let status = try directory.find(name) else { return .missing(nameValidity(in: above)) }
+      guard let seen = try resolver.find(name, in: parent) else {
+        return .missing(nameValidity(in: above))
+      }
+      let (status, directory) = (seen.status, seen.directory)
       let found: BriefFacts
       if ItemKind(status.kind) == .special {
         let facts = try facts(status, of: name, in: directory)

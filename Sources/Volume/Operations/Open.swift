@@ -3,6 +3,7 @@
 import AccessControl
 import Decisions
 import FlagRules
+import LayerRules
 package import LinuxFiles
 import RecordFormat
 import Synchronization
@@ -13,10 +14,12 @@ extension Volume {
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
-      return try open(node, mode, for: caller)
+      return try raising({ [node] }, keeping: mode.contains(.truncate) ? 0 : .max) { () throws(Errno) in
+        try open(node, mode, for: caller)
+      }
     } catch .unsupported {
       // Content that was half replaced when a disk failed.
-      guard try settleContent(of: node) else { throw .unsupported }
+      guard node.layer == 0, try settleContent(of: node) else { throw .unsupported }
       return try open(node, mode, for: caller)
     } catch .busy where !mode.contains(.truncate) {
       // The kernel tells of a close when it has returned already: who excludes this opener may be gone.
@@ -37,6 +40,8 @@ extension Volume {
         wantsBytes: !mode.contains(.withoutBytes))
       let (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
         try gate.require(caller, .open(request), on: facts.item)
+        if mode.contains(.write) || truncates { try requireUp(node) }
+        try requireWhole(node, facts)
       }
       let object = sealedObject(of: node, facts)
       // Where there is a key, or none is needed, the kernel's own open is one like any other.
@@ -106,7 +111,7 @@ extension Volume {
       try decide(facts)
       return (open.way, facts)
     }
-    if case .named = reach, mode.isForReadingAlone, handsOverByPath {
+    if case .named = reach, mode.isForReadingAlone, handsOverByPath, node.layer == 0 {
       return try found(node, by: reach, decide)
     }
     let seen = try facts(of: node, by: reach)
@@ -131,6 +136,16 @@ extension Volume {
     let object = try holdAnew(node)
     try decide(object.facts)
     return (object.descriptor, object.facts)
+  }
+
+  /// EIO for a file whose bytes lie in another layer, as overlayfs makes them when it is told to: it would show holes.
+  private func requireWhole(_ node: Node, _ facts: Facts) throws(Errno) {
+    guard let stack = resolver.stack, node.kind == .regular,
+      Marks.mayBeHollow(size: facts.status.size, blocksOf512: facts.status.blocks)
+    else { return }
+    let reach = try resolver.reach(node)
+    let mark = try AttributeName.with(stack.metacopyName) { name throws(Errno) in try reach.attribute(name) }
+    guard mark == nil else { throw .inputOutput }
   }
 
   private func emptied(_ file: SharedDescriptor, _ mode: OpenMode) throws(Errno) {

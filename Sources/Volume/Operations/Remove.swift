@@ -1,6 +1,7 @@
 // unlink and rmdir.
 
 import Decisions
+import LayerRules
 package import LinuxFiles
 import Synchronization
 
@@ -22,26 +23,79 @@ extension Volume {
   ) throws(Errno) {
     let parent = try node(parentID)
     try requireUnreserved(name, in: parent)
-    let directory = try resolver.directory(parent)
+    try raising({ [parent] }) { () throws(Errno) in
+      try remove(name, from: parent, directory: isDirectory, for: caller)
+    }
+  }
+
+  private func remove(
+    _ name: borrowing FileName, from parent: Node, directory isDirectory: Bool, for caller: Caller
+  ) throws(Errno) {
+    // Before any lock is taken, as the way there may have to be walked.
+    _ = try resolver.directory(parent)
     // The lock of what will be removed is known only by looking. So one is guessed, and what is found under it says
     // whether that was right.
     var expected = guesses.stripe(of: name, in: parent.id)
     while true {
       let locks = LockRequests(.exclusive(parent.stripe), expected.map { .exclusive($0) })
       let stripe = try self.locks.holding(locks) { () throws(Errno) -> Int? in
-        guard let status = try directory.find(name) else { throw .noSuchFile }
-        let stripe = ItemNumber(status).stripe
+        guard let found = try resolver.find(name, in: parent) else { throw .noSuchFile }
+        let stripe = try number(of: found, name).stripe
         guard locks.includesExclusive(stripe) else { return stripe }
-        let facts = try facts(status, of: name, in: directory)
+        let facts = try facts(found.status, of: name, in: found.directory)
         let above = try self.facts(of: parent)
         try gate.require(caller, .remove(directory: isDirectory), on: facts.item, in: above.item)
-        try loseName(status, name, in: parent, directory) { () throws(Errno) in
-          try directory.remove(name, isDirectory: isDirectory)
+        if resolver.stack != nil {
+          try removeInLayers(name, from: parent, facts, found)
+        } else {
+          try loseName(found.status, name, in: parent, found.directory) { () throws(Errno) in
+            try removeAlone(name, from: parent, found.directory, isDirectory: isDirectory)
+          }
         }
         return nil
       }
       guard let stripe else { return }
       expected = stripe
+    }
+  }
+
+  /// The number of what was found, which its lock goes by.
+  func number(of found: FoundName, _ name: borrowing FileName) throws(Errno) -> ItemNumber {
+    guard resolver.stack != nil else { return ItemNumber(found.status) }
+    return try facts(found.status, of: name, in: found.directory).number
+  }
+
+  /// Where there is one layer: whiteouts that are left of others keep no directory from being empty.
+  private func removeAlone(
+    _ name: borrowing FileName, from parent: Node, _ directory: LayerDirectory, isDirectory: Bool
+  ) throws(Errno) {
+    do throws(Errno) {
+      return try directory.remove(name, isDirectory: isDirectory)
+    } catch {
+      guard isDirectory, error == .notEmpty, try contents(ofDirectory: name, in: parent) == .whiteouts else {
+        throw error
+      }
+    }
+    var facts = NameFacts(upper: .directory(UpperDirectory(.pure)), lower: .nothing)
+    facts.contents = .whiteouts
+    try planRunner(name, in: directory).run(
+      try steps(RemovingPlan.directory(facts, in: ParentFacts(isUp: true, isImpure: true)))
+    ) { (_) throws(Errno) in }
+  }
+
+  private func removeInLayers(
+    _ name: borrowing FileName, from parent: Node, _ facts: Facts, _ found: FoundName
+  ) throws(Errno) {
+    let upper = try upperPart(of: parent)
+    let place = ParentFacts(isUp: upper != nil, isImpure: true)
+    let names = try nameFacts(name, in: parent, facts, losesDirectory: true)
+    let steps = try steps(
+      facts.item.isDirectory
+        ? RemovingPlan.directory(names, in: place) : RemovingPlan.file(names, in: place))
+    guard let upper else { throw .belowUpper }
+    let runner = try planRunner(name, in: upper)
+    try loseName(found.status, name, in: parent, found.directory) { () throws(Errno) in
+      try runner.run(steps) { (_) throws(Errno) in }
     }
   }
 

@@ -14,8 +14,39 @@ extension Volume {
     let newParent = try node(newParentID)
     try requireUnreserved(name, in: parent)
     try requireUnreserved(newName, in: newParent)
-    let from = try resolver.directory(parent)
-    let to = try resolver.directory(newParent)
+    guard resolver.stack != nil else {
+      return try rename(name, in: parent, to: newName, in: newParent, style, for: caller)
+    }
+    var moved: [Node] = []
+    // Nodes that the kernel does not know are held for as long as they are brought up.
+    defer { for node in moved { forget(node.id, references: 1) } }
+    try raising(
+      {
+        () throws(Errno) in
+        moved += try held(name, in: parent)
+        if style == .exchange { moved += try held(newName, in: newParent) }
+        return [parent, newParent] + moved
+      }
+    ) { () throws(Errno) in
+      try rename(name, in: parent, to: newName, in: newParent, style, for: caller)
+    }
+  }
+
+  /// The node of what has a name, with one more reference.
+  private func held(_ name: borrowing FileName, in parent: Node) throws(Errno) -> [Node] {
+    try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
+      guard let found = try resolver.find(name, in: parent) else { return [] }
+      return [refer(to: try briefFacts(found.status, of: name, in: found.directory), name, in: parent)]
+    }
+  }
+
+  private func rename(
+    _ name: borrowing FileName, in parent: Node, to newName: borrowing FileName, in newParent: Node,
+    _ style: RenameStyle, for caller: Caller
+  ) throws(Errno) {
+    // Before any lock is taken, as the ways there may have to be walked.
+    _ = try resolver.directory(parent)
+    _ = try resolver.directory(newParent)
     // As with a removal: the locks are guessed, and what is found under them says whether that was right.
     var expected = guesses.stripe(of: name, in: parent.id)
     var victim = guesses.stripe(of: newName, in: newParent.id)
@@ -24,10 +55,10 @@ extension Volume {
         .exclusive(parent.stripe), .exclusive(newParent.stripe), expected.map { .exclusive($0) },
         victim.map { .exclusive($0) })
       let isDone = try self.locks.holding(locks) { () throws(Errno) in
-        guard let status = try from.find(name) else { throw .noSuchFile }
-        let target = try to.find(newName)
-        expected = ItemNumber(status).stripe
-        victim = target.map { ItemNumber($0).stripe }
+        guard let source = try resolver.find(name, in: parent) else { throw .noSuchFile }
+        let target = try resolver.find(newName, in: newParent)
+        expected = try number(of: source, name).stripe
+        victim = try target.map { target throws(Errno) in try number(of: target, newName).stripe }
         guard expected.map(locks.includesExclusive) ?? false, victim.map(locks.includesExclusive) ?? true
         else {
           return false
@@ -35,9 +66,9 @@ extension Volume {
         let changesParent = parent.backing != newParent.backing
         let above = try facts(of: parent)
         let move = Move(
-          source: try facts(status, of: name, in: from),
+          source: try facts(source.status, of: name, in: source.directory),
           target: try target.map { target throws(Errno) in
-            try facts(target, of: newName, in: to)
+            try facts(target.status, of: newName, in: target.directory)
           },
           above: above, below: changesParent ? try facts(of: newParent) : above)
         var rename = Rename(changesParent: changesParent)
@@ -45,15 +76,37 @@ extension Volume {
         try gate.require(
           caller, .rename(rename),
           Scene(move.source.item, in: above.item, to: move.below.item, over: move.target?.item))
-        try perform(move, name, in: parent, from, newName, in: newParent, to, style)
+        if resolver.stack == nil {
+          try renameAlone(move, name, in: parent, source.directory, newName, in: newParent, style)
+        } else {
+          try renameInLayers(move, name, in: parent, newName, in: newParent, style)
+        }
         return true
       }
       if isDone { return }
     }
   }
 
+  /// Where there is one layer: in one call, unless the new name has a whiteout that is left of others.
+  private func renameAlone(
+    _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: LayerDirectory,
+    _ newName: borrowing FileName, in newParent: Node, _ style: RenameStyle
+  ) throws(Errno) {
+    let to = try resolver.directory(newParent)
+    do throws(Errno) {
+      return try perform(move, name, in: parent, from, newName, in: newParent, to, style) {
+        (flags) throws(Errno) in try from.rename(name, to: to, as: newName, flags)
+      }
+    } catch {
+      guard error == .exists || error == .notDirectory, move.target == nil,
+        try isWhiteout(newName, in: newParent)
+      else { throw error }
+    }
+    try renameInLayers(move, name, in: parent, newName, in: newParent, style)
+  }
+
   /// What a rename is about.
-  private struct Move {
+  struct Move {
     var source: Facts
     var target: Facts?
     /// The directory the source is in.
@@ -62,9 +115,11 @@ extension Volume {
     var below: Facts
   }
 
-  private func perform(
+  /// `call`: what changes the names.
+  func perform(
     _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: LayerDirectory,
-    _ newName: borrowing FileName, in newParent: Node, _ to: LayerDirectory, _ style: RenameStyle
+    _ newName: borrowing FileName, in newParent: Node, _ to: LayerDirectory, _ style: RenameStyle,
+    _ call: (RenameFlags) throws(Errno) -> Void
   ) throws(Errno) {
     // Two names of one file: nothing happens, as POSIX wants it.
     if style == .replace, let target = move.target,
@@ -79,11 +134,12 @@ extension Volume {
         markedTarget = try takeOver(target, newName, in: to, below: move.above)
       }
       if style == .replace, let target = move.target {
-        try loseName(target.status, newName, in: newParent, to) { () throws(Errno) in
-          try changeNames(move, name, in: parent, from, newName, in: newParent, to, style)
+        let place = target.place.layer == 0 ? to : try part(of: newParent, in: target.place.layer)
+        try loseName(target.status, newName, in: newParent, place) { () throws(Errno) in
+          try changeNames(move, name, in: parent, newName, in: newParent, style, call)
         }
       } else {
-        try changeNames(move, name, in: parent, from, newName, in: newParent, to, style)
+        try changeNames(move, name, in: parent, newName, in: newParent, style, call)
       }
     } catch {
       giveBack(move.source, by: marked)
@@ -95,8 +151,9 @@ extension Volume {
 
   /// The system call; and what has moved is known under its new name before anything below it is looked for.
   private func changeNames(
-    _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: LayerDirectory,
-    _ newName: borrowing FileName, in newParent: Node, _ to: LayerDirectory, _ style: RenameStyle
+    _ move: Move, _ name: borrowing FileName, in parent: Node,
+    _ newName: borrowing FileName, in newParent: Node, _ style: RenameStyle,
+    _ call: (RenameFlags) throws(Errno) -> Void
   ) throws(Errno) {
     let flags: RenameFlags =
       switch style {
@@ -107,11 +164,11 @@ extension Volume {
     let movesDirectory =
       move.source.item.isDirectory || style == .exchange && move.target?.item.isDirectory ?? false
     guard movesDirectory else {
-      try from.rename(name, to: to, as: newName, flags)
+      try call(flags)
       return learnNames(move, name, in: parent, newName, in: newParent, style)
     }
     try resolver.movingDirectory { () throws(Errno) in
-      try from.rename(name, to: to, as: newName, flags)
+      try call(flags)
       learnNames(move, name, in: parent, newName, in: newParent, style)
     }
   }
@@ -120,15 +177,15 @@ extension Volume {
     _ move: Move, _ name: borrowing FileName, in parent: Node,
     _ newName: borrowing FileName, in newParent: Node, _ style: RenameStyle
   ) {
-    learn(ObjectIdentity(move.source.status), is: newName, in: newParent)
+    learn(move.source, is: newName, in: newParent)
     if style == .exchange, let target = move.target {
-      learn(ObjectIdentity(target.status), is: name, in: parent)
+      learn(target, is: name, in: parent)
     }
   }
 
-  private func learn(_ identity: ObjectIdentity, is name: borrowing FileName, in parent: Node) {
-    guesses.note(name, in: parent.id, identity.number.stripe)
-    nodes.node(of: identity)?.seen(as: name.copy(), in: parent)
+  private func learn(_ facts: Facts, is name: borrowing FileName, in parent: Node) {
+    guesses.note(name, in: parent.id, facts.number.stripe)
+    nodes.node(of: ObjectIdentity(facts.status))?.seen(as: name.copy(), in: parent)
   }
 
   /// Gives an object what its new directory passes on: before it moves, so that it is never there without.

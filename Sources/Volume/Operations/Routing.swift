@@ -27,6 +27,8 @@ extension Volume {
       // (F_SETFL). We are told at each write whether it is there, and then the end is where the backing file ends.
       wish = .mapped
     }
+    // The kernel could not be given another file when it is brought up.
+    let mayHandOver = facts.place.layer == 0
     // What is refused must not have been put into a copy before.
     if isAppendOnly { wish = .direct }
     // Pages that others have read are not for who came without a key.
@@ -39,7 +41,7 @@ extension Volume {
       state.file.seenAtOpen = facts.status.isSettled ? change : nil
       let unused = wish.wantsBacking ? nil : state.file.routes.endRest()
       let offer = state.file.routes.enter(
-        wish, mayShareBacking: mayShare, keepsPages: isUnchanged, mayCopy: mayCopy)
+        wish, mayShareBacking: mayShare, mayHandOver: mayHandOver, keepsPages: isUnchanged, mayCopy: mayCopy)
       return (offer, isUnchanged, unused)
     }
     takeBack(unused)

@@ -18,6 +18,8 @@ struct MetadataStore: Sendable {
   }
 
   let namespace: Namespace
+  /// Where there are several layers.
+  let numbers: ItemNumbers?
   /// The names of the attributes, made once.
   private let coreName: [UInt8]
   private let listName: [UInt8]
@@ -26,8 +28,12 @@ struct MetadataStore: Sendable {
   let heads: SealedHeads
   private let shared = SharedRecords()
 
-  init(namespace: Namespace, records: RecordsExist, memory: RecordMemory, heads: SealedHeads) {
+  init(
+    namespace: Namespace, records: RecordsExist, memory: RecordMemory, heads: SealedHeads,
+    numbers: ItemNumbers? = nil
+  ) {
     self.namespace = namespace
+    self.numbers = numbers
     self.heads = heads
     self.records = records
     self.memory = memory
@@ -43,7 +49,7 @@ struct MetadataStore: Sendable {
     _ status: FileStatus, knownBy node: Node?,
     _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?, head: () throws(Errno) -> [UInt8]
   ) throws(Errno) -> Facts {
-    Facts(status, try stored(status, knownBy: node, withList: true, read: read, head: head))
+    facts(status, try stored(status, knownBy: node, withList: true, read: read, head: head), of: node)
   }
 
   /// What it takes to show an object.
@@ -51,7 +57,23 @@ struct MetadataStore: Sendable {
     _ status: FileStatus, knownBy node: Node?,
     _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?, head: () throws(Errno) -> [UInt8]
   ) throws(Errno) -> BriefFacts {
-    BriefFacts(status, try stored(status, knownBy: node, withList: false, read: read, head: head))
+    let stored = try stored(status, knownBy: node, withList: false, read: read, head: head)
+    return BriefFacts(status, stored, at: place(of: status, stored, node))
+  }
+
+  /// The facts about an object of which everything is known.
+  func facts(_ status: FileStatus, _ stored: StoredFacts, of node: Node?) -> Facts {
+    var facts = Facts(status, stored)
+    if let place = place(of: status, stored, node) { facts.place = place }
+    return facts
+  }
+
+  /// Where an object lies; nil where there is one layer.
+  private func place(of status: FileStatus, _ stored: StoredFacts, _ node: Node?) -> ItemPlace? {
+    guard var place = numbers?.place(of: status, stored.record.core) else { return nil }
+    // What is known keeps its number, also where none could be stored.
+    if let node { place.number = node.number }
+    return place
   }
 
   /// The record of an object alone, read now.

@@ -50,7 +50,7 @@ extension Volume {
         return told.path(to: unknown)
       }
       told = told.path(to: judge.decide(.list, on: item).isAllowed ? Array(name) : unknown)
-      here = (try? findHeld(Array(name), in: spot)).map { Spot($0, path: []) }
+      here = try? step(to: Array(name), in: spot)
     }
     return told
   }

@@ -10,17 +10,14 @@ import LinuxFiles
 struct Spot {
   let descriptor: SharedDescriptor
   let identity: ObjectIdentity
+  let place: ItemPlace
   /// From the root of the volume.
   let path: [UInt8]
+  /// With lowers, the directories it is made of; of anything else, itself.
+  let parts: [LayerPart]
 
   var isDirectory: Bool { identity.kind == .directory }
-  var stripe: Int { identity.number.stripe }
-}
-
-extension Spot {
-  init(_ found: FoundObject, path: [UInt8]) {
-    self.init(descriptor: found.descriptor, identity: found.identity, path: path)
-  }
+  var stripe: Int { place.number.stripe }
 }
 
 /// Where a path leads.
@@ -208,9 +205,9 @@ struct Walk {
     let path = Array(here.path[..<(here.path.lastIndex(of: Walk.slash) ?? here.path.startIndex)])
     if path.isEmpty { return volume.rootSpot() }
     do throws(Errno) {
-      let directory = try volume.resolver.top.descend(beneath: path.span).descriptor
-      guard ObjectIdentity(try directory.descriptor.status()) == identity else { throw .stale }
-      return Spot(descriptor: directory, identity: identity, path: path)
+      let spot = try volume.spot(atPath: path)
+      guard spot.identity == identity else { throw .stale }
+      return spot
     } catch {
       throw end(here.path, "search", error, "the directory above was moved meanwhile")
     }
@@ -347,7 +344,10 @@ extension Volume {
   }
 
   func rootSpot() -> Spot {
-    Spot(descriptor: resolver.top.descriptor, identity: root.backing, path: [])
+    let parts = (try? resolver.parts(root))?.all ?? [resolver.top.part]
+    return Spot(
+      descriptor: resolver.top.descriptor, identity: root.backing,
+      place: ItemPlace(layer: 0, number: root.number), path: [], parts: parts)
   }
 
   /// The directory as it is now, and what stands under `name` in it.
@@ -364,21 +364,14 @@ extension Volume {
     }
   }
 
-  private func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> Found {
-    let object = try findHeld(name, in: here)
+  func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> Found {
+    let (object, parts) = try findHeld(name, in: here)
     let target = object.status.kind == .symbolicLink ? try object.descriptor.descriptor.readLink() : nil
-    let facts = try facts(object.status, of: object.descriptor, knownBy: rememberingNode(of: object.status))
-    return Found(spot: Spot(object, path: path), facts: facts, target: target)
-  }
-
-  /// One step down, for whoever goes by spots.
-  func findHeld(_ name: [UInt8], in here: Spot) throws(Errno) -> FoundObject {
-    try FileName.with(name) { name throws(Errno) in try LayerDirectory(here.descriptor).findHeld(name) }
-  }
-
-  /// What is true of a spot now, read as an operation reads it.
-  func facts(at spot: Spot) throws(Errno) -> Facts {
-    let status = try spot.descriptor.descriptor.status()
-    return try facts(status, of: spot.descriptor, knownBy: rememberingNode(of: status))
+    let facts = try facts(
+      object.status, of: object.descriptor, knownBy: rememberingNode(of: object.status),
+      in: parts.first?.layer ?? 0)
+    let spot = Spot(
+      descriptor: object.descriptor, identity: object.identity, place: facts.place, path: path, parts: parts)
+    return Found(spot: spot, facts: facts, target: target)
   }
 }

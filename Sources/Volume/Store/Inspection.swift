@@ -118,8 +118,10 @@ package final class VolumeInspection: Sendable {
     do throws(Errno) {
       let workshop = SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
-      names = try workshop.descriptor.names().filter { !ReplacementFiles.isName($0) }
-        .map { Array("work/".utf8) + $0 }
+      names = try workshop.descriptor.names().filter {
+        !ReplacementFiles.isName($0) && $0 != Workshop.whiteout
+      }
+      .map { Array("work/".utf8) + $0 }
     } catch .noSuchFile {
       // It is made with the first mount for writing.
     }

@@ -27,6 +27,18 @@ enum Sweeper {
     }
   }
 
+  /// Removes the whiteouts in a directory that shows nothing.
+  ///
+  /// Anything else stays, and the directory with it, for whoever looks after it: it came there behind the mount.
+  static func removeWhiteouts(in directory: SharedDescriptor) throws(Errno) {
+    for name in try directory.descriptor.names() {
+      try FileName.with(name) { name throws(Errno) in
+        guard try directory.descriptor.status(of: name).isWhiteout else { return }
+        try directory.descriptor.removeFile(name)
+      }
+    }
+  }
+
   /// Removes one name, or opens it if it is a directory that must be emptied first.
   private static func remove(
     _ name: [UInt8], from directory: SharedDescriptor

@@ -30,7 +30,9 @@ package struct UpperRoot: Sendable {
   }
 
   /// Refuses what opening the volume would refuse, in the same words, and changes nothing.
-  package func check(readOnly: Bool) throws {
-    try VolumeDirectory.check(root: directory, readOnly: readOnly)
+  ///
+  /// `saysLowers`: whether it is said over which layers the volume is mounted, or over none.
+  package func check(readOnly: Bool, saysLowers: Bool) throws {
+    try VolumeDirectory.check(root: directory, readOnly: readOnly, saysLowers: saysLowers)
   }
 }

@@ -1,5 +1,6 @@
 // The hidden directory `.varve` in the upper directory: the lock, the volume file, the workshop.
 
+import LayerRules
 import LinuxFiles
 import Synchronization
 
@@ -76,6 +77,26 @@ final class VolumeDirectory: Sendable {
     try store { $0.withProtectedContent }
   }
 
+  /// Writes down over which layers the volume is mounted, and waits until the disk has it.
+  func announceLayers(_ layers: AnnouncedLayers) throws {
+    let present = header.withLock { $0 }
+    guard present.fileSystems == layers.known || present.fileSystems == layers.fileSystems else {
+      throw VolumeFailure("its layers are others by now; unmount and mount again")
+    }
+    let next = layers.written(to: present)
+    if next != present { try store { layers.written(to: $0) } }
+  }
+
+  /// What is known of file systems that held lowers.
+  var fileSystems: FileSystemTable { header.withLock { $0.fileSystems } }
+
+  /// Whether the volume was ever mounted for writing over lowers.
+  var isLayered: Bool { header.withLock { $0.isLayered } }
+
+  func checkLayers(areSaid: Bool, readOnly: Bool) throws(VolumeFailure) {
+    try header.withLock { $0 }.checkLayers(areSaid: areSaid, readOnly: readOnly)
+  }
+
   private func store(_ change: (VolumeHeader) -> VolumeHeader) throws(Errno) {
     guard let directory = descriptor else { throw .readOnly }
     // Without it what is announced would count no longer.
@@ -135,7 +156,7 @@ final class VolumeDirectory: Sendable {
   }
 
   /// Refuses what `open` would refuse, in the same words, and changes nothing.
-  static func check(root: SharedDescriptor, readOnly: Bool) throws {
+  static func check(root: SharedDescriptor, readOnly: Bool, saysLowers: Bool = true) throws {
     guard let directory = try find(in: root) else {
       if !readOnly {
         try saying("'.varve' cannot be made there") { () throws(Errno) in
@@ -151,7 +172,9 @@ final class VolumeDirectory: Sendable {
       try saying(unwritable) { () throws(Errno) in try directory.descriptor.requireChangeable() }
     }
     guard let text = try storedHeader(in: directory) else { return }
-    try VolumeHeader(parsing: text).checkFeatures(readOnly: readOnly)
+    let header = try VolumeHeader(parsing: text)
+    try header.checkFeatures(readOnly: readOnly)
+    try header.checkLayers(areSaid: saysLowers, readOnly: readOnly)
   }
 
   private static func makeBookkeeping(in root: SharedDescriptor) throws(VolumeFailure) {

@@ -1,5 +1,6 @@
 // The file `.varve/volume`: what kind of volume this is and what a reader must understand.
 
+import LayerRules
 import LinuxFiles
 
 /// Text of the form `key = value`, with a first line that names the format.
@@ -16,6 +17,12 @@ struct VolumeHeader: Sendable, Equatable {
   var incompatible: UInt64 = 0
   var readOnlyCompatible: UInt64 = 0
   var compatible: UInt64 = 0
+  /// The file systems that held lowers.
+  var fileSystems = FileSystemTable()
+  /// The lowers of the last mount for writing, as `lower=` names them.
+  var lowers: String?
+  /// The upper directory then.
+  var root: InodeMark?
   private var unknown: [String] = []
 
   private static let recordsExistBit: UInt64 = 1
@@ -51,6 +58,23 @@ struct VolumeHeader: Sendable, Equatable {
     return copy
   }
 
+  /// Feature 0 of those: it was mounted for writing over lowers, so names may be removed that lowers have.
+  private static let layeredBit: UInt64 = 1
+
+  var isLayered: Bool { readOnlyCompatible & VolumeHeader.layeredBit != 0 }
+
+  /// The same header, for a mount over these layers.
+  func layered(_ fileSystems: FileSystemTable, lowers: String, root: InodeMark) -> VolumeHeader {
+    var copy = self
+    copy.readOnlyCompatible |= VolumeHeader.layeredBit
+    copy.fileSystems = fileSystems
+    copy.lowers = lowers
+    copy.root = root
+    // It has to be readable again.
+    if copy.text.count > VolumeHeader.longest { copy.lowers = nil }
+    return copy
+  }
+
   private init(uuid: String, created: String, namespace: MetadataStore.Namespace) {
     self.uuid = uuid
     self.created = created
@@ -70,7 +94,8 @@ struct VolumeHeader: Sendable, Equatable {
         "incompat = \(String(incompatible, radix: 16))",
         "ro_compat = \(String(readOnlyCompatible, radix: 16))",
         "compat = \(String(compatible, radix: 16))",
-      ] + unknown
+      ] + (lowers.map { ["lower = \($0)"] } ?? []) + (root.map { ["root = \($0.text)"] } ?? [])
+      + fileSystems.entries.map { "\($0.key) = \($0.value)" } + unknown
     return Array((lines.joined(separator: "\n") + "\n").utf8)
   }
 
@@ -86,6 +111,7 @@ struct VolumeHeader: Sendable, Equatable {
     lines.removeFirst()
     self.init(uuid: "", created: "", namespace: .trusted)
     var hasNamespace = false
+    var entries: [FileSystemEntry] = []
     for line in lines {
       let parts = line.split(separator: "=", maxSplits: 1).map(VolumeHeader.trimmed)
       guard parts.count == 2 else { throw VolumeFailure("the volume file has a line '\(line)'") }
@@ -101,9 +127,17 @@ struct VolumeHeader: Sendable, Equatable {
       case "incompat": incompatible = try VolumeHeader.mask(parts[1])
       case "ro_compat": readOnlyCompatible = try VolumeHeader.mask(parts[1])
       case "compat": compatible = try VolumeHeader.mask(parts[1])
-      default: unknown.append(line)
+      case "lower": lowers = parts[1]
+      case "root": root = InodeMark(parts[1])
+      default:
+        guard let entry = FileSystemEntry(key: parts[0], value: parts[1]) else {
+          unknown.append(line)
+          continue
+        }
+        entries.append(entry)
       }
     }
+    fileSystems = FileSystemTable(entries)
     guard hasNamespace, !uuid.isEmpty else { throw VolumeFailure("the volume file is incomplete") }
   }
 
@@ -125,11 +159,23 @@ struct VolumeHeader: Sendable, Equatable {
     guard incompatible == 0 else {
       throw VolumeFailure("the volume uses features this version does not know; it needs a newer varve")
     }
-    guard readOnlyCompatible & ~VolumeHeader.protectedContentBit == 0 || readOnly else {
+    let known = VolumeHeader.protectedContentBit | VolumeHeader.layeredBit
+    guard readOnlyCompatible & ~known == 0 || readOnly else {
       throw VolumeFailure("the volume uses features this version can only read; mount it with -o ro")
     }
     guard namespace == .user || CurrentProcess.isRoot else {
       throw VolumeFailure("the records of this volume belong to root; only root can mount it")
     }
+  }
+
+  /// Refuses to write to a layered volume without its lowers, unless that is said.
+  ///
+  /// What was removed from them would be there again.
+  func checkLayers(areSaid: Bool, readOnly: Bool) throws(VolumeFailure) {
+    guard isLayered, !areSaid, !readOnly else { return }
+    let last = lowers.map { "; the last time it was mounted with 'lower=\($0)'" } ?? ""
+    throw VolumeFailure(
+      "the volume has layers below it; name them with 'lower=', or write 'lower=' with nothing behind it to "
+        + "mount without them\(last)")
   }
 }

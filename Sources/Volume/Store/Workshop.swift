@@ -4,6 +4,9 @@ import LinuxFiles
 import Synchronization
 
 enum Workshop {
+  /// What whiteouts are further names of.
+  static let whiteout = Array("wh".utf8)
+
   private static let counter = Atomic<UInt64>(0)
 
   /// A name nobody else uses: the workshop is emptied at mount, and only one daemon holds the volume.
@@ -50,6 +53,53 @@ enum Workshop {
     } catch {
       // Then it is not known, which is no.
       return false
+    }
+  }
+
+  /// Tries what a volume over lowers cannot do without; what is missing, in words.
+  static func obstacleToLayers(in workshop: SharedDescriptor) -> String? {
+    guard makesUnnamedFiles(in: workshop.descriptor) else { return "files without a name (O_TMPFILE)" }
+    let (first, second) = (nextName(), nextName())
+    defer {
+      for name in [first, second] {
+        try? FileName.with(name) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
+      }
+    }
+    return attempt("whiteouts") { () throws(Errno) in
+      try FileName.with(first) { name throws(Errno) in
+        try workshop.descriptor.makeNode(name, kind: .characterDevice, mode: 0)
+      }
+    } ?? attempt("hard links") { () throws(Errno) in
+      let object = try FileName.with(first) { name throws(Errno) in try workshop.descriptor.openPath(name) }
+      try FileName.with(second) { name throws(Errno) in
+        try workshop.descriptor.linkObject(object, as: name)
+      }
+    } ?? attempt("names that change places (RENAME_EXCHANGE)") { () throws(Errno) in
+      try rename(first, second, .exchange, in: workshop.descriptor)
+    }
+      ?? attempt("whiteouts left by a rename (RENAME_WHITEOUT)") { () throws(Errno) in
+        try FileName.with(first) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
+        try rename(second, first, .whiteout, in: workshop.descriptor)
+      }
+  }
+
+  private static func rename(
+    _ name: [UInt8], _ newName: [UInt8], _ flags: RenameFlags, in workshop: borrowing Descriptor
+  ) throws(Errno) {
+    let directory = SharedDescriptor(try workshop.duplicate())
+    try FileName.with(name) { name throws(Errno) in
+      try FileName.with(newName) { newName throws(Errno) in
+        try directory.descriptor.rename(name, to: directory.descriptor, as: newName, flags)
+      }
+    }
+  }
+
+  private static func attempt(_ what: String, _ work: () throws(Errno) -> Void) -> String? {
+    do throws(Errno) {
+      try work()
+      return nil
+    } catch {
+      return "\(what): \(error)"
     }
   }
 

@@ -24,6 +24,10 @@ extension Errno {
 
   private static let firstDelay: CInt = 1 << 16
 
+  /// Thrown in place of an error number when nothing has been changed, and what is to be changed lies in a lower: it is
+  /// brought up, and the operation begins anew (`Operations/BringUp.swift`).
+  static let belowUpper = Errno(rawValue: 1 << 17)
+
   /// Runs an open that does not wait for a lease: EAGAIN means that its holder has been told to give it up.
   static func delayedByLease<R: ~Copyable>(_ open: () throws(Errno) -> R) throws(Errno) -> R {
     do throws(Errno) {

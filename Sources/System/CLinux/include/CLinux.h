@@ -52,6 +52,8 @@ struct lv_status {
 struct lv_file_system {
   uint64_t block_size, fragment_size, blocks, free_blocks, available_blocks, files, free_files;
   uint64_t name_max, magic;
+  // What the file system calls itself; on some the number of its device.
+  uint64_t identifier;
   int32_t is_read_only;
 };
 
@@ -98,6 +100,13 @@ long lv_is_changeable(int directory);
 // flock(2), without waiting.
 long lv_lock_open(int fd, int exclusive);
 long lv_generation(int fd, uint32_t *out);
+// The 16 bytes by which a file system calls itself (Linux 6.9); ENOTTY, ENODATA where there are none.
+long lv_file_system_uuid(int fd, uint8_t *out);
+// The tree below `directory`, without what is mounted inside, as a mount of its own that nobody can write through and
+// that moves no access times (Linux 5.12); root alone.
+long lv_clone_sealed(int directory);
+// Shares the blocks of a whole file (FICLONE).
+long lv_clone_file(int from, int to);
 // The number by which FUSE knows an object that is on a mount of FUSE; the kernel tells it without asking the daemon.
 long lv_fuse_node(int fd, uint64_t *node);
 

@@ -55,6 +55,7 @@ package enum MountEffect: Equatable, Sendable {
     case synchronousNames
     case others(Bool)
     case upperDirectory
+    case lowerDirectories
     case twins
     case audit
     case passthrough
@@ -149,8 +150,8 @@ package enum MountOptionTable {
     let rows: [[MountOptionRow]] = [
       either("allow_other", "noallow_other") { .fixed(.others($0)) },
       [
-        MountOptionRow("lower", .planned, value: "A:B"),
-        MountOptionRow("lowerdir", .planned, value: "A:B"),
+        MountOptionRow("lower", .fixed(.lowerDirectories), value: "DIRS"),
+        MountOptionRow("lowerdir", .fixed(.lowerDirectories), value: "DIRS", family: "lower"),
         MountOptionRow("upperdir", .fixed(.upperDirectory), value: "DIR"),
         MountOptionRow("workdir", .ignored, value: "DIR"),
       ],

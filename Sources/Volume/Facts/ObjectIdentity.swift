@@ -1,24 +1,26 @@
 // What makes an object the same object, and the number that programs know it by.
 //
 // A node is found by the identity of its backing object and locked by its number. With one layer the number is that of
-// the backing object; an object that is copied up to another layer changes its backing object and keeps its number.
+// the backing object; an object that is copied up to another layer changes its backing object and keeps its number
+// (`Records/ItemNumbers.swift`).
 
 import LinuxFiles
 
 /// The number of an item: what programs see as its inode number.
 struct ItemNumber: Hashable, Sendable {
-  private let inode: UInt64
+  let value: UInt64
 
+  /// Where there is one layer, and in the upper of an item that was made there.
   init(_ status: FileStatus) {
-    inode = status.inode
+    value = status.inode
   }
 
-  fileprivate init(inode: UInt64) {
-    self.inode = inode
+  init(_ value: UInt64) {
+    self.value = value
   }
 
   /// The lock of the item.
-  var stripe: Int { Int(truncatingIfNeeded: KeyedHash.of(inode) & UInt64(StripedLocks.count - 1)) }
+  var stripe: Int { Int(truncatingIfNeeded: KeyedHash.of(value) & UInt64(StripedLocks.count - 1)) }
 }
 
 /// What makes an object the same object: a name that leads to another identity leads to something else.
@@ -43,9 +45,6 @@ package struct ObjectIdentity: Hashable, Sendable {
     }
   }
 
-  /// As long as there is one layer.
-  var number: ItemNumber { ItemNumber(inode: inode) }
-
   /// For tables.
   var hash: UInt64 { KeyedHash.of(word) }
 
@@ -53,6 +52,18 @@ package struct ObjectIdentity: Hashable, Sendable {
   var generation: UInt32 { UInt32(truncatingIfNeeded: KeyedHash.of(word, key: 0)) }
 
   private var word: UInt64 { inode &+ UInt64(bitPattern: birth) &* 0x9E37_79B9_7F4A_7C15 }
+}
+
+/// Which object of which layer is behind a node.
+struct BackingSlot: Hashable, Sendable {
+  var identity: ObjectIdentity
+  /// 0 is the upper.
+  var layer: UInt8
+
+  init(_ identity: ObjectIdentity, in layer: UInt8 = 0) {
+    self.identity = identity
+    self.layer = layer
+  }
 }
 
 /// Spreads a number over all 64 bits; neighbours in a directory have neighbouring inode numbers.

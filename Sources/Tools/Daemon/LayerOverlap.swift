@@ -1,0 +1,64 @@
+// Layers that share a part of a file system would change one another.
+
+import FUSEDoor
+import LayeredVolume
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+
+enum LayerOverlap {
+  /// A layer by its path and by its place on its file system, past all bind mounts.
+  private struct Place {
+    let path: [UInt8]
+    let directory: SharedDescriptor
+    let position: PositionInFileSystem?
+    var isSealed = true
+  }
+
+  /// Refuses layers one of which is, lies in, or holds another one on its file system; and a mount point inside a lower
+  /// that shows what is mounted there.
+  ///
+  /// What is mounted below a lower is no part of it.
+  static func refuse(
+    upper: (directory: SharedDescriptor, path: [UInt8]), _ lowers: [LowerRoot], mountPoint: [UInt8]?,
+    in namespace: MountNamespace?
+  ) throws(MountFailure) {
+    guard !lowers.isEmpty else { return }
+    let table = MountedVolume.table(of: namespace)
+    func position(_ path: [UInt8]?) -> PositionInFileSystem? {
+      path.flatMap { MountedVolume.position(of: $0, in: table) }
+    }
+    let upperPath = (try? upper.directory.descriptor.heldPath()) ?? upper.path
+    var layers = [Place(path: upper.path, directory: upper.directory, position: position(upperPath))]
+    for lower in lowers {
+      let place = Place(
+        path: lower.path, directory: lower.directory, position: position(lower.path), isSealed: lower.isSealed
+      )
+      for other in layers {
+        guard let words = overlap(place, other) else { continue }
+        throw MountFailure(
+          place.path, "this lower directory \(words) the layer \(PathText.escaped(other.path))")
+      }
+      if !lower.isSealed, let mountPoint, mountPoint != lower.path, isBelow(mountPoint, lower.path) {
+        throw MountFailure(mountPoint, "the mount point is inside the layer \(PathText.escaped(lower.path))")
+      }
+      layers.append(place)
+    }
+  }
+
+  private static func overlap(_ place: Place, _ other: Place) -> String? {
+    if let one = try? place.directory.descriptor.status(), let two = try? other.directory.descriptor.status(),
+      one.device == two.device, one.inode == two.inode
+    {
+      return "is"
+    }
+    guard let one = place.position, let two = other.position else { return nil }
+    if one == two { return "is" }
+    if one.path(below: two) != nil { return "is inside" }
+    return two.path(below: one) != nil ? "holds" : nil
+  }
+
+  private static func isBelow(_ path: [UInt8], _ directory: [UInt8]) -> Bool {
+    path.starts(with: directory == [UInt8(ascii: "/")] ? directory : directory + [UInt8(ascii: "/")])
+  }
+}

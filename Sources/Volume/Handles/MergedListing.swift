@@ -1,0 +1,108 @@
+// A listing of a directory that several layers have: part after part, the topmost first, each name once.
+//
+// Nothing is sorted and no name is kept. Of what the parts above the last have shown or hidden a hash is kept, which is
+// long enough that no two names share one; and of each name that was handed out the place in its part, because no
+// cookie has room for a layer beside the offset of a file system.
+
+import LinuxFiles
+
+/// Where a listing of several parts stands.
+struct MergedListing {
+  /// 128 bits by a random key.
+  private struct NameHash: Hashable {
+    let high: Int
+    let low: Int
+  }
+
+  let parts: [LayerPart]
+  /// The parts whose children may have their numbers from elsewhere.
+  let impure: [Bool]
+  /// The part that is being read.
+  private(set) var part = 0
+  private var listing: LayerDirectory?
+  /// What each part has shown or hidden.
+  private var seen: [Set<NameHash>]
+  /// How many names were handed out; the cookie of the last one.
+  private(set) var place = 0
+  /// Behind each name that was handed out, in its part.
+  private var offsets: [Int64] = []
+  /// How many names were handed out before each part.
+  private var starts = [0]
+  private let key = UInt64.random(in: .min ... .max)
+
+  init(_ parts: [LayerPart], impure: [Bool]) {
+    self.parts = parts
+    self.impure = impure
+    seen = parts.map { _ in [] }
+  }
+
+  var layer: UInt8 { parts[part].layer }
+  var isPartImpure: Bool { impure[part] }
+  var cookie: Int64 { Int64(place) + 1 }
+
+  /// Goes behind the name of a cookie; to the beginning with 0, and then nothing is remembered of what was shown.
+  mutating func seek(to cookie: Int64) throws(Errno) {
+    guard cookie > 0 else {
+      self = MergedListing(parts, impure: impure)
+      return
+    }
+    guard cookie <= Int64(offsets.count) else { throw .invalid }
+    place = Int(cookie)
+    let wanted = starts.lastIndex { $0 < place } ?? 0
+    if wanted != part { listing = nil }
+    part = wanted
+    try open().seekListing(to: offsets[place - 1])
+  }
+
+  private mutating func open() throws(Errno) -> LayerDirectory {
+    if let listing { return listing }
+    let opened = try LayerDirectory(parts[part]).openListing()
+    listing = opened
+    return opened
+  }
+
+  /// Reads the next page; false at the end of the last part.
+  mutating func readNames(into page: inout EntryBuffer) throws(Errno) -> Bool {
+    while try open().readNames(into: &page) == 0 {
+      guard part + 1 < parts.count else { return false }
+      part += 1
+      listing = nil
+      if starts.count > part { place = starts[part] } else { starts.append(place) }
+    }
+    return true
+  }
+
+  /// Whether a part above has shown or hidden this name.
+  func isHidden(_ name: [UInt8]) -> Bool {
+    guard part > 0 else { return false }
+    let hash = hash(name)
+    return seen[..<part].contains { $0.contains(hash) }
+  }
+
+  /// This name is shown or hidden by the part that is being read; parts below it show it no more.
+  mutating func take(_ name: [UInt8]) {
+    if part + 1 < parts.count { seen[part].insert(hash(name)) }
+  }
+
+  /// A name was handed out; `offset` is behind it.
+  mutating func handedOut(_ offset: Int64) {
+    // The part has grown since it was read the first time: what comes after it gets other cookies.
+    if starts.count > part + 1, place >= starts[part + 1] {
+      starts.removeSubrange((part + 1)...)
+      offsets.removeSubrange(place...)
+    }
+    if place < offsets.count { offsets[place] = offset } else { offsets.append(offset) }
+    place += 1
+  }
+
+  private func hash(_ name: [UInt8]) -> NameHash {
+    func half(_ word: UInt8) -> Int {
+      var hasher = Hasher()
+      hasher.combine(key)
+      hasher.combine(word)
+      hasher.combine(name)
+      return hasher.finalize()
+    }
+    return NameHash(high: half(0), low: half(1))
+  }
+}

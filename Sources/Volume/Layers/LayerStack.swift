@@ -1,0 +1,119 @@
+// The layers of a volume that has lowers.
+
+import FlagRules
+import LayerRules
+import LinuxFiles
+import RecordFormat
+import Synchronization
+
+/// One layer.
+struct Layer: Sendable {
+  let root: LayerDirectory
+  let store: MetadataStore
+  /// What origins and entries of the index call its file system; nil where there was no tag left.
+  let tag: UInt32?
+}
+
+/// All layers, the upper first.
+final class LayerStack: Sendable {
+  let layers: [Layer]
+  /// In which namespace the marks of overlayfs are.
+  private let prefix: String
+  private let generation = Atomic<UInt64>(0)
+
+  init(_ layers: [Layer], namespace: MetadataStore.Namespace) {
+    self.layers = layers
+    prefix = namespace.rawValue
+  }
+
+  func layer(_ number: UInt8) -> Layer? {
+    layers.indices.contains(Int(number)) ? layers[Int(number)] : nil
+  }
+
+  // MARK: Shape
+
+  /// Rises when a directory is closed or opened by its flag: then parts are made anew.
+  var shape: UInt64 { generation.load(ordering: .acquiring) }
+
+  func changeShape() { generation.add(1, ordering: .acquiringAndReleasing) }
+
+  // MARK: Marks
+
+  var opaqueName: [UInt8] { Array("\(prefix).\(Marks.opaque)".utf8) }
+  var redirectName: [UInt8] { Array("\(prefix).\(Marks.redirect)".utf8) }
+  var metacopyName: [UInt8] { Array("\(prefix).\(Marks.metacopy)".utf8) }
+
+  /// Where the layers below are asked for a directory.
+  func redirect(of directory: SharedDescriptor) throws(Errno) -> Mark<Redirect?> {
+    guard let value = try attribute(redirectName, of: directory) else { return .says(nil) }
+    return Redirect(value.span).map { .says($0) } ?? .unusable
+  }
+
+  /// Whether the mark closes a directory.
+  func isClosedByMark(_ directory: SharedDescriptor) throws(Errno) -> Mark<Bool> {
+    let value = try attribute(opaqueName, of: directory)
+    guard let value else { return .says(false) }
+    return Marks.isClosed(byMark: value.span).map { .says($0) } ?? .unusable
+  }
+
+  /// Whether the user's own switch closes it.
+  func isClosedByFlag(_ directory: SharedDescriptor, in layer: UInt8) throws(Errno) -> Bool {
+    try record(of: directory, in: layer).core.flags.contains(.opaque)
+  }
+
+  func record(of object: SharedDescriptor, in layer: UInt8) throws(Errno) -> StoredRecord {
+    guard let layer = self.layer(layer) else { return .none }
+    return try layer.store.record(of: try object.descriptor.status()) { name throws(Errno) in
+      try object.descriptor.attribute(name)
+    }
+  }
+
+  private func attribute(_ name: [UInt8], of object: SharedDescriptor) throws(Errno) -> [UInt8]? {
+    try AttributeName.with(name) { name throws(Errno) in
+      do throws(Errno) {
+        return try object.descriptor.attribute(name)
+      } catch .unsupported {
+        // A file system without attributes has no marks.
+        return nil
+      }
+    }
+  }
+}
+
+/// How the engine looks at the layers.
+struct LayerView: LayerAccess {
+  let stack: LayerStack
+
+  var roots: [SharedDescriptor] { stack.layers.map(\.root.descriptor) }
+
+  func look(
+    _ name: [UInt8], in directory: Part<SharedDescriptor>
+  ) throws(Errno) -> Sighting<SharedDescriptor> {
+    let place = LayerDirectory(directory.directory, layer: UInt8(truncatingIfNeeded: directory.layer))
+    return try FileName.with(name) { name throws(Errno) in
+      do throws(Errno) {
+        return .directory(try place.descend(name).descriptor)
+      } catch .noSuchFile {
+        return .absent
+      } catch {
+        guard error == .notDirectory || error == .tooManySymbolicLinks else { throw error }
+        guard let status = try place.look(name) else { return .absent }
+        return status.isWhiteout ? .whiteout : .file(place.descriptor)
+      }
+    }
+  }
+
+  func redirect(of directory: Part<SharedDescriptor>) throws(Errno) -> Mark<Redirect?> {
+    try stack.redirect(of: directory.directory)
+  }
+
+  func isClosed(_ directory: Part<SharedDescriptor>) throws(Errno) -> Mark<Bool> {
+    switch try stack.isClosedByMark(directory.directory) {
+    case .says(false): break
+    case .says(true): return .says(true)
+    case .unusable: return .unusable
+    }
+    return .says(
+      try stack.isClosedByFlag(directory.directory, in: UInt8(truncatingIfNeeded: directory.layer)))
+  }
+}

@@ -1,0 +1,151 @@
+// The parts of a directory: made when something is first looked for in it, and kept beside its node.
+
+import LayerRules
+import LinuxFiles
+import Synchronization
+
+extension Resolver {
+  /// The directories of the layers that make a directory of the volume.
+  ///
+  /// EIO where a mark on the way cannot be followed.
+  func parts(_ node: Node) throws(Errno) -> DirectoryParts {
+    guard let stack else { return DirectoryParts(try directory(node).part, shape: 0) }
+    guard node.isDirectory else { throw .notDirectory }
+    if let known = knownParts(node, stack) { return known }
+    do throws(Errno) {
+      return try makeParts(of: node, stack)
+    } catch {
+      guard error == .stale || error == .crossDevice else { throw error }
+      return try directoryMoves.withLock { _ throws(Errno) in
+        try makeParts(of: current(node), stack, isSecond: true)
+      }
+    }
+  }
+
+  private func knownParts(_ node: Node, _ stack: LayerStack) -> DirectoryParts? {
+    guard let attachment = node.existingAttachment else { return nil }
+    let (parts, pin) = attachment.state.withLock { ($0.directory.parts, $0.pin.way) }
+    attachment.wasUsed.store(true, ordering: .relaxed)
+    // Without a name it shows nothing, and nothing is made in it.
+    if let pin { return parts ?? DirectoryParts(LayerPart(layer: node.layer, descriptor: pin), shape: .max) }
+    guard let parts, parts.shape == stack.shape else { return nil }
+    return parts
+  }
+
+  private func makeParts(
+    of node: Node, _ stack: LayerStack, isSecond: Bool = false
+  ) throws(Errno) -> DirectoryParts {
+    let shape = stack.shape
+    var missing: [Node] = []
+    var current = node
+    var nearest = knownParts(current, stack)
+    while nearest == nil {
+      if current.id == root.id {
+        nearest = try rootParts(stack, shape)
+        break
+      }
+      missing.append(current)
+      guard missing.count <= Resolver.deepest else { throw .tooManySymbolicLinks }
+      guard let parent = current.lastName.withLock({ $0.parent }) else { throw .stale }
+      current = isSecond ? self.current(parent) : parent
+      nearest = knownParts(current, stack)
+    }
+    guard var parts = nearest else { throw .stale }
+    for node in missing.reversed() {
+      parts = try descend(from: parts, to: node, stack, shape)
+    }
+    return parts
+  }
+
+  private func rootParts(_ stack: LayerStack, _ shape: UInt64) throws(Errno) -> DirectoryParts {
+    let view = LayerView(stack: stack)
+    var found: [LayerPart] = []
+    for (number, layer) in stack.layers.enumerated() {
+      found.append(layer.root.part)
+      guard case .says(let isClosed) = try view.isClosed(Part(layer: number, layer.root.descriptor)) else {
+        throw .inputOutput
+      }
+      if isClosed { break }
+    }
+    guard let parts = DirectoryParts(found, shape: shape) else { throw .stale }
+    root.attachment.state.withLock { $0.directory.parts = parts }
+    return parts
+  }
+
+  private func descend(
+    from parent: DirectoryParts, to node: Node, _ stack: LayerStack, _ shape: UInt64
+  ) throws(Errno) -> DirectoryParts {
+    let name = node.lastName.withLock { $0.name }
+    var walk = PartsWalk(LayerView(stack: stack))
+    let above = parent.all.map { Part(layer: Int($0.layer), $0.descriptor) }
+    let found: [Part<SharedDescriptor>]
+    switch try walk.parts(of: name, in: above) {
+    case .parts(let parts): found = parts
+    case .unusable:
+      Log.damage("a mark of a directory cannot be followed")
+      throw .inputOutput
+    }
+    let all = found.map { LayerPart(layer: UInt8(truncatingIfNeeded: $0.layer), descriptor: $0.directory) }
+    guard let parts = DirectoryParts(all, shape: shape),
+      BackingSlot(ObjectIdentity(try parts.top.descriptor.descriptor.status()), in: parts.top.layer)
+        == node.slot
+    else { throw .stale }
+    directories.keep(parts.top.descriptor, parts, for: node.attachment)
+    return parts
+  }
+
+  /// What stands under a name of a directory that is made of these parts, held, with the parts of that; ENOENT if nothing
+  /// does.
+  func findHeld(
+    _ name: borrowing FileName, in parts: [LayerPart]
+  ) throws(Errno) -> (FoundObject, [LayerPart]) {
+    for (place, part) in parts.enumerated() {
+      let found: FoundObject
+      do throws(Errno) { found = try LayerDirectory(part).findHeld(name) } catch .noSuchFile { continue }
+      if found.status.isWhiteout { break }
+      guard let stack, found.status.kind == .directory else {
+        return (found, [LayerPart(layer: part.layer, descriptor: found.descriptor)])
+      }
+      var walk = PartsWalk(LayerView(stack: stack))
+      let above = parts.map { Part(layer: Int($0.layer), $0.descriptor) }
+      guard
+        case .parts(let all) = try walk.parts(
+          of: name.copy(), in: above, known: (found.descriptor, place))
+      else { throw .inputOutput }
+      return (
+        found,
+        all.map { LayerPart(layer: UInt8(truncatingIfNeeded: $0.layer), descriptor: $0.directory) }
+      )
+    }
+    throw .noSuchFile
+  }
+
+  /// Where the layers below have a directory: what a redirect of it says once it is moved.
+  ///
+  /// Nil where the path would be longer than any attribute.
+  func lowerPath(of node: Node) throws(Errno) -> LowerPath? {
+    guard let stack else { return nil }
+    var names: [[UInt8]] = []
+    var current = node
+    while current.id != root.id {
+      let last = current.lastName.withLock { $0 }
+      guard let parent = last.parent, names.count < Resolver.deepest else { throw .stale }
+      var name = last.name
+      if current.layer == 0 {
+        switch try stack.redirect(of: try parts(current).top.descriptor) {
+        case .says(nil): break
+        case .says(.oneName(let other)): name = other
+        case .says(.absolute(let path)): return append(names, to: path)
+        case .unusable: throw .inputOutput
+        }
+      }
+      names.append(name)
+      current = parent
+    }
+    return append(names, to: .root)
+  }
+
+  private func append(_ names: [[UInt8]], to path: LowerPath) -> LowerPath? {
+    names.reversed().reduce(path) { path, name in path?.appending(name.span) }
+  }
+}

@@ -1,0 +1,32 @@
+// The directories of the layers that make one directory of the volume.
+
+import LinuxFiles
+
+/// A directory of one layer.
+struct LayerPart: Sendable {
+  /// 0 is the upper.
+  let layer: UInt8
+  let descriptor: SharedDescriptor
+}
+
+/// The parts of a directory, topmost first; never none.
+struct DirectoryParts: Sendable {
+  let all: [LayerPart]
+  /// When they were made; parts from before a directory was closed or opened by its flag are made anew.
+  let shape: UInt64
+
+  /// What the directory itself is: its metadata, and where new names go.
+  var top: LayerPart { all[0] }
+  var isMerged: Bool { all.count > 1 }
+
+  init?(_ all: [LayerPart], shape: UInt64) {
+    guard !all.isEmpty else { return nil }
+    self.all = all
+    self.shape = shape
+  }
+
+  init(_ only: LayerPart, shape: UInt64) {
+    all = [only]
+    self.shape = shape
+  }
+}

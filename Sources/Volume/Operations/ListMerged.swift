@@ -1,0 +1,123 @@
+// Listing a directory that several layers have.
+
+import Decisions
+import LinuxFiles
+import RecordFormat
+import Synchronization
+
+extension Volume {
+  /// Nil for a directory that only the upper has.
+  func mergedListing(_ parts: DirectoryParts?) throws(Errno) -> MergedListing? {
+    guard let parts, parts.isMerged || parts.top.layer != 0, let stack = resolver.stack else { return nil }
+    var impure: [Bool] = []
+    for part in parts.all {
+      impure.append(try stack.record(of: part.descriptor, in: part.layer).core.isImpure)
+    }
+    return MergedListing(parts.all, impure: impure)
+  }
+
+  /// The number that a lookup of a listed name would show.
+  ///
+  /// `isImpure`: whether it may be that of something else, which the record tells.
+  func shownNumber(
+    of entry: DirectoryEntry, _ name: Span<UInt8>, in place: LayerDirectory, of directory: Node,
+    isImpure: Bool
+  ) throws(Errno) -> UInt64 {
+    switch entry.role {
+    case .itself: return directory.number.value
+    case .parent: return (directory.lastName.withLock { $0.parent } ?? root).number.value
+    case .unusable: return entry.inode
+    case .child: break
+    }
+    let store = store(of: place.layer)
+    guard let numbers = store.numbers else { return entry.inode }
+    let plain = numbers.number(ofInode: entry.inode).value
+    guard isImpure else { return plain }
+    return try FileName.with(name) { name throws(Errno) in
+      guard let status = (try? place.look(name)) ?? nil,
+        let found = try? briefFacts(status, of: name, in: place)
+      else { return plain }
+      return found.place.number.value
+    }
+  }
+
+  func readMerged(
+    _ stream: inout OpenDirectory.Stream, _ directory: OpenDirectory, from offset: Int64, _ above: Facts,
+    withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+  ) -> Errno? {
+    guard var merged = stream.merged else { return .inputOutput }
+    let page = directory.takePage(&stream)
+    var isOver = false
+    let failure: Errno? = page.buffer.withLock { page in
+      do throws(Errno) {
+        if stream.position != offset || offset == 0 || (page.isExhausted && !stream.isAtPosition) {
+          try merged.seek(to: offset)
+          page.clear()
+        }
+        isOver = try copy(
+          &merged, &page, directory, above, withAttributes: withAttributes, for: caller, emit: emit)
+        return nil
+      } catch {
+        page.clear()
+        return error
+      }
+    }
+    stream.position = Int64(merged.place)
+    stream.merged = merged
+    directory.putBack(page, &stream, isOver: isOver)
+    // A page that was given up is read again from where its first name was.
+    return failure
+  }
+
+  private func copy(
+    _ merged: inout MergedListing, _ page: inout EntryBuffer, _ directory: OpenDirectory, _ above: Facts,
+    withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+  ) throws(Errno) -> Bool {
+    let showsEntries = withAttributes && above.item.isSearchableByAnyone
+    while true {
+      guard let next = try page.next() else {
+        guard try merged.readNames(into: &page) else { return true }
+        continue
+      }
+      let name = try page.nameBytes(of: next)
+      let place = LayerDirectory(merged.parts[merged.part])
+      switch next.role {
+      // They are the directory's, not the parts'.
+      case .itself, .parent: if merged.part > 0 { continue }
+      case .unusable: if merged.isHidden(name) { continue }
+      case .child:
+        if merged.isHidden(name) { continue }
+        if try isReserved(next, page, in: directory.node) { continue }
+        if next.kind == nil || next.kind == .characterDevice,
+          try page.withName(
+            of: next,
+            { name throws(Errno) in
+              ((try? place.look(name)) ?? nil)?.isWhiteout ?? false
+            })
+        {
+          merged.take(name)
+          continue
+        }
+      }
+      let isImpure = merged.layer == 0 ? above.record.isImpure : merged.isPartImpure
+      var listed = ListedName(
+        inode: try shownNumber(of: next, name.span, in: place, of: directory.node, isImpure: isImpure),
+        kind: next.kind, nextOffset: merged.cookie, entry: nil)
+      if showsEntries, next.role == .child {
+        listed.entry = try child(next, page, of: directory, above, for: caller)
+        // Later the kernel cannot be told of names that it got before an epoch and took after it.
+        if var entry = listed.entry, case .unlimited = entry.nameValidity {
+          entry.nameValidity = .seconds(1)
+          listed.entry = entry
+        }
+      }
+      guard emit(name.span, listed) else {
+        if let entry = listed.entry { forget(entry.node, references: 1) }
+        page.goBack(to: next)
+        return false
+      }
+      merged.take(name)
+      merged.handedOut(next.nextOffset)
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// The copy of one object while it is made: nobody sees it.
+
+import LayerRules
+import LinuxFiles
+import Synchronization
+
+/// A copy that has its bytes, and neither its metadata nor its name.
+final class ObjectRaise {
+  let kind: CopyUp.Kind
+  let work = Workshop.nextName()
+  private let object: FileKind
+  /// The source when it was copied.
+  private let status: FileStatus
+  /// Of a file, complete but for metadata and name.
+  private let file: SharedDescriptor?
+  private let source: SharedDescriptor
+  private let hasName: Bool
+  private var isMade = false
+  var isPublished = false
+
+  /// Copies the bytes of a file, with no lock held; nil if the node is in the upper by now.
+  init?(of node: Node, keeping limit: UInt64, in volume: Volume, below parent: Node?) throws(Errno) {
+    guard node.layer != 0 else { return nil }
+    (source, status) = try volume.resolver.hold(node)
+    object = node.kind
+    hasName = parent != nil
+    guard node.kind == .regular else {
+      kind = node.isDirectory ? .directory : .other
+      file = nil
+      return
+    }
+    // Names that are left behind would be another file from now on.
+    guard status.linkCount <= 1 else { throw .unsupported }
+    let reading = try source.descriptor.reopen([.readOnly, .nonBlocking])
+    guard
+      let part = try parent.map({ parent throws(Errno) in try volume.upperPart(of: parent) })
+        ?? volume.directory.workshop.map({ LayerDirectory($0) })
+    else { throw .belowUpper }
+    volume.actAsOwner(FileOwner(status))
+    let copy = try part.makeUnnamedFile(mode: 0o600)
+    let isShared = try ObjectCopy.bytes(
+      of: reading, size: status.size, upTo: limit, to: copy.descriptor)
+    let isEmpty = min(limit, status.size) == 0
+    if !isShared, !isEmpty { try copy.descriptor.sync(dataOnly: true) }
+    kind = .file(isEmpty ? .none : isShared ? .cloned : .copied)
+    file = copy
+  }
+
+  /// Whether the source is what it was.
+  func isOf(_ present: FileStatus) -> Bool {
+    ObjectIdentity(present) == ObjectIdentity(status)
+      && (object != .regular
+        || present.change == status.change && present.modification == status.modification)
+  }
+
+  /// The copy: of anything but a file, made in the workshop now.
+  func made(in volume: Volume) throws(Errno) -> SharedDescriptor {
+    if let file { return file }
+    guard let workshop = volume.directory.workshop.map({ LayerDirectory($0) }) else { throw .readOnly }
+    let target = object == .symbolicLink ? try source.descriptor.readLink() : []
+    let (object, status) = (object, status)
+    isMade = true
+    return try FileName.with(work) { name throws(Errno) in
+      switch object {
+      case .directory: try workshop.makeDirectory(name, mode: 0o700)
+      case .symbolicLink: try workshop.makeSymbolicLink(name, target: target)
+      default:
+        try workshop.makeNode(name, kind: object, mode: 0o600, device: status.specialDevice)
+      }
+      return try workshop.hold(name)
+    }
+  }
+
+  /// Takes away what has no use.
+  func discard(in volume: Volume) {
+    guard isMade, !isPublished, let workshop = volume.directory.workshop else { return }
+    try? FileName.with(work) { name throws(Errno) in
+      try LayerDirectory(workshop).remove(name, isDirectory: object == .directory)
+    }
+  }
+}

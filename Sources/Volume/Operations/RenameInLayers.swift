@@ -1,0 +1,92 @@
+// rename where layers are below, or where a whiteout is in the way.
+
+import LayerRules
+import LinuxFiles
+import RecordFormat
+
+extension Volume {
+  /// The directory's part in a layer.
+  func part(of directory: Node, in layer: UInt8) throws(Errno) -> LayerDirectory {
+    guard let part = try resolver.parts(directory).all.first(where: { $0.layer == layer }) else {
+      throw .stale
+    }
+    return LayerDirectory(part)
+  }
+
+  /// Under all locks, after the decision.
+  func renameInLayers(
+    _ move: Move, _ name: borrowing FileName, in parent: Node, _ newName: borrowing FileName,
+    in newParent: Node, _ style: RenameStyle
+  ) throws(Errno) {
+    let (from, to) = (try upperPart(of: parent), try upperPart(of: newParent))
+    let isOne =
+      move.target.map { ObjectIdentity($0.status) == ObjectIdentity(move.source.status) } ?? false
+    let request = RenameRequest(
+      try nameFacts(name, in: parent, move.source),
+      to: try nameFacts(newName, in: newParent, move.target, losesDirectory: style == .replace),
+      RenameRequest.Style(style), isInOneParent: parent.backing == newParent.backing,
+      parent: ParentFacts(isUp: from != nil, isImpure: move.above.record.isImpure),
+      newParent: ParentFacts(isUp: to != nil, isImpure: move.below.record.isImpure), isOneObject: isOne)
+    let steps = try steps(request.answer)
+    guard !steps.isEmpty else { return }
+    guard let from, let to else { throw .belowUpper }
+    var runner = try planRunner(name, in: from)
+    runner.newName = UpperName(directory: to, name: newName.copy())
+    // Where they are now in the layers below: asked before the moment in which nobody may ask for a way.
+    if steps.contains(.setRedirect(.name)) { runner.lowerPath = try lowerPath(of: name, in: parent) }
+    if steps.contains(.setRedirect(.newName)) {
+      runner.newLowerPath = try lowerPath(of: newName, in: newParent)
+    }
+    let twin = steps.contains(.makeTwin) ? move.target : nil
+    if steps.contains(.markImpure(.name)) { try markImpure(parent, from) }
+    if steps.contains(.markImpure(.newName)) { try markImpure(newParent, to) }
+    let plan = runner
+    try perform(move, name, in: parent, from, newName, in: newParent, to, style) { (_) throws(Errno) in
+      try plan.run(steps) { step throws(Errno) in
+        switch step {
+        case .makeTwin: if let twin { try makeTwin(of: twin, plan) }
+        // Done before.
+        case .markImpure: return
+        default: throw .inputOutput
+        }
+      }
+    }
+  }
+
+  private func lowerPath(of name: borrowing FileName, in parent: Node) throws(Errno) -> LowerPath? {
+    guard let stack = resolver.stack, let upper = try upperPart(of: parent) else { return nil }
+    let above = try resolver.lowerPath(of: parent)
+    let redirect: Redirect?
+    switch try stack.redirect(of: try upper.hold(name)) {
+    case .says(let found): redirect = found
+    case .unusable: throw .inputOutput
+    }
+    return Redirect.lowerPath(of: name.copy().span, in: above, redirect)
+  }
+
+  /// An empty closed directory like the one that is about to be replaced: in its place for one moment.
+  private func makeTwin(of target: Facts, _ runner: PlanRunner) throws(Errno) {
+    try runner.at(.work) { (workshop, name) throws(Errno) in
+      try workshop.makeDirectory(name, mode: 0o700)
+      let twin = try workshop.hold(name)
+      if isPrivileged {
+        try twin.descriptor.changeOwner(user: target.status.user, group: target.status.group)
+      }
+      let source = try runner.at(.newName) { (directory, name) throws(Errno) in try directory.hold(name) }
+      try ObjectCopy.attributes(of: source, to: twin.descriptor, except: [])
+      try workshop.setAttribute(runner.opaqueName, to: [Marks.opaqueValue], of: name)
+      try twin.descriptor.changeMode(target.status.mode)
+    }
+  }
+}
+
+extension RenameRequest.Style {
+  init(_ style: RenameStyle) {
+    self =
+      switch style {
+      case .replace: .replace
+      case .noReplace: .noReplace
+      case .exchange: .exchange
+      }
+  }
+}

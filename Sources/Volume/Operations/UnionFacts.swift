@@ -1,0 +1,180 @@
+// What a plan of several steps is made of: a name in the upper and in the layers below.
+
+import Decisions
+import LayerRules
+import LinuxFiles
+import RecordFormat
+
+/// A name in a directory, in the upper and below it.
+struct NameSight {
+  /// What the upper itself has, whiteouts as well.
+  var upper: FileStatus?
+  /// What the layers below show.
+  var lower: FileStatus?
+}
+
+extension Volume {
+  /// Where new names of a directory go: its part in the upper.
+  func upperPart(of directory: Node) throws(Errno) -> LayerDirectory? {
+    let top = try resolver.directory(directory)
+    return top.layer == 0 ? top : nil
+  }
+
+  /// The same for an operation that has been decided about: what is missing is brought up first.
+  func requireUpperPart(of directory: Node) throws(Errno) -> LayerDirectory {
+    guard let part = try upperPart(of: directory) else { throw .belowUpper }
+    return part
+  }
+
+  func sight(_ name: borrowing FileName, in directory: Node) throws(Errno) -> NameSight {
+    var sight = NameSight()
+    for part in try resolver.parts(directory).all {
+      guard let status = try LayerDirectory(part).look(name) else { continue }
+      if part.layer == 0 {
+        sight.upper = status
+      } else {
+        sight.lower = status.isWhiteout ? nil : status
+        break
+      }
+    }
+    return sight
+  }
+
+  /// The facts of a plan about one name.
+  ///
+  /// `losesDirectory`: whether a directory that shows is to be removed or replaced, so that what is in it counts.
+  func nameFacts(
+    _ name: borrowing FileName, in directory: Node, _ shown: Facts?, losesDirectory: Bool = false
+  ) throws(Errno) -> NameFacts {
+    let sight = try sight(name, in: directory)
+    let lower: LowerEntry =
+      switch sight.lower?.kind {
+      case nil: .nothing
+      case .directory: .directory
+      default: .file
+      }
+    var facts = NameFacts(upper: .absent, lower: lower)
+    if let status = sight.upper {
+      if status.isWhiteout {
+        facts.upper = .whiteout
+      } else if status.kind == .directory {
+        facts.upper = .directory(try upperDirectory(name, in: directory))
+      } else {
+        facts.upper = .file
+      }
+    }
+    if let shown {
+      facts.hasOrigin = hasOrigin(shown)
+      if losesDirectory, shown.item.isDirectory {
+        facts.contents = try contents(ofDirectory: name, in: directory)
+      }
+    }
+    return facts
+  }
+
+  /// Whether an object's number is that of something else.
+  func hasOrigin(_ facts: Facts) -> Bool {
+    guard facts.place.layer == 0 else { return true }
+    return store.numbers?.countingOrigin(of: facts.status, facts.record) != nil
+  }
+
+  private func upperDirectory(
+    _ name: borrowing FileName, in directory: Node
+  ) throws(Errno) -> UpperDirectory {
+    guard let stack = resolver.stack else { return UpperDirectory(.pure) }
+    let parts = try resolver.parts(directory).all
+    guard let top = parts.first, top.layer == 0 else { throw .stale }
+    let found = try LayerDirectory(top).hold(name)
+    let redirection: UpperDirectory.Redirection
+    switch try stack.redirect(of: found) {
+    case .unusable: return UpperDirectory(.unusable)
+    case .says(nil): redirection = .none
+    case .says(.oneName): redirection = .oneName
+    case .says(.absolute): redirection = .absolute
+    }
+    switch try stack.isClosedByMark(found) {
+    case .unusable: return UpperDirectory(.unusable, redirection)
+    case .says(true): return UpperDirectory(.closedByMark, redirection)
+    case .says(false): break
+    }
+    if try stack.isClosedByFlag(found, in: 0) { return UpperDirectory(.closedByFlag, redirection) }
+    var walk = PartsWalk(LayerView(stack: stack))
+    let above = parts.map { Part(layer: Int($0.layer), $0.descriptor) }
+    switch try walk.parts(of: name.copy(), in: above, known: (found, 0)) {
+    case .unusable: return UpperDirectory(.unusable, redirection)
+    case .parts(let all): return UpperDirectory(all.count > 1 ? .merged : .pure, redirection)
+    }
+  }
+
+  /// What the directory of this name shows.
+  func contents(ofDirectory name: borrowing FileName, in directory: Node) throws(Errno) -> Contents {
+    let (_, parts) = try resolver.findHeld(name, in: try resolver.parts(directory).all)
+    var removed: Set<[UInt8]> = []
+    var hasWhiteouts = false
+    var page = EntryBuffer()
+    for part in parts {
+      let listing = try LayerDirectory(part).openListing()
+      while try listing.readNames(into: &page) > 0 {
+        while let entry = try page.next() {
+          switch entry.role {
+          case .itself, .parent: continue
+          case .unusable: return .names
+          case .child: break
+          }
+          let bytes = try page.nameBytes(of: entry)
+          if removed.contains(bytes) { continue }
+          guard entry.kind == nil || entry.kind == .characterDevice,
+            try FileName.with(bytes, { name throws(Errno) in try listing.look(name)?.isWhiteout ?? false })
+          else { return .names }
+          removed.insert(bytes)
+          if part.layer == 0 { hasWhiteouts = true }
+        }
+      }
+    }
+    return hasWhiteouts ? .whiteouts : .empty
+  }
+
+  // MARK: Running plans
+
+  /// Carries out plans about a name in the upper.
+  func planRunner(_ name: borrowing FileName, in directory: LayerDirectory) throws(Errno) -> PlanRunner {
+    guard let workshop = self.directory.workshop.map({ LayerDirectory($0) }) else { throw .readOnly }
+    let space = store.namespace.rawValue
+    return PlanRunner(
+      whiteouts: whiteouts, workshop: workshop,
+      opaqueName: Array("\(space).\(Marks.opaque)".utf8),
+      redirectName: Array("\(space).\(Marks.redirect)".utf8),
+      name: UpperName(directory: directory, name: name.copy()))
+  }
+
+  /// The steps of an answer: refusals become error numbers, and what is missing is brought up by whoever asked.
+  func steps(_ answer: Answer) throws(Errno) -> [PlanStep] {
+    if let refusal = answer.refusal { throw Errno(refusal) }
+    guard let steps = answer.steps else { throw .belowUpper }
+    return steps
+  }
+
+  /// Says in a directory's record that some of its children have their numbers from elsewhere; under its exclusive lock.
+  func markImpure(_ directory: Node, _ part: LayerDirectory) throws(Errno) {
+    let facts = try facts(of: directory)
+    guard !facts.record.isImpure else { return }
+    var record = facts.record
+    record.isImpure = true
+    forgetFacts(of: directory)
+    try store.write(record, list: .keep, over: facts.stored, to: part.descriptor.descriptor)
+  }
+}
+
+extension Errno {
+  fileprivate init(_ refusal: Refusal) {
+    self =
+      switch refusal {
+      case .missing: .noSuchFile
+      case .exists: .exists
+      case .isDirectory: .isDirectory
+      case .notDirectory: .notDirectory
+      case .notEmpty: .notEmpty
+      case .unusable: .inputOutput
+      }
+  }
+}

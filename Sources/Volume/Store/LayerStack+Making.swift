@@ -1,0 +1,35 @@
+// The layers of a mount, put together.
+
+import LinuxFiles
+
+extension LayerStack {
+  convenience init(
+    upper: Layer, over lowers: [LowerRoot], _ places: LayerPlaces, _ live: LiveOptions, _ heads: SealedHeads
+  ) {
+    let namespace = upper.store.namespace
+    var layers = [upper]
+    for (index, lower) in lowers.enumerated() {
+      let store = MetadataStore(
+        namespace: namespace, records: RecordsExist(true) { throw Errno.readOnly },
+        memory: RecordMemory(live, trustsChangeTimes: lower.fileSystem.isLocal), heads: heads,
+        numbers: places.numbers[index + 1])
+      layers.append(
+        Layer(
+          root: LayerDirectory(lower.directory, layer: UInt8(truncatingIfNeeded: index + 1)), store: store,
+          tag: places.tags[index + 1]))
+    }
+    self.init(layers, namespace: namespace)
+  }
+}
+
+extension Volume {
+  /// Makes sure that the upper can be written to over lowers, and says so in the volume file before that happens.
+  func beginLayers() throws {
+    guard let layers, let workshop = directory.workshop else { return }
+    if let missing = Workshop.obstacleToLayers(in: workshop) {
+      throw VolumeFailure("the file system of the upper directory lacks what layers need: \(missing)")
+    }
+    if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
+    try directory.announceLayers(layers)
+  }
+}

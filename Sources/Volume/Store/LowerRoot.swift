@@ -1,0 +1,117 @@
+// A read-only layer, opened and found fit for it.
+
+import LayerRules
+package import LinuxFiles
+
+/// An open directory that a volume shows below its upper one.
+package struct LowerRoot: Sendable {
+  package let path: [UInt8]
+  package let directory: SharedDescriptor
+  /// Whether the kernel itself forbids every write through ``directory``, and shows nothing that is mounted inside.
+  package let isSealed: Bool
+  let fileSystem: FileSystemStatus
+  /// Of a lower that is a volume itself.
+  let header: VolumeHeader?
+  /// Locks that keep others from writing to such a volume.
+  private let locks: [SharedDescriptor]
+
+  /// `opened`: the directory, where its path means nothing here.
+  package init(_ path: [UInt8], openedAs opened: SharedDescriptor? = nil) throws(VolumeFailure) {
+    self.path = path
+    let plain: SharedDescriptor
+    do throws(Errno) {
+      if let opened {
+        plain = opened
+      } else {
+        plain = SharedDescriptor(try Descriptor.directory(atPath: path))
+      }
+      fileSystem = try plain.descriptor.fileSystemStatus()
+    } catch {
+      throw VolumeFailure("cannot open this lower directory: \(error)")
+    }
+    if let name = fileSystem.kernelsOwn {
+      throw VolumeFailure("on \(name), where the kernel shows itself, and so no lower directory")
+    }
+    guard !Volume.isOnVolume(plain.descriptor) else {
+      throw VolumeFailure(
+        "on a mounted Varve volume, which hides its lists; give the directories it was mounted from")
+    }
+    (header, locks) = try LowerRoot.bookkeeping(in: plain)
+    // Refused to users, and for directories of another mount namespace.
+    let sealed = CurrentProcess.isRoot ? try? SharedDescriptor(plain.descriptor.sealedClone()) : nil
+    directory = sealed ?? plain
+    isSealed = sealed != nil
+    do throws(Errno) {
+      _ = try directory.descriptor.reopen([.readOnly, .directory])
+    } catch {
+      throw VolumeFailure("this lower directory cannot be listed: \(error)")
+    }
+  }
+
+  /// What a lower that is a volume says of itself; with its locks, which are taken as others share them.
+  private static func bookkeeping(
+    in root: SharedDescriptor
+  ) throws(VolumeFailure) -> (VolumeHeader?, [SharedDescriptor]) {
+    let directory: SharedDescriptor
+    do throws(Errno) {
+      let found = try root.descriptor.openDirectoryPath(try FileName(".varve"))
+      let status = try found.status()
+      if CurrentProcess.isRoot, status.user != 0 || status.mode & 0o077 != 0 {
+        throw Errno.notPermitted
+      }
+      directory = SharedDescriptor(try found.reopen([.readOnly, .directory]))
+    } catch .noSuchFile {
+      return (nil, [])
+    } catch {
+      // To a user who may not look into it the tree is what it is to him without us.
+      if !CurrentProcess.isRoot, error == .accessDenied || error == .notDirectory { return (nil, []) }
+      throw VolumeFailure(
+        "its '.varve' is not root's own with mode 0700, so its lists could be overlooked: \(error)")
+    }
+    return try read(directory)
+  }
+
+  private static func read(
+    _ directory: SharedDescriptor
+  ) throws(VolumeFailure) -> (VolumeHeader?, [SharedDescriptor]) {
+    let text: [UInt8]?
+    do throws(Errno) { text = try VolumeDirectory.storedHeader(in: directory) } catch {
+      throw VolumeFailure("its volume file cannot be read: \(error)")
+    }
+    if let isShared = try? directory.descriptor.tryLockOpen(exclusive: false), !isShared {
+      throw VolumeFailure("this lower directory is a volume that is being repaired")
+    }
+    var locks = [directory]
+    if let lock = try? SharedDescriptor(directory.descriptor.open(try FileName("lock"), .readOnly)) {
+      if case .held(let holder)? = try? lock.descriptor.tryLockWhole(exclusive: false) {
+        throw VolumeFailure(
+          "this lower directory is a volume mounted for writing, by \(VolumeUse.name(of: holder))")
+      }
+      locks.append(lock)
+    }
+    guard let text else { return (nil, locks) }
+    let header = try VolumeHeader(parsing: text)
+    try header.checkFeatures(readOnly: true)
+    guard !CurrentProcess.isRoot || header.namespace == .trusted else {
+      throw VolumeFailure("this lower directory is a user's volume, whose lists root does not read")
+    }
+    return (header, locks)
+  }
+
+  // MARK: Its file system
+
+  var identifier: FileSystemIdentifier? {
+    if let file = try? directory.descriptor.reopen([.readOnly, .directory]),
+      let (high, low) = try? file.fileSystemUUID(), high != 0 || low != 0
+    {
+      return .uuid(high: high, low: low)
+    }
+    return fileSystem.identifier == 0 ? nil : .number(fileSystem.identifier)
+  }
+
+  func status() throws(VolumeFailure) -> FileStatus {
+    do throws(Errno) { return try directory.descriptor.status() } catch {
+      throw VolumeFailure("cannot look at this lower directory: \(error)")
+    }
+  }
+}

@@ -1,0 +1,109 @@
+// What of an object of a lower its copy in the upper gets: bytes, owner, attributes, mode, times.
+
+import LayerRules
+import LinuxFiles
+import RecordFormat
+
+/// Copies parts of objects.
+enum ObjectCopy {
+  private static let pieceSize: UInt64 = 16 << 20
+  private static let bufferSize = 1 << 18
+
+  /// Fills an empty file with the first `length` bytes of another, holes as holes; whether its blocks are shared, so that
+  /// nothing is left to be written.
+  static func bytes(
+    of source: borrowing Descriptor, size: UInt64, upTo length: UInt64, to target: borrowing Descriptor
+  ) throws(Errno) -> Bool {
+    let length = min(length, size)
+    guard length > 0 else { return false }
+    if length == size {
+      do throws(Errno) {
+        try source.clone(to: target)
+        return true
+      } catch {
+        guard [.crossDevice, .unsupported, .invalid, .notTerminal, .notPermitted].contains(error) else {
+          throw error
+        }
+      }
+    }
+    var copiesInKernel = true
+    var position: UInt64 = 0
+    while let data = try SparseCopy.data(in: source, from: position, to: length) {
+      position = data.lowerBound
+      while position < data.upperBound {
+        let count = min(pieceSize, data.upperBound - position)
+        if copiesInKernel {
+          do throws(Errno) {
+            let copied = try source.copyRange(
+              from: Int64(position), to: target, at: Int64(position), length: Int(count))
+            // Shorter than it was: somebody changes the layer.
+            guard copied > 0 else { throw Errno.inputOutput }
+            position += UInt64(copied)
+            continue
+          } catch {
+            guard [.crossDevice, .invalid, .unsupported, .notImplemented].contains(error) else { throw error }
+            copiesInKernel = false
+          }
+        }
+        try byHand(position..<position + count, of: source, to: target)
+        position += count
+      }
+    }
+    try target.truncate(to: length)
+    return false
+  }
+
+  private static func byHand(
+    _ range: Range<UInt64>, of source: borrowing Descriptor, to target: borrowing Descriptor
+  ) throws(Errno) {
+    var buffer = [UInt8](repeating: 0, count: min(bufferSize, range.count))
+    var bytes = buffer.mutableSpan
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let count = Int(min(UInt64(bytes.count), range.upperBound - position))
+      var part = bytes._mutatingExtracting(0..<count)
+      guard try source.readFully(into: &part, at: Int64(position)) == count else { throw .inputOutput }
+      try target.writeAll(part.span, at: Int64(position))
+      position += UInt64(count)
+    }
+  }
+
+  /// The attributes of a source that its copy gets, but for its record; `security.capability` last, as every change of an
+  /// owner takes it away.
+  ///
+  /// Lists and names of the volume come along as they are stored. POSIX lists do not: the mount has none.
+  static func attributes(
+    of source: SharedDescriptor, to target: borrowing Descriptor, except record: [UInt8]
+  ) throws(Errno) {
+    let names: [[UInt8]]
+    do throws(Errno) { names = try source.descriptor.attributeNames().copies } catch .unsupported { return }
+    for name in names where isCopied(name, except: record) {
+      let value: [UInt8]?
+      do throws(Errno) {
+        value = try AttributeName.with(name) { name throws(Errno) in try source.descriptor.attribute(name) }
+      } catch {
+        // What a user may not read is not theirs to copy.
+        guard !CurrentProcess.isRoot, error == .accessDenied || error == .notPermitted else { throw error }
+        continue
+      }
+      guard let value else { continue }
+      do throws(Errno) {
+        try AttributeName.with(name) { name throws(Errno) in try target.setAttribute(name, to: value) }
+      } catch {
+        guard mayBeLeftOut(name, error) else { throw error }
+        Log.notice(
+          "'\(String(decoding: name, as: UTF8.self))' of a file that was brought up is left out: \(error)")
+      }
+    }
+  }
+
+  private static func isCopied(_ name: [UInt8], except record: [UInt8]) -> Bool {
+    name != record && !Marks.isReserved(name.span) && !name.starts(with: "system.".utf8)
+  }
+
+  /// A label of another security module; never a capability, nor anything of a user's.
+  private static func mayBeLeftOut(_ name: [UInt8], _ error: Errno) -> Bool {
+    name.starts(with: "security.".utf8) && !name.elementsEqual("security.capability".utf8)
+      && (error == .unsupported || error == .notPermitted || error == .accessDenied || error == .invalid)
+  }
+}

@@ -1,0 +1,146 @@
+// Carries out plans: each step is one call, or happens in the workshop.
+
+import LayerRules
+import LinuxFiles
+
+/// What ``PlanRunner`` carries out.
+typealias PlanStep = LayerRules.Step
+
+/// A name in a directory of the upper.
+struct UpperName: Sendable {
+  let directory: LayerDirectory
+  let name: [UInt8]
+}
+
+/// Runs the steps of one plan.
+///
+/// What only the operation can do, such as making its object, it brings along.
+struct PlanRunner {
+  let whiteouts: WhiteoutSource
+  let workshop: LayerDirectory
+  /// The mark that closes a directory, and the one that says where it was.
+  let opaqueName: [UInt8]
+  let redirectName: [UInt8]
+  let name: UpperName
+  var newName: UpperName?
+  /// The one name in the workshop that a plan uses.
+  var work: [UInt8] = Workshop.nextName()
+  /// What gets a further name.
+  var object: SharedDescriptor?
+  /// Where the layers below have the directories that are moved; nil where that is too long to be stored.
+  var lowerPath: LowerPath?
+  var newLowerPath: LowerPath?
+
+  /// `own`: the steps that the operation brings along.
+  func run(_ steps: [PlanStep], own: (PlanStep) throws(Errno) -> Void) throws(Errno) {
+    var usesWork = false
+    do throws(Errno) {
+      for step in steps {
+        usesWork = usesWork || step.usesWork
+        try run(step, own)
+      }
+    } catch {
+      // Whatever is there now nobody sees; what cannot be removed goes at the next mount.
+      if usesWork { try? sweep() }
+      throw error
+    }
+  }
+
+  private func run(_ step: PlanStep, _ own: (PlanStep) throws(Errno) -> Void) throws(Errno) {
+    switch step {
+    case .close(let position):
+      try mark(opaqueName, [Marks.opaqueValue], at: position)
+    case .setRedirect(let position):
+      try setRedirect(position)
+    case .link(let position):
+      guard let object else { throw .inputOutput }
+      try at(position) { (directory, name) throws(Errno) in try directory.link(object, as: name) }
+    case .linkWhiteout(let position):
+      try at(position) { (directory, name) throws(Errno) in
+        try whiteouts.link(into: directory, as: name, workshop: workshop)
+      }
+    case .rename(let from, let to, let call):
+      var flags: RenameFlags = []
+      if call.noReplace { flags.insert(.noReplace) }
+      if call.leavesWhiteout { flags.insert(.whiteout) }
+      try rename(from, to, flags)
+    case .exchange(let first, let second):
+      try rename(first, second, .exchange)
+    case .remove(let position):
+      try at(position) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
+    case .removeDirectory(let position):
+      try at(position) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: true) }
+    case .sweep:
+      // The change is there already; the rest goes at the next mount.
+      try? sweep()
+    case .make, .makeTwin, .makeWhiteout, .renewWhiteout, .markImpure, .makeCopy, .makeUnnamedCopy, .copyData,
+      .syncData, .describe, .restoreParentTimes, .linkFromIndex, .startCount, .settleCount:
+      try own(step)
+    }
+  }
+
+  private func setRedirect(_ position: Position) throws(Errno) {
+    let path = position == .newName ? newLowerPath : lowerPath
+    guard let path, !path.isRoot else { throw .crossDevice }
+    do throws(Errno) {
+      try mark(redirectName, path.bytes, at: position)
+    } catch {
+      // No room for it: programs copy instead.
+      let hasNoRoom = error == .noSpace || error == .range || error == .tooBig
+      throw hasNoRoom ? .crossDevice : error
+    }
+  }
+
+  private func mark(_ attribute: [UInt8], _ value: [UInt8], at position: Position) throws(Errno) {
+    try at(position) { (directory, name) throws(Errno) in
+      try directory.setAttribute(attribute, to: value, of: name)
+    }
+  }
+
+  private func place(_ position: Position) throws(Errno) -> UpperName {
+    switch position {
+    case .name: return name
+    case .newName:
+      guard let newName else { throw .inputOutput }
+      return newName
+    case .work: return UpperName(directory: workshop, name: work)
+    case .index: throw .unsupported
+    }
+  }
+
+  func at<R>(
+    _ position: Position, _ body: (LayerDirectory, borrowing FileName) throws(Errno) -> R
+  ) throws(Errno) -> R {
+    let place = try place(position)
+    return try FileName.with(place.name) { name throws(Errno) in try body(place.directory, name) }
+  }
+
+  private func rename(_ from: Position, _ to: Position, _ flags: RenameFlags) throws(Errno) {
+    let target = try place(to)
+    try at(from) { (directory, name) throws(Errno) in
+      try FileName.with(target.name) { newName throws(Errno) in
+        try directory.rename(name, to: target.directory, as: newName, flags)
+      }
+    }
+  }
+
+  /// Empties and removes what has the name in the workshop, whatever it is.
+  private func sweep() throws(Errno) {
+    try FileName.with(work) { name throws(Errno) in
+      guard let status = try workshop.look(name) else { return }
+      guard status.kind == .directory else { return try workshop.remove(name, isDirectory: false) }
+      let directory = try workshop.open(name, [.readOnly, .directory])
+      try Sweeper.removeWhiteouts(in: directory)
+      try workshop.remove(name, isDirectory: true)
+    }
+  }
+}
+
+extension PlanStep {
+  fileprivate var usesWork: Bool {
+    switch self {
+    case .make(.work), .makeTwin, .link(.work), .linkWhiteout(.work), .makeCopy: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,161 @@
+// Random operations on a volume over lowers, and the same on a plain directory: both show the same all the while.
+
+import Foundation
+import LinuxFiles
+import Randomness
+import Testing
+
+@testable import LayeredVolume
+
+@Suite("Layers against a plain directory", .timeLimit(.minutes(5)), .enabled(if: Tree.isRoot))
+struct LayerModelTests {
+  private static let names = ["a", "b", "c", "d"]
+
+  /// Trees in which names of one layer hide, and merge with, those of another.
+  private static func makeLower(_ path: String, _ dice: inout Dice, depth: Int = 0) throws {
+    mkdir(path, 0o755)
+    for name in names {
+      switch dice.below(8) {
+      case 0..<3:
+        try "\(name)\(dice.below(1000))".write(toFile: "\(path)/\(name)", atomically: false, encoding: .utf8)
+      case 3..<6 where depth < 2: try makeLower("\(path)/\(name)", &dice, depth: depth + 1)
+      case 6: symlink("to\(dice.below(9))", "\(path)/\(name)")
+      default: break
+      }
+    }
+  }
+
+  /// What the layers show together, without a mark among them.
+  private static func merge(_ lowers: [String], to path: String) throws {
+    mkdir(path, 0o755)
+    for name in names {
+      let found = lowers.map { "\($0)/\(name)" }.filter { kind($0) != nil }
+      guard let first = found.first else { continue }
+      if kind(first) == S_IFDIR {
+        try merge(Array(found.prefix { kind($0) == S_IFDIR }), to: "\(path)/\(name)")
+      } else {
+        try FileManager.default.copyItem(atPath: first, toPath: "\(path)/\(name)")
+      }
+    }
+  }
+
+  private static func kind(_ path: String) -> mode_t? {
+    var found = stat()
+    return lstat(path, &found) == 0 ? found.st_mode & S_IFMT : nil
+  }
+
+  fileprivate enum Deed: CaseIterable {
+    case create, write, truncate, makeDirectory, symbolicLink, remove, removeDirectory, rename, noReplace
+    case exchange, link, mode
+  }
+
+  @Test("Random histories", arguments: [1, 3], [1, 2, 3]) func histories(lowers count: Int, run: Int) throws {
+    var dice = Dice(for: "layers \(count) \(run)")
+    let tree = try LayeredTree(making: { base in
+      try (1...count).map { number in
+        try LayerModelTests.makeLower("\(base)/lower\(number)", &dice)
+        return "\(base)/lower\(number)"
+      }
+    })
+    let lowers = try tree.lowers.map { try plainState($0) }
+    let model = tree.base + "/model"
+    try LayerModelTests.merge(tree.lowers, to: model)
+    for step in 0..<1_000 {
+      let deed = dice.pick(Deed.allCases)
+      let (path, other) = (LayerModelTests.path(&dice), LayerModelTests.path(&dice))
+      let word = "\(dice.below(10_000))"
+      // What the kernel refuses by itself, before it asks anybody.
+      if deed.isAboutTwo, path == other || path.hasPrefix(other + "/") || other.hasPrefix(path + "/") {
+        continue
+      }
+      if deed == .link, LayerModelTests.kind("\(model)/\(path)") == S_IFDIR { continue }
+      let expected = LayerModelTests.inPlain(deed, model, path, other, word)
+      let found = LayerModelTests.inLayers(deed, tree, path, other, word)
+      try #require(found == expected, "step \(step): \(deed) \(path) \(other)")
+      if step % 25 == 0 {
+        try #require(try tree.state() == plainState(model), "after step \(step): \(deed) \(path)")
+      }
+      if dice.once(in: 100) { try tree.remount() }
+    }
+    try tree.remount()
+    #expect(try tree.state() == plainState(model))
+    #expect(try tree.lowers.map { try plainState($0) } == lowers)
+  }
+
+  private static func path(_ dice: inout Dice) -> String {
+    (0...dice.below(3)).map { _ in dice.pick(names) }.joined(separator: "/")
+  }
+
+  private static func inLayers(
+    _ deed: Deed, _ tree: LayeredTree, _ path: String, _ other: String, _ word: String
+  ) -> Errno? {
+    do {
+      switch deed {
+      case .create: try tree.create(path, word)
+      case .write, .truncate, .mode:
+        guard try [.regular, .directory].contains(tree.attributes(path).kind) else {
+          throw Errno.tooManySymbolicLinks
+        }
+        if deed == .mode {
+          try tree.change(path) { $0.mode = UInt16(word.utf8.count.isMultiple(of: 2) ? 0o700 : 0o755) }
+        }
+        guard try tree.attributes(path).kind == .regular || deed == .mode else { throw Errno.isDirectory }
+        if deed == .write { try tree.write(path, word, at: 1) }
+        if deed == .truncate { try tree.change(path) { $0.size = UInt64(word.utf8.count) } }
+      case .makeDirectory: try tree.makeDirectory(path)
+      case .symbolicLink: try tree.makeSymbolicLink(path, to: word)
+      case .remove: try tree.remove(path)
+      case .removeDirectory: try tree.removeDirectory(path)
+      case .rename: try tree.rename(path, to: other)
+      case .noReplace: try tree.rename(path, to: other, .noReplace)
+      case .exchange: try tree.rename(path, to: other, .exchange)
+      case .link: try tree.link(path, as: other)
+      }
+      return nil
+    } catch {
+      return (error as? Errno).map(plainer)
+    }
+  }
+
+  /// Walking through a file is refused by the kernel above, which says another word; nobody but root calls here.
+  private static func plainer(_ error: Errno) -> Errno {
+    [.notDirectory, .tooManySymbolicLinks, .accessDenied].contains(error) ? .noSuchFile : error
+  }
+
+  private static func inPlain(
+    _ deed: Deed, _ model: String, _ path: String, _ other: String, _ word: String
+  ) -> Errno? {
+    let (path, other) = ("\(model)/\(path)", "\(model)/\(other)")
+    func fails(_ result: CInt) -> Errno? { result < 0 ? plainer(Errno(rawValue: errno)) : nil }
+    func written(_ flags: CInt, at offset: off_t) -> Errno? {
+      let file = Glibc.open(path, flags | O_NOFOLLOW, 0o644)
+      if file < 0 { return fails(file) }
+      defer { close(file) }
+      return fails(CInt(pwrite(file, word, word.utf8.count, offset)))
+    }
+    switch deed {
+    case .create: return written(O_WRONLY | O_CREAT | O_EXCL, at: 0)
+    case .write: return written(O_WRONLY, at: 1)
+    case .truncate:
+      let file = Glibc.open(path, O_WRONLY | O_NOFOLLOW)
+      if file < 0 { return fails(file) }
+      defer { close(file) }
+      return fails(ftruncate(file, off_t(word.utf8.count)))
+    case .mode:
+      guard kind(path) != S_IFLNK else { return plainer(.tooManySymbolicLinks) }
+      return fails(chmod(path, word.utf8.count.isMultiple(of: 2) ? 0o700 : 0o755))
+    case .makeDirectory: return fails(mkdir(path, 0o755))
+    case .symbolicLink: return fails(symlink(word, path))
+    case .remove: return fails(unlink(path))
+    case .removeDirectory: return fails(rmdir(path))
+    case .rename: return fails(rename(path, other))
+    case .noReplace: return renamePlain(path, to: other, .noReplace).map(plainer)
+    case .exchange: return renamePlain(path, to: other, .exchange).map(plainer)
+    case .link: return fails(Glibc.link(path, other))
+    }
+  }
+}
+
+extension LayerModelTests.Deed {
+  fileprivate var isAboutTwo: Bool { self == .rename || self == .noReplace || self == .exchange }
+}

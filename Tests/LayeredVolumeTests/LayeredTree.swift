@@ -1,0 +1,345 @@
+// A volume over lowers that a test declares, and a plain directory that says what it has to show.
+
+import Foundation
+import LinuxFiles
+
+@testable import LayeredVolume
+
+/// An upper directory over lowers, opened as a volume that no kernel has mounted.
+///
+/// The topmost lower comes first.
+final class LayeredTree {
+  let base: String
+  let lowers: [String]
+  let options: VolumeOptions
+  private var opened: Volume?
+
+  var volume: Volume {
+    guard let opened else { preconditionFailure("the volume is closed") }
+    return opened
+  }
+
+  var upper: String { base + "/upper" }
+
+  convenience init(_ lowers: [TreeItem]..., change: (inout VolumeOptions) -> Void = { _ in }) throws {
+    try self.init(
+      making: { base in
+        try lowers.enumerated().map { index, items in
+          let path = "\(base)/lower\(index + 1)"
+          try LayeredTree.make(items, at: path)
+          return path
+        }
+      }, change: change)
+  }
+
+  /// `make`: makes the lowers below a directory of their own.
+  init(making make: (String) throws -> [String], change: (inout VolumeOptions) -> Void = { _ in }) throws {
+    var template = Array("/tmp/varve-layers.XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Errno.current }
+    base = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    mkdir(base + "/upper", 0o755)
+    lowers = try make(base)
+    var options = VolumeOptions()
+    change(&options)
+    self.options = options
+    opened = try LayeredTree.open(base, lowers, options)
+  }
+
+  deinit {
+    opened = nil
+    if Tree.isRoot { try? ThreadIdentity.become(user: 0, group: 0) }
+    try? FileManager.default.removeItem(atPath: base)
+  }
+
+  private static func open(_ base: String, _ lowers: [String], _ options: VolumeOptions) throws -> Volume {
+    try Volume(
+      UpperRoot(Array("\(base)/upper".utf8)), lowers: lowers.map { try LowerRoot(Array($0.utf8)) },
+      options: options)
+  }
+
+  /// As if the daemon had ended.
+  func close() {
+    if Tree.isRoot { try? ThreadIdentity.become(user: 0, group: 0) }
+    opened = nil
+  }
+
+  /// As if the daemon had ended and the volume was mounted again.
+  func remount() throws {
+    close()
+    opened = try LayeredTree.open(base, lowers, options)
+  }
+
+  static func make(_ items: [TreeItem], at path: String) throws {
+    guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw Errno.current }
+    for item in items {
+      let place = "\(path)/\(item.name)"
+      switch item.content {
+      case .file(let text):
+        try text.write(toFile: place, atomically: false, encoding: .utf8)
+        chmod(place, mode_t(item.mode ?? 0o644))
+      case .symbolicLink(let target): symlink(target, place)
+      case .directory(let inside):
+        try make(inside, at: place)
+        chmod(place, mode_t(item.mode ?? 0o755))
+      }
+      for (name, value) in item.attributes { try setPlainAttribute(place, name, value) }
+    }
+  }
+
+  // MARK: Calls by path
+
+  var caller: Caller {
+    if Tree.isRoot { try? ThreadIdentity.become(user: 0, group: 0) }
+    return Caller(user: geteuid(), group: getegid(), thread: getpid())
+  }
+
+  func at<R>(_ path: String, _ body: (NodeID) throws -> R) throws -> R {
+    var (node, found) = (Volume.rootNode, [NodeID]())
+    defer { for node in found.reversed() { volume.forget(node, references: 1) } }
+    for name in path.split(separator: "/") {
+      guard let next = try entry(String(name), in: node) else { throw Errno.noSuchFile }
+      node = next.node
+      found.append(node)
+    }
+    return try body(node)
+  }
+
+  /// What a lookup answers; its reference is the caller's.
+  func entry(_ name: String, in parent: NodeID) throws -> Entry? {
+    let caller = caller
+    let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
+      try volume.lookup(name, in: parent, for: caller)
+    }
+    guard case .found(let entry) = answer else { return nil }
+    return entry
+  }
+
+  /// The directory of a path, and the name in it.
+  func above<R>(
+    _ path: String, _ body: (NodeID, borrowing FileName) throws(Errno) -> R
+  ) throws -> R {
+    let parts = path.split(separator: "/")
+    return try at(parts.dropLast().joined(separator: "/")) { node in
+      try FileName.with(Array((parts.last ?? "").utf8)) { name throws(Errno) in try body(node, name) }
+    }
+  }
+
+  func attributes(_ path: String) throws -> Attributes {
+    try at(path) { try volume.attributes(of: $0, handle: nil, for: caller).attributes }
+  }
+
+  func open<R>(_ path: String, _ mode: OpenMode = .read, _ body: (HandleID) throws -> R) throws -> R {
+    try at(path) { node in
+      let handle = try volume.open(node, mode, for: caller).handle
+      defer { volume.release(handle) }
+      return try body(handle)
+    }
+  }
+
+  func read(_ handle: HandleID) throws -> String {
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    var span = bytes.mutableSpan
+    var isSecret = false
+    let count = try volume.read(handle, at: 0, into: &span, isSecret: &isSecret)
+    return String(decoding: bytes[..<count], as: UTF8.self)
+  }
+
+  func read(_ path: String) throws -> String { try open(path) { try read($0) } }
+
+  func write(_ path: String, _ text: String, at offset: UInt64 = 0, _ mode: OpenMode = .write) throws {
+    try open(path, mode) { handle in
+      var bytes = Array(text.utf8)
+      var span = bytes.mutableSpan
+      _ = try volume.write(handle, at: offset, &span, appends: false, clearsSetID: false, for: caller)
+    }
+  }
+
+  func create(_ path: String, _ text: String = "") throws {
+    let caller = caller
+    let (entry, answer) = try above(path) { parent, name throws(Errno) in
+      try volume.create(name, in: parent, mode: 0o644, flags: [.write, .exclusive], for: caller)
+    }
+    defer { volume.forget(entry.node, references: 1) }
+    var bytes = Array(text.utf8)
+    var span = bytes.mutableSpan
+    _ = try volume.write(answer.handle, at: 0, &span, appends: false, clearsSetID: false, for: caller)
+    volume.release(answer.handle)
+  }
+
+  func makeDirectory(_ path: String) throws {
+    let caller = caller
+    let entry = try above(path) { parent, name throws(Errno) in
+      try volume.makeDirectory(name, in: parent, mode: 0o755, for: caller)
+    }
+    volume.forget(entry.node, references: 1)
+  }
+
+  func makeSymbolicLink(_ path: String, to target: String) throws {
+    let caller = caller
+    let entry = try above(path) { parent, name throws(Errno) in
+      try volume.makeSymbolicLink(name, in: parent, target: Array(target.utf8), for: caller)
+    }
+    volume.forget(entry.node, references: 1)
+  }
+
+  func remove(_ path: String) throws {
+    let caller = caller
+    try above(path) { parent, name throws(Errno) in try volume.remove(name, from: parent, for: caller) }
+  }
+
+  func removeDirectory(_ path: String) throws {
+    let caller = caller
+    try above(path) { parent, name throws(Errno) in
+      try volume.removeDirectory(name, from: parent, for: caller)
+    }
+  }
+
+  func link(_ path: String, as newPath: String) throws {
+    let caller = caller
+    let entry = try at(path) { node in
+      try above(newPath) { parent, name throws(Errno) in
+        try volume.link(node, as: name, in: parent, for: caller)
+      }
+    }
+    volume.forget(entry.node, references: 1)
+  }
+
+  func rename(_ path: String, to newPath: String, _ style: RenameStyle = .replace) throws {
+    let (old, new) = (path.split(separator: "/"), newPath.split(separator: "/"))
+    try at(old.dropLast().joined(separator: "/")) { parent in
+      try at(new.dropLast().joined(separator: "/")) { newParent in
+        try LayeredTree.rename(
+          volume, Array((old.last ?? "").utf8), parent, Array((new.last ?? "").utf8), newParent, style, caller
+        )
+      }
+    }
+  }
+
+  private static func rename(
+    _ volume: Volume, _ name: [UInt8], _ parent: NodeID, _ newName: [UInt8], _ newParent: NodeID,
+    _ style: RenameStyle, _ caller: Caller
+  ) throws(Errno) {
+    try FileName.with(name) { name throws(Errno) in
+      try FileName.with(newName) { newName throws(Errno) in
+        try volume.rename(name, in: parent, to: newName, in: newParent, style, for: caller)
+      }
+    }
+  }
+
+  func change(_ path: String, _ change: (inout AttributeChange) -> Void) throws {
+    var wanted = AttributeChange()
+    change(&wanted)
+    try at(path) { _ = try volume.changeAttributes(of: $0, wanted, handle: nil, for: caller) }
+  }
+
+  func setAttribute(_ path: String, _ name: String, _ value: String) throws {
+    let caller = caller
+    try at(path) { node in
+      try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
+        try volume.setExtendedAttribute(
+          name, of: node, to: Array(value.utf8).span, .createOrReplace, for: caller)
+      }
+    }
+  }
+
+  /// The names of a directory as they are listed, with their numbers.
+  func list(_ path: String, most: Int = .max) throws -> [(name: String, inode: UInt64)] {
+    try at(path) { node in
+      let handle = try volume.openDirectory(node, for: caller).handle
+      defer { volume.release(handle) }
+      var names: [(String, UInt64)] = []
+      var offset: Int64 = 0
+      while true {
+        let former = offset
+        var left = most
+        try volume.readDirectory(handle, from: offset, withAttributes: false, for: caller) { name, listed in
+          guard left > 0 else { return false }
+          left -= 1
+          names.append((String(decoding: name.indices.map { name[$0] }, as: UTF8.self), listed.inode))
+          offset = listed.nextOffset
+          return true
+        }
+        guard offset != former else { return names.filter { $0.0 != "." && $0.0 != ".." } }
+      }
+    }
+  }
+
+  func names(_ path: String) throws -> [String] { try list(path).map(\.name).sorted() }
+
+  /// A line for each object, in order.
+  func state(_ path: String = "") throws -> [String] {
+    var lines: [String] = []
+    for name in try names(path) {
+      let inner = path.isEmpty ? name : "\(path)/\(name)"
+      let found = try attributes(inner)
+      switch found.kind {
+      case .directory:
+        lines.append("\(inner) directory \(String(found.mode, radix: 8))")
+        lines += try state(inner)
+      case .symbolicLink:
+        let target = try at(inner) { try volume.readLink($0, for: caller) }
+        lines.append("\(inner) -> \(String(decoding: target, as: UTF8.self))")
+      default:
+        lines.append("\(inner) \(String(found.mode, radix: 8)) \(found.linkCount) '\(try read(inner))'")
+      }
+    }
+    return lines
+  }
+}
+
+/// The same lines of a plain directory.
+func plainState(_ root: String, _ path: String = "") throws -> [String] {
+  var lines: [String] = []
+  for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(path)").sorted() {
+    let inner = path.isEmpty ? name : "\(path)/\(name)"
+    var found = stat()
+    guard lstat("\(root)/\(inner)", &found) == 0 else { throw Errno.current }
+    let mode = String(found.st_mode & 0o7777, radix: 8)
+    switch found.st_mode & S_IFMT {
+    case S_IFDIR:
+      lines.append("\(inner) directory \(mode)")
+      lines += try plainState(root, inner)
+    case S_IFLNK:
+      lines.append(
+        "\(inner) -> \(try FileManager.default.destinationOfSymbolicLink(atPath: "\(root)/\(inner)"))")
+    default:
+      let text = String(
+        decoding: try Data(contentsOf: URL(fileURLWithPath: "\(root)/\(inner)")), as: UTF8.self)
+      lines.append("\(inner) \(mode) \(found.st_nlink) '\(text)'")
+    }
+  }
+  return lines
+}
+
+/// Sets an attribute behind every mount.
+func setPlainAttribute(_ path: String, _ name: String, _ value: String) throws {
+  let object = try Descriptor.open(path: path, .readOnly)
+  try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
+    try object.setAttribute(name, to: Array(value.utf8))
+  }
+}
+
+func plainAttribute(_ path: String, _ name: String) throws -> [UInt8]? {
+  let object = try Descriptor.open(path: path, .readOnly)
+  return try AttributeName.with(Array(name.utf8)) { name throws(Errno) in try object.attribute(name) }
+}
+
+/// renameat2(2) in a plain directory.
+func renamePlain(_ path: String, to newPath: String, _ flags: RenameFlags) -> Errno? {
+  func parts(_ path: String) -> (String, [UInt8]) {
+    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    return (String(path.dropLast(name.count + 1)), Array(name.utf8))
+  }
+  do throws(Errno) {
+    let from = try Descriptor.directory(atPath: parts(path).0)
+    let to = try Descriptor.directory(atPath: parts(newPath).0)
+    try FileName.with(parts(path).1) { name throws(Errno) in
+      try FileName.with(parts(newPath).1) { newName throws(Errno) in
+        try from.rename(name, to: to, as: newName, flags)
+      }
+    }
+    return nil
+  } catch {
+    return error
+  }
+}
