@@ -108,7 +108,7 @@ extension Volume {
     _ name: borrowing FileName, in parentID: NodeID, kind: FileKind, mode: UInt16, for caller: Caller,
     using create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) -> Entry {
-    let parent = try node(parentID)
+    let parent = try directory(ofNames: parentID, for: caller)
     return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
       try requireUnreserved(name, in: parent)

@@ -20,7 +20,7 @@ extension Volume {
   private func remove(
     _ name: borrowing FileName, from parentID: NodeID, directory isDirectory: Bool, for caller: Caller
   ) throws(Errno) {
-    let parent = try node(parentID)
+    let parent = try directory(ofNames: parentID, for: caller)
     try requireUnreserved(name, in: parent)
     let directory = try resolver.directory(parent)
     // The lock of what will be removed is known only by looking. So one is guessed, and what is found under it says
