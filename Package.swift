@@ -97,9 +97,8 @@ let package = Package(
     .target(name: "CPrograms", path: "Sources/System/CPrograms"),
     module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms", "CLinux"]),
 
-    .target(
-      name: "CUnicodeText", path: "Sources/System/CUnicodeText",
-      linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
+    // Declarations of ICU only: it is loaded when the first name is sorted or normalised.
+    .target(name: "CUnicodeText", path: "Sources/System/CUnicodeText"),
     module("UnicodeText", "System/UnicodeText", ["CUnicodeText"]),
 
     // Volume: where the product happens.
@@ -107,7 +106,7 @@ let package = Package(
       "LayeredVolume", "Volume",
       [
         "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "SealedFormat",
-        "JSONForm", "LinuxFiles", "Ciphers",
+        "JSONForm", "LinuxFiles", "Ciphers", "PropertyLists", "ItemKinds", "DisplayNames", "UnicodeText",
       ],
       settings: strict + opened),
 

@@ -6,9 +6,6 @@ import LinuxFiles
 import RecordFormat
 
 extension Volume {
-  /// Where the rest is stored, and the name under which it is listed.
-  static let finderInfoName = Array("user.com.apple.FinderInfo".utf8)
-
   func finderInfo(of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)

@@ -15,9 +15,11 @@ extension Volume {
       let facts = try directoryFacts(node)
       try gate.require(caller, .list, on: facts.item)
       let directory = try resolver.directory(node).openListing()
-      let use = try listingUse(of: node, facts, directory)
+      let view = views.directory(nodeID)
+      // Names of a view are kept nowhere.
+      let use = view == nil ? try listingUse(of: node, facts, directory) : .asked
       let handle = handles.add(
-        OpenDirectory(node: node, directory, pages: listingPages, user: caller.user),
+        OpenDirectory(node: node, in: view, directory, pages: listingPages, user: caller.user),
         for: caller.user)
       return (handle, use)
     }
@@ -42,6 +44,12 @@ extension Volume {
   ) throws(Errno) {
     let directory = try handles.directory(handle)
     let node = directory.node
+    if let view = directory.view,
+      try readShown(
+        directory, in: view, from: offset, withAttributes: withAttributes, for: caller, emit: emit)
+    {
+      return
+    }
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let above = try directoryFacts(node)
       let failure: Errno? = directory.stream.withLock { stream in
@@ -128,7 +136,9 @@ extension Volume {
         let found = try? briefFacts(status, of: name, in: directory.backing)
       else { return nil }
       let node = refer(to: found, name, in: directory.node)
-      return entry(node, found, in: above, for: caller)
+      let entry = entry(node, found, in: above, for: caller)
+      guard let view = directory.view else { return entry }
+      return shown(entry, as: name.copy(), in: view)
     }
   }
 

@@ -21,6 +21,8 @@ struct MetadataStore: Sendable {
   /// The names of the attributes, made once.
   private let coreName: [UInt8]
   private let listName: [UInt8]
+  /// Of the names record.
+  let namesName: [UInt8]
   private let records: RecordsExist
   let memory: RecordMemory
   let heads: SealedHeads
@@ -33,6 +35,7 @@ struct MetadataStore: Sendable {
     self.memory = memory
     coreName = Array("\(namespace.rawValue).varve.m".utf8)
     listName = Array("\(namespace.rawValue).varve.acl".utf8)
+    namesName = Array("\(namespace.rawValue).varve.names".utf8)
   }
 
   /// The facts about an object whose status is known.

@@ -12,12 +12,14 @@ package import LinuxFiles
 enum SyntheticNode: NodeID {
   case directory = 2
   case status = 3
+  case views = 4
 
   /// What a name in this node means.
   func child(named name: borrowing FileName) -> SyntheticNode? {
     switch self {
     case .directory: SyntheticNode.named.first { name.equals($0.name) }?.node
-    case .status: nil
+    // A view is no node of these: what is shown there are objects.
+    case .status, .views: nil
     }
   }
 
@@ -31,11 +33,13 @@ enum SyntheticNode: NodeID {
     return here
   }
 
-  private static let named: [(name: [UInt8], node: SyntheticNode)] = [(Array("status".utf8), .status)]
+  private static let named: [(name: [UInt8], node: SyntheticNode)] = [
+    (Array("status".utf8), .status), (Array("view".utf8), .views),
+  ]
 
   var isDirectory: Bool {
     switch self {
-    case .directory: true
+    case .directory, .views: true
     case .status: false
     }
   }
@@ -88,7 +92,16 @@ extension Errno {
 
 extension Volume {
   /// The directory of a number the kernel sent, in which a name is about to be made, given or taken away.
-  func directory(ofNames id: NodeID, for caller: Caller) throws(Errno) -> Node { try node(id) }
+  ///
+  /// EROFS, before anything else is asked, where that is a directory of a view.
+  func directory(ofNames id: NodeID, for caller: Caller) throws(Errno) -> Node {
+    let node = try node(id)
+    if ViewTable.isNumber(id) {
+      let item = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try directoryFacts(node).item }
+      try gate.require(caller, .changeView, on: item)
+    }
+    return node
+  }
 
   /// Refuses names that belong to the volume's bookkeeping.
   func requireUnreserved(_ name: borrowing FileName, in parent: Node) throws(Errno) {
@@ -109,26 +122,6 @@ extension Volume {
       let item = try directoryFacts(root).item
       return Judge(rules: options.rules, subject: subject).decide(.search, on: item).isAllowed
     }
-  }
-
-  /// Nil for names that mean an object.
-  func lookupSynthetic(
-    _ name: borrowing FileName, in parent: NodeID, for caller: Caller
-  ) throws(Errno) -> LookupAnswer? {
-    let node: SyntheticNode?
-    if parent == Volume.rootNode, name.equals(VolumeDirectory.name) {
-      node = mounted.showsReservedDirectory ? .directory : nil
-    } else if let own = SyntheticNode(rawValue: parent) {
-      node = own.child(named: name)
-    } else {
-      return nil
-    }
-    try requireEntry(caller)
-    guard let node else { return .missing(.none) }
-    return .found(
-      Entry(
-        node: node.rawValue, attributes: node.attributes(since: startedAt), nameValidity: .none,
-        attributeValidity: .none))
   }
 
   /// Opening the status makes its text; the handle keeps it.

@@ -32,6 +32,7 @@ package struct VolumeOptions: Sendable {
   /// Whether flags and lists are shown as attributes that copying programs carry along.
   package var showsTwins = false
   package var threads = 2
+  package var names = NameSettings()
   /// Features switched off by `no_FEATURE`, so that their fallbacks can be tested.
   package var disabledFeatures: Set<String> = []
   /// The words of `-o` as they were given, for `status`.
