@@ -126,13 +126,14 @@ let package = Package(
       [
         "Arguments", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
         "SealedFormat", "JSONForm", "LayeredVolume", "Ciphers", "LinuxFiles", "LinuxPrograms",
+        "DisplayNames", "ItemKinds",
       ]),
     tool(
       "varved", "Tools/Daemon",
       [
         "Arguments", "TextForms", "AccessControl", "FlagRules", "DirectoryModes", "Decisions",
         "SealedFormat", "JSONForm", "FUSEDoor", "ControlDoor", "LayeredVolume", "Ciphers", "LinuxFiles",
-        "LinuxPrograms",
+        "LinuxPrograms", "DisplayNames",
       ]),
 
     // Tests: one target per engine, milliseconds each.
@@ -161,7 +162,11 @@ let package = Package(
     tests("ItemKindTests", ["ItemKinds", "Randomness", "CAllocationCounter"]),
     tests(
       "DisplayNameTests",
-      ["DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText", "Randomness", "CAllocationCounter"]),
+      [
+        "NameVectors", "DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText", "Randomness",
+        "CAllocationCounter",
+      ]),
+    support("NameVectors", "NameVectors", ["DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText"]),
     tests("UnicodeTextTests", ["UnicodeText", "Randomness"]),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
@@ -200,7 +205,7 @@ let package = Package(
       [
         "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "KeyFixture", "AccessControl",
         "FlagRules",
-        "RecordFormat", "JSONForm", "Randomness", "TextForms",
+        "RecordFormat", "JSONForm", "Randomness", "TextForms", "NameVectors", "DisplayNames", "ItemKinds",
       ], settings: unoptimized),
 
     tests("FrontTests", ["MountSupport", "CMountSupport", "LinuxFiles", "Faults"], settings: unoptimized),

@@ -64,4 +64,17 @@ extension Tree {
       (node, try volume.attributes(of: node, handle: nil, for: caller).attributes.inode)
     }
   }
+
+  func text(_ path: String, _ attribute: String) throws -> String {
+    String(decoding: try self.attribute(path, attribute), as: UTF8.self)
+  }
+
+  func attributeNames(_ path: String) throws -> [String] {
+    let caller = caller()
+    return try at(path) { volume, node in
+      try volume.listExtendedAttributes(of: node, for: caller).split(separator: 0).map {
+        String(decoding: $0, as: UTF8.self)
+      }
+    }
+  }
 }

@@ -75,13 +75,13 @@ extension Volume {
     }
   }
 
-  private func storedFinderInfo(of object: HeldObject) throws(Errno) -> [UInt8]? {
+  func storedFinderInfo(of object: HeldObject) throws(Errno) -> [UInt8]? {
     try AttributeName.with(Volume.finderInfoName) { name throws(Errno) in
       try object.descriptor.descriptor.attribute(name)
     }
   }
 
-  private func storeFinderInfo(_ bytes: [UInt8]?, to object: HeldObject) throws(Errno) {
+  func storeFinderInfo(_ bytes: [UInt8]?, to object: HeldObject) throws(Errno) {
     try AttributeName.with(Volume.finderInfoName) { name throws(Errno) in
       guard let bytes else {
         do throws(Errno) { try object.descriptor.descriptor.removeAttribute(name) } catch .noData {}

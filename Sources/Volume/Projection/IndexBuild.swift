@@ -156,6 +156,23 @@ struct IndexBuild {
 // MARK: - What one item is
 
 extension Volume {
+  /// The index of a directory in a view; nil if it has too many items.
+  ///
+  /// No lock of the volume is held.
+  func index(
+    of identity: ObjectIdentity, by directory: LayerDirectory, in view: ViewName,
+    for purpose: ShownIndexes.Purpose, isRoot: Bool
+  ) throws(Errno) -> CachedIndex? {
+    let cached = try indexes.index(of: identity, in: view, for: purpose) { () throws(Errno) in
+      try directory.descriptor.descriptor.status()
+    } make: { (mostItems) throws(Errno) in
+      try IndexBuild(
+        self, try directory.openListing(), isRoot: isRoot, mostItems: mostItems, viewRules.rules(of: view)
+      ).make()
+    }
+    return cached.index?.isTooLarge == true ? nil : cached
+  }
+
   /// An item as names are made of it; nil if it is gone, or cannot be looked at.
   func see(_ name: [UInt8], in directory: LayerDirectory) -> SeenItem? {
     do throws(Errno) {

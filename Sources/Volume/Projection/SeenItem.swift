@@ -71,24 +71,6 @@ struct SeenItem {
   }
 }
 
-extension MetadataStore {
-  /// The names record of an object whose record announces one; damage counts as "shown", and is logged.
-  func namesRecord(
-    of status: FileStatus, _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
-  ) throws(Errno) -> NamesRecord {
-    let bytes = try AttributeName.with(namesName) { name throws(Errno) in try read(name) }
-    var shown = NamesRecord()
-    shown.showsExtension = true
-    guard let bytes else { return shown }
-    do {
-      return try NamesRecord(decoding: bytes.span)
-    } catch {
-      Log.damage("inode \(status.inode): the names record cannot be read: \(error)")
-      return shown
-    }
-  }
-}
-
 extension Volume {
   /// Where what the Finder knows is stored, and the name under which it is listed.
   static let finderInfoName = Array("user.com.apple.FinderInfo".utf8)

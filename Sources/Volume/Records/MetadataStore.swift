@@ -298,7 +298,7 @@ struct MetadataStore: Sendable {
     }
   }
 
-  private func remove(_ name: [UInt8], from object: borrowing Descriptor) throws(Errno) {
+  func remove(_ name: [UInt8], from object: borrowing Descriptor) throws(Errno) {
     do throws(Errno) {
       try AttributeName.with(name) { attribute throws(Errno) in try object.removeAttribute(attribute) }
     } catch .noData {

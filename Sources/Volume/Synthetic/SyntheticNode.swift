@@ -33,8 +33,9 @@ enum SyntheticNode: NodeID {
     return here
   }
 
+  static let viewsName = Array("view".utf8)
   private static let named: [(name: [UInt8], node: SyntheticNode)] = [
-    (Array("status".utf8), .status), (Array("view".utf8), .views),
+    (Array("status".utf8), .status), (viewsName, .views),
   ]
 
   var isDirectory: Bool {
