@@ -139,7 +139,7 @@ struct RemountWords {
     // It is said to whoever mounts; fstab says it again with each remount.
     case .keyfile: true
     case .upperDirectory, .twins, .audit, .passthrough, .threads, .clonedDevice, .noReservedDirectory,
-      .foreground, .withoutFeature:
+      .languages, .view, .foreground, .withoutFeature:
       false
     }
   }

@@ -97,7 +97,6 @@ struct ItemReader: Sendable {
   func read(_ place: SharedDescriptor, name: [UInt8], linkTarget: Bool) throws(Errno) -> ReadItem {
     let status = try place.descriptor.knownStatus()
     var item = ReadItem(listed: ListedItem(name: name), status: status, fileName: name)
-    if options.has(.displayNames) { item.listed.name = displayName(of: place) ?? name }
     colors.paint(&item.listed, status, [])
     guard isDetailed else { return item }
     item.listed.mode = status.kind.modeBits | UInt32(status.mode)
@@ -212,11 +211,5 @@ struct ItemReader: Sendable {
       if let size { attributes.append(ListedItem.Attribute(name: name, size: size)) }
     }
     return attributes
-  }
-
-  /// The name a desktop would show; nil where the volume knows none.
-  private func displayName(of place: SharedDescriptor) -> [UInt8]? {
-    // A name is never a reason to fail: without an answer the real one is shown.
-    try? place.descriptor.attribute(AttributeName("user.varve.displayname"))
   }
 }

@@ -1,6 +1,7 @@
 // `varve ls`: names, or the long form of macOS with flags, access lists and extended attributes.
 
 import Arguments
+import DisplayNames
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
@@ -26,6 +27,8 @@ private struct Lister {
   private let reader: ItemReader
   private var listing = LongListing()
   private let isLong: Bool
+  /// The view that is listed, if one is.
+  private let view: ViewName?
   private var objects: [JSON] = []
   private var isFirstBlock = true
 
@@ -33,6 +36,10 @@ private struct Lister {
     self.options = options
     self.console = console
     isLong = [.long, .entries, .flags, .attributes, .numeric].contains { options.has($0) }
+    let showsHidden = options.has(.all) || options.has(.almostAll)
+    view =
+      options.has(.displayNames)
+      ? ViewName(languages: try wantedLanguages(options), showsHidden: showsHidden) : nil
     let colors = try Colors(options)
     reader = ItemReader(options, isLong: isLong, colors)
     listing.showsInodes = options.has(.inodes)
@@ -47,8 +54,15 @@ private struct Lister {
     var items: [ReadItem] = []
     var directories: [(path: Word, place: SharedDescriptor)] = []
     for path in operands {
+      let named: Word
+      do throws(Refusal) {
+        named = try view.map { (view) throws(Refusal) in try RealPath(path).path(in: view) } ?? path
+      } catch {
+        console.complain(path, error.sentence)
+        continue
+      }
       do throws(Errno) {
-        let place = SharedDescriptor(try open(path))
+        let place = SharedDescriptor(try open(named))
         let item = try reader.read(place, name: path, linkTarget: true)
         reportUnreadable(item, path, nil)
         if item.status.kind == .directory, !options.has(.directory) {
@@ -100,7 +114,9 @@ private struct Lister {
         }
         show(items, in: path)
         guard options.has(.recursive) else { continue }
+        let directory = try chain.directory(names)
         for item in items.reversed() where item.status.kind == .directory && !item.isDots {
+          if options.has(.skipPackages), isPackage(item.fileName, in: directory) { continue }
           waiting.append(names + [item.fileName])
         }
       } catch {
@@ -129,7 +145,8 @@ private struct Lister {
       case .failure(let error): console.complain(joined(path, name), error)
       }
     }
-    items.sort(by: isBefore)
+    // A view has an order of its own.
+    if view == nil || options.last(of: [.bySize, .byTime]) != nil { items.sort(by: isBefore) }
     if options.has(.reverse) { items.reverse() }
     return items
   }
@@ -141,7 +158,7 @@ private struct Lister {
     while try directory.readEntries(into: &buffer) > 0 {
       while let entry = try buffer.next() {
         let name = try buffer.nameBytes(of: entry)
-        if isShown(name, entry.role) { names.append(name) }
+        if isShown(name, entry.role), !isSkipped(name, entry.role, in: place) { names.append(name) }
       }
     }
     return names
@@ -151,6 +168,21 @@ private struct Lister {
     if options.has(.all) { return true }
     if role == .itself || role == .parent { return false }
     return options.has(.almostAll) || name.first != UInt8(ascii: ".")
+  }
+
+  /// Whether a view would leave an item out; what cannot be asked is listed.
+  private func isSkipped(_ name: Word, _ role: EntryRole, in directory: SharedDescriptor) -> Bool {
+    guard options.has(.skipHidden), view == nil, role == .child else { return false }
+    return fact("system.varve.hidden", name, in: directory)?.isEmpty == false
+  }
+
+  private func isPackage(_ name: Word, in directory: SharedDescriptor) -> Bool {
+    guard let state = fact("system.varve.package", name, in: directory) else { return false }
+    return state != Array("0".utf8)
+  }
+
+  private func fact(_ attribute: StaticString, _ name: Word, in directory: SharedDescriptor) -> [UInt8]? {
+    (try? directory.descriptor.place(of: name, .held).attribute(AttributeName(attribute))) ?? nil
   }
 
   private func isBefore(_ first: ReadItem, _ second: ReadItem) -> Bool {

@@ -116,17 +116,20 @@ extension Verb {
     options: [
       .long, .entries, .flags, .attributes, .all, .almostAll, .directory, .oneColumn, .recursive,
       .numeric, .humanSizes, .inodes, .reverse, .bySize, .byTime, .fullTime, .followNamed, .followAll,
-      .followNone, .displayNames, .fromInput, .json, .color,
+      .followNone, .displayNames, .languages, .skipHidden, .skipPackages, .fromInput, .json, .color,
     ],
     operands: [
       Operand("PATH", .any, .path, "what to list; the working directory if nothing is named")
     ],
     discussion: [
       "After the mode stands @ if the item has extended attributes, else + if it has an access list. Names "
-        + "are sorted by their bytes; the size on disk is counted in blocks of 512 bytes."
+        + "are sorted by their bytes; the size on disk is counted in blocks of 512 bytes.",
+      "With --display what is listed are views, in their order: names that open there, below .varve/view. With -a or -A "
+        + "they are views that show hidden items, too.",
     ],
     examples: [
       Example("varve ls -le shared", "The long form, with the entries of access lists."),
       Example("varve ls -lOd contract.pdf", "The flags of one file."),
+      Example("varve ls --display --as fr /mnt/team", "What a French desktop shows."),
     ])
 }
