@@ -130,5 +130,6 @@ private func eventually(_ isSo: () throws -> Bool) throws -> Bool {
     #expect(try tree.shown("en", "d").sorted() == (0..<51).map { "file \($0).txt" }.sorted())
     #expect(throws: Errno.noSuchFile) { try tree.lookup(".varve/view/en/d/file 1") }
     #expect(try tree.volume().indexes.directoriesTooLarge == 1)
+    #expect(try tree.volume().statusText().contains("\"tooLarge\":1"))
   }
 }
