@@ -97,9 +97,8 @@ let package = Package(
     .target(name: "CPrograms", path: "Sources/System/CPrograms"),
     module("LinuxPrograms", "System/LinuxPrograms", ["LinuxFiles", "CPrograms", "CLinux"]),
 
-    .target(
-      name: "CUnicodeText", path: "Sources/System/CUnicodeText",
-      linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
+    // Declarations of ICU only: it is loaded when the first name is sorted or normalised.
+    .target(name: "CUnicodeText", path: "Sources/System/CUnicodeText"),
     module("UnicodeText", "System/UnicodeText", ["CUnicodeText"]),
 
     // Volume: where the product happens.
@@ -107,7 +106,8 @@ let package = Package(
       "LayeredVolume", "Volume",
       [
         "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "SealedFormat",
-        "LayerRules", "JSONForm", "LinuxFiles", "Ciphers",
+        "LayerRules", "JSONForm", "LinuxFiles", "Ciphers", "PropertyLists", "ItemKinds", "DisplayNames",
+        "UnicodeText",
       ],
       settings: strict + opened),
 
@@ -127,13 +127,14 @@ let package = Package(
       [
         "Arguments", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
         "SealedFormat", "JSONForm", "LayeredVolume", "Ciphers", "LinuxFiles", "LinuxPrograms",
+        "DisplayNames", "ItemKinds",
       ]),
     tool(
       "varved", "Tools/Daemon",
       [
         "Arguments", "TextForms", "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "LayerRules",
         "SealedFormat", "JSONForm", "FUSEDoor", "ControlDoor", "LayeredVolume", "Ciphers", "LinuxFiles",
-        "LinuxPrograms",
+        "LinuxPrograms", "DisplayNames",
       ]),
 
     // Tests: one target per engine, milliseconds each.
@@ -162,7 +163,11 @@ let package = Package(
     tests("ItemKindTests", ["ItemKinds", "Randomness", "CAllocationCounter"]),
     tests(
       "DisplayNameTests",
-      ["DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText", "Randomness", "CAllocationCounter"]),
+      [
+        "NameVectors", "DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText", "Randomness",
+        "CAllocationCounter",
+      ]),
+    support("NameVectors", "NameVectors", ["DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText"]),
     tests("UnicodeTextTests", ["UnicodeText", "Randomness"]),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
@@ -201,7 +206,7 @@ let package = Package(
       [
         "MountSupport", "CMountSupport", "LinuxFiles", "VectorFixture", "KeyFixture", "AccessControl",
         "FlagRules",
-        "RecordFormat", "JSONForm", "Randomness", "TextForms",
+        "RecordFormat", "JSONForm", "Randomness", "TextForms", "NameVectors", "DisplayNames", "ItemKinds",
       ], settings: unoptimized),
 
     tests("FrontTests", ["MountSupport", "CMountSupport", "LinuxFiles", "Faults"], settings: unoptimized),

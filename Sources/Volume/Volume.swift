@@ -18,6 +18,9 @@ package final class Volume: Sendable {
   let changing = Mutex(())
   let root: Node
   let nodes = NodeTable()
+  let views = ViewTable()
+  let viewRules: ViewRulesTable
+  let indexes = ShownIndexes()
   let handles: HandleTable
   let locks: StripedLocks
   let guesses = StripeGuesses()
@@ -68,6 +71,7 @@ package final class Volume: Sendable {
   ) throws {
     mounted = options
     self.lowers = lowers
+    viewRules = ViewRulesTable(options.names)
     wordsInForce = Mutex(options.words)
     live = LiveOptions(options.live)
     self.audit = audit
@@ -183,12 +187,12 @@ package final class Volume: Sendable {
 
   // MARK: Finding nodes
 
-  /// The node of a number the kernel sent.
+  /// The node of a number the kernel sent; of a directory in a view that of the directory itself.
   func node(_ id: NodeID) throws(Errno) -> Node {
     if id == Volume.rootNode { return root }
     // Nothing can be made, linked, renamed or removed in the synthetic directory.
     guard SyntheticNode(rawValue: id) == nil else { throw .reserved }
-    guard let node = nodes.node(id) else { throw .stale }
+    guard let node = nodes.node(id) ?? views.directory(id)?.node else { throw .stale }
     return node
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import ItemKinds
+import NameVectors
 import Testing
 import UnicodeText
 

@@ -1,6 +1,7 @@
 import CAllocationCounter
 import DisplayNames
 import ItemKinds
+import NameVectors
 import Testing
 
 @Suite("What names cost", .serialized) struct CostTests {

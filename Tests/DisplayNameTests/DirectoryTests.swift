@@ -3,6 +3,7 @@
 import DisplayNames
 import Foundation
 import ItemKinds
+import NameVectors
 import Randomness
 import Testing
 

@@ -1,4 +1,5 @@
 import DisplayNames
+import NameVectors
 import Testing
 
 @Suite("Languages") struct LanguageTests {

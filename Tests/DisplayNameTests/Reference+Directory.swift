@@ -2,6 +2,7 @@
 
 import DisplayNames
 import ItemKinds
+import NameVectors
 
 extension Reference {
   func names(_ entries: [Entry]) -> [Shown?] {

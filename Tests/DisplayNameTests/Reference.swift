@@ -4,6 +4,7 @@
 import DisplayNames
 import Foundation
 import ItemKinds
+import NameVectors
 
 /// A piece of a name that is shown: a character, or what is written for it.
 struct Glyph: Equatable {

@@ -68,6 +68,7 @@ extension Judge {
     case .create(let kind):
       return create(kind, in: item).told(.adding(directory: kind.isDirectory), tell)
     case .takeNames: return writableMount.on(.parent).told(.removing, tell)
+    case .changeView: verdict = .refused(.readOnly, .shownNames)
     case .find: verdict = find(item, in: parent)
     case .remove(let isDirectory):
       return check(item, .delete, removingFrom: parent).told(.removing, tell)

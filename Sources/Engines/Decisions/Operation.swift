@@ -49,6 +49,8 @@ package enum Operation: Sendable {
   case create(NewObject)
   /// What the kernel asks of the mount before it looks at a name that is to go.
   case takeNames
+  /// Making, giving or taking a name in a view, which shows names and has none.
+  case changeView
 
   // Names.
   /// A FIFO or socket is looked up.

@@ -63,6 +63,7 @@ extension Reason {
     case .locked(let protection): "class \(protection.word) is locked; its key is not in memory"
     case .protectingDirectory:
       "what is moved or linked into an encrypted directory keeps its form; copy it there to have it encrypted"
+    case .shownNames: "a view shows names and takes none; make, move and remove in the ordinary tree"
     case .obstacle(let obstacle): obstacle.words
     default: nil
     }
@@ -100,6 +101,7 @@ extension Reason {
     case .locked: "locked"
     case .unmarked: "unmarked"
     case .protectingDirectory: "protection"
+    case .shownNames: "view"
     case .protectedLink: "protectedlink"
     case .sharedOwner: "sharedowner"
     case .obstacle: "fact"
@@ -173,7 +175,8 @@ private struct Teller {
     case .sharedOwner: "set-id bits are not for an item whose owner is a group, or is every caller"
     // Told without an object.
     case .nothingAsked, .readOnlyVolume, .executionForbidden, .damagedRecord, .damagedList, .deviceNeedsRoot,
-      .linkToDirectory, .foreignContent, .noKeybag, .locked, .unmarked, .protectingDirectory, .obstacle:
+      .linkToDirectory, .foreignContent, .noKeybag, .locked, .unmarked, .protectingDirectory, .shownNames,
+      .obstacle:
       ""
     }
   }

@@ -64,6 +64,8 @@ package enum Reason: Hashable, Sendable {
   case unmarked
   /// A plain item would come into a directory whose files are encrypted.
   case protectingDirectory
+  /// Names are changed in the ordinary tree, not in a view of it.
+  case shownNames
   /// `fs.protected_hardlinks`: a name for a file that is neither the caller's nor the caller's to read and write.
   case protectedLink
   /// A set-id bit on an item whose owner every caller may be, or a whole group is.

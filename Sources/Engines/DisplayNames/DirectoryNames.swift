@@ -137,7 +137,12 @@ package struct DirectoryNames: Sendable {
       var collided = Set<Int>()
       for position in open {
         let index = tagged[position]
-        let name = TaggedName(store.names.span.extracting(items[index].real.range), rules.tools)
+        guard let name = TaggedName(store.names.span.extracting(items[index].real.range), rules.tools) else {
+          // Nobody else can be shown by it.
+          items[index].plain = items[index].real
+          items[index].nameClass = .raw
+          continue
+        }
         let text = name.text(attempt: attempts[position])
         let start = store.made.text.count
         store.made.append(text)
@@ -148,7 +153,9 @@ package struct DirectoryNames: Sendable {
         // The other one moves as well, if it has a tag.
         if let other = positions[Int(plains[slot].owner)] { collided.insert(other) }
       }
-      for position in open where reals.find(items[tagged[position]].plain, in: store) != nil {
+      for position in open {
+        let piece = items[tagged[position]].plain
+        guard piece.isMade, reals.find(piece, in: store) != nil else { continue }
         collided.insert(position)
       }
       for position in collided { release(tagged[position], positions, &plains) }

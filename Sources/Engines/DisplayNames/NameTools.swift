@@ -6,8 +6,8 @@ package typealias NameDigest = InlineArray<32, UInt8>
 package struct NameTools: Sendable {
   /// Appends the NFC of a text in UTF-8.
   package typealias Normaliser = @Sendable (Span<UInt8>, inout [UInt8]) -> Void
-  /// SHA-256.
-  package typealias Digester = @Sendable (Span<UInt8>) -> NameDigest
+  /// SHA-256; nil where there is none to be had, and then a name that needs it is shown as it is.
+  package typealias Digester = @Sendable (Span<UInt8>) -> NameDigest?
 
   let normalise: Normaliser
   let digest: Digester

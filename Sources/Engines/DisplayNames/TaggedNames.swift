@@ -10,11 +10,12 @@ struct TaggedName {
   private let suffix: [UInt8]
   private let digits: [UInt8]
 
-  init(_ name: Span<UInt8>, _ tools: NameTools) {
+  /// Nil if there is no digest of the name.
+  init?(_ name: Span<UInt8>, _ tools: NameTools) {
+    guard let digest = tools.digest(name) else { return nil }
     let end = FileExtension.dot(in: name) ?? name.count
     suffix = (end..<name.count).map { name[$0] }
     (stem, cuts) = TaggedName.stem(name, end, tools)
-    let digest = tools.digest(name)
     var digits: [UInt8] = []
     for index in digest.indices {
       for value in [digest[index] >> 4, digest[index] & 0xF] {

@@ -24,9 +24,12 @@ package struct FinderFacts: Equatable, Sendable {
 
   package init() {}
 
-  /// Reads the 32 bytes; nil if there are more or fewer.
+  /// In bytes.
+  package static let size = 32
+
+  /// Reads the bytes; nil if there are more or fewer.
   package init?(_ bytes: [UInt8], isDirectory: Bool) {
-    guard bytes.count == 32 else { return nil }
+    guard bytes.count == FinderFacts.size else { return nil }
     flags = Flags(rawValue: UInt16(bytes[8]) << 8 | UInt16(bytes[9]))
     guard !isDirectory else { return }
     type = FinderFacts.code(bytes[0..<4])

@@ -179,6 +179,12 @@ package struct CoreRecord: Hashable, Sendable {
     set { if newValue { marks.insert(.encrypted) } else { marks.remove(.encrypted) } }
   }
 
+  /// Whether a names record is announced.
+  package var hasNames: Bool {
+    get { marks.contains(.names) }
+    set { if newValue { marks.insert(.names) } else { marks.remove(.names) } }
+  }
+
   /// Nothing is said: the attribute is removed rather than stored.
   package var isVoid: Bool {
     presence.isEmpty && flags.isEmpty && protectionClass == .none && compressionPolicy == 0

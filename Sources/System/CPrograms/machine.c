@@ -73,6 +73,10 @@ long lv_remount(const char *path, unsigned flags, int whole) {
   return answer(mount(NULL, path, NULL, MS_REMOUNT | (whole ? 0 : MS_BIND) | flags, NULL));
 }
 
+long lv_bind(const char *directory, const char *path) {
+  return answer(mount(directory, path, NULL, MS_BIND, NULL));
+}
+
 long lv_known_device(int fd, uint32_t *major, uint32_t *minor) {
   struct statx found;
   long result = answer(statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0, &found));

@@ -40,3 +40,12 @@ package func remount(_ path: [UInt8], _ flags: MountFlags, whole: Bool) throws(E
     try retrying { unsafe lv_remount(path, flags.rawValue, whole ? 1 : 0) }
   }
 }
+
+/// Shows a directory at another path, too, with the flags of the mount it is on.
+package func bind(_ directory: [UInt8], at path: [UInt8]) throws(Errno) {
+  _ = try unsafe withTerminatedText(directory) { directory throws(Errno) in
+    try unsafe withTerminatedText(path) { path throws(Errno) in
+      try retrying { unsafe lv_bind(directory, path) }
+    }
+  }
+}

@@ -66,6 +66,8 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "protect": try protect(invocation)
   case "ls": try list(invocation)
   case "find": try findItems(invocation)
+  case "name": try nameItems(invocation)
+  case "kind": try tellKinds(invocation)
   case "acl get": try getLists(invocation)
   case "acl edit": try editLists(invocation)
   case "acl check": try checkLists(invocation)

@@ -139,8 +139,7 @@ struct RemountWords {
     // It is said to whoever mounts; fstab says it again with each remount.
     case .keyfile, .passphraseFile: true
     case .upperDirectory, .lowerDirectories, .twins, .audit, .passthrough, .threads, .clonedDevice,
-      .noReservedDirectory,
-      .foreground, .withoutFeature:
+      .noReservedDirectory, .languages, .view, .foreground, .withoutFeature:
       false
     }
   }

@@ -2,6 +2,7 @@
 
 import Arguments
 import Decisions
+import DisplayNames
 import FUSEDoor
 import LayerRules
 import LayeredVolume
@@ -26,6 +27,7 @@ struct MountWords {
     kernel.ignoresSetID = true
     kernel.ignoresDevices = true
     kernel.allowsOthers = CurrentProcess.isRoot
+    NamesDirectory.read(into: &volume.names)
     volume.threads = max(2, CurrentProcess.processors)
     // Of words that contradict each other the last one is in force.
     let families = options.map(\.family)
@@ -91,6 +93,18 @@ struct MountWords {
     case .keyfile:
       throw ArgumentFailure("'keyfile' is for 'varve mount', which hands the secret over with '--key-fd'")
     case .passphraseFile: throw ArgumentFailure("'passphrase_file' is for 'varve mount'")
+    case .view:
+      throw ArgumentFailure(
+        "'\(option.name)' is for a view of a volume that is mounted, which 'varve mount -o view=display' shows"
+      )
+    case .languages:
+      // Colons are what LANGUAGE has between them.
+      let text = String(try option.neededText().map { $0 == ":" ? "+" : $0 })
+      guard let list = LanguageList(text, separator: "+") else {
+        throw ArgumentFailure(
+          "'lang' is a language such as fr or pt-BR, or up to \(LanguageList.limit) with '+' between them")
+      }
+      volume.names.languages = list
     case .withoutFeature(let feature): volume.disabledFeatures.insert(feature)
     case .threads: volume.threads = try option.number(in: 1...64)
     case .audit:

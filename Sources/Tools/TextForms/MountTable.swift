@@ -118,7 +118,20 @@ package struct MountedVolume: Equatable, Sendable {
     return all.first { MountedVolume.serving($0.mountPoint, in: table) == $0 } ?? all.first
   }
 
-  private var showsAll: Bool { root == [UInt8(ascii: "/")] }
+  private static let views = Array("/.varve/view/".utf8)
+
+  /// The name of the view, if it is a view of a volume that is shown here, or a part of one.
+  package var view: [UInt8]? {
+    guard isOurs, root.starts(with: MountedVolume.views) else { return nil }
+    return Array(root.dropFirst(MountedVolume.views.count))
+  }
+
+  /// The views of the same volume that are mounted, the last one first.
+  package func views(in table: [MountedVolume]) -> [MountedVolume] {
+    table.reversed().filter { $0.device == device && $0.view != nil }
+  }
+
+  package var showsAll: Bool { root == [UInt8(ascii: "/")] }
 
   private func contains(_ path: [UInt8]) -> Bool {
     guard mountPoint != [UInt8(ascii: "/")] else { return true }

@@ -3,6 +3,9 @@
 import LinuxFiles
 import Synchronization
 
+/// The names of a directory as a view shows them.
+protocol ListedIndex: AnyObject, Sendable {}
+
 /// One open directory.
 ///
 /// Two requests on one handle take turns: the position belongs to the descriptor.
@@ -20,9 +23,20 @@ final class OpenDirectory: Sendable {
     var isForNames = false
     /// Where several layers have the directory: how far they were read.
     var merged: MergedListing?
+    /// In a view: what the listing reads from.
+    var shown: ShownListing?
+  }
+
+  /// A listing in the order of a view.
+  struct ShownListing {
+    let index: any ListedIndex
+    /// The name that was handed out last, if the next offset is behind it.
+    var last: [UInt8]?
   }
 
   let node: Node
+  /// By which way the directory was opened, if that is in a view.
+  let view: ViewDirectory?
   /// Open for listing.
   let backing: LayerDirectory
   let stream: Mutex<Stream>
@@ -31,12 +45,14 @@ final class OpenDirectory: Sendable {
   private let user: UInt32
 
   init(
-    node: Node, _ backing: LayerDirectory, merged: MergedListing? = nil, pages: ListingPages, user: UInt32
+    node: Node, in view: ViewDirectory? = nil, _ backing: LayerDirectory, merged: MergedListing? = nil,
+    pages: ListingPages, user: UInt32
   ) {
     var stream = Stream()
     stream.merged = merged
     self.stream = Mutex(stream)
     self.node = node
+    self.view = view
     self.backing = backing
     self.pages = pages
     self.user = user

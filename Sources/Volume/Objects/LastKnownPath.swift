@@ -6,7 +6,7 @@ extension Volume {
   /// The path under which an object was last seen, from the root of the volume and without a first slash.
   func lastKnownPath(of id: NodeID) -> [UInt8] {
     guard id != root.id else { return [] }
-    return nodes.node(id).map { lastKnownPath(of: $0) } ?? []
+    return (nodes.node(id) ?? views.directory(id)?.node).map { lastKnownPath(of: $0) } ?? []
   }
 
   func lastKnownPath(of node: Node) -> [UInt8] {

@@ -206,8 +206,8 @@ final class NodeTable: Sendable {
         index.remove(UInt32(slot), hash: node.backing.hash) { slots[Int($0)].node?.backing.hash ?? 0 }
       }
       slots[slot] = Slot(node: nil, references: 0, epoch: slots[slot].epoch &+ 1)
-      // An epoch that came round would repeat numbers; such a slot is given up.
-      if slots[slot].epoch != 0 { free.append(UInt32(slot)) }
+      // An epoch that came round would repeat numbers, and the upper half of numbers is of views; such a slot is given up.
+      if slots[slot].epoch < 1 << 31 { free.append(UInt32(slot)) }
       count -= 1
       return node
     }

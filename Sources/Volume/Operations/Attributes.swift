@@ -24,7 +24,7 @@ extension Volume {
       if file == nil, let facts = found.facts {
         try gate.require(caller, .readAttributes, on: facts.item)
       }
-      return answer(node, found, for: caller)
+      return shown(answer(node, found, for: caller), of: nodeID)
     }
   }
 
@@ -47,8 +47,8 @@ extension Volume {
       let object = try hold(node, through: file)
       let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
       if plan.changesAnything { try requireUp(node) }
-      return answer(
-        node, try apply(plan, to: node, object, isOpen: file != nil, for: caller).brief, for: caller)
+      let after = try apply(plan, to: node, object, isOpen: file != nil, for: caller).brief
+      return shown(answer(node, after, for: caller), of: nodeID)
     }
   }
 

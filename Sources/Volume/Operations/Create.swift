@@ -114,7 +114,7 @@ extension Volume {
     _ name: borrowing FileName, in parentID: NodeID, kind: FileKind, mode: UInt16, for caller: Caller,
     using create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) -> Entry {
-    let parent = try node(parentID)
+    let parent = try directory(ofNames: parentID, for: caller)
     do throws(Errno) {
       return try raising({ [parent] }) { () throws(Errno) in
         try make(name, in: parent, kind: kind, mode: mode, for: caller, using: create)

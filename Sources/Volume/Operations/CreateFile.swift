@@ -8,7 +8,7 @@ extension Volume {
   package func create(
     _ name: borrowing FileName, in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
-    let parent = try node(parentID)
+    let parent = try directory(ofNames: parentID, for: caller)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
       return try raising({ [parent] }) { () throws(Errno) in
@@ -164,7 +164,7 @@ extension Volume {
   package func createUnnamed(
     in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
-    let parent = try node(parentID)
+    let parent = try directory(ofNames: parentID, for: caller)
     try handles.requireRoom(for: caller.user)
     return try raising({ [parent] }) { () throws(Errno) in
       try createUnnamed(in: parent, mode: mode, flags: flags, for: caller)

@@ -15,6 +15,10 @@ private enum AttributeRoom {
   case verification(UInt64)
   /// One bit of it is a flag.
   case finderInfo
+  /// Whether the extension is shown; stored in two places.
+  case extensionState
+  /// What follows from the name; stored nowhere.
+  case fact(NameFact)
   /// Our stored records: not there for anybody.
   case hidden
   /// No such thing here, and never will be.
@@ -30,9 +34,9 @@ private enum AttributeRoom {
     } else if let start = VerifyDoor.start(name) {
       self = .verification(start)
     } else if name.hasPrefix("system.") {
-      self = AttributeDoor(name).map(AttributeRoom.door) ?? .unsupported
+      self = AttributeDoor(name).map(AttributeRoom.door) ?? AttributeRoom(ofNames: name) ?? .unsupported
     } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
-      self = .hidden
+      self = NameFact(name).map(AttributeRoom.fact) ?? .hidden
     } else if name.equals("com.apple.FinderInfo") || name.equals("user.com.apple.FinderInfo") {
       self = .finderInfo
     } else if name.hasPrefix("com.apple.") {
@@ -44,6 +48,16 @@ private enum AttributeRoom {
       self = isForeignList ? .unsupported : .system(name.copy())
     } else {
       self = .stored(name.copy())
+    }
+  }
+
+  private init?(ofNames name: borrowing AttributeName) {
+    if name.equals("system.varve.extension") {
+      self = .extensionState
+    } else if let fact = NameFact(name) {
+      self = .fact(fact)
+    } else {
+      return nil
     }
   }
 }
@@ -63,6 +77,8 @@ extension Volume {
       return path
     case .verification(let start): return try verify(node, from: start, for: caller)
     case .finderInfo: return try finderInfo(of: node, for: caller)
+    case .extensionState: return try extensionState(of: node, for: caller)
+    case .fact(let fact): return try read(fact, of: node, for: caller)
     case .hidden: return try readTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored): return try value(stored, of: node, for: caller, needsRight: false)
@@ -105,7 +121,8 @@ extension Volume {
     // Nothing is refused for CREATE or REPLACE: what is behind a door is always there, and NFSv4 tools say REPLACE.
     case .door(let door): try write(door, of: node, copy(value), setting, for: caller, isInterrupted)
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
-    case .control, .verification: throw .reserved
+    case .extensionState: try setExtensionState(of: node, to: copy(value), for: caller)
+    case .control, .verification, .fact: throw .reserved
     case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -127,7 +144,8 @@ extension Volume {
     switch AttributeRoom(name) {
     case .door(let door): try clear(door, of: node, for: caller)
     case .finderInfo: try removeFinderInfo(of: node, for: caller)
-    case .control, .verification: throw .reserved
+    case .extensionState: try setExtensionState(of: node, to: [], for: caller)
+    case .control, .verification, .fact: throw .reserved
     case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
@@ -181,7 +199,8 @@ extension Volume {
       try names.forEach { name throws(Errno) in
         if isMark(name) { return }
         switch AttributeRoom(name) {
-        case .door, .control, .verification, .finderInfo, .hidden, .unsupported: return
+        case .door, .control, .verification, .finderInfo, .extensionState, .fact, .hidden, .unsupported:
+          return
         case .stored, .system: break
         }
         // Root's own attributes are for root to see; the kernel has the same rule for reading them.

@@ -6,9 +6,6 @@ import LinuxFiles
 import RecordFormat
 
 extension Volume {
-  /// Where the rest is stored, and the name under which it is listed.
-  static let finderInfoName = Array("user.com.apple.FinderInfo".utf8)
-
   func finderInfo(of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
@@ -79,13 +76,13 @@ extension Volume {
     }
   }
 
-  private func storedFinderInfo(of object: HeldObject) throws(Errno) -> [UInt8]? {
+  func storedFinderInfo(of object: HeldObject) throws(Errno) -> [UInt8]? {
     try AttributeName.with(Volume.finderInfoName) { name throws(Errno) in
       try object.descriptor.descriptor.attribute(name)
     }
   }
 
-  private func storeFinderInfo(_ bytes: [UInt8]?, to object: HeldObject) throws(Errno) {
+  func storeFinderInfo(_ bytes: [UInt8]?, to object: HeldObject) throws(Errno) {
     try AttributeName.with(Volume.finderInfoName) { name throws(Errno) in
       guard let bytes else {
         do throws(Errno) { try object.descriptor.descriptor.removeAttribute(name) } catch .noData {}

@@ -10,7 +10,7 @@ extension Volume {
     _ nodeID: NodeID, as name: borrowing FileName, in parentID: NodeID, for caller: Caller
   ) throws(Errno) -> Entry {
     let node = try node(nodeID)
-    let parent = try self.node(parentID)
+    let parent = try self.directory(ofNames: parentID, for: caller)
     try requireUnreserved(name, in: parent)
     do throws(Errno) {
       return try raising({ [parent, node] }) { () throws(Errno) in

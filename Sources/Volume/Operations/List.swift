@@ -19,10 +19,12 @@ extension Volume {
       let directory = try resolver.directory(node).openListing()
       // The cookies of several parts are those of one reader.
       let merged = try mergedListing(parts)
-      let use = merged == nil ? try listingUse(of: node, facts, directory) : .asked
+      // Names of a view are kept nowhere.
+      let view = views.directory(nodeID)
+      let use = merged == nil && view == nil ? try listingUse(of: node, facts, directory) : .asked
       let handle = handles.add(
         OpenDirectory(
-          node: node, directory, merged: merged, pages: listingPages, user: caller.user),
+          node: node, in: view, directory, merged: merged, pages: listingPages, user: caller.user),
         for: caller.user)
       return (handle, use)
     }
@@ -47,6 +49,12 @@ extension Volume {
   ) throws(Errno) {
     let directory = try handles.directory(handle)
     let node = directory.node
+    if let view = directory.view,
+      try readShown(
+        directory, in: view, from: offset, withAttributes: withAttributes, for: caller, emit: emit)
+    {
+      return
+    }
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let above = try directoryFacts(node)
       let failure: Errno? = directory.stream.withLock { stream in
@@ -163,7 +171,9 @@ extension Volume {
         let found = try? briefFacts(status, of: name, in: place)
       else { return nil }
       let node = refer(to: found, name, in: directory.node)
-      return entry(node, found, in: above, for: caller)
+      let entry = entry(node, found, in: above, for: caller)
+      guard let view = directory.view else { return entry }
+      return shown(entry, as: name.copy(), in: view)
     }
   }
 

@@ -9,9 +9,18 @@ extension Volume {
   package func lookup(
     _ name: borrowing FileName, in parentID: NodeID, for caller: Caller, request: UInt64 = 0
   ) throws(Errno) -> LookupAnswer {
-    if let answer = try lookupSynthetic(name, in: parentID, for: caller) { return answer }
-    let parent = try node(parentID)
-    return try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
+    if let answer = try lookupOwn(name, in: parentID, for: caller, request: request) { return answer }
+    if let view = views.directory(parentID) {
+      return try lookup(name, in: view, for: caller, request: request)
+    }
+    return try lookup(name, in: try node(parentID), for: caller, request: request)
+  }
+
+  /// In the ordinary tree.
+  func lookup(
+    _ name: borrowing FileName, in parent: Node, for caller: Caller, request: UInt64
+  ) throws(Errno) -> LookupAnswer {
+    try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
       parent.existingAttachment?.state.withLock { $0.directory.listing.lookedUp() }
       try gate.require(caller, .lookUp, on: above.item)
@@ -38,7 +47,7 @@ extension Volume {
   ///
   /// Under the lock of the directory above, which whoever closes that one needs exclusively: an answer with a time is
   /// noted here before it can be outdated.
-  private func guardLateAnswers(
+  func guardLateAnswers(
     _ entry: inout Entry, in above: Facts, for caller: Caller, _ request: UInt64
   ) {
     if entry.nameValidity != .none {
@@ -64,6 +73,9 @@ extension Volume {
   }
 
   package func forget(_ node: NodeID, references: UInt64) {
+    if let directory = views.forget(node, references: references) {
+      return forget(directory.node.id, references: 1)
+    }
     guard let forgotten = nodes.forget(node, references: references),
       let attachment = forgotten.existingAttachment
     else { return }

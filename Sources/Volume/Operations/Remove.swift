@@ -21,7 +21,7 @@ extension Volume {
   private func remove(
     _ name: borrowing FileName, from parentID: NodeID, directory isDirectory: Bool, for caller: Caller
   ) throws(Errno) {
-    let parent = try node(parentID)
+    let parent = try directory(ofNames: parentID, for: caller)
     try requireUnreserved(name, in: parent)
     try raising({ [parent] }) { () throws(Errno) in
       try remove(name, from: parent, directory: isDirectory, for: caller)

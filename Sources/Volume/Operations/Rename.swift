@@ -10,8 +10,8 @@ extension Volume {
     _ name: borrowing FileName, in parentID: NodeID, to newName: borrowing FileName,
     in newParentID: NodeID, _ style: RenameStyle, for caller: Caller
   ) throws(Errno) {
-    let parent = try node(parentID)
-    let newParent = try node(newParentID)
+    let parent = try directory(ofNames: parentID, for: caller)
+    let newParent = try directory(ofNames: newParentID, for: caller)
     try requireUnreserved(name, in: parent)
     try requireUnreserved(newName, in: newParent)
     guard resolver.stack != nil else {

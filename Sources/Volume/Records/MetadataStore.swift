@@ -23,6 +23,8 @@ struct MetadataStore: Sendable {
   /// The names of the attributes, made once.
   private let coreName: [UInt8]
   private let listName: [UInt8]
+  /// Of the names record.
+  let namesName: [UInt8]
   private let records: RecordsExist
   let memory: RecordMemory
   let heads: SealedHeads
@@ -39,6 +41,7 @@ struct MetadataStore: Sendable {
     self.memory = memory
     coreName = Array("\(namespace.rawValue).varve.m".utf8)
     listName = Array("\(namespace.rawValue).varve.acl".utf8)
+    namesName = Array("\(namespace.rawValue).varve.names".utf8)
   }
 
   /// The facts about an object whose status is known.
@@ -317,7 +320,7 @@ struct MetadataStore: Sendable {
     }
   }
 
-  private func remove(_ name: [UInt8], from object: borrowing Descriptor) throws(Errno) {
+  func remove(_ name: [UInt8], from object: borrowing Descriptor) throws(Errno) {
     do throws(Errno) {
       try AttributeName.with(name) { attribute throws(Errno) in try object.removeAttribute(attribute) }
     } catch .noData {

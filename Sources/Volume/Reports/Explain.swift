@@ -167,12 +167,14 @@ struct Inquiry {
     let facts = try look(spots)
     // Before the kernel makes a name it looks it up.
     if path == parent.path { try decide(.search, facts, spots, Deed.search.rawValue) }
+    try refuseInView(parent)
     try decide(.create(deed == .mkdir ? .directory : .file), facts, spots, deed.rawValue)
   }
 
   private mutating func removal() throws(Stop) {
     try refuseEarly([question.path])
     let (spot, parent) = try named(question.path)
+    try refuseInView(parent)
     try decide(.remove(directory: spot.isDirectory), Spots(item: spot, parent: parent))
   }
 
@@ -223,6 +225,7 @@ struct Inquiry {
     // The kernel finds out where the new name would be before it refuses a directory, which may be the root.
     guard let parent = above ?? (question.newPath == nil ? nil : spot) else { throw nameless(spot) }
     let (newParent, taken) = try destination(beside: parent)
+    try refuseInView(newParent)
     try decide(
       .link(protectsLinks: KernelRules.protectsLinks),
       Spots(item: spot, newParent: newParent, victim: taken))
@@ -232,6 +235,8 @@ struct Inquiry {
     try refuseEarly([question.path] + (question.newPath.map { [$0] } ?? []))
     let (spot, parent) = try named(question.path)
     let (newParent, victim) = try destination(beside: parent)
+    try refuseInView(parent)
+    try refuseInView(newParent)
     let below = spot.path + [UInt8(ascii: "/")]
     var rename = Rename(changesParent: parent.identity != newParent.identity)
     rename.leadsIntoItself = newParent.identity == spot.identity || newParent.path.starts(with: below)
@@ -239,6 +244,12 @@ struct Inquiry {
   }
 
   // MARK: Deciding and telling
+
+  /// No name is made, given or taken in a view; that comes before all other rules.
+  private mutating func refuseInView(_ parent: Spot) throws(Stop) {
+    guard parent.view != nil else { return }
+    try decide(.changeView, Spots(item: parent))
+  }
 
   private mutating func decide(_ operation: Operation, _ spots: Spots) throws(Stop) {
     try decide(operation, try look(spots), spots, deed.rawValue)

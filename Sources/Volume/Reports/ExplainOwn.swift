@@ -6,21 +6,21 @@ import LinuxFiles
 extension Inquiry {
   /// Says what becomes of the deed; the root has allowed the search already.
   ///
-  /// The same as `SyntheticNode` answers, and for changes `Volume.node(_:)`.
+  /// For changes the same as `Volume.node(_:)` answers.
   mutating func tellVolumesOwn() {
     let names = walk.namesOfVolume
     let path = ([VolumeDirectory.name] + names).reduce(into: [UInt8]()) { $0 = $0.path(to: $1) }
-    guard names.isEmpty || names == [SyntheticNode.statusName] else {
-      let obstacle: Obstacle =
-        names.first == SyntheticNode.statusName ? .notDirectory : makesName ? .reserved : .missing
+    guard let node = SyntheticNode.directory.descendant(named: names) else {
+      let above = SyntheticNode.directory.descendant(named: names.prefix(1))
+      let obstacle: Obstacle = above?.isDirectory == false ? .notDirectory : makesName ? .reserved : .missing
       if obstacle == .reserved, tellReadOnly(path) { return }
       _ = walk.end(path, deed.rawValue, obstacle)
       return
     }
-    isDirectory = names.isEmpty
-    let deed = deed.on(directory: names.isEmpty)
+    isDirectory = node.isDirectory
+    let deed = deed.on(directory: node.isDirectory)
     if !deed.isOnlyLooking, tellReadOnly(path) { return }
-    if let obstacle = obstacle(to: deed, onDirectory: names.isEmpty) {
+    if let obstacle = node.obstacle(to: deed) {
       _ = walk.end(path, deed.rawValue, obstacle)
     } else {
       walk.add(path, deed.rawValue, .noted("is the volume's own, and open to all who may search the root"))
@@ -35,19 +35,6 @@ extension Inquiry {
   }
 
   private var makesName: Bool { deed.target == .newName || isAtNewPath }
-
-  private func obstacle(to deed: Deed, onDirectory isDirectory: Bool) -> Obstacle? {
-    switch deed {
-    case .search: isDirectory ? nil : .notDirectory
-    case .read, .readAttributes, .readExtended, .readList: nil
-    case .list: isDirectory ? .unlistedNames : .notDirectory
-    case .write, .append, .execute: .readOnlyText
-    case .create, .mkdir: isDirectory ? .reserved : .taken
-    case .delete, .rename, .link, .writeAttributes, .writeExtended, .writeList, .changeOwner, .changeMode,
-      .changeFlags:
-      .reserved
-    }
-  }
 }
 
 extension Deed {

@@ -4,6 +4,7 @@
 
 import AccessControl
 import Decisions
+import DisplayNames
 import LinuxFiles
 
 /// A place on the way, held so that what is looked at next is the same object.
@@ -11,10 +12,12 @@ struct Spot {
   let descriptor: SharedDescriptor
   let identity: ObjectIdentity
   let place: ItemPlace
-  /// From the root of the volume.
+  /// From the root of the volume, by real names.
   let path: [UInt8]
   /// With lowers, the directories it is made of; of anything else, itself.
   let parts: [LayerPart]
+  /// The view in which it was come to, if it was in one.
+  var view: ViewedSpot?
 
   var isDirectory: Bool { identity.kind == .directory }
   var stripe: Int { place.number.stripe }
@@ -171,6 +174,7 @@ struct Walk {
       if name == Walk.dot { continue }
       if name == Walk.dotDot {
         guard let identity = above.popLast() else {
+          if let view = here.view { throw leaves(view, to: rest) }
           departure = Walk.path([name] + rest.reversed())
           throw end(here.path, "search", .crossDevice, Walk.leads)
         }
@@ -180,6 +184,11 @@ struct Walk {
       }
       if here.path.isEmpty, name == VolumeDirectory.name {
         try searchAlone(here)
+        if here.view != nil { throw end(name, "search", .missing) }
+        if let view = enteredView(&rest) {
+          here.view = ViewedSpot(name: view)
+          continue
+        }
         if try passes(&rest, mayBeFree) { continue }
       }
       switch try look(at: name, in: here) {
@@ -203,10 +212,16 @@ struct Walk {
   /// The directory above, reached from the root again; paths of spots hold no links.
   private mutating func parent(of here: Spot, _ identity: ObjectIdentity) throws(Stop) -> Spot {
     let path = Array(here.path[..<(here.path.lastIndex(of: Walk.slash) ?? here.path.startIndex)])
-    if path.isEmpty { return volume.rootSpot() }
+    let view = here.view?.above
+    if path.isEmpty {
+      var root = volume.rootSpot()
+      root.view = view
+      return root
+    }
     do throws(Errno) {
-      let spot = try volume.spot(atPath: path)
+      var spot = try volume.spot(atPath: path)
       guard spot.identity == identity else { throw .stale }
+      spot.view = view
       return spot
     } catch {
       throw end(here.path, "search", error, "the directory above was moved meanwhile")
@@ -217,10 +232,33 @@ struct Walk {
     case missing([UInt8])
     case link(Spot, target: [UInt8])
     case object(Spot)
+
+    /// The same, in the view in which the directory above is.
+    func inView(of above: Spot, _ volume: Volume) -> Sight {
+      guard let view = above.view else { return self }
+      switch self {
+      case .missing: return self
+      case .link(var spot, let target):
+        spot.view = view.below(isPackage: false)
+        return .link(spot, target: target)
+      case .object(var spot):
+        spot.view = view.below(isPackage: spot.isDirectory && volume.isPackage(spot, view))
+        return .object(spot)
+      }
+    }
   }
 
   /// Asks for the search and takes what stands under the name, both under the directory's lock.
+  ///
+  /// In a view a name that nothing has may be one that something is shown by.
   private mutating func look(at name: [UInt8], in here: Spot) throws(Stop) -> Sight {
+    let sight = try lookReal(at: name, in: here)
+    guard case .missing = sight, let view = here.view else { return sight.inView(of: here, volume) }
+    guard let real = volume.realName(shownAs: name, in: here, view) else { return sight }
+    return try lookReal(at: real, in: here).inView(of: here, volume)
+  }
+
+  private mutating func lookReal(at name: [UInt8], in here: Spot) throws(Stop) -> Sight {
     let path = here.path.path(to: name)
     // Links can lead further down than any path that can be written.
     guard path.count < 4_096 else { throw .tooMuch }
@@ -300,6 +338,25 @@ struct Walk {
     throw .volumesOwn
   }
 
+  /// Whether the way leads on into a view.
+  private func enteredView(_ rest: inout [[UInt8]]) -> ViewName? {
+    guard volume.mounted.showsReservedDirectory else { return nil }
+    var left = rest
+    func next() -> [UInt8]? {
+      while left.last == Walk.dot { left.removeLast() }
+      return left.popLast()
+    }
+    guard next() == SyntheticNode.viewsName, let name = next(), let view = ViewName(name) else { return nil }
+    rest = left
+    return view
+  }
+
+  /// A step up from the root of a view.
+  private mutating func leaves(_ view: ViewedSpot, to rest: [[UInt8]]) -> Stop {
+    namesOfVolume = [SyntheticNode.viewsName] + rest.reversed()
+    return .volumesOwn
+  }
+
   /// Asks for the search of a directory without looking for anything in it.
   private mutating func searchAlone(_ here: Spot) throws(Stop) {
     let item: Item
@@ -329,49 +386,5 @@ struct Walk {
     var names = path.split(separator: slash).map { Array($0) }
     if keepsSlash, path.last == slash, !names.isEmpty { names.append(dot) }
     return names.reversed()
-  }
-}
-
-// MARK: - Looking
-
-extension Volume {
-  /// What stands under a name.
-  struct Found {
-    let spot: Spot
-    let facts: Facts
-    /// Where a link leads.
-    let target: [UInt8]?
-  }
-
-  func rootSpot() -> Spot {
-    let parts = (try? resolver.parts(root))?.all ?? [resolver.top.part]
-    return Spot(
-      descriptor: resolver.top.descriptor, identity: root.backing,
-      place: ItemPlace(layer: 0, number: root.number), path: [], parts: parts)
-  }
-
-  /// The directory as it is now, and what stands under `name` in it.
-  fileprivate func look(
-    at name: [UInt8], in here: Spot, path: [UInt8]
-  ) throws(Errno) -> (Item, Result<Found, Errno>) {
-    try locks.holding(.shared(here.stripe)) { () throws(Errno) in
-      let item = try facts(at: here).item
-      do throws(Errno) {
-        return (item, .success(try find(name, in: here, path: path)))
-      } catch {
-        return (item, .failure(error))
-      }
-    }
-  }
-
-  func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> Found {
-    let (object, parts) = try findHeld(name, in: here)
-    let target = object.status.kind == .symbolicLink ? try object.descriptor.descriptor.readLink() : nil
-    let facts = try facts(
-      object.status, of: object.descriptor, knownBy: rememberingNode(of: object.status),
-      in: parts.first?.layer ?? 0)
-    let spot = Spot(
-      descriptor: object.descriptor, identity: object.identity, place: facts.place, path: path, parts: parts)
-    return Found(spot: spot, facts: facts, target: target)
   }
 }

@@ -33,6 +33,7 @@ extension Volume {
       object.add("classes", .object(keyring.classMembers))
       object.add("encryptedFiles", .object(encryptedMembers()))
     }
+    if views.count > 0 || indexes.count > 0 { object.add("views", .object(viewMembers())) }
     object.add("nodes", nodeCount)
     object.add("handles", handleCount)
     object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))
@@ -48,6 +49,16 @@ extension Volume {
 }
 
 extension Volume {
+  /// What views take: directories the kernel holds, indexes and their memory, and directories too large for one.
+  private func viewMembers() -> [JSON.Member] {
+    var members: [JSON.Member] = []
+    members.add("directories", views.count)
+    members.add("indexes", indexes.count)
+    members.add("indexBytes", indexes.bytes)
+    members.add("tooLarge", indexes.directoriesTooLarge)
+    return members
+  }
+
   /// What is known of encrypted files: of each class those whose content was opened since the kernel has known them, what
   /// a crash would leave in doubt, and what was met.
   private func encryptedMembers() -> [JSON.Member] {

@@ -1,7 +1,8 @@
 // Nodes that no object of a layer stands behind: `.varve` at the root of the mount, which is not listed, and what is in it.
 //
-// An operation that means one of these nodes asks it for the answer; everything that would change one, or make, link or
-// remove something in it, gets EPERM from `Volume.node(_:)`.
+// A closed set, so that every operation says what it does with each. An operation that means one of these nodes asks it
+// for the answer; everything that would change one, or make, link or remove something in it, gets EPERM from
+// `Volume.node(_:)`.
 
 package import AccessControl
 import Decisions
@@ -11,33 +12,77 @@ package import LinuxFiles
 enum SyntheticNode: NodeID {
   case directory = 2
   case status = 3
+  case views = 4
 
-  /// The node of a name in the directory.
-  init?(named name: borrowing FileName) {
-    guard name.equals(SyntheticNode.statusName) else { return nil }
-    self = .status
+  /// What a name in this node means.
+  func child(named name: borrowing FileName) -> SyntheticNode? {
+    switch self {
+    case .directory: SyntheticNode.named.first { name.equals($0.name) }?.node
+    // A view is no node of these: what is shown there are objects.
+    case .status, .views: nil
+    }
   }
 
-  static let statusName = Array("status".utf8)
+  /// The same along the names of a path.
+  func descendant(named names: some Sequence<[UInt8]>) -> SyntheticNode? {
+    var here = self
+    for name in names {
+      guard let next = try? FileName.with(name, { name in here.child(named: name) }) else { return nil }
+      here = next
+    }
+    return here
+  }
+
+  static let viewsName = Array("view".utf8)
+  private static let named: [(name: [UInt8], node: SyntheticNode)] = [
+    (Array("status".utf8), .status), (viewsName, .views),
+  ]
+
+  var isDirectory: Bool {
+    switch self {
+    case .directory, .views: true
+    case .status: false
+    }
+  }
 
   /// Users may look at it and, if it is a file, read it.
   func attributes(since start: Timestamp) -> Attributes {
-    let isDirectory = self == .directory
     var shown = Attributes(kind: isDirectory ? .directory : .regular, mode: isDirectory ? 0o555 : 0o444)
     shown.inode = UInt64.max - rawValue
     (shown.access, shown.modification, shown.change, shown.birth) = (start, start, start, start)
     return shown
   }
 
-  /// access(2).
-  func requireAccess(mask: UInt32) throws(Errno) {
-    guard mask & 2 == 0 else { throw Errno(.readOnlyText) }
+  /// What stands against a deed, for the operations and for `why`.
+  ///
+  /// The names in a directory are not listed, so it cannot be opened.
+  func obstacle(to deed: Deed) -> Obstacle? {
+    switch deed {
+    case .search: isDirectory ? nil : .notDirectory
+    case .read where isDirectory: .unlistedNames
+    case .read, .readAttributes, .readExtended, .readList: nil
+    case .list: isDirectory ? .unlistedNames : .notDirectory
+    case .write, .append, .execute: .readOnlyText
+    case .create, .mkdir: isDirectory ? .reserved : .taken
+    case .delete, .rename, .link, .writeAttributes, .writeExtended, .writeList, .changeOwner, .changeMode,
+      .changeFlags:
+      .reserved
+    }
   }
 
-  /// Whether it can be opened in this mode; directories cannot, so their names are not listed.
+  func require(_ deed: Deed) throws(Errno) {
+    if let obstacle = obstacle(to: deed) { throw Errno(obstacle) }
+  }
+
+  /// access(2).
+  func requireAccess(mask: UInt32) throws(Errno) {
+    if mask & 2 != 0 { try require(.write) }
+  }
+
+  /// open(2) and opendir(3).
   func requireOpen(_ mode: OpenMode = .read) throws(Errno) {
-    guard self == .status else { throw Errno(.unlistedNames) }
-    guard !mode.contains(.write), !mode.contains(.truncate) else { throw Errno(.readOnlyText) }
+    try require(isDirectory ? .list : .read)
+    if mode.contains(.write) || mode.contains(.truncate) { try require(.write) }
   }
 }
 
@@ -47,6 +92,18 @@ extension Errno {
 }
 
 extension Volume {
+  /// The directory of a number the kernel sent, in which a name is about to be made, given or taken away.
+  ///
+  /// EROFS, before anything else is asked, where that is a directory of a view.
+  func directory(ofNames id: NodeID, for caller: Caller) throws(Errno) -> Node {
+    let node = try node(id)
+    if ViewTable.isNumber(id) {
+      let item = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try directoryFacts(node).item }
+      try gate.require(caller, .changeView, on: item)
+    }
+    return node
+  }
+
   /// Refuses names that belong to the volume's bookkeeping.
   func requireUnreserved(_ name: borrowing FileName, in parent: Node) throws(Errno) {
     if parent.id == root.id, name.equals(VolumeDirectory.name) { throw .reserved }
@@ -66,25 +123,6 @@ extension Volume {
       let item = try directoryFacts(root).item
       return Judge(rules: options.rules, subject: subject).decide(.search, on: item).isAllowed
     }
-  }
-
-  /// Nil for names that mean an object.
-  func lookupSynthetic(
-    _ name: borrowing FileName, in parent: NodeID, for caller: Caller
-  ) throws(Errno) -> LookupAnswer? {
-    let node: SyntheticNode?
-    switch parent {
-    case Volume.rootNode where name.equals(VolumeDirectory.name):
-      node = mounted.showsReservedDirectory ? .directory : nil
-    case SyntheticNode.directory.rawValue: node = SyntheticNode(named: name)
-    default: return nil
-    }
-    try requireEntry(caller)
-    guard let node else { return .missing(.none) }
-    return .found(
-      Entry(
-        node: node.rawValue, attributes: node.attributes(since: startedAt), nameValidity: .none,
-        attributeValidity: .none))
   }
 
   /// Opening the status makes its text; the handle keeps it.

@@ -34,6 +34,7 @@ package struct VolumeOptions: Sendable {
   package var threads = 2
   /// Whether `lower=` was said, with layers or with none.
   package var saysLowers = false
+  package var names = NameSettings()
   /// Features switched off by `no_FEATURE`, so that their fallbacks can be tested.
   package var disabledFeatures: Set<String> = []
   /// The words of `-o` as they were given, for `status`.

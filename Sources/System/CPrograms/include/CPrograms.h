@@ -52,6 +52,8 @@ long lv_real_path(const char *path, void *into, size_t count);
 #define LV_MOUNT_STRICT_ATIME (1 << 24)
 // All flags of a mount anew: of the file system as a whole, or of this one mount of it.
 long lv_remount(const char *path, unsigned flags, int whole);
+// Shows a directory at another path, too.
+long lv_bind(const char *directory, const char *path);
 // Asks the file system nothing.
 long lv_known_device(int fd, uint32_t *major, uint32_t *minor);
 long lv_unmount(const char *path, int is_lazy);

@@ -7,7 +7,10 @@
 
 #pragma clang assume_nonnull begin
 
-// A collator with the rules of one language, in the order that views have; NULL if there is no memory, or no data.
+// Loads ICU, unless it is there; whether it is there then. What follows does so by itself.
+int lv_unicode_prepare(void);
+
+// A collator with the rules of one language, in the order that views have; NULL if there is no ICU, no memory, or no data.
 // `tag` is a language tag; empty, or of a language without rules of its own: the root order.
 void *_Nullable lv_collator_open(const char *tag);
 void *_Nullable lv_collator_clone(const void *collator);
@@ -18,7 +21,7 @@ void lv_collator_close(void *collator);
 int32_t lv_sort_key(const void *collator, const uint8_t *text, int32_t count, uint8_t *key, int32_t capacity);
 
 // Brings a text to NFC. Answers how long it is then; 0: it is in NFC already, and nothing was written; below 0: it is not
-// UTF-8, or does not fit into `capacity`, for which three times `count` is always enough.
+// UTF-8, ICU is not there, or it does not fit into `capacity`, for which three times `count` is always enough.
 int32_t lv_nfc(const uint8_t *text, int32_t count, uint8_t *into, int32_t capacity);
 
 #pragma clang assume_nonnull end

@@ -75,6 +75,7 @@ final class ItemRecords {
   private let console: Console
   private let coreName: String
   private let listName: String
+  private let namesName: String
   /// Items that carry a record.
   private(set) var found = 0
 
@@ -84,12 +85,14 @@ final class ItemRecords {
     self.console = console
     coreName = inspection.recordPrefix + ".m"
     listName = inspection.recordPrefix + ".acl"
+    namesName = inspection.recordPrefix + ".names"
   }
 
   func check(_ item: VisitedItem, isWanted: (Defect) -> Bool) {
     let stored: StoredBytes
     do throws(Errno) {
-      stored = StoredBytes(core: try read(coreName, item), list: try read(listName, item))
+      stored = StoredBytes(
+        core: try read(coreName, item), list: try read(listName, item), names: try read(namesName, item))
     } catch {
       return console.complain(item.path, error)
     }
@@ -105,15 +108,18 @@ final class ItemRecords {
   }
 
   private func repair(_ defect: Defect, _ stored: StoredBytes, _ item: VisitedItem) throws(Errno) {
-    for (name, bytes) in [(coreName, stored.core), (listName, stored.list)] {
+    for (name, bytes) in [
+      (coreName, stored.core), (listName, stored.list), (namesName, stored.names),
+    ] {
       if let bytes { try inspection.keepAside(CheckReport.line(for: bytes, of: name, item.path)) }
     }
     let place = item.place
     switch defect.kind {
-    case .residue:
-      try AttributeName.with(Array(listName.utf8)) { name throws(Errno) in
-        try place.descriptor.removeAttribute(name)
-      }
+    case .residue: try remove(listName, from: place)
+    case .names:
+      // The record first: what it announces must be there.
+      try write(stored.recordWithoutNames, coreName, item)
+      if stored.names != nil { try remove(namesName, from: place) }
     case .record:
       // The list first: a record that announces one that is not there yet would be damage again.
       try write(StoredBytes.closedList.encoded, listName, item)
@@ -127,6 +133,12 @@ final class ItemRecords {
       let list = stored.list.flatMap { try? AccessListBytes.decode($0.span) }
       try write(list.flatMap { stored.record(announcing: $0) }, coreName, item)
     case .header, .leftover, .newer, .unheeded, .unused: throw .invalid
+    }
+  }
+
+  private func remove(_ name: String, from place: SharedDescriptor) throws(Errno) {
+    try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
+      try place.descriptor.removeAttribute(name)
     }
   }
 

@@ -20,6 +20,8 @@ struct Defect: Equatable {
     case contradiction
     /// A list that no record announces; nobody looks at it.
     case residue
+    /// What is stored about the name of an item.
+    case names
     /// Written by a later version; not for this one to judge.
     case newer
     /// Records that do not count.
@@ -45,6 +47,7 @@ struct Defect: Equatable {
     case .list: "deny everything to everybody until the owner or root has set another list"
     case .contradiction: "let the list count"
     case .residue: "remove the list, which is not used"
+    case .names: "forget whether its extension is to be shown"
     case .unheeded: "let the records count"
     case .unused: "no longer ask items for records"
     case .newer: nil
@@ -56,6 +59,7 @@ struct Defect: Equatable {
 struct StoredBytes {
   let core: [UInt8]?
   let list: [UInt8]?
+  let names: [UInt8]?
 
   /// What is wrong with them; nil if nothing is.
   var defect: Defect? {
@@ -71,18 +75,38 @@ struct StoredBytes {
     }
     guard record.presence.contains(.accessList) else {
       return list == nil
-        ? nil : Defect(.residue, "has an access list that its record does not announce; it is ignored")
+        ? defectOfNames(record)
+        : Defect(.residue, "has an access list that its record does not announce; it is ignored")
     }
     guard let list else { return Defect(.list, "the access list is missing") }
     do {
       let decoded = try AccessListBytes.decode(list.span)
-      guard record.hasOpenList, decoded.deniesAnybody(.looking) else { return nil }
+      guard record.hasOpenList, decoded.deniesAnybody(.looking) else { return defectOfNames(record) }
       return Defect(
         .contradiction,
         "the record says that the list lets every user look, but it does not; stat(2) does not ask it")
     } catch {
       return StoredBytes.defect(.list, "the access list", error)
     }
+  }
+
+  /// What is not announced is ignored; what is damaged only makes views show the whole name.
+  private func defectOfNames(_ record: CoreRecord) -> Defect? {
+    guard record.hasNames else { return nil }
+    guard let names else { return Defect(.names, "the names record is missing") }
+    do {
+      _ = try NamesRecord(decoding: names.span)
+      return nil
+    } catch {
+      return StoredBytes.defect(.names, "the names record", error)
+    }
+  }
+
+  /// The record, if it is sound, without a names record.
+  var recordWithoutNames: [UInt8]? {
+    guard let core, var record = try? CoreRecord(decoding: core.span) else { return nil }
+    record.hasNames = false
+    return record.encoded()
   }
 
   private static func defect(_ kind: Defect.Kind, _ what: String, _ damage: Damage) -> Defect {

@@ -103,7 +103,6 @@ struct ItemReader: Sendable {
     item.listed.inode = status.inode
     item.listed.blocks = status.blocks
     item.listed.kindMark = kindMark(status)
-    if options.has(.displayNames) { item.listed.name = displayName(of: place) ?? name }
     colors.paint(&item.listed, status, [])
     guard isDetailed else { return item }
     item.listed.mode = status.kind.modeBits | UInt32(status.mode)
@@ -239,11 +238,5 @@ struct ItemReader: Sendable {
       if let size { attributes.append(ListedItem.Attribute(name: name, size: size)) }
     }
     return attributes
-  }
-
-  /// The name a desktop would show; nil where the volume knows none.
-  private func displayName(of place: SharedDescriptor) -> [UInt8]? {
-    // A name is never a reason to fail: without an answer the real one is shown.
-    try? place.descriptor.attribute(AttributeName("user.varve.displayname"))
   }
 }

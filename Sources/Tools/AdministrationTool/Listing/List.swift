@@ -1,6 +1,7 @@
 // `varve ls`: names, or the long form of macOS with flags, access lists and extended attributes.
 
 import Arguments
+import DisplayNames
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
@@ -27,6 +28,8 @@ private struct Lister {
   private var listing = LongListing()
   private let isLong: Bool
   private let layout: NameLayout
+  /// The view that is listed, if one is.
+  private let view: ViewName?
   private var objects: [JSON] = []
   private var isFirstBlock = true
 
@@ -47,6 +50,10 @@ private struct Lister {
       case .some(.stream): .stream
       default: .oneColumn
       }
+    let showsHidden = options.has(.all) || options.has(.almostAll) || options.has(.unsorted)
+    view =
+      options.has(.displayNames)
+      ? ViewName(languages: try wantedLanguages(options), showsHidden: showsHidden) : nil
     let colors = try Colors(options)
     reader = ItemReader(options, isLong: isLong, colors)
     listing.showsInodes = options.has(.inodes)
@@ -61,8 +68,15 @@ private struct Lister {
     var items: [ReadItem] = []
     var directories: [(path: Word, place: SharedDescriptor)] = []
     for path in operands {
+      let named: Word
+      do throws(Refusal) {
+        named = try view.map { (view) throws(Refusal) in try RealPath(path).path(in: view) } ?? path
+      } catch {
+        console.complain(path, error.sentence)
+        continue
+      }
       do throws(Errno) {
-        let place = SharedDescriptor(try open(path))
+        let place = SharedDescriptor(try open(named))
         let item = try reader.read(place, name: path, linkTarget: true)
         reportUnreadable(item, path, nil)
         if item.status.kind == .directory, !options.has(.directory) {
@@ -114,7 +128,9 @@ private struct Lister {
         }
         show(items, in: path)
         guard options.has(.recursive) else { continue }
+        let directory = try chain.directory(names)
         for item in items.reversed() where item.status.kind == .directory && !item.isDots {
+          if options.has(.skipPackages), isPackage(item.fileName, in: directory) { continue }
           waiting.append(names + [item.fileName])
         }
       } catch {
@@ -144,7 +160,8 @@ private struct Lister {
       }
     }
     guard !options.has(.unsorted) else { return items }
-    items.sort(by: isBefore)
+    // A view has an order of its own.
+    if view == nil || options.last(of: [.bySize, .byTime]) != nil { items.sort(by: isBefore) }
     if options.has(.reverse) { items.reverse() }
     return items
   }
@@ -156,7 +173,7 @@ private struct Lister {
     while try directory.readEntries(into: &buffer) > 0 {
       while let entry = try buffer.next() {
         let name = try buffer.nameBytes(of: entry)
-        if isShown(name, entry.role) { names.append(name) }
+        if isShown(name, entry.role), !isSkipped(name, entry.role, in: place) { names.append(name) }
       }
     }
     return names
@@ -166,6 +183,21 @@ private struct Lister {
     if options.has(.all) || options.has(.unsorted) { return true }
     if role == .itself || role == .parent { return false }
     return options.has(.almostAll) || name.first != UInt8(ascii: ".")
+  }
+
+  /// Whether a view would leave an item out; what cannot be asked is listed.
+  private func isSkipped(_ name: Word, _ role: EntryRole, in directory: SharedDescriptor) -> Bool {
+    guard options.has(.skipHidden), view == nil, role == .child else { return false }
+    return fact("system.varve.hidden", name, in: directory)?.isEmpty == false
+  }
+
+  private func isPackage(_ name: Word, in directory: SharedDescriptor) -> Bool {
+    guard let state = fact("system.varve.package", name, in: directory) else { return false }
+    return state != Array("0".utf8)
+  }
+
+  private func fact(_ attribute: StaticString, _ name: Word, in directory: SharedDescriptor) -> [UInt8]? {
+    (try? directory.descriptor.place(of: name, .held).attribute(AttributeName(attribute))) ?? nil
   }
 
   private func isBefore(_ first: ReadItem, _ second: ReadItem) -> Bool {

@@ -36,6 +36,14 @@ func mount(_ invocation: Invocation) throws(UsageError) -> Int32 {
       }
       return try changeOptions(options, invocation, console)
     }
+    if let view = try ViewMount(invocation) {
+      try view.make(checkingOnly: invocation.has(.checkOnly))
+      if invocation.has(.verbose), !invocation.has(.checkOnly) {
+        console.printPath(view.path + Array(" mounted on ".utf8) + view.mountPoint, "")
+        _ = console.finish()
+      }
+      return MountStatus.done.rawValue
+    }
     let plan = try MountPlan(invocation)
     if invocation.has(.checkOnly) {
       try plan.startDaemon(checkingOnly: true)
@@ -63,6 +71,11 @@ private func changeOptions(
 ) throws(Refusal) -> Int32 {
   let options = environment("VARVE_CALLED_AS") == nil ? options : options + unsaid(in: options)
   let point = invocation.operands[invocation.operands.count - 1]
+  // What is no mount of ours is told below.
+  if let mount = try? ownMount(point), mount.view != nil {
+    try ViewMount.change(options, of: mount, checkingOnly: invocation.has(.checkOnly))
+    return console.finish()
+  }
   do throws(Refusal) {
     let change = try OptionChange(of: point, options, isSloppy: invocation.has(.sloppy))
     let words = try change.make(checkingOnly: invocation.has(.checkOnly))

@@ -11,9 +11,15 @@ import TextForms
 
 func remount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve remount", outputLoss: .isSurvivedByMount)
+  let options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
   do throws(Refusal) {
+    // What is no mount of ours is told below.
+    if let mount = try? ownMount(invocation.operands[0]), mount.view != nil {
+      try ViewMount.change(options, of: mount, checkingOnly: invocation.has(.checkChange))
+      return console.finish()
+    }
     let change = try OptionChange(
-      of: invocation.operands[0], invocation.values(.mountOptions).flatMap { MountOption.list($0) },
+      of: invocation.operands[0], options,
       isSloppy: invocation.has(.sloppy))
     let words = try change.make(checkingOnly: invocation.has(.checkChange))
     if invocation.has(.verbose) {

@@ -53,7 +53,8 @@ private func listVolumes(
     let objects = zip(volumes, zip(states, options)).map { volume, told in
       JSON.object(
         JSON.nameMembers("source", volume.source) + JSON.nameMembers("mountPoint", volume.mountPoint)
-          + [JSON.Member("options", .string(told.1)), JSON.Member("state", .string("\(told.0)"))])
+          + [JSON.Member("options", .string(told.1)), JSON.Member("state", .string("\(told.0)"))]
+          + (volume.view.map { JSON.nameMembers("view", $0) } ?? []))
     }
     console.printLines(JSON.array(objects).indentedText() + "\n")
     return
@@ -67,7 +68,8 @@ private func listVolumes(
 
 /// What is mounted where, as one line whatever the names are.
 private func places(_ volume: MountedVolume) -> String {
-  "\(PathText.escaped(volume.source)) on \(PathText.escaped(volume.mountPoint))"
+  let view = volume.view.map { "view \(PathText.escaped($0)) of " } ?? ""
+  return "\(view)\(PathText.escaped(volume.source)) on \(PathText.escaped(volume.mountPoint))"
 }
 
 /// The options the kernel shows, made stricter by what the daemon enforces: a user's remount reaches only the daemon.

@@ -19,9 +19,12 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     guard state != .silent || isLazy else { throw Refusal(MountState.silence) }
     // Asked before, because afterwards nobody answers. A dead mount has no daemon to wait for.
     // Where the volume is mounted elsewhere too, its daemon goes on.
-    let isLast = try volumeTable().count { $0.device == mount.device } == 1
+    let table = try volumeTable()
+    let views = mount.showsAll ? mount.views(in: table) : []
+    let isLast = table.count { $0.device == mount.device } == 1 + views.count
     let daemon = state == .serving && isLast ? runningDaemon(of: mount) : nil
     if state == .dead, isLast { removeControlSocket(of: mount) }
+    if isLast, !views.isEmpty { try takeAway(views, of: mount, isLazy: isLazy || state == .dead) }
     try takeAway(mount, isLazy: isLazy || state == .dead)
     if !isLazy, let daemon { try waitForEnd(of: daemon, of: mount, console) }
     if invocation.has(.verbose) { console.printPath(point, " unmounted") }
@@ -71,6 +74,17 @@ private func removeSockets(named beginning: String, in path: Word) throws(Errno)
   for name in try Descriptor.place(path, .held).listing().names() where name.starts(with: beginning.utf8) {
     try removeFile(joined(path, name))
   }
+}
+
+/// Takes the views of a volume away, which would keep its daemon at work; none of them if one is in use.
+private func takeAway(_ views: [MountedVolume], of mount: MountedVolume, isLazy: Bool) throws(Refusal) {
+  let users = holders(ofDevice: mount.device, except: Int(CurrentProcess.identifier)).filter {
+    $0.hold == .uses
+  }
+  if !isLazy, let user = users.first {
+    throw Refusal("busy: \(user.sentence) (EBUSY); views of it are mounted, and nothing was unmounted")
+  }
+  for view in views { try takeAway(view, isLazy: isLazy) }
 }
 
 /// Takes a mount away, as root by itself, else through fusermount3.

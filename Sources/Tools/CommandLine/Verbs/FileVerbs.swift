@@ -118,17 +118,20 @@ extension Verb {
       .numeric, .humanSizes, .inodes, .reverse, .bySize, .byTime, .fullTime, .changeTime, .accessTime,
       .birthTime, .unsorted, .noOwner, .noGroup, .blocks, .kilobytes, .kindMarks, .directoryMarks, .columns,
       .rows, .stream, .colored, .followNamed, .followAll,
-      .followNone, .displayNames, .fromInput, .json, .color,
+      .followNone, .displayNames, .languages, .skipHidden, .skipPackages, .fromInput, .json, .color,
     ],
     operands: [
       Operand("PATH", .any, .path, "what to list; the working directory if nothing is named")
     ],
     discussion: [
       "The mode is followed by @ if the item has extended attributes, else by + if it has an access list. Names "
-        + "are sorted by their bytes; sizes on disk are counted in blocks of 512 bytes."
+        + "are sorted by their bytes; sizes on disk are counted in blocks of 512 bytes.",
+      "With --display views are listed, in their own order: names that can be opened below .varve/view. With -a or "
+        + "-A they show hidden items, too.",
     ],
     examples: [
       Example("varve ls -le shared", "The long form, with the entries of access lists."),
       Example("varve ls -lOd contract.pdf", "The flags of one file."),
+      Example("varve ls --display --as fr /mnt/team", "What a French desktop shows."),
     ])
 }

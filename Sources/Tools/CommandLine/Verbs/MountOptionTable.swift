@@ -67,6 +67,10 @@ package enum MountEffect: Equatable, Sendable {
     /// Whoever mounts reads it, and hands the secret to the daemon, which never sees this word.
     case keyfile
     case passphraseFile
+    /// What the view `default` shows.
+    case languages
+    /// A view of a volume that is mounted already, which needs no daemon.
+    case view
     case withoutFeature(String)
   }
 }
@@ -165,8 +169,9 @@ package enum MountOptionTable {
         MountOptionRow("groups", .live(.groups), value: "process|nss"),
         MountOptionRow("cache", .live(.cache), value: "shared|exclusive|none"),
         MountOptionRow("twins", .fixed(.twins)),
-        MountOptionRow("view", .planned, value: "display"),
-        MountOptionRow("lang", .planned, value: "LANGUAGE"),
+        MountOptionRow("view", .fixed(.view), value: "display|all"),
+        MountOptionRow("lang", .fixed(.languages), value: "LANGUAGES"),
+        MountOptionRow("ext", .fixed(.view), value: "bit|all|never"),
         MountOptionRow("keyfile", .fixed(.keyfile), value: "SRC"),
         MountOptionRow("passphrase_file", .fixed(.passphraseFile), value: "SRC"),
         MountOptionRow("audit", .fixed(.audit), value: "FILE|journal"),

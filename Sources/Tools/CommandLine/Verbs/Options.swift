@@ -50,7 +50,14 @@ extension Option {
   package static let noOwner = Option("g", "long form without the owner")
   package static let noGroup = Option("o", "long form without the group; with -l, file flags as on FreeBSD")
   package static let unsorted = Option("f", "the order of the directory, and every name")
-  package static let displayNames = Option(nil, "display", "print names as a desktop shows them")
+  package static let displayNames = Option(
+    nil, "display", "list a view: names as a desktop shows them, in its order, without hidden items")
+  package static let languages = Option(
+    nil, "as", value: Value("LANGUAGES"),
+    "in these languages: fr, or fr-CA+en; else in those of the environment")
+  package static let skipHidden = Option(nil, "skip-hidden", "leave out what a view leaves out")
+  package static let skipPackages = Option(
+    nil, "skip-package-descendants", "with -R, list packages, but not what is in them")
 
   // mount, umount
   package static let mountOptions = Option(

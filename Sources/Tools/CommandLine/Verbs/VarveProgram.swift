@@ -3,7 +3,8 @@
 extension Program {
   package static let varve = Program(
     "varve", version: "0.1.0", "file system with macOS flags and access lists",
-    verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .chown, .ls, .find] + Verb.accessLists
+    verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .chown, .ls, .find] + Verb.names
+      + Verb.accessLists
       + [.why, .access, .check, .protect, .verify, .fsck, .unlock, .lock] + Verb.keys + [.completion],
     groups: [.acl, .key, .keySlot],
     discussion: [

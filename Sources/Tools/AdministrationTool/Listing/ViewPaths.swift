@@ -1,0 +1,83 @@
+// From a path as it was typed to the same place in a view, and back to the path by real names.
+
+import Arguments
+import DisplayNames
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+
+/// A place on a volume, by real names.
+struct RealPath {
+  private static let views = [Array(".varve".utf8), Array("view".utf8)]
+
+  /// Where all of the volume is mounted.
+  let mountPoint: Word
+  /// From there on; as typed, but for what was typed through a view.
+  let names: [[UInt8]]
+  /// The view that the path was typed through.
+  let view: [UInt8]?
+
+  init(_ typed: Word) throws(Refusal) {
+    let path = try VolumePath(typed, try volumeTable())
+    mountPoint = path.mount.mountPoint
+    let typed = path.path.split(separator: slash).map { Array($0) }
+    guard typed.count > 2, Array(typed[..<2]) == RealPath.views else {
+      (names, view) = (typed, nil)
+      return
+    }
+    view = typed[2]
+    names = try RealPath.realNames(typed, from: mountPoint)
+  }
+
+  /// Asks each item on the way for its real name.
+  private static func realNames(_ typed: [[UInt8]], from mountPoint: Word) throws(Refusal) -> [[UInt8]] {
+    var path = typed[..<3].reduce(mountPoint) { joined($0, $1) }
+    var names: [[UInt8]] = []
+    for name in typed[3...] where name != [UInt8(ascii: ".")] {
+      guard name != Array("..".utf8) else {
+        throw Refusal("steps up through a view cannot be followed; name the path without them", status: 2)
+      }
+      path = joined(path, name)
+      do throws(Errno) {
+        let place = try Descriptor.place(path, .held)
+        names.append(try place.attribute(AttributeName("system.varve.realname")) ?? name)
+      } catch {
+        throw Refusal(error, at: path)
+      }
+    }
+    return names
+  }
+
+  /// The path in the ordinary tree.
+  var path: Word { names.reduce(mountPoint) { joined($0, $1) } }
+
+  /// The path in a view, where real names lead to their items as well.
+  func path(in view: ViewName) -> Word {
+    let root = (RealPath.views + [Array(view.description.utf8)]).reduce(mountPoint) { joined($0, $1) }
+    return names.reduce(root) { joined($0, $1) }
+  }
+}
+
+/// The languages that the command line names, or else the environment; nil: those of the volume.
+func wantedLanguages(_ invocation: Invocation) throws(UsageError) -> LanguageList? {
+  if let given = invocation.values(.languages).last {
+    let text = String(decoding: given, as: UTF8.self)
+    if text == "default" { return nil }
+    guard let list = LanguageList(text, separator: "+") else {
+      throw invocation.mistake(
+        "'\(text)' is not a language such as fr or pt-BR, nor up to \(LanguageList.limit) with '+' between them"
+      )
+    }
+    return list
+  }
+  func text(_ name: StaticString) -> String? { environment(name).map { String(decoding: $0, as: UTF8.self) } }
+  return LanguageList(
+    language: text("LANGUAGE"), all: text("LC_ALL"), messages: text("LC_MESSAGES"), lang: text("LANG"))
+}
+
+/// The name of the attribute that has an item's display name in these languages.
+func displayNameAttribute(_ languages: LanguageList?) -> [UInt8] {
+  let name = "system.varve.displayname"
+  guard let languages, !languages.languages.isEmpty else { return Array(name.utf8) }
+  return Array("\(name).\(languages.languages.map(\.description).joined(separator: "+"))".utf8)
+}

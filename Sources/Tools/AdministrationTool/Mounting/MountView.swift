@@ -1,0 +1,199 @@
+// `mount -o view=display`: a view of a volume that is mounted already, shown at a path of its own.
+//
+// It is a bind mount of `.varve/view/NAME`: one file system, one daemon, one set of pages and locks.
+
+import Arguments
+import DisplayNames
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+
+/// A view that is to be mounted.
+struct ViewMount {
+  let volume: MountedVolume
+  let mountPoint: Word
+  let name: ViewName
+  private let options: [MountOption]
+
+  /// Nil if the options do not ask for a view.
+  init?(_ invocation: Invocation) throws(Refusal) {
+    var options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
+    guard options.contains(where: { $0.name == "view" }) else { return nil }
+    if invocation.has(.sloppy) { options.removeAll { !ViewMount.isUnderstood($0) } }
+    let point = invocation.operands[invocation.operands.count - 1]
+    guard invocation.operands.count == 2 else {
+      throw Refusal.mounting(point, "a view needs SOURCE, the upper directory of a mounted volume", status: 1)
+    }
+    guard !invocation.has(.namespace) else {
+      throw Refusal.mounting(point, "'view' and '-N' do not go together", status: 1)
+    }
+    name = try ViewMount.name(options, point)
+    self.options = options
+    mountPoint = try ViewMount.directory(point)
+    volume = try ViewMount.volume(of: invocation.operands[0], point)
+    try requireView()
+  }
+
+  /// Words about the mount, and those of the view; all others are about a volume.
+  private static func isUnderstood(_ option: MountOption) -> Bool {
+    switch MountOptionTable.effect(of: option.name) {
+    case .flag, .ignored, .live(.readOnly), .live(.programs), .fixed(.view), .fixed(.languages): true
+    default: false
+    }
+  }
+
+  private static func name(_ options: [MountOption], _ point: Word) throws(Refusal) -> ViewName {
+    var name = ViewName()
+    for option in options {
+      guard isUnderstood(option) else {
+        let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil)
+        throw Refusal.mounting(
+          point, complaint ?? "'\(option.shownName)' is an option of a volume, not of a view of it", status: 1
+        )
+      }
+      if let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil) {
+        throw Refusal.mounting(point, complaint, status: 1)
+      }
+      let text = option.value.map { String(decoding: MountOption.unescaped($0), as: UTF8.self) } ?? ""
+      switch option.name {
+      case "view":
+        guard text == "display" || text == "all" else {
+          throw Refusal.mounting(point, "'view' is display or all", status: 1)
+        }
+        name.showsHidden = text == "all"
+      case "ext":
+        guard let policy = ExtensionPolicy(word: text) else {
+          throw Refusal.mounting(point, "'ext' is bit, all or never; known is usual", status: 1)
+        }
+        name.extensions = policy
+      case "lang":
+        if text == "default" {
+          name.languages = nil
+          continue
+        }
+        guard let list = LanguageList(String(text.map { $0 == ":" ? "+" : $0 }), separator: "+") else {
+          throw Refusal.mounting(
+            point,
+            "'lang' is a language such as fr or pt-BR, or up to \(LanguageList.limit) with '+' between them",
+            status: 1)
+        }
+        name.languages = list
+      default: break
+      }
+    }
+    return name
+  }
+
+  private static func directory(_ point: Word) throws(Refusal) -> Word {
+    do throws(Errno) {
+      guard try Descriptor.place(point, .followed).status().kind == .directory else { throw .notDirectory }
+      return try realPath(point)
+    } catch {
+      throw Refusal.mounting(
+        point, "the mount point cannot be used: \(error)\(error.advice(about: point))", status: 32)
+    }
+  }
+
+  /// A mount that shows the whole of the volume of an upper directory.
+  private static func volume(of source: Word, _ point: Word) throws(Refusal) -> MountedVolume {
+    let table = try attempt(mountTable()) {
+      Refusal.mounting(point, "/proc/self/mountinfo: \($0)", status: 2)
+    }
+    let path = try? realPath(source)
+    let own = table.filter { $0.isOurs && $0.showsAll }
+    if let found = own.last(where: { $0.source == source || $0.source == path }) { return found }
+    // It may be shown under another name.
+    if let path, let uuid = storedUUID(path),
+      let found = own.last(where: { (try? volumeStatus($0))?["uuid"] == .string(uuid) })
+    {
+      return found
+    }
+    throw Refusal.mounting(
+      point,
+      "the volume of \(PathText.escaped(source)) is not mounted where you can see it; mount it first, in fstab on "
+        + "an earlier line", status: 32)
+  }
+
+  /// What the file `volume` of an upper directory says, for those who may read it.
+  private static func storedUUID(_ upper: Word) -> String? {
+    let path = joined(upper, Array(".varve/volume".utf8))
+    guard let text = try? Descriptor.reading(path).readToEnd() else { return nil }
+    for line in String(decoding: text, as: UTF8.self).split(separator: "\n") where line.hasPrefix("uuid = ") {
+      return String(line.dropFirst("uuid = ".count))
+    }
+    return nil
+  }
+
+  /// Where every program finds the view without a mount of its own.
+  var path: Word { joined(volume.mountPoint, Array(".varve/view/\(name)".utf8)) }
+
+  private func requireView() throws(Refusal) {
+    do throws(Errno) {
+      let path = path
+      let found = try QuestionApart.ask(milliseconds: MountState.patience) { () throws(Errno) -> [UInt8] in
+        _ = try Descriptor.place(path, .held)
+        return []
+      }
+      guard let found else { throw .timedOut }
+      _ = try found.get()
+    } catch .noSuchFile {
+      throw Refusal.mounting(mountPoint, "the volume shows no views: it is mounted with nomagic", status: 32)
+    } catch .timedOut {
+      throw Refusal.mounting(mountPoint, MountState.silence, status: 32)
+    } catch {
+      throw Refusal.mounting(mountPoint, "the view cannot be reached: \(error)", status: 32)
+    }
+  }
+
+  func make(checkingOnly: Bool) throws(Refusal) {
+    guard CurrentProcess.isRoot else {
+      throw Refusal.mounting(
+        mountPoint, "only root mounts views; the same is at \(PathText.escaped(path))", status: 1)
+    }
+    guard !checkingOnly else { return }
+    do throws(Errno) {
+      try bind(path, at: mountPoint)
+    } catch {
+      throw Refusal.mounting(mountPoint, "the view cannot be mounted: \(error)", status: 32)
+    }
+    do throws(Refusal) {
+      try ViewMount.change(options, of: try ownMount(mountPoint))
+    } catch {
+      // The first failure is the one to tell.
+      try? unmount(mountPoint, isLazy: false)
+      throw error
+    }
+  }
+
+  // MARK: Flags
+
+  /// Gives the mount of a view other flags; whatever else is said is an option of the volume.
+  static func change(
+    _ options: [MountOption], of mount: MountedVolume, checkingOnly: Bool = false
+  ) throws(Refusal) {
+    var flags = MountFlags(shown: mount)
+    for option in options where option.name != "remount" {
+      guard isUnderstood(option) || MountOptionTable.fromTable.contains(option.name) else {
+        throw Refusal.mounting(
+          mount.mountPoint, "'\(option.shownName)' is an option of a volume, not of a view of it", status: 1)
+      }
+      if option.value == nil { flags.take(option.name) }
+    }
+    flags.subtract([.synchronous, .namesSynchronous])
+    guard !checkingOnly, flags != MountFlags(shown: mount) else { return }
+    do throws(Errno) {
+      try LinuxPrograms.remount(mount.mountPoint, flags, whole: false)
+    } catch {
+      throw Refusal.mounting(
+        mount.mountPoint, "the kernel does not change the flags of the mount: \(error)", status: 32)
+    }
+  }
+}
+
+extension Refusal {
+  /// About the mount point, which is named: `mount -a` is about many.
+  static func mounting(_ path: Word, _ sentence: String, status: Int32) -> Refusal {
+    Refusal("\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)", status: status)
+  }
+}

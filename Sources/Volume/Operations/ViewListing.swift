@@ -1,0 +1,103 @@
+// Listing a directory in a view: its names as they are shown, in the order of the view.
+//
+// Offsets are positions in the index, and 1 more. A listing keeps its index as long as there is room for it. If the index
+// had to go, the listing goes on behind the last name that it handed out, in the order of the present one: a name that
+// stays is read exactly once either way.
+
+import Decisions
+import DisplayNames
+import LinuxFiles
+import Synchronization
+
+/// What stands in front of the names of an index.
+private let ownNames = 2
+
+extension Volume {
+  /// Reads on in a view; false where the listing is one of real names, in the order of the directory.
+  func readShown(
+    _ directory: OpenDirectory, in view: ViewDirectory, from offset: Int64, withAttributes: Bool,
+    for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+  ) throws(Errno) -> Bool {
+    var position = Int(clamping: max(offset, 0))
+    let kept = directory.stream.withLock { $0.shown }
+    if offset != 0, kept == nil { return false }
+    var cached = kept?.index as? CachedIndex
+    if offset == 0 || cached?.index == nil {
+      cached = try index(of: view, for: .listing)
+      // Behind the name that was handed out last; else where the reader says, as names may have gone.
+      if offset != 0, let last = kept?.last, let index = cached?.index {
+        position = ownNames + index.position(behind: last)
+      }
+    }
+    guard let cached, let index = cached.index else {
+      directory.stream.withLock { $0.shown = nil }
+      // A directory that has become too large in the middle of a listing ends it.
+      return offset != 0
+    }
+    let last = try locks.holding(.shared(directory.node.stripe)) { () throws(Errno) in
+      try copy(index, from: position, directory, in: view, withAttributes, for: caller, emit: emit)
+    }
+    directory.stream.withLock { stream in
+      stream.shown = OpenDirectory.ShownListing(index: cached, last: last ?? (offset == 0 ? nil : kept?.last))
+    }
+    return true
+  }
+
+  /// Hands out names; the last one of them.
+  private func copy(
+    _ index: DirectoryIndex, from start: Int, _ directory: OpenDirectory, in view: ViewDirectory,
+    _ withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+  ) throws(Errno) -> [UInt8]? {
+    let above = try directoryFacts(directory.node)
+    // Attributes of children are handed out only where nobody could be refused the walk to them.
+    let showsEntries = withAttributes && above.item.isSearchableByAnyone
+    var position = start
+    while position < ownNames {
+      let inode = position == 0 ? index.origin.inode : index.origin.parentInode
+      let name = [UInt8](repeating: UInt8(ascii: "."), count: position + 1)
+      let listed = ListedName(
+        inode: inode, kind: .directory, nextOffset: Int64(position + 1), entry: nil)
+      guard emit(name.span, listed) else { return nil }
+      position += 1
+    }
+    var last: Int?
+    while position - ownNames < index.entries.count {
+      let place = position - ownNames
+      let entry = index.entries[place]
+      var listed = ListedName(
+        inode: entry.inode, kind: entry.kind, nextOffset: Int64(position + 1), entry: nil)
+      if showsEntries {
+        listed.entry = child(place, of: index, directory, above, in: view, for: caller)
+      }
+      guard emit(index.shownName(at: place).span, listed) else {
+        if let entry = listed.entry { forget(entry.node, references: 1) }
+        break
+      }
+      last = place
+      position += 1
+    }
+    return last.map { Array(index.shownName(at: $0)) }
+  }
+
+  /// What a lookup of a listed name would answer; nil, and so a plain name, where that fails.
+  private func child(
+    _ place: Int, of index: DirectoryIndex, _ directory: OpenDirectory, _ above: Facts,
+    in view: ViewDirectory, for caller: Caller
+  ) -> Entry? {
+    do throws(Errno) {
+      let real = index.realName(at: place)
+      return try FileName.with(real.span) { name throws(Errno) in
+        guard let status = try directory.backing.find(name),
+          // Refused at lookup, to some or to all; never handed out in passing.
+          ItemKind(status.kind) != .special
+        else { return nil }
+        let found = try briefFacts(status, of: name, in: directory.backing)
+        let node = refer(to: found, name, in: directory.node)
+        let entry = entry(node, found, in: above, for: caller)
+        return shown(entry, as: Array(index.shownName(at: place)), in: view)
+      }
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,114 @@
+// Finding something in a view: by its real name, or by the one that it is shown under.
+
+import AccessControl
+import Decisions
+import DisplayNames
+import ItemKinds
+import LinuxFiles
+import Synchronization
+
+extension Volume {
+  /// Something in a view; every right is asked of the real directory, and whatever is found is judged as there.
+  func lookup(
+    _ name: borrowing FileName, in view: ViewDirectory, for caller: Caller, request: UInt64
+  ) throws(Errno) -> LookupAnswer {
+    if view.parent == nil, name.equals(VolumeDirectory.name) {
+      try requireEntry(caller)
+      return .missing(.none)
+    }
+    // No shown name is the real name of another item, so the two ways to read it cannot lead to different ones.
+    if case .found(let entry) = try lookup(name, in: view.node, for: caller, request: request) {
+      return .found(shown(entry, as: name.copy(), in: view))
+    }
+    let shownName = name.copy()
+    guard let real = try index(of: view, for: .lookup)?.index?.realName(shownAs: shownName) else {
+      return .missing(.none)
+    }
+    let answer = try FileName.with(real) { real throws(Errno) in
+      try lookup(real, in: view.node, for: caller, request: request)
+    }
+    guard case .found(let entry) = answer else { return .missing(.none) }
+    return .found(shown(entry, as: shownName, in: view))
+  }
+
+  /// What the kernel is told of something found in a view, in place of what it is told in the ordinary tree.
+  ///
+  /// Takes over the kernel's reference to the object. Names are remembered for a second at most, because the names beside
+  /// them decide what they mean; the attributes of a directory never, because a change is told by its own number alone.
+  func shown(_ entry: Entry, as name: [UInt8], in view: ViewDirectory) -> Entry {
+    var entry = entry
+    entry.nameValidity = briefly(entry.nameValidity)
+    guard entry.attributes.kind == .directory, let node = nodes.node(entry.node) else { return entry }
+    let (directory, isNew) = views.refer(to: node, name: name, in: view, view: view.view)
+    if !isNew { forget(node.id, references: 1) }
+    entry.node = directory.id
+    entry.attributeValidity = .none
+    return entry
+  }
+
+  /// The same for an answer about attributes.
+  func shown(_ answer: AttributeAnswer, of id: NodeID) -> AttributeAnswer {
+    guard ViewTable.isNumber(id) else { return answer }
+    return AttributeAnswer(attributes: answer.attributes, validity: .none)
+  }
+
+  // MARK: The names of a directory
+
+  /// The index of a directory in a view; nil where a view shows real names.
+  ///
+  /// No lock of the volume is held.
+  func index(
+    of view: ViewDirectory, for purpose: ShownIndexes.Purpose
+  ) throws(Errno) -> CachedIndex? {
+    guard !showsRealNames(view) else { return nil }
+    let node = view.node
+    let directory = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try resolver.directory(node)
+    }
+    let cached = try indexes.index(of: node.backing, in: view.view, for: purpose) { () throws(Errno) in
+      try directory.descriptor.descriptor.status()
+    } make: { (mostItems) throws(Errno) in
+      try IndexBuild(
+        self, try directory.openListing(), isRoot: node.id == root.id, mostItems: mostItems,
+        viewRules.rules(of: view.view)
+      ).make()
+    }
+    return cached.index?.isTooLarge == true ? nil : cached
+  }
+
+  /// Whether the directory is a package or in one: there everything has its real name.
+  private func showsRealNames(_ view: ViewDirectory) -> Bool {
+    var current: ViewDirectory? = view
+    while let directory = current, directory.parent != nil {
+      if isPackage(directory) { return true }
+      current = directory.parent
+    }
+    return false
+  }
+
+  /// Whether a directory is a package, believed for a second.
+  private func isPackage(_ directory: ViewDirectory) -> Bool {
+    let now = Clock.monotonicNanoseconds
+    let known = directory.packageState.withLock { $0 }
+    if now < known.until { return known.isPackage }
+    let isPackage = seen(directory.node).map { name, seen in
+      viewRules.rules(of: directory.view).names.kinds.isPackage(
+        name.span, isRoot: false, hasBundleBit: seen.hasBundleBit)
+    }
+    directory.packageState.withLock { $0 = (isPackage ?? false, now &+ 1_000_000_000) }
+    return isPackage ?? false
+  }
+
+  /// An object under its real name, as names are made of it; nil if it cannot be found any more.
+  private func seen(_ node: Node) -> (name: [UInt8], SeenItem)? {
+    do throws(Errno) {
+      return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+        let reach = try resolver.reach(node)
+        let found = try briefFacts(at: node, by: reach)
+        let seen = SeenItem(found, in: store) { attribute throws(Errno) in try reach.attribute(attribute) }
+        return (node.lastName.withLock { $0.name }, seen)
+      }
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,132 @@
+// The names of one directory in one view: what is shown, in which order, and what the shown names mean.
+//
+// Never changed once it is made. It translates names and decides nothing: every answer is about the object that is then
+// found under the real name.
+
+import LinuxFiles
+
+/// The names that a view shows of a directory.
+final class DirectoryIndex: Sendable {
+  /// One shown item, 24 bytes.
+  struct Entry: Sendable {
+    let inode: UInt64
+    let realStart: UInt32
+    let shownStart: UInt32
+    let realCount: UInt16
+    let shownCount: UInt16
+    let kind: FileKind
+  }
+
+  /// What the directory and the clock said when the reading began.
+  struct Origin: Sendable {
+    let change: Timestamp
+    /// Whether every later change moves the time of change.
+    let isSettled: Bool
+    /// Monotonic nanoseconds.
+    let at: UInt64
+    let inode: UInt64
+    var parentInode: UInt64 = 0
+  }
+
+  let origin: Origin
+  /// How long it took to make, in nanoseconds.
+  let cost: UInt64
+  /// In the order of the listing; empty for a directory with too many items.
+  let entries: [Entry]
+  let isTooLarge: Bool
+  let rules: ViewRules
+  private let text: [UInt8]
+  /// Positions of entries whose shown name is not the real one, by the hash of the shown name; `none` is free.
+  private let altered: [UInt32]
+  private static let none = UInt32.max
+
+  init(
+    _ origin: Origin, _ entries: [Entry], text: [UInt8], isTooLarge: Bool, _ rules: ViewRules
+  ) {
+    self.origin = origin
+    self.entries = entries
+    self.text = text
+    self.isTooLarge = isTooLarge
+    self.rules = rules
+    altered = DirectoryIndex.table(entries, text)
+    cost = Clock.monotonicNanoseconds &- origin.at
+  }
+
+  /// How much memory it takes, about.
+  var bytes: Int {
+    512 + text.count + entries.count * MemoryLayout<Entry>.stride + altered.count * MemoryLayout<UInt32>.size
+  }
+
+  func realName(at position: Int) -> ArraySlice<UInt8> {
+    let entry = entries[position]
+    return text[Int(entry.realStart)..<Int(entry.realStart) + Int(entry.realCount)]
+  }
+
+  func shownName(at position: Int) -> ArraySlice<UInt8> {
+    DirectoryIndex.shownName(of: entries[position], in: text)
+  }
+
+  private static func shownName(of entry: Entry, in text: [UInt8]) -> ArraySlice<UInt8> {
+    text[Int(entry.shownStart)..<Int(entry.shownStart) + Int(entry.shownCount)]
+  }
+
+  /// The real name of what is shown under another one.
+  func realName(shownAs name: [UInt8]) -> [UInt8]? {
+    guard !altered.isEmpty else { return nil }
+    let mask = altered.count - 1
+    var slot = DirectoryIndex.hash(name[...]) & mask
+    while altered[slot] != DirectoryIndex.none {
+      let position = Int(altered[slot])
+      if shownName(at: position).elementsEqual(name) { return Array(realName(at: position)) }
+      slot = (slot + 1) & mask
+    }
+    return nil
+  }
+
+  /// The first position behind a name, whether that is still there or not.
+  func position(behind name: [UInt8]) -> Int {
+    let order = ShownOrder(rules)
+    let key = order.key(of: name[...])
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if order.isBehind(shownName(at: middle), name, key) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
+  private static func table(_ entries: [Entry], _ text: [UInt8]) -> [UInt32] {
+    let isAltered = { (entry: Entry) in
+      entry.realCount != entry.shownCount || entry.realStart != entry.shownStart
+    }
+    let count = entries.count(where: isAltered)
+    guard count > 0 else { return [] }
+    var size = 4
+    while size < count + count / 2 { size *= 2 }
+    var table = [UInt32](repeating: none, count: size)
+    for (position, entry) in entries.enumerated() where isAltered(entry) {
+      var slot = hash(shownName(of: entry, in: text)) & (size - 1)
+      while table[slot] != none { slot = (slot + 1) & (size - 1) }
+      table[slot] = UInt32(position)
+    }
+    return table
+  }
+
+  /// Seeded for each process: nobody can choose names that share a slot.
+  private static func hash(_ name: ArraySlice<UInt8>) -> Int {
+    var hasher = Hasher()
+    var word: UInt64 = 0
+    var bits: UInt64 = 0
+    for byte in name {
+      word |= UInt64(byte) << bits
+      bits += 8
+      if bits == 64 {
+        hasher.combine(word)
+        (word, bits) = (0, 0)
+      }
+    }
+    hasher.combine(word)
+    hasher.combine(name.count)
+    return hasher.finalize()
+  }
+}

@@ -1,0 +1,80 @@
+// Files that names come from, read as the owner of the item they name would read them.
+//
+// The daemon makes names for everybody, so no caller's rights decide about what is in them. The owner's do, and where root
+// is the owner those of a stranger: nobody learns from a name what was in a file that somebody moved or linked into their
+// directory. What takes a key is never read: a name neither changes when a class is locked nor keeps a text alive.
+
+import AccessControl
+import Decisions
+import LinuxFiles
+
+/// Looks below one item with the rights of its owner.
+struct OwnersEyes {
+  /// Stands for root, and for the user of an item that a group owns.
+  private static let stranger: UInt32 = 65_534
+
+  private let volume: Volume
+  private let judge: Judge
+
+  init(_ volume: Volume, ownerOf item: Item) {
+    self.volume = volume
+    let user = item.user == 0 || item.ownerGroup != nil ? OwnersEyes.stranger : item.user
+    // Not a member of any group, not even of the item's.
+    let group = item.ownerGroup ?? OwnersEyes.stranger
+    judge = Judge(
+      rules: volume.gate.rules,
+      subject: Subject(user: user, group: group, groups: .listed([]), capabilities: []))
+  }
+
+  func maySearch(_ item: Item) -> Bool { judge.decide(.search, on: item).isAllowed }
+
+  /// A directory in another, if the owner may search it.
+  func directory(_ name: [UInt8], in above: LayerDirectory) -> LayerDirectory? {
+    guard let found = look(name, in: above), found.facts.item.isDirectory, maySearch(found.facts.item) else {
+      return nil
+    }
+    // The object that was judged.
+    return LayerDirectory(found.descriptor)
+  }
+
+  /// The bytes of a regular file of at most `limit` bytes, if the owner may read it and it takes no key.
+  func bytes(of name: [UInt8], in directory: LayerDirectory, upTo limit: Int) -> [UInt8]? {
+    guard let found = look(name, in: directory), found.facts.status.kind == .regular,
+      found.facts.item.content == .plain, found.facts.status.size <= UInt64(limit),
+      judge.decide(.open(OpenRequest(reads: true)), on: found.facts.item).isAllowed
+    else { return nil }
+    // What has grown since is read when the name is made again.
+    return volume.plainBytes(of: found.descriptor, upTo: Int(clamping: found.facts.status.size))
+  }
+
+  /// What stands under a name in this file system, held; no link is followed.
+  private func look(_ name: [UInt8], in directory: LayerDirectory) -> HeldObject? {
+    do throws(Errno) {
+      return try FileName.with(name) { name throws(Errno) in
+        let found = try directory.findHeld(name)
+        guard !found.status.isMountRoot else { throw .crossDevice }
+        let node = volume.rememberingNode(of: found.status)
+        return HeldObject(
+          descriptor: found.descriptor,
+          facts: try volume.facts(found.status, of: found.descriptor, knownBy: node))
+      }
+    } catch {
+      // Not there, or not to be read now: the same for a name.
+      return nil
+    }
+  }
+}
+
+extension Volume {
+  /// The content of a file that is stored as it is; nil if there is more than `limit`, or it cannot be read.
+  fileprivate func plainBytes(of object: SharedDescriptor, upTo limit: Int) -> [UInt8]? {
+    do throws(Errno) {
+      let bytes = try Errno.delayedByLease { () throws(Errno) in
+        try object.descriptor.reopen(LayerDirectory.forALook)
+      }.read(upTo: limit + 1)
+      return bytes.count <= limit ? bytes : nil
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// The rules by which a view makes its names, and what they take: tables, ICU, and a digest.
+//
+// Made when a view is first used: a volume whose views nobody uses pays neither memory nor time for them.
+
+import Ciphers
+import DisplayNames
+import ItemKinds
+import PropertyLists
+import Synchronization
+import UnicodeText
+
+/// The rules of one view.
+final class ViewRules: Sendable {
+  let name: ViewName
+  let names: NameRules
+  /// The order of its first language; nil where there is no ICU, and then names are in the order of their bytes.
+  private let collator: SharedCollator?
+
+  fileprivate init(_ name: ViewName, _ names: NameRules) {
+    self.name = name
+    self.names = names
+    collator = SharedCollator(language: names.languages.languages.first?.description ?? "")
+  }
+
+  /// A collator for one use.
+  func clonedCollator() -> Collator? {
+    guard let collator else { return nil }
+    return collator.collator.clone()
+  }
+
+  /// Whether these are standard directories in some language.
+  func isStandard(_ name: [UInt8]) -> Bool {
+    if names.standard.has(name) { return true }
+    guard name.contains(where: { $0 >= 0x80 }) else { return false }
+    var normal: [UInt8] = []
+    Normalisation.appendNFC(of: name.span, to: &normal)
+    return names.standard.has(normal)
+  }
+}
+
+private final class SharedCollator: Sendable {
+  let collator: Collator
+
+  init?(language tag: String) {
+    guard let collator = Collator(language: tag) else { return nil }
+    self.collator = collator
+  }
+}
+
+/// Makes the rules of views, and keeps those that are in use.
+final class ViewRulesTable: Sendable {
+  private struct Tables {
+    let kinds: KindTables
+    let standard: StandardNames
+    var rules: [ViewName: ViewRules] = [:]
+  }
+
+  /// Each may hold the order of a language in memory.
+  private static let most = 64
+  private let settings: NameSettings
+  private let tables: Mutex<Tables?> = Mutex(nil)
+
+  init(_ settings: NameSettings) { self.settings = settings }
+
+  func rules(of view: ViewName) -> ViewRules {
+    tables.withLock { tables in
+      var made = tables ?? ViewRulesTable.tables(settings)
+      defer { tables = made }
+      if let rules = made.rules[view] { return rules }
+      if made.rules.count >= ViewRulesTable.most { made.rules.removeAll() }
+      let names = NameRules(
+        languages: view.languages ?? settings.languages, extensions: view.extensions, kinds: made.kinds,
+        standard: made.standard, tools: ViewRulesTable.tools)
+      let rules = ViewRules(view, names)
+      made.rules[view] = rules
+      return rules
+    }
+  }
+
+  private static let tools = NameTools(
+    normalise: { text, result in Normalisation.appendNFC(of: text, to: &result) },
+    // Without libcrypto a name that needs a tag is shown as it is.
+    digest: { bytes in try? SHA256.hash(bytes) })
+
+  /// The built-in tables with the administrator's additions; of a file that cannot be read nothing counts.
+  private static func tables(_ settings: NameSettings) -> Tables {
+    var packages = PackageExtensions()
+    if let file = settings.packages, !packages.apply(file) {
+      Log.warning("names.d/packages cannot be used: a line is +EXTENSION or -EXTENSION")
+    }
+    let kinds = KindTables(packages: packages)
+    var rules = NameRules(languages: LanguageList(), kinds: kinds, tools: tools)
+    for file in settings.strings {
+      guard let table = try? PropertyList.strings(in: file.bytes) else {
+        Log.warning("names.d/\(file.tag).strings cannot be used: it is not a strings file")
+        continue
+      }
+      rules.addStandardNames(table, tag: file.tag)
+    }
+    return Tables(kinds: kinds, standard: rules.standard)
+  }
+}

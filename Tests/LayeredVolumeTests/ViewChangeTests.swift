@@ -1,0 +1,135 @@
+import Foundation
+import LinuxFiles
+import Testing
+
+@testable import LayeredVolume
+
+/// Waits until something is so, ten seconds at most.
+private func eventually(_ isSo: () throws -> Bool) throws -> Bool {
+  for _ in 0..<1_000 {
+    if try isSo() { return true }
+    usleep(10_000)
+  }
+  return false
+}
+
+@Suite("Views of what changes") struct ViewChangeTests {
+  private func put(_ tree: Tree, _ name: String, _ text: String = "") throws {
+    try text.write(toFile: tree.path + "/" + name, atomically: false, encoding: .utf8)
+  }
+
+  @Test("A new item changes the names of others, and its name is no other item's")
+  func arrives() throws {
+    let tree = try Tree { file("report.txt", "old") }
+    #expect(try tree.shown("en") == ["report"])
+    try put(tree, "report.pdf")
+    #expect(try eventually { try tree.shown("en") == ["report.pdf", "report.txt"] })
+    #expect(try eventually { (try? tree.lookup(".varve/view/en/report")) == nil })
+    try put(tree, "report", "new")
+    // A real name is found at once, whatever is remembered of shown ones.
+    #expect(try tree.read(".varve/view/en/report") == "new")
+  }
+
+  @Test(
+    "Strings, the list .hidden, flags and x bits count within a moment, also when they change behind the mount"
+  )
+  func inside() throws {
+    let tree = try Tree {
+      directory("A.localized") { directory(".localized") { file("fr.strings", "\"A\" = \"Un\";") } }
+      file("b.sh")
+      file("c.txt")
+      file("d.txt")
+    }
+    #expect(try tree.shown("fr") == ["b", "c", "d", "Un"])
+    try put(tree, "A.localized/.localized/fr.strings", "\"A\" = \"Deux\";")
+    try put(tree, ".hidden", "c.txt\n")
+    chmod(tree.path + "/b.sh", 0o755)
+    try tree.setAttribute("d.txt", "system.varve.flags", "hidden")
+    #expect(try eventually { try tree.shown("fr") == ["b.sh", "Deux"] })
+  }
+
+  @Test("A listing under change has every name that stays exactly once, in order")
+  func listingUnderChange() throws {
+    let tree = try Tree {}
+    for number in 0..<40 { try put(tree, "stays \(number).txt") }
+    for number in 0..<40 { try put(tree, "goes \(number).txt") }
+    try tree.listing(".varve/view/en") { listing in
+      try listing.read(30)
+      for number in 0..<40 {
+        try FileManager.default.removeItem(atPath: tree.path + "/goes \(number).txt")
+        try put(tree, "comes \(number).txt")
+      }
+      // What other listings read has no say in this one.
+      _ = try tree.shown("en")
+      while try listing.read(9) {}
+      let stays = listing.names.filter { $0.hasPrefix("stays") }
+      #expect(stays == (0..<40).map { "stays \($0)" })
+      #expect(Set(listing.names).count == listing.names.count)
+      listing.rewind()
+      #expect(
+        try eventually {
+          listing.rewind()
+          while try listing.read(50) {}
+          return listing.names.filter { $0.hasPrefix("comes") }.count == 40
+        })
+      #expect(!listing.names.contains { $0.hasPrefix("goes") })
+    }
+  }
+
+  @Test("A listing whose index had to go goes on behind the last name, in the order of the present one")
+  func indexGone() throws {
+    let tree = try Tree {}
+    for number in 0..<50 { try put(tree, "stays \(number).txt") }
+    for number in 0..<50 { try put(tree, "a \(number).txt") }
+    try tree.listing(".varve/view/en") { listing in
+      try listing.read(70)
+      try tree.volume().indexes.dropAll()
+      #expect(try tree.volume().indexes.bytes == 0)
+      for number in 0..<50 { try FileManager.default.removeItem(atPath: tree.path + "/a \(number).txt") }
+      try put(tree, "stays 17.5.txt")
+      while try listing.read(9) {}
+      #expect(
+        listing.names.filter { $0.hasPrefix("stays") && !$0.hasSuffix(".5") }
+          == (0..<50).map { "stays \($0)" })
+    }
+  }
+
+  @Test("All indexes together keep within their budget, and what is listed is complete all the same")
+  func budget() throws {
+    let tree = try Tree {}
+    let indexes = try tree.volume().indexes
+    for number in 0..<200 { try put(tree, String(repeating: "x", count: 200) + "\(number).txt") }
+    indexes.setBudget(400_000)
+    for view in ["de", "fr", "en", "it", "es", "da", "sv", "pl", "ru", "ja", "ko", "tr"] {
+      #expect(try tree.shown(view).count == 200)
+      #expect(indexes.bytes <= 400_000)
+    }
+    #expect(indexes.count < 12)
+  }
+
+  @Test("An index is used again while nothing changed, and not made for real names")
+  func usedAgain() throws {
+    let tree = try Tree {
+      file("a.txt")
+      directory("d") { file("b.txt") }
+    }
+    try tree.lookup(".varve/view/en/a.txt")
+    try tree.lookup(".varve/view/en/d/b.txt")
+    #expect(try tree.volume().indexes.count == 0)
+    try tree.lookup(".varve/view/en/a")
+    #expect(try tree.volume().indexes.count == 1)
+    try tree.lookup(".varve/view/en/d/b")
+    #expect(try tree.volume().indexes.count == 2)
+  }
+
+  @Test("A directory with too many items shows its real names, and says so")
+  func tooLarge() throws {
+    let tree = try Tree { directory("d") }
+    try tree.volume().indexes.setMostItems(50)
+    for number in 0..<51 { try put(tree, "d/file \(number).txt") }
+    #expect(try tree.shown("en", "d").sorted() == (0..<51).map { "file \($0).txt" }.sorted())
+    #expect(throws: Errno.noSuchFile) { try tree.lookup(".varve/view/en/d/file 1") }
+    #expect(try tree.volume().indexes.directoriesTooLarge == 1)
+    #expect(try tree.volume().statusText().contains("\"tooLarge\":1"))
+  }
+}

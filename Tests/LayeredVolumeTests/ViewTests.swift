@@ -1,0 +1,168 @@
+import Foundation
+import LinuxFiles
+import Testing
+
+@testable import LayeredVolume
+
+@Suite("Views of a volume") struct ViewTests {
+  private func tree() throws -> Tree {
+    try Tree {
+      directory("Library") {
+        file(".localized")
+        directory("Caches") { file("a.md", "inside") }
+      }
+      directory("Release Notes.localized") {
+        directory(".localized") { file("de.strings", "\"Release Notes\" = \"Versionshinweise\";") }
+      }
+      directory("Foo.app") {
+        directory("Contents") { file("x.txt") }
+        file("b.txt")
+        file(".hidden.txt")
+      }
+      file("file10.txt")
+      file("file9.txt")
+      file("report.pdf")
+      file("report.txt", "text")
+      file("photo.JPG")
+      file(".config")
+      symbolicLink("link.txt", to: "report.txt")
+    }
+  }
+
+  @Test("A view lists shown names in the order of people, hidden items left out")
+  func lists() throws {
+    let tree = try tree()
+    let wanted = [
+      "Bibliothek", "file9", "file10", "Foo", "link.txt", "photo", "report.pdf", "report.txt",
+      "Versionshinweise",
+    ]
+    #expect(try tree.shown("de") == wanted)
+    #expect(try tree.names(".varve/view/de", withAttributes: true) == wanted)
+    #expect(try tree.shown("fr").contains("Bibliothèque"))
+    #expect(try tree.shown("fr").contains("Release Notes"))
+    #expect(try tree.shown("de,all").first == ".config")
+    #expect(try tree.shown("default,ext=never").contains("file9.txt"))
+    #expect(!(try tree.names("")).contains("Bibliothek"))
+  }
+
+  @Test(
+    "Names of views are canonical, or there is no such view",
+    arguments: [
+      ("de", true), ("default", true), ("fr-CA+en,all", true), ("zh-Hant,ext=bit", true),
+      ("de,ext=known", false),
+      ("DE", false), ("de+de", false), ("de,all,all", false), ("de_AT", false), ("", false),
+      ("status", false),
+    ])
+  func viewNames(_ name: String, isThere: Bool) throws {
+    let tree = try tree()
+    if isThere {
+      try tree.lookup(".varve/view/\(name)")
+    } else {
+      #expect(throws: Errno.noSuchFile) { try tree.lookup(".varve/view/\(name)/Library") }
+    }
+  }
+
+  @Test("Real names and shown names lead to one object, with the number it has in the ordinary tree")
+  func leadsToOne() throws {
+    let tree = try tree()
+    try tree.at("photo.JPG") { _, node in
+      for path in ["de/photo", "de/photo.JPG", "fr/photo"] {
+        let found = try tree.numbers(".varve/view/\(path)").node
+        #expect(found == node)
+      }
+    }
+    #expect(try tree.read(".varve/view/de/Bibliothek/Caches/a") == "inside")
+    #expect(try tree.read(".varve/view/de/Library/Caches/a.md") == "inside")
+    let inodes = try ["Library", ".varve/view/de/Library", ".varve/view/de/Bibliothek"].map {
+      try tree.numbers($0).inode
+    }
+    #expect(Set(inodes).count == 1)
+  }
+
+  @Test("A directory has a number of its own for each path in a view, and the kernel gives it back")
+  func directoryNumbers() throws {
+    let tree = try tree()
+    try tree.at("Library") { volume, real in
+      try tree.at(".varve/view/de/Library") { _, named in
+        try tree.at(".varve/view/de/Bibliothek") { _, shown in
+          #expect(Set([real, named, shown]).count == 3)
+          #expect(volume.views.count == 3, "the root of the view and two ways to the library")
+        }
+      }
+    }
+    #expect(try tree.volume().views.count == 0)
+    #expect(try tree.volume().nodeCount == 0)
+  }
+
+  @Test("Inside a package everything has its real name, and nothing is hidden")
+  func packages() throws {
+    let tree = try tree()
+    #expect(try tree.shown("de", "Foo").sorted() == [".hidden.txt", "Contents", "b.txt"])
+    #expect(try tree.shown("de", "Foo.app/Contents") == ["x.txt"])
+    #expect(throws: Errno.noSuchFile) { try tree.lookup(".varve/view/de/Foo/b") }
+  }
+
+  @Test("The structure of a view is read-only, before any other check")
+  func structure() throws {
+    let tree = try tree()
+    let view = ".varve/view/de"
+    for path in [view, "\(view)/Bibliothek", "\(view)/Foo/Contents"] {
+      #expect(throws: Errno.readOnly) { try tree.create("\(path)/new") }
+      #expect(throws: Errno.readOnly) { try tree.createUnnamed(in: path) }
+      #expect(throws: Errno.readOnly) { try tree.makeDirectory("\(path)/new") }
+      #expect(throws: Errno.readOnly) { try tree.makeNode("\(path)/new", .fifo) }
+      #expect(throws: Errno.readOnly) { try tree.makeSymbolicLink("\(path)/new", to: "x") }
+      #expect(throws: Errno.readOnly) { try tree.link("photo.JPG", as: "\(path)/new") }
+      #expect(throws: Errno.readOnly) { try tree.remove("\(path)/nothing") }
+      #expect(throws: Errno.readOnly) { try tree.removeDirectory("\(path)/nothing") }
+      #expect(throws: Errno.readOnly) { try tree.rename("photo.JPG", to: "\(path)/new") }
+      #expect(throws: Errno.readOnly) { try tree.rename("\(path)/nothing", to: "new") }
+    }
+    #expect(throws: Errno.notPermitted) { try tree.makeDirectory(".varve/view/new") }
+  }
+
+  @Test("Content and attributes are changed through a view as anywhere")
+  func content() throws {
+    let tree = try tree()
+    try tree.write(".varve/view/de/report.txt", "more", at: 4)
+    #expect(try tree.read("report.txt") == "textmore")
+    try tree.change(".varve/view/de/Bibliothek") { $0.mode = 0o700 }
+    let library = try tree.at("Library") { volume, node in
+      try volume.attributes(of: node, handle: nil, for: tree.caller()).attributes
+    }
+    #expect(library.mode == 0o700)
+  }
+
+  @Test("What the volume keeps for itself is in no view, and without it there are no views")
+  func reserved() throws {
+    let tree = try tree()
+    #expect(throws: Errno.noSuchFile) { try tree.lookup(".varve/view/de/.varve") }
+    #expect(throws: Errno.noSuchFile) { try tree.lookup(".varve/view/de,all/.varve") }
+    #expect(!(try tree.shown("de,all")).contains(".varve"))
+    #expect(throws: Errno.accessDenied) { _ = try tree.names(".varve/view") }
+    let closed = try Tree({ $0.showsReservedDirectory = false }) { file("a.txt") }
+    #expect(throws: Errno.noSuchFile) { try closed.lookup(".varve/view/de") }
+  }
+
+  @Test("No name of a view is remembered for more than a second, and no attribute of a directory in it")
+  func remembered() throws {
+    let tree = try Tree({ $0.live.cache = .exclusive }) {
+      file("a.txt")
+      directory("d")
+    }
+    for (name, isDirectory) in [("a.txt", false), ("a", false), ("d", true)] {
+      try tree.at(".varve/view/de") { volume, view in
+        let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
+          try volume.lookup(name, in: view, for: tree.caller())
+        }
+        guard case .found(let entry) = answer else { throw Errno.noSuchFile }
+        defer { volume.forget(entry.node, references: 1) }
+        #expect([.none, .seconds(1)].contains(entry.nameValidity))
+        if isDirectory {
+          #expect(entry.attributeValidity == .none)
+          #expect(try volume.attributes(of: entry.node, handle: nil, for: tree.caller()).validity == .none)
+        }
+      }
+    }
+  }
+}

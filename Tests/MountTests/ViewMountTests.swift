@@ -1,0 +1,173 @@
+import Foundation
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+extension MountTests {
+  @Suite("Views through the kernel", .timeLimit(.minutes(2))) struct ViewMountTests {
+    private func stage(_ options: String = "") throws -> MountedVolume {
+      let volume = try MountedVolume(options)
+      try Program.shell(
+        """
+        mkdir Library Library/Caches && touch Library/.localized
+        echo inside > Library/Caches/a.md
+        echo text > report.txt
+        touch photo.JPG file9.txt file10.txt .dot
+        """, in: volume.path)
+      return volume
+    }
+
+    private func mount(_ volume: MountedVolume, _ options: String, _ place: String) throws -> Int32 {
+      try Program.run(
+        Program.built("varve"), ["mount", "-o", options, volume.upper, place]
+      ).exit
+    }
+
+    @Test("A file has one content, one lock and one inode under all its names") func oneFile() throws {
+      let volume = try stage()
+      defer { volume.remove() }
+      let view = volume.path + "/.varve/view"
+      let paths = ["\(volume.path)/report.txt", "\(view)/de/report", "\(view)/fr/report.txt"]
+      var inodes: Set<ino_t> = []
+      for path in paths {
+        inodes.insert(try #require(BytePath(path).inode))
+      }
+      #expect(inodes.count == 1)
+      let first = open(paths[0], O_RDWR)
+      let second = open(paths[1], O_RDWR)
+      defer {
+        close(first)
+        close(second)
+      }
+      try #require(first >= 0 && second >= 0)
+      #expect(flock(first, LOCK_EX | LOCK_NB) == 0)
+      #expect(flock(second, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+      #expect(pwrite(first, "TEXT", 4, 0) == 4)
+      #expect(try Text.read(paths[2]) == "TEXT\n")
+    }
+
+    @Test("The working directory of a program stays where it is, whatever names others use")
+    func workingDirectory()
+      throws
+    {
+      let volume = try stage()
+      defer { volume.remove() }
+      let place = volume.path + "/.varve/view/de/Bibliothek/Caches"
+      let real = volume.path + "/Library/Caches"
+      let result = try Program.shell(
+        "ls ../../Library/Caches '\(real)' > /dev/null; cat '\(real)/a.md' > /dev/null; /bin/pwd; cat a",
+        in: place)
+      #expect(result.output == place + "\ninside\n")
+    }
+
+    @Test(
+      "find, tar and rsync out of a view copy what it shows, by the names that it shows",
+      .enabled(if: Programs.has("tar")))
+    func copies() throws {
+      let volume = try stage()
+      defer { volume.remove() }
+      let view = volume.path + "/.varve/view/de"
+      let found = try Program.shell("find . | sort", in: view).output
+      #expect(
+        found
+          == [
+            ".", "./Bibliothek", "./Bibliothek/Caches", "./Bibliothek/Caches/a", "./file10", "./file9",
+            "./photo",
+            "./report", "",
+          ].joined(separator: "\n"))
+      #expect(
+        try Program.shell("tar cf - . | tar tf - | sort | head -3", in: view).output.contains("./Bibliothek/")
+      )
+    }
+
+    @Test("A view is mounted where one likes, with flags of its own, and goes by itself or with its volume")
+    func mounts() throws {
+      let volume = try stage()
+      defer { volume.remove() }
+      let directory = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(directory) }
+      let (french, german) = (directory + "/fr", directory + "/de")
+      try #require(mkdir(french, 0o755) == 0 && mkdir(german, 0o755) == 0)
+      #expect(try mount(volume, "view=display,lang=fr", french) == 0)
+      #expect(try mount(volume, "view=all,lang=de,ro,noexec", german) == 0)
+      #expect(try Program.shell("ls", in: french).output.hasPrefix("Bibliothèque\n"))
+      #expect(try Program.shell("ls -A", in: german).output.hasPrefix(".dot\nBibliothek\n"))
+      #expect(open(german + "/report", O_WRONLY) < 0 && errno == EROFS)
+      let file = open(french + "/report", O_WRONLY)
+      #expect(file >= 0)
+      close(file)
+      let status = try Program.run(Program.built("varve"), ["status"]).output
+      #expect(status.contains("view fr of \(volume.upper) on \(french)"))
+      #expect(try Program.run(Program.built("varve"), ["umount", french]).exit == 0)
+      #expect(try Program.shell("ls", in: german).output.contains("Bibliothek"))
+      #expect(try Program.run(Program.built("varve"), ["umount", volume.path]).exit == 0)
+      #expect(try Program.shell("ls", in: german).output.isEmpty)
+    }
+
+    @Test(
+      "What is no view, or no option of one, is refused with the number of mount(8), and nothing is mounted")
+    func refusals() throws {
+      let volume = try stage()
+      defer { volume.remove() }
+      let place = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(place) }
+      for (options, status) in [
+        ("view=finder", 1), ("view=display,lang=DE", 1), ("view=display,acl", 1),
+        ("view=display,ext=some", 1),
+        ("ext=bit", 1), ("lang=x", 1),
+      ] as [(String, Int32)] {
+        #expect(try mount(volume, options, place) == status, "\(options)")
+      }
+      let other = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(other) }
+      let unmounted = try Program.run(
+        Program.built("varve"), ["mount", "-o", "view=display", other, place])
+      #expect(unmounted.exit == 32)
+      #expect(try Program.shell("ls", in: place).output.isEmpty)
+    }
+
+    @Test("The view default has the languages of the volume") func defaultLanguages() throws {
+      let volume = try stage("lang=fr+de")
+      defer { volume.remove() }
+      #expect(
+        try Program.shell("ls", in: volume.path + "/.varve/view/default").output.hasPrefix("Bibliothèque\n"))
+    }
+
+    @Test("why tells of the real objects, and that a view takes no names") func why() throws {
+      let volume = try stage()
+      defer { volume.remove() }
+      let view = volume.path + "/.varve/view/de"
+      let varve = Program.built("varve")
+      let denied = try Program.run(varve, ["why", "create", view + "/Bibliothek/new"])
+      #expect(denied.exit == 1 && denied.output.contains("a view shows names"))
+      #expect(denied.output.contains("\n  Library: create denied"))
+      let allowed = try Program.run(varve, ["why", "read", view + "/Bibliothek/Caches/a"])
+      #expect(allowed.exit == 0 && allowed.output.contains("Library/Caches/a.md: read allowed"))
+    }
+
+    @Test("varve ls, name and kind tell what a view shows, and the way back") func verbs() throws {
+      let volume = try stage()
+      defer { volume.remove() }
+      let varve = Program.built("varve")
+      let library = volume.path + "/Library"
+      #expect(
+        try Program.run(varve, ["ls", "--display", "--as", "de", volume.path]).output
+          == "Bibliothek\nfile9\nfile10\nphoto\nreport\n")
+      #expect(
+        try Program.run(varve, ["ls", "--display", "-A", "--as", "de", volume.path]).output.hasPrefix(
+          ".dot\n"))
+      #expect(try Program.run(varve, ["name", "--as", "fr", library]).output == "Bibliothèque\n")
+      let shown = volume.path + "/.varve/view/fr/Bibliothèque/Caches/a"
+      #expect(try Program.run(varve, ["name", "--real", shown]).output == "\(library)/Caches/a.md\n")
+      #expect(
+        try Program.run(varve, ["name", "--components", "--as", "fr", library + "/Caches/a.md"]).output
+          .hasSuffix(" ▸ Bibliothèque ▸ Caches ▸ a\n"))
+      #expect(try Program.run(varve, ["name", "--show-ext", volume.path + "/report.txt"]).exit == 0)
+      #expect(
+        try Program.run(varve, ["name", "--as", "fr", volume.path + "/report.txt"]).output == "report.txt\n")
+      let kind = try Program.run(varve, ["kind", "--json", volume.path + "/report.txt"]).output
+      #expect(kind.contains("\"type\": \"public.plain-text\"") && kind.contains("public.text"))
+    }
+  }
+}
