@@ -15,6 +15,10 @@ final class DirectoryIndex: Sendable {
     let realCount: UInt16
     let shownCount: UInt16
     let kind: FileKind
+
+    func isShown(as name: ArraySlice<UInt8>, in text: [UInt8]) -> Bool {
+      text[Int(shownStart)..<Int(shownStart) + Int(shownCount)].elementsEqual(name)
+    }
   }
 
   /// What the directory and the clock said when the reading began.

@@ -16,7 +16,7 @@ private struct ReadItem {
   let isShown: Bool
 }
 
-/// The names of a directory as they were read, once each.
+/// The names of a directory as they were read; while it changes, one may be there twice.
 private struct ReadNames {
   var names: [(name: [UInt8], inode: UInt64, kind: LinuxFiles.FileKind?)] = []
   var parentInode: UInt64 = 0
@@ -62,8 +62,6 @@ struct IndexBuild {
   private func readNames() throws(Errno) -> ReadNames {
     var read = ReadNames()
     var page = EntryBuffer()
-    // A listing of a directory that changes may have a name twice.
-    var met: Set<[UInt8]> = []
     while try directory.readNames(into: &page) > 0 {
       while let entry = try page.next() {
         switch entry.role {
@@ -72,7 +70,6 @@ struct IndexBuild {
         case .child:
           let name = try page.nameBytes(of: entry)
           if isRoot, name == VolumeDirectory.name { continue }
-          guard met.insert(name).inserted else { continue }
           read.names.append((name, entry.inode, entry.kind))
           if read.names.count > mostItems {
             read.isTooLarge = true
@@ -137,6 +134,8 @@ struct IndexBuild {
       let index = shown[Int(position)]
       let item = items[index]
       let name = names.shownName(at: index) ?? []
+      // What was read twice comes twice, one behind the other.
+      if let last = entries.last, last.isShown(as: name, in: text) { continue }
       let start = text.count
       text += item.name
       // Most names are the beginning of the real one.
