@@ -72,7 +72,7 @@ extension Judge {
     case .nothingAsked, .superuser, .administrator, .ownership, .freeToAll, .notOwner, .giveAway,
       .notMemberOfGroup, .needsRoot, .deviceNeedsRoot, .secureLevel, .linkToDirectory, .foreignContent,
       .noKeybag, .unmarked,
-      .protectingDirectory, .protectedLink, .sharedOwner, .obstacle:
+      .protectingDirectory, .protectedLink, .sharedOwner, .shownNames, .obstacle:
       nil
     }
   }
