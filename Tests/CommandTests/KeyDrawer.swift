@@ -41,7 +41,7 @@ struct KeyDrawer {
   /// Compares what a script prints, both streams in the order they came.
   ///
   /// `typing SCRIPT TEXT...` runs a script on a terminal and types a text whenever something asks for it; `as_user` runs
-  /// a command as a user without privileges; `states MOUNT` prints which classes of a volume are open.
+  /// a command as a user without privileges; `alone SCRIPT` runs one that sees no volume but ours; `states MOUNT` prints which classes of a volume are open.
   func expect(
     _ script: String, prints expected: String, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -50,6 +50,11 @@ struct KeyDrawer {
       export -f varve
       export VARVE='\#(Program.built("varve"))'
       umask 022
+      alone() {
+        [ $(id -u) = 0 ] || { bash -c "$1"; return; }
+        unshare --mount --propagation private bash -c \
+          'findmnt -rno TARGET -t fuse.varve | grep -v "^$BASE/" | while read -r m; do umount -l "$m"; done; '"$1"
+      }
       typing() { python3 "$BASE/terminal.py" "$@"; }
       states() { varve status --json $1 | grep -A4 classes | grep -o '": "[a-z]*' | tr -d '": ' | tr '\n' ' '; echo; }
       as_user() { setpriv --reuid 7001 --regid 7001 --clear-groups /bin/bash -c "$1"; }

@@ -35,7 +35,7 @@ extension MountTests {
         operation: "create, close", requests: 3, plain: 12, listed: 15, served: (3, 10), encrypted: (3, 13)),
       Row(
         operation: "open, read 4 KiB, close", requests: 2, plain: 7, listed: 8, served: (4, 15),
-        encrypted: (3, 15)),
+        encrypted: (3, 16)),
       Row(
         operation: "open, read 4 KiB, close, again", requests: 2, plain: 5, listed: 5, served: (2, 8),
         encrypted: (2, 7)),

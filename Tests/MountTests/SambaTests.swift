@@ -56,7 +56,9 @@ extension MountTests {
       func refused(_ index: Int) { #expect(answers[index].exit != 0, "\(index): \(answers[index].output)") }
       for index in [0, 1, 2, 3, 4, 5, 7, 9, 10, 13] { succeeded(index) }
       // What the directory handed on, three times in three languages.
-      #expect(answers[1].output.contains(" 0: group:varve-2001 inherited allow \(Self.full)\n"), "\(answers[1].output)")
+      #expect(
+        answers[1].output.contains(" 0: group:varve-2001 inherited allow \(Self.full)\n"),
+        "\(answers[1].output)")
       #expect(answers[1].output.contains("A:g:2001:rwadxtTnNcCo\n"), "\(answers[1].output)")
       // Everything but "synchronize", which nothing ever asks for.
       #expect(answers[1].output.contains("varve-2001:ALLOWED/I/0x000f01ff\n"), "\(answers[1].output)")

@@ -15,9 +15,10 @@ extension ControlVerbs {
   /// For one request, in nanoseconds: the connection is to be free for the next peer soon.
   static var patience: UInt64 { 2_000_000_000 }
 
-  /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`; a question
-  /// with `"all": true` is answered with every obstacle and what lifts it. With
+  /// `{"verb": "why", "questions": [{"operation": "delete", "path": "a/b"}, ...], "as": {"user": 1001, ...}}`, and with
   /// `"mount": {"readOnly": true, "noexec": true}` what the kernel forbids where the paths were named.
+  ///
+  /// A question that says `"all": true` is answered with every obstacle and what lifts it.
   static func why(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
       guard case .array(let questions)? = request.body["questions"], questions.count <= mostQuestions else {
