@@ -239,8 +239,11 @@ extension FrontTests {
           BASE/mount locked (0 files dropped from memory)
           locked locked open 
           open open open 
+          BASE/second locked (0 files dropped from memory)
           open open open 
           locked locked open 
+          BASE/mount locked (0 files dropped from memory)
+          BASE/second locked (0 files dropped from memory)
           locked locked locked 
           locked locked locked 
 
@@ -283,10 +286,14 @@ extension FrontTests {
         """)
       #expect(
         said == """
+          BASE/user/mount locked (0 files dropped from memory)
           locked locked open 
           open open open 
           open open open 
           mount was unlocked already
+          BASE/mount locked (0 files dropped from memory)
+          BASE/second locked (0 files dropped from memory)
+          BASE/user/mount locked (0 files dropped from memory)
           locked locked open 
           locked locked open 
           locked locked open 
