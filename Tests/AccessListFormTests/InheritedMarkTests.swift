@@ -53,6 +53,25 @@ import Testing
     #expect(try marked([own, Self.team], handedDown: [Self.team]) == [own, Self.team])
   }
 
+  @Test("What was an entry of the item's own stays one, whatever the directory hands down by now")
+  func ownEntries()
+    throws
+  {
+    let own = AccessEntry(.deny, .user(11), .read)
+    var inherited = own
+    inherited.inheritance.insert(.inherited)
+    #expect(
+      try marked([own, unmarked(Self.team)], over: [own], handedDown: [inherited, Self.team])
+        == [own, Self.team])
+    // Whoever says of one entry that it is inherited means it of the others, too.
+    #expect(try marked([own, Self.team], handedDown: [inherited, Self.team]) == [own, Self.team])
+    // Who a denial is about stays as it was written.
+    let denied = AccessEntry(.deny, .owner, .read, .inherited)
+    #expect(
+      try marked([AccessEntry(.deny, .user(10), .read)], over: [denied])
+        == [AccessEntry(.deny, .user(10), .read, .inherited)])
+  }
+
   @Test("An entry that says anything else is one of the item's own") func others() throws {
     for other in [
       AccessEntry(.deny, .group(20), Self.team.rights), AccessEntry(.allow, .group(21), Self.team.rights),

@@ -70,6 +70,20 @@ import Testing
     #expect(refused > 10_000 && liftable > 5_000 && longest > 3)
   }
 
+  @Test("Commands that take entries away count among those that are left by then") func removedEntries() {
+    var item = World.file(0o600)
+    item.list = AccessList([
+      AccessEntry(.allow, .user(9), .read), AccessEntry(.deny, .everyone, .read),
+      AccessEntry(.deny, .everyone, .read), AccessEntry(.deny, .user(9), .read),
+    ])
+    let judge = Judge(
+      rules: VolumeRules(),
+      subject: Subject(user: World.bob, group: 7, groups: .listed([]), capabilities: nil))
+    let refusals = judge.refusals(.open(OpenRequest(reads: true)), Scene(item))
+    #expect(refusals.map(\.remedy) == [.removeEntry(index: 1), .removeEntry(index: 1), .grant(.read)])
+    #expect(refusals.map(\.verdict.reason).prefix(2) == [.entry(index: 1), .entry(index: 2)])
+  }
+
   @Test("The verdict of an operation is its first step that refuses") func stepsAndVerdict() {
     var dice = Dice(for: "steps")
     var (cases, refused) = (0, 0)

@@ -247,6 +247,18 @@ import Testing
     #expect(throws: Errno.inputOutput) { try tree.rename("d", to: "e") }
   }
 
+  @Test("A file whose bytes are in another layer is not brought up without them") func hollow() throws {
+    let tree = try LayeredTree(making: { base in
+      try LayeredTree.make([file("m", "")], at: base + "/l1")
+      truncate(base + "/l1/m", 1 << 20)
+      try setPlainAttribute(base + "/l1/m", "trusted.overlay.metacopy", "")
+      return [base + "/l1"]
+    })
+    #expect(throws: Errno.inputOutput) { try tree.setAttribute("m", "system.varve.flags", "hidden") }
+    #expect(throws: Errno.inputOutput) { try tree.write("m", "x") }
+    #expect(throws: Errno.inputOutput) { try tree.read("m") }
+  }
+
   @Test("The flag opaque closes a directory at once, and opens it again") func flag() throws {
     let tree = try two()
     try tree.create("merged/own")
@@ -278,8 +290,13 @@ import Testing
     let tree = try LayeredTree(making: { base in
       try LayeredTree.make([file("one", "same")], at: base + "/l1")
       Glibc.link(base + "/l1/one", base + "/l1/two")
+      mkfifo(base + "/l1/pipe", 0o644)
+      Glibc.link(base + "/l1/pipe", base + "/l1/other")
       return [base + "/l1"]
     })
+    #expect(throws: Errno.unsupported) { try tree.setAttribute("pipe", "system.varve.flags", "hidden") }
+    try tree.remove("pipe")
+    try tree.remove("other")
     #expect(throws: Errno.unsupported) { try tree.write("one", "x") }
     #expect(throws: Errno.unsupported) { try tree.rename("one", to: "three") }
     #expect(try tree.read("two") == "same")

@@ -23,20 +23,36 @@ package struct InheritanceSource: Hashable, Sendable {
   /// same the last one is taken for it.
   func marked(_ entries: [AccessEntry], over present: AccessList?, for kind: ObjectKind) -> [AccessEntry] {
     var candidates = (present?.entries ?? []).filter(\.isInherited)
-    // Who turned inheritance off wants entries of the object's own.
-    if !(present?.flags.contains(.noInherit) ?? false) {
+    // A program that has a word for the mark means what it leaves without. Who turned inheritance off wants entries of
+    // the object's own.
+    let tellsInherited = entries.contains(where: \.isInherited)
+    if !tellsInherited, !(present?.flags.contains(.noInherit) ?? false) {
       for entry in handedDown where !candidates.contains(entry) { candidates.append(entry) }
     }
     var marked = entries
+    var kept: Set<Int> = []
     func replace(_ index: Int) {
       let meaning = meaning(of: entries[index], for: kind)
       guard let match = candidates.firstIndex(where: { self.meaning(of: $0, for: kind) == meaning }) else {
         return
       }
-      marked[index] = candidates.remove(at: match)
+      let candidate = candidates.remove(at: match)
+      // Who a denial is about stays as it was written.
+      if candidate.kind == .allow { marked[index] = candidate }
+      marked[index].inheritance.insert(.inherited)
     }
     for index in entries.indices.reversed() where entries[index].isInherited { replace(index) }
-    for index in entries.indices.reversed() where !entries[index].isInherited { replace(index) }
+    // What was one of the object's own stays so.
+    var own = (present?.entries ?? []).filter { !$0.isInherited }.map { self.meaning(of: $0, for: kind) }
+    for index in entries.indices where !entries[index].isInherited {
+      if let match = own.firstIndex(of: meaning(of: entries[index], for: kind)) {
+        own.remove(at: match)
+        kept.insert(index)
+      }
+    }
+    for index in entries.indices.reversed() where !entries[index].isInherited && !kept.contains(index) {
+      replace(index)
+    }
     return marked
   }
 

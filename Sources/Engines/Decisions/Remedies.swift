@@ -20,7 +20,6 @@ package enum Remedy: Hashable, Sendable {
   case addModeBits(ModeClass, UInt16)
   case makeExecutable
   case clearStickyBit
-  case repair
   case unlock(ProtectionClass)
 }
 
@@ -40,6 +39,7 @@ extension Judge {
   package func refusals(_ operation: Operation, _ scene: Scene) -> [RemediedRefusal] {
     var (judge, scene) = (self, scene)
     var found: [RemediedRefusal] = []
+    var removed: [Place: [Int]] = [:]
     // Each round lifts something, and there is only so much to lift: entries, flags, bits, the mount.
     for _ in 0..<Judge.mostRemedies {
       var asked = Step.Asked.operation
@@ -47,7 +47,14 @@ extension Judge {
       // A remedy that changes nothing ends it: the object it was for is not in the scene.
       guard !verdict.isAllowed, verdict != found.last?.verdict else { break }
       let remedy = judge.remedy(for: verdict, on: scene[verdict.place])
-      found.append(RemediedRefusal(verdict: verdict, asked: asked, remedy: remedy))
+      var told = remedy
+      // The command counts among what is left of the list when it is typed.
+      if case .removeEntry(let index)? = remedy {
+        let gone = removed[verdict.place, default: []]
+        told = .removeEntry(index: index - gone.filter { $0 < index }.count)
+        removed[verdict.place] = gone + [index]
+      }
+      found.append(RemediedRefusal(verdict: verdict, asked: asked, remedy: told))
       guard let remedy else { break }
       judge.apply(remedy, to: &scene, verdict.place)
     }
@@ -60,15 +67,18 @@ extension Judge {
     switch verdict.reason {
     case .readOnlyVolume: .mountWritable
     case .executionForbidden: .mountWithPrograms
-    case .flag(let flags): flags.isEmpty ? nil : .clearFlags(flags)
+    case .flag(let flags):
+      flags.isEmpty || rules.secureLevel > 0 && !flags.isDisjoint(with: .systemDomain)
+        ? nil : .clearFlags(flags)
     case .entry(let index): .removeEntry(index: index)
     case .modeBits(let name, let asked):
       usesList(of: item) ? .grant(asked) : .addModeBits(name, asked.modeBits)
     case .noEntryGrants(let rights): usesList(of: item) ? .grant(rights) : nil
     case .noExecuteBit: item.kind == .file ? .makeExecutable : nil
     case .sticky: .clearStickyBit
-    case .damagedRecord, .damagedList: .repair
     case .locked(let protection): .unlock(protection)
+    // A repair closes an item, until root or the owner has looked at it.
+    case .damagedRecord, .damagedList: nil
     case .nothingAsked, .superuser, .administrator, .ownership, .freeToAll, .notOwner, .giveAway,
       .notMemberOfGroup, .needsRoot, .deviceNeedsRoot, .secureLevel, .linkToDirectory, .foreignContent,
       .noKeybag, .unmarked,
@@ -96,7 +106,6 @@ extension Judge {
       case .addModeBits(let name, let bits): item.mode = Mode(item.mode.bits | bits << name.rawValue)
       case .makeExecutable: item.mode = Mode(item.mode.bits | 0o111)
       case .clearStickyBit: item.mode = item.mode.without(0o1000)
-      case .repair: item.record = .sound
       case .unlock(let protection):
         rules.keys.opening.insert(ProtectionClasses(protection))
         rules.keys.making.insert(ProtectionClasses(protection))
@@ -141,7 +150,6 @@ extension Remedy {
     case .addModeBits(let name, let bits): ["chmod", "\(name.letter)+\(Remedy.letters(bits))"]
     case .makeExecutable: ["chmod", "+x"]
     case .clearStickyBit: ["chmod", "-t"]
-    case .repair: ["check", "--repair"]
     case .unlock: ["unlock"]
     }
   }

@@ -56,7 +56,9 @@ struct MergedListing {
 
   private mutating func open() throws(Errno) -> LayerDirectory {
     if let listing { return listing }
-    let opened = try LayerDirectory(parts[part]).openListing()
+    // A lower keeps its access times.
+    let directory = LayerDirectory(parts[part])
+    let opened = try parts[part].layer == 0 ? directory.openListing() : directory.openListingAside()
     listing = opened
     return opened
   }

@@ -122,6 +122,17 @@ struct LayerDirectory: Sendable {
     LayerDirectory(try descriptor.descriptor.reopen([.readOnly, .directory]), layer: layer)
   }
 
+  /// The same for a look of the volume's own, which moves no access time where that can be had.
+  func openListingAside() throws(Errno) -> LayerDirectory {
+    do throws(Errno) {
+      let opened = try descriptor.descriptor.reopen([.readOnly, .directory, .noAccessTime])
+      return LayerDirectory(opened, layer: layer)
+    } catch .notPermitted {
+      // Of a directory of somebody else's, without root.
+      return try openListing()
+    }
+  }
+
   /// Reads the next names of a listing; 0 at its end.
   func readNames(into page: inout EntryBuffer) throws(Errno) -> Int {
     try descriptor.descriptor.readEntries(into: &page)

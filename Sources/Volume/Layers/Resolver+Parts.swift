@@ -86,11 +86,16 @@ extension Resolver {
       throw .inputOutput
     }
     let all = found.map { LayerPart(layer: UInt8(truncatingIfNeeded: $0.layer), descriptor: $0.directory) }
-    guard let parts = DirectoryParts(all, shape: shape),
-      BackingSlot(ObjectIdentity(try parts.top.descriptor.descriptor.status()), in: parts.top.layer)
-        == node.slot
-    else { throw .stale }
+    guard let parts = DirectoryParts(all, shape: shape) else { throw .stale }
+    let identity = ObjectIdentity(try parts.top.descriptor.descriptor.status())
+    let slot = BackingSlot(identity, in: parts.top.layer)
+    guard slot == node.slot else { throw .stale }
     directories.keep(parts.top.descriptor, parts, for: node.attachment)
+    // It may have been brought up while its parts were made: then those of now must be made, by whoever asks next.
+    guard slot == node.slot else {
+      directories.drop(node.attachment)
+      throw .stale
+    }
     return parts
   }
 

@@ -13,6 +13,12 @@ import Synchronization
 
 /// An object the kernel holds a reference to.
 final class Node: Sendable {
+  /// Where the object is since it was brought up.
+  private final class MovedSlot: Sendable {
+    let slot: BackingSlot
+    init(_ slot: BackingSlot) { self.slot = slot }
+  }
+
   /// Where the object was last seen under a name.
   struct LastKnownName {
     /// `nil` for the root, and for an object that lost its name or was made without one.
@@ -25,7 +31,8 @@ final class Node: Sendable {
   let number: ItemNumber
   let kind: FileKind
   /// Moves once, when the object is brought up: under the exclusive locks of the object and of the directory it is in.
-  private let behind: Mutex<BackingSlot>
+  private let first: BackingSlot
+  private let moved = AtomicLazyReference<MovedSlot>()
   /// Guards the hint only; the object itself is guarded by its stripe.
   let lastName: Mutex<LastKnownName>
   /// What was read of its record; ``RecordMemory`` says when that may be believed.
@@ -36,19 +43,19 @@ final class Node: Sendable {
     self.id = id
     self.number = number
     kind = slot.identity.kind
-    behind = Mutex(slot)
+    first = slot
     lastName = Mutex(LastKnownName(parent: parent, name: name))
     attached = Mutex(nil)
   }
 
-  var slot: BackingSlot { behind.withLock { $0 } }
+  var slot: BackingSlot { moved.load()?.slot ?? first }
   /// What the node is found by.
   var backing: ObjectIdentity { slot.identity }
   /// The layer its object is in; 0 is the upper.
   var layer: UInt8 { slot.layer }
 
   /// Asked of ``NodeTable``, which finds it by the other object from then on.
-  func move(to slot: BackingSlot) { behind.withLock { $0 = slot } }
+  func move(to slot: BackingSlot) { _ = moved.storeIfNil(MovedSlot(slot)) }
 
   var isDirectory: Bool { kind == .directory }
 

@@ -13,20 +13,21 @@ import Synchronization
 extension Volume {
   /// Runs an operation; where it finds that what it changes lies in a lower, that is brought up, and it begins anew.
   ///
-  /// `nodes`: what has to be in the upper for it. `limit`: how many bytes of a file it will leave.
+  /// `nodes`: what has to be in the upper for it. All bytes of a file are copied, also for an operation that will cut it:
+  /// that may still be refused when it begins anew.
   func raising<R: ~Copyable>(
-    _ nodes: () throws(Errno) -> [Node], keeping limit: UInt64 = .max,
+    _ nodes: () throws(Errno) -> [Node],
     _ operation: () throws(Errno) -> R
   ) throws(Errno) -> R {
     // Whoever changes layers behind the mount could keep it from ever ending.
-    for _ in 0..<1_000 {
+    for _ in 0..<64 {
       do throws(Errno) {
         return try operation()
       } catch {
         guard error == .belowUpper else { throw error }
       }
       for node in try nodes() {
-        do throws(Errno) { try bringUp(node, keeping: limit) } catch {
+        do throws(Errno) { try bringUp(node) } catch {
           // What it is in was removed or moved meanwhile: the operation will say what that means.
           guard error == .belowUpper else { throw error }
         }
@@ -37,9 +38,9 @@ extension Volume {
 
   /// Runs a change of an object under its exclusive lock; once what it changes is in the upper.
   func changing<R: ~Copyable>(
-    _ node: Node, keeping limit: UInt64 = .max, _ change: () throws(Errno) -> R
+    _ node: Node, _ change: () throws(Errno) -> R
   ) throws(Errno) -> R {
-    try raising({ [node] }, keeping: limit) { () throws(Errno) in
+    try raising({ [node] }) { () throws(Errno) in
       try locks.holding(.exclusive(node.stripe), change)
     }
   }
@@ -51,7 +52,7 @@ extension Volume {
   }
 
   /// Brings up a node, after the directories it is in.
-  private func bringUp(_ node: Node, keeping limit: UInt64) throws(Errno) {
+  private func bringUp(_ node: Node) throws(Errno) {
     guard node.layer != 0 else { return }
     var missing: [Node] = []
     var current = node
@@ -61,19 +62,19 @@ extension Volume {
       current = resolver.current(parent)
     }
     for node in missing.reversed() {
-      try copyUps.alone(node.id) { () throws(Errno) in try copyUp(node, keeping: limit) }
+      try copyUps.alone(node.id) { () throws(Errno) in try copyUp(node) }
     }
     returnToRoot()
   }
 
-  private func copyUp(_ node: Node, keeping limit: UInt64) throws(Errno) {
+  private func copyUp(_ node: Node) throws(Errno) {
     // What was brought up, renamed or removed in the meantime, the operation finds when it begins anew.
     for attempt in 0..<3 where node.layer != 0 {
       let last = node.lastName.withLock { $0 }
       guard let parent = last.parent.map({ resolver.current($0) }) else {
-        return try copyUpNameless(node, keeping: limit)
+        return try copyUpNameless(node)
       }
-      guard let copy = try ObjectRaise(of: node, keeping: limit, in: self, below: parent) else { return }
+      guard let copy = try ObjectRaise(of: node, in: self, below: parent) else { return }
       let isThere = try locks.holding(LockRequests(.exclusive(parent.stripe), .exclusive(node.stripe))) {
         () throws(Errno) in
         try publish(copy, of: node, as: last.name, in: parent, isLast: attempt == 2)
@@ -106,6 +107,7 @@ extension Volume {
       let before = try facts(of: parent)
       let target = try copy.made(in: self)
       try describe(target, as: source, of: node)
+      let identity = ObjectIdentity(try target.descriptor.status())
       let steps = CopyUp(copy.kind, parentIsImpure: before.record.isImpure).steps
       var runner = try planRunner(name, in: upper)
       runner.work = copy.work
@@ -114,22 +116,23 @@ extension Volume {
         switch step {
         case .markImpure: try markImpure(parent, upper)
         case .restoreParentTimes:
-          try upper.descriptor.descriptor.changeTimes(
+          // The name is there by now; without root another user's directory keeps the time of the change.
+          try? upper.descriptor.descriptor.changeTimes(
             access: .omit, modification: .set(before.status.modification))
         // Done already, with less or no lock.
         default: return
         }
       }
       copy.isPublished = true
-      settle(node, on: target, copy)
+      settle(node, on: target, identity, copy)
       forgetFacts(of: parent)
       return true
     }
   }
 
   /// What lost its last name is copied for those who still have it.
-  private func copyUpNameless(_ node: Node, keeping limit: UInt64) throws(Errno) {
-    guard let copy = try ObjectRaise(of: node, keeping: limit, in: self, below: nil) else { return }
+  private func copyUpNameless(_ node: Node) throws(Errno) {
+    guard let copy = try ObjectRaise(of: node, in: self, below: nil) else { return }
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       defer { copy.discard(in: self) }
       guard node.layer != 0, node.lastName.withLock({ $0.parent == nil }), replacements.mayWrite() else {
@@ -138,7 +141,7 @@ extension Volume {
       let source = try hold(node)
       let target = try copy.made(in: self)
       try describe(target, as: source, of: node)
-      settle(node, on: target, copy)
+      settle(node, on: target, ObjectIdentity(try target.descriptor.status()), copy)
       unlinked.keep(node.attachment, by: target)
     }
   }
@@ -152,16 +155,18 @@ extension Volume {
   }
 
   /// From here on the node is the copy, for whoever has it open as well.
-  private func settle(_ node: Node, on target: SharedDescriptor, _ copy: ObjectRaise) {
-    guard let status = try? target.descriptor.status() else { return }
+  private func settle(
+    _ node: Node, on target: SharedDescriptor, _ identity: ObjectIdentity, _ copy: ObjectRaise
+  ) {
     forgetFacts(of: node)
+    // First, so that nobody finds the parts of before and keeps them once more.
+    nodes.move(node, to: BackingSlot(identity))
     if let attachment = node.existingAttachment {
       if node.isDirectory { resolver.directories.drop(attachment) }
       for handle in attachment.state.withLock({ $0.file.handles }) { handle.follow(target) }
       attachment.state.withLock { if $0.pin.way != nil { $0.pin.way = target } }
     }
-    nodes.move(node, to: BackingSlot(ObjectIdentity(status)))
-    copyUps.count(bytes: copy.kind == .directory ? 0 : status.size)
+    copyUps.count(bytes: copy.kind == .directory ? 0 : copy.size)
     // Its change time is another, and its blocks.
     link?.expireAttributes(node.id)
   }
@@ -172,6 +177,9 @@ extension Volume {
     let (status, layer) = (facts.status, resolver.stack?.layer(node.layer))
     // Nobody knows what it says, so nobody can say it again.
     guard facts.stored.soundness == .sound else { throw .inputOutput }
+    // Bytes that are being replaced are mended in their own layer, and those of a hollow file are elsewhere.
+    guard facts.item.content != .foreign else { throw .unsupported }
+    try requireWhole(node, facts)
     if isPrivileged { try target.descriptor.changeOwner(user: status.user, group: status.group) }
     let own = Array("\(store.namespace.rawValue).varve.m".utf8)
     try ObjectCopy.attributes(of: source.descriptor, to: target.descriptor, except: own)

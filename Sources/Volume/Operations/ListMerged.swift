@@ -46,6 +46,8 @@ extension Volume {
     withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
   ) -> Errno? {
     guard var merged = stream.merged else { return .inputOutput }
+    // Else each page would copy all that is known of the listing.
+    stream.merged = nil
     let page = directory.takePage(&stream)
     var isOver = false
     let failure: Errno? = page.buffer.withLock { page in

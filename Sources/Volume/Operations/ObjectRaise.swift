@@ -19,18 +19,18 @@ final class ObjectRaise {
   var isPublished = false
 
   /// Copies the bytes of a file, with no lock held; nil if the node is in the upper by now.
-  init?(of node: Node, keeping limit: UInt64, in volume: Volume, below parent: Node?) throws(Errno) {
+  init?(of node: Node, in volume: Volume, below parent: Node?) throws(Errno) {
     guard node.layer != 0 else { return nil }
     (source, status) = try volume.resolver.hold(node)
     object = node.kind
     hasName = parent != nil
+    // Names that are left behind would be another object from now on.
+    guard node.isDirectory || status.linkCount <= 1 else { throw .unsupported }
     guard node.kind == .regular else {
       kind = node.isDirectory ? .directory : .other
       file = nil
       return
     }
-    // Names that are left behind would be another file from now on.
-    guard status.linkCount <= 1 else { throw .unsupported }
     let reading = try source.descriptor.reopen([.readOnly, .nonBlocking])
     guard
       let part = try parent.map({ parent throws(Errno) in try volume.upperPart(of: parent) })
@@ -38,13 +38,14 @@ final class ObjectRaise {
     else { throw .belowUpper }
     volume.actAsOwner(FileOwner(status))
     let copy = try part.makeUnnamedFile(mode: 0o600)
-    let isShared = try ObjectCopy.bytes(
-      of: reading, size: status.size, upTo: limit, to: copy.descriptor)
-    let isEmpty = min(limit, status.size) == 0
+    let isShared = try ObjectCopy.bytes(of: reading, size: status.size, to: copy.descriptor)
+    let isEmpty = status.size == 0
     if !isShared, !isEmpty { try copy.descriptor.sync(dataOnly: true) }
     kind = .file(isEmpty ? .none : isShared ? .cloned : .copied)
     file = copy
   }
+
+  var size: UInt64 { status.size }
 
   /// Whether the source is what it was.
   func isOf(_ present: FileStatus) -> Bool {

@@ -14,7 +14,7 @@ extension Volume {
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
-      return try raising({ [node] }, keeping: mode.contains(.truncate) ? 0 : .max) { () throws(Errno) in
+      return try raising({ [node] }) { () throws(Errno) in
         try open(node, mode, for: caller)
       }
     } catch .unsupported {
@@ -139,7 +139,7 @@ extension Volume {
   }
 
   /// EIO for a file whose bytes lie in another layer, as overlayfs makes them when it is told to: it would show holes.
-  private func requireWhole(_ node: Node, _ facts: Facts) throws(Errno) {
+  func requireWhole(_ node: Node, _ facts: Facts) throws(Errno) {
     guard let stack = resolver.stack, node.kind == .regular,
       Marks.mayBeHollow(size: facts.status.size, blocksOf512: facts.status.blocks)
     else { return }

@@ -113,7 +113,7 @@ extension Volume {
     var hasWhiteouts = false
     var page = EntryBuffer()
     for part in parts {
-      let listing = try LayerDirectory(part).openListing()
+      let listing = try LayerDirectory(part).openListingAside()
       while try listing.readNames(into: &page) > 0 {
         while let entry = try page.next() {
           switch entry.role {

@@ -68,7 +68,7 @@ extension Volume {
       try directory.descriptor.descriptor.status()
     } make: { (mostItems) throws(Errno) in
       try IndexBuild(
-        self, try directory.openListing(), isRoot: node.id == root.id, mostItems: mostItems,
+        self, try directory.openListingAside(), isRoot: node.id == root.id, mostItems: mostItems,
         viewRules.rules(of: view.view)
       ).make()
     }

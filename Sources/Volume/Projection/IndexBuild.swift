@@ -166,7 +166,8 @@ extension Volume {
       try directory.descriptor.descriptor.status()
     } make: { (mostItems) throws(Errno) in
       try IndexBuild(
-        self, try directory.openListing(), isRoot: isRoot, mostItems: mostItems, viewRules.rules(of: view)
+        self, try directory.openListingAside(), isRoot: isRoot, mostItems: mostItems,
+        viewRules.rules(of: view)
       ).make()
     }
     return cached.index?.isTooLarge == true ? nil : cached

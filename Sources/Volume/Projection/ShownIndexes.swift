@@ -104,12 +104,26 @@ final class ShownIndexes: Sendable {
     return try slot.making.withLock { _ throws(Errno) in
       // Somebody else may have made it meanwhile.
       if let fresh = try present(in: slot, for: purpose, status) { return fresh }
-      let made = CachedIndex(try make(mostItems.load(ordering: .relaxed)), memory)
+      let made = try CachedIndex(making(key, slot, make), memory)
       if made.index?.isTooLarge == true { noteTooLarge(slot) }
       slot.present.withLock { $0 = made }
       use(made)
       makeRoom(for: made, key)
       return made
+    }
+  }
+
+  /// Where no index can be made, nothing is kept of the attempt.
+  private func making(
+    _ key: Key, _ slot: Slot, _ make: (_ mostItems: Int) throws(Errno) -> DirectoryIndex
+  ) throws(Errno) -> DirectoryIndex {
+    do throws(Errno) {
+      return try make(mostItems.load(ordering: .relaxed))
+    } catch {
+      state.withLock { state in
+        if state.slots[key] === slot { state.slots[key] = nil }
+      }
+      throw error
     }
   }
 

@@ -9,21 +9,18 @@ enum ObjectCopy {
   private static let pieceSize: UInt64 = 16 << 20
   private static let bufferSize = 1 << 18
 
-  /// Fills an empty file with the first `length` bytes of another, holes as holes; whether its blocks are shared, so that
+  /// Fills an empty file with the bytes of another, holes as holes; whether its blocks are shared, so that
   /// nothing is left to be written.
   static func bytes(
-    of source: borrowing Descriptor, size: UInt64, upTo length: UInt64, to target: borrowing Descriptor
+    of source: borrowing Descriptor, size length: UInt64, to target: borrowing Descriptor
   ) throws(Errno) -> Bool {
-    let length = min(length, size)
     guard length > 0 else { return false }
-    if length == size {
-      do throws(Errno) {
-        try source.clone(to: target)
-        return true
-      } catch {
-        guard [.crossDevice, .unsupported, .invalid, .notTerminal, .notPermitted].contains(error) else {
-          throw error
-        }
+    do throws(Errno) {
+      try source.clone(to: target)
+      return true
+    } catch {
+      guard [.crossDevice, .unsupported, .invalid, .notTerminal, .notPermitted].contains(error) else {
+        throw error
       }
     }
     var copiesInKernel = true

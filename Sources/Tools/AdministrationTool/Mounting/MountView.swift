@@ -101,7 +101,10 @@ struct ViewMount {
       Refusal.mounting(point, "/proc/self/mountinfo: \($0)", status: 2)
     }
     let path = try? realPath(source)
-    let own = table.filter { $0.isOurs && $0.showsAll }
+    // What another user has mounted may only look like the volume.
+    let own = table.filter { mount in
+      mount.isOurs && mount.showsAll && [0, CurrentProcess.user].contains(mount.owner)
+    }
     if let found = own.last(where: { $0.source == source || $0.source == path }) { return found }
     // It may be shown under another name.
     if let path, let uuid = storedUUID(path),
