@@ -45,6 +45,9 @@ package struct ObjectIdentity: Hashable, Sendable {
     }
   }
 
+  /// The number of an item that is its own backing object.
+  var number: ItemNumber { ItemNumber(inode) }
+
   /// For tables.
   var hash: UInt64 { KeyedHash.of(word) }
 

@@ -13,10 +13,19 @@ import Synchronization
 
 /// An object the kernel holds a reference to.
 final class Node: Sendable {
-  /// Where the object is since it was brought up.
-  private final class MovedSlot: Sendable {
-    let slot: BackingSlot
-    init(_ slot: BackingSlot) { self.slot = slot }
+  /// What only an item has that lies, or came from, below the upper: others must not pay for it, of which there may be
+  /// millions.
+  private final class Layered: Sendable {
+    /// Where the object is since it was brought up.
+    final class MovedSlot: Sendable {
+      let slot: BackingSlot
+      init(_ slot: BackingSlot) { self.slot = slot }
+    }
+
+    let number: ItemNumber
+    let moved = AtomicLazyReference<MovedSlot>()
+
+    init(_ number: ItemNumber) { self.number = number }
   }
 
   /// Where the object was last seen under a name.
@@ -27,12 +36,9 @@ final class Node: Sendable {
   }
 
   let id: NodeID
-  /// What programs see, and the lock goes by.
-  let number: ItemNumber
-  let kind: FileKind
   /// Moves once, when the object is brought up: under the exclusive locks of the object and of the directory it is in.
   private let first: BackingSlot
-  private let moved = AtomicLazyReference<MovedSlot>()
+  private let layered: Layered?
   /// Guards the hint only; the object itself is guarded by its stripe.
   let lastName: Mutex<LastKnownName>
   /// What was read of its record; ``RecordMemory`` says when that may be believed.
@@ -41,21 +47,24 @@ final class Node: Sendable {
 
   init(id: NodeID, _ slot: BackingSlot, number: ItemNumber, parent: Node?, name: [UInt8]) {
     self.id = id
-    self.number = number
-    kind = slot.identity.kind
     first = slot
+    layered = slot.layer == 0 && number == slot.identity.number ? nil : Layered(number)
     lastName = Mutex(LastKnownName(parent: parent, name: name))
     attached = Mutex(nil)
   }
 
-  var slot: BackingSlot { moved.load()?.slot ?? first }
+  var slot: BackingSlot { layered?.moved.load()?.slot ?? first }
   /// What the node is found by.
   var backing: ObjectIdentity { slot.identity }
   /// The layer its object is in; 0 is the upper.
   var layer: UInt8 { slot.layer }
 
   /// Asked of ``NodeTable``, which finds it by the other object from then on.
-  func move(to slot: BackingSlot) { _ = moved.storeIfNil(MovedSlot(slot)) }
+  func move(to slot: BackingSlot) { _ = layered?.moved.storeIfNil(Layered.MovedSlot(slot)) }
+
+  /// What programs see, and the lock goes by.
+  var number: ItemNumber { layered?.number ?? first.identity.number }
+  var kind: FileKind { first.identity.kind }
 
   var isDirectory: Bool { kind == .directory }
 
