@@ -144,10 +144,6 @@ final class SealedObject: EncryptedContent {
       guard !file.mustStay else { return (nil, false) }
       state.isResting = false
       defer { state.file = nil }
-      // Who reads it from now on is no change that anybody has to know of.
-      if let seen = state.seen, !file.store.wasTouched, let left = file.leftState {
-        place.keeper.left.keep(left, of: place.inode, seen: seen)
-      }
       return (file, true)
     }
     _ = file
@@ -204,13 +200,12 @@ final class SealedObject: EncryptedContent {
   private func loaded() throws(Errno) -> SealedFile<BackingStore> {
     if let file = state.withLock({ $0.file }) { return file }
     return try loading.withLock { (_) throws(Errno) in
-      let (present, way, isWritable, seen) = state.withLock { ($0.file, $0.way, $0.isWritable, $0.seen) }
+      let (present, way, isWritable) = state.withLock { ($0.file, $0.way, $0.isWritable) }
       if let present { return present }
       let locks = place.keeper.keyring.epoch
       guard let way else { throw .stale }
       let file = try SealedFile(
-        BackingStore(way, isWritable: isWritable), in: place, budget: place.keeper.budget,
-        left: place.keeper.left.take(place.inode, seen: seen))
+        BackingStore(way, isWritable: isWritable), in: place, budget: place.keeper.budget)
       let isFound = file.isDoubtful
       let (isLate, isNew) = state.withLock { state -> (Bool, Bool) in
         // A lock that did not wait for the disk has let go of the file already.
