@@ -14,7 +14,6 @@ final class ObjectRaise {
   /// Of a file, complete but for metadata and name.
   private let file: SharedDescriptor?
   private let source: SharedDescriptor
-  private let hasName: Bool
   private var isMade = false
   var isPublished = false
 
@@ -23,7 +22,6 @@ final class ObjectRaise {
     guard node.layer != 0 else { return nil }
     (source, status) = try volume.resolver.hold(node)
     object = node.kind
-    hasName = parent != nil
     // Names that are left behind would be another object from now on.
     guard node.isDirectory || status.linkCount <= 1 else { throw .unsupported }
     guard node.kind == .regular else {
