@@ -43,6 +43,51 @@ import Testing
     #expect(store.takeCalls() == ["write", "write", "sync"])
   }
 
+  @Test func aFileThatWasLetGoOfIsChangedWithoutASync() throws {
+    func again(_ left: LeftState?) throws -> (TestFile, calls: [String]) {
+      let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 64), left: left)
+      try file.put([UInt8](repeating: 2, count: 100), at: 0)
+      return (file, store.takeCalls())
+    }
+    let file = try open()
+    try file.put([UInt8](repeating: 1, count: 100), at: 0)
+    _ = try file.close()
+    let left = try #require(file.leftState)
+    _ = store.takeCalls()
+    // Read, and let go of once more.
+    let reader = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 64), left: left)
+    _ = store.takeCalls()
+    let (second, calls) = try again(reader.leftState)
+    #expect(calls.filter { $0 == "write" }.count == 2 && !calls.contains("sync"), "\(calls)")
+    // What somebody else has changed or synced meanwhile is synced first.
+    #expect(try again(left).calls.contains("sync"))
+    _ = try second.close()
+    let late = try #require(second.leftState)
+    let synced = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 64), left: late)
+    try synced.synchronize(dataOnly: true)
+    #expect(synced.leftState == nil)
+    surroundings.retire()
+    #expect(try again(late).calls.contains("sync"))
+  }
+
+  @Test func whatIsRememberedOfAFileCountsOnceAndForFiveSeconds() throws {
+    let file = try open()
+    try file.put([UInt8](repeating: 1, count: 100), at: 0)
+    _ = try file.close()
+    let left = try #require(file.leftState)
+    let states = LeftStates()
+    let seen = Timestamp(seconds: 7, nanoseconds: 0)
+    func take(_ inode: UInt64, _ seen: Timestamp?, after age: UInt64) -> Bool {
+      states.keep(left, of: 1, seen: Timestamp(seconds: 7, nanoseconds: 0), changed: 100)
+      return states.take(inode, seen: seen, now: 100 + age) != nil
+    }
+    #expect(take(1, seen, after: LeftStates.lifetime - 1))
+    #expect(states.take(1, seen: seen, now: 100) == nil)
+    #expect(!take(1, seen, after: LeftStates.lifetime))
+    #expect(!take(2, seen, after: 0) && !take(1, nil, after: 0))
+    #expect(!take(1, Timestamp(seconds: 7, nanoseconds: 1), after: 0))
+  }
+
   @Test func anOverwriteIsAPageAndAnEntry() throws {
     let file = try open()
     try file.put([UInt8](repeating: 1, count: 40_960), at: 0)

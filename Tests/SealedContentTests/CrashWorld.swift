@@ -120,7 +120,7 @@ final class CrashWorld {
     return start..<start + dice.pick([1, 8, 8, 13, 24])
   }
 
-  /// A first change ends with a sync, unless the file is new.
+  /// A first change ends with a sync, unless the file is new, or it is remembered what was done to it.
   private func prepare() throws {
     guard file.state.withLock({ $0.commit == nil }) else { return }
     findings.inFirstChanges += 1
@@ -256,8 +256,9 @@ final class CrashWorld {
     attempt("close") {
       _ = try file.close()
       guard dice.once(in: 2), !owes else { return }
-      trace.append("dropped")
-      file = try SealedFile(live, in: surroundings, budget: budget)
+      let left = dice.once(in: 2) ? file.leftState : nil
+      trace.append(left == nil ? "dropped" : "let go of")
+      file = try SealedFile(live, in: surroundings, budget: budget, left: left)
     }
   }
 

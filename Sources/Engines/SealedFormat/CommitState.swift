@@ -194,6 +194,9 @@ package struct CommitState: Sendable {
       || lastSlot.floor != floor
   }
 
+  /// Whether this is the slot that was written last.
+  package func wroteLast(_ slot: Slot) -> Bool { lastSlot == slot }
+
   /// The slot does not say the size yet: a commit without one would not make it durable.
   package var owesSize: Bool {
     mustRewriteSlot || lastSlot.fileSize != fileSize || lastSlot.floor != floor

@@ -28,9 +28,14 @@ extension SealedFile {
     guard !view.isShortened(pages: state.withLock { $0.pages }) else { throw .inputOutput }
     var cipher = try cipher(identity.keys)
     do throws(Errno) {
+      let (left, pages) = state.withLock { ($0.left, $0.pages) }
+      let known = left.flatMap { left in
+        left.fits(view, of: identity.keys.file, in: session, pages: pages) ? left.commit : nil
+      }
       // What this session changed and let go of had its last slot written: else it would not have been let go.
-      switch view.firstChange(by: session, remembering: .dropped) {
-      case .nothing, .announce: try announce(view, session, &cipher)
+      switch view.firstChange(by: session, remembering: known == nil ? .dropped : .commitState) {
+      case .nothing: try goOn(known, view, session, &cipher)
+      case .announce: try announce(view, session, &cipher)
       case .resume: try resume(view)
       case .recover: try recover(view, session, &cipher)
       }
@@ -49,6 +54,16 @@ extension SealedFile {
     begin(CommitState(announcing: view, session: session))
     try writeSlot(&cipher)
     try commitAtOnce()
+    try learnFreePages(&cipher)
+  }
+
+  /// Nothing has happened to the file since this mount changed it.
+  private func goOn(
+    _ known: CommitState?, _ view: FileView, _ session: UInt64, _ cipher: inout FileCipher
+  ) throws(Errno) {
+    guard let known else { return try announce(view, session, &cipher) }
+    begin(known)
+    state.withLock { $0.left = nil }
     try learnFreePages(&cipher)
   }
 

@@ -9,7 +9,13 @@ extension SealedFile {
   /// Puts on the disk what was written: one call to the disk, whatever it was.
   func synchronize(dataOnly: Bool) throws(Errno) {
     try commits.withLock { (_) throws(Errno) in
-      guard try turn.withLock({ (_) throws(Errno) in try freeze() }) else {
+      let isFrozen = try turn.withLock { (_) throws(Errno) in
+        if try freeze() { return true }
+        // The slot will be durable, and who changed the file by what is remembered would write over it.
+        state.withLock { $0.left = nil }
+        return false
+      }
+      guard isFrozen else {
         return try store.synchronize(dataOnly: dataOnly)
       }
       do throws(Errno) { try store.synchronize(dataOnly: dataOnly) } catch {

@@ -20,13 +20,16 @@ final class SealedFile<Store: SealedStore>: Sendable {
   let commits = Mutex(())
 
   /// Opens the file: EIO where it is damaged, ENOKEY where its class is locked.
+  ///
+  /// `left`: what was remembered of it when it was let go of.
   init(
-    _ store: Store, in surroundings: any SealedSurroundings, budget: IndexBudget
+    _ store: Store, in surroundings: any SealedSurroundings, budget: IndexBudget, left: LeftState? = nil
   ) throws(Errno) {
     self.store = store
     self.surroundings = surroundings
     state = Mutex(SealedState(index: IndexCache(budget)))
     try load()
+    if let left { state.withLock { $0.left = left } }
   }
 
   /// The size as programs see it.

@@ -39,6 +39,7 @@ final class SealedKeeper: Sendable {
   private let owing: Mutex<[ObjectIdentity: SealedObject]> = Mutex([:])
   /// Files whose state was let go of before they could say what was written last: they are in doubt to this mount, too.
   private let forgotten: Mutex<Set<UInt64>> = Mutex([])
+  let left = LeftStates()
   private let counts = Mutex(Counts())
   private let unfinished = Atomic<Bool>(false)
   private let used = Atomic<UInt64>(0)

@@ -27,6 +27,8 @@ final class SealedObject: EncryptedContent {
     /// The change time of the backing file when it was opened, or when its last user left; what is in memory of it is
     /// true of that.
     var seen: Timestamp?
+    /// When it was changed here last, by the clock that never goes back.
+    var changedAt: UInt64 = 0
     /// Something that was written could not be brought to the disk before the key was wiped.
     var hasLost = false
     /// It was counted as one that a crash may have left as it is.
@@ -111,7 +113,10 @@ final class SealedObject: EncryptedContent {
       file.store.takeTouched()
     else { return }
     let changed = try? way.descriptor.status().change
-    state.withLock { $0.seen = changed ?? Timestamp(seconds: 0, nanoseconds: 0) }
+    let now = Clock.monotonicNanoseconds
+    state.withLock {
+      ($0.seen, $0.changedAt) = (changed ?? Timestamp(seconds: 0, nanoseconds: 0), now)
+    }
   }
 
   /// Lets go of the backing file, if nobody has come meanwhile.
@@ -144,6 +149,10 @@ final class SealedObject: EncryptedContent {
       guard !file.mustStay else { return (nil, false) }
       state.isResting = false
       defer { state.file = nil }
+      // Who reads it from now on is no change that anybody has to know of.
+      if let seen = state.seen, !file.store.wasTouched, let left = file.leftState {
+        place.keeper.left.keep(left, of: place.inode, seen: seen, changed: state.changedAt)
+      }
       return (file, true)
     }
     _ = file
@@ -200,12 +209,13 @@ final class SealedObject: EncryptedContent {
   private func loaded() throws(Errno) -> SealedFile<BackingStore> {
     if let file = state.withLock({ $0.file }) { return file }
     return try loading.withLock { (_) throws(Errno) in
-      let (present, way, isWritable) = state.withLock { ($0.file, $0.way, $0.isWritable) }
+      let (present, way, isWritable, seen) = state.withLock { ($0.file, $0.way, $0.isWritable, $0.seen) }
       if let present { return present }
       let locks = place.keeper.keyring.epoch
       guard let way else { throw .stale }
       let file = try SealedFile(
-        BackingStore(way, isWritable: isWritable), in: place, budget: place.keeper.budget)
+        BackingStore(way, isWritable: isWritable), in: place, budget: place.keeper.budget,
+        left: place.keeper.left.take(place.inode, seen: seen))
       let isFound = file.isDoubtful
       let (isLate, isNew) = state.withLock { state -> (Bool, Bool) in
         // A lock that did not wait for the disk has let go of the file already.

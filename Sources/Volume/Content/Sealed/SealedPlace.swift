@@ -9,7 +9,7 @@ import Synchronization
 /// One encrypted file, as it stands in its volume.
 final class SealedPlace: SealedSurroundings {
   let keeper: SealedKeeper
-  private let inode: UInt64
+  let inode: UInt64
   private let number: Atomic<UInt8>
   private let marked: Atomic<Bool>
 

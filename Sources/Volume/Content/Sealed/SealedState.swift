@@ -13,6 +13,8 @@ struct SealedState: ~Copyable {
   /// From the first change on.
   var commit: CommitState?
   var free = FreePages(end: 1)
+  /// What is remembered of its last change in this mount, until it is changed or synced.
+  var left: LeftState?
   /// Whole pages of the backing file.
   var pages: UInt64 = 0
   var index: IndexCache
@@ -51,7 +53,7 @@ struct SealedState: ~Copyable {
 
   /// Forgets everything; the file has no bytes.
   mutating func becomeEmpty() {
-    (identity, view, commit) = (nil, nil, nil)
+    (identity, view, commit, left) = (nil, nil, nil, nil)
     free = FreePages(end: 1)
     pages = 0
     index.dropAll()
