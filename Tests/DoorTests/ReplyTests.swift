@@ -1,6 +1,7 @@
 // Replies byte by byte: where each field stands, and what surrounds them.
 
 import CFUSE
+import Glibc
 import Testing
 
 @testable import FUSEDoor
@@ -54,6 +55,18 @@ func body(capacity: Int = 4096, _ make: (inout ReplyBuffer) throws -> Void) reth
   try make(&buffer)
   return buffer.withFramed(unique: 1, failure: 0) { framed in
     unsafe framed.withUnsafeBytes { unsafe Array($0.dropFirst(16)) }
+  }
+}
+
+@Suite("Errors in replies") struct ErrorTests {
+  @Test("A reply never says that the mount is not connected, nor a number that the kernel does not take")
+  func numbers() {
+    for error in [ENOTCONN, ESHUTDOWN, ECONNABORTED, 0, -1, 512, CInt.max] {
+      #expect(Errno(rawValue: error).forKernel == EIO)
+    }
+    for error in [EPERM, ENOENT, EROFS, ENODEV, ETIMEDOUT, ESTALE, 511] {
+      #expect(Errno(rawValue: error).forKernel == error)
+    }
   }
 }
 

@@ -75,5 +75,68 @@ extension FrontTests {
         Issue.record("there was no end of calls")
       }
     }
+
+    @Test("What a store says of its own connection is EIO, and no reason to take a live mount away")
+    func lostServers() throws {
+      try withFaults { faults, base in
+        mkdir("\(base)/other", 0o755)
+        let mounted = try varve("mount", "-o", "cache=none", "\(base)/upper", "\(base)/mount", faults: faults)
+        try #require(mounted.exit == 0, "\(mounted.output)")
+        close(creat("\(base)/mount/file", 0o644))
+        for error in [Errno.notConnected, .shutDown, .connectionAborted] {
+          faults.begin(Fault(.all, error, count: 1_000_000))
+          var status = stat()
+          #expect(stat("\(base)/mount/file", &status) == -1 && errno == EIO, "\(error)")
+          #expect(stat("\(base)/mount", &status) == -1 && errno == EIO, "\(error)")
+          let again = try varve("mount", "\(base)/other", "\(base)/mount", faults: faults)
+          #expect(again.exit == 32 && !again.output.contains("without a daemon"), "\(again.output)")
+          let told = try varve("status", faults: faults)
+          #expect(!told.output.contains("dead"), "\(told.output)")
+          faults.end()
+          #expect(stat("\(base)/mount/file", &status) == 0, "\(error)")
+        }
+        let unmounted = try varve("umount", "\(base)/mount", faults: faults)
+        #expect(unmounted.exit == 0)
+      }
+    }
+
+    @Test(
+      "A volume outlives a store of user space that dies",
+      .enabled(if: Programs.has("bindfs"), "needs bindfs"))
+    func deadStore() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        """
+        mkdir store; bindfs -f "$BASE/upper" "$BASE/store" & bindfs=$!
+        until mountpoint -q "$BASE/store"; do sleep 0.01; done
+        varve mount -o cache=none "$BASE/store" "$BASE/mount"
+        echo text >mount/file
+        varve status "$BASE/mount" | sed -n 's/^ *lock: */lock: /p'
+        daemon=$(grep -o '"pid":[0-9]*' mount/.varve/status | tr -dc 0-9)
+        kill -9 $bindfs; wait $bindfs 2>/dev/null || true
+        cat mount/file 2>&1 || true
+        varve mount "$BASE/other" "$BASE/mount" 2>/dev/null || echo "status $?"
+        grep -c " $BASE/mount fuse.varve" /proc/self/mounts
+        varve status | grep -c dead || true
+        varve umount "$BASE/mount"
+        umount -l store
+        # One that still ran would be waited for.
+        while [ -e /proc/$daemon/exe ]; do sleep 0.01; done
+        varve mount "$BASE/upper" "$BASE/mount" 2>/dev/null
+        cat mount/file
+        varve umount "$BASE/mount"
+        """)
+      #expect(
+        output == """
+          lock: held
+          cat: mount/file: Input/output error
+          status 32
+          1
+          0
+          text
+
+          """)
+    }
   }
 }

@@ -59,6 +59,13 @@ struct Reply: ~Copyable {
 extension Errno {
   /// The number the kernel accepts in a reply.
   ///
-  /// It takes 1 to 511; with any other it would refuse the reply and leave the caller waiting.
-  var forKernel: CInt { (1..<512).contains(rawValue) ? rawValue : Errno.inputOutput.rawValue }
+  /// It takes 1 to 511; with any other it would refuse the reply and leave the caller waiting. And whoever hears that a
+  /// mount is not connected takes its daemon for dead, and the mount away: a store that has lost its servers says the
+  /// same of itself, and is EIO here.
+  var forKernel: CInt {
+    switch self {
+    case .notConnected, .shutDown, .connectionAborted: Errno.inputOutput.rawValue
+    default: (1..<512).contains(rawValue) ? rawValue : Errno.inputOutput.rawValue
+    }
+  }
 }

@@ -57,9 +57,13 @@ package struct Descriptor: ~Copyable, Sendable {
   }
 
   /// Whether a path leads to a mount whose daemon is gone.
+  ///
+  /// The kernel walks to the root of such a mount without asking it. What cannot be walked to lies behind another file
+  /// system that has lost its server, and may be alive.
   package static func isDeadMount(_ path: [UInt8]) -> Bool {
+    guard let root = try? open(path: path, .path) else { return false }
     do throws(Errno) {
-      _ = try open(path: path, .path).status()
+      _ = try root.status()
       return false
     } catch {
       return error == .notConnected

@@ -53,6 +53,8 @@ extension Errno {
   package static let noData = Errno(rawValue: ENODATA)
   /// `ENOTCONN`: the daemon behind a mount is gone.
   package static let notConnected = Errno(rawValue: ENOTCONN)
+  /// `ESHUTDOWN`: the other end of a connection is closed.
+  package static let shutDown = Errno(rawValue: ESHUTDOWN)
   package static let badMessage = Errno(rawValue: EBADMSG)
   package static let overflow = Errno(rawValue: EOVERFLOW)
   /// `EOPNOTSUPP`: the same number as ENOTSUP.

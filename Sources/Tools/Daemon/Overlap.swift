@@ -37,16 +37,29 @@ enum Overlap {
     do throws(Errno) {
       directory = try Descriptor.directory(atPath: mountPoint)
     } catch {
-      // Whatever is wrong with it is said when it is mounted on.
+      // A volume whose store fails is one all the same.
+      if error != .notConnected, isInTable(mountPoint) { throw taken(mountPoint) }
+      // Whatever else is wrong with it is said when it is mounted on.
       return
     }
+    if isInTable(mountPoint) { throw taken(mountPoint) }
     try refuseTaken(directory, path: mountPoint)
+  }
+
+  /// Whether the table of mounts has a volume there, on top.
+  private static func isInTable(_ path: [UInt8]) -> Bool {
+    guard let path = try? realPath(path) else { return false }
+    return MountedVolume.table().last { $0.mountPoint == path }?.isOurs ?? false
+  }
+
+  private static func taken(_ path: [UInt8]) -> MountFailure {
+    MountFailure(path, "the mount point shows a Varve volume already; unmount that one first")
   }
 
   /// The same for a directory that is open.
   static func refuseTaken(_ directory: borrowing Descriptor, path: [UInt8]) throws(MountFailure) {
     guard (try? directory.isMountRoot()) == true, Volume.isOnVolume(directory) else { return }
-    throw MountFailure(path, "the mount point shows a Varve volume already; unmount that one first")
+    throw taken(path)
   }
 
   private static func isBelow(_ path: [UInt8], _ directory: [UInt8]) -> Bool {

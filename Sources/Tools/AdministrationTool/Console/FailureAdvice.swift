@@ -139,7 +139,9 @@ extension Errno {
     case .accessDenied:
       closedMount(path).map { "; \(MountState.closed($0))" }
         ?? Errno.adviceOnDenial
-    case .notConnected: "; the daemon of this volume is gone: 'varve umount' removes the mount"
+    case .notConnected where isOnVolume(path):
+      "; the daemon of this volume is gone: 'varve umount' removes the mount"
+    case .notConnected: "; the file system there has lost its server"
     case .notDirectory: whatIsNoDirectory(path)
     default: ""
     }
@@ -147,6 +149,12 @@ extension Errno {
 
   /// What helps where it is not known whose refusal it is.
   static let adviceOnDenial = "; on a volume 'varve why --last' tells which rule"
+
+  /// Whether a path leads to a volume, which says so only when its daemon is gone; unknown counts as one.
+  private func isOnVolume(_ path: [UInt8]) -> Bool {
+    guard let table = try? volumeTable(), let mount = try? TypedPath(path, table).mount else { return true }
+    return mount.isOurs
+  }
 
   /// The mount of somebody else that a path leads to, if he lets nobody else in.
   private func closedMount(_ path: [UInt8]) -> MountedVolume? {

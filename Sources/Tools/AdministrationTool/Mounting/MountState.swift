@@ -48,13 +48,23 @@ enum MountState: Equatable {
   /// The kernel may know the root's status by itself, but keeps no attributes.
   static func controlSocket(of mount: MountedVolume) throws(Errno) -> [UInt8] {
     let told = try QuestionApart.ask(milliseconds: patience) { () throws(Errno) -> [UInt8] in
-      let root = try Descriptor.place(mount.mountPoint, .held)
+      let root = try reached(mount)
       guard try root.knownDevice() == mount.device else { throw .crossDevice }
       guard let path = try root.attribute(AttributeName("system.varve.control")) else { throw .noData }
       return path
     }
     guard let told else { throw .timedOut }
     return try told.get()
+  }
+
+  /// The root of a mount, held; EIO where a file system on the way there has lost its server: that says nothing of the
+  /// mount, and ENOTCONN would.
+  private static func reached(_ mount: MountedVolume) throws(Errno) -> Descriptor {
+    do throws(Errno) {
+      return try Descriptor.place(mount.mountPoint, .held)
+    } catch .notConnected {
+      throw .inputOutput
+    }
   }
 
   /// Whether the mount is somebody else's, closed to us: nothing of ours can have been denied there.
