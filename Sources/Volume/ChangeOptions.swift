@@ -36,7 +36,7 @@ extension Volume {
   }
 
   private func changed(to wanted: LiveSettings) -> ChangeRefusal? {
-    let present = live.current
+    let present = live.wanted
     let hadLock = directory.isLocked
     if present.isReadOnly, !wanted.isReadOnly, let failure = becomeWritable() { return failure }
     do throws(Errno) {
@@ -88,6 +88,7 @@ extension Volume {
       if let exist = try directory.becomeWritable() {
         store.settleRecords(exist)
         if let workshop = directory.workshop { unnamedFiles.probe(workshop) }
+        try directory.beginLease(live)
         replacements.recover(beneath: directory.root)
         try beginLayers()
       }

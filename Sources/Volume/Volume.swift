@@ -54,6 +54,9 @@ package final class Volume: Sendable {
   let isPrivileged: Bool
   /// Whether the upper directory is on a file system whose rights and times this kernel decides about.
   let isLocal: Bool
+  /// Whether no other machine and no program has a hand in that file system: the kernel is handed its files, and keeps the
+  /// lock for writing.
+  let isOfThisMachine: Bool
   /// How high this volume stands in a stack of file systems, when the kernel is handed its backing files.
   ///
   /// 0: it cannot be. No higher than needed: overlayfs accepts no layer that stands on two others.
@@ -78,15 +81,21 @@ package final class Volume: Sendable {
     isPrivileged = CurrentProcess.isRoot
     let (rootDescriptor, fileSystem) = (upper.directory, upper.fileSystem)
     let status = try rootDescriptor.descriptor.status()
-    isLocal = fileSystem.isLocal
+    isOfThisMachine = upper.isOfThisMachine && !options.disabledFeatures.contains("local")
+    isLocal = fileSystem.isLocal && isOfThisMachine
     let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
-    stackDepth = isPrivileged ? (isStacked ? 2 : 1) : 0
+    // What the kernel is handed it writes to without asking, also when the lock is lost; and beyond this machine it
+    // fails with errors that are nobody's.
+    stackDepth = isPrivileged && isOfThisMachine ? (isStacked ? 2 : 1) : 0
     locks = try StripedLocks()
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
     // Nothing fails once there is bookkeeping.
-    directory = try VolumeDirectory.open(root: rootDescriptor, readOnly: options.live.isReadOnly)
+    directory = try VolumeDirectory.open(
+      root: rootDescriptor, readOnly: options.live.isReadOnly,
+      lease: isOfThisMachine ? nil : options.leaseTimes)
     let directory = directory
+    try directory.beginLease(live)
     try directory.checkLayers(
       areSaid: options.saysLowers || !lowers.isEmpty, readOnly: options.live.isReadOnly)
     let places =
@@ -181,6 +190,9 @@ package final class Volume: Sendable {
 
   /// Leaves the upper directory as it was found; for a mount that does not come about.
   package func takeBack() { directory.takeBack() }
+
+  /// The mount ends: nothing is changed from now on.
+  package func giveUpLock() { directory.endLease() }
 
   /// The hidden directory of the volume; nil where a directory is mounted read-only that has none.
   package var bookkeeping: SharedDescriptor? { directory.descriptor }

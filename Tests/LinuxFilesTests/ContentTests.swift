@@ -99,7 +99,7 @@ extension LinuxFilesTests {
       let second = try world.descriptor.open(name, .readWrite)
       let taken = try first.tryLockWhole(exclusive: true)
       let unnamed = try second.tryLockWhole(exclusive: true)
-      try first.recordHolder(process: getpid())
+      try first.recordHolder(bytes("\(getpid())\nhost there\n"))
       let (named, shared) = try (
         second.tryLockWhole(exclusive: true), second.tryLockWhole(exclusive: false)
       )

@@ -165,7 +165,7 @@ struct Agreement: Equatable {
     }
     if feature == .passthrough, !includes(feature), offer.includes(feature), !disabled.contains("passthrough")
     {
-      return "off: only root can hand files to the kernel"
+      return "off: only root can hand files to the kernel, and only of a file system of this machine"
     }
     if let other = Feature.replaced[feature], !includes(feature), offer.includes(feature),
       !disabled.contains(feature.rawValue)

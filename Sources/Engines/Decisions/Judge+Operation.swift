@@ -97,14 +97,17 @@ extension Judge {
     guard stored.isAllowed else { return stored }
     if item.hasForeignContent { return .refused(.unsupported, .foreignContent) }
     // Nor is a key: some files that are open stay so when their class is locked.
-    return Judge.writeBytes(isAppendOnly: item.flags.isAppendOnly, onlyGrows: false)
+    return Judge.writeBytes(isAppendOnly: item.flags.isAppendOnly, onlyGrows: false, isReadOnly: false)
   }
 
   /// Bytes changed through a handle, decided from what was noted of the file.
   ///
-  /// `onlyGrows`: nothing that is there already changes.
-  package static func writeBytes(isAppendOnly: Bool, onlyGrows: Bool) -> Verdict {
-    isAppendOnly && !onlyGrows ? .refused(.notPermitted, .flag(.userAppendOnly)) : .allowed(.nothingAsked)
+  /// `onlyGrows`: nothing that is there already changes. `isReadOnly`: the volume has become so since the file was opened,
+  /// because its lock for writing was lost.
+  package static func writeBytes(isAppendOnly: Bool, onlyGrows: Bool, isReadOnly: Bool) -> Verdict {
+    if isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
+    return isAppendOnly && !onlyGrows
+      ? .refused(.notPermitted, .flag(.userAppendOnly)) : .allowed(.nothingAsked)
   }
 
   /// What the mount says to every change.

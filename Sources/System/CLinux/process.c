@@ -6,6 +6,7 @@
 #include <linux/securebits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,11 +85,17 @@ long lv_forbid_cores(void) {
   return LV_RESULT(setrlimit(RLIMIT_CORE, &limit));
 }
 
-long lv_clock(int is_realtime, struct lv_time *out) {
+long lv_clock(enum lv_clock_kind kind, struct lv_time *out) {
   struct timespec now = {0};
-  long result = LV_RESULT(clock_gettime(is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now));
+  clockid_t clock = kind == lv_time_of_day ? CLOCK_REALTIME : kind == lv_since_boot ? CLOCK_BOOTTIME : CLOCK_MONOTONIC;
+  long result = LV_RESULT(clock_gettime(clock, &now));
   *out = (struct lv_time){.seconds = now.tv_sec, .nanoseconds = now.tv_nsec};
   return result;
+}
+
+long lv_wait_ring(void *semaphore, uint64_t end) {
+  struct timespec deadline = {.tv_sec = (time_t)(end / 1000000000), .tv_nsec = (long)(end % 1000000000)};
+  return LV_RESULT(sem_clockwait(semaphore, CLOCK_MONOTONIC, &deadline));
 }
 
 long lv_thread_id(void) { return LV_RESULT(gettid()); }

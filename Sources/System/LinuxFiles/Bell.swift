@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// What one thread waits for and another one rings.
@@ -30,13 +31,13 @@ import Glibc
 
   /// Waits for the next ring; false when it did not come in time.
   package func wait(milliseconds: Int) -> Bool {
-    let now = Clock.realtime
-    let nanoseconds = Int(now.nanoseconds) + milliseconds * 1_000_000
-    var deadline = timespec(
-      tv_sec: Int(now.seconds) + nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
-    while unsafe sem_timedwait(semaphore, &deadline) != 0 {
-      guard errno == EINTR else { return false }
+    // Nobody makes it shorter or longer by setting the clock.
+    let end = Clock.monotonicNanoseconds &+ UInt64(clamping: milliseconds) &* 1_000_000
+    do throws(Errno) {
+      try retrying { unsafe lv_wait_ring(semaphore, end) }
+      return true
+    } catch {
+      return false
     }
-    return true
   }
 }

@@ -40,6 +40,11 @@ package struct DeviceNumber: Sendable, Hashable {
     self.minor = minor
   }
 
+  package init(packed: UInt64) {
+    self.init(
+      major: UInt32(truncatingIfNeeded: packed >> 32), minor: UInt32(truncatingIfNeeded: packed))
+  }
+
   /// Both parts in one number: major in the upper half.
   package var packed: UInt64 { UInt64(major) << 32 | UInt64(minor) }
 

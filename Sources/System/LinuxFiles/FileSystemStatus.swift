@@ -75,6 +75,19 @@ package struct FileSystemStatus: Sendable, Equatable {
   }
 }
 
+extension FileSystemStatus {
+  /// Whether no other machine and no program has a hand in it: its locks are kept by this kernel.
+  ///
+  /// Those of the network and of programs have no device of their own; on a few, several machines share one. Unknown
+  /// counts as not.
+  package func isOfThisMachine(on device: DeviceNumber) -> Bool {
+    // gfs2, ocfs2: linux/magic.h.
+    let shared: Set<UInt32> = [FileSystemStatus.fuseMagic, 0x0116_1970, 0x7461_636F]
+    if isLocal || magic == FileSystemStatus.overlayMagic { return true }
+    return device.major != 0 && !shared.contains(magic)
+  }
+}
+
 extension Descriptor {
   /// The file system this descriptor's object lives on; also for an `O_PATH` descriptor.
   package borrowing func fileSystemStatus() throws(Errno) -> FileSystemStatus {

@@ -50,14 +50,15 @@ extension Descriptor {
     }
   }
 
-  /// Writes `process` as the file's whole text; call it with the exclusive lock held.
-  package borrowing func recordHolder(process: Int32) throws(Errno) {
-    let text = [UInt8]("\(process)\n".utf8)
-    try truncate(to: 0)
+  /// Makes `text` the file's whole text; call it with the exclusive lock held.
+  ///
+  /// A crash leaves the former text, this one, or this one with the former one's end.
+  package borrowing func recordHolder(_ text: [UInt8]) throws(Errno) {
     try writeAll(text, at: 0)
+    try truncate(to: UInt64(text.count))
   }
 
-  /// The process id in the file's text; nil for any other text.
+  /// The process id in the first line of the file's text; nil for any other text.
   ///
   /// It may be out of date.
   package borrowing func recordedHolder() -> Int32? {

@@ -87,6 +87,7 @@ enum Daemon {
         // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
         if isAskedAgain {
           takeBackUnlessReady()
+          volume.giveUpLock()
           control.remove()
           audit?.finish()
           ThisProgram.exit(0)
@@ -116,6 +117,7 @@ enum Daemon {
     manager?.tell("STOPPING=1")
     control.remove()
     volume.endSessions()
+    volume.giveUpLock()
     audit?.finish()
     // At once: taking a table of a million nodes apart would be work for nothing.
     ThisProgram.exit(0)

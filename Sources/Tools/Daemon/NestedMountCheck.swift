@@ -162,7 +162,7 @@ struct NestedMountCheck: Sendable {
   // MARK: Sentences
 
   private enum Evidence: CustomStringConvertible {
-    case lock(Int32?)
+    case lock(LockHolder)
     /// Whether the daemon still runs cannot be seen.
     case table
 

@@ -44,13 +44,8 @@ extension Volume {
     }
     return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       if attachment.marks.isAppendOnly.load(ordering: .acquiring) {
-        do throws(Errno) {
-          try Judge.writeBytes(isAppendOnly: true, onlyGrows: try file.content.size() == offset).required()
-        } catch {
-          // They are in the copies that the kernel keeps, if it keeps any.
-          if isWriteBack || file.route.keepsCopy { dropPagesAside(of: node.id) }
-          throw error
-        }
+        let onlyGrows = try file.content.size() == offset
+        try requireChange(of: node, file, isAppendOnly: true, onlyGrows: onlyGrows, isWriteBack)
       }
       return try put(&bytes, at: place, into: file, of: node, clearingFor: writer, isWriteBack)
     }
@@ -61,9 +56,24 @@ extension Volume {
     _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, into file: OpenFile, of node: Node,
     clearingFor writer: Caller?, _ isWriteBack: Bool
   ) throws(Errno) -> Int {
+    try requireChange(of: node, file, isAppendOnly: false, onlyGrows: false, isWriteBack)
     if let writer { try stripBeforeWriting(node, file, for: writer) }
     actAsOwner(of: node)
     return try file.write(&bytes, at: place, isWriteBack: isWriteBack)
+  }
+
+  /// Asks what may have changed since the file was opened.
+  private func requireChange(
+    of node: Node, _ file: OpenFile, isAppendOnly: Bool, onlyGrows: Bool, _ isWriteBack: Bool
+  ) throws(Errno) {
+    do throws(Errno) {
+      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: onlyGrows, isReadOnly: live.forbidsChanges)
+        .required()
+    } catch {
+      // They are in the copies that the kernel keeps, if it keeps any.
+      if isWriteBack || file.route.keepsCopy { dropPagesAside(of: node.id) }
+      throw error
+    }
   }
 
   /// Lets what is written to an open file count as its owner's.
@@ -139,7 +149,9 @@ extension Volume {
     let count = try Int64(checking: length)
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let isAppendOnly = node.attachment.marks.isAppendOnly.load(ordering: .acquiring)
-      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: mode == .keepSize).required()
+      let verdict = Judge.writeBytes(
+        isAppendOnly: isAppendOnly, onlyGrows: mode == .keepSize, isReadOnly: live.forbidsChanges)
+      try verdict.required()
       if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
       try file.content.allocate(mode, offset: start, length: count)
@@ -170,7 +182,8 @@ extension Volume {
     let count = Int(min(length, 64 << 20))
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let isAppendOnly = node.attachment.marks.isAppendOnly.load(ordering: .acquiring)
-      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: false).required()
+      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: false, isReadOnly: live.forbidsChanges)
+        .required()
       if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
       return UInt64(try origin.content.copy(from: from, to: file.content, at: to, length: count))

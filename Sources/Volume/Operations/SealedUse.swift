@@ -98,6 +98,11 @@ extension Volume {
   @discardableResult
   func complete(_ object: SealedObject, of node: Node) -> Bool {
     guard let way = object.way, object.owesFinish else { return false }
+    // Who has lost the lock for writing leaves it to the next mount.
+    guard !live.forbidsChanges else {
+      failed(.readOnly)
+      return false
+    }
     actAsOwner(node.attachment.marks.owner)
     do throws(Errno) {
       let before = try way.descriptor.status().modification

@@ -91,6 +91,7 @@ extension Volume {
   }
 
   private func syncAndEnd(_ sessions: Set<UInt64>) -> Bool {
+    guard !live.forbidsChanges else { return false }
     do {
       try resolver.top.descriptor.descriptor.reopen([.readOnly, .directory]).syncFileSystem()
     } catch {

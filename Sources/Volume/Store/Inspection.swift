@@ -18,7 +18,7 @@ package final class VolumeInspection: Sendable {
 
   package enum Use: Sendable {
     case nobody
-    case mounted(by: Int32?)
+    case mounted(by: LockHolder)
     /// Mounted read-only, which only a repair must know.
     case mountedForReading
   }
@@ -33,7 +33,7 @@ package final class VolumeInspection: Sendable {
   /// The attributes of the records, without `.m` and `.acl`.
   package let recordPrefix: String
   private let directory: SharedDescriptor
-  private let lock: SharedDescriptor?
+  private let lock: WriterLock?
   private let namespace: MetadataStore.Namespace
   private let isRepair: Bool
 
@@ -75,16 +75,18 @@ package final class VolumeInspection: Sendable {
 
   private static func look(
     into directory: SharedDescriptor, for purpose: Purpose
-  ) throws(Errno) -> (SharedDescriptor?, Use) {
+  ) throws(Errno) -> (WriterLock?, Use) {
     do throws(Errno) {
-      switch try VolumeDirectory.tryLock(in: directory, isForLooking: purpose == .looking) {
+      switch try VolumeDirectory.tryLock(in: directory, for: purpose == .looking ? .looking : .repairing) {
       case .held(let holder): return (nil, .mounted(by: holder))
-      case .taken(let file):
+      case .taken(let lock, unsettled: let unsettled):
+        // Only a mount waits until who had it last has noticed that the store gave it to us.
+        if let unsettled, purpose == .repairing { return (nil, .mounted(by: unsettled)) }
         // What a mount for reading remembers must not change below it.
         if purpose == .repairing, try !directory.descriptor.tryLockOpen(exclusive: true) {
           return (nil, .mountedForReading)
         }
-        return (file, .nobody)
+        return (lock, .nobody)
       }
     } catch {
       // Where nobody can make the lock, or nobody has and there is no room for it, nobody has the volume for writing.

@@ -83,7 +83,8 @@ package struct LowerRoot: Sendable {
     }
     var locks = [directory]
     if let lock = try? SharedDescriptor(directory.descriptor.open(try FileName("lock"), .readOnly)) {
-      if case .held(let holder)? = try? lock.descriptor.tryLockWhole(exclusive: false) {
+      if case .held? = try? lock.descriptor.tryLockWhole(exclusive: false) {
+        let holder = LockHolder(readFrom: lock.descriptor)
         throw VolumeFailure(
           "this lower directory is a volume mounted for writing, by \(VolumeUse.name(of: holder))")
       }

@@ -6,6 +6,8 @@ package import LinuxFiles
 package struct UpperRoot: Sendable {
   package let directory: SharedDescriptor
   let fileSystem: FileSystemStatus
+  /// Whether this machine's kernel keeps the locks there, and nobody else changes anything.
+  let isOfThisMachine: Bool
 
   /// `opened`: the directory, where its path means nothing here.
   package init(_ path: [UInt8], openedAs opened: SharedDescriptor? = nil) throws(VolumeFailure) {
@@ -16,6 +18,8 @@ package struct UpperRoot: Sendable {
         directory = SharedDescriptor(try Descriptor.directory(atPath: path))
       }
       fileSystem = try directory.descriptor.fileSystemStatus()
+      isOfThisMachine = fileSystem.isOfThisMachine(
+        on: DeviceNumber(packed: try directory.descriptor.status().device))
     } catch {
       throw VolumeFailure("cannot open the upper directory: \(error)")
     }

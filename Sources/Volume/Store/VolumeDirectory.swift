@@ -24,7 +24,8 @@ final class VolumeDirectory: Sendable {
   /// What is open of it; a volume mounted read-only has less, until it becomes writable.
   struct Opened {
     var directory: SharedDescriptor?
-    var lock: SharedDescriptor?
+    var lock: WriterLock?
+    var lease: WriterLease?
     var workshop: SharedDescriptor?
     /// Whether it was made for this mount, and tells of nothing yet that was kept since.
     var isFresh = false
@@ -34,12 +35,15 @@ final class VolumeDirectory: Sendable {
   let uuid: String
   let root: SharedDescriptor
   let opened: Mutex<Opened>
+  /// How the lock is kept where it may get lost; nil where it cannot.
+  let leaseTimes: LeaseTimes?
   private let header: Mutex<VolumeHeader>
   // One at a time replaces the volume file. Taken before `header`.
   private let isStoring = Mutex(())
 
-  init(root: SharedDescriptor, _ opened: Opened, header: VolumeHeader) {
+  init(root: SharedDescriptor, _ opened: Opened, header: VolumeHeader, lease: LeaseTimes? = nil) {
     self.root = root
+    leaseTimes = lease
     self.opened = Mutex(opened)
     namespace = header.namespace
     uuid = header.uuid
@@ -60,8 +64,11 @@ final class VolumeDirectory: Sendable {
     return Workshop.movesChangeTimes(in: workshop.descriptor, namespace: namespace)
   }
 
+  /// The lock of who writes to the volume; nil where it is mounted read-only.
+  var lock: WriterLock? { opened.withLock { $0.lock } }
+
   /// Whether nobody else can write to the volume.
-  var isLocked: Bool { opened.withLock { $0.lock != nil } }
+  var isLocked: Bool { lock != nil }
 
   /// What the volume file says; without the lock it may say something else by now.
   var recordsExist: Bool { header.withLock { $0.recordsExist } }
@@ -112,25 +119,25 @@ final class VolumeDirectory: Sendable {
   ///
   /// `header`: what the volume file says then.
   static func open(
-    root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader = .fresh()
+    root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader = .fresh(), lease: LeaseTimes? = nil
   ) throws -> VolumeDirectory {
     if let directory = try find(in: root) {
       // Where the file was lost, the records were not: no lock goes with it.
-      return try open(directory, of: root, readOnly: readOnly, making: header.withRecords)
+      return try open(directory, of: root, readOnly: readOnly, making: header.withRecords, lease: lease)
     }
-    if readOnly { return try implicit(root) }
+    if readOnly { return try implicit(root, lease) }
     try makeBookkeeping(in: root)
     let directory = try openOwn(in: root)
-    var lock: SharedDescriptor?
+    var lock: WriterLock?
     var isFresh = true
     do {
-      lock = try takeLock(in: directory)
+      lock = try takeLock(in: directory, lease: lease)
       // The bookkeeping may have been moved away, or not been restored with the rest. Looked at with the lock held:
       // from here on records are written by this mount alone.
       let header = try holdsItems(root) ? header.withRecords : header
       // Unless somebody was faster, and is gone again.
       isFresh = try storedHeader(in: directory) == nil
-      let made = try open(directory, of: root, readOnly: false, making: header, lock: lock)
+      let made = try open(directory, of: root, readOnly: false, making: header, lock: lock, lease: lease)
       made.opened.withLock { $0.isFresh = isFresh }
       return made
     } catch {
@@ -142,17 +149,17 @@ final class VolumeDirectory: Sendable {
 
   private static func open(
     _ directory: SharedDescriptor, of root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader,
-    lock: SharedDescriptor? = nil
+    lock: WriterLock? = nil, lease: LeaseTimes?
   ) throws -> VolumeDirectory {
     var opened = Opened(directory: directory, lock: lock)
     if readOnly {
       try refuseRepair(of: directory)
     } else if lock == nil {
-      opened.lock = try takeLock(in: directory)
+      opened.lock = try takeLock(in: directory, lease: lease)
     }
     let header = try readHeader(in: directory, readOnly: readOnly, making: header)
     if !readOnly { opened.workshop = try openWorkshop(in: directory) }
-    return VolumeDirectory(root: root, opened, header: header)
+    return VolumeDirectory(root: root, opened, header: header, lease: lease)
   }
 
   /// Refuses what `open` would refuse, in the same words, and changes nothing.
@@ -183,10 +190,10 @@ final class VolumeDirectory: Sendable {
     }
   }
 
-  private static let unwritable = "'.varve' cannot be written to"
+  static let unwritable = "'.varve' cannot be written to"
 
   /// Puts words before the error of a system call.
-  private static func saying<Value>(
+  static func saying<Value>(
     _ words: String, _ work: () throws(Errno) -> Value
   ) throws(VolumeFailure) -> Value {
     do throws(Errno) {
@@ -263,7 +270,8 @@ final class VolumeDirectory: Sendable {
   func becomeWritable() throws -> Bool? {
     guard workshop == nil else { return nil }
     // Where there is none, it keeps the identity it was mounted under.
-    let fresh = try VolumeDirectory.open(root: root, readOnly: false, making: header.withLock { $0 })
+    let fresh = try VolumeDirectory.open(
+      root: root, readOnly: false, making: header.withLock { $0 }, lease: leaseTimes)
     // Somebody may have mounted it writable in the meantime, and unmounted it again.
     guard fresh.namespace == namespace else {
       throw VolumeFailure("its records are kept elsewhere by now; unmount and mount again")
@@ -276,61 +284,9 @@ final class VolumeDirectory: Sendable {
   }
 
   /// A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
-  private static func implicit(_ root: SharedDescriptor) throws -> VolumeDirectory {
+  private static func implicit(_ root: SharedDescriptor, _ lease: LeaseTimes?) throws -> VolumeDirectory {
     let header = VolumeHeader.fresh().withRecords
-    return VolumeDirectory(root: root, Opened(), header: header)
-  }
-
-  private static func takeLock(in directory: SharedDescriptor) throws -> SharedDescriptor {
-    switch try saying(unwritable, { () throws(Errno) in try tryLock(in: directory) }) {
-    case .taken(let file): return file
-    case .held(let holder): throw mountedAlready(by: holder)
-    }
-  }
-
-  private static func mountedAlready(by holder: Int32?) -> VolumeFailure {
-    VolumeFailure("the volume is mounted already, by \(VolumeUse.name(of: holder))")
-  }
-
-  enum Locking {
-    case taken(SharedDescriptor)
-    case held(by: Int32?)
-  }
-
-  /// Takes the lock of the volume, if nobody has it.
-  ///
-  /// `isForLooking`: on a full disk it is taken without saying who has it.
-  static func tryLock(
-    in directory: SharedDescriptor, isForLooking: Bool = false
-  ) throws(Errno) -> Locking {
-    while true {
-      let (file, isNew) = try openOrCreateLock(in: directory)
-      switch try file.descriptor.tryLockWhole(exclusive: true) {
-      case .held(let holder): return .held(by: holder)
-      case .locked:
-        do throws(Errno) {
-          // A mount that failed may have taken it away since it was opened.
-          guard try file.descriptor.status().linkCount > 0 else { continue }
-          try file.descriptor.recordHolder(process: CurrentProcess.identifier)
-        } catch {
-          if isForLooking, error == .noSpace || error == .quotaExceeded { return .taken(file) }
-          if isNew { try? directory.descriptor.removeFile(try FileName("lock")) }
-          throw error
-        }
-        return .taken(file)
-      }
-    }
-  }
-
-  private static func openOrCreateLock(
-    in directory: SharedDescriptor
-  ) throws(Errno) -> (SharedDescriptor, isNew: Bool) {
-    let name = try FileName("lock")
-    do throws(Errno) {
-      return (SharedDescriptor(try directory.descriptor.createFile(name, mode: 0o600)), true)
-    } catch .exists {
-      return (SharedDescriptor(try directory.descriptor.open(name, .readWrite)), false)
-    }
+    return VolumeDirectory(root: root, Opened(), header: header, lease: lease)
   }
 
   private static func readHeader(

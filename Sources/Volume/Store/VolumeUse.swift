@@ -5,7 +5,7 @@ package import LinuxFiles
 /// Whether a directory is a volume that somebody writes to.
 package enum VolumeUse: Equatable, Sendable {
   case nobody
-  case held(by: Int32?)
+  case held(by: LockHolder)
   /// The lock is closed to us, or covered by a mount.
   case unknown
 
@@ -29,8 +29,9 @@ package enum VolumeUse: Equatable, Sendable {
   }
 
   /// How a holder is called.
-  package static func name(of holder: Int32?) -> String {
-    holder.map { "process \($0)" } ?? "another process"
+  package static func name(of holder: LockHolder?) -> String {
+    let process = holder?.process.map { "process \($0)" } ?? "another process"
+    return holder?.host.map { "\(process) on \($0)" } ?? process
   }
 }
 
@@ -44,7 +45,7 @@ extension VolumeDirectory {
       guard try place.status().kind == .regular else { return .nobody }
       let file = try place.reopen([.readOnly, .nonBlocking])
       guard try file.isLockedExclusively() else { return .nobody }
-      return .held(by: file.recordedHolder())
+      return .held(by: LockHolder(readFrom: file))
     } catch .noSuchFile, .crossDevice {
       return .nobody
     }

@@ -17,6 +17,7 @@ extension Volume {
     object.add("records", directory.namespace.rawValue)
     object.add("recordsExist", directory.recordsExist)
     object += options.members
+    if let lock = directory.lockDescription { object.add("lock", lock) }
     object.add("threads", mounted.threads)
     object.add("options", list: words)
     if !mounted.warnings.isEmpty {
@@ -40,6 +41,7 @@ extension Volume {
     var kernel: [JSON.Member] = []
     for feature in link?.features() ?? [] { kernel.add(feature.name, feature.value) }
     kernel.add("tmpfile", unnamedFiles.description)
+    kernel.add("local", localDescription)
     object.add("kernel", .object(kernel))
     var requests: [JSON.Member] = []
     for request in link?.requests() ?? [] { requests.add(request.name, Int(clamping: request.count)) }
@@ -49,6 +51,12 @@ extension Volume {
 }
 
 extension Volume {
+  /// Whether the upper directory is taken for one of this machine.
+  private var localDescription: String {
+    if mounted.disabledFeatures.contains("local") { return "off: switched off" }
+    return isOfThisMachine ? "on" : "off: the upper directory is on another machine, or served by a program"
+  }
+
   /// What views take: directories the kernel holds, indexes and their memory, and directories too large for one.
   private func viewMembers() -> [JSON.Member] {
     var members: [JSON.Member] = []

@@ -1,6 +1,7 @@
 // The options that can change while the volume is mounted, kept in one word. `ChangeOptions.swift` changes it.
 
 package import Decisions
+import LinuxFiles
 import Synchronization
 
 /// The options in force at one moment.
@@ -20,15 +21,50 @@ package struct LiveSettings: Hashable, Sendable {
 final class LiveOptions: Sendable {
   // Written with every stripe held exclusively, so whoever holds one sees the same word until he lets go of it.
   private let word: Atomic<UInt64>
+  /// When the writer's lease ends, by the clock that goes on while the machine sleeps; without a lease it does not count.
+  private let leaseEnd = Atomic<UInt64>(0)
+
+  private static let leased: UInt64 = 1 << 46
 
   init(_ settings: LiveSettings) {
     word = Atomic(settings.word)
   }
 
-  var current: LiveSettings { LiveSettings(word: word.load(ordering: .acquiring)) }
+  /// What is in force at this moment.
+  var current: LiveSettings {
+    let word = word.load(ordering: .acquiring)
+    var settings = LiveSettings(word: word)
+    if word & LiveOptions.leased != 0, isLeaseOver { settings.rules.isReadOnly = true }
+    return settings
+  }
+
+  /// What was asked for, whatever has become of the lease.
+  var wanted: LiveSettings { LiveSettings(word: word.load(ordering: .acquiring)) }
+
+  /// Whether nothing may be changed at this moment, also through what is open.
+  var forbidsChanges: Bool {
+    let word = word.load(ordering: .acquiring)
+    return LiveSettings.isReadOnly(word) || (word & LiveOptions.leased != 0 && isLeaseOver)
+  }
 
   func set(_ settings: LiveSettings) {
-    word.store(settings.word, ordering: .releasing)
+    word.store(settings.word | word.load(ordering: .relaxed) & LiveOptions.leased, ordering: .releasing)
+  }
+
+  // MARK: The writer's lease
+
+  /// Only where there is a lease the clock is asked, and only by those who look at the word anyway.
+  var isLeaseOver: Bool { Clock.nanosecondsSinceBoot >= leaseEnd.load(ordering: .acquiring) }
+
+  /// Before anybody writes by these settings.
+  func beginLease(until end: UInt64) {
+    leaseEnd.store(end, ordering: .releasing)
+    word.bitwiseOr(LiveOptions.leased, ordering: .acquiringAndReleasing)
+  }
+
+  /// Moves the end; 0 has passed.
+  func extendLease(until end: UInt64) {
+    leaseEnd.store(end, ordering: .releasing)
   }
 }
 
@@ -53,10 +89,12 @@ extension LiveSettings {
     return bits
   }
 
+  static func isReadOnly(_ word: UInt64) -> Bool { word >> 33 & 1 == 1 }
+
   init(word: UInt64) {
     func isSet(_ place: UInt64) -> Bool { word >> place & 1 == 1 }
     rules.adminGroup = isSet(32) ? UInt32(truncatingIfNeeded: word) : nil
-    rules.isReadOnly = isSet(33)
+    rules.isReadOnly = LiveSettings.isReadOnly(word)
     rules.forbidsExecution = isSet(34)
     rules.ignoresOwnership = isSet(35)
     rules.usesLists = isSet(36)

@@ -24,6 +24,19 @@ package enum ChattrDomain: String, Hashable, Sendable {
   case user
 }
 
+/// How long the steps of a lease take, in milliseconds.
+package struct LeaseTimes: Equatable, Sendable {
+  /// Between two confirmations.
+  package var renewal = 5_000
+  /// Nothing is changed any more when the last confirmation was begun so long ago.
+  package var validity = 10_000
+  /// How long the next holder waits where the last one may not know yet that it has lost the lock: half as long again,
+  /// for what was decided in time and is done late.
+  package var waiting = 15_000
+
+  package init() {}
+}
+
 package struct VolumeOptions: Sendable {
   /// Those that can change later.
   package var live = LiveSettings()
@@ -37,6 +50,8 @@ package struct VolumeOptions: Sendable {
   package var names = NameSettings()
   /// Features switched off by `no_FEATURE`, so that their fallbacks can be tested.
   package var disabledFeatures: Set<String> = []
+  /// Where the lock for writing has to be confirmed again and again; only tests have others.
+  package var leaseTimes = LeaseTimes()
   /// The words of `-o` as they were given, for `status`.
   package var words: [[UInt8]] = []
   /// What the settings say that could not be used, for `status`.

@@ -153,7 +153,10 @@ long lv_keeps_capabilities(void);
 long lv_give_up_resource_override(void);
 long lv_raise_open_files(uint64_t *soft);
 long lv_forbid_cores(void);
-long lv_clock(int is_realtime, struct lv_time *out);
+enum lv_clock_kind { lv_awake, lv_time_of_day, lv_since_boot };
+long lv_clock(enum lv_clock_kind kind, struct lv_time *out);
+// Waits for a sem_t until that time of CLOCK_MONOTONIC, in nanoseconds; -ETIMEDOUT.
+long lv_wait_ring(void *_Nonnull semaphore, uint64_t end);
 long lv_thread_id(void);
 long lv_write(int fd, const void *_Nullable from, size_t count);
 void lv_system_log(int priority, const char *text);

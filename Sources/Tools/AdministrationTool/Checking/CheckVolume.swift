@@ -161,7 +161,7 @@ private final class VolumeCheck {
       throw Refusal("the volume is mounted; it is repaired while it is not")
     case .mounted(let holder):
       throw Refusal(
-        "the volume is mounted\(holder.map { ", by process \($0)" } ?? ""); it is repaired while it is not")
+        "the volume is mounted, by \(VolumeUse.name(of: holder)); it is repaired while it is not")
     case .mountedForReading:
       throw Refusal(
         "the volume is mounted read-only, maybe in another mount namespace; it is repaired while it is not")
