@@ -118,9 +118,10 @@ package final class Volume: Sendable {
       },
       memory: RecordMemory(live, trustsChangeTimes: isLocal && directory.movesChangeTimes),
       heads: heads, numbers: places?.numbers.first)
-    let top = Layer(root: LayerDirectory(rootDescriptor), store: store, tag: nil)
+    let top = Layer(
+      root: LayerDirectory(rootDescriptor), store: store, tag: nil, index: LinkIndex(of: directory))
     let stack = try places.map { [live] places throws in
-      LayerStack(upper: top, over: lowers, places, live, heads)
+      try LayerStack(upper: top, over: lowers, places, live, heads)
     }
     let settings = live
     replacements = ReplacementSite(of: directory, store: store) { !settings.current.isReadOnly }

@@ -284,25 +284,6 @@ import Testing
     readOnly.live.rules.isReadOnly = true
     #expect(throws: Never.self) { try Volume(root, options: readOnly) }
   }
-
-  @Test("Of an object with further names in a lower none can be changed, and all stay what they are")
-  func linked() throws {
-    let tree = try LayeredTree(making: { base in
-      try LayeredTree.make([file("one", "same")], at: base + "/l1")
-      Glibc.link(base + "/l1/one", base + "/l1/two")
-      mkfifo(base + "/l1/pipe", 0o644)
-      Glibc.link(base + "/l1/pipe", base + "/l1/other")
-      return [base + "/l1"]
-    })
-    #expect(throws: Errno.unsupported) { try tree.setAttribute("pipe", "system.varve.flags", "hidden") }
-    try tree.remove("pipe")
-    try tree.remove("other")
-    #expect(throws: Errno.unsupported) { try tree.write("one", "x") }
-    #expect(throws: Errno.unsupported) { try tree.rename("one", to: "three") }
-    #expect(try tree.read("two") == "same")
-    #expect(throws: Never.self) { try tree.remove("one") }
-    #expect(try tree.names("") == ["two"])
-  }
 }
 
 extension RenameStyle {

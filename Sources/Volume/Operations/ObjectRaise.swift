@@ -22,8 +22,11 @@ final class ObjectRaise {
     guard node.layer != 0 else { return nil }
     (source, status) = try volume.resolver.hold(node)
     object = node.kind
-    // Names that are left behind would be another object from now on.
-    guard node.isDirectory || status.linkCount <= 1 else { throw .unsupported }
+    // Before anything is copied in vain.
+    if !node.isDirectory, !node.isNameless, status.linkCount > 1 {
+      let facts = try volume.facts(status, of: source, knownBy: node)
+      _ = try volume.linkTrace(of: HeldObject(descriptor: source, facts: facts), in: node)
+    }
     guard node.kind == .regular else {
       kind = node.isDirectory ? .directory : .other
       file = nil
