@@ -65,6 +65,7 @@ extension Volume {
         // Whoever had the lock until now may have changed anything, and what is remembered need not ever grow old.
         if present.isReadOnly, !wanted.isReadOnly { forgetAllFacts() }
         live.set(wanted)
+        if present.isReadOnly, !wanted.isReadOnly { takeBackLowers() }
         // Only where names may be wrong now, or are kept too long: the kernel takes away whatever is mounted
         // on or below a name that is made stale.
         if !hadLock || present.remembersLonger(than: wanted) { link?.expireNames() }

@@ -98,6 +98,7 @@ package final class Volume: Sendable {
     try directory.beginLease(live)
     try directory.checkLayers(
       areSaid: options.saysLowers || !lowers.isEmpty, readOnly: options.live.isReadOnly)
+    directory.noteRestored(status)
     let places =
       lowers.isEmpty ? nil : try LayerPlaces(upper, over: lowers, known: directory.fileSystems)
     layers = places?.announced
@@ -185,6 +186,11 @@ package final class Volume: Sendable {
   /// Lets the root tell, as `system.varve.control`, where this volume's daemon can be asked things.
   package func announceControl(_ path: [UInt8]) {
     control.withLock { $0 = path }
+  }
+
+  /// Lets requests that copy for long ask whether their sender still waits.
+  package func asksForInterrupts(_ isInterrupted: @escaping @Sendable (UInt64) -> Bool) {
+    copyUps.askForInterrupts(isInterrupted)
   }
 
   var controlPath: [UInt8]? { control.withLock { $0 } }

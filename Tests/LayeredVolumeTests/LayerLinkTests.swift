@@ -91,7 +91,9 @@ import Testing
     }
   }
 
-  @Test("Names that are removed are counted before anything is copied, down to the last") func uncopied() throws {
+  @Test("Names that are removed are counted before anything is copied, down to the last") func uncopied()
+    throws
+  {
     let tree = try three()
     try tree.remove("one")
     #expect(try index(tree).count == 1)
@@ -169,7 +171,8 @@ import Testing
     #expect(try index(second).isEmpty)
   }
 
-  @Test("An entry that does not say what it is called after is not believed, and is set aside when one is needed")
+  @Test(
+    "An entry that does not say what it is called after is not believed, and is set aside when one is needed")
   func unbelieved() throws {
     let tree = try three()
     try tree.write("two", "S")
@@ -187,7 +190,8 @@ import Testing
     #expect(try shown(tree, LayerLinkTests.names).first?.hasSuffix(" 3 600 same") == true)
     let trash = try FileManager.default.contentsOfDirectory(atPath: tree.upper + "/.varve/trash")
     #expect(trash == ["rescued-" + entry])
-    let kept = try String(contentsOfFile: tree.upper + "/.varve/trash/" + (trash.first ?? ""), encoding: .utf8)
+    let kept = try String(
+      contentsOfFile: tree.upper + "/.varve/trash/" + (trash.first ?? ""), encoding: .utf8)
     #expect(kept == "forged")
   }
 
@@ -227,12 +231,12 @@ import Testing
   func raced(round: Int) throws {
     let names = ["one", "two", "d/three", "d/four"]
     let tree = try LayeredTree(making: { base in
-      try LayeredTree.make([file("one", String(repeating: "-", count: 64)), directory("d")], at: base + "/l1")
+      try LayeredTree.make(
+        [file("one", String(repeating: "-", count: 64)), directory("d")], at: base + "/l1")
       for name in names.dropFirst() { Glibc.link(base + "/l1/one", base + "/l1/" + name) }
       return [base + "/l1"]
     })
     let number = try tree.attributes("one").inode
-    let volume = tree.volume
     DispatchQueue.concurrentPerform(iterations: 8) { worker in
       do {
         for turn in 0..<8 {
@@ -248,7 +252,7 @@ import Testing
         Issue.record("worker \(worker): \(error)")
       }
     }
-    #expect(volume.nodeCount == 0)
+    #expect(tree.volume.nodeCount == 0)
     for _ in 0..<2 {
       let all = try shown(tree, names)
       #expect(all.count == 1 && all.first?.hasPrefix("\(number) 4 600 ") == true, "\(all)")

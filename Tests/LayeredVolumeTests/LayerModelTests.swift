@@ -68,7 +68,8 @@ struct LayerModelTests {
   }
 
   /// Which names are of one file, for each that has several.
-  private static func groups(_ lines: [String], _ number: (String) throws -> UInt64) rethrows -> Set<[String]> {
+  private static func groups(_ lines: [String], _ number: (String) throws -> UInt64) rethrows -> Set<[String]>
+  {
     var groups: [UInt64: [String]] = [:]
     for line in lines where !line.contains(" directory ") && !line.contains(" -> ") {
       let path = String(line.prefix { $0 != " " })
@@ -79,9 +80,13 @@ struct LayerModelTests {
 
   private static func difference(_ tree: LayeredTree, _ model: String) throws -> [String] {
     let (found, expected) = (try tree.state(), try plainState(model))
-    if found != expected { return found.filter { !expected.contains($0) } + ["instead of"] + expected.filter { !found.contains($0) } }
+    if found != expected {
+      return found.filter { !expected.contains($0) } + ["instead of"]
+        + expected.filter { !found.contains($0) }
+    }
     let (one, other) = (
-      try groups(found) { try tree.attributes($0).inode }, groups(expected) { UInt64(inode("\(model)/\($0)")) }
+      try groups(found) { try tree.attributes($0).inode },
+      groups(expected) { UInt64(inode("\(model)/\($0)")) }
     )
     return one == other ? [] : ["\(one) instead of \(other)"]
   }

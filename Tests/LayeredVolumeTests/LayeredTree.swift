@@ -7,8 +7,8 @@ import LinuxFiles
 
 /// An upper directory over lowers, opened as a volume that no kernel has mounted.
 ///
-/// The topmost lower comes first.
-final class LayeredTree {
+/// The topmost lower comes first. Sendable for tests in which several threads call the volume; nothing else is changed meanwhile.
+final class LayeredTree: @unchecked Sendable {
   let base: String
   let lowers: [String]
   let options: VolumeOptions

@@ -80,7 +80,9 @@ extension Volume {
 
   /// An opener of a file is gone.
   func leave(_ attachment: Attachment, _ file: OpenFile) {
-    let mayRest = backings.isOpen && options.cache != .none
+    // What is in a lower may be about to be brought up.
+    let staysThere = file.node?.layer == 0 || !replacements.mayWrite()
+    let mayRest = backings.isOpen && options.cache != .none && staysThere
     let (unused, isNew): (BackingID?, Bool) = attachment.state.withLock { state in
       guard let place = state.file.handles.firstIndex(where: { $0 === file }) else { return (nil, false) }
       state.file.handles.remove(at: place)

@@ -3,6 +3,7 @@
 // Names of one object are one item. Once one of them is brought up, the others still lead to the object in the lower: the
 // entry that is called after it says which inode took its place.
 
+import Decisions
 import LayerRules
 import LinuxFiles
 import RecordFormat
@@ -38,7 +39,7 @@ final class LinkIndex: Sendable {
 
   var directory: LayerDirectory? { opened.withLock { $0 } }
 
-  /// The directory, for a first entry. From now on everybody looks.
+  /// The directory, for a first entry; from now on everybody looks.
   func made() throws(Errno) -> LayerDirectory {
     entries.store(true, ordering: .releasing)
     if let directory { return directory }
@@ -53,7 +54,8 @@ final class LinkIndex: Sendable {
     let bytes = name.bytes
     let isTaken = try FileName.with(bytes) { name throws(Errno) in try directory.look(name) != nil }
     guard isTaken else { return }
-    Log.damage("entry '\(String(decoding: bytes, as: UTF8.self))' of the index is not believed; it is set aside")
+    let text = String(decoding: bytes, as: UTF8.self)
+    Log.damage("entry '\(text)' of the index is not believed; it is set aside")
     try setAside(bytes, directory)
   }
 }

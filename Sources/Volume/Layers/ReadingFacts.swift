@@ -1,6 +1,8 @@
 // Reading what is true of an object, fresh or, where that is allowed, remembered.
 
 import Decisions
+import FlagRules
+import LayerRules
 import LinuxFiles
 import RecordFormat
 import Synchronization
@@ -37,8 +39,16 @@ extension Volume {
     } head: { () throws(Errno) in
       try reach.head()
     }
-    if node.layer > 0 { try countNames(of: node, facts.status, facts.record, in: &facts.place) }
+    if node.layer > 0 { try tellAsOfLower(&facts, node) }
     return facts
+  }
+
+  /// The flag `opaque` of a directory in a lower speaks of the layers below that: shown, it would be set in the upper by
+  /// whoever adds another, and hide what is in the lower.
+  private func tellAsOfLower(_ facts: inout Facts, _ node: Node) throws(Errno) {
+    facts.item.flags.remove(.opaque)
+    facts.record.flags.remove(.opaque)
+    try countNames(of: node, facts.status, facts.record, in: &facts.place)
   }
 
   /// The count of names of what is in a lower: some may be removed, and nothing there says so.
@@ -67,7 +77,7 @@ extension Volume {
     } head: { () throws(Errno) in
       try Reach.held(object).head()
     }
-    if let node, node.layer > 0 { try countNames(of: node, facts.status, facts.record, in: &facts.place) }
+    if let node, node.layer > 0 { try tellAsOfLower(&facts, node) }
     return facts
   }
 

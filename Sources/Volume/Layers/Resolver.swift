@@ -1,5 +1,6 @@
 // From a node to its object, through the directories it is in.
 
+import LayerRules
 import LinuxFiles
 import Synchronization
 

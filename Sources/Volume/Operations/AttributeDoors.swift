@@ -159,7 +159,7 @@ extension Volume {
   }
 
   private func changeOwnerGroup(of node: Node, to group: UInt32, for caller: Caller) throws(Errno) {
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       let facts = object.facts
       try gate.require(caller, .setOwnerGroup(group), scene(facts))
@@ -186,7 +186,7 @@ extension Volume {
   func changeFlags(
     of node: Node, for caller: Caller, _ wanted: (Item) -> FileFlags
   ) throws(Errno) {
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       try setFlags(of: node, object, to: wanted(object.facts.item), waiting: [], for: caller)
     }
@@ -261,7 +261,7 @@ extension Volume {
   /// Storing or removing a list by any door.
   func changeList(of node: Node, to list: AccessList?, for caller: Caller) throws(Errno) {
     if let list, list.entries.count > AccessList.entryLimit { throw .invalid }
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       try replaceList(of: try hold(node), node, at: lastKnownPath(of: node), with: list, for: caller)
     }
   }

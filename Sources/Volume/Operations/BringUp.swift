@@ -16,7 +16,7 @@ extension Volume {
   /// `nodes`: what has to be in the upper for it. All bytes of a file are copied, also for an operation that will cut it:
   /// that may still be refused when it begins anew. `names` sees to the names that have to be there as well.
   func raising<R: ~Copyable>(
-    _ nodes: () throws(Errno) -> [Node], names: () throws(Errno) -> Void = {},
+    for caller: Caller, _ nodes: () throws(Errno) -> [Node], names: () throws(Errno) -> Void = {},
     _ operation: () throws(Errno) -> R
   ) throws(Errno) -> R {
     // Whoever changes layers behind the mount could keep it from ever ending.
@@ -27,7 +27,7 @@ extension Volume {
         guard error == .belowUpper else { throw error }
       }
       for node in try nodes() {
-        do throws(Errno) { try bringUp(node) } catch {
+        do throws(Errno) { try bringUp(node, for: caller) } catch {
           // What it is in was removed or moved meanwhile: the operation will say what that means.
           guard error == .belowUpper else { throw error }
         }
@@ -41,9 +41,9 @@ extension Volume {
 
   /// Runs a change of an object under its exclusive lock; once what it changes is in the upper.
   func changing<R: ~Copyable>(
-    _ node: Node, _ change: () throws(Errno) -> R
+    _ node: Node, for caller: Caller, _ change: () throws(Errno) -> R
   ) throws(Errno) -> R {
-    try raising({ [node] }) { () throws(Errno) in
+    try raising(for: caller, { [node] }) { () throws(Errno) in
       try locks.holding(.exclusive(node.stripe), change)
     }
   }
@@ -55,7 +55,7 @@ extension Volume {
   }
 
   /// Brings up a node, after the directories it is in.
-  private func bringUp(_ node: Node) throws(Errno) {
+  private func bringUp(_ node: Node, for caller: Caller) throws(Errno) {
     guard node.layer != 0 else { return }
     var missing: [Node] = []
     var current = node
@@ -65,19 +65,19 @@ extension Volume {
       current = resolver.current(parent)
     }
     for node in missing.reversed() {
-      try copyUps.alone(node.id) { () throws(Errno) in try copyUp(node) }
+      try copyUps.alone(node.id, for: caller) { () throws(Errno) in try copyUp(node, for: caller) }
     }
     returnToRoot()
   }
 
-  private func copyUp(_ node: Node) throws(Errno) {
+  private func copyUp(_ node: Node, for caller: Caller) throws(Errno) {
     // What was brought up, renamed or removed in the meantime, the operation finds when it begins anew.
     for attempt in 0..<3 where node.layer != 0 {
       let last = node.lastName.withLock { $0 }
       guard let parent = last.parent.map({ resolver.current($0) }) else {
-        return try copyUpNameless(node)
+        return try copyUpNameless(node, for: caller)
       }
-      guard let copy = try ObjectRaise(of: node, in: self, below: parent) else { return }
+      guard let copy = try ObjectRaise(of: node, in: self, below: parent, for: caller) else { return }
       let isThere = try locks.holding(LockRequests(.exclusive(parent.stripe), .exclusive(node.stripe))) {
         () throws(Errno) in
         try publish(copy, of: node, as: last.name, in: parent, isLast: attempt == 2)
@@ -100,6 +100,7 @@ extension Volume {
       // Then the operation is decided about anew.
       guard replacements.mayWrite() else { return true }
       try forgetContent(of: node)
+      try requireNotHandedOver(node)
       let source = try hold(node)
       guard copy.isOf(source.facts.status) else {
         guard !isLast else {
@@ -119,6 +120,8 @@ extension Volume {
       runner.object = target
       let entry = try links.map { links throws(Errno) in try enter(links, &runner) }
       defer { forgetFacts(of: parent) }
+      let closed = try open(upper, before.status.mode)
+      defer { if closed { try? upper.descriptor.descriptor.changeMode(before.status.mode) } }
       try runner.run(plan.steps) { step throws(Errno) in
         switch step {
         case .markImpure: try markImpure(parent, upper)
@@ -140,6 +143,7 @@ extension Volume {
         copy.isPublished = true
         settle(node, on: target, identity, copy)
       }
+      if node.isDirectory, !isPrivileged { try target.descriptor.changeMode(mode(of: source.facts)) }
       return true
     }
   }
@@ -149,13 +153,14 @@ extension Volume {
   }
 
   /// What lost its last name, or that by which it was seen, is copied for those who still have it.
-  private func copyUpNameless(_ node: Node) throws(Errno) {
-    guard let copy = try ObjectRaise(of: node, in: self, below: nil) else { return }
+  private func copyUpNameless(_ node: Node, for caller: Caller) throws(Errno) {
+    guard let copy = try ObjectRaise(of: node, in: self, below: nil, for: caller) else { return }
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       defer { copy.discard(in: self) }
       guard node.layer != 0, node.lastName.withLock({ $0.parent == nil }), replacements.mayWrite() else {
         return
       }
+      try requireNotHandedOver(node)
       let source = try hold(node)
       let links = node.isNameless ? nil : try linkTrace(of: source, in: node)
       let target = try copy.made(in: self)
@@ -238,10 +243,26 @@ extension Volume {
       if !record.isVoid { try store.write(record, list: .keep, over: .none, to: target.descriptor) }
     }
     if status.kind != .symbolicLink {
-      try target.descriptor.changeMode(
-        isPrivileged ? status.mode : Mode(status.mode).withoutSetID(onDirectory: node.isDirectory).bits)
+      // Without privilege a directory can be moved only by those who may write to it.
+      let way: UInt16 = node.isDirectory && !isPrivileged ? 0o700 : 0
+      try target.descriptor.changeMode(mode(of: facts) | way)
     }
     try target.descriptor.changeTimes(access: .set(status.access), modification: .set(status.modification))
+  }
+
+  private func mode(of facts: Facts) -> UInt16 {
+    let mode = facts.status.mode
+    return isPrivileged
+      ? mode : Mode(mode).withoutSetID(onDirectory: facts.status.kind == .directory).bits
+  }
+
+  /// Lets the daemon add names to a directory whose mode keeps its own owner out; whether that was needed.
+  ///
+  /// That somebody may change what is in it does not take the right to add to it. A crash leaves the owner a bit more.
+  func open(_ directory: LayerDirectory, _ mode: UInt16) throws(Errno) -> Bool {
+    guard !isPrivileged, mode & 0o300 != 0o300 else { return false }
+    try directory.descriptor.descriptor.changeMode(mode | 0o300)
+    return true
   }
 
   /// What the number of a copy goes by, as the upper calls it; nil where its file system has no tag, or the object lies on

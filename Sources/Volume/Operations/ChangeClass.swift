@@ -21,7 +21,7 @@ extension Volume {
     of node: Node, to wanted: ProtectionClass?, for caller: Caller,
     isInterrupted: () -> Bool = { false }
   ) throws(Errno) {
-    let pending = try changing(node) { () throws(Errno) -> ReplacedFile? in
+    let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
       let held = try holdForClass(node, to: wanted, for: caller)
       let item = held.facts.item
       if item.lacksMark || wanted != item.content.protection { try requireUp(node) }

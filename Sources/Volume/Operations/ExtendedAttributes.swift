@@ -126,7 +126,7 @@ extension Volume {
     case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
-      try changeStored(of: node, for: caller) { object throws(Errno) in
+      try changeStored(stored, setting, of: node, for: caller) { object throws(Errno) in
         try AttributeName.with(stored) { attribute throws(Errno) in
           try object.setAttribute(attribute, to: value, setting)
         }
@@ -149,7 +149,7 @@ extension Volume {
     case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
-      try changeStored(of: node, for: caller) { object throws(Errno) in
+      try changeStored(stored, .replace, of: node, for: caller) { object throws(Errno) in
         try AttributeName.with(stored) { attribute throws(Errno) in
           try object.removeAttribute(attribute)
         }
@@ -171,14 +171,30 @@ extension Volume {
   }
 
   private func changeStored(
-    of node: Node, for caller: Caller, _ change: (borrowing Descriptor) throws(Errno) -> Void
+    _ name: [UInt8], _ setting: AttributeSetting, of node: Node, for caller: Caller,
+    _ change: (borrowing Descriptor) throws(Errno) -> Void
   ) throws(Errno) {
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       try gate.require(caller, .writeExtended, on: object.facts.item)
-      try requireUp(node)
+      if node.layer != 0 {
+        // What the system would refuse is to leave no copy.
+        try require(setting, name, of: object)
+        try requireUp(node)
+      }
       try change(object.descriptor.descriptor)
     }
+  }
+
+  private func require(
+    _ setting: AttributeSetting, _ name: [UInt8], of object: HeldObject
+  ) throws(Errno) {
+    guard setting != .createOrReplace else { return }
+    let isThere = try AttributeName.with(name) { name throws(Errno) in
+      try object.descriptor.descriptor.attribute(name) != nil
+    }
+    if setting == .create, isThere { throw .exists }
+    if setting == .replace, !isThere { throw .noData }
   }
 
   /// The names, each with a NUL behind it.

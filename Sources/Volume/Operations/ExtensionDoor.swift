@@ -30,7 +30,7 @@ extension Volume {
     case []: state = .unset
     default: throw .invalid
     }
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       try gate.require(caller, .writeExtended, on: object.facts.item)
       let info = try storedFinderInfo(of: object)

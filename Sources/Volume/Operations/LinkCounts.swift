@@ -41,7 +41,8 @@ extension Volume {
       try settle(links.origin, lowerLinks: links.state.lowerLinks, by: change)
     } catch {
       Log.error(
-        "the count of names of an item stays one too high until 'varve check --repair' counts again: \(error)")
+        "the count of names of an item stays one too high until 'varve check --repair' counts again: \(error)"
+      )
     }
   }
 
@@ -107,6 +108,8 @@ extension Volume {
       let plan = CopyUp(
         .file(.none), names: .nextOfSeveral, parentIsImpure: before.record.isImpure)
       defer { forgetFacts(of: parent) }
+      let closed = try open(upper, before.status.mode)
+      defer { if closed { try? upper.descriptor.descriptor.changeMode(before.status.mode) } }
       try runner.run(plan.steps) { step throws(Errno) in
         switch step {
         case .markImpure: try markImpure(parent, upper)

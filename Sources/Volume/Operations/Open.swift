@@ -14,7 +14,7 @@ extension Volume {
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
-      return try raising({ [node] }) { () throws(Errno) in
+      return try raising(for: caller, { [node] }) { () throws(Errno) in
         try open(node, mode, for: caller)
       }
     } catch .unsupported {
@@ -111,7 +111,7 @@ extension Volume {
       try decide(facts)
       return (open.way, facts)
     }
-    if case .named = reach, mode.isForReadingAlone, handsOverByPath, node.layer == 0 {
+    if case .named = reach, mode.isForReadingAlone, handsOverByPath, mayHandOver(from: node.layer) {
       return try found(node, by: reach, decide)
     }
     let seen = try facts(of: node, by: reach)

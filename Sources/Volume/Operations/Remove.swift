@@ -23,7 +23,7 @@ extension Volume {
   ) throws(Errno) {
     let parent = try directory(ofNames: parentID, for: caller)
     try requireUnreserved(name, in: parent)
-    try raising({ [parent] }) { () throws(Errno) in
+    try raising(for: caller, { [parent] }) { () throws(Errno) in
       try remove(name, from: parent, directory: isDirectory, for: caller)
     }
   }

@@ -21,6 +21,7 @@ extension Volume {
     // Nodes that the kernel does not know are held for as long as they are brought up.
     defer { for node in moved { forget(node.id, references: 1) } }
     try raising(
+      for: caller,
       {
         () throws(Errno) in
         moved += try held(name, in: parent)

@@ -104,6 +104,15 @@ final class VolumeDirectory: Sendable {
     try header.withLock { $0 }.checkLayers(areSaid: areSaid, readOnly: readOnly)
   }
 
+  /// Says what a copy of the whole tree takes away: what was brought up speaks of inodes that are elsewhere.
+  func noteRestored(_ root: FileStatus) {
+    let header = header.withLock { $0 }
+    guard header.isLayered, let known = header.root, known != InodeMark(root) else { return }
+    Log.notice(
+      "the upper directory is another one than at the last mount, as after a restore; numbers and hard links of what "
+        + "was brought up count again after 'varve check --repair'")
+  }
+
   private func store(_ change: (VolumeHeader) -> VolumeHeader) throws(Errno) {
     guard let directory = descriptor else { throw .readOnly }
     // Without it what is announced would count no longer.
@@ -158,7 +167,7 @@ final class VolumeDirectory: Sendable {
       opened.lock = try takeLock(in: directory, lease: lease)
     }
     let header = try readHeader(in: directory, readOnly: readOnly, making: header)
-    if !readOnly { opened.workshop = try openWorkshop(in: directory) }
+    if !readOnly { opened.workshop = try openWorkshop(in: directory, holdsLayers: header.isLayered) }
     return VolumeDirectory(root: root, opened, header: header, lease: lease)
   }
 
@@ -310,9 +319,12 @@ final class VolumeDirectory: Sendable {
     try BookkeepingFile.volume.replace(with: header.text, in: directory)
   }
 
-  /// The workshop, empty but for replacements of content that a crash interrupted: whatever else it left there never got
-  /// a name and is nobody's.
-  private static func openWorkshop(in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+  /// The workshop, empty but for replacements of content that a crash interrupted.
+  ///
+  /// `holdsLayers`: whether anything in it may be more than unfinished.
+  private static func openWorkshop(
+    in directory: SharedDescriptor, holdsLayers: Bool
+  ) throws(Errno) -> SharedDescriptor {
     let name = try FileName("work")
     do throws(Errno) {
       try directory.descriptor.makeDirectory(name, mode: 0o700)
@@ -320,7 +332,11 @@ final class VolumeDirectory: Sendable {
       // It was made by an earlier mount.
     }
     let workshop = SharedDescriptor(try directory.descriptor.open(name, [.readOnly, .directory]))
-    try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
+    if holdsLayers {
+      try sweep(workshop, of: directory)
+    } else {
+      try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
+    }
     return workshop
   }
 }

@@ -68,6 +68,9 @@ struct PlanRunner {
       try rename(from, to, flags)
     case .exchange(let first, let second):
       try rename(first, second, .exchange)
+    case .remove(.work):
+      // The change is there already; what stays in the workshop goes at the next mount.
+      try? at(.work) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
     case .remove(let position):
       try at(position) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
     case .removeDirectory(let position):
