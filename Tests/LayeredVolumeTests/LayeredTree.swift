@@ -69,6 +69,12 @@ final class LayeredTree {
     opened = try LayeredTree.open(base, lowers, options)
   }
 
+  /// The same over other lowers, from now on.
+  func remount(over lowers: [String]) throws {
+    close()
+    opened = try LayeredTree.open(base, lowers, options)
+  }
+
   static func make(_ items: [TreeItem], at path: String) throws {
     guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw Errno.current }
     for item in items {

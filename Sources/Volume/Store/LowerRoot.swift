@@ -99,6 +99,14 @@ package struct LowerRoot: Sendable {
     return (header, locks)
   }
 
+  // MARK: Its bookkeeping
+
+  /// Whether items have records, in a word: of a tree that is no volume nobody has said it.
+  var records: String { header.map { $0.recordsExist ? "yes" : "none" } ?? "unknown" }
+
+  /// How many hard links it counts; nil where it is no volume.
+  var indexEntries: Int? { header == nil ? nil : locks.first.flatMap { LinkIndexSize.entries(in: $0) ?? 0 } }
+
   // MARK: Its file system
 
   var identifier: FileSystemIdentifier? {

@@ -94,11 +94,25 @@ final class VolumeDirectory: Sendable {
     if next != present { try store { layers.written(to: $0) } }
   }
 
+  /// Writes down which directory the upper is, after a repair of a tree that was restored.
+  func announceRoot(_ root: InodeMark) throws(Errno) {
+    try store { header in
+      var next = header
+      next.root = root
+      return next
+    }
+  }
+
   /// What is known of file systems that held lowers.
   var fileSystems: FileSystemTable { header.withLock { $0.fileSystems } }
 
   /// Whether the volume was ever mounted for writing over lowers.
   var isLayered: Bool { header.withLock { $0.isLayered } }
+
+  /// What the volume file says of layers.
+  var storedLayers: (isLayered: Bool, lowers: String?, root: InodeMark?) {
+    header.withLock { ($0.isLayered, $0.lowers, $0.root) }
+  }
 
   func checkLayers(areSaid: Bool, readOnly: Bool) throws(VolumeFailure) {
     try header.withLock { $0 }.checkLayers(areSaid: areSaid, readOnly: readOnly)

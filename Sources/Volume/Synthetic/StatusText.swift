@@ -30,6 +30,9 @@ extension Volume {
         "warning",
         "what is mounted inside the volume is unmounted when a user closes a directory on the way to it")
     }
+    if resolver.stack != nil { object += layerMembers() }
+    if let former = layerHistory.formerLowers { object.add("formerLowers", former) }
+    if layerHistory.isRestored { object.add("upperDirectory", LayerHistory.restored) }
     if keyring.volume != nil {
       object.add("classes", .object(keyring.classMembers))
       object.add("encryptedFiles", .object(encryptedMembers()))

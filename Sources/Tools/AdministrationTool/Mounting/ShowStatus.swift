@@ -121,7 +121,7 @@ private func requireItem(_ path: Word) throws(Refusal) {
   }
 }
 
-private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
+func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
   do throws(Errno) {
     guard let status = try volumeStatus(volume) else { throw .badMessage }
     return status
@@ -148,9 +148,18 @@ private func described(_ value: JSON, indent: String) -> String {
     if case .object(let inner) = member.value, !inner.isEmpty {
       return "\(indent)\(member.name):\n" + described(member.value, indent: indent + "  ")
     }
+    if case .array(let values) = member.value, case .object? = values.first {
+      return "\(indent)\(member.name):\n" + values.map { "\(indent)  \(line($0))\n" }.joined()
+    }
     let fill = String(repeating: " ", count: width - member.name.count)
     return "\(indent)\(member.name):\(fill) \(words(member.value))\n"
   }.joined()
+}
+
+/// The members of an object in a list of them, which has a line.
+private func line(_ value: JSON) -> String {
+  guard case .object(let members) = value else { return words(value) }
+  return members.map { "\($0.name) \(words($0.value))" }.joined(separator: ", ")
 }
 
 private func words(_ value: JSON) -> String {
