@@ -132,7 +132,10 @@ final class ItemRecords {
     case .contradiction:
       let list = stored.list.flatMap { try? AccessListBytes.decode($0.span) }
       try write(list.flatMap { stored.record(announcing: $0) }, coreName, item)
-    case .header, .leftover, .newer, .unheeded, .unused: throw .invalid
+    case .header, .leftover, .newer, .unheeded, .unused, .whiteout, .redirect, .opaque, .origin, .impure,
+      .hollow,
+      .restored:
+      throw .invalid
     }
   }
 
