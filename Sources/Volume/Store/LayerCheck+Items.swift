@@ -13,7 +13,7 @@ extension LayerCheck {
   ) throws(Errno) -> [[UInt8]] {
     guard let top = parts.first, top.layer == 0 else { return [] }
     let place = LayerDirectory(top)
-    let closing = try LayerView(stack: stack).isClosed(Part(layer: 0, top.descriptor))
+    let closing = try stack.isClosedByMark(top.descriptor)
     var directories: [[UInt8]] = []
     var hasCopies = false
     for name in try names(of: top, at: path) {
@@ -56,9 +56,10 @@ extension LayerCheck {
     case .says(false): break
     }
     // A redirect that cannot be followed leaves its directory with one part.
-    guard hasLowers, let top = parts.first, case .says = try stack.redirect(of: top.descriptor) else {
-      return nil
-    }
+    // Closed by its flag, it can be opened again: then the whiteout counts.
+    guard hasLowers, let top = parts.first, case .says = try stack.redirect(of: top.descriptor),
+      try !stack.isClosedByFlag(top.descriptor, in: 0)
+    else { return nil }
     return try below(name, in: parts) == nil ? "has a name that no lower has" : nil
   }
 
