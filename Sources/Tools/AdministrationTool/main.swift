@@ -94,14 +94,6 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
 }
 
-func printCompletion(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let name = String(decoding: invocation.operands[0], as: UTF8.self)
-  guard let shell = Shell(rawValue: name) else {
-    throw invocation.mistake("'\(name)' is no shell known here: bash, zsh and fish are")
-  }
-  return printed(Program.varve.completion(for: shell))
-}
-
 func printed(_ text: String) -> Int32 {
   let console = Console("varve")
   console.print(text)

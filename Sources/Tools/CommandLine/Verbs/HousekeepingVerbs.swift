@@ -80,7 +80,15 @@ extension Verb {
 
   package static let completion = Verb(
     "completion", "print the script that completes command lines in a shell",
-    operands: [Operand("SHELL", .one, .words(["bash", "zsh", "fish"]), "bash, zsh or fish")],
+    operands: [
+      Operand("SHELL", .one, .words(["bash", "zsh", "fish"]), "bash, zsh or fish"),
+      Operand("WORD", .optional, .text, "what has been typed of an entry, WHO or mount point"),
+    ],
+    forms: ["SHELL", "entry | who | mounts [WORD]"],
+    discussion: [
+      "The scripts ask varve for what depends on the machine: 'entry' prints how an entry of an access list that begins "
+        + "with WORD may go on, 'who' whom one may be about, and 'mounts' where volumes are mounted."
+    ],
     examples: [
       Example("varve completion bash", "To be read by 'source' in ~/.bashrc."),
       Example("varve completion fish", "To be kept as ~/.config/fish/completions/varve.fish."),
