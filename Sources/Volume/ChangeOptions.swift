@@ -35,6 +35,13 @@ extension Volume {
     if let failure = changing.withLock({ _ in changed(to: wanted) }) { throw failure }
   }
 
+  /// Notes which words of `-o` are in force from now on, and in the audit log who changed them.
+  package func note(words wanted: [[UInt8]], changedBy user: UInt32) {
+    let former = words
+    words = wanted
+    audit?.add(.options(OptionsChange(user: user, before: former, after: wanted)))
+  }
+
   private func changed(to wanted: LiveSettings) -> ChangeRefusal? {
     let present = live.current
     let hadLock = directory.isLocked
