@@ -11,6 +11,40 @@ extension CommandTests {
       mkdir "$BASE/plain"; : > "$BASE/plain/a"
       """#
 
+    /// One line, as `uniq -c` counts it.
+    private static let lost =
+      "      1 Transport endpoint is not connected (ENOTCONN); the daemon of this volume is gone; 'varve umount BASE/mount' "
+      + "removes the mount"
+
+    @Test("A dead mount is complained about once, whatever is asked of it") func dead() throws {
+      let desk = try Desk("", Self.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        daemon=$(varve status --json . | sed -n 's/.*"pid": \([0-9]*\),/\1/p'); cd "$BASE"
+        kill -9 $daemon; while kill -0 $daemon 2>/dev/null; do sleep 0.01; done
+        for verb in "ls -R" "chmod -R 600" "chflags uchg" "acl get -R" "acl strip" "access read" "find -flags uchg" check; do
+          varve $verb mount/d mount/closed mount/none 2>&1 | sed 's/.*: //' | uniq -c
+        done
+        varve umount mount; varve remount -o ro /proc; echo $?; varve umount /proc; echo $?
+        """#,
+        prints: #"""
+          \#(Self.lost)
+          \#(Self.lost)
+          \#(Self.lost)
+          \#(Self.lost)
+          \#(Self.lost)
+                1 the daemon of this volume is gone; 'varve umount BASE/mount' removes the mount
+          \#(Self.lost)
+          \#(Self.lost)
+          varve remount: /proc: a mount of type proc, not of Varve; mount(8) is for it
+          32
+          varve umount: /proc: a mount of type proc, not of Varve; umount(8) is for it
+          1
+
+          """#)
+    }
+
     @Test("What is missing is named, with the part of the path that is") func missing() throws {
       let desk = try Desk("", Self.tree)
       defer { desk.volume.remove() }

@@ -93,7 +93,7 @@ extension CommandTests {
         """,
         prints: """
           2
-          2
+          1
 
           """)
     }

@@ -139,7 +139,7 @@ extension Errno {
     case .accessDenied:
       closedMount(path).map { "; \(MountState.closed($0))" }
         ?? Errno.adviceOnDenial
-    case .notConnected: "; the daemon of this volume is gone: 'varve umount' removes the mount"
+    case .notConnected: "; \(MountState.gone(mount(of: path)))"
     case .notDirectory: whatIsNoDirectory(path)
     default: ""
     }
@@ -151,9 +151,14 @@ extension Errno {
   /// The mount of somebody else that a path leads to, if he lets nobody else in.
   private func closedMount(_ path: [UInt8]) -> MountedVolume? {
     // What cannot be found out is no reason.
-    guard let table = try? volumeTable(), let mount = try? TypedPath(path, table).mount,
-      mount.isClosed(to: CurrentProcess.user)
-    else { return nil }
+    guard let mount = mount(of: path), mount.isClosed(to: CurrentProcess.user) else { return nil }
+    return mount
+  }
+
+  private func mount(of path: [UInt8]) -> MountedVolume? {
+    guard let table = try? volumeTable(), let mount = try? TypedPath(path, table).mount, mount.isOurs else {
+      return nil
+    }
     return mount
   }
 

@@ -130,7 +130,7 @@ private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
   } catch .badMessage {
     throw Refusal("the daemon's answer is not JSON")
   } catch .notConnected {
-    throw Refusal("the daemon of this mount is gone; 'varve umount' removes the mount")
+    throw Refusal(MountState.gone(volume))
   } catch .noSuchFile {
     throw Refusal("its daemon cannot be asked: a volume mounted with nomagic hides its status")
   } catch .accessDenied where volume.isClosed(to: CurrentProcess.user) {
