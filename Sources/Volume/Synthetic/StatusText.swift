@@ -16,6 +16,7 @@ extension Volume {
     object.add("uuid", directory.uuid)
     object.add("records", directory.namespace.rawValue)
     object.add("recordsExist", directory.recordsExist)
+    if let group = groupOwningRoot { object.add("ownerGroup", Int(group)) }
     object += options.members
     object.add("threads", mounted.threads)
     object.add("options", list: words)
@@ -49,6 +50,12 @@ extension Volume {
 }
 
 extension Volume {
+  /// The group that owns the root in place of a user.
+  private var groupOwningRoot: UInt32? {
+    let facts = try? locks.holding(.shared(root.stripe)) { () throws(Errno) in try directoryFacts(root) }
+    return facts?.item.ownerGroup
+  }
+
   /// What views take: directories the kernel holds, indexes and their memory, and directories too large for one.
   private func viewMembers() -> [JSON.Member] {
     var members: [JSON.Member] = []

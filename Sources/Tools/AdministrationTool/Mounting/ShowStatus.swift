@@ -1,5 +1,6 @@
 // `varve status`: which volumes are mounted, and what is in force on one.
 
+import AccessControl
 import Arguments
 import JSONForm
 import LinuxFiles
@@ -105,11 +106,24 @@ private func showVolume(
     } else {
       console.print(colors.bold(places(volume)) + "\n")
       // Whoever serves the mount wrote it, and that may be anybody.
-      console.printLines(described(status, indent: "  "))
+      console.printLines(described(withOwnerNamed(status), indent: "  "))
     }
   } catch {
     console.complain(path, error.sentence)
   }
+}
+
+/// The group that owns the volume's root as `varve ls` names it.
+private func withOwnerNamed(_ status: JSON) -> JSON {
+  guard case .object(let members) = status else { return status }
+  return .object(
+    members.map { member in
+      guard member.name == "ownerGroup", let group = member.value.integer.flatMap({ UInt32(exactly: $0) })
+      else {
+        return member
+      }
+      return JSON.Member("owner", .string(AccessListText.print(.group(group), names: .machine)))
+    })
 }
 
 /// Refuses a name that leads to nothing; where we may not look, the volume is told about all the same.
