@@ -74,6 +74,7 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "acl dump": try dumpLists(invocation)
   case "acl restore": try restoreLists(invocation)
   case "acl propagate", "acl inherit": try inheritLists(invocation)
+  case "acl import": try importLists(invocation)
   case "acl set", "acl explicit", "acl strip", "acl copy", "acl sort": try changeLists(invocation)
   case "why": try explain(invocation)
   case "access": try showAccess(invocation)

@@ -23,6 +23,12 @@ extension Volume {
     if !mounted.warnings.isEmpty {
       object.add("warnings", .array(mounted.warnings.map { .string($0) }))
     }
+    if directory.hasPosixLists {
+      object.add(
+        "posixLists",
+        "the masks of POSIX lists count as the rights of groups, and the rest of the lists does not count; 'varve acl "
+          + "import' makes entries of them")
+    }
     let inside = mountsInside
     if inside > 0 {
       object.add("mountsInside", inside)

@@ -74,6 +74,9 @@ private final class VolumeCheck {
     walk.links = .named
     walk.go(path, at: place, leaf: nil) { item in
       report.checked += 1
+      if let lists = try? item.place.descriptor.posixLists(), !lists.isEmpty {
+        report.addPosixList(item.path)
+      }
       do throws(Errno) {
         _ = try item.place.descriptor.fileFlags()
         if let text = try item.place.descriptor.accessListText(), !text.isEmpty {

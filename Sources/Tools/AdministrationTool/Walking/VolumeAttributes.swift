@@ -83,6 +83,18 @@ extension Descriptor {
     try attribute(AttributeName("system.varve.acl"))
   }
 
+  /// The POSIX lists an item has below the volume; ENOTSUP on another file system.
+  borrowing func posixLists() throws(Errno) -> PosixLists {
+    guard let text = try attribute(AttributeName("system.varve.posix")) else { return PosixLists() }
+    guard let lists = PosixLists(String(decoding: text, as: UTF8.self)) else { throw .badMessage }
+    return lists
+  }
+
+  /// Sets them, or removes them; either sets the mode.
+  borrowing func setPosixLists(_ lists: PosixLists) throws(Errno) {
+    try setAttribute(AttributeName("system.varve.posix"), to: Array(lists.text.utf8).span)
+  }
+
   /// Writes the text of an access list; an empty one removes it.
   borrowing func setAccessListText(_ text: [UInt8]) throws(Errno) {
     try setAttribute(AttributeName("system.varve.acl"), to: text.span)
