@@ -4,6 +4,9 @@
 // for reading is spared all of them. What is kept is no permission: who opens is decided about each time, by
 // a fresh look at what stands under the name, and only if that is the very object that is held. It is held by
 // a descriptor that is felt by nobody (O_PATH): no lease, no writer and no running program is affected by it.
+//
+// For programs that open the same files again and again: open, read and close is 1.02 times as fast with one client, 1.18 with
+// two and 1.26 with four (docs/performance.md, "Files that are opened again").
 
 import LinuxFiles
 import Synchronization

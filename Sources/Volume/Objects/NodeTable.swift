@@ -1,4 +1,6 @@
 // Every node the kernel knows, by its number and by its backing object.
+//
+// For trees that are walked through: with a million items known the daemon stays below 300 MB (SEMANTICS 10.2).
 
 import LinuxFiles
 import Synchronization
