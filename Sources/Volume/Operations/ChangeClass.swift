@@ -95,7 +95,7 @@ extension Volume {
       try content.changeClass(to: wanted)
       guard keyring.state(of: content.place.format) != .open else { return }
       // A lock of the new class has passed it by, because it still had the old one.
-      _ = content.lockDown()
+      _ = content.ending { content.lockDown() }
       dropPagesAside(of: node.id)
     }
     try object.descriptor.descriptor.changeTimes(access: .omit, modification: .set(modified))

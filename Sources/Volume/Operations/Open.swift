@@ -189,7 +189,7 @@ extension Volume {
       do throws(Errno) {
         route = try self.route(to: descriptor, of: attachment, facts, mode, isKnown: isKnown)
       } catch {
-        if object.leave() { object.rest() }
+        if object.leave() { object.ending { object.rest() } }
         throw error
       }
     } else {
@@ -204,7 +204,7 @@ extension Volume {
       do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)
         // Nothing was done to it, so there is nothing to write.
-        if let object, object.leave() { object.rest() }
+        if let object, object.leave() { object.ending { object.rest() } }
         // The kernel does not hear that it should.
         if object != nil, route == .cached(keepsPages: false) { dropPagesAside(of: node.id) }
         throw error

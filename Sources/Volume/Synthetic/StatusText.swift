@@ -80,8 +80,9 @@ extension Volume {
     }
     let sessions = keyring.sessions
     let isRunning = !sessions.running.isEmpty
-    members.add("session", !isRunning ? "none" : sealed.hasUnfinished ? "unfinished" : "running")
-    if let listed = sessions.listed { members.add("sessionsNotEnded", listed) }
+    members.add(
+      "session", !isRunning ? "none" : sealed.hasUnfinished || sealed.isOwed ? "unfinished" : "running")
+    if let listed = sessions.listedBefore { members.add("sessionsNotEnded", listed) }
     let met = sealed.counted
     members.add("doubtful", Int(clamping: met.doubtfulFiles))
     members.add("recovered", Int(clamping: met.recoveredFiles))
