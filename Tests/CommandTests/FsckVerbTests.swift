@@ -79,14 +79,16 @@ extension CommandTests {
           cp -r upper copy; chmod 700 copy/.varve; rm -r upper; mv copy upper; printf X >upper/.varve/keybag
           varve fsck upper | sort; varve fsck --repair --keyfile raw upper | sort; varve fsck --keyfile raw upper; echo $?
           cmp upper/.varve/keybag upper/.varve/keybag.copy; open; getfattr -n system.varve.class vol/d vol/d/short
-          cat vol/d/short; varve umount vol
+          cat vol/d/short; echo secret >vol/d/empty; grep -c secret upper/d/empty; varve umount vol
           """,
         prints: """
           BASE/upper/.varve/keybag: keybag: the keybag and its copy are not alike
+          BASE/upper/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files beside it are
           BASE/upper/d/long: marker: is encrypted (complete), and its record does not say so
           BASE/upper/d/short: marker: is encrypted (complete), and its record does not say so
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted
           BASE/upper/.varve/keybag: keybag: the keybag and its copy are not alike; repaired
+          BASE/upper/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files beside it are; repaired
           BASE/upper/d/long: marker: is encrypted (complete), and its record does not say so; repaired
           BASE/upper/d/short: marker: is encrypted (complete), and its record does not say so; repaired
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
@@ -98,6 +100,7 @@ extension CommandTests {
           system.varve.class="complete"
 
           text
+          0
 
           """)
     }
@@ -126,7 +129,7 @@ extension CommandTests {
           BASE/upper/g/h: class: all its files are complete, and new ones would not be encrypted; repaired
           BASE/upper/i/j: class: all its files are complete-unless-open, and new ones would not be encrypted; repaired
           0
-          10
+          11
           d complete
           d/e complete
           d/e/f complete
@@ -165,9 +168,6 @@ extension CommandTests {
           """)
     }
 
-    @Test("Who names a mount is told what to name") func mountPoint() throws {
-      let drawer = try KeyDrawer()
-      defer { drawer.remove() }
     @Test("Where the keybag is lost that is said, and how it comes back; a new one is not made")
     func lostKeybag() throws {
       let drawer = try KeyDrawer()
@@ -240,6 +240,9 @@ extension CommandTests {
           """)
     }
 
+    @Test("Who names a mount is told what to name") func mountPoint() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
       try drawer.expect(
         FsckVerbTests.volume + "varve mount upper vol; varve fsck vol; echo $?; varve umount vol",
         prints: """

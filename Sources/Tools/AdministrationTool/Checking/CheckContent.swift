@@ -46,9 +46,10 @@ private final class ContentCheck {
   private let upper: UpperDirectory
   private let inspection: VolumeInspection
   private let content: OfflineContent
+  /// The one that its encrypted files name.
   private let volume: Bytes16?
-  private let bookkeeping: FileStatus
   private let hasLostKeybag: Bool
+  private let bookkeeping: FileStatus
   private let records: ContentRecords
   private var hasKey = false
   private var classes = DirectoryClasses()
@@ -113,10 +114,6 @@ private final class ContentCheck {
     with secret: consuming HandedSecret, of source: SecretSource, isWhole: Bool
   ) throws(Refusal) {
     let keybag = joined(upper.path, Array(".varve/keybag".utf8))
-    let isWhole = try keyed { () throws(KeyFailure) in try content.hasWholeKeybag() }
-    let keyfile = try GivenKeyfile(source)
-    try keyfile.requireOutside(upper: upper.path)
-    let secret = try keyfile.secret(input)
     let outcome: Keyring.Unlocking
     do throws(KeyFailure) {
       outcome = try content.unlock(with: secret)
@@ -199,8 +196,8 @@ private final class ContentCheck {
     let isMarked = record?.isEncrypted ?? false
     guard let head = SealedHead(start.span, of: volume), volume != nil else {
       if isMarked, item.status.size > 0 { complainAboutHeader(item, start) }
-      // A file without bytes has nothing that tells what it was.
       if !isMarked, item.status.size > 0 { classes.add(nil, item, isLost: false) }
+      if record == nil, item.status.size == 0 { classes.addEmpty(item) }
       return
     }
     let isRight = isMarked && record?.protectionClass.rawValue == head.protectionClass.rawValue
@@ -301,10 +298,22 @@ private final class ContentCheck {
           "class",
           "all \(lost.holdsFiles ? "its files" : "files below it") are \(lost.protection.word), and new ones would not "
             + "be encrypted", directory, repairs ? .repaired : .stays)
+        for file in lost.empty where !Interruption.isRequested { try giveClassBack(file, lost.protection) }
       } catch {
         console.complain(lost.directory, error.sentence)
       }
     }
+  }
+
+  /// Of a file without bytes, which has lost it with all that it said.
+  private func giveClassBack(
+    _ file: Word, _ protection: StaticSector.ProtectionClass
+  ) throws(Refusal) {
+    if repairs { try records.markEmpty(file, protection) }
+    report.add(
+      "marker", "is empty, and what is written to it would not be encrypted, as all files beside it are",
+      file,
+      repairs ? .repaired : .stays)
   }
 }
 
@@ -332,6 +341,13 @@ private struct ContentRecords {
 
   func mark(_ item: VisitedItem, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
     try write(protection, item.place) { $0.isEncrypted = true }
+  }
+
+  /// The same of a file that is still empty.
+  func markEmpty(_ file: Word, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
+    let place = try place(file)
+    guard try attempt(place.descriptor.status()).size == 0 else { return }
+    try write(protection, place) { $0.isEncrypted = true }
   }
 
   func needsClass(_ directory: Word) throws(Refusal) -> Bool {
