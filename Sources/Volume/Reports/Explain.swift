@@ -132,6 +132,11 @@ struct Inquiry {
       on: facts.item.item, by: judge.subject, looksFirst: volume.link?.stripsItself == true)
     guard let operation else { throw .blocked }
     try decide(operation, facts, Spots(item: spot), deed.rawValue)
+    // The rules know nothing of headers: opening the file finds that out.
+    guard [.read, .write, .append, .execute].contains(deed), let failure = facts.item.headerFailure else {
+      return
+    }
+    throw walk.end(spot.path, deed.rawValue, failure.error, failure.words)
   }
 
   /// Notes what comes of a change that is permitted, where the operation does something else.
