@@ -245,7 +245,8 @@ final class VolumeDirectory: Sendable {
       throw VolumeFailure(
         "'.varve' in the upper directory belongs to \(owner), who alone can mount or check this volume"
           + (CurrentProcess.isRoot
-            ? "; when it is removed root can, and then the flags and lists that \(owner) has set no longer count"
+            ? "; root takes it over with 'chown -R root: .varve' there, and then trusts the flags and lists that \(owner) has "
+              + "set. Do not remove it: it holds the keybag, without which encrypted files are lost, and those would not count"
             : ""))
     }
     guard status.mode & 0o077 == 0 else {
