@@ -133,7 +133,10 @@ func exportKeybag(_ invocation: Invocation) throws(UsageError) -> Int32 {
     guard let bytes = answer["keybag"]?.hexadecimalBytes, !bytes.isEmpty else {
       throw Refusal("the daemon's answer is not understood")
     }
-    try run.about(file) { () throws(Refusal) in try write(bytes, place) }
+    try run.about(file) { () throws(Refusal) in
+      try write(bytes, place)
+      if place.isOnVolume { run.note("is on a Varve volume, and is lost with it; keep it elsewhere") }
+    }
     run.take(JSON.nameMembers("file", file) + [JSON.Member("bytes", .number(bytes.count))])
   } catch {
     run.complain(error)
