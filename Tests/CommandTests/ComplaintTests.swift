@@ -103,23 +103,23 @@ extension CommandTests {
         varve acl restore "$BASE/plain"; varve acl restore "$BASE/plain/a"; varve acl propagate "$BASE/plain/a"
         """#,
         prints: #"""
-          varve chflags: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve acl set: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve acl strip: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve acl sort: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve acl explicit: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve acl inherit: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve acl propagate: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve acl copy: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve acl get: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
-          varve acl check: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve chflags: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve acl set: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve acl strip: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve acl sort: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve acl explicit: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve acl inherit: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve acl propagate: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve acl copy: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve acl get: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
+          varve acl check: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           varve why: BASE/plain: not on a Varve volume; 'varve status' lists the volumes
           varve access: BASE/plain: not on a Varve volume; 'varve status' lists the volumes
           varve status: BASE/plain: not on a Varve volume; 'varve status' lists the volumes
           varve umount: BASE/plain: not a mount point; 'varve status' lists the volumes
           varve-acl 1
           root BASE/plain
-          varve acl dump: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl dump: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           end
           1
           {"items": [], "checked": 1, "findings": 0, "failed": 1}
@@ -149,7 +149,7 @@ extension CommandTests {
         prints: """
                 3 0
                13 1
-          varve chmod: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve chmod: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           1
 
           """)

@@ -125,7 +125,7 @@ extension CommandTests {
           2
           varve find: 'wirte' is no operation; did you mean 'write'?; 'varve help why' lists them
           2
-          varve find: /proc/sys: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve find: /proc/sys: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           1
           varve find: nowhere: No such file or directory (ENOENT)
           1

@@ -24,7 +24,7 @@ struct Refusal: Error {
   init(_ error: Errno) {
     self.init(
       error == .unsupported
-        ? "not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes"
+        ? "not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes"
         : "\(error)", isAboutVolume: error == .unsupported)
   }
 
