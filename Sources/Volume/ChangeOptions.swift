@@ -35,6 +35,13 @@ extension Volume {
     if let failure = changing.withLock({ _ in changed(to: wanted) }) { throw failure }
   }
 
+  /// Notes which words of `-o` are in force from now on, and in the audit log who changed them.
+  package func note(words wanted: [[UInt8]], changedBy user: UInt32) {
+    let former = words
+    words = wanted
+    audit?.add(.options(OptionsChange(user: user, before: former, after: wanted)))
+  }
+
   private func changed(to wanted: LiveSettings) -> ChangeRefusal? {
     let present = live.wanted
     let hadLock = directory.isLocked
@@ -65,6 +72,7 @@ extension Volume {
         // Whoever had the lock until now may have changed anything, and what is remembered need not ever grow old.
         if present.isReadOnly, !wanted.isReadOnly { forgetAllFacts() }
         live.set(wanted)
+        if present.isReadOnly, !wanted.isReadOnly { takeBackLowers() }
         // Only where names may be wrong now, or are kept too long: the kernel takes away whatever is mounted
         // on or below a name that is made stale.
         if !hadLock || present.remembersLonger(than: wanted) { link?.expireNames() }

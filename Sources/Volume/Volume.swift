@@ -4,6 +4,7 @@
 // are its bytes (`Content`, `Handles`).
 
 import AccessControl
+import LayerRules
 package import LinuxFiles
 import Synchronization
 
@@ -31,7 +32,10 @@ package final class Volume: Sendable {
   let store: MetadataStore
   /// What the volume file is to say of the layers; nil without lowers.
   let layers: AnnouncedLayers?
+  let upper: UpperRoot
   package let lowers: [LowerRoot]
+  /// How the layers differ from those of the last mount for writing.
+  let layerHistory: LayerHistory
   let copyUps = CopiesUnderWay()
   let whiteouts = WhiteoutSource()
   let replacements: ReplacementSite
@@ -73,6 +77,7 @@ package final class Volume: Sendable {
     groupNesting: [UInt32: [UInt32]] = [:], audit: AuditLog? = nil
   ) throws {
     mounted = options
+    self.upper = upper
     self.lowers = lowers
     viewRules = ViewRulesTable(options.names)
     wordsInForce = Mutex(options.words)
@@ -98,6 +103,7 @@ package final class Volume: Sendable {
     try directory.beginLease(live)
     try directory.checkLayers(
       areSaid: options.saysLowers || !lowers.isEmpty, readOnly: options.live.isReadOnly)
+    layerHistory = LayerHistory(directory, root: InodeMark(status), lowers)
     let places =
       lowers.isEmpty ? nil : try LayerPlaces(upper, over: lowers, known: directory.fileSystems)
     layers = places?.announced
@@ -118,9 +124,10 @@ package final class Volume: Sendable {
       },
       memory: RecordMemory(live, trustsChangeTimes: isLocal && directory.movesChangeTimes),
       heads: heads, numbers: places?.numbers.first)
-    let top = Layer(root: LayerDirectory(rootDescriptor), store: store, tag: nil)
+    let top = Layer(
+      root: LayerDirectory(rootDescriptor), store: store, tag: nil, index: LinkIndex(of: directory))
     let stack = try places.map { [live] places throws in
-      LayerStack(upper: top, over: lowers, places, live, heads)
+      try LayerStack(upper: top, over: lowers, places, live, heads)
     }
     let settings = live
     replacements = ReplacementSite(of: directory, store: store) { !settings.current.isReadOnly }
@@ -184,6 +191,11 @@ package final class Volume: Sendable {
   /// Lets the root tell, as `system.varve.control`, where this volume's daemon can be asked things.
   package func announceControl(_ path: [UInt8]) {
     control.withLock { $0 = path }
+  }
+
+  /// Lets requests that copy for long ask whether their sender still waits.
+  package func asksForInterrupts(_ isInterrupted: @escaping @Sendable (UInt64) -> Bool) {
+    copyUps.askForInterrupts(isInterrupted)
   }
 
   var controlPath: [UInt8]? { control.withLock { $0 } }

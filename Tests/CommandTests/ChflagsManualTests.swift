@@ -180,7 +180,7 @@ extension CommandTests {
         # chflags -Rxv hidden foobar
         foobar
         # chflags -Rv nohidden foobar
-        varve chflags: foobar/sub/inside: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+        varve chflags: foobar/sub/inside: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
         foobar
         [1]
         """),

@@ -174,7 +174,7 @@ extension CommandTests {
         """,
         prints: """
           BASE/plain: 0:0 -> 7001:7002
-          varve chown: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve chown: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           1
 
           """)

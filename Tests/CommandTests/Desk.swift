@@ -9,6 +9,9 @@ import Testing
 struct Desk {
   let volume: MountedVolume
 
+  /// A volume that is mounted already.
+  init(_ volume: MountedVolume) { self.volume = volume }
+
   init(_ options: String = "", _ script: String = "") throws {
     volume = try MountedVolume(options)
     if !script.isEmpty { try run(script, succeeds: true) }

@@ -112,7 +112,7 @@ extension CommandTests {
         said() { varve find "$@" 2>&1 | head -n 1; echo "${PIPESTATUS[0]}"; }
         said t; said -flags nosuch t; said -can write t; said -can 1001:2001:wirte t
         said -flags uchg /proc/sys; said -flags uchg nowhere; said -can no-such-user:read t; said -flags
-        chmod 755 t; cp "$(type -P varve || echo '\(Program.built("varve"))')" "$BASE/varve"
+        chmod 755 t; cp '\(Program.built("varve"))' "$BASE/varve"; chmod 755 "$BASE"
         as() { setpriv --reuid 1003 --regid 2009 --clear-groups "$BASE/varve" find "$@" 2>&1 | sort; }
         as -can 1003:2009:read t/a; as -can 1001:2001:read t/a
         """,
@@ -125,7 +125,7 @@ extension CommandTests {
           2
           varve find: 'wirte' is no operation; did you mean 'write'?; 'varve help why' lists them
           2
-          varve find: /proc/sys: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve find: /proc/sys: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           1
           varve find: nowhere: No such file or directory (ENOENT)
           1

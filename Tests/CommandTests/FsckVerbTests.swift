@@ -79,14 +79,16 @@ extension CommandTests {
           cp -r upper copy; chmod 700 copy/.varve; rm -r upper; mv copy upper; printf X >upper/.varve/keybag
           varve fsck upper | sort; varve fsck --repair --keyfile raw upper | sort; varve fsck --keyfile raw upper; echo $?
           cmp upper/.varve/keybag upper/.varve/keybag.copy; open; getfattr -n system.varve.class vol/d vol/d/short
-          cat vol/d/short; varve umount vol
+          cat vol/d/short; echo secret >vol/d/empty; grep -c secret upper/d/empty; varve umount vol
           """,
         prints: """
           BASE/upper/.varve/keybag: keybag: the keybag and its copy are not alike
+          BASE/upper/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files beside it are
           BASE/upper/d/long: marker: is encrypted (complete), and its record does not say so
           BASE/upper/d/short: marker: is encrypted (complete), and its record does not say so
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted
           BASE/upper/.varve/keybag: keybag: the keybag and its copy are not alike; repaired
+          BASE/upper/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files beside it are; repaired
           BASE/upper/d/long: marker: is encrypted (complete), and its record does not say so; repaired
           BASE/upper/d/short: marker: is encrypted (complete), and its record does not say so; repaired
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
@@ -98,6 +100,7 @@ extension CommandTests {
           system.varve.class="complete"
 
           text
+          0
 
           """)
     }
@@ -126,7 +129,7 @@ extension CommandTests {
           BASE/upper/g/h: class: all its files are complete, and new ones would not be encrypted; repaired
           BASE/upper/i/j: class: all its files are complete-unless-open, and new ones would not be encrypted; repaired
           0
-          10
+          11
           d complete
           d/e complete
           d/e/f complete
@@ -161,6 +164,80 @@ extension CommandTests {
           0
           0
           ls: cannot access 'full/upper/.varve/lock': No such file or directory
+
+          """)
+    }
+
+    @Test("Where the keybag is lost that is said, and how it comes back; a new one is not made")
+    func lostKeybag() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      let back = "bring it back, or name an export of it: 'varve unlock --keybag EXPORT BASE/vol KEYFILE'"
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          cp upper/.varve/keybag out; rm -f upper/.varve/keybag*; varve fsck upper; echo $?
+          varve key check raw upper 2>&1 | grep -o 'upper: its keybag .* is lost'
+          varve mount upper vol; varve protect -q -R none vol/d; varve umount vol
+          rm -rf upper/.varve; varve mount upper vol; varve key slot add vol raw 2>&1 | sed 's,d/long,d/short,'
+          varve unlock vol raw; varve unlock --keybag out vol raw 2>&1 | head -1; cat vol/d/short; varve umount vol
+          rm -rf upper/.varve; varve mount upper vol; varve key slot add --new-keybag vol raw 2>/dev/null; echo $?
+          varve unlock --keybag out vol raw 2>&1 | cut -d ';' -f 1; varve umount vol
+          """,
+        prints: """
+          BASE/upper/.varve/keybag: keybag: the keybag and its copy are lost, and without them no keyfile opens the encrypted files; bring one back, or mount the volume and give an export to 'varve unlock --keybag'
+          1
+          upper: its keybag (.varve/keybag) is lost
+          varve protect: vol/d: the volume has lost its keybag (ENOKEY), without which no keyfile opens this; \(back)
+          varve key slot add: vol: has no keybag (ENOKEY), but encrypted files, such as d/short: bring back .varve, or name an export of the keybag with 'varve unlock --keybag'. A new keybag would not open these files, and the old one would then be refused; 'varve key slot add --new-keybag' makes one all the same
+          varve unlock: vol: \(SlotVerbTests.none)
+          varve unlock: vol: has taken the exported keybag as its own
+          text
+          0
+          varve unlock: vol: the exported keybag is one of another volume (EBADMSG)
+
+          """)
+    }
+
+    @Test("A complaint names what it is about: the volume, the keyfile or a file") func subjects() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          cp raw open; chmod 644 open; echo no >wrong; chmod 400 wrong
+          varve fsck --keyfile open upper 2>&1 | cut -d '(' -f 1; varve fsck --keyfile nothing upper; echo $?
+          varve fsck --keyfile closed --passphrase-file wrong upper 2>&1 | cut -d '(' -f 1
+          varve fsck --passphrase-file word upper; echo $?
+          varve fsck --keyfile raw upper nothing d/long upper/d/long raw; echo $?
+          """,
+        prints: """
+          varve fsck: open: others than its owner may read it 
+          varve fsck: nothing: No such file or directory (ENOENT)
+          2
+          varve fsck: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart 
+          varve fsck: --passphrase-file is of no use without --keyfile
+          Usage: varve fsck [-q] [--repair] [--keyfile=SRC] [--passphrase-file=SRC]
+                              [--json] UPPER [FILE...]
+          'varve help fsck' tells more.
+          2
+          varve fsck: nothing: No such file or directory (ENOENT)
+          varve fsck: d/long: does not exist here; name it as you named the volume: 'upper/d/long'
+          varve fsck: raw: is not below 'upper'
+          2
+
+          """)
+    }
+
+    @Test("A hard link to an encrypted file gives the directory around it no class") func linked() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          open; ln vol/d/short vol/linked; varve umount vol; cp -r --preserve=links upper copy; chmod 700 copy/.varve
+          varve fsck --repair --keyfile raw copy | grep class:; varve fsck --keyfile raw copy; echo $?
+          """,
+        prints: """
+          BASE/copy/d: class: all its files are complete, and new ones would not be encrypted; repaired
+          0
 
           """)
     }

@@ -36,7 +36,7 @@ struct KeyPromptTests {
         echo
         = 0
         Passphrase of new:\u{20}
-        varve key check: new: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of the keyfile
+        varve key check: new: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
         = 1
         Passphrase of new:\u{20}
         New passphrase of new:\u{20}
@@ -95,7 +95,7 @@ struct KeyPromptTests {
         echo
         = 0
         ls: cannot access 'new': No such file or directory
-        varve key create: raw: already exists (EEXIST), and no keyfile is written over another file; take another name
+        varve key create: raw: already exists (EEXIST), and is not replaced; take another name
         = 1
         varve key create: none/new: there is no directory 'none' (ENOENT); make it first: mkdir -m 700 none
         = 1

@@ -16,7 +16,7 @@ import Testing
       prints: """
         0
         400 96 root
-        varve key create: new: already exists (EEXIST), and no keyfile is written over another file; take another name
+        varve key create: new: already exists (EEXIST), and is not replaced; take another name
         1
         1
         {"path": "new3", "keyfile": "N", "passphrase": false}
@@ -93,14 +93,14 @@ import Testing
         0
         400
         key: a sound keyfile with a passphrase, id N
-        varve key check: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of the keyfile
+        varve key check: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
         1
         {"path": "key", "keyfile": "N", "passphrase": true}
         key: a sound keyfile with a passphrase, id N
-        varve key check: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of the keyfile
+        varve key check: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
         1
         1
-        varve key passphrase: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of the keyfile
+        varve key passphrase: key: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
         1
         varve key passphrase: key: has no passphrase to remove; nothing was changed
         1
@@ -141,7 +141,7 @@ import Testing
         varve key create: new: the passphrase from '-' is too long; it has 1,024 bytes at most
         1
         new: a sound keyfile with a passphrase, id N
-        varve key check: two: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of the keyfile
+        varve key check: two: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
         two: a sound keyfile with a passphrase, id N
 
         """)
@@ -221,8 +221,8 @@ import Testing
         varve key check: bad: is damaged, or was made by a later version (EBADMSG); take a copy of it
         varve key check: bad: is damaged, or was made by a later version (EBADMSG); take a copy of it
         1
-        varve key check: bad: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of the keyfile
-        {"path": "bad", "keyfile": "N", "passphrase": true, "error": "the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of the keyfile"}
+        varve key check: bad: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
+        {"path": "bad", "keyfile": "N", "passphrase": true, "error": "the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot"}
         1
 
         """)
@@ -248,7 +248,7 @@ import Testing
         1
         varve key create: raw/key: 'raw' is not a directory (ENOTDIR); name another one
         1
-        varve key create: hanging: already exists (EEXIST), and no keyfile is written over another file; take another name
+        varve key create: hanging: already exists (EEXIST), and is not replaced; take another name
         1
         varve key create: .: is no name for a file; name the keyfile itself
         1
@@ -256,7 +256,7 @@ import Testing
         1
         varve key create: ..: is no name for a file; name the keyfile itself
         1
-        varve key create: /dev/stdout: already exists (EEXIST), and no keyfile is written over another file; take another name
+        varve key create: /dev/stdout: already exists (EEXIST), and is not replaced; take another name
         1
         varve key create: a keyfile is a file, not a standard stream; './-' is a file of this name
         2

@@ -55,16 +55,16 @@ struct KeyVolumeTests {
         varve key check: upper: the keyslot of 'raw' is damaged (EBADMSG); take another keyfile, or a copy of .varve/keybag
         1
         raw: a sound keyfile without a passphrase, id N
-        varve key check: upper: its keybag is damaged, and no copy beside it opens (EBADMSG); bring back a copy of .varve/keybag
+        varve key check: upper: its keybag is damaged, and no copy beside it opens (EBADMSG); bring back a copy of .varve/keybag, or name an export of it: 'varve unlock --keybag'
         raw: a sound keyfile without a passphrase, id N
         varve key check: upper: its keybag was made by a later version, which is needed to read it (EBADMSG)
         1
         raw: a sound keyfile without a passphrase, id N
-        varve key check: upper: has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag
+        varve key check: upper: has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or name an export of the keybag with 'varve unlock --keybag'; if it never had one, 'varve key slot add' without --with makes it
         1
         varve key check: upper: is not the upper directory of a Varve volume
         1
-        varve key check: upper: '.varve' in the upper directory belongs to user 7001, who alone can mount or check this volume; when it is removed root can, and then the flags and lists that user 7001 has set no longer count
+        varve key check: upper: '.varve' in the upper directory belongs to user 7001, who alone can mount or check this volume; root takes it over with 'chown -R root: .varve' there, and then trusts the flags and lists that user 7001 has set. Do not remove it: it holds the keybag, without which encrypted files are lost, and those would not count
         varve key check: none: No such file or directory (ENOENT)
         1
 
@@ -88,9 +88,9 @@ struct KeyVolumeTests {
         varve key check: d/inside: is on the volume 'BASE/upper' itself: a copy of the volume would contain its key; keep it elsewhere
         varve key check: BASE/upper/d/inside: is inside the upper directory 'BASE/upper': a copy of the volume would contain its key; keep it elsewhere
         1
-        varve key check: .: has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag
+        varve key check: .: has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or name an export of the keybag with 'varve unlock --keybag'; if it never had one, 'varve key slot add' without --with makes it
         BASE/outside: a sound keyfile without a passphrase, id N
-        varve key check: BASE/upper: has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag
+        varve key check: BASE/upper: has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or name an export of the keybag with 'varve unlock --keybag'; if it never had one, 'varve key slot add' without --with makes it
         BASE/outside: a sound keyfile without a passphrase, id N
         varve key check: BASE/upper/d: is inside the upper directory 'BASE/upper'; name that
         varve key check: BASE: is not the upper directory of a Varve volume

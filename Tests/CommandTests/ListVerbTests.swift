@@ -103,9 +103,9 @@ extension CommandTests {
           2
           varve acl get: gone: No such file or directory (ENOENT)
           1
-          varve acl get: /etc/passwd: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl get: /etc/passwd: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           1
-          varve acl: what should be done? One of get, set, edit, propagate, inherit, explicit, strip, copy, sort, check, dump, restore
+          varve acl: what should be done? One of get, set, edit, propagate, inherit, import, explicit, strip, copy, sort, check, dump, restore
           'varve help acl' tells more.
           2
           varve acl: unknown verb 'gte'; did you mean 'get'?

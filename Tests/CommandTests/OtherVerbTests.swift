@@ -53,9 +53,9 @@ extension CommandTests {
           varve chflags: f: compressed is the volume's own to set, and stays as it is
           f
           1
-          varve chflags: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve chflags: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           1
-          varve acl get: BASE/plain: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve acl get: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           1
 
           """)

@@ -181,6 +181,7 @@ extension CommandTests {
             groups:        process
             chattr:        system
             debug:         no
+            lock:          held, by the kernel of this machine
             threads: N
             options:       none
             nodes: N
@@ -204,6 +205,7 @@ extension CommandTests {
             "groups": "process",
             "chattr": "system",
             "debug": false,
+            "lock": "held, by the kernel of this machine",
             "threads": N,
             "options": [],
             "nodes": N,

@@ -13,6 +13,8 @@ extension CommandTests {
         varve ls --json f | grep -e '"user"' -e ownerGroup -e '"group"'
         varve why --as 1001:2009,2002 write f | tail -n 1
         varve why --as 1001:2009,2002 chmod f | tail -n 1
+        varve status . | grep -c '^ *owner'; varve chown :group=audio .
+        varve status . | grep '^ *owner' | tr -s ' '; varve status --json . | grep ownerGroup
         """,
         prints: """
           group:2002 root f
@@ -23,6 +25,9 @@ extension CommandTests {
               "group": 0,
             f: write allowed by its mode (owner rw-; the owner is group:2002)
             f: chmod allowed by ownership: the owner is group:2002
+          0
+           owner: group:audio
+            "ownerGroup": 29,
 
           """)
       try desk.end()

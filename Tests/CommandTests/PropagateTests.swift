@@ -233,9 +233,3 @@ extension CommandTests {
     }
   }
 }
-
-extension Desk {
-  init(_ volume: MountedVolume) {
-    self.volume = volume
-  }
-}

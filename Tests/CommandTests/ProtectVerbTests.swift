@@ -91,7 +91,7 @@ extension CommandTests {
           1
           varve protect: 'complet' is not a class; did you mean 'complete'?
           varve protect: vol/nothing: No such file or directory (ENOENT)
-          varve protect: raw: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve protect: raw: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
 
           """)
     }
@@ -161,6 +161,30 @@ extension CommandTests {
           varve protect: more/d: the volume has no keybag yet (ENOKEY); 'varve key slot add BASE/more KEYFILE' makes one
           0 of 2 items would change, 1 would be refused
           1
+          0
+
+          """)
+    }
+
+    @Test("While its class is locked a plain tree is refused as a whole, and stays as it was")
+    func lockedPlain() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.tree + """
+          mkdir -p vol/t/s; for f in 1 2 s/3; do echo $f >vol/t/$f; done; varve lock --all vol
+          for n in -n ""; do varve protect $n -q -R complete vol/t; echo $?; done; class vol/t; class vol/t/s; echo new >vol/t/new; cat vol/t/new
+          varve protect -q -R none vol/t; echo $?; varve umount vol
+          """,
+        prints: """
+          varve protect: vol/t: the class complete is locked (ENOKEY); 'varve unlock BASE/vol KEYFILE' opens it
+          0 of 5 items would change, 1 would be refused
+          1
+          varve protect: vol/t: the class complete is locked (ENOKEY); 'varve unlock BASE/vol KEYFILE' opens it
+          1
+          none vol/t
+          none vol/t/s
+          new
           0
 
           """)

@@ -3,8 +3,8 @@ import Testing
 
 extension CommandTests {
   @Suite("varve key slot and varve key export", .timeLimit(.minutes(2))) struct SlotVerbTests {
-    private static let none =
-      "has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag"
+    static let none =
+      "has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or name an export of the keybag with 'varve unlock --keybag'; if it never had one, 'varve key slot add' without --with makes it"
 
     @Test("The first keyslot makes the keybag, and others come and go; nothing is unlocked by that")
     func slots() throws {
@@ -122,7 +122,7 @@ extension CommandTests {
         prints: """
           varve key export: vol: \(SlotVerbTests.none)
           400
-          varve key export: out: already exists (EEXIST), and no keyfile is written over another file; take another name
+          varve key export: out: already exists (EEXIST), and is not replaced; take another name
           varve key export: no/out: there is no directory 'no' (ENOENT); make it first: mkdir -m 700 no
           varve key export: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
           {"path": "vol", "file": "other", "bytes": 384}
@@ -135,7 +135,7 @@ extension CommandTests {
           0
           N
           N
-          varve unlock: more: the exported keybag is one of another volume (EBADMSG)
+          varve unlock: more: the exported keybag is one of another volume (EBADMSG); if this volume's own was made by mistake, unmount it, move keybag, keybag.copy and sessions out of .varve, mount it and try again
           locked locked locked 
 
           """)

@@ -41,7 +41,7 @@ extension CommandTests {
           BASE/vol locked (0 files dropped from memory)
           locked locked locked 
           vol unlocked
-          {"path": ".", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": [], "cached": []}
+          {"path": ".", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": [], "cached": [], "processes": []}
           . locked (0 files dropped from memory)
           locked locked locked 
           varve lock: vol: not on a Varve volume; 'varve status' lists the volumes
@@ -62,7 +62,7 @@ extension CommandTests {
         """,
         prints: """
           Passphrase of closed: 
-          varve unlock: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of the keyfile
+          varve unlock: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
           = 1
           locked locked locked 
           Passphrase of closed: 
@@ -82,7 +82,7 @@ extension CommandTests {
       let said = """
         varve unlock: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
         1
-        varve unlock: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of the keyfile
+        varve unlock: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, or take a copy of it or another keyfile that has a keyslot
         varve unlock: short: is not a keyfile, or a damaged one: it has 50 bytes, and a keyfile has 96 (EBADMSG)
         varve unlock: -: is not a keyfile, or a damaged one: only 50 bytes came, and a keyfile has 96 (EBADMSG)
         varve unlock: -: is not a keyfile, or a damaged one: more than 96 bytes came, and a keyfile has 96 (EBADMSG)
@@ -209,7 +209,7 @@ extension CommandTests {
           locked locked open 
           vol: does not lock by itself
           open open open 
-          vol: does not lock by itself
+          vol is locked already
 
           """)
     }

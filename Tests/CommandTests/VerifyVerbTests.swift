@@ -15,6 +15,33 @@ extension CommandTests {
 
       """
 
+    @Test("What no key of this volume opens, why refuses as opening does") func why() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        VerifyVerbTests.volume + """
+          echo other >vol/d/other; varve umount vol; flip other 32; flip other 544
+          dd if=/dev/zero of=upper/d/short bs=1024 count=1 conv=notrunc status=none; varve mount upper vol; varve unlock vol raw
+          for f in other short long; do
+            varve why read vol/d/$f >said; echo $? $(head -1 said | grep -o '(E.*'); tail -1 said | grep -o "$f: .*"
+            cat vol/d/$f 2>&1 >/dev/null | grep -oE 'Required.*|Input.*'
+          done
+          varve why write vol/d/empty >said; echo $?; varve umount vol
+          """,
+        prints: """
+          2 (ENOKEY)
+          other: belongs to the keybag of another volume; only a volume with that keybag can read it (ENOKEY)
+          Required key not available
+          2 (EIO)
+          short: its header is lost or damaged; its content cannot be read (EIO)
+          Input/output error
+          0
+          long: read allowed: root: only flags could stop this
+          0
+
+          """)
+    }
+
     @Test("Whole files are clean, in the mount that wrote them and in the next; plain ones are named")
     func clean()
       throws
@@ -47,7 +74,7 @@ extension CommandTests {
           varve verify: vol/d/long: its class is locked (ENOKEY); 'varve unlock' opens it
           0 encrypted files, 0 blocks: no damage found, but not everything was verified
           2
-          varve verify: upper/d/long: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve verify: upper/d/long: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           0 encrypted files, 0 blocks: no damage found, but not everything was verified
           2
 
@@ -93,7 +120,7 @@ extension CommandTests {
         """,
         prints: """
           2
-          2
+          1
 
           """)
     }

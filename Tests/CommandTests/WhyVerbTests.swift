@@ -318,7 +318,7 @@ extension CommandTests {
           2
           varve why: there is no user 'nobody-there'; a number will do
           2
-          varve why: user 4711 has no account; name the groups: --as 4711:GROUP
+          varve why: user 4711 has no account; name its groups as well: 4711:GROUP
           2
           varve why: /proc/version: not on a Varve volume; 'varve status' lists the volumes
           2

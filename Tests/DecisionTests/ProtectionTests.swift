@@ -201,8 +201,6 @@ import Testing
               #expect(verdict == .refused(.noKey, .noKeybag))
             } else if let present, !keys.opening.contains(present) {
               #expect(verdict == .refused(.noKey, .locked(present)))
-            } else if item.isDirectory {
-              #expect(verdict == rights)
             } else if let wanted, !keys.making.contains(wanted) {
               #expect(verdict == .refused(.noKey, .locked(wanted)))
             } else {

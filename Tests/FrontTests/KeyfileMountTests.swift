@@ -119,7 +119,7 @@ extension FrontTests {
         status_of varve mount -f -o keyfile=fd:7 upper mount 7<other.key; is_mounted
         """)
       let none =
-        "has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag"
+        "has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or name an export of the keybag with 'varve unlock --keybag'; if it never had one, 'varve key slot add' without --with makes it"
       #expect(
         said == """
           varve mount: BASE/mount: the volume is not unlocked: \(none)

@@ -205,7 +205,7 @@ extension FrontTests {
           status 32
           varve mount: BASE/bound: '.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700
           status 32
-          varve mount: BASE/bound: '.varve' in the upper directory belongs to user 1001, who alone can mount or check this volume; when it is removed root can, and then the flags and lists that user 1001 has set no longer count
+          varve mount: BASE/bound: '.varve' in the upper directory belongs to user 1001, who alone can mount or check this volume; root takes it over with 'chown -R root: .varve' there, and then trusts the flags and lists that user 1001 has set. Do not remove it: it holds the keybag, without which encrypted files are lost, and those would not count
           status 32
           varve mount: BASE/bound: the volume file begins with 'nonsense', this version reads 'varve-volume 1'
           status 32

@@ -117,6 +117,15 @@ import Testing
       CopyUp(.file(.copied), names: .none).steps == [.makeUnnamedCopy, .copyData, .syncData, .describe])
   }
 
+  @Test("A file whose other names are elsewhere gets its entry and no name") func entryAlone() {
+    #expect(
+      CopyUp(.file(.cloned), names: .entryAlone(entryCounts: false)).steps
+        == [.makeUnnamedCopy, .copyData, .describe, .startCount, .link(.index)])
+    #expect(
+      CopyUp(.other, names: .entryAlone(entryCounts: true)).steps
+        == [.makeCopy, .describe, .startCount, .rename(.work, .index, RenameCall())])
+  }
+
   @Test("A whiteout is renewed while the old one keeps its names") func upkeep() throws {
     var disk = ToyDisk(lowers: 1)
     let old = disk.add(ToyInode(kind: .whiteout))

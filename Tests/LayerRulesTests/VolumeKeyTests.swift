@@ -139,6 +139,19 @@ import Testing
     expect(&table, [Self.lower(.number(2), device: 1, path: "/2")], [102])
   }
 
+  @Test("A file that names more than a hundred is cut down to them, the oldest first") func crowded() {
+    var table = FileSystemTable(
+      (1...150).map { number in
+        FileSystemEntry(
+          tag: UInt32(number), .number(UInt64(number)), root: InodeMark(inode: 1, generation: 0),
+          path: Array("/\(number)".utf8))
+      })
+    expect(&table, [Self.lower(.number(3), device: 1, path: "/3")], [3])
+    #expect(table.entries.map(\.tag) == [3] + (52...150).map { UInt32($0) })
+    expect(&table, [Self.lower(.number(900), device: 1, path: "/900")], [151])
+    #expect(table.entries.count == 100)
+  }
+
   @Test("Without tags left a lower has none") func exhausted() {
     var table = FileSystemTable([
       FileSystemEntry(tag: .max, .number(1), root: InodeMark(inode: 1, generation: 0), path: [47])

@@ -12,31 +12,83 @@ struct LayerModelTests {
   private static let names = ["a", "b", "c", "d"]
 
   /// Trees in which names of one layer hide, and merge with, those of another.
-  private static func makeLower(_ path: String, _ dice: inout Dice, depth: Int = 0) throws {
+  private static func makeLower(
+    _ path: String, _ dice: inout Dice, depth: Int = 0, _ files: inout [String]
+  ) throws {
     mkdir(path, 0o755)
     for name in names {
-      switch dice.below(8) {
+      switch dice.below(9) {
+      case 8:
+        guard !files.isEmpty else { continue }
+        Glibc.link(dice.pick(files), "\(path)/\(name)")
       case 0..<3:
         try "\(name)\(dice.below(1000))".write(toFile: "\(path)/\(name)", atomically: false, encoding: .utf8)
-      case 3..<6 where depth < 2: try makeLower("\(path)/\(name)", &dice, depth: depth + 1)
+        files.append("\(path)/\(name)")
+      case 3..<6 where depth < 2: try makeLower("\(path)/\(name)", &dice, depth: depth + 1, &files)
       case 6: symlink("to\(dice.below(9))", "\(path)/\(name)")
       default: break
       }
     }
   }
 
-  /// What the layers show together, without a mark among them.
-  private static func merge(_ lowers: [String], to path: String) throws {
+  /// What the layers show together, without a mark among them; `seen`: where each of it comes from, by inode.
+  private static func merge(_ lowers: [String], to path: String, _ seen: inout [ino_t: [String]]) throws {
     mkdir(path, 0o755)
     for name in names {
       let found = lowers.map { "\($0)/\(name)" }.filter { kind($0) != nil }
       guard let first = found.first else { continue }
       if kind(first) == S_IFDIR {
-        try merge(Array(found.prefix { kind($0) == S_IFDIR }), to: "\(path)/\(name)")
+        try merge(Array(found.prefix { kind($0) == S_IFDIR }), to: "\(path)/\(name)", &seen)
+      } else if let known = seen[inode(first)]?.first {
+        Glibc.link(known, "\(path)/\(name)")
+        seen[inode(first), default: []].append(first)
       } else {
         try FileManager.default.copyItem(atPath: first, toPath: "\(path)/\(name)")
+        seen[inode(first)] = ["\(path)/\(name)", first]
       }
     }
+  }
+
+  /// Makes names that another layer covers names of something else: they would go on counting.
+  private static func separateCovered(_ path: String, _ seen: [ino_t: [String]]) throws {
+    for name in names.map({ "\(path)/\($0)" }) {
+      guard let kind = kind(name) else { continue }
+      if kind == S_IFDIR { try separateCovered(name, seen) }
+      guard kind == S_IFREG, !(seen[inode(name)] ?? []).contains(name) else { continue }
+      let text = try String(contentsOfFile: name, encoding: .utf8)
+      unlink(name)
+      try text.write(toFile: name, atomically: false, encoding: .utf8)
+    }
+  }
+
+  private static func inode(_ path: String) -> ino_t {
+    var found = stat()
+    lstat(path, &found)
+    return found.st_ino
+  }
+
+  /// Which names are of one file, for each that has several.
+  private static func groups(_ lines: [String], _ number: (String) throws -> UInt64) rethrows -> Set<[String]>
+  {
+    var groups: [UInt64: [String]] = [:]
+    for line in lines where !line.contains(" directory ") && !line.contains(" -> ") {
+      let path = String(line.prefix { $0 != " " })
+      groups[try number(path), default: []].append(path)
+    }
+    return Set(groups.values.filter { $0.count > 1 })
+  }
+
+  private static func difference(_ tree: LayeredTree, _ model: String) throws -> [String] {
+    let (found, expected) = (try tree.state(), try plainState(model))
+    if found != expected {
+      return found.filter { !expected.contains($0) } + ["instead of"]
+        + expected.filter { !found.contains($0) }
+    }
+    let (one, other) = (
+      try groups(found) { try tree.attributes($0).inode },
+      groups(expected) { UInt64(inode("\(model)/\($0)")) }
+    )
+    return one == other ? [] : ["\(one) instead of \(other)"]
   }
 
   private static func kind(_ path: String) -> mode_t? {
@@ -53,13 +105,16 @@ struct LayerModelTests {
     var dice = Dice(for: "layers \(count) \(run)")
     let tree = try LayeredTree(making: { base in
       try (1...count).map { number in
-        try LayerModelTests.makeLower("\(base)/lower\(number)", &dice)
+        var files: [String] = []
+        try LayerModelTests.makeLower("\(base)/lower\(number)", &dice, &files)
         return "\(base)/lower\(number)"
       }
     })
-    let lowers = try tree.lowers.map { try plainState($0) }
     let model = tree.base + "/model"
-    try LayerModelTests.merge(tree.lowers, to: model)
+    var seen: [ino_t: [String]] = [:]
+    try LayerModelTests.merge(tree.lowers, to: model, &seen)
+    for lower in tree.lowers { try LayerModelTests.separateCovered(lower, seen) }
+    let lowers = try tree.lowers.map { try plainState($0) }
     for step in 0..<1_000 {
       let deed = dice.pick(Deed.allCases)
       let (path, other) = (LayerModelTests.path(&dice), LayerModelTests.path(&dice))
@@ -73,12 +128,13 @@ struct LayerModelTests {
       let found = LayerModelTests.inLayers(deed, tree, path, other, word)
       try #require(found == expected, "step \(step): \(deed) \(path) \(other)")
       if step % 25 == 0 {
-        try #require(try tree.state() == plainState(model), "after step \(step): \(deed) \(path)")
+        let difference = try LayerModelTests.difference(tree, model)
+        try #require(difference == [], "after step \(step): \(deed) \(path)")
       }
       if dice.once(in: 100) { try tree.remount() }
     }
     try tree.remount()
-    #expect(try tree.state() == plainState(model))
+    #expect(try LayerModelTests.difference(tree, model) == [])
     #expect(try tree.lowers.map { try plainState($0) } == lowers)
   }
 

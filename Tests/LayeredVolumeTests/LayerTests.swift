@@ -73,6 +73,104 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: tree.upper) == [".varve"])
   }
 
+  @Test("An attribute that cannot be set or removed brings nothing up") func refusedAttributes() throws {
+    let tree = try two()
+    let caller = tree.caller
+    func set(_ path: String, _ name: String, _ setting: AttributeSetting?) throws {
+      try tree.at(path) { node in
+        try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
+          if let setting {
+            try tree.volume.setExtendedAttribute(name, of: node, to: [1].span, setting, for: caller)
+          } else {
+            try tree.volume.removeExtendedAttribute(name, of: node, for: caller)
+          }
+        }
+      }
+    }
+    #expect(throws: Errno.exists) { try set("merged/a", "user.note", .create) }
+    #expect(throws: Errno.noData) { try set("merged/a", "user.none", .replace) }
+    #expect(throws: Errno.noData) { try set("merged/a", "user.none", nil) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: tree.upper) == [".varve"])
+    #expect(throws: Never.self) { try set("merged/a", "user.note", .replace) }
+  }
+
+  @Test("A request that nobody waits for any more brings nothing up, while it copies and while it waits")
+  func interrupted() throws {
+    let tree = try LayeredTree(making: { base in
+      try LayeredTree.make(
+        [file("big", String(repeating: "x", count: 40 << 20)), file("small", "s")], at: base + "/l1")
+      return [base + "/l1"]
+    })
+    var caller = tree.caller
+    caller.request = 7
+    tree.volume.asksForInterrupts { $0 == 7 }
+    #expect(throws: Errno.interrupted) {
+      try tree.at("big") { _ = try tree.volume.open($0, .write, for: caller) }
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: tree.upper) == [".varve"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: tree.upper + "/.varve/work").isEmpty)
+    #expect(tree.volume.handleCount == 0)
+    let copies = tree.volume.copyUps
+    #expect(throws: Errno.interrupted) {
+      try copies.alone(9, for: Caller(user: 0, group: 0, thread: 0)) { () throws(Errno) in
+        try copies.alone(9, for: caller) { () throws(Errno) in return }
+      }
+    }
+    #expect(throws: Never.self) { try tree.write("big", "X") }
+  }
+
+  @Test("A redirect does not lead into the bookkeeping of a lower") func forged() throws {
+    let tree = try LayeredTree(making: { base in
+      try LayeredTree.make([directory("led") { file("own") }], at: base + "/l1")
+      try LayeredTree.make([directory(".varve") { file("secret") }], at: base + "/l2")
+      chmod(base + "/l2/.varve", 0o700)
+      try setPlainAttribute(base + "/l1/led", "trusted.overlay.redirect", "/.varve")
+      return [base + "/l1", base + "/l2"]
+    }) { _ in }
+    #expect(try tree.names("led") == ["own"])
+  }
+
+  @Test("What came into a directory that was being removed is kept aside at the next mount") func rescued()
+    throws
+  {
+    let tree = try two()
+    try tree.remove("both")
+    tree.close()
+    let work = tree.upper + "/.varve/work"
+    for name in ["t-1", "t-2"] { mkdir("\(work)/\(name)", 0o700) }
+    mknod(work + "/t-1/gone", S_IFCHR, 0)
+    try "mine".write(toFile: work + "/t-2/kept", atomically: false, encoding: .utf8)
+    try tree.remount()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: work).filter { $0 != "wh" }.isEmpty)
+    #expect(
+      try String(contentsOfFile: tree.upper + "/.varve/trash/rescued-t-2/kept", encoding: .utf8) == "mine")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: tree.upper + "/.varve/trash") == ["rescued-t-2"])
+  }
+
+  @Test("A lower's own flag opaque is not shown, and comes up with nothing") func lowerFlag() throws {
+    let first = try two()
+    try first.create("merged/own")
+    try first.setAttribute("merged", "system.varve.flags", "opaque")
+    first.close()
+    let tree = try LayeredTree(making: { base in
+      Glibc.rename(first.upper, base + "/former")
+      return [base + "/former"] + first.lowers
+    })
+    #expect(try tree.names("merged") == ["own"])
+    let caller = tree.caller
+    let flags = try tree.at("merged") { node in
+      try AttributeName.with(Array("system.varve.flags".utf8)) { name throws(Errno) in
+        try tree.volume.extendedAttribute(name, of: node, for: caller)
+      }
+    }
+    #expect(!String(decoding: flags, as: UTF8.self).contains("opaque"))
+    try tree.setAttribute("merged", "system.varve.flags", "hidden")
+    #expect(try tree.names("merged") == ["own"])
+    try tree.remount()
+    #expect(try tree.names("merged") == ["own"])
+  }
+
   @Test("A name that is removed stays removed, and what is made in its place shows alone") func removed()
     throws
   {
@@ -283,25 +381,6 @@ import Testing
     var readOnly = VolumeOptions()
     readOnly.live.rules.isReadOnly = true
     #expect(throws: Never.self) { try Volume(root, options: readOnly) }
-  }
-
-  @Test("Of an object with further names in a lower none can be changed, and all stay what they are")
-  func linked() throws {
-    let tree = try LayeredTree(making: { base in
-      try LayeredTree.make([file("one", "same")], at: base + "/l1")
-      Glibc.link(base + "/l1/one", base + "/l1/two")
-      mkfifo(base + "/l1/pipe", 0o644)
-      Glibc.link(base + "/l1/pipe", base + "/l1/other")
-      return [base + "/l1"]
-    })
-    #expect(throws: Errno.unsupported) { try tree.setAttribute("pipe", "system.varve.flags", "hidden") }
-    try tree.remove("pipe")
-    try tree.remove("other")
-    #expect(throws: Errno.unsupported) { try tree.write("one", "x") }
-    #expect(throws: Errno.unsupported) { try tree.rename("one", to: "three") }
-    #expect(try tree.read("two") == "same")
-    #expect(throws: Never.self) { try tree.remove("one") }
-    #expect(try tree.names("") == ["two"])
   }
 }
 

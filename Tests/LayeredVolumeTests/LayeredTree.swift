@@ -7,8 +7,8 @@ import LinuxFiles
 
 /// An upper directory over lowers, opened as a volume that no kernel has mounted.
 ///
-/// The topmost lower comes first.
-final class LayeredTree {
+/// The topmost lower comes first. Sendable for tests in which several threads call the volume; nothing else is changed meanwhile.
+final class LayeredTree: @unchecked Sendable {
   let base: String
   let lowers: [String]
   let options: VolumeOptions
@@ -65,6 +65,12 @@ final class LayeredTree {
 
   /// As if the daemon had ended and the volume was mounted again.
   func remount() throws {
+    close()
+    opened = try LayeredTree.open(base, lowers, options)
+  }
+
+  /// The same over other lowers, from now on.
+  func remount(over lowers: [String]) throws {
     close()
     opened = try LayeredTree.open(base, lowers, options)
   }

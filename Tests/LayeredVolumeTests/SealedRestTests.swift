@@ -1,6 +1,9 @@
 // When an encrypted file that nobody uses may be let go of.
 
+import Glibc
 import LinuxFiles
+import SealedFormat
+import Synchronization
 import Testing
 
 @testable import LayeredVolume
@@ -81,6 +84,105 @@ import Testing
     }
   }
 
+  @Test("A last close beside a lock takes nothing from it that it needs") func aCloseBesideALock() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "text")
+    let caller = tree.caller()
+    try tree.at("a/file") { volume, node in
+      for round in 0..<10 {
+        let handle = try volume.open(node, [.read, .write], for: caller).handle
+        try put(volume, handle, "\(round)", at: 0)
+        let object = try object(tree)
+        let file = try object.using(.bytes) { (file) throws(Errno) in file }
+        let outcome = Locked()
+        var threads: [Joined] = []
+        try file.commits.withLock { _ in
+          threads.append(
+            Joined(
+              try PlainThread { outcome.value.withLock { $0 = volume.lock(.locking, isHurried: false) } }))
+          wait(seconds: 10) { volume.keyring.state(of: .complete) == .locked }
+          // Until it waits to sync the file: nobody can see that. A close that takes the way away makes that sync fail.
+          wait(seconds: 0.02) { false }
+          threads.append(Joined(try PlainThread { volume.release(handle) }))
+          wait(seconds: 0.1) { object.way == nil }
+        }
+        for thread in threads { thread.join() }
+        #expect(outcome.value.withLock { $0.unwritten }.isEmpty)
+        #expect(try !volume.sealedIsUnfinished)
+        #expect(try tree.sessionsListed() == 0)
+        try tree.unlock()
+        #expect(try tree.read("a/file") == "\(round)ext")
+      }
+    }
+  }
+
+  @Test(
+    "Locks beside many who open, write and close lose nothing, and report nothing lost",
+    .timeLimit(.minutes(2)))
+  func locksBesideCloses() throws {
+    let tree = try Tree.vault()
+    let volume = try tree.volume()
+    let writers = (0..<4).map { Writer("f\($0)") }
+    for writer in writers { try tree.make("a/\(writer.name)", "") }
+    let threads = try writers.map { writer in
+      Joined(try PlainThread { while !writer.isDone { try? writer.append(in: volume) } })
+    }
+    for _ in 0..<30 {
+      let outcome = volume.lock(.locking, isHurried: false)
+      #expect(outcome.unwritten.isEmpty && outcome.kept.isEmpty)
+      #expect(try !volume.sealedIsUnfinished)
+      try tree.unlock()
+      let before = writers.reduce(0) { $0 + $1.count }
+      wait(seconds: 5) { writers.reduce(0) { $0 + $1.count } > before + 12 }
+    }
+    for writer in writers { writer.stop() }
+    for thread in threads { thread.join() }
+    for writer in writers {
+      #expect(writer.count > 0)
+      #expect(try tree.attributes("a/\(writer.name)").size == UInt64(writer.count * Writer.piece))
+    }
+    tree.unmount()
+    #expect(try tree.sessionsListed() == 0)
+  }
+
+  @Test("A file that is forgotten before its last close has ended keeps no session") func forgottenFirst()
+    throws
+  {
+    let tree = try Tree.vault()
+    try long(tree)
+    let caller = tree.caller()
+    let (volume, handle) = try tree.at("a/file") { volume, node in
+      let handle = try volume.open(node, [.read, .write], for: caller).handle
+      try put(volume, handle, "second", at: 30 * 4096)
+      return (volume, handle)
+    }
+    // The kernel has forgotten the file, and its close comes now.
+    #expect(volume.sealed.isOwed)
+    #expect(!volume.endSession())
+    volume.release(handle)
+    #expect(!volume.sealed.isOwed)
+    #expect(try !volume.sealedIsUnfinished)
+    #expect(volume.endSession())
+    #expect(try tree.sessionsListed() == 0)
+    #expect(try tree.open("a/file") { volume, handle in try read(volume, handle, at: 30 * 4096) } == "second")
+  }
+
+  @Test("A loss is reported by one lock, and no other") func aLossIsReportedOnce() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "text")
+    try tree.at("a/file") { volume, _ in
+      try tree.open("a/file", [.read, .write]) { volume, handle in
+        try put(volume, handle, "lost", at: 0)
+        try object(tree).abandon()
+      }
+      #expect(try tree.lock().unwritten.count == 1)
+      try tree.unlock()
+      #expect(try tree.lock().unwritten.isEmpty)
+      try tree.unlock()
+      #expect(volume.sealed.hasUnfinished)
+    }
+  }
+
   @Test("A file that was let go of with its last slot unwritten is in doubt to this mount, too")
   func whatWasForgottenIsInDoubt() throws {
     let tree = try Tree.vault()
@@ -98,6 +200,64 @@ import Testing
     }
     #expect(try tree.volume().sealedIsUnfinished)
   }
+}
+
+/// Waits until something is true, so long at most.
+private func wait(seconds: Double, _ isTrue: () -> Bool) {
+  let end = Clock.monotonicNanoseconds + UInt64(seconds * 1e9)
+  while !isTrue(), Clock.monotonicNanoseconds < end { Clock.pause(milliseconds: 1) }
+}
+
+/// What a lock answered in another thread.
+private final class Locked: Sendable {
+  let value = Mutex(LayeredVolume.LockOutcome())
+}
+
+/// Appends to one file, and counts what was taken.
+private final class Writer: Sendable {
+  static let piece = 9000
+  let name: String
+  private let written = Atomic(0)
+  private let done = Atomic(false)
+
+  init(_ name: String) { self.name = name }
+
+  var count: Int { written.load(ordering: .acquiring) }
+  var isDone: Bool { done.load(ordering: .acquiring) }
+  func stop() { done.store(true, ordering: .releasing) }
+
+  func append(in volume: Volume) throws {
+    let caller = Caller(user: geteuid(), group: getegid(), thread: getpid())
+    let folder = try node("a", in: Volume.rootNode, of: volume, caller)
+    defer { volume.forget(folder, references: 1) }
+    let node = try node(name, in: folder, of: volume, caller)
+    defer { volume.forget(node, references: 1) }
+    let handle = try volume.open(node, [.write, .append], for: caller).handle
+    defer { volume.release(handle) }
+    var bytes = [UInt8](repeating: UInt8(ascii: "x"), count: Writer.piece)
+    var span = bytes.mutableSpan
+    // The kernel, which knows the end of an encrypted file, says where that is.
+    let end = UInt64(count * Writer.piece)
+    _ = try volume.write(handle, at: end, &span, appends: true, clearsSetID: false, for: caller)
+    written.add(1, ordering: .acquiringAndReleasing)
+  }
+
+  private func node(
+    _ name: String, in parent: NodeID, of volume: Volume, _ caller: Caller
+  ) throws -> NodeID {
+    let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
+      try volume.lookup(name, in: parent, for: caller)
+    }
+    guard case .found(let entry) = answer else { throw Errno.noSuchFile }
+    return entry.node
+  }
+}
+
+/// A thread that outlives a closure.
+private final class Joined {
+  private var thread: PlainThread?
+  init(_ thread: consuming PlainThread) { self.thread = consume thread }
+  func join() { thread.take()?.join() }
 }
 
 extension Volume {

@@ -133,6 +133,28 @@ extension MountTests {
       try volume.unmount()
     }
 
+    @Test("A remount is in the audit log, with the options before and after") func remounts() throws {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      let log = base + "/audit.log"
+      let volume = try MountSupport.MountedVolume("audit=\(log)")
+      defer { volume.remove() }
+      func remount(_ options: String...) throws -> Int32 {
+        try Program.run(Program.built("varve"), ["remount"] + options + [volume.path]).exit
+      }
+      // What is refused, or only tried, is no change.
+      #expect(try remount("-o", "securelevel=0,nonsense") == 1)
+      #expect(try remount("-f", "-o", "ro") == 0)
+      #expect(try remount("-o", "noacl,securelevel=1") == 0)
+      #expect(wait { !lines(log).isEmpty })
+      let events = lines(log)
+      #expect(events.count == 1 && events[0]["event"]?.string == "remounted")
+      #expect(events[0]["user"]?.integer == 0 && events[0]["mountPoint"]?.string == volume.path)
+      let options = events[0]["options"]
+      #expect(options?["old"]?.string == "audit=\(log)")
+      #expect(options?["new"]?.string?.contains("noacl,securelevel=1") == true)
+    }
+
     @Test("Refusals by the thousand keep no change out of the audit log") func flooded() throws {
       let base = try TemporaryDirectory.make()
       defer { TemporaryDirectory.remove(base) }

@@ -105,6 +105,52 @@ extension MountTests {
         """)
     }
 
+    @Test(
+      "On a read-only volume the kernel reads files of lowers itself; once it is writable they are changed when they are closed",
+      .enabled(if: Machine.passesThrough))
+    func handedOver() throws {
+      let stage = try Stage()
+      defer { stage.remove() }
+      try stage.shell(
+        """
+        head -c 2000000 /dev/urandom > lower/f; cp lower/f expected; times=$(stat -c %X.%x lower/f)
+        reads() { sed 's/.*"requests":{//' mount/.varve/status | grep -o '"read":[0-9]*' | grep -o '[0-9]*$' || echo 0; }
+        varve mount -o ro,lower=lower upper mount
+        before=$(reads); cmp mount/f expected; cmp mount/f expected
+        test $(($(reads) - before)) -le 4
+        test "$times" = "$(stat -c %X.%x lower/f)"
+        exec 5< mount/f; head -c 10 <&5 > /dev/null
+        varve remount -o rw mount
+        ! printf X | dd of=mount/f conv=notrunc status=none 2> said; grep -q busy said
+        cmp mount/f expected
+        exec 5<&-
+        for i in $(seq 50); do printf X | dd of=mount/f conv=notrunc status=none 2> said && break; sleep 0.1; done
+        test "$(head -c 1 mount/f)" = X; cmp -i 1 mount/f expected; cmp lower/f expected
+        """)
+    }
+
+    @Test("A signal ends a copy, also for who waits for it, and nothing of it is left") func interrupted()
+      throws
+    {
+      let stage = try Stage()
+      defer { stage.remove() }
+      // Sparse files are copied fast: this one has data in each piece.
+      try stage.shell(
+        """
+        head -c 600000000 /dev/zero | tr '\\0' x > lower/big
+        varve mount -o lower=lower upper mount
+        look() { stat -c '%s %Y %Z %h' mount/big mount; ls -A upper upper/.varve/work; }
+        look > before
+        daemon=$(sed 's/.*"pid":\\([0-9]*\\).*/\\1/' mount/.varve/status | head -1)
+        (exec 5>> mount/big) & one=$!; (exec 5>> mount/big) & two=$!
+        for i in $(seq 500); do ls -l /proc/$daemon/fd | grep -q deleted && break; sleep 0.01; done
+        kill $two; kill $one; wait $one || true; wait $two || true
+        look | diff before - || { test -e upper/big && echo copied > finished; }
+        echo more >> mount/big; test "$(tail -c 5 mount/big)" = more
+        test "$(stat -c %s mount/big)" = 600000005
+        """)
+    }
+
     @Test("Nothing of the layers can be written to but the upper") func sealed() throws {
       let stage = try Stage()
       defer { stage.remove() }
@@ -150,6 +196,24 @@ extension MountTests {
       try stage.shell("varve umount mount; varve mount lower kernel")
       let refused = try stage.shell("varve mount -o lower=lower upper mount", exits: nil)
       #expect(refused.contains("mounted for writing"), "\(refused)")
+    }
+
+    @Test("A tree that is a layer of a volume is not mounted for writing, and becomes no volume")
+    func shown() throws {
+      let stage = try Stage()
+      defer { stage.remove() }
+      try stage.shell("touch lower/f; varve mount -o lower=lower upper mount")
+      for words in ["", "-f"] {
+        let said = try stage.shell("varve mount \(words) lower kernel", exits: nil)
+        #expect(said.contains("is a layer of a volume that is mounted, by process"), "\(said)")
+      }
+      try stage.shell(
+        "test ! -e lower/.varve; varve mount -o ro lower kernel; test -e kernel/f; varve umount kernel")
+      // A lock by anybody else is no layer.
+      try stage.shell(
+        "varve umount mount; chmod 755 lower; runuser -u nobody -- flock -s lower sleep 30 & sleep=$!; "
+          + "until grep -q FLOCK /proc/locks; do sleep 0.1; done; varve mount lower kernel; varve umount kernel; "
+          + "kill $sleep; pkill -x -u nobody -f 'sleep 30' || true")
     }
 
     private static let hasOverlay = (try? Text.read("/proc/filesystems").contains("overlay")) ?? false

@@ -99,7 +99,7 @@ final class CrashWorld {
   // MARK: Operations
 
   private func step() {
-    switch dice.below(24) {
+    switch dice.below(26) {
     case 0...8: write()
     case 9, 10: truncate()
     case 11: punch()
@@ -109,6 +109,7 @@ final class CrashWorld {
     case 18: remount()
     case 19, 20: changeClass()
     case 21, 22: endSession()
+    case 23, 24: letGo()
     default: read()
     }
   }
@@ -259,6 +260,23 @@ final class CrashWorld {
       let left = dice.once(in: 2) ? file.leftState : nil
       trace.append(left == nil ? "dropped" : "let go of")
       file = try SealedFile(live, in: surroundings, budget: budget, left: left)
+    }
+  }
+
+  /// Others took its place in memory; it may be synced by somebody who does not change it before it is changed again.
+  private func letGo() {
+    guard !owes else { return }
+    attempt("let go") {
+      _ = try file.close()
+      file = try SealedFile(live, in: surroundings, budget: budget, left: file.leftState)
+      guard dice.once(in: 2) else { return }
+      trace.append("synced by a reader")
+      try file.synchronize(dataOnly: true)
+      history = [current]
+      beforeLast = 0
+      file = try SealedFile(live, in: surroundings, budget: budget, left: file.leftState)
+      // The next change is where it matters.
+      disk.writesLeft = min(disk.writesLeft ?? .max, 1 + dice.below(5))
     }
   }
 

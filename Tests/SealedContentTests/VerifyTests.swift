@@ -1,6 +1,7 @@
 // All of a file is verified: what is whole is clean, what a reader cannot read is named, and nothing is changed.
 
 import Ciphers
+import Glibc
 import LinuxFiles
 import Randomness
 import SealedFormat
@@ -102,6 +103,36 @@ import Testing
     try file.truncate(to: 1 << 50)
     let found = try findings(file)
     #expect(found.isClean && found.verified == 1)
+  }
+
+  @Test("Holes of the backing file are skipped, and a missing end is not") func holesAreSkipped() throws {
+    let path = "/tmp/varve-verify-\(getpid())-holes"
+    defer { unlink(path) }
+    let (surroundings, budget) = (TestSurroundings(), budget)
+    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    try #require(descriptor >= 0)
+    Glibc.close(descriptor)
+    let store = BackingStore(SharedDescriptor(try Descriptor.open(path: path, .readWrite)), isWritable: true)
+    let file = try SealedFile<BackingStore>(store, in: surroundings, budget: budget)
+    var block = [UInt8](repeating: 9, count: 4096)
+    for offset: Int64 in [0, 60 << 30] {
+      var span = block.mutableSpan
+      _ = try file.write(&span, at: .offset(offset))
+      block = [UInt8](repeating: 9, count: 4096)
+    }
+    _ = try file.close()
+    var findings = ContentFindings()
+    #expect(try file.verifyContent(into: &findings) == nil)
+    #expect(findings.isClean && findings.verified == 2)
+    // Of 327,680 index pages two have entries: the rest is not even looked at.
+    #expect(findings.sectors <= 4 + 2 * 8)
+    // What was cut off behind its back is damage, also behind a hole.
+    surroundings.remount(killed: false)
+    try #require(Glibc.truncate(path, 30 << 30) == 0)
+    let cut = try SealedFile<BackingStore>(store, in: surroundings, budget: budget)
+    findings = ContentFindings()
+    #expect(try cut.verifyContent(into: &findings) == nil)
+    #expect(!findings.isClean && findings.count(.index) > 0)
   }
 
   // MARK: Damage

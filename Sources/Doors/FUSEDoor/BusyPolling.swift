@@ -1,4 +1,7 @@
 // Whether a worker polls for the next request instead of sleeping.
+//
+// For a single program that works on a volume: 1.46 times as fast as two workers that sleep, 1.11 with two clients, 0.97 with four
+// (docs/performance.md, "Who waits, and how", where a part of it is compiler settings).
 
 import LinuxFiles
 import Synchronization

@@ -61,10 +61,13 @@ extension Door {
     case .link: "link"
     case .open: openWord(request)
     case .opendir: "list"
-    case .getxattr: attributeWord(request, "readxattr", list: "readacl", flags: "readattr", owner: "readattr")
+    case .getxattr:
+      attributeWord(
+        request, "readxattr", list: "readacl", flags: "readattr", owner: "readattr", posix: "readacl")
     case .listxattr: "readxattr"
     case .setxattr, .removexattr:
-      attributeWord(request, "writexattr", list: "writeacl", flags: "chflags", owner: "chown")
+      attributeWord(
+        request, "writexattr", list: "writeacl", flags: "chflags", owner: "chown", posix: "chmod")
     case .ioctl: controlWord(request)
     default: "\(opcode)"
     }
@@ -90,11 +93,13 @@ extension Door {
   }
 
   private func attributeWord(
-    _ request: borrowing Request, _ plain: String, list: String, flags: String, owner: String
+    _ request: borrowing Request, _ plain: String, list: String, flags: String, owner: String,
+    posix: String
   ) -> String {
     let word = try? request.withAttributeName { (name) throws(Errno) -> String in
       if name.equals("system.varve.acl") { return list }
       if name.equals("system.varve.flags") { return flags }
+      if name.equals("system.varve.posix") { return posix }
       return name.equals("system.varve.owner") ? owner : plain
     }
     return word ?? plain

@@ -19,6 +19,7 @@ final class RequestLoop: Sendable {
     self.maxWrite = maxWrite
     queues = RequestQueues(usual: door.volume.mounted.threads)
     door.volume.whenNamesCome { [queues] in queues.namesCame() }
+    door.volume.asksForInterrupts { [queues] unique in queues.isInterrupted(unique) }
   }
 
   var firstFailure: Errno? { failure.withLock { $0 } }

@@ -1,4 +1,6 @@
 // Adds workers when too many are stuck: a request that waits for a slow disk must not hold up others.
+//
+// For volumes on slow disks and with slow directory servers: `FairnessTests` hold what others still get.
 
 import LayeredVolume
 import LinuxFiles

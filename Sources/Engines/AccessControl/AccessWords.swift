@@ -78,6 +78,9 @@ enum AccessWords {
   /// The word of an entry that carries no right and no inheritance, so that it can be read back.
   static let none = "none"
 
+  /// Identities that have no name of an account.
+  static let identities = ["everyone", "owner@", "group@", "nobody@"]
+
   static let inherited = "inherited"
 
   static let limitInherit: (word: String, flag: AccessEntry.Inheritance) = ("limit_inherit", .limitInherit)

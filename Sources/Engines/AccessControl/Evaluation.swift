@@ -1,4 +1,6 @@
 // The walk over the entries: the first deny that applies ends it, permits add up until nothing is left.
+//
+// For every request that meets a list: 16 entries take 48 ns at best, without an allocation (docs/performance.md, "Whole trees").
 
 /// What one walk over a list found.
 package struct ScanResult: Hashable, Sendable {

@@ -70,13 +70,13 @@ extension Judge {
     _ rename: Rename, _ item: Item, from parent: Item, to newParent: Item, over victim: Item?, _ tell: Tell?
   ) -> Verdict {
     let moves = rename.changesParent
-    let leaving = leaving(item, parent, moves).told(.removing, tell)
+    let leaving = toldLeaving(item, parent, moves, tell)
     guard let victim else { return leaving.then { arriving(item, in: newParent, tell) } }
     guard rename.exchanges else {
       return leaving.then { arriving(item, in: newParent, tell) }
         .then { check(victim, .delete, removingFrom: newParent).aboutVictim.told(.removing, tell) }
     }
-    let left = leaving.then { self.leaving(victim, newParent, moves).aboutVictim.told(.removing, tell) }
+    let left = leaving.then { toldLeaving(victim, newParent, moves, tell, isVictim: true) }
     // Inside one directory both are added in one request.
     guard moves else { return left.then { arriving(item, and: victim.adding, in: newParent, tell) } }
     return left.then { arriving(item, in: newParent, tell) }
@@ -94,6 +94,15 @@ extension Judge {
   /// A directory that changes its parent has its `..` rewritten, which asks `add_subdirectory` of the directory itself.
   private func leaving(_ item: Item, _ parent: Item, _ moves: Bool) -> Verdict {
     check(item, item.isDirectory && moves ? [.delete, .addSubdirectory] : .delete, removingFrom: parent)
+  }
+
+  /// The same, told by the right that is missing.
+  private func toldLeaving(
+    _ item: Item, _ parent: Item, _ moves: Bool, _ tell: Tell?, isVictim: Bool = false
+  ) -> Verdict {
+    let verdict = leaving(item, parent, moves)
+    let told = isVictim ? verdict.aboutVictim : verdict
+    return told.told(verdict.lacks(.addSubdirectory) ? .adding(directory: true) : .removing, tell)
   }
 
   /// A FIFO or socket shows itself only to those who may use it, could remove it, or could give themselves the right.
@@ -134,6 +143,15 @@ extension Item {
 }
 
 extension Verdict {
+  /// Whether nothing but this right is missing, as far as the reason names rights.
+  fileprivate func lacks(_ right: Rights) -> Bool {
+    switch reason {
+    case .modeBits(_, let asked): !isAllowed && asked == right
+    case .noEntryGrants(let rights): rights == right
+    default: false
+    }
+  }
+
   /// What was said of an object and its parent, said of the object at the other end of a rename.
   fileprivate var aboutVictim: Verdict {
     on(place == .parent ? .newParent : .victim)

@@ -107,15 +107,19 @@ extension Judge {
     if wanted != nil, !rules.keys.exist { return .refused(.noKey, .noKeybag) }
     guard !item.isDirectory else {
       // Who cannot open what is in there would not see that new files are plain among those that stay encrypted.
-      guard let present = item.content.protection, !rules.keys.opening.contains(present) else {
-        return verdict
+      if let present = item.content.protection, !rules.keys.opening.contains(present) {
+        return .refused(.noKey, .locked(present))
       }
-      return .refused(.noKey, .locked(present))
+      // Nothing could be made in it, and what is in it stays plain.
+      return verdict.and { key(toMakeOf: wanted) }
     }
-    return verdict.and { key(to: item, writes: false) }.and {
-      guard let wanted, !rules.keys.making.contains(wanted) else { return .allowed(.nothingAsked) }
-      return .refused(.noKey, .locked(wanted))
-    }
+    return verdict.and { key(to: item, writes: false) }.and { key(toMakeOf: wanted) }
+  }
+
+  /// What stands against files of a class, as far as new ones are concerned.
+  private func key(toMakeOf wanted: ProtectionClass?) -> Verdict {
+    guard let wanted, !rules.keys.making.contains(wanted) else { return .allowed(.nothingAsked) }
+    return .refused(.noKey, .locked(wanted))
   }
 
   /// A plain item does not enter a directory whose files are encrypted: who moves it there believes it is.

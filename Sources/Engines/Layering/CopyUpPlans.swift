@@ -25,6 +25,8 @@ package struct CopyUp: Hashable, Sendable {
     case firstOfSeveral(entryCounts: Bool)
     /// The inode is in the upper already; this name is not.
     case nextOfSeveral
+    /// It has names, and is changed through a handle of one that it lost: the entry alone leads from the others to it.
+    case entryAlone(entryCounts: Bool)
     /// It lost its last name and is changed through a handle.
     case none
   }
@@ -48,6 +50,7 @@ extension CopyUp {
     case .nextOfSeveral:
       return impure + [.linkFromIndex(.name), .restoreParentTimes, .settleCount(.name, -1)]
     case .none: return copy
+    case .entryAlone(let entryCounts): return copy + [.startCount] + enter(over: entryCounts)
     case .one:
       let publish: Step = isUnnamed ? .link(.name) : .rename(.work, .name, .toFreeName)
       return copy + impure + [publish, .restoreParentTimes]

@@ -151,6 +151,11 @@ package struct FileSystemTable: Hashable, Sendable {
       tags[lower.device] = tag
       used.insert(tag)
     }
+    while entries.count > FileSystemTable.most,
+      let oldest = entries.dropLast().firstIndex(where: { !used.contains($0.tag) })
+    {
+      entries.remove(at: oldest)
+    }
     return lowers.map { tags[$0.device] }
   }
 
@@ -172,7 +177,8 @@ package struct FileSystemTable: Hashable, Sendable {
   private mutating func add(_ lower: Lower, keeping used: Set<UInt32>) -> UInt32? {
     let (tag, overflows) = (entries.last?.tag ?? 0).addingReportingOverflow(1)
     guard !overflows else { return nil }
-    if entries.count >= FileSystemTable.most {
+    // A file that somebody else wrote may have more.
+    while entries.count >= FileSystemTable.most {
       // Never the last one: its tag says which the next is.
       guard let oldest = entries.dropLast().firstIndex(where: { !used.contains($0.tag) }) else { return nil }
       entries.remove(at: oldest)

@@ -217,6 +217,12 @@ long lv_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, siz
   return LV_RESULT(copy_file_range(from, &read_at, to, &write_at, count, 0));
 }
 
+long lv_write_back(int fd, int64_t offset, int64_t length, int waits) {
+  unsigned flags = SYNC_FILE_RANGE_WRITE;
+  if (waits) flags |= SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WAIT_AFTER;
+  return LV_RESULT(sync_file_range(fd, offset, length, flags));
+}
+
 long lv_sync_file_system(int fd) { return LV_RESULT(syncfs(fd)); }
 
 long lv_sync(int fd, int data_only) { return LV_RESULT(data_only ? fdatasync(fd) : fsync(fd)); }

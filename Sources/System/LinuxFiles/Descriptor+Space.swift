@@ -47,6 +47,12 @@ extension Descriptor {
     Int64(try retrying { lv_seek(rawValue, offset, whence.rawValue) })
   }
 
+  /// Begins to bring a range of a file to the disk, or waits until it is there; what may fail only makes a later sync
+  /// take longer.
+  package borrowing func writeBack(_ range: Range<UInt64>, waiting: Bool) {
+    _ = lv_write_back(rawValue, Int64(range.lowerBound), Int64(range.count), waiting ? 1 : 0)
+  }
+
   /// Copies bytes inside the kernel and answers how many; 0 at the end of the source.
   ///
   /// One call over a whole sparse file fills its holes on some file systems: go from data to data, as `seek`

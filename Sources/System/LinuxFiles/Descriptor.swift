@@ -1,3 +1,6 @@
+// An open descriptor, which all calls about files go through. For everything above: no other module but the door calls the
+// system with pointers, so no other can read or write outside of its memory.
+
 import CLinux
 import Glibc
 

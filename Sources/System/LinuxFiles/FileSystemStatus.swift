@@ -63,6 +63,31 @@ package struct FileSystemStatus: Sendable, Equatable {
     }
   }
 
+  /// What mount(8) calls a file system of this kind; a number where that is not known here.
+  package var kindName: String {
+    switch magic {
+    case FileSystemStatus.ext4Magic: "ext4"
+    case FileSystemStatus.xfsMagic: "xfs"
+    case FileSystemStatus.btrfsMagic: "btrfs"
+    case FileSystemStatus.tmpfsMagic: "tmpfs"
+    case FileSystemStatus.f2fsMagic: "f2fs"
+    case FileSystemStatus.bcachefsMagic: "bcachefs"
+    case FileSystemStatus.zfsMagic: "zfs"
+    case FileSystemStatus.nfsMagic: "nfs"
+    case FileSystemStatus.fuseMagic: "fuse"
+    case FileSystemStatus.overlayMagic: "overlay"
+    case 0x7371_7368: "squashfs"
+    case 0xE0F5_E1E2: "erofs"
+    case 0x9660: "iso9660"
+    case 0x4D44: "vfat"
+    case 0x2011_BAB0: "exfat"
+    case 0xFE53_4D42, 0xFF53_4D42: "cifs"
+    case 0x102_1997: "9p"
+    case 0x8584_58F6: "ramfs"
+    default: kernelsOwn ?? "0x\(String(magic, radix: 16))"
+    }
+  }
+
   /// Whether the kernel of this machine decides about everything there: rights by capabilities, times by its clock.
   package var isLocal: Bool {
     switch magic {

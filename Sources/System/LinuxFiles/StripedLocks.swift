@@ -49,6 +49,12 @@ package struct LockRequests: Sendable {
     return false
   }
 
+  /// Whether a stripe is among them.
+  package func includes(_ stripe: Int) -> Bool {
+    for index in 0..<count where sorted[index].stripe == stripe { return true }
+    return false
+  }
+
   private mutating func insert(_ request: LockRequest?) {
     guard let request else { return }
     var place = 0

@@ -42,6 +42,30 @@ package enum UserDatabase {
     unsafe lookUp(Glibc.group.self, { unsafe getgrnam_r(name, $0, $1, $2, $3) }) { unsafe $0.gr_gid }
   }
 
+  /// The names of all accounts that the system lists; few directory servers list theirs.
+  ///
+  /// For one thread: the library keeps the position.
+  package static func userNames() -> [String] {
+    var names: [String] = []
+    setpwent()
+    while let entry = unsafe getpwent() {
+      if let name = unsafe text(entry.pointee.pw_name) { names.append(name) }
+    }
+    endpwent()
+    return names
+  }
+
+  /// The names of all groups that the system lists; for one thread.
+  package static func groupNames() -> [String] {
+    var names: [String] = []
+    setgrent()
+    while let entry = unsafe getgrent() {
+      if let name = unsafe text(entry.pointee.gr_name) { names.append(name) }
+    }
+    endgrent()
+    return names
+  }
+
   private static func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {
     guard let pointer = unsafe pointer else { return nil }
     return unsafe String(cString: pointer)

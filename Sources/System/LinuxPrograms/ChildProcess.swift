@@ -1,3 +1,5 @@
+// A program that is started and waited for. For the tools: editors, mount helpers, and questions to a daemon that may never answer.
+
 import CPrograms
 package import LinuxFiles
 

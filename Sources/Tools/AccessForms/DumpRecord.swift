@@ -1,5 +1,6 @@
 // What a dump or an undo file holds of one item.
 
+package import AccessControl
 import TextForms
 
 /// What a record can say about an item beside its list; what is nil it does not say.
@@ -16,8 +17,14 @@ package struct ItemFacts: Equatable, Sendable {
   package var mode: UInt32?
   /// The word of file flags.
   package var flags: UInt32?
+  /// The POSIX lists below the volume; empty: there are none.
+  package var posix: PosixLists?
 
-  package init(owner: Owner? = nil, group: UInt32? = nil, mode: UInt32? = nil, flags: UInt32? = nil) {
+  package init(
+    owner: Owner? = nil, group: UInt32? = nil, mode: UInt32? = nil, flags: UInt32? = nil,
+    posix: PosixLists? = nil
+  ) {
+    self.posix = posix
     self.owner = owner
     self.group = group
     self.mode = mode
@@ -37,6 +44,8 @@ package struct ItemFacts: Equatable, Sendable {
     if let group { words.append("group=\(group)") }
     if let mode { words.append("mode=0\(String(mode, radix: 8))") }
     if let flags { words.append("flags=0\(String(flags, radix: 8))") }
+    // Their lines have commas between them elsewhere.
+    if let posix { words.append("posix=\(posix.text.replacing(",", with: ";"))") }
     return words.isEmpty ? "-" : words.joined(separator: ",")
   }
 
@@ -61,6 +70,11 @@ package struct ItemFacts: Equatable, Sendable {
       case "flags" where flags == nil:
         guard let read = octal(value) else { return nil }
         flags = read
+      case "posix" where posix == nil:
+        guard !value.contains(","), let read = PosixLists(String(value).replacing(";", with: ",")) else {
+          return nil
+        }
+        posix = read
       default: return nil
       }
     }

@@ -66,14 +66,21 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "protect": try protect(invocation)
   case "ls": try list(invocation)
   case "find": try findItems(invocation)
+  case "layer list": try listLayers(invocation)
+  case "layer origin": try tellOrigins(invocation)
+  case "layer diff": try diffLayers(invocation)
   case "name": try nameItems(invocation)
   case "kind": try tellKinds(invocation)
+  case "exclude": try excludeItems(invocation)
+  case "layout home": try layOutHome(invocation)
+  case "layout volume": try layOutVolume(invocation)
   case "acl get": try getLists(invocation)
   case "acl edit": try editLists(invocation)
   case "acl check": try checkLists(invocation)
   case "acl dump": try dumpLists(invocation)
   case "acl restore": try restoreLists(invocation)
   case "acl propagate", "acl inherit": try inheritLists(invocation)
+  case "acl import": try importLists(invocation)
   case "acl set", "acl explicit", "acl strip", "acl copy", "acl sort": try changeLists(invocation)
   case "why": try explain(invocation)
   case "access": try showAccess(invocation)
@@ -92,14 +99,6 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "completion": try printCompletion(invocation)
   default: throw UsageError("the verb is not there yet", verb: invocation.verb)
   }
-}
-
-func printCompletion(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let name = String(decoding: invocation.operands[0], as: UTF8.self)
-  guard let shell = Shell(rawValue: name) else {
-    throw invocation.mistake("'\(name)' is no shell known here: bash, zsh and fish are")
-  }
-  return printed(Program.varve.completion(for: shell))
 }
 
 func printed(_ text: String) -> Int32 {

@@ -8,6 +8,12 @@ package enum ArgumentKind: Equatable, Sendable {
   case number
   /// The name of a user.
   case user
+  /// An entry of an access list; an operand is one behind these words, with a number between if they end with `#`.
+  case entry(after: [String])
+  /// Whom an entry is about.
+  case identity
+  /// Where a volume is mounted.
+  case mountPoint
   /// One of these words.
   case words([String])
   /// One of these words, or several with commas between them; a word that ends with `=` takes a value.

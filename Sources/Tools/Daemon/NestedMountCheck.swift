@@ -45,10 +45,10 @@ struct NestedMountCheck: Sendable {
     }
   }
 
-  /// Refuses the mount if there is another volume above or below.
+  /// Refuses the mount if there is another volume above or below, or one that shows this directory as a layer.
   func refuseNested() throws(MountFailure) {
     let others = otherVolumes()
-    if let found = above(others) ?? below(others) { throw MountFailure(path, found) }
+    if let found = above(others) ?? below(others) ?? shown() { throw MountFailure(path, found) }
   }
 
   /// Refuses the mount if this very directory is mounted for writing, whatever its lock says.
@@ -119,6 +119,17 @@ struct NestedMountCheck: Sendable {
       }
     }
     return nil
+  }
+
+  // MARK: What shows it
+
+  /// What is written to a layer would show in the volume above it, of which it is said that it does not change.
+  private func shown() -> String? {
+    guard let position,
+      let holder = LayerUse.holder(
+        of: upper.descriptor, on: position.device, believing: NestedMountCheck.counts)
+    else { return nil }
+    return "it is a layer of a volume that is mounted, by process \(holder)"
   }
 
   private func use(of way: [UInt8]) -> VolumeUse {

@@ -155,6 +155,14 @@ package struct ExplanationText {
     return (filled(word, width), outcome == "allowed" ? "yes" : outcome == "denied" ? "no" : "-", reason)
   }
 
+  /// In which layer the item is, where there are several.
+  package var layer: String? {
+    guard case .array(let steps)? = answer["steps"],
+      let note = steps.first(where: { $0["asked"]?.string == "layer" })
+    else { return nil }
+    return ExplanationText.reason(of: note)
+  }
+
   /// What keeps everything from being done with a thing that is not there, or not to be reached; nil if a rule, or
   /// the kind of thing it is, has any say.
   package static func commonObstacle(_ texts: [ExplanationText]) -> String? {

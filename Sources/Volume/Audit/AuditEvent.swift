@@ -48,12 +48,23 @@ struct KeyChange: Sendable {
   var error: Errno?
 }
 
+/// Other options were put in force.
+struct OptionsChange: Sendable {
+  let time = Clock.realtime
+  /// Who asked.
+  let user: UInt32
+  /// The words of `-o` that were in force, and those that are now.
+  let before: [[UInt8]]
+  let after: [[UInt8]]
+}
+
 /// One event of the audit log, as values: it becomes text where nobody waits.
 enum AuditEvent: Sendable {
   /// `repeated`: how often the same was refused since the line before about it; 0 for a first time.
   case denial(Denial, repeated: Int = 0)
   case change(PolicyChange)
   case keys(KeyChange)
+  case options(OptionsChange)
 
   /// The line, without its end; `volume` are the members that say where it happened.
   func line(_ names: NameBook, _ volume: [JSON.Member]) -> String {
@@ -83,6 +94,20 @@ enum AuditEvent: Sendable {
       if let name = names.userName(change.user) { object.add("userName", name) }
       object.add("classes", .array(change.classes.map { .string($0) }))
       if let error = change.error { object.add("error", error.name) }
+      return JSON.object(object).compactText
+    case .options(let change):
+      var object: [JSON.Member] = []
+      object.add("event", "remounted")
+      object += volume
+      object.add("time", change.time.text)
+      object.add("user", Int(change.user))
+      if let name = names.userName(change.user) { object.add("userName", name) }
+      let text = { (words: [[UInt8]]) in
+        JSON.string(String(decoding: Array(words.joined(separator: [UInt8(ascii: ",")])), as: UTF8.self))
+      }
+      object.add(
+        "options",
+        .object([JSON.Member("old", text(change.before)), JSON.Member("new", text(change.after))]))
       return JSON.object(object).compactText
     }
   }

@@ -63,6 +63,7 @@ struct AuditQueue: Sendable {
     switch event {
     case .change(let change): return add(event, of: change.time)
     case .keys(let change): return add(event, of: change.time)
+    case .options(let change): return add(event, of: change.time)
     case .denial(let denial, _): return add(denial, at: now)
     }
   }
@@ -130,7 +131,7 @@ struct AuditQueue: Sendable {
     lost.denials += batch.lost.denials
     for event in batch.events {
       switch event {
-      case .change, .keys: lost.changes += 1
+      case .change, .keys, .options: lost.changes += 1
       case .denial(_, let repeated): lost.denials += max(1, repeated)
       }
     }

@@ -40,6 +40,15 @@ struct Facts: Sendable {
 
   init(_ status: FileStatus, _ stored: StoredRecord) { self.init(status, StoredFacts(stored)) }
 
+  /// Why nobody reads the content of an encrypted file, whatever the rules say and whichever class is open; nil if its
+  /// header tells nothing against it.
+  var headerFailure: (error: Errno, words: String)? {
+    guard case .protected = item.content, status.size > 0 else { return nil }
+    guard let head else { return (.inputOutput, "its header is lost or damaged; its content cannot be read") }
+    guard head.isForeign else { return nil }
+    return (.noKey, "belongs to the keybag of another volume; only a volume with that keybag can read it")
+  }
+
   var brief: BriefFacts { BriefFacts(status, StoredFacts(stored, head), at: place) }
   var number: ItemNumber { place.number }
   /// What a node of it is found by.

@@ -39,6 +39,8 @@ struct KnownHead: Hashable, Sendable {
   let size: UInt64?
   /// Whether its record says that it is encrypted.
   let isMarked: Bool
+  /// It names another volume than the keybag does.
+  var isForeign = false
 }
 
 /// What is stored about one object: its record, and what its content says of itself if that is encrypted.

@@ -14,6 +14,8 @@ package enum KeyFailure: Error, Equatable, Sendable {
   case noKeybag
   /// No slot opens with this keyfile, or the passphrase is wrong.
   case wrongKey
+  /// There is no keybag, but an encrypted file, at this path in the upper directory.
+  case encryptedFiles([UInt8])
   /// There is no keybag, but a log of sessions that wrote encrypted files.
   case keybagLost
   /// A keybag or keyfile that is damaged, or was made by a version that knows more.
@@ -50,7 +52,7 @@ package enum KeyFailure: Error, Equatable, Sendable {
   /// What a program is told that made a call.
   package var number: Errno {
     switch self {
-    case .locked, .foreignVolume, .noKeybag, .keybagLost, .keyNeeded: .noKey
+    case .locked, .foreignVolume, .noKeybag, .keybagLost, .encryptedFiles, .keyNeeded: .noKey
     case .wrongKey: .keyRejected
     case .damaged, .foreignKeybag: .badMessage
     case .damagedHeader: .inputOutput

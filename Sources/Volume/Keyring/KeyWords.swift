@@ -10,7 +10,12 @@ extension KeyFailure {
   package var sentence: String {
     switch self {
     case .noKeybag:
-      "has no keybag (ENOKEY), so no keyfile opens it; 'varve key slot add' without --with makes the keybag"
+      "has no keybag (ENOKEY), so no keyfile opens it; if it had one, bring back .varve, or name an export of the keybag "
+        + "with 'varve unlock --keybag'; if it never had one, 'varve key slot add' without --with makes it"
+    case .encryptedFiles(let path):
+      "has no keybag (ENOKEY), but encrypted files, such as \(KeyFailure.shown(path)): bring back .varve, or name an export of "
+        + "the keybag with 'varve unlock --keybag'. A new keybag would not open these files, and the old one would then be "
+        + "refused; 'varve key slot add --new-keybag' makes one all the same"
     case .keybagLost:
       "its keybag (.varve/keybag) is lost, and with another one its encrypted files could not be opened (ENOKEY); bring it "
         + "back, or 'varve unlock --keybag' with an export of it. To begin anew without those files, remove "
@@ -21,8 +26,11 @@ extension KeyFailure {
     case .damaged(.slot):
       "the keyslot of this keyfile is damaged (EBADMSG); take another keyfile, or a copy of .varve/keybag"
     case .damaged:
-      "its keybag is damaged, and no copy beside it opens (EBADMSG); bring back a copy of .varve/keybag"
-    case .foreignKeybag: "the exported keybag is one of another volume (EBADMSG)"
+      "its keybag is damaged, and no copy beside it opens (EBADMSG); bring back a copy of .varve/keybag, or "
+        + "name an export of it: 'varve unlock --keybag'"
+    case .foreignKeybag:
+      "the exported keybag is one of another volume (EBADMSG); if this volume's own was made by mistake, unmount it, move "
+        + "keybag, keybag.copy and sessions out of .varve, mount it and try again"
     case .keyNeeded: "has a keybag already: a keyfile that opens it is needed (ENOKEY); name it with --with"
     case .slotExists: "this keyfile has a keyslot already (EEXIST)"
     case .slots(.full): "all of its keyslots are taken (ENOSPC); remove one first"
@@ -39,6 +47,13 @@ extension KeyFailure {
       "is mounted read-only, and its keybag cannot be changed (EROFS); 'varve remount -o rw' may change that"
     case .system(let error): "its keybag cannot be read or written: \(error)"
     }
+  }
+}
+
+extension KeyFailure {
+  /// A path in a line of text.
+  private static func shown(_ path: [UInt8]) -> String {
+    String(decoding: path.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
   }
 }
 

@@ -27,6 +27,8 @@ package struct KeybagInspection {
   package func open(with secret: borrowing HandedSecret) throws(KeyFailure) -> Opening {
     var aead = try Keyring.ownContext()
     let pair = try KeybagPair(in: files)
+    // Without one, is there nothing to open, or was it lost?
+    if pair.isMissing { try SessionLogFile.requireUnused(in: files) }
     var source = KeybagPair.Source.first
     let opened = try pair.open(with: secret, &aead, from: &source)
     return Opening(slots: opened.keybag.slots.count { $0 != nil }, isWhole: pair.areAlike)

@@ -88,6 +88,27 @@ struct KeybagPair {
     }
   }
 
+  /// Whether neither file opens with any keyfile: each is missing, or damaged as a whole and not in a slot.
+  func isBeyondUse(with secret: borrowing HandedSecret, _ aead: inout Aead) -> Bool {
+    KeybagPair.isBeyondUse(first, with: secret, &aead) && KeybagPair.isBeyondUse(copy, with: secret, &aead)
+  }
+
+  private static func isBeyondUse(
+    _ found: Found, with secret: borrowing HandedSecret, _ aead: inout Aead
+  ) -> Bool {
+    do throws(KeyFailure) {
+      _ = try open(found, with: secret, &aead)
+      return false
+    } catch {
+      switch error {
+      // A disk may read it another time, a later version may know it, and other slots may open.
+      case .damaged(.unreadable), .damaged(.format(.unknown)), .damaged(.slot): return false
+      case .noKeybag, .damaged: return true
+      default: return false
+      }
+    }
+  }
+
   enum Source {
     case first
     case copy

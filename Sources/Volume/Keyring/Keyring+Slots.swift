@@ -46,8 +46,10 @@ extension Keyring {
 
   /// Makes the keybag of a volume that has none, with its first slot.
   ///
-  /// Opens nothing.
-  package func makeKeybag(for secret: consuming HandedSecret) throws(KeyFailure) {
+  /// Opens nothing. Refused where there are encrypted files, unless `besideEncrypted`: it would not open them.
+  package func makeKeybag(
+    for secret: consuming HandedSecret, besideEncrypted: Bool = false
+  ) throws(KeyFailure) {
     let secret = secret
     try changingSlots { files, aead throws(KeyFailure) in
       guard try KeybagPair(in: files).isMissing else { throw .keyNeeded }
@@ -57,6 +59,9 @@ extension Keyring {
       guard directory.isLocked else { throw .system(.readOnly) }
       let volume = opened.keybag.volume
       try SessionLogFile(directory).requireUnused()
+      if !besideEncrypted, let path = EncryptedSearch.file(below: directory.root) {
+        throw .encryptedFiles(path)
+      }
       // Older versions keep out before there is anything that they would leave unprotected.
       try calling { () throws(Errno) in try directory.announceProtectedContent() }
       try SessionLogFile(directory).makeFirst(of: volume, with: sessionKey)

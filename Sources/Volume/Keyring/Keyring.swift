@@ -69,8 +69,8 @@ package final class Keyring: Sendable {
 
   /// Opens all classes.
   ///
-  /// `exported`: a keybag to use instead of the volume's, which becomes the volume's if it has none. Changes nothing on
-  /// failure.
+  /// `exported`: a keybag to use instead of the volume's, which becomes the volume's if that has none, or none that opens.
+  /// Changes nothing on failure.
   package func unlock(
     with secret: consuming HandedSecret, exported: [UInt8]? = nil
   ) throws(KeyFailure) -> Unlocking {
@@ -85,7 +85,7 @@ package final class Keyring: Sendable {
         let opened = try OpenKeybag.open(exported, with: secret, &aead)
         try requireOwn(opened.keybag.volume, pair)
         try take(opened, &outcome)
-        if pair.isMissing, directory.isLocked { adopt(exported, in: files, &outcome) }
+        if directory.isLocked, pair.isBeyondUse(with: secret, &aead) { adopt(exported, in: files, &outcome) }
       } else {
         // Without one, is there nothing to open, or was it lost?
         if pair.isMissing { try SessionLogFile(directory).requireUnused() }

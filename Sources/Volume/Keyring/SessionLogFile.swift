@@ -33,6 +33,10 @@ struct SessionLogFile: Sendable {
 
   private func stored() throws(KeyFailure) -> [UInt8]? {
     guard let files = directory.descriptor else { return nil }
+    return try SessionLogFile.stored(in: files)
+  }
+
+  private static func stored(in files: SharedDescriptor) throws(KeyFailure) -> [UInt8]? {
     do throws(Errno) {
       return try SessionLogFile.file.read(in: files)
     } catch {
@@ -64,7 +68,11 @@ struct SessionLogFile: Sendable {
   ///
   /// A log in which no session ever began is what a crash leaves of making a keybag.
   func requireUnused() throws(KeyFailure) {
-    guard let bytes = try stored() else { return }
+    if let files = directory.descriptor { try SessionLogFile.requireUnused(in: files) }
+  }
+
+  static func requireUnused(in files: SharedDescriptor) throws(KeyFailure) {
+    guard let bytes = try stored(in: files) else { return }
     let log: SessionLog
     do throws(FormatDamage) {
       log = try SessionLog(decoding: bytes.span)

@@ -62,6 +62,11 @@ package final class Sessions: Sendable {
   /// How many sessions the log lists, those of other mounts included; nil before the first unlock.
   package var listed: Int? { state.withLock { $0.log?.listed.count } }
 
+  /// How many of them are not of this mount.
+  package var listedBefore: Int? {
+    state.withLock { state in state.log?.listed.count { !state.own.contains($0) } }
+  }
+
   /// Whether the session that writes now is more than a day old.
   package func isOld(now: Timestamp = Clock.realtime) -> Bool {
     guard let current else { return false }

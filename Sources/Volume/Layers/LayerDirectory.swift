@@ -16,8 +16,22 @@ struct FoundObject {
 
 /// What stands under a name of the volume, and in which layer.
 struct FoundName {
+  /// Where the name is.
   let directory: LayerDirectory
+  /// Of the object that it leads to, which may be in a layer above.
   let status: FileStatus
+  /// Of a name in a lower, where its object has more of them.
+  var links: LinkTrace?
+
+  /// The object, where the name itself leads to the one whose place it took.
+  var successor: IndexEntry? { links?.object }
+  /// Where the object is.
+  var layer: UInt8 { successor?.layer ?? directory.layer }
+
+  func hold(_ name: borrowing FileName) throws(Errno) -> SharedDescriptor {
+    if let successor { return successor.object }
+    return try directory.hold(name)
+  }
 }
 
 extension FileStatus {

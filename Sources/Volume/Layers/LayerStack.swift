@@ -12,6 +12,8 @@ struct Layer: Sendable {
   let store: MetadataStore
   /// What origins and entries of the index call its file system; nil where there was no tag left.
   let tag: UInt32?
+  /// Nil where nothing was ever written over lowers.
+  var index: LinkIndex?
 }
 
 /// All layers, the upper first.
@@ -29,6 +31,13 @@ final class LayerStack: Sendable {
   func layer(_ number: UInt8) -> Layer? {
     layers.indices.contains(Int(number)) ? layers[Int(number)] : nil
   }
+
+  /// Whether this is the bookkeeping at the root of a layer, which nobody sees.
+  func isOwn(_ name: [UInt8], in directory: LayerDirectory) -> Bool {
+    name == LayerStack.hidden && layer(directory.layer)?.root.descriptor === directory.descriptor
+  }
+
+  private static let hidden = Array(".varve".utf8)
 
   // MARK: Shape
 
@@ -90,6 +99,8 @@ struct LayerView: LayerAccess {
     _ name: [UInt8], in directory: Part<SharedDescriptor>
   ) throws(Errno) -> Sighting<SharedDescriptor> {
     let place = LayerDirectory(directory.directory, layer: UInt8(truncatingIfNeeded: directory.layer))
+    // A redirect that somebody forged could lead into it.
+    if stack.isOwn(name, in: place) { return .absent }
     return try FileName.with(name) { name throws(Errno) in
       do throws(Errno) {
         return .directory(try place.descend(name).descriptor)

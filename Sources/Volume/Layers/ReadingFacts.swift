@@ -1,7 +1,10 @@
 // Reading what is true of an object, fresh or, where that is allowed, remembered.
 
 import Decisions
+import FlagRules
+import LayerRules
 import LinuxFiles
+import RecordFormat
 import Synchronization
 
 /// An object with a descriptor of it, and what was true of it through that descriptor.
@@ -30,12 +33,36 @@ extension Volume {
 
   func facts(of node: Node, by reach: Reach) throws(Errno) -> Facts {
     // A closure, not the method itself, which would be allocated.
-    try store(of: node.layer).facts(try resolver.status(of: node, by: reach), knownBy: node) {
+    var facts = try store(of: node.layer).facts(try resolver.status(of: node, by: reach), knownBy: node) {
       attribute throws(Errno) in
       try reach.attribute(attribute)
     } head: { () throws(Errno) in
       try reach.head()
     }
+    if node.layer > 0 { try tellAsOfLower(&facts, node) }
+    return facts
+  }
+
+  /// The flag `opaque` of a directory in a lower speaks of the layers below that: shown, it would be set in the upper by
+  /// whoever adds another, and hide what is in the lower.
+  private func tellAsOfLower(_ facts: inout Facts, _ node: Node) throws(Errno) {
+    facts.item.flags.remove(.opaque)
+    facts.record.flags.remove(.opaque)
+    try countNames(of: node, facts.status, facts.record, in: &facts.place)
+  }
+
+  /// The count of names of what is in a lower: some may be removed, and nothing there says so.
+  private func countNames(
+    of node: Node, _ status: FileStatus, _ record: CoreRecord, in place: inout ItemPlace
+  ) throws(Errno) {
+    guard !node.isDirectory else { return }
+    if node.isNameless {
+      place.links = 0
+      return
+    }
+    guard let stack = resolver.stack, stack.mayHaveEntries(above: node.layer) else { return }
+    let trace = try stack.trace(status, in: node.layer, isIndexed: node.indexed != nil) { record }
+    if let trace { place.links = trace.state.shown }
   }
 
   /// The facts about an object that is held, whose status is known.
@@ -44,11 +71,39 @@ extension Volume {
   func facts(
     _ status: FileStatus, of object: SharedDescriptor, knownBy node: Node?, in layer: UInt8 = 0
   ) throws(Errno) -> Facts {
-    try store(of: node?.layer ?? layer).facts(status, knownBy: node) { attribute throws(Errno) in
+    var facts = try store(of: node?.layer ?? layer).facts(status, knownBy: node) {
+      attribute throws(Errno) in
       try object.descriptor.attribute(attribute)
     } head: { () throws(Errno) in
       try Reach.held(object).head()
     }
+    if let node, node.layer > 0 { try tellAsOfLower(&facts, node) }
+    return facts
+  }
+
+  /// The facts about what was found under a name.
+  func facts(of found: FoundName, _ name: borrowing FileName) throws(Errno) -> Facts {
+    guard let links = found.links else { return try facts(found.status, of: name, in: found.directory) }
+    var facts: Facts
+    if let object = links.object {
+      let node = rememberingNode(of: object.status)
+      facts = try self.facts(object.status, of: object.object, knownBy: node, in: object.layer)
+    } else {
+      facts = try self.facts(found.status, of: name, in: found.directory)
+    }
+    facts.place.links = links.state.shown
+    return facts
+  }
+
+  /// The same, to show it.
+  func briefFacts(of found: FoundName, _ name: borrowing FileName) throws(Errno) -> BriefFacts {
+    guard let links = found.links else {
+      return try briefFacts(found.status, of: name, in: found.directory)
+    }
+    guard links.object == nil else { return try facts(of: found, name).brief }
+    var facts = try briefFacts(found.status, of: name, in: found.directory)
+    facts.place.links = links.state.shown
+    return facts
   }
 
   /// The facts about what stands under a name, whose node nobody has asked for yet.
@@ -77,12 +132,15 @@ extension Volume {
 
   /// What it takes to show a node, read now; under its lock.
   func briefFacts(at node: Node, by reach: Reach) throws(Errno) -> BriefFacts {
-    try store(of: node.layer).briefFacts(try resolver.status(of: node, by: reach), knownBy: node) {
-      attribute throws(Errno) in
+    var facts = try store(of: node.layer).briefFacts(
+      try resolver.status(of: node, by: reach), knownBy: node
+    ) { attribute throws(Errno) in
       try reach.attribute(attribute)
     } head: { () throws(Errno) in
       try reach.head()
     }
+    if node.layer > 0 { try countNames(of: node, facts.status, facts.stored.core, in: &facts.place) }
+    return facts
   }
 
   /// The node that may remember the record of what was found.
@@ -91,10 +149,16 @@ extension Volume {
   }
 
   /// The node of what was found under a name; one more reference is the kernel's.
-  func refer(to found: BriefFacts, _ name: borrowing FileName, in parent: Node) -> Node {
+  ///
+  /// `entry`: what the name leads to by way of an index.
+  func refer(
+    to found: BriefFacts, _ name: borrowing FileName, in parent: Node, by entry: IndexEntry? = nil
+  ) -> Node {
     let number = found.place.number
     guesses.note(name, in: parent.id, number.stripe)
-    let (node, isNew) = nodes.refer(to: found.slot, number: number, name: name, in: parent)
+    let (node, isNew) = nodes.refer(
+      to: found.slot, number: number, name: name, in: parent,
+      indexedAs: entry.map { IndexedName($0.name, in: $0.layer) })
     if isNew {
       let store = store(of: found.place.layer)
       if store.remembersFacts { store.remember(found, of: node) }

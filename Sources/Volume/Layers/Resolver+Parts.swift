@@ -2,6 +2,7 @@
 
 import LayerRules
 import LinuxFiles
+import RecordFormat
 import Synchronization
 
 extension Resolver {
@@ -109,7 +110,7 @@ extension Resolver {
       do throws(Errno) { found = try LayerDirectory(part).findHeld(name) } catch .noSuchFile { continue }
       if found.status.isWhiteout { break }
       guard let stack, found.status.kind == .directory else {
-        return (found, [LayerPart(layer: part.layer, descriptor: found.descriptor)])
+        return try successor(of: found, in: part.layer)
       }
       var walk = PartsWalk(LayerView(stack: stack))
       let above = parts.map { Part(layer: Int($0.layer), $0.descriptor) }
@@ -123,6 +124,22 @@ extension Resolver {
       )
     }
     throw .noSuchFile
+  }
+
+  /// What is no directory, or the object that took its place in a layer above.
+  private func successor(
+    of found: FoundObject, in layer: UInt8
+  ) throws(Errno) -> (FoundObject, [LayerPart]) {
+    let links = try stack?.trace(found.status, in: layer) { () throws(Errno) in
+      try stack?.record(of: found.descriptor, in: layer).core ?? CoreRecord()
+    }
+    guard let entry = links?.object else {
+      return (found, [LayerPart(layer: layer, descriptor: found.descriptor)])
+    }
+    return (
+      FoundObject(descriptor: entry.object, status: entry.status),
+      [LayerPart(layer: entry.layer, descriptor: entry.object)]
+    )
   }
 
   /// Where the layers below have a directory: what a redirect of it says once it is moved.

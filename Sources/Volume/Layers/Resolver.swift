@@ -1,5 +1,6 @@
 // From a node to its object, through the directories it is in.
 
+import LayerRules
 import LinuxFiles
 import Synchronization
 
@@ -33,6 +34,7 @@ struct Resolver: ~Copyable, Sendable {
   func reach(_ node: Node) throws(Errno) -> Reach {
     if node.id == root.id { return .held(top.descriptor) }
     if let held = held(node) { return .held(held) }
+    if let way = indexed(node) { return way }
     let last = node.lastName.withLock { $0 }
     // Without a name and without anything that holds it open, nothing leads there any more.
     guard let parent = last.parent else { throw .stale }
@@ -47,6 +49,14 @@ struct Resolver: ~Copyable, Sendable {
   private func held(_ node: Node) -> SharedDescriptor? {
     guard node.lastName.withLock({ $0.parent == nil }) else { return nil }
     return node.existingAttachment?.state.withLock { $0.file.handles.first?.object ?? $0.pin.way }
+  }
+
+  /// The entry of the index, for what has names that do not lead to it.
+  private func indexed(_ node: Node) -> Reach? {
+    guard let stack, let entry = node.indexed, entry.layer == node.layer,
+      let directory = stack.layer(entry.layer)?.index?.directory
+    else { return nil }
+    return .named(directory, entry.name.bytes)
   }
 
   /// A directory to reach children by.
@@ -135,12 +145,33 @@ struct Resolver: ~Copyable, Sendable {
       let directory = try directory(node)
       return try directory.find(name).map { FoundName(directory: directory, status: $0) }
     }
-    for part in try parts(node).all {
+    return try find(name, in: try parts(node).all)
+  }
+
+  /// The same of a directory that is made of these parts.
+  func find(_ name: borrowing FileName, in parts: [LayerPart]) throws(Errno) -> FoundName? {
+    for part in parts {
       let directory = LayerDirectory(part)
       guard let status = try directory.look(name) else { continue }
-      return status.isWhiteout ? nil : FoundName(directory: directory, status: status)
+      return status.isWhiteout ? nil : try found(status, name, in: directory)
     }
     return nil
+  }
+
+  /// What a name leads to, of which the object is this.
+  private func found(
+    _ status: FileStatus, _ name: borrowing FileName, in directory: LayerDirectory
+  ) throws(Errno) -> FoundName {
+    guard let stack, directory.layer > 0, status.linkCount > 1, status.kind != .directory else {
+      return FoundName(directory: directory, status: status)
+    }
+    let links = try stack.trace(status, in: directory.layer) { () throws(Errno) in
+      guard let store = stack.layer(directory.layer)?.store else { throw .stale }
+      return try store.record(of: status) { attribute throws(Errno) in
+        try directory.attribute(attribute, of: name)
+      }.core
+    }
+    return FoundName(directory: directory, status: links?.object?.status ?? status, links: links)
   }
 
   /// What the object is now; ESTALE if something else stands where it was.

@@ -2,6 +2,9 @@
 //
 // A kept listing spares asking for names, and costs those who look at each name, since names no longer come with
 // their attributes. So it is for directories that are read for their names alone.
+//
+// For programs that only want names, such as `find -name`: of 100,000 names they get twice as many in a second as from the
+// directory below (docs/performance.md, "readdir").
 
 import LinuxFiles
 import Synchronization

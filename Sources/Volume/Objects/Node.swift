@@ -19,11 +19,15 @@ final class Node: Sendable {
     /// Where the object is since it was brought up.
     final class MovedSlot: Sendable {
       let slot: BackingSlot
+      let indexed = AtomicLazyReference<IndexedName>()
       init(_ slot: BackingSlot) { self.slot = slot }
     }
 
     let number: ItemNumber
     let moved = AtomicLazyReference<MovedSlot>()
+    let indexed = AtomicLazyReference<IndexedName>()
+    /// Whether no name of it is left, whatever the count of its inode in a lower says.
+    let isNameless = Atomic(false)
 
     init(_ number: ItemNumber) { self.number = number }
   }
@@ -60,7 +64,32 @@ final class Node: Sendable {
   var layer: UInt8 { slot.layer }
 
   /// Asked of ``NodeTable``, which finds it by the other object from then on.
-  func move(to slot: BackingSlot) { _ = layered?.moved.storeIfNil(Layered.MovedSlot(slot)) }
+  func move(to slot: BackingSlot, indexedAs entry: IndexedName?) {
+    let moved = Layered.MovedSlot(slot)
+    if let entry { _ = moved.indexed.storeIfNil(entry) }
+    _ = layered?.moved.storeIfNil(moved)
+  }
+
+  /// The entry of an index that its object is reached by, if names of it may be in lowers.
+  var indexed: IndexedName? {
+    guard let layered else { return nil }
+    if let moved = layered.moved.load() { return moved.indexed.load() }
+    return layered.indexed.load()
+  }
+
+  /// The object was found by an entry of an index.
+  func isIndexed(as entry: IndexedName) {
+    guard let layered, entry.layer == layer else { return }
+    if let moved = layered.moved.load() {
+      _ = moved.indexed.storeIfNil(entry)
+    } else {
+      _ = layered.indexed.storeIfNil(entry)
+    }
+  }
+
+  /// No name leads to the object any more, although its inode in a lower has some.
+  var isNameless: Bool { layered?.isNameless.load(ordering: .acquiring) ?? false }
+  func lostAllNames() { layered?.isNameless.store(true, ordering: .releasing) }
 
   /// What programs see, and the lock goes by.
   var number: ItemNumber { layered?.number ?? first.identity.number }
@@ -87,6 +116,7 @@ final class Node: Sendable {
   /// The object was seen under this name.
   func seen(as name: [UInt8], in parent: Node) {
     lastName.withLock { $0 = LastKnownName(parent: parent, name: name) }
+    layered?.isNameless.store(false, ordering: .releasing)
     existingAttachment?.state.withLock { $0.pin.way = nil }
   }
 

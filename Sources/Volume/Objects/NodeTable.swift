@@ -1,4 +1,6 @@
 // Every node the kernel knows, by its number and by its backing object.
+//
+// For trees that are walked through: with a million items known the daemon stays below 300 MB (SEMANTICS 10.2).
 
 import LinuxFiles
 import Synchronization
@@ -35,11 +37,11 @@ final class NodeTable: Sendable {
   }
 
   /// The node of an object that was brought up is found by what it is now.
-  func move(_ node: Node, to slot: BackingSlot) {
+  func move(_ node: Node, to slot: BackingSlot, indexedAs entry: IndexedName? = nil) {
     moved.withLock { $0[slot.identity] = node }
     hasMoved.store(true, ordering: .releasing)
     let isKnown = shards[Int(node.id % UInt64(NodeTable.shardCount))].contents.withLock {
-      $0.move(node, to: slot)
+      $0.move(node, to: slot, indexedAs: entry)
     }
     // The kernel has forgotten it meanwhile.
     guard !isKnown else { return }
@@ -53,15 +55,22 @@ final class NodeTable: Sendable {
   }
 
   /// The node of an object that is about to be shown to the kernel under a name; one more reference is held.
+  ///
+  /// `entry`: by which the object was found, if the name itself leads to another.
   func refer(
-    to slot: BackingSlot, number: ItemNumber, name: borrowing FileName, in parent: Node
+    to slot: BackingSlot, number: ItemNumber, name: borrowing FileName, in parent: Node,
+    indexedAs entry: IndexedName? = nil
   ) -> (Node, isNew: Bool) {
     if let node = refer(toMoved: slot.identity) {
+      // First: the name is no way to it.
+      if let entry { node.isIndexed(as: entry) }
       if !node.isKnown(as: name, in: parent) { node.seen(as: name.copy(), in: parent) }
       return (node, false)
     }
     let (node, isNew) = shard(of: slot.identity).contents.withLock { contents in
-      contents.refer(to: slot, number: number, parent: parent) { name.copy() }
+      let found = contents.refer(to: slot, number: number, parent: parent) { name.copy() }
+      if let entry { found.0.isIndexed(as: entry) }
+      return found
     }
     if !isNew, !node.isKnown(as: name, in: parent) { node.seen(as: name.copy(), in: parent) }
     return (node, isNew)
@@ -152,9 +161,9 @@ final class NodeTable: Sendable {
     }
 
     /// Whether the kernel still knows the node.
-    mutating func move(_ node: Node, to other: BackingSlot) -> Bool {
+    mutating func move(_ node: Node, to other: BackingSlot, indexedAs entry: IndexedName?) -> Bool {
       let former = node.backing.hash
-      node.move(to: other)
+      node.move(to: other, indexedAs: entry)
       guard let slot = position(of: node.id) else { return false }
       guard !slots[slot].hasMoved else { return true }
       slots[slot].hasMoved = true

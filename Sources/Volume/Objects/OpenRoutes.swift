@@ -120,6 +120,9 @@ struct OpenRoutes {
   /// Leads to the file that the kernel has, whether somebody has it open or not.
   var way: SharedDescriptor? { backing?.way }
 
+  /// Whether the kernel has the file.
+  var isHandedOver: Bool { backing != nil }
+
   /// Whether the kernel has the file and nobody has it open.
   var isResting: Bool { backing?.users == 0 }
 

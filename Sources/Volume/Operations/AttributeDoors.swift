@@ -25,6 +25,8 @@ enum AttributeDoor {
   case posixList
   /// The entries a directory hands on in POSIX; there are none.
   case posixDefault
+  /// POSIX lists that the file has below, where they decide about nothing here; to be imported.
+  case posixBelow
 
   /// The names, which all begin with `system.`.
   init?(_ name: borrowing AttributeName) {
@@ -44,6 +46,8 @@ enum AttributeDoor {
       self = .posixList
     } else if name.equals("system.posix_acl_default") {
       self = .posixDefault
+    } else if name.equals("system.varve.posix") {
+      self = .posixBelow
     } else {
       return nil
     }
@@ -52,7 +56,7 @@ enum AttributeDoor {
   /// What reading it asks.
   fileprivate var reading: Operation {
     switch self {
-    case .list, .nfsList: .readList
+    case .list, .nfsList, .posixBelow: .readList
     case .flags, .owner, .protection: .readRecord
     case .posixList, .posixDefault: .readAttributes
     }
@@ -66,6 +70,7 @@ enum AttributeDoor {
 
 extension Volume {
   func read(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
+    if case .posixBelow = door { return try posixListsBelow(of: node, for: caller) }
     let item = try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node)
       try gate.require(caller, door.reading, on: facts.item)
@@ -93,7 +98,7 @@ extension Volume {
       // An answer makes `ls -l` print a `+`, which is true where there is a list and a lie elsewhere.
       guard item.list != nil || item.record != .sound else { throw .noData }
       return MinimalPosixList.encode(item.mode)
-    case .posixDefault: throw .noData
+    case .posixDefault, .posixBelow: throw .noData
     }
   }
 
@@ -127,6 +132,7 @@ extension Volume {
     case .nfsList(let view): try changeNFSList(of: node, value, as: view, setting, for: caller)
     case .posixList: try changePosixList(of: node, value, for: caller)
     case .posixDefault: try refusePosixDefault(value)
+    case .posixBelow: try changePosixListsBelow(of: node, to: AttributeDoor.text(value), for: caller)
     }
   }
 
@@ -139,6 +145,7 @@ extension Volume {
     case .list, .nfsList: try changeList(of: node, to: nil, for: caller)
     // The mode is there whatever is removed, and there is nothing a directory hands on in this way.
     case .posixList, .posixDefault: return
+    case .posixBelow: try changePosixListsBelow(of: node, to: "", for: caller)
     }
   }
 
@@ -159,7 +166,7 @@ extension Volume {
   }
 
   private func changeOwnerGroup(of node: Node, to group: UInt32, for caller: Caller) throws(Errno) {
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       let facts = object.facts
       try gate.require(caller, .setOwnerGroup(group), scene(facts))
@@ -186,7 +193,7 @@ extension Volume {
   func changeFlags(
     of node: Node, for caller: Caller, _ wanted: (Item) -> FileFlags
   ) throws(Errno) {
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       try setFlags(of: node, object, to: wanted(object.facts.item), waiting: [], for: caller)
     }
@@ -261,7 +268,7 @@ extension Volume {
   /// Storing or removing a list by any door.
   func changeList(of node: Node, to list: AccessList?, for caller: Caller) throws(Errno) {
     if let list, list.entries.count > AccessList.entryLimit { throw .invalid }
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       try replaceList(of: try hold(node), node, at: lastKnownPath(of: node), with: list, for: caller)
     }
   }

@@ -43,7 +43,7 @@ extension Volume {
   ) throws(Errno) -> AttributeAnswer {
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
-    return try changing(node) { () throws(Errno) in
+    return try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node, through: file)
       let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
       if plan.changesAnything { try requireUp(node) }

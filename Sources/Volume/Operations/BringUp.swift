@@ -14,9 +14,9 @@ extension Volume {
   /// Runs an operation; where it finds that what it changes lies in a lower, that is brought up, and it begins anew.
   ///
   /// `nodes`: what has to be in the upper for it. All bytes of a file are copied, also for an operation that will cut it:
-  /// that may still be refused when it begins anew.
+  /// that may still be refused when it begins anew. `names` sees to the names that have to be there as well.
   func raising<R: ~Copyable>(
-    _ nodes: () throws(Errno) -> [Node],
+    for caller: Caller, _ nodes: () throws(Errno) -> [Node], names: () throws(Errno) -> Void = {},
     _ operation: () throws(Errno) -> R
   ) throws(Errno) -> R {
     // Whoever changes layers behind the mount could keep it from ever ending.
@@ -27,10 +27,13 @@ extension Volume {
         guard error == .belowUpper else { throw error }
       }
       for node in try nodes() {
-        do throws(Errno) { try bringUp(node) } catch {
+        do throws(Errno) { try bringUp(node, for: caller) } catch {
           // What it is in was removed or moved meanwhile: the operation will say what that means.
           guard error == .belowUpper else { throw error }
         }
+      }
+      do throws(Errno) { try names() } catch {
+        guard error == .belowUpper else { throw error }
       }
     }
     throw .stale
@@ -38,9 +41,9 @@ extension Volume {
 
   /// Runs a change of an object under its exclusive lock; once what it changes is in the upper.
   func changing<R: ~Copyable>(
-    _ node: Node, _ change: () throws(Errno) -> R
+    _ node: Node, for caller: Caller, _ change: () throws(Errno) -> R
   ) throws(Errno) -> R {
-    try raising({ [node] }) { () throws(Errno) in
+    try raising(for: caller, { [node] }) { () throws(Errno) in
       try locks.holding(.exclusive(node.stripe), change)
     }
   }
@@ -52,7 +55,7 @@ extension Volume {
   }
 
   /// Brings up a node, after the directories it is in.
-  private func bringUp(_ node: Node) throws(Errno) {
+  private func bringUp(_ node: Node, for caller: Caller) throws(Errno) {
     guard node.layer != 0 else { return }
     var missing: [Node] = []
     var current = node
@@ -62,19 +65,19 @@ extension Volume {
       current = resolver.current(parent)
     }
     for node in missing.reversed() {
-      try copyUps.alone(node.id) { () throws(Errno) in try copyUp(node) }
+      try copyUps.alone(node.id, for: caller) { () throws(Errno) in try copyUp(node, for: caller) }
     }
     returnToRoot()
   }
 
-  private func copyUp(_ node: Node) throws(Errno) {
+  private func copyUp(_ node: Node, for caller: Caller) throws(Errno) {
     // What was brought up, renamed or removed in the meantime, the operation finds when it begins anew.
     for attempt in 0..<3 where node.layer != 0 {
       let last = node.lastName.withLock { $0 }
       guard let parent = last.parent.map({ resolver.current($0) }) else {
-        return try copyUpNameless(node)
+        return try copyUpNameless(node, for: caller)
       }
-      guard let copy = try ObjectRaise(of: node, in: self, below: parent) else { return }
+      guard let copy = try ObjectRaise(of: node, in: self, below: parent, for: caller) else { return }
       let isThere = try locks.holding(LockRequests(.exclusive(parent.stripe), .exclusive(node.stripe))) {
         () throws(Errno) in
         try publish(copy, of: node, as: last.name, in: parent, isLast: attempt == 2)
@@ -89,13 +92,15 @@ extension Volume {
   ) throws(Errno) -> Bool {
     try FileName.with(name) { name throws(Errno) in
       defer { copy.discard(in: self) }
-      guard node.layer != 0, node.isKnown(as: name, in: parent) || node.wasLastSeen(as: name, in: parent),
-        let found = try resolver.find(name, in: parent), let upper = try upperPart(of: parent),
-        BackingSlot(ObjectIdentity(found.status), in: found.directory.layer) == node.slot
+      // It need not be the name that it was seen under last: while others are looked up, that is another each time.
+      guard node.layer != 0, let found = try resolver.find(name, in: parent),
+        let upper = try upperPart(of: parent),
+        BackingSlot(ObjectIdentity(found.status), in: found.layer) == node.slot
       else { return true }
       // Then the operation is decided about anew.
       guard replacements.mayWrite() else { return true }
       try forgetContent(of: node)
+      try requireNotHandedOver(node)
       let source = try hold(node)
       guard copy.isOf(source.facts.status) else {
         guard !isLast else {
@@ -105,43 +110,77 @@ extension Volume {
         return false
       }
       let before = try facts(of: parent)
+      let links = try linkTrace(of: source, in: node)
       let target = try copy.made(in: self)
-      try describe(target, as: source, of: node)
+      try describe(target, as: source, of: node, links)
       let identity = ObjectIdentity(try target.descriptor.status())
-      let steps = CopyUp(copy.kind, parentIsImpure: before.record.isImpure).steps
+      let plan = CopyUp(copy.kind, names: names(links), parentIsImpure: before.record.isImpure)
       var runner = try planRunner(name, in: upper)
       runner.work = copy.work
       runner.object = target
-      try runner.run(steps) { step throws(Errno) in
+      let entry = try links.map { links throws(Errno) in try enter(links, &runner) }
+      defer { forgetFacts(of: parent) }
+      let closed = try open(upper, before.status.mode)
+      defer { if closed { try? upper.descriptor.descriptor.changeMode(before.status.mode) } }
+      try runner.run(plan.steps) { step throws(Errno) in
         switch step {
         case .markImpure: try markImpure(parent, upper)
         case .restoreParentTimes:
           // The name is there by now; without root another user's directory keeps the time of the change.
           try? upper.descriptor.descriptor.changeTimes(
             access: .omit, modification: .set(before.status.modification))
+        case .linkFromIndex(let position):
+          // From the entry on it is the copy that all names lead to, also if this one finds no room.
+          copy.isPublished = true
+          settle(node, on: target, identity, copy, indexedAs: entry)
+          try runner.at(position) { (directory, name) throws(Errno) in try directory.link(target, as: name) }
+        case .settleCount(_, let change): if let links { settleCount(of: links, by: change) }
         // Done already, with less or no lock.
         default: return
         }
       }
-      copy.isPublished = true
-      settle(node, on: target, identity, copy)
-      forgetFacts(of: parent)
+      if !copy.isPublished {
+        copy.isPublished = true
+        settle(node, on: target, identity, copy)
+      }
+      if node.isDirectory, !isPrivileged { try target.descriptor.changeMode(mode(of: source.facts)) }
       return true
     }
   }
 
-  /// What lost its last name is copied for those who still have it.
-  private func copyUpNameless(_ node: Node) throws(Errno) {
-    guard let copy = try ObjectRaise(of: node, in: self, below: nil) else { return }
+  private func names(_ links: LinkTrace?) -> CopyUp.Names {
+    links.map { .firstOfSeveral(entryCounts: $0.upper != nil) } ?? .one
+  }
+
+  /// What lost its last name, or that by which it was seen, is copied for those who still have it.
+  private func copyUpNameless(_ node: Node, for caller: Caller) throws(Errno) {
+    guard let copy = try ObjectRaise(of: node, in: self, below: nil, for: caller) else { return }
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       defer { copy.discard(in: self) }
       guard node.layer != 0, node.lastName.withLock({ $0.parent == nil }), replacements.mayWrite() else {
         return
       }
+      try requireNotHandedOver(node)
       let source = try hold(node)
+      let links = node.isNameless ? nil : try linkTrace(of: source, in: node)
       let target = try copy.made(in: self)
-      try describe(target, as: source, of: node)
-      settle(node, on: target, ObjectIdentity(try target.descriptor.status()), copy)
+      try describe(target, as: source, of: node, links)
+      let identity = ObjectIdentity(try target.descriptor.status())
+      guard let links, let workshop = directory.workshop.map({ LayerDirectory($0) }) else {
+        settle(node, on: target, identity, copy)
+        return unlinked.keep(node.attachment, by: target)
+      }
+      // Its other names, wherever they are, lead to the copy from now on.
+      try FileName.with(copy.work) { name throws(Errno) in
+        var runner = try planRunner(name, in: workshop)
+        runner.work = copy.work
+        runner.object = target
+        let entry = try enter(links, &runner)
+        let plan = CopyUp(copy.kind, names: .entryAlone(entryCounts: links.upper != nil))
+        try runner.run(plan.steps) { (_) throws(Errno) in }
+        copy.isPublished = true
+        settle(node, on: target, identity, copy, indexedAs: entry)
+      }
       unlinked.keep(node.attachment, by: target)
     }
   }
@@ -156,11 +195,12 @@ extension Volume {
 
   /// From here on the node is the copy, for whoever has it open as well.
   private func settle(
-    _ node: Node, on target: SharedDescriptor, _ identity: ObjectIdentity, _ copy: ObjectRaise
+    _ node: Node, on target: SharedDescriptor, _ identity: ObjectIdentity, _ copy: ObjectRaise,
+    indexedAs entry: IndexedName? = nil
   ) {
     forgetFacts(of: node)
     // First, so that nobody finds the parts of before and keeps them once more.
-    nodes.move(node, to: BackingSlot(identity))
+    nodes.move(node, to: BackingSlot(identity), indexedAs: entry)
     if let attachment = node.existingAttachment {
       if node.isDirectory { resolver.directories.drop(attachment) }
       for handle in attachment.state.withLock({ $0.file.handles }) { handle.follow(target) }
@@ -172,9 +212,11 @@ extension Volume {
   }
 
   /// Gives a copy everything but its bytes and its name.
-  private func describe(_ target: SharedDescriptor, as source: HeldObject, of node: Node) throws(Errno) {
+  private func describe(
+    _ target: SharedDescriptor, as source: HeldObject, of node: Node, _ links: LinkTrace?
+  ) throws(Errno) {
     let facts = source.facts
-    let (status, layer) = (facts.status, resolver.stack?.layer(node.layer))
+    let status = facts.status
     // Nobody knows what it says, so nobody can say it again.
     guard facts.stored.soundness == .sound else { throw .inputOutput }
     // Bytes that are being replaced are mended in their own layer, and those of a hollow file are elsewhere.
@@ -189,37 +231,49 @@ extension Volume {
     record.compressionPolicy = 0
     record.origin = nil
     record.links = nil
+    if let links {
+      guard let count = links.state.firstCopy else { throw .tooManyLinks }
+      record.links = count
+    }
     let made = try target.descriptor.status()
     if store.canCarryRecord(status.kind) {
       record.birthTime =
         record.birthTime ?? status.birth.map { .init(seconds: $0.seconds, nanoseconds: $0.nanoseconds) }
-      record.origin = origin(of: source, in: layer).map { origin in
-        CoreRecord.Origin(
-          fileSystemTag: origin.tag, inode: origin.inode, generation: origin.generation,
-          ownInode: made.inode, ownGeneration: made.generation)
-      }
+      record.origin = indexName(of: source, in: node.layer, links).map { CoreRecord.Origin($0, of: made) }
       if !record.isVoid { try store.write(record, list: .keep, over: .none, to: target.descriptor) }
     }
     if status.kind != .symbolicLink {
-      try target.descriptor.changeMode(
-        isPrivileged ? status.mode : Mode(status.mode).withoutSetID(onDirectory: node.isDirectory).bits)
+      // Without privilege a directory can be moved only by those who may write to it.
+      let way: UInt16 = node.isDirectory && !isPrivileged ? 0o700 : 0
+      try target.descriptor.changeMode(mode(of: facts) | way)
     }
     try target.descriptor.changeTimes(access: .set(status.access), modification: .set(status.modification))
   }
 
-  /// What the number of a copy goes by; nil where its file system has no name, or the object lies on another.
-  private func origin(
-    of source: HeldObject, in layer: Layer?
-  ) -> (tag: UInt32, inode: UInt64, generation: UInt32)? {
-    guard let layer, let tag = layer.tag, let numbers = layer.store.numbers else { return nil }
-    let status = source.facts.status
-    if let own = numbers.countingOrigin(of: status, source.facts.record) {
-      // Under the name that its file system has here, which may be another than in that layer.
-      let home = numbers.tags[own.fileSystemTag]
-      guard let tag = store.numbers?.tags.first(where: { $0.value == home })?.key else { return nil }
-      return (tag, own.inode, own.generation)
+  private func mode(of facts: Facts) -> UInt16 {
+    let mode = facts.status.mode
+    return isPrivileged
+      ? mode : Mode(mode).withoutSetID(onDirectory: facts.status.kind == .directory).bits
+  }
+
+  /// Lets the daemon add names to a directory whose mode keeps its own owner out; whether that was needed.
+  ///
+  /// That somebody may change what is in it does not take the right to add to it. A crash leaves the owner a bit more.
+  func open(_ directory: LayerDirectory, _ mode: UInt16) throws(Errno) -> Bool {
+    guard !isPrivileged, mode & 0o300 != 0o300 else { return false }
+    try directory.descriptor.descriptor.changeMode(mode | 0o300)
+    return true
+  }
+
+  /// What the number of a copy goes by, as the upper calls it; nil where its file system has no tag, or the object lies on
+  /// another.
+  private func indexName(
+    of source: HeldObject, in layer: UInt8, _ links: LinkTrace?
+  ) -> IndexName? {
+    if let entry = links?.upper { return entry.name }
+    let numbers = store(of: layer).numbers
+    return numbers?.origin(of: source.facts.status, source.facts.record).flatMap { origin in
+      store.numbers?.entryNames(of: origin).first
     }
-    guard status.device == numbers.device else { return nil }
-    return (tag, status.inode, status.generation)
   }
 }

@@ -21,7 +21,7 @@ extension Volume {
     of node: Node, to wanted: ProtectionClass?, for caller: Caller,
     isInterrupted: () -> Bool = { false }
   ) throws(Errno) {
-    let pending = try changing(node) { () throws(Errno) -> ReplacedFile? in
+    let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
       let held = try holdForClass(node, to: wanted, for: caller)
       let item = held.facts.item
       if item.lacksMark || wanted != item.content.protection { try requireUp(node) }
@@ -95,7 +95,7 @@ extension Volume {
       try content.changeClass(to: wanted)
       guard keyring.state(of: content.place.format) != .open else { return }
       // A lock of the new class has passed it by, because it still had the old one.
-      _ = content.lockDown()
+      _ = content.ending { content.lockDown() }
       dropPagesAside(of: node.id)
     }
     try object.descriptor.descriptor.changeTimes(access: .omit, modification: .set(modified))

@@ -116,7 +116,7 @@ extension Volume {
   ) throws(Errno) -> Entry {
     let parent = try directory(ofNames: parentID, for: caller)
     do throws(Errno) {
-      return try raising({ [parent] }) { () throws(Errno) in
+      return try raising(for: caller, { [parent] }) { () throws(Errno) in
         try make(name, in: parent, kind: kind, mode: mode, for: caller, using: create)
       }
     } catch {

@@ -11,7 +11,7 @@ extension Volume {
     let parent = try directory(ofNames: parentID, for: caller)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
-      return try raising({ [parent] }) { () throws(Errno) in
+      return try raising(for: caller, { [parent] }) { () throws(Errno) in
         try createNew(name, in: parent, mode: mode, flags: flags, for: caller)
       }
     } catch {
@@ -166,7 +166,7 @@ extension Volume {
   ) throws(Errno) -> (Entry, OpenAnswer) {
     let parent = try directory(ofNames: parentID, for: caller)
     try handles.requireRoom(for: caller.user)
-    return try raising({ [parent] }) { () throws(Errno) in
+    return try raising(for: caller, { [parent] }) { () throws(Errno) in
       try createUnnamed(in: parent, mode: mode, flags: flags, for: caller)
     }
   }

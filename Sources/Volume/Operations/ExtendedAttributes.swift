@@ -19,6 +19,8 @@ private enum AttributeRoom {
   case extensionState
   /// What follows from the name; stored nowhere.
   case fact(NameFact)
+  /// From which layers it is shown.
+  case layers
   /// Our stored records: not there for anybody.
   case hidden
   /// No such thing here, and never will be.
@@ -34,7 +36,7 @@ private enum AttributeRoom {
     } else if let start = VerifyDoor.start(name) {
       self = .verification(start)
     } else if name.hasPrefix("system.") {
-      self = AttributeDoor(name).map(AttributeRoom.door) ?? AttributeRoom(ofNames: name) ?? .unsupported
+      self = AttributeDoor(name).map(AttributeRoom.door) ?? AttributeRoom(told: name) ?? .unsupported
     } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
       self = NameFact(name).map(AttributeRoom.fact) ?? .hidden
     } else if name.equals("com.apple.FinderInfo") || name.equals("user.com.apple.FinderInfo") {
@@ -51,11 +53,13 @@ private enum AttributeRoom {
     }
   }
 
-  private init?(ofNames name: borrowing AttributeName) {
+  private init?(told name: borrowing AttributeName) {
     if name.equals("system.varve.extension") {
       self = .extensionState
     } else if let fact = NameFact(name) {
       self = .fact(fact)
+    } else if name.equals("system.varve.layer") {
+      self = .layers
     } else {
       return nil
     }
@@ -79,6 +83,7 @@ extension Volume {
     case .finderInfo: return try finderInfo(of: node, for: caller)
     case .extensionState: return try extensionState(of: node, for: caller)
     case .fact(let fact): return try read(fact, of: node, for: caller)
+    case .layers: return try layers(of: node, for: caller)
     case .hidden: return try readTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored): return try value(stored, of: node, for: caller, needsRight: false)
@@ -122,11 +127,11 @@ extension Volume {
     case .door(let door): try write(door, of: node, copy(value), setting, for: caller, isInterrupted)
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
     case .extensionState: try setExtensionState(of: node, to: copy(value), for: caller)
-    case .control, .verification, .fact: throw .reserved
+    case .control, .verification, .fact, .layers: throw .reserved
     case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
-      try changeStored(of: node, for: caller) { object throws(Errno) in
+      try changeStored(stored, setting, of: node, for: caller) { object throws(Errno) in
         try AttributeName.with(stored) { attribute throws(Errno) in
           try object.setAttribute(attribute, to: value, setting)
         }
@@ -145,11 +150,11 @@ extension Volume {
     case .door(let door): try clear(door, of: node, for: caller)
     case .finderInfo: try removeFinderInfo(of: node, for: caller)
     case .extensionState: try setExtensionState(of: node, to: [], for: caller)
-    case .control, .verification, .fact: throw .reserved
+    case .control, .verification, .fact, .layers: throw .reserved
     case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
-      try changeStored(of: node, for: caller) { object throws(Errno) in
+      try changeStored(stored, .replace, of: node, for: caller) { object throws(Errno) in
         try AttributeName.with(stored) { attribute throws(Errno) in
           try object.removeAttribute(attribute)
         }
@@ -171,14 +176,30 @@ extension Volume {
   }
 
   private func changeStored(
-    of node: Node, for caller: Caller, _ change: (borrowing Descriptor) throws(Errno) -> Void
+    _ name: [UInt8], _ setting: AttributeSetting, of node: Node, for caller: Caller,
+    _ change: (borrowing Descriptor) throws(Errno) -> Void
   ) throws(Errno) {
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       try gate.require(caller, .writeExtended, on: object.facts.item)
-      try requireUp(node)
+      if node.layer != 0 {
+        // What the system would refuse is to leave no copy.
+        try require(setting, name, of: object)
+        try requireUp(node)
+      }
       try change(object.descriptor.descriptor)
     }
+  }
+
+  private func require(
+    _ setting: AttributeSetting, _ name: [UInt8], of object: HeldObject
+  ) throws(Errno) {
+    guard setting != .createOrReplace else { return }
+    let isThere = try AttributeName.with(name) { name throws(Errno) in
+      try object.descriptor.descriptor.attribute(name) != nil
+    }
+    if setting == .create, isThere { throw .exists }
+    if setting == .replace, !isThere { throw .noData }
   }
 
   /// The names, each with a NUL behind it.
@@ -199,7 +220,8 @@ extension Volume {
       try names.forEach { name throws(Errno) in
         if isMark(name) { return }
         switch AttributeRoom(name) {
-        case .door, .control, .verification, .finderInfo, .extensionState, .fact, .hidden, .unsupported:
+        case .door, .control, .verification, .finderInfo, .extensionState, .fact, .layers, .hidden,
+          .unsupported:
           return
         case .stored, .system: break
         }

@@ -47,7 +47,7 @@ extension Volume {
   private func changeFinderInfo(
     of node: Node, to wanted: FinderInfo, _ setting: AttributeSetting, for caller: Caller
   ) throws(Errno) {
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       let (item, record) = (object.facts.item, object.facts.record)
       try gate.require(caller, .writeExtended, on: item)

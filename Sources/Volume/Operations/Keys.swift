@@ -63,8 +63,7 @@ extension Volume {
     // Asked again: an open that was let before the class was closed may have come to its key since.
     let files = filesToClose(in: closed)
     let nodes = files.map(\.node)
-    let kept = letGo(of: files, atMost: patience)
-    sealed.abandonOwing(in: closed)
+    let kept = letGo(of: files, and: sealed.owing(in: closed), atMost: patience)
     // Contexts that were used to write the last slots.
     keyring.contexts.drain()
     let cached = dropPages(of: nodes, atMost: patience)
@@ -73,7 +72,7 @@ extension Volume {
       if cached.contains(node) { outcome.cached.append(path(of: node)) }
       if kept.contains(node) {
         outcome.kept.append(path(of: node))
-      } else if object.hasLost {
+      } else if object.takeLossReport() {
         outcome.unwritten.append(path(of: node))
       }
     }
@@ -102,13 +101,17 @@ extension Volume {
   }
 
   /// Lets go of files and their keys, each when nobody is at work on it; those that could not be let go of in time.
+  ///
+  /// `owing`: files that the kernel has forgotten.
   private func letGo(
-    of files: [(node: NodeID, object: SealedObject)], atMost patience: UInt64
+    of files: [(node: NodeID, object: SealedObject)], and owing: [SealedObject], atMost patience: UInt64
   ) -> Set<NodeID> {
     let left = LeftToLock(Set(files.map(\.node)))
     // What is left to do is what `left` says.
     _ = LimitedTime.run(atMost: patience) { [self] in
       var waiting = files
+      for object in owing { _ = object.ending { object.lockDown() } }
+      sealed.dropSettled()
       let end = Clock.monotonicNanoseconds + patience
       while true {
         waiting = waiting.filter { node, object in
@@ -127,15 +130,17 @@ extension Volume {
   }
 
   func letGo(of object: SealedObject, _ id: NodeID) {
-    guard let node = try? node(id) else { return _ = object.lockDown() }
+    guard let node = try? node(id) else { return _ = object.ending { object.lockDown() } }
     do throws(Errno) {
       // So that its times are given back.
       try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-        complete(object, of: node)
-        _ = object.lockDown()
+        object.ending {
+          complete(object, of: node)
+          _ = object.lockDown()
+        }
       }
     } catch {
-      _ = object.lockDown()
+      _ = object.ending { object.lockDown() }
     }
   }
 

@@ -13,7 +13,7 @@ extension Volume {
     let parent = try self.directory(ofNames: parentID, for: caller)
     try requireUnreserved(name, in: parent)
     do throws(Errno) {
-      return try raising({ [parent, node] }) { () throws(Errno) in
+      return try raising(for: caller, { [parent, node] }) { () throws(Errno) in
         try link(node, as: name, in: parent, overWhiteout: false, for: caller)
       }
     } catch {

@@ -165,10 +165,10 @@ extension Volume {
     for caller: Caller
   ) throws(Errno) -> Entry? {
     try page.withName(of: listed) { name throws(Errno) in
-      guard let (status, place) = seen(name, in: directory),
+      guard let seen = seen(name, in: directory),
         // Refused at lookup, to some or to all; never handed out in passing.
-        ItemKind(status.kind) != .special,
-        let found = try? briefFacts(status, of: name, in: place)
+        ItemKind(seen.status.kind) != .special, seen.links == nil,
+        let found = try? briefFacts(seen.status, of: name, in: seen.directory)
       else { return nil }
       let node = refer(to: found, name, in: directory.node)
       let entry = entry(node, found, in: above, for: caller)
@@ -177,13 +177,15 @@ extension Volume {
     }
   }
 
-  private func seen(
+  func seen(
     _ name: borrowing FileName, in directory: OpenDirectory
-  ) -> (FileStatus, LayerDirectory)? {
+  ) -> FoundName? {
     guard resolver.stack != nil else {
-      return ((try? directory.backing.find(name)) ?? nil).map { ($0, directory.backing) }
+      return ((try? directory.backing.find(name)) ?? nil).map {
+        FoundName(directory: directory.backing, status: $0)
+      }
     }
-    return ((try? resolver.find(name, in: directory.node)) ?? nil).map { ($0.status, $0.directory) }
+    return (try? resolver.find(name, in: directory.node)) ?? nil
   }
 
   package func synchronizeDirectory(_ handle: HandleID, dataOnly: Bool) throws(Errno) {

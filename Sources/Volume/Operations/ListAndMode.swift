@@ -19,7 +19,7 @@ extension Volume {
   func changeListAndMode(
     of node: Node, for caller: Caller, _ wanted: (Item) throws(Errno) -> ListAndMode
   ) throws(Errno) {
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       let facts = object.facts
       let wanted = try wanted(facts.item)

@@ -20,27 +20,49 @@ extension Volume {
   func lookup(
     _ name: borrowing FileName, in parent: Node, for caller: Caller, request: UInt64
   ) throws(Errno) -> LookupAnswer {
-    try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
-      let above = try directoryFacts(parent)
-      parent.existingAttachment?.state.withLock { $0.directory.listing.lookedUp() }
-      try gate.require(caller, .lookUp, on: above.item)
-      guard let seen = try resolver.find(name, in: parent) else {
-        return .missing(nameValidity(in: above))
+    var item: Int?
+    while true {
+      let locks = LockRequests(.shared(parent.stripe), item.map { .shared($0) })
+      let answer = try self.locks.holding(locks) { () throws(Errno) -> LookupAnswer? in
+        let above = try directoryFacts(parent)
+        parent.existingAttachment?.state.withLock { $0.directory.listing.lookedUp() }
+        try gate.require(caller, .lookUp, on: above.item)
+        guard let seen = try resolver.find(name, in: parent) else {
+          return .missing(nameValidity(in: above))
+        }
+        guard staysWhatItIs(seen, under: locks) else {
+          item = seen.links?.origin.number.stripe
+          return nil
+        }
+        let found: BriefFacts
+        if ItemKind(seen.status.kind) == .special {
+          let facts = try facts(of: seen, name)
+          try gate.require(caller, .find, on: facts.item, in: above.item)
+          found = facts.brief
+        } else {
+          found = try briefFacts(of: seen, name)
+        }
+        let node = refer(to: found, name, in: parent, by: seen.successor)
+        guard staysWhatItIs(seen, under: locks) else {
+          forget(node.id, references: 1)
+          item = seen.links?.origin.number.stripe
+          return nil
+        }
+        var entry = entry(node, found, in: above, for: caller)
+        if node.isDirectory { guardLateAnswers(&entry, in: above, for: caller, request) }
+        return .found(entry)
       }
-      let (status, directory) = (seen.status, seen.directory)
-      let found: BriefFacts
-      if ItemKind(status.kind) == .special {
-        let facts = try facts(status, of: name, in: directory)
-        try gate.require(caller, .find, on: facts.item, in: above.item)
-        found = facts.brief
-      } else {
-        found = try briefFacts(status, of: name, in: directory)
-      }
-      let node = refer(to: found, name, in: parent)
-      var entry = entry(node, found, in: above, for: caller)
-      if node.isDirectory { guardLateAnswers(&entry, in: above, for: caller, request) }
-      return .found(entry)
+      if let answer { return answer }
     }
+  }
+
+  /// Whether nobody can bring up what was found, by another of its names, before it has a node.
+  ///
+  /// There must not be two nodes for it. Where it has one name, the lock of its directory sees to that; and while the index
+  /// is empty, nothing of several names was ever brought up: so this is asked again once there is a node.
+  func staysWhatItIs(_ found: FoundName, under locks: LockRequests) -> Bool {
+    guard let links = found.links else { return true }
+    return !(resolver.stack?.mayHaveEntries(above: 1) ?? false) || locks.includes(links.origin.number.stripe)
   }
 
   /// Sees to it that no answer from before a directory was closed can extend the time of its name now.

@@ -18,25 +18,34 @@ final class ObjectRaise {
   var isPublished = false
 
   /// Copies the bytes of a file, with no lock held; nil if the node is in the upper by now.
-  init?(of node: Node, in volume: Volume, below parent: Node?) throws(Errno) {
+  init?(of node: Node, in volume: Volume, below parent: Node?, for caller: Caller) throws(Errno) {
     guard node.layer != 0 else { return nil }
     (source, status) = try volume.resolver.hold(node)
     object = node.kind
-    // Names that are left behind would be another object from now on.
-    guard node.isDirectory || status.linkCount <= 1 else { throw .unsupported }
+    // Before anything is copied in vain.
+    if !node.isDirectory, !node.isNameless, status.linkCount > 1 {
+      let facts = try volume.facts(status, of: source, knownBy: node)
+      _ = try volume.linkTrace(of: HeldObject(descriptor: source, facts: facts), in: node)
+    }
     guard node.kind == .regular else {
       kind = node.isDirectory ? .directory : .other
       file = nil
       return
     }
+    // Before anything is copied in vain.
+    try volume.requireNotHandedOver(node)
     let reading = try source.descriptor.reopen([.readOnly, .nonBlocking])
+    // Where its directory is in the upper, for its file system may place files by that; a user's may be closed to its owner.
+    let part = try parent.map { parent throws(Errno) in try volume.requireUpperPart(of: parent) }
     guard
-      let part = try parent.map({ parent throws(Errno) in try volume.upperPart(of: parent) })
+      let place = part.flatMap({ volume.isPrivileged ? $0 : nil })
         ?? volume.directory.workshop.map({ LayerDirectory($0) })
     else { throw .belowUpper }
     volume.actAsOwner(FileOwner(status))
-    let copy = try part.makeUnnamedFile(mode: 0o600)
-    let isShared = try ObjectCopy.bytes(of: reading, size: status.size, to: copy.descriptor)
+    let copy = try place.makeUnnamedFile(mode: 0o600)
+    let isShared = try ObjectCopy.bytes(of: reading, size: status.size, to: copy.descriptor) {
+      () throws(Errno) in try volume.copyUps.requireWanted(caller)
+    }
     let isEmpty = status.size == 0
     if !isShared, !isEmpty { try copy.descriptor.sync(dataOnly: true) }
     kind = .file(isEmpty ? .none : isShared ? .cloned : .copied)

@@ -14,7 +14,7 @@ extension Volume {
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
-      return try raising({ [node] }) { () throws(Errno) in
+      return try raising(for: caller, { [node] }) { () throws(Errno) in
         try open(node, mode, for: caller)
       }
     } catch .unsupported {
@@ -111,7 +111,7 @@ extension Volume {
       try decide(facts)
       return (open.way, facts)
     }
-    if case .named = reach, mode.isForReadingAlone, handsOverByPath, node.layer == 0 {
+    if case .named = reach, mode.isForReadingAlone, handsOverByPath, mayHandOver(from: node.layer) {
       return try found(node, by: reach, decide)
     }
     let seen = try facts(of: node, by: reach)
@@ -189,7 +189,7 @@ extension Volume {
       do throws(Errno) {
         route = try self.route(to: descriptor, of: attachment, facts, mode, isKnown: isKnown)
       } catch {
-        if object.leave() { object.rest() }
+        if object.leave() { object.ending { object.rest() } }
         throw error
       }
     } else {
@@ -204,7 +204,7 @@ extension Volume {
       do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)
         // Nothing was done to it, so there is nothing to write.
-        if let object, object.leave() { object.rest() }
+        if let object, object.leave() { object.ending { object.rest() } }
         // The kernel does not hear that it should.
         if object != nil, route == .cached(keepsPages: false) { dropPagesAside(of: node.id) }
         throw error

@@ -23,7 +23,7 @@ extension Volume {
   ) throws(Errno) {
     let parent = try directory(ofNames: parentID, for: caller)
     try requireUnreserved(name, in: parent)
-    try raising({ [parent] }) { () throws(Errno) in
+    try raising(for: caller, { [parent] }) { () throws(Errno) in
       try remove(name, from: parent, directory: isDirectory, for: caller)
     }
   }
@@ -42,13 +42,13 @@ extension Volume {
         guard let found = try resolver.find(name, in: parent) else { throw .noSuchFile }
         let stripe = try number(of: found, name).stripe
         guard locks.includesExclusive(stripe) else { return stripe }
-        let facts = try facts(found.status, of: name, in: found.directory)
+        let facts = try facts(of: found, name)
         let above = try self.facts(of: parent)
         try gate.require(caller, .remove(directory: isDirectory), on: facts.item, in: above.item)
         if resolver.stack != nil {
           try removeInLayers(name, from: parent, facts, found)
         } else {
-          try loseName(found.status, name, in: parent, found.directory) { () throws(Errno) in
+          try loseName(found, name, in: parent) { () throws(Errno) in
             try removeAlone(name, from: parent, found.directory, isDirectory: isDirectory)
           }
         }
@@ -62,6 +62,7 @@ extension Volume {
   /// The number of what was found, which its lock goes by.
   func number(of found: FoundName, _ name: borrowing FileName) throws(Errno) -> ItemNumber {
     guard resolver.stack != nil else { return ItemNumber(found.status) }
+    if let links = found.links { return links.origin.number }
     return try facts(found.status, of: name, in: found.directory).number
   }
 
@@ -88,14 +89,26 @@ extension Volume {
   ) throws(Errno) {
     let upper = try upperPart(of: parent)
     let place = ParentFacts(isUp: upper != nil, isImpure: true)
-    let names = try nameFacts(name, in: parent, facts, losesDirectory: true)
+    let names = try nameFacts(name, in: parent, facts, losesDirectory: true, found: found)
     let steps = try steps(
       facts.item.isDirectory
         ? RemovingPlan.directory(names, in: place) : RemovingPlan.file(names, in: place))
     guard let upper else { throw .belowUpper }
     let runner = try planRunner(name, in: upper)
-    try loseName(found.status, name, in: parent, found.directory) { () throws(Errno) in
-      try runner.run(steps) { (_) throws(Errno) in }
+    try loseName(found, name, in: parent) { () throws(Errno) in
+      try runner.run(steps) { step throws(Errno) in
+        guard case .settleCount(_, let change) = step else { throw .inputOutput }
+        settleCount(of: found, facts, by: change)
+      }
+    }
+  }
+
+  /// A name of an object is gone: counts those that are left.
+  func settleCount(of lost: FoundName, _ facts: Facts, by change: Int32) {
+    if let links = lost.links {
+      settleCount(of: links, by: change)
+    } else {
+      settleCount(of: facts)
     }
   }
 
@@ -103,31 +116,45 @@ extension Volume {
   ///
   /// A file that was last seen under another of its names is reached by that one.
   func loseName(
-    _ status: FileStatus, _ name: borrowing FileName, in parent: Node, _ directory: LayerDirectory,
-    by removal: () throws(Errno) -> Void
+    _ found: FoundName, _ name: borrowing FileName, in parent: Node, by removal: () throws(Errno) -> Void
   ) throws(Errno) {
+    let status = found.status
     guard let node = nodes.node(of: ObjectIdentity(status)) else { return try removal() }
     guard status.kind == .directory || status.linkCount <= 1 || node.wasLastSeen(as: name, in: parent) else {
-      return try removal()
+      try removal()
+      return noteNames(of: node, after: found)
     }
-    let way = try wayWithoutName(to: node, name, in: directory)
+    let way = try wayWithoutName(to: node, name, found)
     try removal()
     endRest(of: node)
     forgetFacts(of: node)
     node.lostName()
     if let way { unlinked.keep(node.attachment, by: way) }
+    noteNames(of: node, after: found)
+  }
+
+  /// What is in a lower keeps its count of names there; only its node knows that none is left.
+  private func noteNames(of node: Node, after lost: FoundName) {
+    guard node.layer > 0, !node.isDirectory else { return }
+    guard let links = lost.links else {
+      if lost.status.linkCount <= 1 { node.lostAllNames() }
+      return
+    }
+    // Counted down to nothing, there is no entry any more.
+    let isLast = links.state.settled(by: -1)?.isUnused ?? false
+    if isLast { node.lostAllNames() }
   }
 
   /// A descriptor for a node that is about to lose a name: an open handle, or one opened for this.
   private func wayWithoutName(
-    to node: Node, _ name: borrowing FileName, in directory: LayerDirectory
+    to node: Node, _ name: borrowing FileName, _ found: FoundName
   ) throws(Errno) -> SharedDescriptor? {
     let open = node.existingAttachment?.state.withLock { state in
       state.pin.way ?? state.file.handles.first?.object ?? state.file.routes.way ?? state.directory.descriptor
     }
     if let open { return open }
     do throws(Errno) {
-      return try directory.hold(name)
+      return try found.hold(name)
     } catch .tooManyOpenFiles {
       // Whoever still uses the object without having it open gets ESTALE; the removal itself goes on.
       return nil

@@ -21,11 +21,16 @@ extension Volume {
     // Nodes that the kernel does not know are held for as long as they are brought up.
     defer { for node in moved { forget(node.id, references: 1) } }
     try raising(
+      for: caller,
       {
         () throws(Errno) in
         moved += try held(name, in: parent)
         if style == .exchange { moved += try held(newName, in: newParent) }
         return [parent, newParent] + moved
+      },
+      names: { () throws(Errno) in
+        try bringUp(name, in: parent)
+        if style == .exchange { try bringUp(newName, in: newParent) }
       }
     ) { () throws(Errno) in
       try rename(name, in: parent, to: newName, in: newParent, style, for: caller)
@@ -34,9 +39,23 @@ extension Volume {
 
   /// The node of what has a name, with one more reference.
   private func held(_ name: borrowing FileName, in parent: Node) throws(Errno) -> [Node] {
-    try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
-      guard let found = try resolver.find(name, in: parent) else { return [] }
-      return [refer(to: try briefFacts(found.status, of: name, in: found.directory), name, in: parent)]
+    var item: Int?
+    while true {
+      let locks = LockRequests(.shared(parent.stripe), item.map { .shared($0) })
+      let node = try self.locks.holding(locks) { () throws(Errno) -> Node? in
+        item = nil
+        guard let found = try resolver.find(name, in: parent) else { return nil }
+        let facts = try briefFacts(of: found, name)
+        if staysWhatItIs(found, under: locks) {
+          let node = refer(to: facts, name, in: parent, by: found.successor)
+          if staysWhatItIs(found, under: locks) { return node }
+          forget(node.id, references: 1)
+        }
+        item = found.links?.origin.number.stripe
+        return nil
+      }
+      if let node { return [node] }
+      if item == nil { return [] }
     }
   }
 
@@ -66,10 +85,8 @@ extension Volume {
         let changesParent = parent.backing != newParent.backing
         let above = try facts(of: parent)
         let move = Move(
-          source: try facts(source.status, of: name, in: source.directory),
-          target: try target.map { target throws(Errno) in
-            try facts(target.status, of: newName, in: target.directory)
-          },
+          found: source, source: try facts(of: source, name), foundTarget: target,
+          target: try target.map { target throws(Errno) in try facts(of: target, newName) },
           above: above, below: changesParent ? try facts(of: newParent) : above)
         var rename = Rename(changesParent: changesParent)
         (rename.exchanges, rename.mayReplace) = (style == .exchange, style != .noReplace)
@@ -107,7 +124,9 @@ extension Volume {
 
   /// What a rename is about.
   struct Move {
+    var found: FoundName
     var source: Facts
+    var foundTarget: FoundName?
     var target: Facts?
     /// The directory the source is in.
     var above: Facts
@@ -133,9 +152,8 @@ extension Volume {
       if style == .exchange, let target = move.target {
         markedTarget = try takeOver(target, newName, in: to, below: move.above)
       }
-      if style == .replace, let target = move.target {
-        let place = target.place.layer == 0 ? to : try part(of: newParent, in: target.place.layer)
-        try loseName(target.status, newName, in: newParent, place) { () throws(Errno) in
+      if style == .replace, let target = move.foundTarget {
+        try loseName(target, newName, in: newParent) { () throws(Errno) in
           try changeNames(move, name, in: parent, newName, in: newParent, style, call)
         }
       } else {

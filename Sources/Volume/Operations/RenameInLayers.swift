@@ -5,14 +5,6 @@ import LinuxFiles
 import RecordFormat
 
 extension Volume {
-  /// The directory's part in a layer.
-  func part(of directory: Node, in layer: UInt8) throws(Errno) -> LayerDirectory {
-    guard let part = try resolver.parts(directory).all.first(where: { $0.layer == layer }) else {
-      throw .stale
-    }
-    return LayerDirectory(part)
-  }
-
   /// Under all locks, after the decision.
   func renameInLayers(
     _ move: Move, _ name: borrowing FileName, in parent: Node, _ newName: borrowing FileName,
@@ -22,8 +14,9 @@ extension Volume {
     let isOne =
       move.target.map { ObjectIdentity($0.status) == ObjectIdentity(move.source.status) } ?? false
     let request = RenameRequest(
-      try nameFacts(name, in: parent, move.source),
-      to: try nameFacts(newName, in: newParent, move.target, losesDirectory: style == .replace),
+      try nameFacts(name, in: parent, move.source, found: move.found),
+      to: try nameFacts(
+        newName, in: newParent, move.target, losesDirectory: style == .replace, found: move.foundTarget),
       RenameRequest.Style(style), isInOneParent: parent.backing == newParent.backing,
       parent: ParentFacts(isUp: from != nil, isImpure: move.above.record.isImpure),
       newParent: ParentFacts(isUp: to != nil, isImpure: move.below.record.isImpure), isOneObject: isOne)
@@ -47,6 +40,10 @@ extension Volume {
         case .makeTwin: if let twin { try makeTwin(of: twin, plan) }
         // Done before.
         case .markImpure: return
+        case .settleCount(_, let change):
+          if let lost = move.foundTarget, let facts = move.target {
+            settleCount(of: lost, facts, by: change)
+          }
         default: throw .inputOutput
         }
       }

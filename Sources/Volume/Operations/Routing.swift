@@ -27,8 +27,7 @@ extension Volume {
       // (F_SETFL). We are told at each write whether it is there, and then the end is where the backing file ends.
       wish = .mapped
     }
-    // The kernel could not be given another file when it is brought up.
-    let mayHandOver = facts.place.layer == 0
+    let mayHandOver = mayHandOver(from: facts.place.layer)
     // What is refused must not have been put into a copy before.
     if isAppendOnly { wish = .direct }
     // Pages that others have read are not for who came without a key.
@@ -64,6 +63,31 @@ extension Volume {
     if let id, second != .granted(wish.through(id)) { link?.closeBacking(id) }
     guard case .granted(let route) = second else { throw .busy }
     return route
+  }
+
+  /// Whether the kernel may have files of a layer.
+  ///
+  /// Of a lower only while nothing is brought up: then it could not be given another file. And only by way of a mount
+  /// that keeps access times, as the kernel reads by it.
+  func mayHandOver(from layer: UInt8) -> Bool {
+    layer == 0
+      || !replacements.mayWrite() && lowers.indices.contains(Int(layer) - 1)
+        && lowers[Int(layer) - 1].isSealed
+  }
+
+  /// The volume becomes writable: files of lowers that nobody has open are taken back from the kernel.
+  func takeBackLowers() {
+    guard resolver.stack != nil else { return }
+    for identifier in nodes.identifiers {
+      if let node = nodes.node(identifier), node.layer != 0 { endRest(of: node) }
+    }
+  }
+
+  /// EBUSY while somebody has a file of a lower by way of the kernel, from when the volume was read-only.
+  func requireNotHandedOver(_ node: Node) throws(Errno) {
+    endRest(of: node)
+    let isHandedOver = node.existingAttachment?.state.withLock { $0.file.routes.isHandedOver } ?? false
+    if isHandedOver { throw .busy }
   }
 
   /// Refuses O_DIRECT where the backing file cannot be read and written without buffers, as that file would.

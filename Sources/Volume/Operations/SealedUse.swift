@@ -10,7 +10,7 @@ extension Volume {
   func sealedObject(of node: Node, _ facts: Facts) -> SealedObject? {
     guard case .protected(let protection, _) = facts.item.content, node.kind == .regular else { return nil }
     let content = node.attachment.encrypted {
-      sealed.takeOwing(node.backing)
+      sealed.owing(node.backing)
         ?? SealedObject(
           SealedPlace(
             sealed, inode: facts.status.inode, protection, isMarked: facts.head?.isMarked ?? true))
@@ -68,10 +68,8 @@ extension Volume {
   func leave(_ object: SealedObject, of node: Node) {
     guard object.leave() else { return }
     defer { if object.isChanged, keyring.sessions.isOld() { endSessionAside() } }
-    guard object.owesFinish else {
-      object.noteSeen()
-      return rest(object, of: node)
-    }
+    // Another one may have come and gone, who has yet to write: then it is as if we had.
+    if !object.owesFinish, object.ending({ settle(object, of: node) }) { return }
     do throws(Errno) {
       let isTouched = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
         finish(object, of: node)
@@ -87,14 +85,17 @@ extension Volume {
   /// can be given back; whether the backing file was touched.
   @discardableResult
   private func finish(_ object: SealedObject, of node: Node) -> Bool {
-    guard !object.hasUsers else { return false }
-    let isTouched = complete(object, of: node)
-    object.noteSeen()
-    rest(object, of: node)
-    return isTouched
+    object.ending {
+      guard !object.hasUsers else { return false }
+      let isTouched = complete(object, of: node)
+      // What it owes now could not be written.
+      if !settle(object, of: node) { object.abandon() }
+      return isTouched
+    }
   }
 
-  /// Writes what is owed, and gives the times back, under the node's exclusive lock; whether there was something.
+  /// Writes what is owed, and gives the times back, under the node's exclusive lock and within `ending`; whether there was
+  /// something.
   @discardableResult
   func complete(_ object: SealedObject, of node: Node) -> Bool {
     guard let way = object.way, object.owesFinish else { return false }
@@ -120,13 +121,18 @@ extension Volume {
     Log.error("what was written to an encrypted file could not be completed: \(error)")
   }
 
-  private func rest(_ object: SealedObject, of node: Node) {
+  /// Lets go of what nobody uses, within `ending`; false if its class is locked and it must not be forgotten, because of
+  /// what it owes.
+  private func settle(_ object: SealedObject, of node: Node) -> Bool {
+    defer { sealed.dropSettled() }
+    object.noteSeen()
     object.rest()
     sealed.rest(object)
-    guard keyring.state(of: object.place.format) != .open else { return }
+    guard keyring.state(of: object.place.format) != .open else { return true }
     // It was open when its class was locked; now its key goes, too, and what the kernel keeps of it.
-    if !object.forgetUnused() { object.abandon() }
+    guard object.forgetUnused() else { return false }
     keyring.contexts.drain()
     dropPagesAside(of: node.id)
+    return true
   }
 }

@@ -13,9 +13,10 @@ extension Volume {
   /// Called when no request is at work any more.
   package func endSessions() {
     for (node, object) in sealed.registered(in: .all) { letGo(of: object, node) }
+    for object in sealed.owing(in: .all) { _ = object.ending { object.lockDown() } }
     let sessions = keyring.sessions.running
     guard !sessions.isEmpty else { return }
-    guard !sealed.hasUnfinished else {
+    guard !sealed.hasUnfinished, !sealed.isOwed else {
       return Log.error(
         "not everything written to encrypted files could be completed; the next mount does that")
     }
@@ -43,7 +44,9 @@ extension Volume {
     guard sealed.beginEnding() else { return false }
     defer { sealed.finishEnding() }
     // Whoever writes is not made to begin another session for nothing.
-    guard !sealed.hasUnfinished, !isWriting(in: keyring.sessions.running) else { return false }
+    guard !sealed.hasUnfinished, !sealed.isOwed, !isWriting(in: keyring.sessions.running) else {
+      return false
+    }
     let sessions = keyring.sessions.retire()
     guard !sessions.isEmpty, letGoOfUnused(in: sessions), syncAndEnd(sessions) else {
       keyring.sessions.goOn()
@@ -62,7 +65,9 @@ extension Volume {
   /// rest once, and is not changed under one of them then, never will be.
   private func letGoOfUnused(in sessions: Set<UInt64>) -> Bool {
     let end = Clock.monotonicNanoseconds + 2_000_000_000
-    for (node, object) in sealed.registered(in: .all) {
+    let (files, isOwed) = sealed.allAndOwed()
+    guard !isOwed else { return false }
+    for (node, object) in files {
       while object.isBusy {
         guard Clock.monotonicNanoseconds < end else { return false }
         Clock.pause(milliseconds: 1)
@@ -79,11 +84,13 @@ extension Volume {
     do throws(Errno) {
       // So that a last close under way has ended, and times are given back.
       return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-        guard !object.hasUsers else { return false }
-        complete(object, of: node)
-        object.noteSeen()
-        guard !object.owesFinish else { return false }
-        return object.forgetUnused() && !object.writes(in: sessions)
+        object.ending {
+          guard !object.hasUsers else { return false }
+          complete(object, of: node)
+          object.noteSeen()
+          guard !object.owesFinish else { return false }
+          return object.forgetUnused() && !object.writes(in: sessions)
+        }
       }
     } catch {
       return false

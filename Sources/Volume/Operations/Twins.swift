@@ -128,7 +128,7 @@ extension Volume {
   /// Who may not set all of them sets none. Locks that are in force stay.
   private func bringFlags(_ brought: FileFlags, to node: Node, for caller: Caller) throws(Errno) {
     let brought = brought.subtracting(.ofStorage)
-    try changing(node) { () throws(Errno) in
+    try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
       let item = object.facts.item
       let inForce = item.flags.intersection(.locks)

@@ -44,7 +44,8 @@ extension Volume {
   ///
   /// `losesDirectory`: whether a directory that shows is to be removed or replaced, so that what is in it counts.
   func nameFacts(
-    _ name: borrowing FileName, in directory: Node, _ shown: Facts?, losesDirectory: Bool = false
+    _ name: borrowing FileName, in directory: Node, _ shown: Facts?, losesDirectory: Bool = false,
+    found: FoundName? = nil
   ) throws(Errno) -> NameFacts {
     let sight = try sight(name, in: directory)
     let lower: LowerEntry =
@@ -65,11 +66,19 @@ extension Volume {
     }
     if let shown {
       facts.hasOrigin = hasOrigin(shown)
+      facts.links = links(shown, found)
       if losesDirectory, shown.item.isDirectory {
         facts.contents = try contents(ofDirectory: name, in: directory)
       }
     }
     return facts
+  }
+
+  /// How a name takes part in the count of hard links.
+  private func links(_ shown: Facts, _ found: FoundName?) -> Links {
+    if found?.links != nil { return .lowerName }
+    guard shown.place.layer == 0, shown.record.links?.base == .upper, hasOrigin(shown) else { return .single }
+    return .upperName
   }
 
   /// Whether an object's number is that of something else.

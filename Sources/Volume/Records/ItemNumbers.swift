@@ -4,6 +4,15 @@ import LayerRules
 import LinuxFiles
 import RecordFormat
 
+/// What the number of an item goes by, whatever layer its object is in now.
+struct ItemOrigin: Hashable, Sendable {
+  let home: Residence
+  let inode: UInt64
+  let generation: UInt32
+
+  var number: ItemNumber { ItemNumber(Numbering.number(inode: inode, at: home)) }
+}
+
 /// Tells the number of what lies in one layer; only where there are several.
 struct ItemNumbers: Sendable {
   let layer: UInt8
@@ -15,7 +24,38 @@ struct ItemNumbers: Sendable {
 
   func place(of status: FileStatus, _ record: CoreRecord) -> ItemPlace {
     ItemPlace(
-      layer: layer, number: number(of: status, record), links: status.kind == .directory ? 1 : nil)
+      layer: layer, number: number(of: status, record),
+      links: status.kind == .directory ? 1 : record.links.flatMap { links(of: status, record, $0) })
+  }
+
+  /// How many names an object has of which some are still in layers below; nil if its record does not count them.
+  private func links(
+    of status: FileStatus, _ record: CoreRecord, _ stored: CoreRecord.LinkCount
+  ) -> UInt32? {
+    guard stored.base == .upper, countingOrigin(of: status, record) != nil else { return nil }
+    guard status.linkCount > 0 else { return 0 }
+    return LinkState(lowerLinks: 0, entryLinks: status.linkCount, record: stored)?.shown
+  }
+
+  /// How many names the layers up to this one show of an object in it.
+  func links(of status: FileStatus, _ record: CoreRecord) -> UInt32 {
+    record.links.flatMap { links(of: status, record, $0) } ?? status.linkCount
+  }
+
+  /// Nil for what lies on another device than the layer, and has no origin that counts.
+  func origin(of status: FileStatus, _ record: CoreRecord) -> ItemOrigin? {
+    if let origin = countingOrigin(of: status, record), let home = tags[origin.fileSystemTag] {
+      return ItemOrigin(home: home, inode: origin.inode, generation: origin.generation)
+    }
+    guard status.device == device else { return nil }
+    return ItemOrigin(home: home, inode: status.inode, generation: status.generation)
+  }
+
+  /// What an entry for this item can be called in the index of the layer: one name for each tag of the file system.
+  func entryNames(of origin: ItemOrigin) -> [IndexName] {
+    tags.filter { $0.value == origin.home }.keys.sorted().map {
+      IndexName(tag: $0, inode: origin.inode, generation: origin.generation)
+    }
   }
 
   func number(of status: FileStatus, _ record: CoreRecord) -> ItemNumber {

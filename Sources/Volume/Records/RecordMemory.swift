@@ -1,4 +1,7 @@
 // What is remembered of records that were read.
+//
+// For items with flags and lists: where nothing has changed, a decision costs one statx and reads no attribute
+// (docs/design/remembering.md).
 
 import LinuxFiles
 import Synchronization

@@ -39,6 +39,8 @@ final class RememberedHeads: Sendable {
     }
   }
 
+  func forgetAll() { entries.withLock { $0 = [] } }
+
   private static func place(_ status: FileStatus) -> Int {
     Int(truncatingIfNeeded: (status.inode &* 0x9E37_79B9_7F4A_7C15) >> 50)
   }

@@ -17,7 +17,13 @@ final class SealedHeads: Sendable {
   var volume: Bytes16? {
     get { isKnown.load(ordering: .acquiring) ? known.withLock { $0 } : nil }
     set {
-      known.withLock { $0 = newValue }
+      // Whose they are was told by the former one.
+      if known.withLock({ known in
+        defer { known = newValue }
+        return known != newValue
+      }) {
+        remembered.forgetAll()
+      }
       isKnown.store(newValue != nil, ordering: .releasing)
     }
   }
@@ -52,6 +58,7 @@ final class SealedHeads: Sendable {
     guard let head = SealedHead(bytes, of: isMarked ? nil : volume),
       let protection = ProtectionClass(rawValue: head.protectionClass.rawValue)
     else { return nil }
-    return KnownHead(protection: protection, size: head.fileSize, isMarked: isMarked)
+    let isForeign = isMarked && areSought && SealedHead(bytes, of: volume) == nil
+    return KnownHead(protection: protection, size: head.fileSize, isMarked: isMarked, isForeign: isForeign)
   }
 }

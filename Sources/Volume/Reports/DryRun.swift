@@ -30,11 +30,19 @@ package struct ChangeDeviation: Sendable {
   var mode: Mode?
   /// Whether the owner and the group would stay.
   var keepsOwner = false
+  /// The size of a file of a lower, which would be copied to the upper; 0 of anything else there.
+  var copiedBytes: UInt64?
+
+  mutating func noteCopy(of facts: Facts) {
+    guard facts.place.layer > 0 else { return }
+    copiedBytes = facts.status.kind == .regular ? facts.status.size : 0
+  }
 
   var json: JSON {
     var members: [JSON.Member] = []
     if let mode { members.add("mode", Int(mode.bits)) }
     if keepsOwner { members.add("keepsOwner", true) }
+    if let copiedBytes { members.add("copiedBytes", .number(copiedBytes)) }
     return .object(members)
   }
 }

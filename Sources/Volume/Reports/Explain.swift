@@ -1,5 +1,7 @@
 // `why`: asks the rules about a deed without doing it. The same decision about the same facts as the operation itself,
 // under the locks it takes, so the answer is what would have happened.
+//
+// For everybody who is refused something and asks why. Nothing of it is on the path of another request.
 
 package import AccessControl
 import Decisions
@@ -117,6 +119,7 @@ struct Inquiry {
       try decide(.readAttributes, facts, Spots(item: spot), Deed.readAttributes.rawValue)
       try decide(change, facts, Spots(item: spot), (change.deed ?? deed).rawValue)
       deviate(change, facts.item)
+      deviation.noteCopy(of: facts.item)
     }
   }
 
@@ -128,10 +131,16 @@ struct Inquiry {
       return walk.add(
         spot.path, deed.rawValue, .noted("is opened by the kernel without a question by whoever finds it"))
     }
+    walk.noteLayer(of: spot, facts.item, isBroughtUp: !deed.isOnlyLooking)
     let operation = deed.operation(
       on: facts.item.item, by: judge.subject, looksFirst: volume.link?.stripsItself == true)
     guard let operation else { throw .blocked }
     try decide(operation, facts, Spots(item: spot), deed.rawValue)
+    // The rules know nothing of headers: opening the file finds that out.
+    guard [.read, .write, .append, .execute].contains(deed), let failure = facts.item.headerFailure else {
+      return
+    }
+    throw walk.end(spot.path, deed.rawValue, failure.error, failure.words)
   }
 
   /// Notes what comes of a change that is permitted, where the operation does something else.
@@ -168,6 +177,7 @@ struct Inquiry {
     // Before the kernel makes a name it looks it up.
     if path == parent.path { try decide(.search, facts, spots, Deed.search.rawValue) }
     try refuseInView(parent)
+    walk.noteLayer(of: parent, facts.item, isBroughtUp: true)
     try decide(.create(deed == .mkdir ? .directory : .file), facts, spots, deed.rawValue)
   }
 
@@ -175,6 +185,7 @@ struct Inquiry {
     try refuseEarly([question.path])
     let (spot, parent) = try named(question.path)
     try refuseInView(parent)
+    try noteLayer(of: spot, isBroughtUp: false)
     try decide(.remove(directory: spot.isDirectory), Spots(item: spot, parent: parent))
   }
 
@@ -226,6 +237,7 @@ struct Inquiry {
     guard let parent = above ?? (question.newPath == nil ? nil : spot) else { throw nameless(spot) }
     let (newParent, taken) = try destination(beside: parent)
     try refuseInView(newParent)
+    try noteLayer(of: spot, isBroughtUp: true)
     try decide(
       .link(protectsLinks: KernelRules.protectsLinks),
       Spots(item: spot, newParent: newParent, victim: taken))
@@ -237,6 +249,7 @@ struct Inquiry {
     let (newParent, victim) = try destination(beside: parent)
     try refuseInView(parent)
     try refuseInView(newParent)
+    try noteLayer(of: spot, isBroughtUp: true)
     let below = spot.path + [UInt8(ascii: "/")]
     var rename = Rename(changesParent: parent.identity != newParent.identity)
     rename.leadsIntoItself = newParent.identity == spot.identity || newParent.path.starts(with: below)
@@ -244,6 +257,11 @@ struct Inquiry {
   }
 
   // MARK: Deciding and telling
+
+  private mutating func noteLayer(of spot: Spot, isBroughtUp: Bool) throws(Stop) {
+    guard volume.resolver.stack != nil else { return }
+    walk.noteLayer(of: spot, try look(Spots(item: spot)).item, isBroughtUp: isBroughtUp)
+  }
 
   /// No name is made, given or taken in a view; that comes before all other rules.
   private mutating func refuseInView(_ parent: Spot) throws(Stop) {

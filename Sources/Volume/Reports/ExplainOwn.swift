@@ -39,7 +39,7 @@ extension Inquiry {
 
 extension Deed {
   /// Whether a read-only mount is no obstacle.
-  fileprivate var isOnlyLooking: Bool {
+  var isOnlyLooking: Bool {
     switch self {
     case .read, .execute, .search, .list, .readAttributes, .readExtended, .readList: true
     default: false

@@ -92,7 +92,7 @@ struct Walk {
     case held
   }
 
-  private let volume: Volume
+  let volume: Volume
   let view: View
   private(set) var steps: [ExplanationStep] = []
   /// Where the way left the volume: an absolute path, or one from the root of the volume that begins with a step up.
@@ -193,9 +193,7 @@ struct Walk {
       }
       switch try look(at: name, in: here) {
       case .missing(let found):
-        guard mayBeFree, rest.isEmpty else {
-          throw end(found, "search", .missing)
-        }
+        guard mayBeFree, rest.isEmpty else { throw missing(found, name, in: here) }
         return .free(parent: here, path: found)
       case .link(let spot, let target):
         if rest.isEmpty, last == .held { return .found(spot, parent: here) }
@@ -340,7 +338,7 @@ struct Walk {
 
   /// Whether the way leads on into a view.
   private func enteredView(_ rest: inout [[UInt8]]) -> ViewName? {
-    guard volume.mounted.showsReservedDirectory, volume.showsViews else { return nil }
+    guard volume.mounted.showsReservedDirectory else { return nil }
     var left = rest
     func next() -> [UInt8]? {
       while left.last == Walk.dot { left.removeLast() }

@@ -156,7 +156,7 @@ package final class VolumeInspection: Sendable {
     do throws(Errno) {
       let workshop = SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
-      try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
+      try VolumeDirectory.sweep(workshop, of: directory)
     } catch .noSuchFile {
       // Nothing was ever begun.
     }

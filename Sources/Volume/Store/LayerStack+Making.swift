@@ -5,7 +5,7 @@ import LinuxFiles
 extension LayerStack {
   convenience init(
     upper: Layer, over lowers: [LowerRoot], _ places: LayerPlaces, _ live: LiveOptions, _ heads: SealedHeads
-  ) {
+  ) throws(Errno) {
     let namespace = upper.store.namespace
     var layers = [upper]
     for (index, lower) in lowers.enumerated() {
@@ -13,11 +13,13 @@ extension LayerStack {
         namespace: namespace, records: RecordsExist(true) { throw Errno.readOnly },
         memory: RecordMemory(live, trustsChangeTimes: lower.fileSystem.isLocal), heads: heads,
         numbers: places.numbers[index + 1])
+      let layer = UInt8(truncatingIfNeeded: index + 1)
       layers.append(
         Layer(
-          root: LayerDirectory(lower.directory, layer: UInt8(truncatingIfNeeded: index + 1)), store: store,
-          tag: places.tags[index + 1]))
+          root: LayerDirectory(lower.directory, layer: layer), store: store, tag: places.tags[index + 1],
+          index: lower.header == nil ? nil : LinkIndex(of: lower, layer: layer)))
     }
+    for layer in layers { try layer.index?.look() }
     self.init(layers, namespace: namespace)
   }
 }
@@ -31,5 +33,7 @@ extension Volume {
     }
     if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
     try directory.announceLayers(layers)
+    // Where it was mounted read-only, somebody else may have written to it since.
+    try resolver.stack?.layer(0)?.index?.look()
   }
 }

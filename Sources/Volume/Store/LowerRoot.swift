@@ -36,11 +36,13 @@ package struct LowerRoot: Sendable {
       throw VolumeFailure(
         "on a mounted Varve volume, which hides its lists; give the directories it was mounted from")
     }
-    (header, locks) = try LowerRoot.bookkeeping(in: plain)
+    let found = try LowerRoot.bookkeeping(in: plain)
+    header = found.header
     // Refused to users, and for directories of another mount namespace.
     let sealed = CurrentProcess.isRoot ? try? SharedDescriptor(plain.descriptor.sealedClone()) : nil
     directory = sealed ?? plain
     isSealed = sealed != nil
+    locks = found.locks.isEmpty ? LowerRoot.lockedItself(directory) : found.locks
     do throws(Errno) {
       _ = try directory.descriptor.reopen([.readOnly, .directory])
     } catch {
@@ -51,7 +53,7 @@ package struct LowerRoot: Sendable {
   /// What a lower that is a volume says of itself; with its locks, which are taken as others share them.
   private static func bookkeeping(
     in root: SharedDescriptor
-  ) throws(VolumeFailure) -> (VolumeHeader?, [SharedDescriptor]) {
+  ) throws(VolumeFailure) -> (header: VolumeHeader?, locks: [SharedDescriptor]) {
     let directory: SharedDescriptor
     do throws(Errno) {
       let found = try root.descriptor.openDirectoryPath(try FileName(".varve"))
@@ -69,6 +71,16 @@ package struct LowerRoot: Sendable {
         "its '.varve' is not root's own with mode 0700, so its lists could be overlooked: \(error)")
     }
     return try read(directory)
+  }
+
+  /// A lower without bookkeeping is locked itself, for whoever is about to mount it for writing.
+  ///
+  /// Somebody else may have it for themselves alone, as any user can, and a file system may have no such locks.
+  private static func lockedItself(_ root: SharedDescriptor) -> [SharedDescriptor] {
+    guard let opened = try? SharedDescriptor(root.descriptor.reopen([.readOnly, .directory])),
+      (try? opened.descriptor.tryLockOpen(exclusive: false)) == true
+    else { return [] }
+    return [opened]
   }
 
   private static func read(
@@ -98,6 +110,14 @@ package struct LowerRoot: Sendable {
     }
     return (header, locks)
   }
+
+  // MARK: Its bookkeeping
+
+  /// Whether items have records, in a word: of a tree that is no volume nobody has said it.
+  var records: String { header.map { $0.recordsExist ? "yes" : "none" } ?? "unknown" }
+
+  /// How many hard links it counts; nil where it is no volume.
+  var indexEntries: Int? { header == nil ? nil : locks.first.flatMap { LinkIndexSize.entries(in: $0) ?? 0 } }
 
   // MARK: Its file system
 

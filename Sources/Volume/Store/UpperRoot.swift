@@ -4,6 +4,7 @@ package import LinuxFiles
 
 /// An open directory on a file system that can hold a volume.
 package struct UpperRoot: Sendable {
+  let path: [UInt8]
   package let directory: SharedDescriptor
   let fileSystem: FileSystemStatus
   /// Whether this machine's kernel keeps the locks there, and nobody else changes anything.
@@ -11,6 +12,7 @@ package struct UpperRoot: Sendable {
 
   /// `opened`: the directory, where its path means nothing here.
   package init(_ path: [UInt8], openedAs opened: SharedDescriptor? = nil) throws(VolumeFailure) {
+    self.path = path
     do throws(Errno) {
       if let opened {
         directory = opened

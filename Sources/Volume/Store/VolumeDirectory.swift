@@ -94,11 +94,25 @@ final class VolumeDirectory: Sendable {
     if next != present { try store { layers.written(to: $0) } }
   }
 
+  /// Writes down which directory the upper is, after a repair of a tree that was restored.
+  func announceRoot(_ root: InodeMark) throws(Errno) {
+    try store { header in
+      var next = header
+      next.root = root
+      return next
+    }
+  }
+
   /// What is known of file systems that held lowers.
   var fileSystems: FileSystemTable { header.withLock { $0.fileSystems } }
 
   /// Whether the volume was ever mounted for writing over lowers.
   var isLayered: Bool { header.withLock { $0.isLayered } }
+
+  /// What the volume file says of layers.
+  var storedLayers: (isLayered: Bool, lowers: String?, root: InodeMark?) {
+    header.withLock { ($0.isLayered, $0.lowers, $0.root) }
+  }
 
   func checkLayers(areSaid: Bool, readOnly: Bool) throws(VolumeFailure) {
     try header.withLock { $0 }.checkLayers(areSaid: areSaid, readOnly: readOnly)
@@ -158,7 +172,7 @@ final class VolumeDirectory: Sendable {
       opened.lock = try takeLock(in: directory, lease: lease)
     }
     let header = try readHeader(in: directory, readOnly: readOnly, making: header)
-    if !readOnly { opened.workshop = try openWorkshop(in: directory) }
+    if !readOnly { opened.workshop = try openWorkshop(in: directory, holdsLayers: header.isLayered) }
     return VolumeDirectory(root: root, opened, header: header, lease: lease)
   }
 
@@ -245,7 +259,8 @@ final class VolumeDirectory: Sendable {
       throw VolumeFailure(
         "'.varve' in the upper directory belongs to \(owner), who alone can mount or check this volume"
           + (CurrentProcess.isRoot
-            ? "; when it is removed root can, and then the flags and lists that \(owner) has set no longer count"
+            ? "; root takes it over with 'chown -R root: .varve' there, and then trusts the flags and lists that \(owner) has "
+              + "set. Do not remove it: it holds the keybag, without which encrypted files are lost, and those would not count"
             : ""))
     }
     guard status.mode & 0o077 == 0 else {
@@ -310,9 +325,12 @@ final class VolumeDirectory: Sendable {
     try BookkeepingFile.volume.replace(with: header.text, in: directory)
   }
 
-  /// The workshop, empty but for replacements of content that a crash interrupted: whatever else it left there never got
-  /// a name and is nobody's.
-  private static func openWorkshop(in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+  /// The workshop, empty but for replacements of content that a crash interrupted.
+  ///
+  /// `holdsLayers`: whether anything in it may be more than unfinished.
+  private static func openWorkshop(
+    in directory: SharedDescriptor, holdsLayers: Bool
+  ) throws(Errno) -> SharedDescriptor {
     let name = try FileName("work")
     do throws(Errno) {
       try directory.descriptor.makeDirectory(name, mode: 0o700)
@@ -320,7 +338,11 @@ final class VolumeDirectory: Sendable {
       // It was made by an earlier mount.
     }
     let workshop = SharedDescriptor(try directory.descriptor.open(name, [.readOnly, .directory]))
-    try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
+    if holdsLayers {
+      try sweep(workshop, of: directory)
+    } else {
+      try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
+    }
     return workshop
   }
 }

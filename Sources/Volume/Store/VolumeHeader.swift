@@ -69,7 +69,8 @@ struct VolumeHeader: Sendable, Equatable {
     copy.readOnlyCompatible |= VolumeHeader.layeredBit
     copy.fileSystems = fileSystems
     copy.lowers = lowers
-    copy.root = root
+    // Another one is that of a tree that was restored: it stays until a repair has renewed what that takes.
+    if copy.root == nil { copy.root = root }
     // It has to be readable again.
     if copy.text.count > VolumeHeader.longest { copy.lowers = nil }
     return copy

@@ -16,12 +16,19 @@ extension Volume {
     object.add("uuid", directory.uuid)
     object.add("records", directory.namespace.rawValue)
     object.add("recordsExist", directory.recordsExist)
+    if let group = groupOwningRoot { object.add("ownerGroup", Int(group)) }
     object += options.members
     if let lock = directory.lockDescription { object.add("lock", lock) }
     object.add("threads", mounted.threads)
     object.add("options", list: words)
     if !mounted.warnings.isEmpty {
       object.add("warnings", .array(mounted.warnings.map { .string($0) }))
+    }
+    if directory.hasPosixLists {
+      object.add(
+        "posixLists",
+        "the masks of POSIX lists count as the rights of groups, and the rest of the lists does not count; 'varve acl "
+          + "import' makes entries of them")
     }
     let inside = mountsInside
     if inside > 0 {
@@ -30,6 +37,9 @@ extension Volume {
         "warning",
         "what is mounted inside the volume is unmounted when a user closes a directory on the way to it")
     }
+    if resolver.stack != nil { object += layerMembers() }
+    if let former = layerHistory.formerLowers { object.add("formerLowers", former) }
+    if layerHistory.isRestored { object.add("upperDirectory", LayerHistory.restored) }
     if keyring.volume != nil {
       object.add("classes", .object(keyring.classMembers))
       object.add("encryptedFiles", .object(encryptedMembers()))
@@ -57,6 +67,12 @@ extension Volume {
     return isOfThisMachine ? "on" : "off: the upper directory is on another machine, or served by a program"
   }
 
+  /// The group that owns the root in place of a user.
+  private var groupOwningRoot: UInt32? {
+    let facts = try? locks.holding(.shared(root.stripe)) { () throws(Errno) in try directoryFacts(root) }
+    return facts?.item.ownerGroup
+  }
+
   /// What views take: directories the kernel holds, indexes and their memory, and directories too large for one.
   private func viewMembers() -> [JSON.Member] {
     var members: [JSON.Member] = []
@@ -80,8 +96,9 @@ extension Volume {
     }
     let sessions = keyring.sessions
     let isRunning = !sessions.running.isEmpty
-    members.add("session", !isRunning ? "none" : sealed.hasUnfinished ? "unfinished" : "running")
-    if let listed = sessions.listed { members.add("sessionsNotEnded", listed) }
+    members.add(
+      "session", !isRunning ? "none" : sealed.hasUnfinished || sealed.isOwed ? "unfinished" : "running")
+    if let listed = sessions.listedBefore { members.add("sessionsNotEnded", listed) }
     let met = sealed.counted
     members.add("doubtful", Int(clamping: met.doubtfulFiles))
     members.add("recovered", Int(clamping: met.recoveredFiles))

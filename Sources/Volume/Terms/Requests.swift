@@ -20,6 +20,8 @@ package struct Caller: Hashable, Sendable {
   /// The *thread* that waits for the answer; 0 when the kernel acts by itself or the caller is outside our
   /// process namespace.
   package var thread: Int32
+  /// The number of the request, by which it may be interrupted; 0: it cannot be.
+  package var request: UInt64 = 0
 
   package init(user: UInt32, group: UInt32, thread: Int32) {
     self.user = user

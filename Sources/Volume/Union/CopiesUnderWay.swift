@@ -1,4 +1,4 @@
-// One copy of an object at a time.
+// One copy of an object at a time, and none for longer than whoever needs it waits.
 
 import LinuxFiles
 import Synchronization
@@ -10,14 +10,30 @@ final class CopiesUnderWay: Sendable {
   private let nodes: Mutex<Set<NodeID>> = Mutex([])
   private let itemCount = Atomic<UInt64>(0)
   private let byteCount = Atomic<UInt64>(0)
+  private let interrupts: Mutex<@Sendable (UInt64) -> Bool> = Mutex({ _ in false })
 
-  /// Runs `copy` with nobody else bringing up this node.
+  /// Runs `copy` with nobody else bringing up this node; EINTR once the caller is interrupted while it waits.
   ///
   /// No lock of the volume is held meanwhile.
-  func alone(_ node: NodeID, _ copy: () throws(Errno) -> Void) throws(Errno) {
-    while !nodes.withLock({ $0.insert(node).inserted }) { Clock.pause(milliseconds: 1) }
+  func alone(
+    _ node: NodeID, for caller: Caller, _ copy: () throws(Errno) -> Void
+  ) throws(Errno) {
+    while !nodes.withLock({ $0.insert(node).inserted }) {
+      try requireWanted(caller)
+      Clock.pause(milliseconds: 1)
+    }
     defer { nodes.withLock { _ = $0.remove(node) } }
     try copy()
+  }
+
+  func askForInterrupts(_ isInterrupted: @escaping @Sendable (UInt64) -> Bool) {
+    interrupts.withLock { $0 = isInterrupted }
+  }
+
+  /// EINTR if nobody waits for the answer of a request any more.
+  func requireWanted(_ caller: Caller) throws(Errno) {
+    guard caller.request != 0 else { return }
+    if interrupts.withLock({ $0 })(caller.request) { throw .interrupted }
   }
 
   func count(bytes: UInt64) {

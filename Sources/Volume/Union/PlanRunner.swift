@@ -25,6 +25,8 @@ struct PlanRunner {
   var newName: UpperName?
   /// The one name in the workshop that a plan uses.
   var work: [UInt8] = Workshop.nextName()
+  /// Where the entry of the object is, for plans that need it.
+  var index: UpperName?
   /// What gets a further name.
   var object: SharedDescriptor?
   /// Where the layers below have the directories that are moved; nil where that is too long to be stored.
@@ -66,6 +68,9 @@ struct PlanRunner {
       try rename(from, to, flags)
     case .exchange(let first, let second):
       try rename(first, second, .exchange)
+    case .remove(.work):
+      // The change is there already; what stays in the workshop goes at the next mount.
+      try? at(.work) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
     case .remove(let position):
       try at(position) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
     case .removeDirectory(let position):
@@ -104,7 +109,9 @@ struct PlanRunner {
       guard let newName else { throw .inputOutput }
       return newName
     case .work: return UpperName(directory: workshop, name: work)
-    case .index: throw .unsupported
+    case .index:
+      guard let index else { throw .inputOutput }
+      return index
     }
   }
 

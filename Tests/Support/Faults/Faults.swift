@@ -38,6 +38,11 @@ package struct Fault: Sendable {
     (self.kinds, self.error, self.after, self.count) = (kinds, error, after, count)
   }
 
+  /// The program is killed in the place of a call; for daemons.
+  package static func killing(_ kinds: CallKinds, after: Int) -> Fault {
+    Fault(kinds, Errno(rawValue: 0), after: after)
+  }
+
   fileprivate var plan: lf_plan {
     lf_plan(
       kinds: kinds.rawValue, error: error.rawValue, before: Int64(after), count: Int64(count), hits: 0)

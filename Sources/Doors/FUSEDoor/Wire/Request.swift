@@ -32,7 +32,9 @@ import LinuxFiles
     opcodeNumber = header.opcode
     unique = header.unique
     node = header.nodeid
-    caller = Caller(user: header.uid, group: header.gid, thread: Int32(bitPattern: header.pid))
+    var sender = Caller(user: header.uid, group: header.gid, thread: Int32(bitPattern: header.pid))
+    sender.request = header.unique
+    caller = sender
 
     // Extensions (security contexts, groups) come last. None is asked for, so they are only cut off.
     let extensions = Int(header.total_extlen) * 8

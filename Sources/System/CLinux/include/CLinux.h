@@ -86,6 +86,8 @@ long lv_seek(int fd, int64_t offset, int whence);
 long lv_truncate(int fd, int64_t size);
 long lv_allocate(int fd, int mode, int64_t offset, int64_t length);
 long lv_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
+// Begins to write dirty pages of a range to the disk, and waits for it or not. No promise is made by it.
+long lv_write_back(int fd, int64_t offset, int64_t length, int waits);
 long lv_sync_file_system(int fd);
 long lv_sync(int fd, int data_only);
 long lv_list(int directory, void *into, size_t count);

@@ -19,6 +19,9 @@ final class ChangeLedger: Sendable {
     var left = 0
     /// Of a dry run: what would be refused.
     var refused = 0
+    /// Of a dry run: what would be copied to the upper directory.
+    var copied = 0
+    var copiedBytes = 0
   }
 
   /// What running the same command again does to items that were changed already.
@@ -124,6 +127,12 @@ final class ChangeLedger: Sendable {
     let told = item.tell(prospect)
     guard let refusal = prospect.refusal else {
       if let told, tells { say(item, told) }
+      if told != nil, let bytes = prospect.copiedBytes {
+        count {
+          $0.copied += 1
+          $0.copiedBytes += bytes
+        }
+      }
       return count { if told != nil { $0.changed += 1 } else { $0.unchanged += 1 } }
     }
     guard !wasTold(refusal) else { return count { $0.left += 1 } }
@@ -182,13 +191,19 @@ final class ChangeLedger: Sendable {
           JSON.Member("unchanged", .number(counts.unchanged)),
           JSON.Member("leftAlone", .number(counts.left)), JSON.Member("failed", .number(failed)),
           JSON.Member("interrupted", .bool(Interruption.isRequested)),
-        ] + addition.members + (dryRun?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? []))
+        ] + addition.members + counts.copiedMembers
+          + (dryRun?.unknown.map { [JSON.Member("refusalsUnknown", .string($0))] } ?? []))
     } else if isDryRun {
       let refused = counts.refused > 0 ? ", \(grouped(counts.refused)) would be refused" : ""
       let others = failed - counts.refused
       let failing = others > 0 ? ", \(grouped(others)) would fail" : ""
       if !addition.sentence.isEmpty { console.print("\(addition.sentence)\n") }
       console.print("\(grouped(counts.changed)) of \(counted(items)) would change\(refused)\(failing)\n")
+      if counts.copied > 0 {
+        console.print(
+          "\(counted(counts.copied)) of lower layers, \(grouped(counts.copiedBytes)) bytes, would be copied to the "
+            + "upper directory\n")
+      }
     }
     if isDryRun, !console.isQuiet {
       console.note("as things stand now; earlier steps of the same run are not taken into account")
@@ -220,5 +235,13 @@ final class ChangeLedger: Sendable {
     console.note(sentence)
     _ = console.finish()
     Interruption.end()
+  }
+}
+
+extension ChangeLedger.Counts {
+  /// Nothing where nothing would be copied.
+  fileprivate var copiedMembers: [JSON.Member] {
+    guard copied > 0 else { return [] }
+    return [JSON.Member("copied", .number(copied)), JSON.Member("copiedBytes", .number(copiedBytes))]
   }
 }

@@ -72,6 +72,12 @@ final class ClassRefusals: Sendable {
     }
     let directory = shellWord(volume.mountPoint)
     guard volume.hasKeybag else {
+      // What is encrypted had one.
+      guard before == "none" else {
+        return Refusal(
+          "the volume has lost its keybag (ENOKEY), without which no keyfile opens this; bring it back, or name an export of "
+            + "it: 'varve unlock --keybag EXPORT \(directory) KEYFILE'", isAboutVolume: true)
+      }
       return Refusal(
         "the volume has no keybag yet (ENOKEY); 'varve key slot add \(directory) KEYFILE' makes one",
         isAboutVolume: true)

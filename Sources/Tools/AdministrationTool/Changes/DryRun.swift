@@ -86,6 +86,8 @@ struct Prospect: Sendable {
   var otherMode: UInt32?
   /// Whether the owner would stay, though nothing is refused.
   var keepsOwner = false
+  /// Of an item of a lower, which would be copied to the upper directory: how much content.
+  var copiedBytes: Int?
 }
 
 /// Collects items, asks about them, and keeps what is to be told.
@@ -221,7 +223,7 @@ final class DryRun: Sendable {
     guard let number = answer["number"]?.integer.flatMap({ Int32(exactly: $0) }) else {
       return Prospect(
         otherMode: answer["mode"]?.integer.flatMap { UInt32(exactly: $0) },
-        keepsOwner: answer["keepsOwner"] == .bool(true))
+        keepsOwner: answer["keepsOwner"] == .bool(true), copiedBytes: answer["copiedBytes"]?.integer)
     }
     let because = answer["because"]?.string ?? ""
     guard answer["isOnTheWay"] == nil else {

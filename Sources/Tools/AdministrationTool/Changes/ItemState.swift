@@ -73,6 +73,9 @@ func differences(_ before: ItemFacts, _ after: ItemFacts) -> [String] {
   if let old = before.flags, let new = after.flags, old != new {
     words.append("flags \(flagWords(old)) -> \(flagWords(new))")
   }
+  if let old = before.posix, let new = after.posix, old != new {
+    words.append(new.isEmpty ? "no POSIX list any more" : "POSIX list \(new.text)")
+  }
   return words
 }
 
@@ -106,6 +109,10 @@ extension ItemFacts {
     if let flags {
       let words = FileFlags(rawValue: flags).keywords.map { JSON.string($0) }
       members.append(JSON.Member("flags", .array(words)))
+    }
+    if let posix {
+      members.append(
+        JSON.Member("posix", .array(posix.text.split(separator: ",").map { .string(String($0)) })))
     }
     return members
   }

@@ -15,11 +15,16 @@ func checkContents(_ invocation: Invocation) throws(UsageError) -> Int32 {
   if invocation.has(.mend) { console.surviveOutputLoss() }
   let keyfile = try SecretSource.given(.contentKeyfile, invocation)
   let passphrase = try SecretSource.given(.passphraseFile, invocation)
+  if keyfile == nil, passphrase != nil {
+    throw UsageError("--passphrase-file is of no use without --keyfile", verb: "fsck")
+  }
   let report = ContentReport(console, isJSON: invocation.has(.json))
   let upper = invocation.operands[0]
   do throws(Refusal) {
     let check = try ContentCheck(upper, repairs: invocation.has(.mend), console, report)
-    if let keyfile { try check.unlock(keyfile, try PassphraseInput.named(passphrase)) }
+    if let keyfile {
+      guard check.unlock(keyfile, passphrase) else { return report.finish(isInterrupted: false) }
+    }
     try check.run(Array(invocation.operands.dropFirst()))
   } catch {
     console.complain(upper, error.sentence)
@@ -27,14 +32,23 @@ func checkContents(_ invocation: Invocation) throws(UsageError) -> Int32 {
   return report.finish(isInterrupted: Interruption.isRequested)
 }
 
+/// Does something with the keys of a volume, and puts its failure into words about the volume.
+private func ofVolume<Value>(_ work: () throws(KeyFailure) -> Value) throws(Refusal) -> Value {
+  do throws(KeyFailure) { return try work() } catch { throw Refusal(error.sentence) }
+}
+
 private final class ContentCheck {
   private let console: Console
   private let report: ContentReport
   private let repairs: Bool
+  /// The upper directory, as it was typed.
+  private let typed: Word
   private let upper: UpperDirectory
   private let inspection: VolumeInspection
   private let content: OfflineContent
+  /// The one that its encrypted files name.
   private let volume: Bytes16?
+  private let hasLostKeybag: Bool
   private let bookkeeping: FileStatus
   private let records: ContentRecords
   private var hasKey = false
@@ -43,7 +57,7 @@ private final class ContentCheck {
   private var allSettled = true
 
   init(_ typed: Word, repairs: Bool, _ console: Console, _ report: ContentReport) throws(Refusal) {
-    (self.console, self.report, self.repairs) = (console, report, repairs)
+    (self.console, self.report, self.repairs, self.typed) = (console, report, repairs, typed)
     let found = try attempt(FollowedPath(typed)) { Refusal($0, at: typed) }
     let isMounted = found.place.descriptor.isOnVolume()
     guard !isMounted, let upper = found.upper, upper.path == found.path else {
@@ -69,17 +83,37 @@ private final class ContentCheck {
     }
     if case .notForUs(let message) = inspection.header { throw Refusal(message) }
     let content = self.content
-    volume = try keyed { () throws(KeyFailure) in try content.volume() }
+    let present = try ofVolume { () throws(KeyFailure) in try content.volume() }
+    let lost =
+      present == nil ? try ofVolume { () throws(KeyFailure) in try content.volumeOfLostKeybag() } : nil
+    (volume, hasLostKeybag) = (present ?? lost, lost != nil)
     records = ContentRecords(inspection)
   }
 
-  /// What the caller of the daemon would do: the keyfile opens the keybag.
-  func unlock(_ source: SecretSource, _ input: PassphraseInput) throws(Refusal) {
+  /// What the caller of the daemon would do: the keyfile opens the keybag; whether it did.
+  ///
+  /// What is wrong with the keyfile is said of that.
+  func unlock(_ source: SecretSource, _ passphrase: SecretSource?) -> Bool {
+    var subject = typed
+    do throws(Refusal) {
+      let isWhole = try ofVolume { () throws(KeyFailure) in try content.hasWholeKeybag() }
+      subject = source.word
+      let keyfile = try GivenKeyfile(source)
+      try keyfile.requireOutside(upper: upper.path)
+      let secret = try keyfile.secret(try PassphraseInput.named(passphrase))
+      subject = typed
+      try unlock(with: secret, of: source, isWhole: isWhole)
+      return true
+    } catch {
+      console.complain(subject, error.sentence)
+      return false
+    }
+  }
+
+  private func unlock(
+    with secret: consuming HandedSecret, of source: SecretSource, isWhole: Bool
+  ) throws(Refusal) {
     let keybag = joined(upper.path, Array(".varve/keybag".utf8))
-    let isWhole = try keyed { () throws(KeyFailure) in try content.hasWholeKeybag() }
-    let keyfile = try GivenKeyfile(source)
-    try keyfile.requireOutside(upper: upper.path)
-    let secret = try keyfile.secret(input)
     let outcome: Keyring.Unlocking
     do throws(KeyFailure) {
       outcome = try content.unlock(with: secret)
@@ -99,7 +133,13 @@ private final class ContentCheck {
   }
 
   func run(_ files: [Word]) throws(Refusal) {
-    if !hasKey, try !keyed({ () throws(KeyFailure) in try content.hasWholeKeybag() }) {
+    if hasLostKeybag {
+      report.add(
+        "keybag",
+        "the keybag and its copy are lost, and without them no keyfile opens the encrypted files; bring one back, or mount "
+          + "the volume and give an export to 'varve unlock --keybag'",
+        joined(upper.path, Array(".varve/keybag".utf8)))
+    } else if !hasKey, try !ofVolume({ () throws(KeyFailure) in try content.hasWholeKeybag() }) {
       report.add(
         "keybag", "the keybag and its copy are not alike", joined(upper.path, Array(".varve/keybag".utf8)))
     }
@@ -115,7 +155,10 @@ private final class ContentCheck {
     // What is not seen may be in doubt.
     walk.passingOver = { self.allSettled = false }
     for path in files.isEmpty ? [upper.path] : files where !Interruption.isRequested {
-      if !files.isEmpty { try requireInside(path) }
+      do throws(Refusal) { if !files.isEmpty { try requireInside(path) } } catch {
+        console.complain(path, error.sentence)
+        continue
+      }
       walk.go(path, leaf: nil) { item in
         guard !item.status.isSame(as: bookkeeping) else { return .past }
         if item.depth > 0, item.status.isMountRoot { allSettled = false }
@@ -132,12 +175,18 @@ private final class ContentCheck {
     if files.isEmpty { giveClassesBack() }
     guard repairs, hasKey else { return }
     let isWhole = files.isEmpty && allSettled && console.failures == 0 && !Interruption.isRequested
-    try keyed { () throws(KeyFailure) in try content.finish(isWhole: isWhole) }
+    try ofVolume { () throws(KeyFailure) in try content.finish(isWhole: isWhole) }
   }
 
   private func requireInside(_ path: Word) throws(Refusal) {
-    let found = try attempt(FollowedPath(path)) { Refusal($0, at: path) }
-    guard found.upper?.path == upper.path else { throw Refusal("\(shown(path)) is not below it") }
+    let inside = joined(typed, path)
+    let found = try attempt(FollowedPath(path)) { error in
+      // Both are named from here.
+      error == .noSuchFile && path.first != slash && (try? FollowedPath(inside))?.upper != nil
+        ? Refusal("does not exist here; name it as you named the volume: \(shown(inside))")
+        : Refusal(error, at: path)
+    }
+    guard found.upper?.path == upper.path else { throw Refusal("is not below \(shown(typed))") }
   }
 
   private func check(_ item: VisitedItem, isDoubted: Bool) throws(Refusal) {
@@ -147,8 +196,8 @@ private final class ContentCheck {
     let isMarked = record?.isEncrypted ?? false
     guard let head = SealedHead(start.span, of: volume), volume != nil else {
       if isMarked, item.status.size > 0 { complainAboutHeader(item, start) }
-      // A file without bytes has nothing that tells what it was.
       if !isMarked, item.status.size > 0 { classes.add(nil, item, isLost: false) }
+      if record == nil, item.status.size == 0 { classes.addEmpty(item) }
       return
     }
     let isRight = isMarked && record?.protectionClass.rawValue == head.protectionClass.rawValue
@@ -166,12 +215,15 @@ private final class ContentCheck {
   }
 
   private func complainAboutHeader(_ item: VisitedItem, _ start: [UInt8]) {
-    let isForeign = SealedHead(start.span, of: nil) != nil
-    report.add(
-      "header",
-      isForeign
-        ? "belongs to the keybag of another volume; only a volume with that keybag can read it"
-        : "its record says that it is encrypted, and it has no header: its content cannot be read", item.path)
+    let sentence =
+      if SealedHead(start.span, of: nil) == nil {
+        "its record says that it is encrypted, and it has no header: its content cannot be read"
+      } else if volume == nil {
+        "is encrypted, and the volume has no keybag; bring back .varve/keybag, or an export of it"
+      } else {
+        "belongs to the keybag of another volume; only a volume with that keybag can read it"
+      }
+    report.add("header", sentence, item.path)
   }
 
   /// What can be seen without a key.
@@ -246,10 +298,22 @@ private final class ContentCheck {
           "class",
           "all \(lost.holdsFiles ? "its files" : "files below it") are \(lost.protection.word), and new ones would not "
             + "be encrypted", directory, repairs ? .repaired : .stays)
+        for file in lost.empty where !Interruption.isRequested { try giveClassBack(file, lost.protection) }
       } catch {
         console.complain(lost.directory, error.sentence)
       }
     }
+  }
+
+  /// Of a file without bytes, which has lost it with all that it said.
+  private func giveClassBack(
+    _ file: Word, _ protection: StaticSector.ProtectionClass
+  ) throws(Refusal) {
+    if repairs { try records.markEmpty(file, protection) }
+    report.add(
+      "marker", "is empty, and what is written to it would not be encrypted, as all files beside it are",
+      file,
+      repairs ? .repaired : .stays)
   }
 }
 
@@ -277,6 +341,13 @@ private struct ContentRecords {
 
   func mark(_ item: VisitedItem, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
     try write(protection, item.place) { $0.isEncrypted = true }
+  }
+
+  /// The same of a file that is still empty.
+  func markEmpty(_ file: Word, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
+    let place = try place(file)
+    guard try attempt(place.descriptor.status()).size == 0 else { return }
+    try write(protection, place) { $0.isEncrypted = true }
   }
 
   func needsClass(_ directory: Word) throws(Refusal) -> Bool {

@@ -16,6 +16,8 @@ final class CheckReport {
   var checked = 0
   private var found = 0
   private var repaired = 0
+  /// Items with POSIX lists, and the first of them: nothing is wrong with them, but they do not count.
+  private var posixLists: (count: Int, first: [UInt8]) = (0, [])
 
   init(_ console: Console, isJSON: Bool) {
     self.console = console
@@ -36,6 +38,21 @@ final class CheckReport {
     }
   }
 
+  /// Counts an item that has a POSIX list.
+  func addPosixList(_ path: [UInt8]) {
+    if posixLists.count == 0 { posixLists.first = path }
+    posixLists.count += 1
+  }
+
+  private func tellPosixLists() {
+    guard json == nil, !console.isQuiet, posixLists.count > 0 else { return }
+    console.note(
+      posixLists.first,
+      "has a POSIX list\(posixLists.count > 1 ? ", as \(counted(posixLists.count)) do in all" : ""): its mask counts as "
+        + "the rights of the group, and the rest of it does not count; 'varve acl import' makes entries of it"
+    )
+  }
+
   /// Repairs what is wrong, if that is wanted, and adds it.
   func settle(
     _ defect: Defect, _ path: [UInt8], isWanted: Bool, _ repair: () throws(Errno) -> Void
@@ -52,9 +69,11 @@ final class CheckReport {
 
   /// 0 if nothing is wrong any more, 1 if something is, 2 if not everything could be looked at.
   func finish() -> Int32 {
+    tellPosixLists()
     json?.end([
       JSON.Member("checked", .number(checked)), JSON.Member("findings", .number(found)),
-      JSON.Member("repaired", .number(repaired)), JSON.Member("failed", .number(console.failures)),
+      JSON.Member("repaired", .number(repaired)), JSON.Member("posixLists", .number(posixLists.count)),
+      JSON.Member("failed", .number(console.failures)),
     ])
     if console.finish() != 0 { return 2 }
     return found > repaired ? 1 : 0
@@ -97,6 +116,7 @@ final class ItemRecords {
       return console.complain(item.path, error)
     }
     if stored.core != nil { found += 1 }
+    if hasPosixList(item) { report.addPosixList(item.path) }
     guard let defect = stored.defect else { return }
     do throws(Refusal) {
       try report.settle(defect, item.path, isWanted: isWanted(defect)) { () throws(Errno) in
@@ -105,6 +125,14 @@ final class ItemRecords {
     } catch {
       console.complain(item.path, error.sentence)
     }
+  }
+
+  /// What cannot be read has none.
+  private func hasPosixList(_ item: VisitedItem) -> Bool {
+    guard item.status.kind != .symbolicLink else { return false }
+    let names =
+      ["system.posix_acl_access"] + (item.status.kind == .directory ? ["system.posix_acl_default"] : [])
+    return names.contains { name in (try? read(name, item)) ?? nil != nil }
   }
 
   private func repair(_ defect: Defect, _ stored: StoredBytes, _ item: VisitedItem) throws(Errno) {
@@ -132,7 +160,10 @@ final class ItemRecords {
     case .contradiction:
       let list = stored.list.flatMap { try? AccessListBytes.decode($0.span) }
       try write(list.flatMap { stored.record(announcing: $0) }, coreName, item)
-    case .header, .leftover, .newer, .unheeded, .unused: throw .invalid
+    case .header, .leftover, .newer, .unheeded, .unused, .whiteout, .redirect, .opaque, .origin, .impure,
+      .hollow,
+      .restored:
+      throw .invalid
     }
   }
 

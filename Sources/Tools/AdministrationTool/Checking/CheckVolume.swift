@@ -9,7 +9,7 @@ import TextForms
 
 func checkVolumes(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console(invocation)
-  let check = VolumeCheck(invocation, console)
+  let check = try VolumeCheck(invocation, console)
   if invocation.has(.repair), !invocation.has(.yes), !StandardStream.input.isTerminal {
     throw UsageError("--repair asks before each change; where nobody can answer, it needs -y", verb: "check")
   }
@@ -27,16 +27,19 @@ func checkVolumes(_ invocation: Invocation) throws(UsageError) -> Int32 {
   return check.finish()
 }
 
-private final class VolumeCheck {
-  private let console: Console
-  private let report: CheckReport
+final class VolumeCheck {
+  let console: Console
+  let report: CheckReport
+  /// With which lowers volumes are checked.
+  let lowers: LayerInspection.Lowers
   private let repairs: Bool
   private let asks: Bool
   /// Upper directories whose bookkeeping has been looked at.
   private var seen: [[UInt8]] = []
 
-  init(_ invocation: Invocation, _ console: Console) {
+  init(_ invocation: Invocation, _ console: Console) throws(UsageError) {
     self.console = console
+    lowers = try LayerInspection.Lowers(invocation)
     report = CheckReport(console, isJSON: invocation.has(.json))
     repairs = invocation.has(.repair)
     if repairs { console.surviveOutputLoss() }
@@ -74,6 +77,9 @@ private final class VolumeCheck {
     walk.links = .named
     walk.go(path, at: place, leaf: nil) { item in
       report.checked += 1
+      if let lists = try? item.place.descriptor.posixLists(), !lists.isEmpty {
+        report.addPosixList(item.path)
+      }
       do throws(Errno) {
         _ = try item.place.descriptor.fileFlags()
         if let text = try item.place.descriptor.accessListText(), !text.isEmpty {
@@ -115,9 +121,10 @@ private final class VolumeCheck {
     let (root, real) = (upper.path, found.path)
     let inspection: VolumeInspection
     let bookkeeping: FileStatus
+    let listing: SharedDescriptor
     do {
-      inspection = try VolumeInspection(
-        of: SharedDescriptor(try upper.place.descriptor.listing()), for: repairs ? .repairing : .looking)
+      listing = SharedDescriptor(try upper.place.descriptor.listing())
+      inspection = try VolumeInspection(of: listing, for: repairs ? .repairing : .looking)
       bookkeeping = try inspection.directoryStatus()
     } catch let failure as VolumeFailure {
       throw Refusal(about(root, real, failure.message))
@@ -144,6 +151,7 @@ private final class VolumeCheck {
       return .into
     }
     try heed(items, inspection, root)
+    if real == root, !Interruption.isRequested { try checkLayers(inspection, listing, root) }
     guard isWhole, items.found == 0, console.failures == failures, !Interruption.isRequested else { return }
     try spare(inspection, root)
   }
@@ -224,7 +232,7 @@ private final class VolumeCheck {
   }
 
   /// Whether something is to be repaired: asks, unless told not to.
-  private func isWanted(_ defect: Defect, _ path: [UInt8]) -> Bool {
+  func isWanted(_ defect: Defect, _ path: [UInt8]) -> Bool {
     guard repairs, let remedy = defect.remedy else { return false }
     guard asks else { return true }
     console.clearProgress()

@@ -1,6 +1,7 @@
 // Which directories of a volume have lost their class: told by what is in them.
 
 import Arguments
+import LinuxFiles
 import SealedFormat
 
 /// Directories whose files are all of one class, some of which have lost their mark.
@@ -22,18 +23,32 @@ struct DirectoryClasses {
     let protection: StaticSector.ProtectionClass
     /// Not only directories.
     let holdsFiles: Bool
+    /// Files in it without bytes and without a record, which may have lost their class with it.
+    let empty: [Word]
   }
 
+  private var empty: [Word: [Word]] = [:]
   private var seen: [Word: Seen] = [:]
   private var root: Word = []
 
   mutating func add(_ protection: StaticSector.ProtectionClass?, _ item: VisitedItem, isLost: Bool) {
-    guard item.depth > 0 else { return }
-    let location = item.location
-    root = location.root
-    let directory = location.above.isEmpty ? location.root : joined(location.root, location.above)
+    // What is encrypted and has another name may be at home there.
+    guard item.depth > 0, protection == nil || item.status.linkCount == 1 else { return }
+    root = item.location.root
+    let directory = DirectoryClasses.directory(of: item)
     let file = Seen(protection: protection, hasLost: isLost)
     if seen[directory]?.add(file) == nil { seen[directory] = file }
+  }
+
+  /// A file that has nothing which tells what it was.
+  mutating func addEmpty(_ item: VisitedItem) {
+    guard item.depth > 0, item.status.linkCount == 1 else { return }
+    empty[DirectoryClasses.directory(of: item), default: []].append(item.path)
+  }
+
+  private static func directory(of item: VisitedItem) -> Word {
+    let location = item.location
+    return location.above.isEmpty ? location.root : joined(location.root, location.above)
   }
 
   /// In the order of their names.
@@ -42,7 +57,9 @@ struct DirectoryClasses {
     return found.compactMap { directory, entry in
       entry.hasLost
         ? entry.protection.map {
-          Lost(directory: directory, protection: $0, holdsFiles: seen[directory] != nil)
+          Lost(
+            directory: directory, protection: $0, holdsFiles: seen[directory] != nil,
+            empty: seen[directory] == nil ? [] : empty[directory] ?? [])
         } : nil
     }.sorted { $0.directory.lexicographicallyPrecedes($1.directory) }
   }

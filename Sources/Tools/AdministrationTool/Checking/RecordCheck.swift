@@ -28,14 +28,31 @@ struct Defect: Equatable {
     case unheeded
     /// Records are looked for and there are none.
     case unused
+    /// A mark that a name was removed, which hides nothing.
+    case whiteout
+    /// Where the layers below have a directory.
+    case redirect
+    /// The mark that closes a directory to the layers below.
+    case opaque
+    /// From what an item was copied.
+    case origin
+    /// A directory that does not say that there are copies in it.
+    case impure
+    /// A file without its data.
+    case hollow
+    /// Another upper directory than before.
+    case restored
   }
 
   let kind: Kind
   let text: String
+  /// Of a defect of layers.
+  private let ownRemedy: String?
 
-  init(_ kind: Kind, _ text: String) {
+  init(_ kind: Kind, _ text: String, remedy: String? = nil) {
     self.kind = kind
     self.text = text
+    ownRemedy = remedy
   }
 
   /// What repairing would do, as a question; nil where this version can do nothing.
@@ -50,6 +67,8 @@ struct Defect: Equatable {
     case .names: "forget whether its extension is to be shown"
     case .unheeded: "let the records count"
     case .unused: "no longer ask items for records"
+    case .restored: "renew what the copies say of themselves"
+    case .whiteout, .redirect, .opaque, .origin, .impure, .hollow: ownRemedy
     case .newer: nil
     }
   }

@@ -81,7 +81,7 @@ private func refusal(_ error: Errno, _ mount: MountedVolume) -> Refusal {
       "its daemon has no control socket; its log says why"
         + (mount.owner == 0 ? "" : ", and with XDG_RUNTIME_DIR set a new mount of it has one")
     case .unsupported: "its daemon is older than control sockets; unmount and mount again"
-    case .notConnected: "the daemon of this mount is gone; 'varve umount' removes the mount"
+    case .notConnected: MountState.gone(mount)
     case .noSuchFile where !isClosed:
       "its control socket cannot be seen from here; it may be in another mount namespace"
     case .accessDenied where isClosed, .noSuchFile: "\(MountState.closed(mount)) (EACCES)"

@@ -156,15 +156,23 @@ final class Console: Sendable {
   }
 
   /// The same sentence is said of ten files, and then counted: a tree that belongs to somebody else says it a million times.
+  ///
+  /// That a daemon is gone is said once for its mount: nothing else can be said of what is there.
   func complain(_ path: [UInt8], _ sentence: String) {
+    // Who met it could not name the mount.
+    if sentence == "\(Errno.notConnected)" { return complain(path, .notConnected) }
     state.withLock { $0.listener }?(path, sentence)
     state.withLock { state in
       guard !state.isSilent else { return fail("", &state) }
       let isKnown = state.kinds.count < Console.mostKinds || state.kinds[sentence] != nil
       let count = isKnown ? state.kinds[sentence, default: 0] + 1 : 1
       if isKnown { state.kinds[sentence] = count }
-      fail(count > Console.mostOfAKind ? nil : about(path, sentence), &state)
+      fail(count > Console.most(sentence) ? nil : about(path, sentence), &state)
     }
+  }
+
+  private static func most(_ sentence: String) -> Int {
+    sentence.contains(MountState.goneWords) ? 1 : mostOfAKind
   }
 
   func complain(_ sentence: String) {
@@ -189,7 +197,9 @@ final class Console: Sendable {
 
   /// What was counted and not said.
   private func sayCounted(_ state: inout State) {
-    let counted = state.kinds.filter { $0.value > Console.mostOfAKind }.sorted { $0.key < $1.key }
+    let counted = state.kinds.filter { kind, count in
+      count > Console.mostOfAKind && Console.most(kind) == Console.mostOfAKind
+    }.sorted { $0.key < $1.key }
     state.kinds = [:]
     for (sentence, count) in counted {
       say("\(name): \(grouped(count - Console.mostOfAKind)) more: \(sentence)", &state)

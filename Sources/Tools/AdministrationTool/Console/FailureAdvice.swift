@@ -28,7 +28,9 @@ extension Refusal {
 
   /// The sentence about a right somebody has not got.
   static func missing(_ right: String, _ error: Errno) -> Refusal {
-    Refusal(
+    // Root has every right: another rule refused.
+    if CurrentProcess.isRoot { return Refusal("\(error)\(Errno.adviceOnDenial)") }
+    return Refusal(
       "\(error): this needs the right \(right), which the owner and root have; 'varve acl get' shows who else"
     )
   }
@@ -118,8 +120,8 @@ func shellWord(_ path: [UInt8]) -> String {
   // A name that begins with a dash would be taken for an option.
   let path = path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path
   let escaped = PathText.escaped(path)
-  guard escaped.utf8.elementsEqual(path), !path.contains(UInt8(ascii: "'")) else {
-    // Bash and zsh read octal numbers in this kind of quotes.
+  guard escaped.utf8.elementsEqual(path) else {
+    // Bash and zsh read octal numbers in this kind of quotes; other shells have no way to write such a name.
     return "$'" + escaped.replacing("'", with: "\\'") + "'"
   }
   let isPlain = path.allSatisfy { byte in
@@ -128,7 +130,7 @@ func shellWord(_ path: [UInt8]) -> String {
     default: byte >= 0x80
     }
   }
-  return isPlain && !path.isEmpty ? escaped : "'\(escaped)'"
+  return isPlain && !path.isEmpty ? escaped : "'\(escaped.replacing("'", with: #"'\''"#))'"
 }
 
 extension Errno {
@@ -140,7 +142,7 @@ extension Errno {
       closedMount(path).map { "; \(MountState.closed($0))" }
         ?? Errno.adviceOnDenial
     case .notConnected where isOnVolume(path):
-      "; the daemon of this volume is gone: 'varve umount' removes the mount"
+      "; \(MountState.gone(mount(of: path)))"
     case .notConnected: "; the file system there has lost its server"
     case .notDirectory: whatIsNoDirectory(path)
     default: ""
@@ -159,9 +161,14 @@ extension Errno {
   /// The mount of somebody else that a path leads to, if he lets nobody else in.
   private func closedMount(_ path: [UInt8]) -> MountedVolume? {
     // What cannot be found out is no reason.
-    guard let table = try? volumeTable(), let mount = try? TypedPath(path, table).mount,
-      mount.isClosed(to: CurrentProcess.user)
-    else { return nil }
+    guard let mount = mount(of: path), mount.isClosed(to: CurrentProcess.user) else { return nil }
+    return mount
+  }
+
+  private func mount(of path: [UInt8]) -> MountedVolume? {
+    guard let table = try? volumeTable(), let mount = try? TypedPath(path, table).mount, mount.isOurs else {
+      return nil
+    }
     return mount
   }
 

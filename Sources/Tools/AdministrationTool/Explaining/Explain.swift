@@ -127,7 +127,7 @@ struct AskedUser {
       }
     } else {
       guard let listed = UserDatabase.groups(ofUser: user) else {
-        throw invocation.mistake("user \(name) has no account; name the groups: --as \(name):GROUP")
+        throw invocation.mistake("user \(name) has no account; name its groups as well: \(name):GROUP")
       }
       groups = listed
     }

@@ -87,6 +87,10 @@ private func chosenOperations(_ word: Word) -> [String]? {
 
 private func printTable(_ texts: [ExplanationText], _ console: Console, _ colors: Colors) {
   let width = Verb.operationWords.map(\.count).max() ?? 0
+  if let layer = texts.lazy.compactMap(\.layer).first {
+    let start = filled("layer", width) + "       "
+    console.print(start + console.line(layer, indent: start.count, start: start.count) + "\n")
+  }
   for text in texts {
     let row = text.row(width: width)
     let answer = filled(row.answer, 3)

@@ -33,7 +33,7 @@ extension Refusal {
     case .wrongKey:
       Refusal(
         "the passphrase is wrong, or the keyfile is damaged, which cannot be told apart (EKEYREJECTED); try again, "
-          + "or take a copy of the keyfile")
+          + "or take a copy of it or another keyfile that has a keyslot")
     case .damaged(.format(.magic)):
       Refusal("is not a keyfile: it does not begin like one (EBADMSG)")
     case .damaged(.format):

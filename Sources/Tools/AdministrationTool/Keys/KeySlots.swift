@@ -3,6 +3,7 @@
 import Arguments
 import Ciphers
 import JSONForm
+import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 import SealedFormat
@@ -16,24 +17,38 @@ func addSlot(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let newPassphrase = try SecretSource.given(.passphraseFile, invocation)
   let present = try presentKeyfile(invocation)
   try requireDifferent(new, newPassphrase, invocation)
+  let makesAnew = invocation.has(.newKeybag)
+  if makesAnew, present.source != nil {
+    throw invocation.mistake("--new-keybag makes the first keyslot, and --with is for a further one")
+  }
   if let source = present.source, source == new {
     throw invocation.mistake("NEW and OLD are the same keyfile; name with --with one that has a keyslot")
   }
   let run = KeyRun(invocation, about: invocation.operands[0])
   do throws(Refusal) {
     let volume = try KeyedVolume(invocation.operands[0], to: deed)
+    if present.source == nil { try requireNoSlots(volume) }
     var attachments = Attachments()
     attachments.first = try run.secret(new, passphrase: newPassphrase, for: volume)
     if let source = present.source {
       attachments.second = try run.secret(source, passphrase: present.passphrase, for: volume)
     }
-    let answer = try volume.ask("keys", [JSON.Member("do", .string("add"))], sending: attachments)
+    var members = [JSON.Member("do", .string("add"))]
+    if makesAnew { members.add("newKeybag", true) }
+    let answer = try volume.ask("keys", members, sending: attachments)
     run.take(answer)
     if answer["madeKeybag"] == .bool(true) { sayWhatIsNext(volume.path, new.word, run) }
   } catch {
     run.complain(error)
   }
   return run.finish()
+}
+
+/// Refuses, before anybody types a passphrase, a first keyslot where there are others.
+private func requireNoSlots(_ volume: KeyedVolume) throws(Refusal) {
+  let answer = try volume.ask("keys", [JSON.Member("do", .string("list"))])
+  guard case .array(let slots)? = answer["slots"], !slots.isEmpty else { return }
+  throw Refusal(KeyFailure.keyNeeded.sentence)
 }
 
 /// With one keyfile and one keybag, each of two accidents loses everything.
@@ -118,7 +133,10 @@ func exportKeybag(_ invocation: Invocation) throws(UsageError) -> Int32 {
     guard let bytes = answer["keybag"]?.hexadecimalBytes, !bytes.isEmpty else {
       throw Refusal("the daemon's answer is not understood")
     }
-    try run.about(file) { () throws(Refusal) in try write(bytes, place) }
+    try run.about(file) { () throws(Refusal) in
+      try write(bytes, place)
+      if place.isOnVolume { run.note("is on a Varve volume, and is lost with it; keep it elsewhere") }
+    }
     run.take(JSON.nameMembers("file", file) + [JSON.Member("bytes", .number(bytes.count))])
   } catch {
     run.complain(error)

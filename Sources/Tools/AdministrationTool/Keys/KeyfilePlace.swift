@@ -46,7 +46,7 @@ struct KeyfilePlace {
   }
 
   private static let taken = Refusal(
-    "already exists (EEXIST), and no keyfile is written over another file; take another name")
+    "already exists (EEXIST), and is not replaced; take another name")
 
   /// Whether it is on a volume, or in the upper directory of one.
   var isOnVolume: Bool {

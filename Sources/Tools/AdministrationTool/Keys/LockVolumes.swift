@@ -111,15 +111,20 @@ private final class LockRun {
     if isVerbose || (!isOne && answer["closed"] != .array([])) { say(answer, purged, path) }
     var result = JSON.nameMembers("path", path)
     if case .object(let members) = answer { result += members.filter { $0.name != "ok" } }
-    if mayBeOpen || isVerbose { result.add("processes", .array(users.map { .number($0.process) })) }
+    if answer["after"] == nil { result.add("processes", .array(users.map { .number($0.process) })) }
     results.append(.object(result))
   }
 
   private func say(_ answer: JSON, _ purged: Int, _ path: Word) {
     guard !isJSON else { return }
     if let after = answer["after"]?.integer {
-      console.printPath(
-        path, after > 0 ? ": locks after \(after) s without use" : ": does not lock by itself")
+      let sentence =
+        switch (answer["open"], after > 0) {
+        case (.bool(false)?, _): " is locked already"
+        case (_, true): ": locks after \(after) s without use"
+        case (_, false): ": does not lock by itself"
+        }
+      console.printPath(path, sentence)
     } else if answer["closed"] == .array([]) {
       console.printPath(path, " was locked already")
     } else {

@@ -15,6 +15,7 @@ struct RestoredParts: OptionSet, Hashable {
   static let owner = RestoredParts(rawValue: 2)
   static let mode = RestoredParts(rawValue: 4)
   static let flags = RestoredParts(rawValue: 8)
+  static let posix = RestoredParts(rawValue: 16)
 
   init(rawValue: UInt8) {
     self.rawValue = rawValue
@@ -27,6 +28,7 @@ struct RestoredParts: OptionSet, Hashable {
     if record.facts.owner != nil || record.facts.group != nil { insert(.owner) }
     if record.facts.mode != nil { insert(.mode) }
     if record.facts.flags != nil { insert(.flags) }
+    if record.facts.posix != nil { insert(.posix) }
   }
 }
 
@@ -55,6 +57,7 @@ struct ItemRestorer {
       (wanted.facts.owner, wanted.facts.group) = (now.facts.owner, now.facts.group)
     }
     if known.contains(.mode) { wanted.facts.mode = wanted.facts.mode.map { _ in UInt32(item.status.mode) } }
+    if known.contains(.posix) { (wanted.facts.posix, now.facts.posix) = (nil, nil) }
     if known.contains(.flags) {
       now.facts.flags = try flags(of: item)
       wanted.facts.flags = now.facts.flags
@@ -107,6 +110,7 @@ struct ItemRestorer {
     }
     if wanted.facts.mode != nil { state.facts.mode = UInt32(item.status.mode) }
     if wanted.facts.flags != nil { state.facts.flags = try flags(of: item) }
+    if wanted.facts.posix != nil { state.facts.posix = try attempt(item.place.descriptor.posixLists()) }
     if wanted.list != nil {
       do throws(Refusal) { state.list = .some(try item.place.descriptor.accessList()) } catch {
         // A damaged list is replaced all the same.
@@ -153,7 +157,8 @@ struct ItemRestorer {
       let owner = now.facts.owner == wanted.facts.owner ? nil : wanted.facts.owner
       changes += AskedChange.changes(of: owner, group: wanted.facts.group)
     }
-    if let mode = wanted.facts.mode, changesOwner || mode != UInt32(item.status.mode) {
+    let changesMode = changesOwner || now.facts.posix != wanted.facts.posix
+    if let mode = wanted.facts.mode, changesMode || mode != UInt32(item.status.mode) {
       changes.append(.mode(mode))
     }
     if let list = wanted.list, now.list != wanted.list { changes.append(.list(isRemoved: list == nil)) }
@@ -173,6 +178,11 @@ struct ItemRestorer {
       if let list = wanted.list, now.list != wanted.list {
         try attempt(item.place.descriptor.setAccessListText(storedText(list, item.status.objectKind))) {
           error in Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+        }
+      }
+      if let posix = wanted.facts.posix, posix != now.facts.posix {
+        try attempt(item.place.descriptor.setPosixLists(posix)) { error in
+          Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
         }
       }
     } catch {

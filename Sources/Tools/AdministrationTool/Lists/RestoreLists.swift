@@ -89,14 +89,16 @@ private final class Restoration {
       console.complain(
         file, "is not a dump of access lists: \(DumpReader.expected), and it ends before that")
     } else if !line.isEmpty || reader.isInRecord {
-      console.complain(file, "ends inside a record; what is complete in it was restored")
+      console.complain(file, "ends inside a record; what is complete in it \(restoredWords)")
     } else if !isEnded {
       console.note(
         file,
         "has no '\(DumpReader.end)' at its end: the program that wrote it was stopped; what is complete in it "
-          + "was restored")
+          + restoredWords)
     }
   }
+
+  private var restoredWords: String { restorer.ledger.isDryRun ? "would be restored" : "was restored" }
 
   /// Takes one line; answers whether to go on.
   private func take(_ line: [UInt8]) -> Bool {

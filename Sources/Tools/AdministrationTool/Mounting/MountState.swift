@@ -17,6 +17,12 @@ enum MountState: Equatable {
   /// What is said of a silent mount to whoever wants something of it.
   static let silence = "its daemon does not answer; 'varve umount -l' takes the mount away"
 
+  /// What is said of a dead mount, once in a run.
+  static func gone(_ mount: MountedVolume?) -> String {
+    "\(goneWords); 'varve umount\(mount.map { " \(shellWord($0.mountPoint))" } ?? "")' removes the mount"
+  }
+  static let goneWords = "the daemon of this volume is gone"
+
   /// What everybody else is told of a user's mount that lets in nobody else.
   static func closed(_ mount: MountedVolume) -> String {
     "the mount is closed to everybody but user \(mount.owner ?? 0), root included; mounted with 'allow_other' it "

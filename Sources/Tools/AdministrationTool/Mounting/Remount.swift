@@ -41,7 +41,9 @@ struct OptionChange {
   private let after: MountFlags
 
   init(of path: Word, _ options: [MountOption], isSloppy: Bool) throws(Refusal) {
-    do throws(Refusal) { mount = try ownMount(path) } catch { throw Refusal(error.sentence, status: 32) }
+    do throws(Refusal) { mount = try ownMount(path, elsewhere: "mount(8)") } catch {
+      throw Refusal(error.sentence, status: 32)
+    }
     let known = options.filter {
       MountOptionTable.isKnown($0.name) || MountOptionTable.fromTable.contains($0.name)
     }

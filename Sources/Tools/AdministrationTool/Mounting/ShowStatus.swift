@@ -1,5 +1,6 @@
 // `varve status`: which volumes are mounted, and what is in force on one.
 
+import AccessControl
 import Arguments
 import JSONForm
 import LinuxFiles
@@ -105,11 +106,24 @@ private func showVolume(
     } else {
       console.print(colors.bold(places(volume)) + "\n")
       // Whoever serves the mount wrote it, and that may be anybody.
-      console.printLines(described(status, indent: "  "))
+      console.printLines(described(withOwnerNamed(status), indent: "  "))
     }
   } catch {
     console.complain(path, error.sentence)
   }
+}
+
+/// The group that owns the volume's root as `varve ls` names it.
+private func withOwnerNamed(_ status: JSON) -> JSON {
+  guard case .object(let members) = status else { return status }
+  return .object(
+    members.map { member in
+      guard member.name == "ownerGroup", let group = member.value.integer.flatMap({ UInt32(exactly: $0) })
+      else {
+        return member
+      }
+      return JSON.Member("owner", .string(AccessListText.print(.group(group), names: .machine)))
+    })
 }
 
 /// Refuses a name that leads to nothing; where we may not look, the volume is told about all the same.
@@ -121,7 +135,7 @@ private func requireItem(_ path: Word) throws(Refusal) {
   }
 }
 
-private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
+func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
   do throws(Errno) {
     guard let status = try volumeStatus(volume) else { throw .badMessage }
     return status
@@ -130,7 +144,7 @@ private func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
   } catch .badMessage {
     throw Refusal("the daemon's answer is not JSON")
   } catch .notConnected {
-    throw Refusal("the daemon of this mount is gone; 'varve umount' removes the mount")
+    throw Refusal(MountState.gone(volume))
   } catch .noSuchFile {
     throw Refusal("its daemon cannot be asked: a volume mounted with nomagic hides its status")
   } catch .accessDenied where volume.isClosed(to: CurrentProcess.user) {
@@ -148,9 +162,18 @@ private func described(_ value: JSON, indent: String) -> String {
     if case .object(let inner) = member.value, !inner.isEmpty {
       return "\(indent)\(member.name):\n" + described(member.value, indent: indent + "  ")
     }
+    if case .array(let values) = member.value, case .object? = values.first {
+      return "\(indent)\(member.name):\n" + values.map { "\(indent)  \(line($0))\n" }.joined()
+    }
     let fill = String(repeating: " ", count: width - member.name.count)
     return "\(indent)\(member.name):\(fill) \(words(member.value))\n"
   }.joined()
+}
+
+/// The members of an object in a list of them, which has a line.
+private func line(_ value: JSON) -> String {
+  guard case .object(let members) = value else { return words(value) }
+  return members.map { "\($0.name) \(words($0.value))" }.joined(separator: ", ")
 }
 
 private func words(_ value: JSON) -> String {

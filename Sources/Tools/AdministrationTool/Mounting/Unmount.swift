@@ -35,14 +35,16 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
 }
 
 /// The mount a path names, which is of our type; the topmost one.
-func ownMount(_ path: Word) throws(Refusal) -> MountedVolume {
+///
+/// `program`: the one that does for other file systems what is to be done here.
+func ownMount(_ path: Word, elsewhere program: String = "umount(8)") throws(Refusal) -> MountedVolume {
   let place = try TypedPath(path, try volumeTable())
   // A step to a directory of the volume and back is not taken: only the volume knows where it leads.
   guard place.rest.isEmpty, place.isMountPoint else {
     throw Refusal("not a mount point; 'varve status' lists the volumes")
   }
   guard place.mount.isOurs else {
-    throw Refusal("a mount of type \(place.mount.type), not of Varve; umount(8) is for it")
+    throw Refusal("a mount of type \(place.mount.type), not of Varve; \(program) is for it")
   }
   return place.mount
 }

@@ -24,7 +24,7 @@ struct Refusal: Error {
   init(_ error: Errno) {
     self.init(
       error == .unsupported
-        ? "not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes"
+        ? "not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes"
         : "\(error)", isAboutVolume: error == .unsupported)
   }
 
@@ -81,6 +81,18 @@ extension Descriptor {
   /// The text of the access list, empty or nil if there is none; ENOTSUP on a file system without any.
   borrowing func storedAccessList() throws(Errno) -> [UInt8]? {
     try attribute(AttributeName("system.varve.acl"))
+  }
+
+  /// The POSIX lists an item has below the volume; ENOTSUP on another file system.
+  borrowing func posixLists() throws(Errno) -> PosixLists {
+    guard let text = try attribute(AttributeName("system.varve.posix")) else { return PosixLists() }
+    guard let lists = PosixLists(String(decoding: text, as: UTF8.self)) else { throw .badMessage }
+    return lists
+  }
+
+  /// Sets them, or removes them; either sets the mode.
+  borrowing func setPosixLists(_ lists: PosixLists) throws(Errno) {
+    try setAttribute(AttributeName("system.varve.posix"), to: Array(lists.text.utf8).span)
   }
 
   /// Writes the text of an access list; an empty one removes it.

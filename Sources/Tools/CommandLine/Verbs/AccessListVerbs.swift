@@ -86,6 +86,22 @@ extension Verb {
       Example("varve acl propagate --group --mode /srv/team", "One group and one mode for everything below."),
     ])
 
+  package static let aclImport = Verb(
+    "acl import", "make entries of the POSIX ACLs that a tree has brought along",
+    options: change.filter { $0 != .recursive },
+    operands: [paths],
+    discussion: [
+      "POSIX ACLs of the upper directory count for nothing on a volume, except that their mask is taken for the rights "
+        + "of the group. This gives every item below PATH entries that say what its ACL said, the mask included, a mode "
+        + "with what the group really had, and no POSIX ACL. Default ACLs become entries that are inherited.",
+      "Nobody gets more than the ACL gave. Members of several groups may get less, where POSIX would have given what "
+        + "either group has; such items are counted.",
+    ],
+    examples: [
+      Example("varve acl import --dry-run -v /mnt/team", "The entries that each item would get."),
+      Example("varve acl import --undo before.acl /mnt/team", "Import them, and be able to go back."),
+    ])
+
   package static let aclInherit = Verb(
     "acl inherit", "renew what an item inherits from the directory above it",
     options: [.handDownOnly] + change,
@@ -173,7 +189,7 @@ extension Verb {
 
   /// All verbs of the group.
   package static let accessLists: [Verb] = [
-    .aclGet, .aclSet, .aclEdit, .aclPropagate, .aclInherit, .aclExplicit, .aclStrip, .aclCopy, .aclSort,
-    .aclCheck, .aclDump, .aclRestore,
+    .aclGet, .aclSet, .aclEdit, .aclPropagate, .aclInherit, .aclImport, .aclExplicit, .aclStrip, .aclCopy,
+    .aclSort, .aclCheck, .aclDump, .aclRestore,
   ]
 }

@@ -19,7 +19,7 @@ extension Verb {
     ] + changeOptions,
     operands: [
       Operand(
-        "FLAGS", .one, .list(flagWords),
+        "FLAGS", .one, .list(typedFlagWords),
         "keywords with commas between them, with 'no' in front to clear one; or a number for all flags, octal or with 0x"
       ),
       Operand("PATH", .any, .path, "files and directories on a Varve volume"),
@@ -44,6 +44,10 @@ extension Verb {
     "compressed", "datavault", "dataless",
   ]
 
+  /// What can be typed to change them: with `no` in front they are cleared.
+  package static let typedFlagWords = flagWords.filter { $0 != "compressed" && $0 != "dataless" }
+    .flatMap { $0 == "nodump" ? [$0, "dump"] : [$0, "no" + $0] }
+
   package static let chmod = Verb(
     "chmod", "change modes and access lists",
     // Modes such as -w, and -a, begin with a dash without being options.
@@ -53,8 +57,12 @@ extension Verb {
       .removeList, .replaceList, .checkOrder, .dropInherited, .adoptInherited, .dryRun,
     ] + changeOptions,
     operands: [
-      Operand("MODE", .any, .text, "octal, or symbolic as in u+rwX,go-w"),
-      Operand("ENTRY", .any, .text, "[user:|group:]NAME allow|deny RIGHT,... (in quotes: one word)"),
+      Operand(
+        "MODE", .any, .words(["+a", "-a", "+a#", "-a#", "=a#", "+ai", "+ai#"]),
+        "octal, or symbolic as in u+rwX,go-w"),
+      Operand(
+        "ENTRY", .any, .entry(after: ["+a", "-a", "+ai", "+a#", "=a#", "+ai#"]),
+        "[user:|group:]NAME allow|deny RIGHT,... (in quotes: one word)"),
       Operand("N", .any, .number, "the number of an entry, from 0, as 'varve ls -le' prints it"),
       Operand("PATH", .any, .path, "files and directories on a Varve volume"),
     ],

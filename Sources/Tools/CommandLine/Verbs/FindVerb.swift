@@ -2,10 +2,12 @@
 
 extension Option {
   package static let flagsToFind = Option(
-    nil, "flags", value: Value("FLAGS", .list(Verb.flagWords)),
+    nil, "flags",
+    value: Value("FLAGS", .list(Verb.flagWords + Verb.flagWords.map { $0 == "nodump" ? "dump" : "no" + $0 })),
     "items with these flags; with 'no' in front, without")
   package static let identityToFind = Option(
-    nil, "entry", value: Value("WHO"), "items with an entry about WHO: user:bob, group:staff, everyone")
+    nil, "entry", value: Value("WHO", .identity),
+    "items with an entry about WHO: user:bob, group:staff, everyone")
   package static let canDo = Option(
     nil, "can", value: Value("USER:OP", .user),
     "items with which USER may do OP, as 'varve access --as' says; USER:GROUP,...:OP names the groups")

@@ -2,6 +2,9 @@
 
 extension Option {
   package static let repair = Option(nil, "repair", "repair what is found, after asking each time")
+  package static let checkLowers = Option(
+    nil, "lower", value: Value("A:B", .path),
+    "check the layers with these lowers, topmost first, instead of those of the last mount")
   package static let yes = Option("y", "yes", "with --repair, do not ask")
 }
 
@@ -15,7 +18,7 @@ extension Option {
 extension Verb {
   package static let check = Verb(
     "check", "check the records that a volume keeps, and repair them",
-    options: [.repair, .yes, .quiet, .json],
+    options: [.checkLowers, .repair, .yes, .quiet, .json],
     operands: [
       Operand("PATH", .any, .path, "a volume, or a part of one; the working directory if nothing is named")
     ],
@@ -27,6 +30,9 @@ extension Verb {
         + "denied: an item whose record is damaged is locked (schg, and a list that denies everything) until root has "
         + "looked at it, and a damaged list is replaced by one that denies everything. The damaged bytes are kept in "
         + ".varve/damaged.",
+      "Of a volume with lower layers, named as a whole, the marks are checked as well: removed names, paths of renamed "
+        + "directories, and what copies say of their sources. If the lowers of the last mount are not there, or not what "
+        + "they were, what needs them is not checked. A repair deletes nothing but marks.",
       "If a directory was not empty when it became a volume, the first lookup of each item asks for a record. A repair of "
         + "a whole volume that finds none notes that, and lookups no longer ask.",
       "The exit status is 0 if nothing is wrong or all is repaired, 1 if something is still wrong, and 2 if something "
@@ -80,7 +86,15 @@ extension Verb {
 
   package static let completion = Verb(
     "completion", "print the script that completes command lines in a shell",
-    operands: [Operand("SHELL", .one, .words(["bash", "zsh", "fish"]), "bash, zsh or fish")],
+    operands: [
+      Operand("SHELL", .one, .words(["bash", "zsh", "fish"]), "bash, zsh or fish"),
+      Operand("WORD", .optional, .text, "what has been typed of an entry, WHO or mount point"),
+    ],
+    forms: ["SHELL", "entry | who | mounts [WORD]"],
+    discussion: [
+      "The scripts ask varve for what depends on the machine: 'entry' prints how an entry of an access list that begins "
+        + "with WORD may go on, 'who' whom one may be about, and 'mounts' where volumes are mounted."
+    ],
     examples: [
       Example("varve completion bash", "To be read by 'source' in ~/.bashrc."),
       Example("varve completion fish", "To be kept as ~/.config/fish/completions/varve.fish."),

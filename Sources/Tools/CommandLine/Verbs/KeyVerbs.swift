@@ -13,6 +13,8 @@ extension Option {
     "a keyfile that opens the volume: a path, - (standard input), fd:N or cred:ID")
   package static let presentPassphraseFile = Option(
     nil, "with-passphrase-file", value: Value("SRC", .path), "read the passphrase of OLD from SRC")
+  package static let newKeybag = Option(
+    nil, "new-keybag", "make a keybag even if there are encrypted files, which it will not open")
   package static let removePassphrase = Option(
     nil, "remove", "remove the passphrase; then the keyfile alone is enough")
 }
@@ -100,7 +102,7 @@ extension Verb {
 
   package static let keySlotAdd = Verb(
     "key slot add", "let another keyfile open a volume",
-    options: [.presentKeyfile, .passphraseFile, .presentPassphraseFile, .json],
+    options: [.presentKeyfile, .passphraseFile, .presentPassphraseFile, .newKeybag, .json],
     operands: [
       Operand("DIR", .one, .directory, "the mount point, or anything on the volume"),
       Operand("NEW", .one, .path, "the keyfile that gets a keyslot"),
@@ -110,6 +112,8 @@ extension Verb {
         + "--passphrase-file gives the passphrase of NEW; a passphrase without a source is asked for on the terminal.",
       "If all keyfiles of the volume are lost, or its keybag is lost, the encrypted files are lost. So make two keyfiles, "
         + "give both a keyslot, export the keybag, and keep them in different places.",
+      "A volume that has lost its keybag gets it back with 'varve unlock --keybag', not here: if there are encrypted files, "
+        + "no keybag is made without --new-keybag.",
     ],
     examples: [
       Example("varve key slot add /mnt/team team.key", "The first keyfile of a volume."),

@@ -24,7 +24,7 @@ extension Verb {
   package static let remount = Verb(
     "remount", "change the options of a mounted volume",
     options: [.mountOptions, .checkChange, .sloppy, .verbose],
-    operands: [Operand("DIR", .one, .directory, "the mount point")],
+    operands: [Operand("DIR", .one, .mountPoint, "the mount point")],
     discussion: [
       "Options that are not named stay as they are. Status: 0 changed, 1 wrong usage or not permitted, 32 refused. If it is "
         + "not 0, nothing is changed.",
@@ -40,7 +40,7 @@ extension Verb {
   package static let umount = Verb(
     "umount", "unmount a volume, and wait until its daemon has ended",
     options: [.lazy, .verbose],
-    operands: [Operand("DIR", .one, .directory, "the mount point")],
+    operands: [Operand("DIR", .one, .mountPoint, "the mount point")],
     examples: [
       Example("varve umount /mnt/team", "When it returns, the directory can be copied or mounted again.")
     ])
@@ -48,7 +48,9 @@ extension Verb {
   package static let status = Verb(
     "status", "show mounted volumes, or what is in force on one",
     options: [.json, .color],
-    operands: [Operand("DIR", .optional, .path, "anything on a volume; without it, all volumes are listed")],
+    operands: [
+      Operand("DIR", .optional, .mountPoint, "anything on a volume; without it, all volumes are listed")
+    ],
     examples: [
       Example("varve status", "List the mounted volumes."),
       Example("varve status --json /mnt/team", "Everything about one, for a script."),

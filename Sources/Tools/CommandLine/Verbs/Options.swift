@@ -96,7 +96,8 @@ extension Option {
   package static let numbers = Option(nil, "numeric", "print numbers for users and groups")
   package static let everyItem = Option("a", "all", "with -R, list items without an access list, too")
   package static let entry = Option(
-    "e", "entry", value: Value("ENTRY"), "an entry of the new list; may be given several times, order counts")
+    "e", "entry", value: Value("ENTRY", .entry(after: [])),
+    "an entry of the new list; may be given several times, order counts")
   package static let listFile = Option(
     "F", "file", value: Value("FILE", .path),
     "read the new list from FILE, one entry a line; - is standard input")

@@ -4,9 +4,10 @@ extension Program {
   package static let varve = Program(
     "varve", version: "0.1.0", "file system with macOS flags and access lists",
     verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .chown, .ls, .find] + Verb.names
+      + Verb.layers
       + Verb.accessLists
       + [.why, .access, .check, .protect, .verify, .fsck, .unlock, .lock] + Verb.keys + [.completion],
-    groups: [.acl, .key, .keySlot],
+    groups: [.acl, .layout, .key, .keySlot, .layer],
     discussion: [
       "A Varve volume is a directory mounted again, with the file flags and access lists of macOS enforced "
         + "for every program."

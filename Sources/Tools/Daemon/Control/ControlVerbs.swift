@@ -69,6 +69,7 @@ struct ControlVerbs: Sendable {
         "dryrun": dryRun(volume),
         "denials": denials(volume),
         "handdown": handDown(volume),
+        "layerdiff": layerDiff(volume),
         "remount": remount(volume, nesting, kernel),
         "unlock": unlock(volume, autoLock),
         "lock": lock(volume, autoLock),

@@ -9,6 +9,9 @@ import SealedFormat
 
 extension ControlVerbs {
   /// `{"verb": "keys", "do": "add", "secrets": 2}`, then the secrets: that of the new keyfile first.
+  ///
+  /// With one secret
+  /// `"newKeybag": true` makes a keybag also where there are encrypted files.
   static func keys(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
       try request.requireOwner(to: "see or change its keyslots")
@@ -57,7 +60,7 @@ extension ControlVerbs {
       if let present = present.take() {
         try keyring.addSlot(for: added, with: present)
       } else {
-        try keyring.makeKeybag(for: added)
+        try keyring.makeKeybag(for: added, besideEncrypted: request.body["newKeybag"] == .bool(true))
       }
     } catch {
       throw ControlRefusal(error.sentence)

@@ -80,7 +80,10 @@ extension ControlVerbs {
     } catch {
       throw ControlRefusal("it cannot be locked later: \(error)")
     }
-    return [JSON.Member("closed", .array([])), JSON.Member("after", .number(isOpen ? after : 0))]
+    return [
+      JSON.Member("closed", .array([])), JSON.Member("after", .number(isOpen ? after : 0)),
+      JSON.Member("open", .bool(isOpen)),
+    ]
   }
 }
 

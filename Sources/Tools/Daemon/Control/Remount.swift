@@ -59,7 +59,7 @@ extension ControlVerbs {
     } catch {
       throw refusal(error)
     }
-    volume.words = wanted.words
+    volume.note(words: wanted.words, changedBy: request.peer.user)
     let words = Array(wanted.words.joined(separator: [UInt8(ascii: ",")]))
     Log.notice("user \(request.peer.user) changed the options to '\(String(decoding: words, as: UTF8.self))'")
     return wanted

@@ -21,6 +21,12 @@ package final class OfflineContent {
   /// The volume that its encrypted files name; nil without a keybag.
   package func volume() throws(KeyFailure) -> Bytes16? { try keyring.lookForKeybag() }
 
+  /// Where there is no keybag: the volume that the log of its sessions names, whose keybag was lost.
+  package func volumeOfLostKeybag() throws(KeyFailure) -> Bytes16? {
+    guard let files = directory.descriptor, try KeybagPair(in: files).isMissing else { return nil }
+    return try SessionLogFile(directory).volumeInUse()
+  }
+
   /// Opens all classes; in a repair the keybag is healed by that, as by any unlock.
   package func unlock(with secret: consuming HandedSecret) throws(KeyFailure) -> Keyring.Unlocking {
     try keyring.unlock(with: secret)

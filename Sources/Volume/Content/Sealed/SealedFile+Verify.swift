@@ -88,13 +88,26 @@ extension SealedFile {
     from start: UInt64 = 0, into findings: inout ContentFindings, until enough: () -> Bool = { false }
   ) throws(Errno) -> UInt64? {
     var next = start
-    while let block = Block(next) {
-      let isOver = try turn.withLock { (_) throws(Errno) in try verify(groupOf: block, &findings) }
-      if isOver { return nil }
-      next = block.indexGroup.upperBound
+    while true {
+      let end = try turn.withLock { (_) throws(Errno) -> UInt64? in
+        guard let block = Block(try skippingEmptyIndex(from: next)), try !verify(groupOf: block, &findings)
+        else { return nil }
+        return block.indexGroup.upperBound
+      }
+      guard let end else { return nil }
+      next = end
       if enough() { return next }
     }
-    return nil
+  }
+
+  /// The first block at or behind one whose index page is not in a hole of the backing file.
+  ///
+  /// No block of an index page in a hole has entries. What is not there although it must be counts, too.
+  private func skippingEmptyIndex(from number: UInt64) throws(Errno) -> UInt64 {
+    let next: UInt64
+    do throws(Errno) { next = try skippingHoles(from: number) } catch .inputOutput { return number }
+    guard let stored = Page(try store.size() / UInt64(Page.size)) else { return number }
+    return min(next, max(number, Block.firstIndexed(from: stored)))
   }
 
   /// Verifies the blocks of one index page; true if there is no further one.

@@ -34,8 +34,9 @@ final class SealedKeeper: Sendable {
   private let resting = Mutex(Resting())
   /// By node: only these can have pages with the kernel.
   private let registered: Mutex<[NodeID: SealedObject]> = Mutex([:])
-  /// Files that the kernel has forgotten and a failed sync has left owing something: only their state in memory knows
-  /// that what the page cache shows is not on the disk.
+  /// Files that the kernel has forgotten while a last close was on its way, or that a failed sync has left owing something.
+  ///
+  /// Only their state in memory knows what was written last. Taken after `registered`.
   private let owing: Mutex<[ObjectIdentity: SealedObject]> = Mutex([:])
   /// Files whose state was let go of before they could say what was written last: they are in doubt to this mount, too.
   private let forgotten: Mutex<Set<UInt64>> = Mutex([])
@@ -52,31 +53,50 @@ final class SealedKeeper: Sendable {
   // MARK: Who is open, or was
 
   func register(_ object: SealedObject, as node: NodeID) {
-    registered.withLock { $0[node] = object }
+    registered.withLock { registered in
+      registered[node] = object
+      owing.withLock { owing in
+        guard !owing.isEmpty else { return }
+        for (identity, owed) in owing where owed === object { owing[identity] = nil }
+      }
+    }
   }
 
   /// The kernel has forgotten the node, and with it all pages.
   func unregister(_ node: NodeID, _ identity: ObjectIdentity) {
-    guard let gone = registered.withLock({ $0.removeValue(forKey: node) }), !gone.forgetUnused() else {
-      return
-    }
-    noteUnfinished()
-    owing.withLock { $0[identity] = gone }
-  }
-
-  /// What is kept of a file that was forgotten, for its next node.
-  func takeOwing(_ identity: ObjectIdentity) -> SealedObject? {
-    owing.withLock { $0.removeValue(forKey: identity) }
-  }
-
-  /// Forgets the keys of what is kept so: the file stays in doubt for the next mount to settle.
-  func abandonOwing(in classes: ClassSet) {
-    let gone = owing.withLock { owing in
-      let gone = owing.filter { classes.contains(ClassSet($0.value.place.format)) }
-      for identity in gone.keys { owing[identity] = nil }
+    let gone: SealedObject? = registered.withLock { registered in
+      guard let gone = registered.removeValue(forKey: node) else { return nil }
+      if !gone.forgetUnused() || !gone.isSettled { owing.withLock { $0[identity] = gone } }
       return gone
     }
-    for object in gone.values { object.abandon() }
+    _ = gone
+  }
+
+  /// Whether a file that the kernel has forgotten still owes something.
+  var isOwed: Bool { owing.withLock { owing in owing.values.contains { !$0.isSettled } } }
+
+  /// Lets go of those of them that owe nothing any more.
+  func dropSettled() {
+    let gone: [SealedObject] = owing.withLock { owing in
+      guard !owing.isEmpty else { return [] }
+      let settled = owing.filter { $0.value.isSettled }
+      for identity in settled.keys { owing[identity] = nil }
+      return Array(settled.values)
+    }
+    for object in gone { object.forgetUnused() }
+  }
+
+  /// What is kept of a file that was forgotten, until it is registered for its next node.
+  func owing(_ identity: ObjectIdentity) -> SealedObject? { owing.withLock { $0[identity] } }
+
+  /// Those of some classes.
+  func owing(in classes: ClassSet) -> [SealedObject] {
+    owing.withLock { owing in owing.values.filter { classes.contains(ClassSet($0.place.format)) } }
+  }
+
+  /// All that are registered, and whether one that is not still owes something; at one moment.
+  func allAndOwed() -> (registered: [(node: NodeID, object: SealedObject)], isOwed: Bool) {
+    registered.withLock { all in (all.map { ($0.key, $0.value) }, isOwed) }
   }
 
   /// Those of some classes, at about this moment.

@@ -31,16 +31,22 @@ final class SealedObject: EncryptedContent {
     var changedAt: UInt64 = 0
     /// Something that was written could not be brought to the disk before the key was wiped.
     var hasLost = false
+    /// No lock has told of that yet.
+    var owesReport = false
     /// It was counted as one that a crash may have left as it is.
     var wasDoubtful = false
     /// The keeper has it among those that nobody uses.
     var isResting = false
+
+    mutating func lose() { (hasLost, owesReport) = (true, true) }
   }
 
   let place: SealedPlace
   private let state = Mutex(State())
   /// One request reads the header; held while it does.
   private let loading = Mutex(())
+  /// Held by ``ending(_:)``; taken after the lock of the node.
+  private let endings = Mutex(())
   private let atWork = Atomic(0)
 
   init(_ place: SealedPlace) { self.place = place }
@@ -94,6 +100,20 @@ final class SealedObject: EncryptedContent {
     }
   }
 
+  /// Runs what is done when the file, or its key, is let go of: by a last close, a lock, or the end of a session.
+  ///
+  /// One at a time: what one of them still has to write or to sync needs the way that another would take away.
+  func ending<R: Sendable, Failure>(_ work: () throws(Failure) -> R) throws(Failure) -> R {
+    try endings.withLock { (_) throws(Failure) in try work() }
+  }
+
+  /// Whether nobody writes to it, and the file itself says what was written last.
+  var isSettled: Bool {
+    let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
+    guard let file else { return true }
+    return !file.mustStay && !(isUsed && file.isChanged)
+  }
+
   /// Whether somebody wrote to it.
   var isChanged: Bool { state.withLock { $0.file }?.isChanged ?? false }
 
@@ -106,6 +126,8 @@ final class SealedObject: EncryptedContent {
   var owesFinish: Bool { state.withLock { $0.file }?.owesFinish ?? false }
 
   /// Takes the file for known as it is now, if it was changed here: what others did meanwhile is not.
+  ///
+  /// Within ``ending(_:)``.
   func noteSeen() {
     guard
       let (file, way) = state.withLock({ state in state.file.flatMap { file in state.way.map { (file, $0) } }
@@ -120,6 +142,8 @@ final class SealedObject: EncryptedContent {
   }
 
   /// Lets go of the backing file, if nobody has come meanwhile.
+  ///
+  /// Within ``ending(_:)``.
   func rest() {
     let closed: (SharedDescriptor?, SharedDescriptor?)? = state.withLock { state in
       // Another user may have come and gone, who is about to write the last slot.
@@ -169,7 +193,7 @@ final class SealedObject: EncryptedContent {
     defer { atWork.subtract(1, ordering: .releasing) }
     guard mayServe(use) else {
       // Pages that a program wrote, and nobody will bring again.
-      if use == .writeBack { state.withLock { $0.hasLost = true } }
+      if use == .writeBack { state.withLock { $0.lose() } }
       throw .noKey
     }
     place.keeper.noteUse()
@@ -187,6 +211,14 @@ final class SealedObject: EncryptedContent {
 
   /// Whether something that was written could not be brought to the disk.
   var hasLost: Bool { state.withLock { $0.hasLost } }
+
+  /// Whether there is such a loss that no lock has told of; from now on one has.
+  func takeLossReport() -> Bool {
+    state.withLock { state in
+      defer { state.owesReport = false }
+      return state.owesReport
+    }
+  }
 
   /// For what is done without the header, which may be damaged.
   func requireServed() throws(Errno) {
@@ -280,7 +312,7 @@ final class SealedObject: EncryptedContent {
 
   /// Writes what is pending and forgets the key; false if something is lost by that.
   ///
-  /// Called when the class is closed and nobody is at work, or never will be again.
+  /// Within ``ending(_:)``, when the class is closed and nobody is at work, or never will be again.
   func lockDown() -> Bool {
     let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
     guard let file else { return true }
@@ -297,7 +329,7 @@ final class SealedObject: EncryptedContent {
     if !isWhole { place.noteForgotten() }
     state.withLock { state in
       state.file = nil
-      state.hasLost = state.hasLost || !isWhole
+      if !isWhole { state.lose() }
     }
     return isWhole
   }
@@ -306,7 +338,7 @@ final class SealedObject: EncryptedContent {
   func abandon() {
     place.noteForgotten()
     let file: SealedFile<BackingStore>? = state.withLock { state in
-      state.hasLost = true
+      state.lose()
       defer { state.file = nil }
       return state.file
     }
@@ -314,6 +346,8 @@ final class SealedObject: EncryptedContent {
   }
 
   /// What is written last when nobody uses the file any more; whether the backing file was touched.
+  ///
+  /// Within ``ending(_:)``.
   func finish() throws(Errno) -> Bool {
     guard let file = state.withLock({ $0.file }) else { return false }
     return try file.close()

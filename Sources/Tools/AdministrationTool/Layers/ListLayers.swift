@@ -1,0 +1,60 @@
+// `varve layer list`: the layers of a mounted volume, as its status tells them.
+
+import Arguments
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+
+func listLayers(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let console = Console(invocation)
+  let path = invocation.operands.first ?? Array(".".utf8)
+  do throws(Refusal) {
+    let table = try attempt(mountTable()) { Refusal("/proc/self/mountinfo: \($0)") }
+    let status = try heardStatus(try VolumePath(path, table).mount)
+    if invocation.has(.json) {
+      let names = ["layers", "broughtUp", "formerLowers", "upperDirectory"]
+      let members = names.compactMap { name in status[name].map { JSON.Member(name, $0) } }
+      console.printLines(
+        JSON.object(members.isEmpty ? [JSON.Member("layers", .array([]))] : members).indentedText() + "\n")
+    } else {
+      print(status, path, console)
+    }
+  } catch {
+    console.complain(path, error.sentence)
+  }
+  return console.finish()
+}
+
+private func print(_ status: JSON, _ path: Word, _ console: Console) {
+  if case .array(let layers)? = status["layers"] {
+    for layer in layers { console.printLines(line(layer) + "\n") }
+  } else {
+    console.note(path, "the volume has no lower directories")
+  }
+  if let items = status["broughtUp"]?["items"]?.integer, let bytes = status["broughtUp"]?["bytes"]?.integer {
+    console.print(
+      "copied to the upper directory since it was mounted: \(counted(items)), \(grouped(bytes)) bytes\n"
+    )
+  }
+  if let former = status["formerLowers"]?.string {
+    console.printLines("the last time it was mounted over: \(former)\n")
+  }
+  if let words = status["upperDirectory"]?.string { console.printLines("the upper directory \(words)\n") }
+}
+
+private func line(_ layer: JSON) -> String {
+  let number = layer["layer"]?.integer ?? 0
+  var words: [String] = [number == 0 ? "upper" : "lower"]
+  if let sealed = layer["sealed"] { words.append(sealed == .bool(true) ? "sealed" : "not sealed") }
+  switch layer["records"]?.string {
+  case "yes": words.append("has records")
+  case "none": words.append("has no records")
+  default: words.append("may have records")
+  }
+  if let entries = layer["indexEntries"]?.integer, entries > 0 {
+    words.append("index of \(grouped(entries))")
+  }
+  let place = PathText.escaped(layer.nameBytes("path") ?? [])
+  return "\(number) \(place) (\(layer["fileSystem"]?.string ?? "unknown")): \(words.joined(separator: ", "))"
+}

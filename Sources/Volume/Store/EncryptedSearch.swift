@@ -1,0 +1,73 @@
+// Whether an upper directory holds encrypted files: asked before a volume gets its first keybag, because with a keybag of
+// its own it refuses the one that opens those files.
+
+import LinuxFiles
+import SealedFormat
+
+/// A search that ends after some items and some time.
+enum EncryptedSearch {
+  private static let mostItems = 50_000
+  private static let patience: UInt64 = 3_000_000_000
+
+  /// The path of an encrypted file of any volume, below `root`; nil if none was found.
+  ///
+  /// Directories nearer to the root come first. What cannot be read is passed over.
+  static func file(below root: SharedDescriptor) -> [UInt8]? {
+    var search = State(end: Clock.monotonicNanoseconds + patience)
+    while search.next < search.directories.count, search.goesOn {
+      let path = search.directories[search.next]
+      search.next += 1
+      if let found = try? look(in: path, below: root, &search) { return found }
+    }
+    return nil
+  }
+
+  private struct State {
+    let end: UInt64
+    /// Paths below the root; the empty one is the root's own.
+    var directories: [[UInt8]] = [[]]
+    var next = 0
+    var items = 0
+
+    var goesOn: Bool { items < mostItems && Clock.monotonicNanoseconds < end }
+  }
+
+  private static func look(
+    in path: [UInt8], below root: SharedDescriptor, _ search: inout State
+  ) throws(Errno) -> [UInt8]? {
+    let directory = try open(path, below: root)
+    var page = EntryBuffer()
+    while search.goesOn, try directory.readEntries(into: &page) > 0 {
+      while let entry = try page.next() {
+        guard entry.role == .child else { continue }
+        search.items += 1
+        let name = try page.nameBytes(of: entry)
+        guard !path.isEmpty || name != VolumeDirectory.name else { continue }
+        let below = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+        let isFile = try page.withName(of: entry) { (name) throws(Errno) in
+          guard entry.kind == nil || entry.kind == .regular else { return false }
+          return isEncrypted(name, in: directory)
+        }
+        if isFile { return below }
+        // Where the file system does not say, opening it does.
+        if entry.kind == .directory || entry.kind == nil { search.directories.append(below) }
+      }
+    }
+    return nil
+  }
+
+  private static func open(_ path: [UInt8], below root: SharedDescriptor) throws(Errno) -> Descriptor {
+    let flags: OpenFlags = [.readOnly, .directory]
+    guard !path.isEmpty else { return try root.descriptor.reopen(flags) }
+    return try root.descriptor.openDirectoryPath(beneath: path.span).reopen(flags)
+  }
+
+  private static func isEncrypted(_ name: borrowing FileName, in directory: borrowing Descriptor) -> Bool {
+    // A backing file is whole pages, always.
+    guard let status = try? directory.status(of: name), status.kind == .regular, status.size > 0,
+      status.size % 4096 == 0,
+      let start = try? directory.open(name, [.readOnly, .nonBlocking]).read(upTo: SealedHead.length)
+    else { return false }
+    return SealedHead(start.span, of: nil) != nil
+  }
+}

@@ -1,0 +1,107 @@
+// Where the indexes of layers are, and where things go that nobody believes and nobody deletes.
+
+import LayerRules
+import LinuxFiles
+
+extension LinkIndex {
+  /// Of the upper.
+  convenience init(of volume: VolumeDirectory) {
+    self.init(
+      open: { makes throws(Errno) in
+        guard let directory = volume.descriptor else { return nil }
+        return try LinkIndex.directory(in: directory, makes: makes)
+      },
+      setAside: { name, directory throws(Errno) in try volume.rescue(name, from: directory) })
+  }
+
+  /// Of a lower that is a volume itself.
+  convenience init(of lower: LowerRoot, layer: UInt8) {
+    self.init { _ throws(Errno) in
+      guard lower.header != nil else { return nil }
+      do throws(Errno) {
+        // By way of the layer, which nobody writes to.
+        let directory = try lower.directory.descriptor.openDirectoryPath(FileName(".varve"))
+        return LayerDirectory(try directory.openDirectoryPath(FileName("index")), layer: layer)
+      } catch .noSuchFile {
+        return nil
+      }
+    }
+  }
+
+  private static func directory(
+    in bookkeeping: SharedDescriptor, makes: Bool
+  ) throws(Errno) -> LayerDirectory? {
+    let name = try FileName("index")
+    if makes {
+      do throws(Errno) { try bookkeeping.descriptor.makeDirectory(name, mode: 0o700) } catch .exists {
+        // It was made by an earlier mount.
+      }
+    }
+    do throws(Errno) {
+      return LayerDirectory(try bookkeeping.descriptor.openDirectoryPath(name), layer: 0)
+    } catch .noSuchFile {
+      return nil
+    }
+  }
+}
+
+extension VolumeDirectory {
+  func rescue(_ name: [UInt8], from directory: LayerDirectory) throws(Errno) {
+    guard let bookkeeping = descriptor else { throw .readOnly }
+    try VolumeDirectory.rescue(name, from: directory, in: bookkeeping)
+  }
+
+  /// Empties the workshop, but for replacements of content that a crash interrupted: whatever else it left there never got
+  /// a name and is nobody's.
+  ///
+  /// A directory that was about to be removed has whiteouts in it at most. What came into it behind the mount is somebody's.
+  static func sweep(_ workshop: SharedDescriptor, of bookkeeping: SharedDescriptor) throws(Errno) {
+    let place = LayerDirectory(workshop, layer: 0)
+    for name in try workshop.descriptor.names() where try holdsItems(name, in: place) {
+      try rescue(name, from: place, in: bookkeeping)
+      Log.notice(
+        "'.varve/work/\(String(decoding: name, as: UTF8.self))' was being removed, but is not empty; it is kept in "
+          + "'.varve/trash'")
+    }
+    try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
+  }
+
+  /// Whether there is anything in a directory but whiteouts.
+  private static func holdsItems(_ name: [UInt8], in place: LayerDirectory) throws(Errno) -> Bool {
+    try FileName.with(name) { name throws(Errno) in
+      guard try place.look(name)?.kind == .directory else { return false }
+      let directory = try place.open(name, [.readOnly, .directory])
+      for inner in try directory.descriptor.names() {
+        let isWhiteout = try FileName.with(inner) { inner throws(Errno) in
+          try LayerDirectory(directory, layer: 0).look(inner)?.isWhiteout ?? true
+        }
+        if !isWhiteout { return true }
+      }
+      return false
+    }
+  }
+
+  /// Moves something of the bookkeeping to `trash/`, which nothing empties.
+  private static func rescue(
+    _ name: [UInt8], from directory: LayerDirectory, in bookkeeping: SharedDescriptor
+  ) throws(Errno) {
+    let trash = try FileName("trash")
+    do throws(Errno) { try bookkeeping.descriptor.makeDirectory(trash, mode: 0o700) } catch .exists {
+      // Something was rescued before.
+    }
+    let place = LayerDirectory(try bookkeeping.descriptor.openDirectoryPath(trash), layer: 0)
+    for number in 1..<10_000 {
+      let target = Array("rescued-".utf8) + name + Array((number == 1 ? "" : "-\(number)").utf8)
+      do throws(Errno) {
+        return try FileName.with(name) { name throws(Errno) in
+          try FileName.with(target) { target throws(Errno) in
+            try directory.rename(name, to: place, as: target, .noReplace)
+          }
+        }
+      } catch .exists {
+        continue
+      }
+    }
+    throw .exists
+  }
+}

@@ -1,0 +1,183 @@
+// The walk of `varve check` over layers: the directories of the upper first, then all that lowers show beside them.
+
+import LayerRules
+import LinuxFiles
+import RecordFormat
+
+/// One check of the layers of a volume.
+struct LayerCheck {
+  /// The object of a lower that an item says it was copied from.
+  struct Source: Hashable {
+    let tag: UInt32
+    let inode: UInt64
+    let generation: UInt32
+  }
+
+  /// An item of the upper that speaks of such an object.
+  struct Claim {
+    let inode: UInt64
+    let path: [UInt8]
+    let number: UInt64?
+  }
+
+  private struct Level {
+    let name: [UInt8]
+    /// Nil where it was let go of, because it is high above.
+    var parts: [LayerPart]?
+    var names: [[UInt8]]
+  }
+
+  /// Directories that are held at once on a way down; each has a descriptor for each layer.
+  private static let mostHeld = 24
+
+  let inspection: LayerInspection
+  let renewsOrigins: Bool
+  var stack: LayerStack { inspection.stack }
+  var hasLowers: Bool { !inspection.lowers.isEmpty }
+  /// Origins that a restore has made void.
+  var renewable = 0
+  var claims: [Source: Claim] = [:]
+  var claimedNumbers: [UInt64: [UInt8]] = [:]
+  /// By the directory of a lower, the one of the upper that shows it.
+  var targets: [BackingSlot: [UInt8]] = [:]
+  var redirects: [[UInt8]: [UInt8]] = [:]
+
+  init(_ inspection: LayerInspection, renewsOrigins: Bool) {
+    self.inspection = inspection
+    self.renewsOrigins = renewsOrigins
+  }
+
+  mutating func run(
+    _ found: (LayerFinding) -> Void, _ failed: ([UInt8], Errno) -> Void, _ isInterrupted: () -> Bool
+  ) {
+    walk(failed, isInterrupted) { (check, parts, path) throws(Errno) in
+      try check.checkDirectory(parts, path, found, failed)
+    }
+    guard !claimedNumbers.isEmpty, hasLowers, !isInterrupted() else { return }
+    walk(failed, isInterrupted) { (check, parts, path) throws(Errno) in
+      try check.lookForSources(parts, path, found)
+    }
+  }
+
+  // MARK: The walk
+
+  /// Goes down from the root; `look` answers the names of the directories to go on with.
+  private mutating func walk(
+    _ failed: ([UInt8], Errno) -> Void, _ isInterrupted: () -> Bool,
+    _ look: (inout LayerCheck, [LayerPart], [UInt8]) throws(Errno) -> [[UInt8]]
+  ) {
+    var levels: [Level] = []
+    func path(_ name: [UInt8]) -> [UInt8] {
+      levels.dropFirst().reduce(into: [UInt8]()) { $0 = $0.path(to: $1.name) }.path(to: name)
+    }
+    do throws(Errno) {
+      let parts = try rootParts()
+      levels = [Level(name: [], parts: parts, names: try look(&self, parts, []).reversed())]
+    } catch {
+      return failed([], error)
+    }
+    while var level = levels.popLast(), !isInterrupted() {
+      guard let name = level.names.popLast() else { continue }
+      levels.append(level)
+      let path = path(name)
+      do throws(Errno) {
+        let parts = try self.parts(of: name, in: try held(&levels))
+        let names = try look(&self, parts, path)
+        levels.append(Level(name: name, parts: parts, names: names.reversed()))
+        if levels.count > LayerCheck.mostHeld { levels[levels.count - LayerCheck.mostHeld].parts = nil }
+      } catch {
+        failed(path, error)
+      }
+    }
+  }
+
+  /// The parts of the lowest level, found once more from the root if they were let go of.
+  private func held(_ levels: inout [Level]) throws(Errno) -> [LayerPart] {
+    let last = levels.count - 1
+    if let parts = levels[last].parts { return parts }
+    var parts = try rootParts()
+    for level in levels.dropFirst() { parts = try self.parts(of: level.name, in: parts) }
+    levels[last].parts = parts
+    return parts
+  }
+
+  private func rootParts() throws(Errno) -> [LayerPart] {
+    var parts: [LayerPart] = []
+    let view = LayerView(stack: stack)
+    for (number, layer) in stack.layers.enumerated() {
+      parts.append(layer.root.part)
+      if case .says(true) = try view.isClosed(Part(layer: number, layer.root.descriptor)) { break }
+    }
+    return parts
+  }
+
+  /// What a directory is made of; of one with a mark that cannot be followed, its topmost part.
+  private func parts(of name: [UInt8], in above: [LayerPart]) throws(Errno) -> [LayerPart] {
+    switch try walkedParts(of: name, in: above) {
+    case .parts(let parts): return parts.map { LayerPart(layer: UInt8($0.layer), descriptor: $0.directory) }
+    case .unusable:
+      return try FileName.with(name) { name throws(Errno) in
+        for part in above {
+          do throws(Errno) { return [try LayerDirectory(part).descend(name).part] } catch .noSuchFile {
+            continue
+          }
+        }
+        throw .noSuchFile
+      }
+    }
+  }
+
+  func walkedParts(of name: [UInt8], in above: [LayerPart]) throws(Errno) -> Parts<SharedDescriptor> {
+    var walk = PartsWalk(LayerView(stack: stack))
+    return try walk.parts(of: name, in: above.map { Part(layer: Int($0.layer), $0.descriptor) })
+  }
+
+  /// What the layers below the first of these parts show under a name.
+  func below(_ name: borrowing FileName, in parts: [LayerPart]) throws(Errno) -> FoundName? {
+    for part in parts.dropFirst() {
+      let directory = LayerDirectory(part)
+      guard let status = try directory.look(name) else { continue }
+      return status.isWhiteout ? nil : FoundName(directory: directory, status: status)
+    }
+    return nil
+  }
+
+  /// The names of one part, in order.
+  func names(of part: LayerPart, at path: [UInt8]) throws(Errno) -> [[UInt8]] {
+    let listing = try LayerDirectory(part).openListingAside()
+    return try listing.descriptor.descriptor.names()
+      .filter { !path.isEmpty || $0 != VolumeDirectory.name }
+      .sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  // MARK: Sources that still show
+
+  /// An item of a lower has the number of the copy that took its place: then both are one to programs.
+  private mutating func lookForSources(
+    _ parts: [LayerPart], _ path: [UInt8], _ found: (LayerFinding) -> Void
+  ) throws(Errno) -> [[UInt8]] {
+    var hidden: Set<[UInt8]> = []
+    var directories: [[UInt8]] = []
+    for part in parts {
+      let place = LayerDirectory(part)
+      for name in try names(of: part, at: path) where hidden.insert(name).inserted {
+        try FileName.with(name) { bytes throws(Errno) in
+          guard let status = try place.look(bytes), !status.isWhiteout else { return }
+          if status.kind == .directory { directories.append(name) }
+          // Other names of one object are shown as one; those are counted in the index.
+          guard part.layer > 0, status.kind == .directory || status.linkCount == 1 else { return }
+          let object = try place.hold(bytes)
+          let record = try stack.record(of: object, in: part.layer).core
+          guard let numbers = stack.layer(part.layer)?.store.numbers,
+            let copy = claimedNumbers[numbers.number(of: status, record).value]
+          else { return }
+          found(
+            strayOrigin(copy, "was copied from an item that still shows, as \(shown(path.path(to: name)))"))
+        }
+      }
+    }
+    return directories
+  }
+
+  func shown(_ path: [UInt8]) -> String { PathText.text(of: path) }
+}

@@ -1,0 +1,217 @@
+import Glibc
+import MountSupport
+import Testing
+
+extension CommandTests {
+  /// What the tool says of layers; what is behind it the volume's own tests hold.
+  @Suite("layer") struct LayerVerbTests {
+    @Test("Layers are listed with what they are, and what was brought up") func list() throws {
+      let desk = try Desk.layered("echo text > f", "echo more >> f")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        kind=$(stat -f -c %T $BASE | sed 's/ext2.*/ext4/')
+        varve layer list | sed "s/($kind)/(FS)/"; echo $?
+        varve layer list --json f | grep -c '"sealed": true'
+        varve status . | grep -c 'layer 1, path'
+        """,
+        prints: """
+          0 BASE/upper (FS): upper, has records
+          1 BASE/one (FS): lower, sealed, may have records
+          2 BASE/two (FS): lower, sealed, may have records
+          copied to the upper directory since it was mounted: 1 item, 5 bytes
+          0
+          2
+          1
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Without lowers the tool says so") func without() throws {
+      let desk = try Desk("", "touch f")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve layer list 2>&1; echo $?; varve layer list --json; varve layer diff 2>&1; echo $?
+        varve layer origin f; varve layer origin .varve /proc 2>&1; echo $?
+        """,
+        prints: """
+          varve layer list: .: the volume has no lower directories
+          0
+          {
+            "layers": []
+          }
+          varve layer diff: .: the volume has no lower directories
+          1
+          f: in the upper directory
+          varve layer origin: .varve: belongs to the volume itself, and to no layer
+          varve layer origin: /proc: not on a Varve volume; 'varve status' lists the volumes
+          1
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Origins and changes are told in lines and as JSON, whatever names there are") func told() throws {
+      let desk = try Desk.layered(
+        "mkdir -p d/e; echo 1 > d/f; echo 2 > d/e/g; echo 3 > h; : > $'d/e/\\e[2Jx'; mkdir gone; ln -s h l",
+        "echo more >> d/f; mv d/e d/moved; rm h; mkdir h; rmdir gone; chmod 600 d/moved/g; : > $'n\\new'; rm $'d/moved/\\e[2Jx'"
+      )
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve layer origin d d/f l d/moved h; echo --; varve layer diff >"$BASE/out"; echo $?; LC_ALL=C sort -k 2 "$BASE/out"; cd ..
+        varve layer diff mount/d | LC_ALL=C sort -k 2; varve layer diff mount/d/f; echo --; varve layer diff --json mount/d/moved
+        terminal "'\(Program.built("varve"))' layer diff mount/d/moved" | cat -v
+        varve layer origin --json mount/d/moved; varve layer diff nowhere 2>&1; echo $?; varve layer diff mount/x 2>&1
+        """,
+        prints: """
+          d: merged from layers 0, 1
+          d/f: in the upper directory, copied from a lower
+          l: in layer 1
+          d/moved: merged from layers 0, 1; the layers below have it as /d/e
+          h: in the upper directory; nothing of the layers below shows in it
+          --
+          0
+          D ./d/e/
+          M ./d/f
+          D ./d/moved/\\033[2Jx
+          m ./d/moved/g
+          D ./gone/
+          D ./h
+          A ./h/
+          A ./n\\012ew
+          R d/e -> ./d/moved/
+          R d/e -> mount/d/moved/
+          D mount/d/e/
+          M mount/d/f
+          D mount/d/moved/\\033[2Jx
+          m mount/d/moved/g
+          M mount/d/f
+          --
+          [
+            {"path": "mount/d/moved", "change": "R", "directory": true, "from": "d/e"},
+            {"path": "mount/d/moved/\\u001b[2Jx", "change": "D", "directory": false},
+            {"path": "mount/d/moved/g", "change": "m", "directory": false}
+          ]
+          R d/e -> mount/d/moved/
+          D mount/d/moved/\\033[2Jx
+          m mount/d/moved/g
+          [
+            {"path": "mount/d/moved", "layers": [0, 1], "copied": false, "opaque": false, "redirect": "/d/e"}
+          ]
+          varve layer diff: nowhere: No such file or directory (ENOENT)
+          1
+          varve layer diff: mount/x: No such file or directory (ENOENT)
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Answers name the layer they come from, and a removed name its mark") func why() throws {
+      let desk = try Desk.layered(
+        "mkdir -p d; echo 1 > d/f; echo 2 > d/gone; echo 3 > up",
+        "rm d/gone; echo 4 >> up; chmod 711 d; : > new")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve why write d/f; varve why read up | grep upper; varve why delete d/f | grep 'd/f: is'
+        varve why create d/new | grep 'd: is'; varve why read d/gone; varve why read d/never
+        cp '\(Program.built("varve"))' "$BASE/varve"; chmod 755 "$BASE/varve"
+        setpriv --reuid 1002 --regid 2009 --clear-groups "$BASE/varve" why read d/gone
+        varve access read d/f; varve why --json read new | grep -c 'is in the upper directory"'
+        """,
+        prints: """
+          allowed: root may write BASE/mount/d/f
+            BASE/mount: search allowed: root: only flags could stop this
+            d: search allowed: root: only flags could stop this
+            d/f: is in layer 1, BASE/one; it would be copied to the upper directory first
+            d/f: write allowed: root: only flags could stop this
+            up: is in the upper directory, copied from a lower
+            d/f: is in layer 1, BASE/one
+            d: is merged from layers 0, 1
+          impossible: root cannot read BASE/mount/d/gone (ENOENT)
+            BASE/mount: search allowed: root: only flags could stop this
+            d: search allowed: root: only flags could stop this
+            d/gone: does not exist: the upper directory has a mark that it was removed (ENOENT)
+          impossible: root cannot read BASE/mount/d/never (ENOENT)
+            BASE/mount: search allowed: root: only flags could stop this
+            d: search allowed: root: only flags could stop this
+            d/never: does not exist (ENOENT)
+          impossible: user 1002 cannot read BASE/mount/d/gone (ENOENT)
+            BASE/mount: search allowed by its mode (other r-x)
+            d: search allowed by its mode (other --x)
+            d/gone: does not exist (ENOENT)
+          layer            is in layer 1, BASE/one
+          read        yes  root: only flags could stop this
+          1
+
+          """)
+      try desk.end()
+    }
+
+    @Test("A dry run says how much would be copied") func dryRun() throws {
+      let desk = try Desk.layered(
+        "mkdir -p d/e; echo 12345 > d/f; echo 1234567 > d/e/g", "echo new > d/new; chmod 600 d/new")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve chmod -R --dry-run 700 d 2>&1 | tail -3; varve chflags -qR --dry-run --json nodump d | tail -1; varve chmod -q --dry-run 600 d/new
+        find $BASE/upper -name f -o -name g
+        """,
+        prints: """
+          5 of 5 items would change
+          3 items of lower layers, 14 bytes, would be copied to the upper directory
+          varve chmod: as things stand now; earlier steps of the same run are not taken into account
+          ], "dryRun": true, "items": 5, "changed": 5, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false, "copied": 3, "copiedBytes": 14}
+          0 of 1 item would change
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Lists are handed down to items of lowers") func handedDown() throws {
+      let desk = try Desk.layered(
+        "mkdir -p d/e; for i in $(seq 40); do echo $i > d/f$i; done; echo x > d/e/g; mkdir only; echo y > only/h",
+        "echo new > d/new; rm d/f40; varve chmod +a 'user:7001 allow read,file_inherit,directory_inherit' d only"
+      )
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve acl propagate d only; echo $?; varve acl get -R d only | grep -c 'user:7001 inherited allow read'
+        ls d | wc -l; ls d/f40 2>&1; cat d/f7
+        """,
+        prints: """
+          0
+          42
+          41
+          ls: cannot access 'd/f40': No such file or directory
+          7
+
+          """)
+      try desk.end()
+    }
+
+    @Test("Each user is told what they may list") func rights() throws {
+      let desk = try Desk.layered(
+        "mkdir -p open closed; echo 1 > open/f; echo 2 > closed/f",
+        "echo 3 > open/f; echo 4 > closed/f; chmod 711 closed")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        cp '\(Program.built("varve"))' "$BASE/varve"; chmod 755 "$BASE/varve"
+        ann() { setpriv --reuid 1002 --regid 2009 --clear-groups "$@"; }
+        ann "$BASE/varve" layer diff 2>&1; echo $?
+        """,
+        prints: """
+          m ./closed/
+          varve layer diff: ./closed: Permission denied (EACCES): this needs the rights list and search
+          M ./open/f
+          1
+
+          """)
+      try desk.end()
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Faults
+import Foundation
+import LinuxFiles
+import MountSupport
+import Testing
+
+// The daemon killed in the place of each system call that changes something, on a real mount: what is there after the next
+// mount is what was before or what is after, and nothing is left over.
+
+extension FrontTests {
+  @Suite(
+    "A daemon over layers that is killed at each step", .timeLimit(.minutes(10)),
+    .enabled(if: Machine.canMount)
+  )
+  struct LayerKillTests {
+    private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+
+    /// A shell line before, without faults, and the one that is killed.
+    private static let deeds = [
+      ("", "printf A | dd of=mount/d/f conv=notrunc status=none"),
+      ("", "printf A | dd of=mount/one conv=notrunc status=none"),
+      ("printf A | dd of=mount/one conv=notrunc status=none", "mv mount/d/third mount/new"),
+      ("", "rm mount/two"), ("printf A > mount/d/f", "rm mount/d/f"), ("rm mount/d/f", "mkdir mount/d/f"),
+      ("rm mount/d/f", "ln mount/lone mount/d/f"), ("rm -r mount/d/*", "rmdir mount/d"),
+      ("", "mv mount/d mount/moved"), ("rm -r mount/d/*", "mv -T mount/empty mount/d"),
+      ("rm mount/lone", "mv -T mount/d mount/lone"), ("", "chmod 600 mount/d/f"),
+      ("", "ln -s x mount/d/link"),
+    ]
+
+    /// Everything but the count of links, which may be one too high.
+    private static let look =
+      "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l\\n' | sort; "
+      + "find . -path ./.varve -prune -o -type f -print0 | sort -z | xargs -0r sha1sum); }\n"
+
+    private func shell(
+      _ script: String, in base: String, _ environment: [String: String] = [:]
+    ) throws
+      -> ProgramResult
+    {
+      let varve = Program.built("varve")
+      return try Program.run(
+        "/bin/bash", ["-c", "varve() { '\(varve)' \"$@\"; }\n" + LayerKillTests.look + script], in: base,
+        environment: ["LC_ALL": "C", "HOME": base].merging(environment) { $1 })
+    }
+
+    private func must(
+      _ script: String, in base: String, _ environment: [String: String] = [:]
+    ) throws -> String {
+      let result = try shell("set -e\n" + script, in: base, environment)
+      guard result.exit == 0 else {
+        throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
+      }
+      return result.output
+    }
+
+    private static let mount = "varve mount -o lower=lower upper mount\n"
+    private static let fresh =
+      "rm -rf upper; mkdir upper\n"
+
+    @Test(
+      "It shows the old or the new, goes on, and leaves nothing in its workshop", arguments: deeds.indices)
+    func killed(number: Int) throws {
+      let (before, deed) = LayerKillTests.deeds[number]
+      let base = try TemporaryDirectory.make()
+      chmod(base, 0o755)
+      defer {
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      _ = try must(
+        """
+        mkdir -p lower/d/inner lower/empty mount; echo file > lower/d/f; echo x > lower/d/inner/x; echo lone > lower/lone
+        echo several > lower/one; ln lower/one lower/two; ln lower/one lower/d/third
+        look lower > lower.before
+        """, in: base)
+      let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
+      let outcome = try must(
+        LayerKillTests.fresh + LayerKillTests.mount
+          + "\(before)\nlook mount > old\n\(deed)\nlook mount > new\n"
+          + "varve umount mount", in: base)
+      #expect(outcome == "")
+      var (killed, after) = (0, 0)
+      while true {
+        _ = try must(
+          LayerKillTests.fresh + LayerKillTests.mount
+            + "\(before)\nlook mount | diff old -\nvarve umount mount\n"
+            + LayerKillTests.mount, in: base, faults.environment)
+        faults.begin(Fault.killing(.changes, after: after))
+        _ = try shell(deed, in: base)
+        let hits = faults.end()
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        guard hits > 0 else { break }
+        killed += 1
+        let seen = try shell(
+          """
+          for i in $(seq 100); do varve mount -o lower=lower upper mount 2> said && break; sleep 0.1; done
+          look mount > now; diff -q old now > said || diff new now || exit 1
+          test "$(ls -A upper/.varve/work | grep -v '^wh$' | wc -l)" = 0 || exit 2
+          touch mount/goes-on && rm mount/goes-on || exit 3
+          varve umount mount && look lower | diff lower.before - || exit 4
+          """, in: base)
+        #expect(seen.exit == 0, "killed at call \(after) of '\(deed)': \(seen.exit) \(seen.output)")
+        guard seen.exit == 0 else { break }
+        after += LayerKillTests.isLong ? 1 : 4 + (number + after) % 3
+      }
+      #expect(killed > 0)
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import LinuxFiles
+import MountSupport
+import Testing
+
+// Every state that two names of a layered directory can be in, and every operation on them, on a real mount: the same is done
+// in a plain directory, and both say the same and look the same, at once and after a remount.
+
+/// What a name is before an operation.
+private enum NameState: String, CaseIterable {
+  case absent, lowerFile, upperFile, bothFiles, fileGone, directoryGone
+  case pureEmpty, pureFull, lowerEmpty, lowerFull, mergedFull, mergedEmptied, closedEmpty, closedFull
+
+  var hasLowerFile: Bool { [.lowerFile, .bothFiles, .fileGone].contains(self) }
+  var hasLowerDirectory: Bool {
+    [.directoryGone, .lowerEmpty, .lowerFull, .mergedFull, .mergedEmptied, .closedEmpty, .closedFull]
+      .contains(self)
+  }
+
+  /// What the lower has.
+  func makeLower(_ path: String) {
+    if hasLowerFile { write(path, "lower of \(path.suffix(6))") }
+    if hasLowerDirectory {
+      mkdir(path, 0o755)
+      if self != .lowerEmpty { write(path + "/x", "x") }
+    }
+  }
+
+  /// What is done to that, on the mount and in the plain directory.
+  func prepare(_ path: String) {
+    switch self {
+    case .absent, .lowerFile, .lowerEmpty, .lowerFull: break
+    case .upperFile: write(path, "upper")
+    case .bothFiles: write(path, "changed", O_WRONLY)
+    case .fileGone: unlink(path)
+    case .directoryGone: removeAll(path)
+    case .pureEmpty: mkdir(path, 0o755)
+    case .pureFull:
+      mkdir(path, 0o755)
+      write(path + "/y", "y")
+    case .mergedFull: write(path + "/y", "y")
+    case .mergedEmptied:
+      write(path + "/y", "y")
+      unlink(path + "/y")
+      unlink(path + "/x")
+    case .closedEmpty, .closedFull:
+      removeAll(path)
+      mkdir(path, 0o755)
+      if self == .closedFull { write(path + "/z", "z") }
+    }
+  }
+
+  private func removeAll(_ path: String) {
+    unlink(path + "/x")
+    rmdir(path)
+  }
+
+  private func write(_ path: String, _ text: String, _ flags: CInt = O_WRONLY | O_CREAT | O_EXCL) {
+    let file = Glibc.open(path, flags, 0o644)
+    _ = Glibc.write(file, text, text.utf8.count)
+    close(file)
+  }
+}
+
+private enum Deed: CaseIterable {
+  case unlink, rmdir, mkdir, create, symlink, link
+
+  func make(_ base: String, _ name: String) -> CInt {
+    func result(_ value: CInt) -> CInt { value < 0 ? errno : 0 }
+    let path = "\(base)/\(name)"
+    switch self {
+    case .unlink: return result(Glibc.unlink(path))
+    case .rmdir: return result(Glibc.rmdir(path))
+    case .mkdir: return result(Glibc.mkdir(path, 0o750))
+    case .symlink: return result(Glibc.symlink("to", path))
+    case .link: return result(Glibc.link("\(base)/source", path))
+    case .create:
+      let file = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL, 0o640)
+      if file < 0 { return errno }
+      close(file)
+      return 0
+    }
+  }
+}
+
+private struct Case {
+  var name: String
+  var first: NameState
+  var second: NameState?
+  var flags: RenameFlags = []
+  var deed: Deed?
+  var crosses = false
+
+  var source: String { "\(name)/p/a" }
+  var target: String { "\(name)/\(crosses ? "q" : "p")/b" }
+
+  static func all(isLong: Bool) -> [Case] {
+    var cases: [Case] = []
+    for first in NameState.allCases {
+      for deed in Deed.allCases { cases.append(Case(name: "", first: first, deed: deed)) }
+      for second in NameState.allCases {
+        for (index, flags) in [RenameFlags(), .noReplace, .exchange].enumerated() {
+          for crosses in [false, true] {
+            // Half of them each time; together all.
+            guard isLong || crosses == (index + cases.count).isMultiple(of: 2) else { continue }
+            cases.append(Case(name: "", first: first, second: second, flags: flags, crosses: crosses))
+          }
+        }
+      }
+    }
+    for index in cases.indices { cases[index].name = "c\(index)" }
+    return cases
+  }
+
+  func run(in root: String) -> CInt {
+    if let deed { return deed.make("\(root)/\(name)/p", "a") }
+    func parts(_ path: String) -> (String, [UInt8]) {
+      let name = path.split(separator: "/").last.map(String.init) ?? ""
+      return (root + "/" + path.dropLast(name.count + 1), Array(name.utf8))
+    }
+    do throws(Errno) {
+      let from = try Descriptor.directory(atPath: parts(source).0)
+      let to = try Descriptor.directory(atPath: parts(target).0)
+      try FileName.with(parts(source).1) { name throws(Errno) in
+        try FileName.with(parts(target).1) { newName throws(Errno) in
+          try from.rename(name, to: to, as: newName, flags)
+        }
+      }
+      return 0
+    } catch {
+      return error.rawValue
+    }
+  }
+}
+
+extension MountTests {
+  @Suite("Every state of names in layers, on a mount") struct LayerMatrixTests {
+    private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+
+    private func shell(_ script: String, in base: String) throws -> String {
+      let varve = Program.built("varve")
+      let result = try Program.run(
+        "/bin/bash", ["-c", "set -e\nvarve() { '\(varve)' \"$@\"; }\n" + script], in: base,
+        environment: ["LC_ALL": "C", "HOME": base])
+      guard result.exit == 0 else {
+        throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
+      }
+      return result.output
+    }
+
+    private static let look =
+      "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l\\n' | sort; "
+      + "find . -path ./.varve -prune -o -type f -print0 | sort -z | xargs -0r sha1sum); }\n"
+
+    @Test(
+      "Rename, unlink, rmdir, mkdir and link say and do what they do in a plain directory",
+      arguments: isLong ? [1, 3] : [3])
+    func matrix(lowers: Int) throws {
+      let base = try TemporaryDirectory.make()
+      chmod(base, 0o755)
+      defer {
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      let cases = Case.all(isLong: LayerMatrixTests.isLong)
+      _ = try shell("mkdir upper mount model; for i in $(seq \(lowers)); do mkdir lower$i; done", in: base)
+      for (index, one) in cases.enumerated() {
+        let lower = "\(base)/lower\(1 + index % lowers)"
+        let other = "\(base)/lower\(1 + (index / 3) % lowers)"
+        for lower in [lower, other] {
+          for path in ["", "/p", "/q"] { mkdir("\(lower)/\(one.name)\(path)", 0o755) }
+        }
+        one.first.makeLower("\(lower)/\(one.source)")
+        one.second?.makeLower("\(other)/\(one.target)")
+        _ = FileManager.default.createFile(
+          atPath: "\(lower)/\(one.name)/p/source", contents: Data("s".utf8))
+      }
+      let all = (1...lowers).map { "lower\($0)" }
+      let layers = all.joined(separator: ":")
+      _ = try shell(
+        LayerMatrixTests.look + """
+          for lower in \(all.joined(separator: " ")); do look $lower; done > before
+          for lower in \(all.joined(separator: " ")); do cp -a $lower/. model; done
+          varve mount -o lower=\(layers) upper mount
+          diff <(look mount) <(look model)
+          """, in: base)
+      for one in cases {
+        for root in ["\(base)/mount", "\(base)/model"] {
+          one.first.prepare("\(root)/\(one.source)")
+          one.second?.prepare("\(root)/\(one.target)")
+        }
+        let (found, expected) = (one.run(in: "\(base)/mount"), one.run(in: "\(base)/model"))
+        #expect(found == expected, "\(one)")
+      }
+      _ = try shell(
+        LayerMatrixTests.look + """
+          look model > expected
+          look mount | diff - expected
+          varve umount mount; varve mount -o lower=\(layers) upper mount
+          look mount | diff - expected
+          varve umount mount
+          for lower in \(all.joined(separator: " ")); do look $lower; done | diff before -
+          test "$(ls -A upper/.varve/work | grep -v '^wh$' | wc -l)" = 0
+          """, in: base)
+    }
+  }
+}
