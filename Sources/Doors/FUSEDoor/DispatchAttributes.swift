@@ -23,12 +23,15 @@ extension Door {
     flags & UInt32(FUSE_GETATTR_FH) != 0 ? handle : nil
   }
 
-  func changeAttributes(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) {
+  func changeAttributes(
+    _ request: borrowing Request, _ buffer: inout ReplyBuffer, _ isInterrupted: () -> Bool
+  ) throws(Errno) {
     let input = try request.read(fuse_setattr_in.self)
     let handle = input.valid & UInt32(FATTR_FH) != 0 ? input.fh : nil
     try buffer.append(
       volume.changeAttributes(
-        of: request.node, AttributeChange(input), handle: handle, for: request.caller))
+        of: request.node, AttributeChange(input), handle: handle, for: request.caller,
+        isInterrupted: isInterrupted))
   }
 
   /// Answers access(2) and chdir(2).

@@ -35,12 +35,14 @@ extension Door {
     return .forgetAndRelease(entry.node, opened.handle)
   }
 
-  func open(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) -> Undo {
+  func open(
+    _ request: borrowing Request, _ buffer: inout ReplyBuffer, _ isInterrupted: () -> Bool
+  ) throws(Errno) -> Undo {
     let input = try request.read(fuse_open_in.self)
     var mode = OpenMode(flags: input.flags, openFlags: input.open_flags)
     // Programs say that they can take large files.
     if input.flags == 0 { mode.insert(.withoutBytes) }
-    let opened = try volume.open(request.node, mode, for: request.caller)
+    let opened = try volume.open(request.node, mode, for: request.caller, isInterrupted: isInterrupted)
     try buffer.appendOpenFile(opened)
     return .release(opened.handle)
   }

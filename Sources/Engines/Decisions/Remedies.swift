@@ -81,7 +81,7 @@ extension Judge {
     case .damagedRecord, .damagedList: nil
     case .nothingAsked, .superuser, .administrator, .ownership, .freeToAll, .notOwner, .giveAway,
       .notMemberOfGroup, .needsRoot, .deviceNeedsRoot, .secureLevel, .linkToDirectory, .foreignContent,
-      .noKeybag, .unmarked,
+      .encryptedContent, .noKeybag, .unmarked,
       .protectingDirectory, .protectedLink, .sharedOwner, .shownNames, .obstacle:
       nil
     }

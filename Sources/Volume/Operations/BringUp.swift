@@ -13,10 +13,11 @@ import Synchronization
 extension Volume {
   /// Runs an operation; where it finds that what it changes lies in a lower, that is brought up, and it begins anew.
   ///
+  /// So it does after a compressed file that it changes was expanded.
   /// `nodes`: what has to be in the upper for it. All bytes of a file are copied, also for an operation that will cut it:
   /// that may still be refused when it begins anew.
   func raising<R: ~Copyable>(
-    _ nodes: () throws(Errno) -> [Node],
+    _ nodes: () throws(Errno) -> [Node], isInterrupted: () -> Bool = { false },
     _ operation: () throws(Errno) -> R
   ) throws(Errno) -> R {
     // Whoever changes layers behind the mount could keep it from ever ending.
@@ -24,6 +25,10 @@ extension Volume {
       do throws(Errno) {
         return try operation()
       } catch {
+        if error == .stillCompressed {
+          for node in try nodes() { try expand(node, isInterrupted) }
+          continue
+        }
         guard error == .belowUpper else { throw error }
       }
       for node in try nodes() {
@@ -38,9 +43,9 @@ extension Volume {
 
   /// Runs a change of an object under its exclusive lock; once what it changes is in the upper.
   func changing<R: ~Copyable>(
-    _ node: Node, _ change: () throws(Errno) -> R
+    _ node: Node, isInterrupted: () -> Bool = { false }, _ change: () throws(Errno) -> R
   ) throws(Errno) -> R {
-    try raising({ [node] }) { () throws(Errno) in
+    try raising({ [node] }, isInterrupted: isInterrupted) { () throws(Errno) in
       try locks.holding(.exclusive(node.stripe), change)
     }
   }

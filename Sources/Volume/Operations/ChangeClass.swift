@@ -21,7 +21,7 @@ extension Volume {
     of node: Node, to wanted: ProtectionClass?, for caller: Caller,
     isInterrupted: () -> Bool = { false }
   ) throws(Errno) {
-    let pending = try changing(node) { () throws(Errno) -> ReplacedFile? in
+    let pending = try changing(node, isInterrupted: isInterrupted) { () throws(Errno) -> ReplacedFile? in
       let held = try holdForClass(node, to: wanted, for: caller)
       let item = held.facts.item
       if item.lacksMark || wanted != item.content.protection { try requireUp(node) }
@@ -33,6 +33,7 @@ extension Volume {
         try rewrap(node, object, to: wanted, for: caller)
       } else {
         try requireUnused(node)
+        try requireExpanded(object.facts)
         let file = replaced(node, object, by: wanted)
         guard object.facts.status.size == 0 else { return file }
         try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
@@ -54,10 +55,10 @@ extension Volume {
     return object
   }
 
-  private func isInUse(_ node: Node) -> Bool { node.existingAttachment?.anyHandle != nil }
+  func isInUse(_ node: Node) -> Bool { node.existingAttachment?.anyHandle != nil }
 
   /// Makes sure that nobody has the file, also not the kernel and the daemon itself.
-  private func requireUnused(_ node: Node) throws(Errno) {
+  func requireUnused(_ node: Node) throws(Errno) {
     guard !isInUse(node) else { throw .busy }
     endRest(of: node)
     guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
@@ -107,6 +108,8 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try holdAnew(node)
       guard object.facts.record.isReplacing, try replacements.redo(object.descriptor) else { return false }
+      // Whoever reads a file that was being expanded was sent to the work file.
+      for reader in readers(of: node) { reader.becomePlain() }
       forgetFacts(of: node)
       return true
     }

@@ -78,8 +78,14 @@ final class ItemRecords {
   private let namesName: String
   /// Items that carry a record.
   private(set) var found = 0
+  private let compressed = CompressedCheck()
+  /// Whether all of a compressed file is read, and not only its table.
+  private let readsContent: Bool
 
-  init(_ inspection: VolumeInspection, _ report: CheckReport, _ console: Console) {
+  init(
+    _ inspection: VolumeInspection, _ report: CheckReport, _ console: Console, readsContent: Bool
+  ) {
+    self.readsContent = readsContent
     self.inspection = inspection
     self.report = report
     self.console = console
@@ -97,13 +103,30 @@ final class ItemRecords {
       return console.complain(item.path, error)
     }
     if stored.core != nil { found += 1 }
-    guard let defect = stored.defect else { return }
+    guard let defect = stored.defect ?? contentDefect(stored, item) else { return }
     do throws(Refusal) {
       try report.settle(defect, item.path, isWanted: isWanted(defect)) { () throws(Errno) in
         try repair(defect, stored, item)
       }
     } catch {
       console.complain(item.path, error.sentence)
+    }
+  }
+
+  /// What is wrong with the content of a compressed file.
+  private func contentDefect(_ stored: StoredBytes, _ item: VisitedItem) -> Defect? {
+    guard item.status.kind == .regular, let core = stored.core,
+      let record = try? CoreRecord(decoding: core.span),
+      let size = record.logicalSize, !record.isReplacing
+    else { return nil }
+    do throws(Errno) {
+      let file = try item.place.descriptor.reopen([.readOnly, .nonBlocking])
+      return try compressed.damage(of: file, logicalSize: size, readsContent: readsContent) {
+        Interruption.isRequested
+      }?.defect
+    } catch {
+      console.complain(item.path, error)
+      return nil
     }
   }
 
@@ -132,7 +155,7 @@ final class ItemRecords {
     case .contradiction:
       let list = stored.list.flatMap { try? AccessListBytes.decode($0.span) }
       try write(list.flatMap { stored.record(announcing: $0) }, coreName, item)
-    case .header, .leftover, .newer, .unheeded, .unused: throw .invalid
+    case .header, .leftover, .content, .newer, .unheeded, .unused: throw .invalid
     }
   }
 

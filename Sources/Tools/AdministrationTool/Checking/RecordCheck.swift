@@ -2,6 +2,7 @@
 
 import AccessControl
 import FlagRules
+import LayeredVolume
 import RecordFormat
 import TextForms
 
@@ -22,6 +23,8 @@ struct Defect: Equatable {
     case residue
     /// What is stored about the name of an item.
     case names
+    /// The compressed content of a file.
+    case content
     /// Written by a later version; not for this one to judge.
     case newer
     /// Records that do not count.
@@ -50,7 +53,19 @@ struct Defect: Equatable {
     case .names: "forget whether its extension is to be shown"
     case .unheeded: "let the records count"
     case .unused: "no longer ask items for records"
-    case .newer: nil
+    case .content, .newer: nil
+    }
+  }
+}
+
+extension CompressedDamage {
+  var defect: Defect {
+    switch self {
+    case .table(let damage):
+      Defect(
+        .content, "nothing of it can be read: the table of its compressed content is damaged (\(damage))")
+    case .content(let first, let count):
+      Defect(.content, "\(grouped(Int(clamping: count))) bytes of it cannot be read, the first at \(first)")
     }
   }
 }

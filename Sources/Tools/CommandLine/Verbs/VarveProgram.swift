@@ -5,7 +5,8 @@ extension Program {
     "varve", version: "0.1.0", "file system with macOS flags and access lists",
     verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .chown, .ls, .find] + Verb.names
       + Verb.accessLists
-      + [.why, .access, .check, .protect, .verify, .fsck, .unlock, .lock] + Verb.keys + [.completion],
+      + [.why, .access, .check, .compress, .decompress, .protect, .verify, .fsck, .unlock, .lock] + Verb.keys
+      + [.completion],
     groups: [.acl, .key, .keySlot],
     discussion: [
       "A Varve volume is a directory mounted again, with the file flags and access lists of macOS enforced "
