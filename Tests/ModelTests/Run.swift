@@ -19,7 +19,8 @@ struct Setting: Sendable, CustomStringConvertible {
   var model: Model {
     Model(
       rules, protectsHardLinks: Machine.protectsHardLinks,
-      passesThrough: Machine.passesThrough && !options.contains("passthrough=off"),
+      passesThrough: Machine.passesThrough && !options.contains("passthrough=off")
+        && !options.contains("no_local"),
       kernelStrips: !Machine.offers("killpriv_v2") || options.contains("no_killpriv_v2"))
   }
 
