@@ -99,7 +99,80 @@ struct NameRightsTests {
       #expect(throws: Errno.accessDenied) { try tree.lookup(view + pictures + "/c") }
       #expect(throws: Errno.accessDenied) { try tree.lookup(view + pictures + "/nothing") }
     }
-    // Names of which the index knows are found by those who may not list them, as in the ordinary tree.
+    // A shown name tells of real ones, which only those may know who may list them.
+    #expect(throws: Errno.noSuchFile) { try tree.lookup(".varve/view/fr/Bibliothèque/b") }
+    tree.user = 0
     #expect(try tree.read(".varve/view/fr/Bibliothèque/b") == "text")
+    try tree.at(".varve/view/fr/Bibliothèque") { volume, directory in
+      let answer = try FileName.with(Array("b".utf8)) { name throws(Errno) in
+        try volume.lookup(name, in: directory, for: tree.caller())
+      }
+      guard case .found(let entry) = answer else { throw Errno.noSuchFile }
+      defer { volume.forget(entry.node, references: 1) }
+      #expect(entry.nameValidity == .none, "the kernel would tell others")
+    }
+  }
+
+  @Test("What is in a directory is in no fact for those who may not search it") func closedDirectories()
+    throws
+  {
+    let tree = try Tree {
+      directory("Notes.app", mode: 0o700, owner: 1001) {
+        file("Info.plist", "")
+        file("Icon\r", "")
+      }
+      directory("Deep.app", owner: 1001) {
+        directory("Contents", mode: 0o700, owner: 1001) { file("Info.plist", "") }
+      }
+      directory("Empty.app", mode: 0o700, owner: 1001)
+    }
+    func facts(_ path: String) throws -> [String] {
+      try ["package", "uti", "icon"].map { try tree.text(path, "system.varve.\($0)") }
+    }
+    for user: UInt32 in [0, 1001] {
+      tree.user = user
+      #expect(try facts("Notes.app")[0] == "2")
+      #expect(try facts("Deep.app")[0] == "2")
+      #expect(try facts("Notes.app") != facts("Empty.app"))
+    }
+    tree.user = 1003
+    #expect(try facts("Notes.app") == facts("Empty.app"))
+    #expect(try facts("Deep.app")[0] == "1")
+  }
+
+  @Test("Content that takes a key is in no name, whether its class is locked or not") func keys() throws {
+    let tree = try Tree.vault()
+    for name in ["a", "plain"] {
+      try tree.makeDirectory("\(name)/Fotos.localized")
+      try tree.makeDirectory("\(name)/Fotos.localized/.localized")
+      try tree.make("\(name)/Fotos.localized/.localized/fr.strings", "Fotos = Photos;")
+      try tree.makeDirectory("\(name)/Notes.app")
+      try tree.make("\(name)/Notes.app/Info.plist", "{ CFBundleName = Notes; }")
+      try tree.makeDirectory("\(name)/Notes.app/fr.lproj")
+      try tree.make("\(name)/Notes.app/fr.lproj/InfoPlist.strings", "CFBundleName = Mémos;")
+      try tree.makeDirectory("\(name)/Library")
+      // The marker counts by being there.
+      try tree.make("\(name)/Library/.localized", "")
+      try tree.make("\(name)/report.txt", "text")
+      try tree.make("\(name)/list.md", "text")
+      try tree.make("\(name)/.hidden", "list.md")
+    }
+    let plain = ["Bibliothèque", "letter", "Mémos", "Photos", "report"]
+    let sealed = ["Bibliothèque", "Fotos", "list", "Notes", "report", "sub"]
+    func check() throws {
+      #expect(try tree.shown("fr", "plain") == plain)
+      #expect(try tree.shown("fr", "a") == sealed)
+      #expect(try tree.text("a/Fotos.localized", "system.varve.displayname.fr") == "Fotos")
+      #expect(try tree.text("a/report.txt", "system.varve.uti") == "public.plain-text")
+      #expect(throws: Errno.noSuchFile) { try tree.lookup(".varve/view/fr/a/Photos") }
+    }
+    try check()
+    #expect(try tree.read(".varve/view/fr/a/report") == "text")
+    try tree.lock()
+    try check()
+    #expect(throws: Errno.noKey) { _ = try tree.read(".varve/view/fr/a/report") }
+    try tree.unlock()
+    try check()
+    #expect(try tree.read(".varve/view/fr/a/report") == "text")
   }
 }

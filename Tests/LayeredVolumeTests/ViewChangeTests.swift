@@ -132,4 +132,58 @@ private func eventually(_ isSo: () throws -> Bool) throws -> Bool {
     #expect(try tree.volume().indexes.directoriesTooLarge == 1)
     #expect(try tree.volume().statusText().contains("\"tooLarge\":1"))
   }
+
+  @Test("A listing that begins in the middle, as a file server begins one, goes on in the view")
+  func middle() throws {
+    let tree = try Tree {
+      file("b.txt")
+      file("a.txt")
+      file("C.txt")
+      directory("Foo.app") {
+        file("z.txt")
+        file("y.txt")
+        file("x.txt")
+      }
+    }
+    for path in [".varve/view/en", ".varve/view/en/Foo"] {
+      let caller = tree.caller()
+      try tree.at(path) { volume, node in
+        func read(from offset: Int64) throws -> [(name: String, next: Int64)] {
+          let handle = try volume.openDirectory(node, for: caller).handle
+          defer { volume.release(handle) }
+          var names: [(String, Int64)] = []
+          var offset = offset
+          while true {
+            let count = names.count
+            try volume.readDirectory(handle, from: offset, withAttributes: false, for: caller) {
+              name, listed in
+              guard names.count < count + 2 else { return false }
+              names.append(
+                (String(decoding: name.indices.map { name[$0] }, as: UTF8.self), listed.nextOffset))
+              return true
+            }
+            guard names.count > count else { return names }
+            offset = names[names.count - 1].1
+          }
+        }
+        let whole = try read(from: 0)
+        for (index, entry) in whole.enumerated() {
+          #expect(try read(from: entry.next).map(\.name) == whole[(index + 1)...].map(\.name), "\(path)")
+        }
+      }
+    }
+  }
+
+  @Test("Only so many directories are read for names at a time; others wait without holding anybody up")
+  func builds() throws {
+    let tree = try Tree { file("a.txt") }
+    let indexes = try tree.volume().indexes
+    indexes.setMostBuilds(0)
+    #expect(throws: Errno.delayed(.building)) { _ = try tree.shown("en") }
+    #expect(throws: Errno.delayed(.building)) { try tree.lookup(".varve/view/en/a") }
+    try tree.lookup(".varve/view/en/a.txt")
+    indexes.setMostBuilds(1)
+    #expect(try tree.shown("en") == ["a"])
+    #expect(try tree.shown("de") == ["a"])
+  }
 }

@@ -35,7 +35,7 @@ struct Waiting {
     switch delay {
     case .inUse: .busy
     // As for a caller who would not wait for the lease.
-    case .leased, .names: .again
+    case .leased, .names, .building: .again
     }
   }
 
@@ -47,6 +47,8 @@ struct Waiting {
     case .leased: UInt64(Leases.secondsToBreak + 5) * 1_000 * Waiting.millisecond
     // The volume gives up a lookup after two seconds; this ends only a request that needs one lookup after the other.
     case .names: 10_000 * Waiting.millisecond
+    // A directory of the most items takes two seconds.
+    case .building: 60_000 * Waiting.millisecond
     }
   }
 }

@@ -18,6 +18,15 @@ extension Item {
     return !list.deniesAnybody(.search)
   }
 
+  /// Whether every caller may list this directory.
+  package var isListableByAnyone: Bool {
+    guard kind == .directory, record == .sound, content != .foreign, mode.bits & 0o444 == 0o444 else {
+      return false
+    }
+    guard let list else { return true }
+    return !list.deniesAnybody(.list)
+  }
+
   /// Whether every caller may look at this object's attributes.
   package var isVisibleToAnyone: Bool {
     guard record == .sound else { return false }

@@ -30,20 +30,27 @@ struct MergedListing {
   private var starts = [0]
   private let key = UInt64.random(in: .min ... .max)
 
-  init(_ parts: [LayerPart], impure: [Bool]) {
+  /// Whether no access time is moved.
+  private let isAside: Bool
+
+  /// `isAside`: a look of the volume's own.
+  init(_ parts: [LayerPart], impure: [Bool] = [], isAside: Bool = false) {
     self.parts = parts
     self.impure = impure
+    self.isAside = isAside
     seen = parts.map { _ in [] }
   }
 
   var layer: UInt8 { parts[part].layer }
   var isPartImpure: Bool { impure[part] }
+  /// What is being read.
+  var directory: LayerDirectory { LayerDirectory(parts[part]) }
   var cookie: Int64 { Int64(place) + 1 }
 
   /// Goes behind the name of a cookie; to the beginning with 0, and then nothing is remembered of what was shown.
   mutating func seek(to cookie: Int64) throws(Errno) {
     guard cookie > 0 else {
-      self = MergedListing(parts, impure: impure)
+      self = MergedListing(parts, impure: impure, isAside: isAside)
       return
     }
     guard cookie <= Int64(offsets.count) else { throw .invalid }
@@ -58,7 +65,8 @@ struct MergedListing {
     if let listing { return listing }
     // A lower keeps its access times.
     let directory = LayerDirectory(parts[part])
-    let opened = try parts[part].layer == 0 ? directory.openListing() : directory.openListingAside()
+    let opened =
+      try parts[part].layer == 0 && !isAside ? directory.openListing() : directory.openListingAside()
     listing = opened
     return opened
   }

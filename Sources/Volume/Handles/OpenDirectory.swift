@@ -25,6 +25,10 @@ final class OpenDirectory: Sendable {
     var merged: MergedListing?
     /// In a view: what the listing reads from.
     var shown: ShownListing?
+    /// In a view: whether it was begun as one of real names.
+    ///
+    /// A file server may begin anywhere, with an offset that another handle was given.
+    var isRaw = false
   }
 
   /// A listing in the order of a view.

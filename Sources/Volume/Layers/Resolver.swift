@@ -135,7 +135,12 @@ struct Resolver: ~Copyable, Sendable {
       let directory = try directory(node)
       return try directory.find(name).map { FoundName(directory: directory, status: $0) }
     }
-    for part in try parts(node).all {
+    return try find(name, in: try parts(node).all)
+  }
+
+  /// The same of a directory that is made of these parts.
+  func find(_ name: borrowing FileName, in parts: [LayerPart]) throws(Errno) -> FoundName? {
+    for part in parts {
       let directory = LayerDirectory(part)
       guard let status = try directory.look(name) else { continue }
       return status.isWhiteout ? nil : FoundName(directory: directory, status: status)

@@ -72,7 +72,7 @@ extension Volume {
     guard node.kind != .regular else { return }
     let name = node.lastName.withLock { $0.name }
     let finder = info.flatMap { FinderFacts($0, isDirectory: true) } ?? FinderFacts()
-    let isPackage = viewRules.rules(of: ViewName()).names.kinds.isPackage(
+    let isPackage = viewRules.kinds.isPackage(
       name.span, isRoot: node.id == root.id, hasBundleBit: finder.flags.contains(.bundle))
     guard node.isDirectory, isPackage else { throw .unsupported }
   }

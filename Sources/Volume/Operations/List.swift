@@ -177,7 +177,7 @@ extension Volume {
     }
   }
 
-  private func seen(
+  func seen(
     _ name: borrowing FileName, in directory: OpenDirectory
   ) -> (FileStatus, LayerDirectory)? {
     guard resolver.stack != nil else {

@@ -14,14 +14,13 @@ private struct NamedItem {
   let isRoot: Bool
   let isAtRoot: Bool
   /// The directory it is in, unless it has lost its name.
-  let parent: LayerDirectory?
+  let parent: DirectoryParts?
   /// The item itself, if it is a directory.
-  let inside: LayerDirectory?
+  let inside: DirectoryParts?
 }
 
 extension Volume {
   func read(_ fact: NameFact, of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
-    guard showsViews else { throw .noData }
     let found = try named(node, for: caller)
     // Not under the lock any more: files may have to be read.
     guard !(found.isRoot && fact.needsName), found.isRoot || !found.name.isEmpty else { throw .noData }
@@ -31,7 +30,7 @@ extension Volume {
     case .hidden: return Array(reasonsToHide(found).letters.utf8)
     case .type, .mime, .icon, .package:
       let rules = viewRules.rules(of: ViewName())
-      let traits = traits(of: found, rules)
+      let traits = traits(of: found, rules, for: caller)
       let kinds = rules.names.kinds
       switch fact {
       case .mime: return Array(kinds.mime(of: found.name, traits).utf8)
@@ -47,15 +46,16 @@ extension Volume {
       let reach = try resolver.reach(node)
       let facts = try facts(of: node, by: reach)
       try gate.require(caller, .readAttributes, on: facts.item)
-      let seen = SeenItem(facts.brief, in: store) { attribute throws(Errno) in try reach.attribute(attribute)
+      let seen = SeenItem(facts.brief, in: store(of: node.layer)) { attribute throws(Errno) in
+        try reach.attribute(attribute)
       }
       let last = node.lastName.withLock { $0 }
-      var parent: LayerDirectory?
-      if case .named(let directory, _) = reach { parent = directory }
+      var parent: DirectoryParts?
+      if case .named = reach, let above = last.parent { parent = try resolver.parts(above) }
       return NamedItem(
         name: last.name, seen: seen, item: facts.item, isRoot: node.id == root.id,
         isAtRoot: last.parent?.id == root.id, parent: parent,
-        inside: node.isDirectory ? try resolver.directory(node) : nil)
+        inside: node.isDirectory ? try resolver.parts(node) : nil)
     }
   }
 
@@ -82,20 +82,24 @@ extension Volume {
 
   private func reasonsToHide(_ found: NamedItem) -> HiddenReasons {
     var isListed = false
-    if let parent = found.parent, let status = try? parent.descriptor.descriptor.status() {
+    if let parent = found.parent, let status = try? parent.top.descriptor.descriptor.status() {
       isListed = hiddenList(in: parent, status)?.contains(found.name) ?? false
     }
     return found.seen.reasonsToHide(found.name.span, isListed: isListed, isAtRoot: found.isAtRoot)
   }
 
-  private func traits(of found: NamedItem, _ rules: ViewRules) -> ItemTraits {
+  /// What is in a directory counts for callers who could find it there themselves; the name of a standard directory tells
+  /// everybody of the marker.
+  private func traits(of found: NamedItem, _ rules: ViewRules, for caller: Caller) -> ItemTraits {
     var traits = ItemTraits(found.seen.kind)
     traits.isRoot = found.isRoot
     traits.isExecutable = found.seen.isExecutable
     traits.finder = found.seen.finder
-    if let inside = inside(found, rules) {
-      traits.hasInformation = inside.hasInformation
-      traits.isStandardDirectory = inside.hasMarker
+    guard let inside = inside(found, rules) else { return traits }
+    traits.isStandardDirectory = inside.hasMarker
+    func maySearch(_ item: Item) -> Bool { gate.allows(caller, .search, on: item) }
+    if maySearch(found.item) {
+      traits.hasInformation = inside.hasInformation(maySearch)
       traits.hasIconFile = inside.hasIconFile
     }
     return traits

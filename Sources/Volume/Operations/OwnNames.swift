@@ -46,7 +46,7 @@ extension Volume {
 
   /// The root of a view; nil for a name that is not canonical.
   private func view(_ name: [UInt8], for caller: Caller) throws(Errno) -> Entry? {
-    guard showsViews, let view = ViewName(name) else { return nil }
+    guard let view = ViewName(name) else { return nil }
     let found = try briefFacts(at: root, by: .held(resolver.top.descriptor))
     let above = try directoryFacts(root)
     // The root is never forgotten, so no reference to it has to be taken over.
@@ -55,9 +55,6 @@ extension Volume {
     (entry.node, entry.attributeValidity) = (directory.id, .none)
     return entry
   }
-
-  /// Whether there are views: names are made from one directory, not yet from several that lie one above the other.
-  var showsViews: Bool { resolver.stack == nil }
 
   /// A time that is a second at most.
   func briefly(_ validity: Validity) -> Validity { validity == .none ? .none : .seconds(1) }

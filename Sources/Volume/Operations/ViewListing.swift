@@ -19,8 +19,8 @@ extension Volume {
     for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
   ) throws(Errno) -> Bool {
     var position = Int(clamping: max(offset, 0))
-    let kept = directory.stream.withLock { $0.shown }
-    if offset != 0, kept == nil { return false }
+    let (kept, isRaw) = directory.stream.withLock { ($0.shown, $0.isRaw) }
+    if offset != 0, isRaw { return false }
     var cached = kept?.index as? CachedIndex
     if offset == 0 || cached?.index == nil {
       cached = try index(of: view, for: .listing)
@@ -30,14 +30,15 @@ extension Volume {
       }
     }
     guard let cached, let index = cached.index else {
-      directory.stream.withLock { $0.shown = nil }
+      directory.stream.withLock { ($0.shown, $0.isRaw) = (nil, true) }
       // A directory that has become too large in the middle of a listing ends it.
-      return offset != 0
+      return offset != 0 && kept != nil
     }
     let last = try locks.holding(.shared(directory.node.stripe)) { () throws(Errno) in
       try copy(index, from: position, directory, in: view, withAttributes, for: caller, emit: emit)
     }
     directory.stream.withLock { stream in
+      stream.isRaw = false
       stream.shown = OpenDirectory.ShownListing(index: cached, last: last ?? (offset == 0 ? nil : kept?.last))
     }
     return true
@@ -86,12 +87,12 @@ extension Volume {
   ) -> Entry? {
     do throws(Errno) {
       let real = index.realName(at: place)
-      return try FileName.with(real.span) { name throws(Errno) in
-        guard let status = try directory.backing.find(name),
+      return try FileName.with(real.span) { name throws(Errno) -> Entry? in
+        guard let (status, part) = seen(name, in: directory),
           // Refused at lookup, to some or to all; never handed out in passing.
           ItemKind(status.kind) != .special
         else { return nil }
-        let found = try briefFacts(status, of: name, in: directory.backing)
+        let found = try briefFacts(status, of: name, in: part)
         let node = refer(to: found, name, in: directory.node)
         let entry = entry(node, found, in: above, for: caller)
         return shown(entry, as: Array(index.shownName(at: place)), in: view)

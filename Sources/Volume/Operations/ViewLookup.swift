@@ -20,14 +20,21 @@ extension Volume {
     if case .found(let entry) = try lookup(name, in: view.node, for: caller, request: request) {
       return .found(shown(entry, as: name.copy(), in: view))
     }
+    // A shown name tells of names that only a listing tells.
+    let (mayList, isListable) = try locks.holding(.shared(view.node.stripe)) { () throws(Errno) in
+      let item = try directoryFacts(view.node).item
+      return (gate.allows(caller, .list, on: item), item.isListableByAnyone)
+    }
     let shownName = name.copy()
-    guard let real = try index(of: view, for: .lookup)?.index?.realName(shownAs: shownName) else {
+    guard mayList, let real = try index(of: view, for: .lookup)?.index?.realName(shownAs: shownName) else {
       return .missing(.none)
     }
     let answer = try FileName.with(real) { real throws(Errno) in
       try lookup(real, in: view.node, for: caller, request: request)
     }
-    guard case .found(let entry) = answer else { return .missing(.none) }
+    guard case .found(var entry) = answer else { return .missing(.none) }
+    // The kernel would tell others.
+    if !isListable { entry.nameValidity = .none }
     return .found(shown(entry, as: shownName, in: view))
   }
 
@@ -62,17 +69,11 @@ extension Volume {
   ) throws(Errno) -> CachedIndex? {
     guard !showsRealNames(view) else { return nil }
     let node = view.node
-    let directory = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try resolver.directory(node)
-    }
-    let cached = try indexes.index(of: node.backing, in: view.view, for: purpose) { () throws(Errno) in
-      try directory.descriptor.descriptor.status()
-    } make: { (mostItems) throws(Errno) in
-      try IndexBuild(
-        self, try directory.openListingAside(), isRoot: node.id == root.id, mostItems: mostItems,
-        viewRules.rules(of: view.view)
-      ).make()
-    }
-    return cached.index?.isTooLarge == true ? nil : cached
+    let parts = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try resolver.parts(node) }
+    let above = node.lastName.withLock { $0.parent } ?? root
+    let directory = IndexedDirectory(
+      parts: parts, isRoot: node.id == root.id, number: node.number.value, parentNumber: above.number.value)
+    return try index(of: node.backing, directory, in: view.view, for: purpose)
   }
 
   /// Whether the directory is a package or in one: there everything has its real name.
@@ -91,7 +92,7 @@ extension Volume {
     let known = directory.packageState.withLock { $0 }
     if now < known.until { return known.isPackage }
     let isPackage = seen(directory.node).map { name, seen in
-      viewRules.rules(of: directory.view).names.kinds.isPackage(
+      viewRules.kinds.isPackage(
         name.span, isRoot: false, hasBundleBit: seen.hasBundleBit)
     }
     directory.packageState.withLock { $0 = (isPackage ?? false, now &+ 1_000_000_000) }
@@ -104,7 +105,9 @@ extension Volume {
       return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
         let reach = try resolver.reach(node)
         let found = try briefFacts(at: node, by: reach)
-        let seen = SeenItem(found, in: store) { attribute throws(Errno) in try reach.attribute(attribute) }
+        let seen = SeenItem(found, in: store(of: node.layer)) { attribute throws(Errno) in
+          try reach.attribute(attribute)
+        }
         return (node.lastName.withLock { $0.name }, seen)
       }
     } catch {

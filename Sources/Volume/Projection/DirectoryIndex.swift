@@ -23,13 +23,12 @@ final class DirectoryIndex: Sendable {
 
   /// What the directory and the clock said when the reading began.
   struct Origin: Sendable {
-    let change: Timestamp
-    /// Whether every later change moves the time of change.
-    let isSettled: Bool
+    let stamp: DirectoryStamp
     /// Monotonic nanoseconds.
     let at: UInt64
+    /// As programs see them: of the directory, and of the one above it.
     let inode: UInt64
-    var parentInode: UInt64 = 0
+    let parentInode: UInt64
   }
 
   let origin: Origin

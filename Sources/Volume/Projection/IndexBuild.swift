@@ -3,6 +3,7 @@
 //
 // No lock of the volume is held meanwhile. What cannot be looked at gets its plain name.
 
+import Decisions
 import DisplayNames
 import ItemKinds
 import LinuxFiles
@@ -19,40 +20,49 @@ private struct ReadItem {
 /// The names of a directory as they were read; while it changes, one may be there twice.
 private struct ReadNames {
   var names: [(name: [UInt8], inode: UInt64, kind: LinuxFiles.FileKind?)] = []
-  var parentInode: UInt64 = 0
   var isTooLarge = false
+}
+
+/// Whose names are made.
+struct IndexedDirectory {
+  let parts: DirectoryParts
+  let isRoot: Bool
+  /// As programs see them: of the directory, and of the one above it.
+  let number: UInt64
+  let parentNumber: UInt64
 }
 
 /// Makes one index.
 struct IndexBuild {
   private let volume: Volume
-  private let directory: LayerDirectory
-  private let isRoot: Bool
+  private let directory: IndexedDirectory
   private let rules: ViewRules
   /// More items are not sorted.
   private let mostItems: Int
 
-  /// `directory`: open for listing, with a position of its own.
-  init(_ volume: Volume, _ directory: LayerDirectory, isRoot: Bool, mostItems: Int, _ rules: ViewRules) {
+  init(_ volume: Volume, _ directory: IndexedDirectory, mostItems: Int, _ rules: ViewRules) {
     self.volume = volume
     self.directory = directory
-    self.isRoot = isRoot
     self.rules = rules
     self.mostItems = mostItems
   }
 
+  private var parts: DirectoryParts { directory.parts }
+
   func make() throws(Errno) -> DirectoryIndex {
     let began = Clock.monotonicNanoseconds
-    let status = try directory.descriptor.descriptor.status()
-    let read = try readNames()
+    let status = try parts.top.descriptor.descriptor.status()
     let origin = DirectoryIndex.Origin(
-      change: status.change, isSettled: status.isSettled, at: began, inode: status.inode,
-      parentInode: read.parentInode)
+      stamp: try DirectoryStamp(status, parts), at: began, inode: directory.number,
+      parentInode: directory.parentNumber)
+    let read = try readNames()
     guard !read.isTooLarge else {
       return DirectoryIndex(origin, [], text: [], isTooLarge: true, rules)
     }
     let listed = hiddenList(status)
-    var items = read.names.map { self.item($0.name, $0.inode, $0.kind, listed) }
+    var items: [ReadItem] = []
+    items.reserveCapacity(read.names.count)
+    for (name, inode, kind) in read.names { items.append(item(name, inode, kind, listed)) }
     translate(&items)
     return settled(origin, items)
   }
@@ -62,38 +72,45 @@ struct IndexBuild {
   private func readNames() throws(Errno) -> ReadNames {
     var read = ReadNames()
     var page = EntryBuffer()
-    while try directory.readNames(into: &page) > 0 {
+    var merged = MergedListing(parts.all, isAside: true)
+    while try merged.readNames(into: &page) {
       while let entry = try page.next() {
-        switch entry.role {
-        case .parent: read.parentInode = entry.inode
-        case .itself, .unusable: continue
-        case .child:
-          let name = try page.nameBytes(of: entry)
-          if isRoot, name == VolumeDirectory.name { continue }
-          read.names.append((name, entry.inode, entry.kind))
-          if read.names.count > mostItems {
-            read.isTooLarge = true
-            return read
-          }
+        guard entry.role == .child else { continue }
+        let name = try page.nameBytes(of: entry)
+        if directory.isRoot, name == VolumeDirectory.name { continue }
+        if merged.isHidden(name) { continue }
+        merged.take(name)
+        if entry.kind == nil || entry.kind == .characterDevice, isWhiteout(name, in: merged.directory) {
+          continue
+        }
+        read.names.append((name, entry.inode, entry.kind))
+        if read.names.count > mostItems {
+          read.isTooLarge = true
+          return read
         }
       }
     }
     return read
   }
 
+  private func isWhiteout(_ name: [UInt8], in part: LayerDirectory) -> Bool {
+    // What cannot be looked at is shown by its name.
+    ((try? FileName.with(name) { name throws(Errno) in try part.look(name) }) ?? nil)?.isWhiteout ?? false
+  }
+
   /// The names in a file `.hidden` of the directory's owner or root, as the directory's owner would read it.
   private func hiddenList(_ status: FileStatus) -> HiddenList? {
-    volume.hiddenList(in: directory, status)
+    volume.hiddenList(in: parts, status)
   }
 
   private func item(
     _ name: [UInt8], _ inode: UInt64, _ kind: LinuxFiles.FileKind?, _ listed: HiddenList?
   ) -> ReadItem {
-    let seen = volume.see(name, in: directory) ?? SeenItem(unknown: kind)
+    let seen = volume.see(name, in: parts) ?? SeenItem(unknown: kind)
     let reasons = seen.reasonsToHide(
-      name.span, isListed: listed?.contains(name) ?? false, isAtRoot: isRoot)
+      name.span, isListed: listed?.contains(name) ?? false, isAtRoot: directory.isRoot)
     return ReadItem(
-      name: name, inode: inode, kind: seen.status.kind, facts: seen.facts(.nothing),
+      name: name, inode: seen.number ?? inode, kind: seen.status.kind, facts: seen.facts(.nothing),
       isShown: rules.name.showsHidden || reasons.isEmpty)
   }
 
@@ -110,7 +127,7 @@ struct IndexBuild {
     for index in candidates.sorted(by: { items[$0].name.lexicographicallyPrecedes(items[$1].name) }) {
       let item = items[index]
       items[index].facts.finding = volume.finding(
-        in: item.name, of: directory, hasBundleBit: item.facts.hasBundleBit, rules, &allowance)
+        in: item.name, of: parts, hasBundleBit: item.facts.hasBundleBit, rules, &allowance)
     }
   }
 
@@ -159,44 +176,35 @@ extension Volume {
   ///
   /// No lock of the volume is held.
   func index(
-    of identity: ObjectIdentity, by directory: LayerDirectory, in view: ViewName,
-    for purpose: ShownIndexes.Purpose, isRoot: Bool
+    of identity: ObjectIdentity, _ directory: IndexedDirectory, in view: ViewName,
+    for purpose: ShownIndexes.Purpose
   ) throws(Errno) -> CachedIndex? {
     let cached = try indexes.index(of: identity, in: view, for: purpose) { () throws(Errno) in
-      try directory.descriptor.descriptor.status()
+      try DirectoryStamp(directory.parts)
     } make: { (mostItems) throws(Errno) in
-      try IndexBuild(
-        self, try directory.openListingAside(), isRoot: isRoot, mostItems: mostItems,
-        viewRules.rules(of: view)
-      ).make()
+      try IndexBuild(self, directory, mostItems: mostItems, viewRules.rules(of: view)).make()
     }
     return cached.index?.isTooLarge == true ? nil : cached
   }
 
   /// An item as names are made of it; nil if it is gone, or cannot be looked at.
-  func see(_ name: [UInt8], in directory: LayerDirectory) -> SeenItem? {
+  func see(_ name: [UInt8], in directory: DirectoryParts) -> SeenItem? {
     do throws(Errno) {
       return try FileName.with(name) { name throws(Errno) in
-        guard let status = try directory.find(name) else { return nil }
-        return try see(status, of: name, in: directory)
+        guard let found = try resolver.find(name, in: directory.all) else { return nil }
+        let facts = try briefFacts(found.status, of: name, in: found.directory)
+        return SeenItem(facts, in: store(of: found.directory.layer)) { attribute throws(Errno) in
+          try found.directory.attribute(attribute, of: name)
+        }
       }
     } catch {
       return nil
     }
   }
 
-  private func see(
-    _ status: FileStatus, of name: borrowing FileName, in directory: LayerDirectory
-  ) throws(Errno) -> SeenItem {
-    let found = try briefFacts(status, of: name, in: directory)
-    return SeenItem(found, in: store) { attribute throws(Errno) in
-      try directory.attribute(attribute, of: name)
-    }
-  }
-
   /// What in a directory makes its name.
   func finding(
-    in name: [UInt8], of parent: LayerDirectory, hasBundleBit: Bool, _ rules: ViewRules,
+    in name: [UInt8], of parent: DirectoryParts, hasBundleBit: Bool, _ rules: ViewRules,
     _ allowance: inout ReadingAllowance
   ) -> DirectoryFinding {
     guard let inside = inside(name, of: parent, rules) else { return .nothing }
@@ -204,25 +212,43 @@ extension Volume {
   }
 
   /// A directory, to look for what makes its name; nil if it is gone.
-  func inside(_ name: [UInt8], of parent: LayerDirectory, _ rules: ViewRules) -> InsideDirectory? {
+  private func inside(
+    _ name: [UInt8], of parent: DirectoryParts, _ rules: ViewRules
+  ) -> InsideDirectory? {
+    guard let found = held(name, in: parent), let parts = found.parts else { return nil }
+    return InsideDirectory(self, name, parts, found.facts.item, rules)
+  }
+
+  /// What stands under a name, held; nil if it is not there, or not to be read now, which is the same for a name.
+  ///
+  /// No link is followed, and what is mounted there is none of the volume's.
+  func held(_ name: [UInt8], in directory: DirectoryParts) -> HeldItem? {
     do throws(Errno) {
-      let directory = try FileName.with(name) { name throws(Errno) in try parent.descend(name) }
-      let status = try directory.descriptor.descriptor.status()
-      guard !status.isMountRoot else { return nil }
-      let facts = try facts(status, of: directory.descriptor, knownBy: rememberingNode(of: status))
-      return InsideDirectory(self, name, directory, facts.item, rules)
+      return try FileName.with(name) { name throws(Errno) in
+        let (found, parts) = try resolver.findHeld(name, in: directory.all)
+        guard !found.status.isMountRoot else { throw .crossDevice }
+        let facts = try facts(
+          found.status, of: found.descriptor, knownBy: rememberingNode(of: found.status),
+          in: parts.first?.layer ?? 0)
+        return HeldItem(
+          descriptor: found.descriptor, facts: facts,
+          parts: facts.item.isDirectory ? DirectoryParts(parts, shape: 0) : nil)
+      }
     } catch {
       return nil
     }
   }
 
   /// The names that a file `.hidden` hides in a directory; nil if there is none that counts.
-  func hiddenList(in directory: LayerDirectory, _ status: FileStatus) -> HiddenList? {
+  func hiddenList(in directory: DirectoryParts, _ status: FileStatus) -> HiddenList? {
     let name = Array(".hidden".utf8)
     do throws(Errno) {
-      let found = try FileName.with(name) { name throws(Errno) in try directory.find(name) }
+      let found = try FileName.with(name) { name throws(Errno) in
+        try resolver.find(name, in: directory.all)?.status
+      }
       guard let found, found.user == status.user || found.user == 0 else { return nil }
-      let facts = try facts(status, of: directory.descriptor, knownBy: rememberingNode(of: status))
+      let facts = try facts(
+        status, of: directory.top.descriptor, knownBy: rememberingNode(of: status), in: directory.top.layer)
       let eyes = OwnersEyes(self, ownerOf: facts.item)
       guard eyes.maySearch(facts.item) else { return nil }
       return eyes.bytes(of: name, in: directory, upTo: 64 << 10).flatMap { HiddenList($0) }
@@ -230,4 +256,12 @@ extension Volume {
       return nil
     }
   }
+}
+
+/// An item that is held while it is looked at.
+struct HeldItem {
+  let descriptor: SharedDescriptor
+  let facts: Facts
+  /// Of a directory.
+  let parts: DirectoryParts?
 }

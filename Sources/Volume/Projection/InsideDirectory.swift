@@ -32,14 +32,16 @@ struct InsideDirectory {
   private static let resources = Array("Resources".utf8)
 
   let name: [UInt8]
-  let directory: LayerDirectory
+  private let volume: Volume
+  private let directory: DirectoryParts
   let eyes: OwnersEyes
   let rules: ViewRules
   /// Whether the owner may search the directory itself.
   let isOpen: Bool
 
   /// `item`: the directory's own.
-  init(_ volume: Volume, _ name: [UInt8], _ directory: LayerDirectory, _ item: Item, _ rules: ViewRules) {
+  init(_ volume: Volume, _ name: [UInt8], _ directory: DirectoryParts, _ item: Item, _ rules: ViewRules) {
+    self.volume = volume
     self.name = name
     self.directory = directory
     self.rules = rules
@@ -64,8 +66,11 @@ struct InsideDirectory {
     rules.isStandard(name) && kind(of: InsideDirectory.localized, in: directory) == .regular
   }
 
-  private func kind(of name: [UInt8], in directory: LayerDirectory) -> LinuxFiles.FileKind? {
-    (try? FileName.with(name) { (name) throws(Errno) in try directory.find(name)?.kind }) ?? nil
+  private func kind(of name: [UInt8], in directory: DirectoryParts) -> LinuxFiles.FileKind? {
+    // What cannot be looked at is not there.
+    (try? FileName.with(name) { (name) throws(Errno) in
+      try volume.resolver.find(name, in: directory.all)?.status.kind
+    }) ?? nil
   }
 
   private func localization(_ allowance: inout ReadingAllowance) -> DisplayValue? {
@@ -96,8 +101,8 @@ struct InsideDirectory {
   }
 
   /// Where `Info.plist` may be, the first place first, and where the translations are then.
-  private var informationPlaces: [(LayerDirectory, resources: LayerDirectory?)] {
-    var places: [(LayerDirectory, resources: LayerDirectory?)] = []
+  private var informationPlaces: [(DirectoryParts, resources: DirectoryParts?)] {
+    var places: [(DirectoryParts, resources: DirectoryParts?)] = []
     if let contents = eyes.directory(InsideDirectory.contents, in: directory) {
       places.append((contents, eyes.directory(InsideDirectory.resources, in: contents)))
     }
@@ -111,7 +116,7 @@ struct InsideDirectory {
   }
 
   private func translation(
-    of information: StringTable, in resources: LayerDirectory?, _ allowance: inout ReadingAllowance
+    of information: StringTable, in resources: DirectoryParts?, _ allowance: inout ReadingAllowance
   ) -> DisplayValue? {
     guard let resources else { return nil }
     let file = Array("InfoPlist.strings".utf8)
@@ -124,21 +129,22 @@ struct InsideDirectory {
     return nil
   }
 
-  /// Whether there is an `Info.plist` where bundles have it, whoever may read it.
-  var hasInformation: Bool {
-    let resources = descend(InsideDirectory.resources, from: directory)
+  /// Whether there is an `Info.plist` where bundles have it, as somebody finds it who may search these directories.
+  func hasInformation(_ maySearch: (Item) -> Bool) -> Bool {
     let hasVersions = kind(of: Array("Versions".utf8), in: directory) == .directory
     let places = [
-      descend(InsideDirectory.contents, from: directory), hasVersions ? resources : nil, directory,
+      descend(InsideDirectory.contents, maySearch),
+      hasVersions ? descend(InsideDirectory.resources, maySearch) : nil,
+      directory,
     ]
     return places.contains { place in
       place.map { kind(of: InsideDirectory.information, in: $0) == .regular } ?? false
     }
   }
 
-  private func descend(_ name: [UInt8], from directory: LayerDirectory) -> LayerDirectory? {
-    guard kind(of: name, in: directory) == .directory else { return nil }
-    return try? FileName.with(name) { (name) throws(Errno) in try directory.descend(name) }
+  private func descend(_ name: [UInt8], _ maySearch: (Item) -> Bool) -> DirectoryParts? {
+    guard let found = volume.held(name, in: directory), maySearch(found.facts.item) else { return nil }
+    return found.parts
   }
 
   var hasIconFile: Bool { kind(of: Array("Icon\r".utf8), in: directory) == .regular }
@@ -146,7 +152,7 @@ struct InsideDirectory {
   // MARK: Files
 
   private func strings(
-    _ file: [UInt8], in directory: LayerDirectory, _ limits: PropertyListLimits,
+    _ file: [UInt8], in directory: DirectoryParts, _ limits: PropertyListLimits,
     _ allowance: inout ReadingAllowance
   ) -> StringTable? {
     guard let bytes = eyes.bytes(of: file, in: directory, upTo: min(limits.size, allowance.bytes)) else {

@@ -29,39 +29,20 @@ struct OwnersEyes {
   func maySearch(_ item: Item) -> Bool { judge.decide(.search, on: item).isAllowed }
 
   /// A directory in another, if the owner may search it.
-  func directory(_ name: [UInt8], in above: LayerDirectory) -> LayerDirectory? {
-    guard let found = look(name, in: above), found.facts.item.isDirectory, maySearch(found.facts.item) else {
-      return nil
-    }
+  func directory(_ name: [UInt8], in above: DirectoryParts) -> DirectoryParts? {
     // The object that was judged.
-    return LayerDirectory(found.descriptor)
+    guard let found = volume.held(name, in: above), maySearch(found.facts.item) else { return nil }
+    return found.parts
   }
 
   /// The bytes of a regular file of at most `limit` bytes, if the owner may read it and it takes no key.
-  func bytes(of name: [UInt8], in directory: LayerDirectory, upTo limit: Int) -> [UInt8]? {
-    guard let found = look(name, in: directory), found.facts.status.kind == .regular,
+  func bytes(of name: [UInt8], in directory: DirectoryParts, upTo limit: Int) -> [UInt8]? {
+    guard let found = volume.held(name, in: directory), found.facts.status.kind == .regular,
       found.facts.item.content == .plain, found.facts.status.size <= UInt64(limit),
       judge.decide(.open(OpenRequest(reads: true)), on: found.facts.item).isAllowed
     else { return nil }
     // What has grown since is read when the name is made again.
     return volume.plainBytes(of: found.descriptor, upTo: Int(clamping: found.facts.status.size))
-  }
-
-  /// What stands under a name in this file system, held; no link is followed.
-  private func look(_ name: [UInt8], in directory: LayerDirectory) -> HeldObject? {
-    do throws(Errno) {
-      return try FileName.with(name) { name throws(Errno) in
-        let found = try directory.findHeld(name)
-        guard !found.status.isMountRoot else { throw .crossDevice }
-        let node = volume.rememberingNode(of: found.status)
-        return HeldObject(
-          descriptor: found.descriptor,
-          facts: try volume.facts(found.status, of: found.descriptor, knownBy: node))
-      }
-    } catch {
-      // Not there, or not to be read now: the same for a name.
-      return nil
-    }
   }
 }
 

@@ -11,6 +11,8 @@ struct SeenItem {
   let status: FileStatus
   /// An entry denies somebody a look, or the record is damaged: nothing that only a look tells may be seen in the name.
   let isWithheld: Bool
+  /// The inode number that programs see; nil if it is not known.
+  let number: UInt64?
   private(set) var finder = FinderFacts()
   private(set) var showsExtension = false
   private(set) var hasHiddenFlag = false
@@ -25,6 +27,7 @@ struct SeenItem {
     _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
   ) {
     status = found.status
+    number = found.place.number.value
     isWithheld = !found.isVisibleToAnyone
     guard !isWithheld else { return }
     hasHiddenFlag = found.stored.core.flags.contains(.hidden)
@@ -41,6 +44,7 @@ struct SeenItem {
   /// What was read of an item that vanished, or that cannot be looked at.
   init(unknown kind: LinuxFiles.FileKind?) {
     status = FileStatus(kind: kind ?? .regular, mode: 0)
+    number = nil
     isWithheld = true
   }
 

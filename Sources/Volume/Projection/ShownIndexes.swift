@@ -78,6 +78,9 @@ final class ShownIndexes: Sendable {
   private let budget = Atomic(64 << 20)
   /// More items than any view sorts: a directory with more shows its real names.
   private let mostItems = Atomic(200_000)
+  /// How many indexes are made at a time.
+  private let mostBuilds = Atomic(max(2, CurrentProcess.usableProcessors))
+  private let underWay = Atomic<Int>(0)
   private static let second: UInt64 = 1_000_000_000
   private static let share: UInt64 = 20
 
@@ -88,10 +91,10 @@ final class ShownIndexes: Sendable {
 
   /// An index that is fresh enough.
   ///
-  /// `status` answers what is true of the directory now. `make` makes an index, and may take long.
+  /// `stamp` answers what is true of the directory now. `make` makes an index, and may take long.
   func index(
     of directory: ObjectIdentity, in view: ViewName, for purpose: Purpose,
-    status: () throws(Errno) -> FileStatus, make: (_ mostItems: Int) throws(Errno) -> DirectoryIndex
+    stamp: () throws(Errno) -> DirectoryStamp, make: (_ mostItems: Int) throws(Errno) -> DirectoryIndex
   ) throws(Errno) -> CachedIndex {
     let key = Key(view: view, directory: directory)
     let slot = state.withLock { state in
@@ -100,10 +103,13 @@ final class ShownIndexes: Sendable {
       state.slots[key] = slot
       return slot
     }
-    if let fresh = try present(in: slot, for: purpose, status) { return fresh }
+    if let fresh = try present(in: slot, for: purpose, stamp) { return fresh }
     return try slot.making.withLock { _ throws(Errno) in
       // Somebody else may have made it meanwhile.
-      if let fresh = try present(in: slot, for: purpose, status) { return fresh }
+      if let fresh = try present(in: slot, for: purpose, stamp) { return fresh }
+      // Each build takes memory that no budget counts. Who has to wait does so without a worker.
+      guard beginBuild() else { throw .delayed(.building) }
+      defer { underWay.subtract(1, ordering: .relaxed) }
       let made = try CachedIndex(making(key, slot, make), memory)
       if made.index?.isTooLarge == true { noteTooLarge(slot) }
       slot.present.withLock { $0 = made }
@@ -111,6 +117,12 @@ final class ShownIndexes: Sendable {
       makeRoom(for: made, key)
       return made
     }
+  }
+
+  private func beginBuild() -> Bool {
+    if underWay.add(1, ordering: .relaxed).newValue <= mostBuilds.load(ordering: .relaxed) { return true }
+    underWay.subtract(1, ordering: .relaxed)
+    return false
   }
 
   /// Where no index can be made, nothing is kept of the attempt.
@@ -128,7 +140,7 @@ final class ShownIndexes: Sendable {
   }
 
   private func present(
-    in slot: Slot, for purpose: Purpose, _ status: () throws(Errno) -> FileStatus
+    in slot: Slot, for purpose: Purpose, _ stamp: () throws(Errno) -> DirectoryStamp
   ) throws(Errno) -> CachedIndex? {
     guard let cached = slot.present.withLock({ $0 }), let index = cached.index else { return nil }
     let age = Clock.monotonicNanoseconds &- index.origin.at
@@ -137,8 +149,8 @@ final class ShownIndexes: Sendable {
     let isRested = age >= pause
     if purpose == .listing || isRested {
       // Both are asked of listings; of lookups only once it is old enough to be made anew.
-      guard age < max(ShownIndexes.second, pause), index.origin.isSettled,
-        try status().change == index.origin.change
+      guard age < max(ShownIndexes.second, pause), index.origin.stamp.isSettled,
+        try stamp().isSame(as: index.origin.stamp)
       else { return nil }
     }
     use(cached)
@@ -189,5 +201,6 @@ final class ShownIndexes: Sendable {
 
   func dropAll() { state.withLock { drop(until: 0, except: nil, &$0) } }
   func setBudget(_ bytes: Int) { budget.store(bytes, ordering: .relaxed) }
+  func setMostBuilds(_ count: Int) { mostBuilds.store(count, ordering: .relaxed) }
   func setMostItems(_ count: Int) { mostItems.store(count, ordering: .relaxed) }
 }

@@ -13,19 +13,23 @@ import UnicodeText
 final class ViewRules: Sendable {
   let name: ViewName
   let names: NameRules
-  /// The order of its first language; nil where there is no ICU, and then names are in the order of their bytes.
-  private let collator: SharedCollator?
+  /// The order of its first language, once somebody has sorted names.
+  private let collator: Mutex<SharedCollator?> = Mutex(nil)
 
   fileprivate init(_ name: ViewName, _ names: NameRules) {
     self.name = name
     self.names = names
-    collator = SharedCollator(language: names.languages.languages.first?.description ?? "")
   }
 
-  /// A collator for one use.
+  /// A collator for one use; nil where there is no ICU, and then names are in the order of their bytes.
+  ///
+  /// The first call reads from the disk: under no lock of the volume.
   func clonedCollator() -> Collator? {
-    guard let collator else { return nil }
-    return collator.collator.clone()
+    let shared = collator.withLock { collator in
+      collator = collator ?? SharedCollator(language: names.languages.languages.first?.description ?? "")
+      return collator
+    }
+    return shared?.collator.clone()
   }
 
   /// Whether these are standard directories in some language.
@@ -50,7 +54,6 @@ private final class SharedCollator: Sendable {
 /// Makes the rules of views, and keeps those that are in use.
 final class ViewRulesTable: Sendable {
   private struct Tables {
-    let kinds: KindTables
     let standard: StandardNames
     var rules: [ViewName: ViewRules] = [:]
   }
@@ -58,18 +61,30 @@ final class ViewRulesTable: Sendable {
   /// Each may hold the order of a language in memory.
   private static let most = 64
   private let settings: NameSettings
+  private let kindTables: Mutex<KindTables?> = Mutex(nil)
   private let tables: Mutex<Tables?> = Mutex(nil)
 
   init(_ settings: NameSettings) { self.settings = settings }
 
+  /// The built-in tables with the administrator's additions; they need no ICU, so any lock may be held.
+  var kinds: KindTables {
+    kindTables.withLock { kinds in
+      let made = kinds ?? ViewRulesTable.kinds(settings)
+      kinds = made
+      return made
+    }
+  }
+
+  /// Under no lock of the volume: the first call may load ICU.
   func rules(of view: ViewName) -> ViewRules {
-    tables.withLock { tables in
-      var made = tables ?? ViewRulesTable.tables(settings)
+    let kinds = self.kinds
+    return tables.withLock { tables in
+      var made = tables ?? ViewRulesTable.tables(settings, kinds)
       defer { tables = made }
       if let rules = made.rules[view] { return rules }
       if made.rules.count >= ViewRulesTable.most { made.rules.removeAll() }
       let names = NameRules(
-        languages: view.languages ?? settings.languages, extensions: view.extensions, kinds: made.kinds,
+        languages: view.languages ?? settings.languages, extensions: view.extensions, kinds: kinds,
         standard: made.standard, tools: ViewRulesTable.tools)
       let rules = ViewRules(view, names)
       made.rules[view] = rules
@@ -82,13 +97,16 @@ final class ViewRulesTable: Sendable {
     // Without libcrypto a name that needs a tag is shown as it is.
     digest: { bytes in try? SHA256.hash(bytes) })
 
-  /// The built-in tables with the administrator's additions; of a file that cannot be read nothing counts.
-  private static func tables(_ settings: NameSettings) -> Tables {
+  /// Of a file that cannot be read nothing counts.
+  private static func kinds(_ settings: NameSettings) -> KindTables {
     var packages = PackageExtensions()
     if let file = settings.packages, !packages.apply(file) {
       Log.warning("names.d/packages cannot be used: a line is +EXTENSION or -EXTENSION")
     }
-    let kinds = KindTables(packages: packages)
+    return KindTables(packages: packages)
+  }
+
+  private static func tables(_ settings: NameSettings, _ kinds: KindTables) -> Tables {
     var rules = NameRules(languages: LanguageList(), kinds: kinds, tools: tools)
     for file in settings.strings {
       guard let table = try? PropertyList.strings(in: file.bytes) else {
@@ -97,6 +115,6 @@ final class ViewRulesTable: Sendable {
       }
       rules.addStandardNames(table, tag: file.tag)
     }
-    return Tables(kinds: kinds, standard: rules.standard)
+    return Tables(standard: rules.standard)
   }
 }

@@ -32,9 +32,12 @@ extension Volume {
   /// The real name of what a view shows under a name; nil if it shows nothing under it.
   func realName(shownAs name: [UInt8], in here: Spot, _ view: ViewedSpot) -> [UInt8]? {
     guard !view.isRaw else { return nil }
-    let cached = try? index(
-      of: here.identity, by: LayerDirectory(here.descriptor), in: view.name, for: .lookup,
-      isRoot: here.path.isEmpty)
+    guard let parts = DirectoryParts(here.parts, shape: 0) else { return nil }
+    let directory = IndexedDirectory(
+      parts: parts, isRoot: here.path.isEmpty, number: here.place.number.value,
+      // Nobody reads this listing.
+      parentNumber: here.place.number.value)
+    let cached = try? index(of: here.identity, directory, in: view.name, for: .lookup)
     return cached?.index?.realName(shownAs: name)
   }
 
@@ -43,10 +46,10 @@ extension Volume {
     else {
       return false
     }
-    let seen = SeenItem(facts.brief, in: store) { attribute throws(Errno) in
+    let seen = SeenItem(facts.brief, in: store(of: spot.place.layer)) { attribute throws(Errno) in
       try spot.descriptor.descriptor.attribute(attribute)
     }
-    return viewRules.rules(of: view.name).names.kinds.isPackage(
+    return viewRules.kinds.isPackage(
       name.span, isRoot: false, hasBundleBit: seen.hasBundleBit)
   }
 }

@@ -340,7 +340,7 @@ struct Walk {
 
   /// Whether the way leads on into a view.
   private func enteredView(_ rest: inout [[UInt8]]) -> ViewName? {
-    guard volume.mounted.showsReservedDirectory, volume.showsViews else { return nil }
+    guard volume.mounted.showsReservedDirectory else { return nil }
     var left = rest
     func next() -> [UInt8]? {
       while left.last == Walk.dot { left.removeLast() }

@@ -11,6 +11,8 @@ package enum Delay: CInt, CaseIterable, Sendable {
   case leased
   /// The user database has been asked for names.
   case names
+  /// As many directories are read to make the names of views as may be at a time.
+  case building
 }
 
 extension Errno {
