@@ -127,7 +127,7 @@ let package = Package(
       [
         "Arguments", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
         "SealedFormat", "JSONForm", "LayeredVolume", "Ciphers", "LinuxFiles", "LinuxPrograms",
-        "DisplayNames", "ItemKinds",
+        "DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText",
       ]),
     tool(
       "varved", "Tools/Daemon",

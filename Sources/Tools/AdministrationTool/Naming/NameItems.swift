@@ -11,12 +11,16 @@ func nameItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let states: [Option] = [.hideExtension, .showExtension, .defaultExtension]
   let changes = states.filter { invocation.has($0) }
   let forms = [
-    invocation.has(.realPath), !changes.isEmpty,
+    invocation.has(.realPath), !changes.isEmpty, invocation.has(.localize),
     invocation.has(.nameComponents) || invocation.has(.languages),
   ]
   guard forms.count(where: { $0 }) <= 1, changes.count <= 1 else {
     throw UsageError("these options do not go together", verb: "name")
   }
+  guard !invocation.has(.renameToLocalize) || invocation.has(.localize) else {
+    throw UsageError("--rename needs --localize", verb: "name")
+  }
+  if invocation.has(.localize) { return try localizeDirectory(invocation, console) }
   let languages = try wantedLanguages(invocation)
   for path in invocation.operands where !Interruption.isRequested {
     do throws(Refusal) {

@@ -6,7 +6,7 @@ extension Program {
     verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .chown, .ls, .find] + Verb.names
       + Verb.accessLists
       + [.why, .access, .check, .protect, .verify, .fsck, .unlock, .lock] + Verb.keys + [.completion],
-    groups: [.acl, .key, .keySlot],
+    groups: [.acl, .layout, .key, .keySlot],
     discussion: [
       "A Varve volume is a directory mounted again, with the file flags and access lists of macOS enforced "
         + "for every program."

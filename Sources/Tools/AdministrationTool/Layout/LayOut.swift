@@ -1,0 +1,304 @@
+// `varve layout home` and `varve layout volume`: the standard directories, with their modes, lists and flags.
+//
+// What is missing is made. What is there keeps its content always, and everything else unless --repair is given.
+
+import AccessControl
+import Arguments
+import FlagRules
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+
+func layOutHome(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let owner = try invocation.values(.homeOwner).last.map { (word) throws(UsageError) in
+    try homeOwner(word, invocation)
+  }
+  let run = LayoutRun(invocation)
+  run.go(LayoutRow.home(withEverything: invocation.has(.everyDirectory))) { status in
+    owner ?? status.map { LayoutOwner(user: $0.user, group: $0.group) }
+  }
+  if invocation.has(.userDirectories) { run.writeUserDirectories() }
+  return run.finish()
+}
+
+func layOutVolume(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  let group = try invocation.values(.administrators).last.map { (word) throws(UsageError) in
+    try administrators(word, invocation)
+  }
+  let run = LayoutRun(invocation, administrators: group ?? knownAdministrators(invocation.operands[0]))
+  run.go(LayoutRow.volume) { _ in LayoutOwner(user: 0, group: 0) }
+  return run.finish()
+}
+
+/// A user, and the group that the account has.
+private func homeOwner(_ word: Word, _ invocation: Invocation) throws(UsageError) -> LayoutOwner {
+  let name = String(decoding: word, as: UTF8.self)
+  let isNumber = !name.isEmpty && name.allSatisfy { $0.isASCII && $0.isWholeNumber }
+  guard let user = isNumber ? UInt32(name) : NameBook.machine.user(name) else {
+    throw invocation.mistake("there is no user '\(name)'")
+  }
+  guard let group = UserDatabase.groups(ofUser: user)?.first else {
+    throw invocation.mistake("user \(name) has no account, and so no group")
+  }
+  return LayoutOwner(user: user, group: group)
+}
+
+private func administrators(_ word: Word, _ invocation: Invocation) throws(UsageError) -> UInt32 {
+  let name = String(decoding: word, as: UTF8.self)
+  let isNumber = !name.isEmpty && name.allSatisfy { $0.isASCII && $0.isWholeNumber }
+  guard let group = isNumber ? UInt32(name) : NameBook.machine.group(name) else {
+    throw invocation.mistake("there is no group '\(name)'")
+  }
+  return group
+}
+
+/// The administrators that the volume knows; nil if it knows none or does not tell.
+private func knownAdministrators(_ path: Word) -> UInt32? {
+  // Without them Applications belongs to root alone, which is said.
+  guard let table = try? volumeTable(), let volume = try? VolumePath(path, table).mount,
+    let status = try? volumeStatus(volume), let group = status["adminGroup"]?.integer
+  else { return nil }
+  return UInt32(exactly: group)
+}
+
+/// One run of such a verb.
+private final class LayoutRun {
+  private let console: Console
+  private let root: Word
+  private let isDryRun: Bool
+  private let repairs: Bool
+  private let administrators: UInt32?
+  private let json: JSONStream?
+  private var owner: LayoutOwner?
+  /// Whether the directory was empty or was made: then it is laid out like any other that is made.
+  private var isFresh = false
+
+  init(_ invocation: Invocation, administrators: UInt32? = nil) {
+    console = Console(invocation)
+    root = invocation.operands[0]
+    isDryRun = invocation.has(.dryRun)
+    repairs = invocation.has(.mendLayout)
+    self.administrators = administrators
+    json = invocation.has(.json) ? JSONStream("changes", console) : nil
+    if !isDryRun { console.surviveOutputLoss() }
+  }
+
+  func finish() -> Int32 {
+    json?.end([
+      JSON.Member("dryRun", .bool(isDryRun)), JSON.Member("failed", .number(console.failures)),
+    ])
+    return console.finish()
+  }
+
+  /// `owner` says whose everything is, of the directory as it is.
+  func go(_ rows: [LayoutRow], _ owner: (FileStatus?) -> LayoutOwner?) {
+    do throws(Refusal) {
+      let status = try lookAtRoot()
+      guard let owner = owner(status) else {
+        throw Refusal("does not exist; with --user it is made (ENOENT)")
+      }
+      self.owner = owner
+      for row in rows where !Interruption.isRequested {
+        // The others do not depend on it, unless they are below it, which they find out.
+        do throws(Refusal) { try settle(row, owner) } catch {
+          console.complain(path(row.path), error.sentence)
+        }
+      }
+    } catch {
+      console.complain(root, error.sentence)
+    }
+  }
+
+  /// Nil if it is not there yet.
+  private func lookAtRoot() throws(Refusal) -> FileStatus? {
+    do throws(Errno) {
+      let place = try Descriptor.place(root, .followed)
+      let status = try place.knownStatus()
+      guard status.kind == .directory else { throw .notDirectory }
+      guard place.isOnVolume() else { throw .unsupported }
+      var page = EntryBuffer()
+      let listing = try place.listing()
+      isFresh = true
+      while isFresh, try listing.readEntries(into: &page) > 0 {
+        while let entry = try page.next() {
+          if entry.role == .child || entry.role == .unusable { isFresh = false }
+        }
+      }
+      return status
+    } catch .noSuchFile {
+      isFresh = true
+      return nil
+    } catch {
+      throw Refusal(error, at: root)
+    }
+  }
+
+  private func path(_ below: String) -> [UInt8] {
+    below.isEmpty ? root : joined(root, Array(below.utf8))
+  }
+
+  /// Makes what a row says of what is there.
+  private func settle(_ row: LayoutRow, _ owner: LayoutOwner) throws(Refusal) {
+    var owner = owner
+    if row.isOfAdministrators, let administrators {
+      owner = LayoutOwner(user: owner.user, group: administrators)
+    }
+    let path = path(row.path)
+    let found = try place(row.path)
+    if row.isOnlyHidden {
+      guard let found else { return }
+      return try perform([.flags(row.flags)], on: path, found, isMade: false, isAsked: true)
+    }
+    var steps = try LayoutStep.steps(of: row, owner)
+    if let found {
+      // Nobody said which group it is.
+      if row.isOfAdministrators, administrators == nil { steps.removeFirst() }
+      guard try attempt(found.descriptor.knownStatus()).kind == .directory else {
+        throw Refusal("is not a directory; left alone")
+      }
+      return try perform(
+        steps, on: path, found, isMade: false, isAsked: repairs || isFresh && row.path.isEmpty)
+    }
+    guard !isDryRun else { return tell(path, ["made"] + steps.map(\.text)) }
+    try perform(steps, on: path, try make(row.path), isMade: true, isAsked: true)
+  }
+
+  /// `isAsked`: whether what is there already may change.
+  private func perform(
+    _ steps: [LayoutStep], on path: [UInt8], _ place: SharedDescriptor, isMade: Bool, isAsked: Bool
+  ) throws(Refusal) {
+    let status = try attempt(place.descriptor.status())
+    var changes = isMade ? ["made"] : []
+    var differences: [String] = []
+    // What was done before a step failed is done, and told.
+    defer { if !changes.isEmpty { tell(path, changes) } }
+    for step in steps {
+      guard try !step.isDone(place.descriptor, status) else {
+        // Of what is new everything is told.
+        if isMade { changes.append(step.text) }
+        continue
+      }
+      guard isAsked else {
+        differences.append(step.text)
+        continue
+      }
+      if !isDryRun { try step.perform(on: path, place) }
+      changes.append(step.text)
+    }
+    if !differences.isEmpty, !console.isQuiet {
+      console.note(
+        path,
+        "is there already and is left as it is; --repair would change: \(differences.joined(separator: "; "))"
+      )
+    }
+  }
+
+  private func tell(_ path: [UInt8], _ changes: [String]) {
+    if let json {
+      json.add(JSON.nameMembers("path", path) + [JSON.Member("changes", .array(changes.map { .string($0) }))])
+    } else if !console.isQuiet {
+      console.printPath(path, ": \(changes.joined(separator: "; "))")
+    }
+  }
+
+  // MARK: - Directories
+
+  /// What is at a path below the root, never through a link; nil if it is not there.
+  private func place(_ below: String) throws(Refusal) -> SharedDescriptor? {
+    do throws(Errno) {
+      var place = SharedDescriptor(try Descriptor.place(root, .followed))
+      for name in below.split(separator: "/") {
+        guard try place.descriptor.knownStatus().kind == .directory else { throw .notDirectory }
+        place = SharedDescriptor(try place.descriptor.place(of: Array(name.utf8), .held))
+      }
+      return place
+    } catch .noSuchFile {
+      return nil
+    } catch {
+      throw Refusal(error, at: path(below))
+    }
+  }
+
+  private func make(_ below: String) throws(Refusal) -> SharedDescriptor {
+    let full = path(below)
+    // Of the root itself the directory above is where it was typed.
+    let cut = below.isEmpty ? withoutLastName(root) : nil
+    let name = below.isEmpty ? lastName(root) : Array((below.split(separator: "/").last ?? "").utf8)
+    let above: SharedDescriptor?
+    if let cut {
+      above = SharedDescriptor(try attempt(Descriptor.place(cut, .followed)) { Refusal($0, at: full) })
+    } else {
+      above = try place(below.split(separator: "/").dropLast().joined(separator: "/"))
+    }
+    guard let above else { throw Refusal("the directory it belongs in is not there (ENOENT)") }
+    guard above.descriptor.isOnVolume() else { throw Refusal(.unsupported) }
+    do throws(Errno) {
+      try FileName.with(name) { name throws(Errno) in
+        // Nobody else looks in before it has its list.
+        try above.descriptor.makeDirectory(name, mode: 0o700)
+      }
+      return SharedDescriptor(try above.descriptor.place(of: name, .held))
+    } catch {
+      throw Refusal.change(error, full, above.descriptor, needs: "add_subdirectory")
+    }
+  }
+
+  private func lastName(_ path: Word) -> [UInt8] {
+    path.split(separator: slash).last.map { Array($0) } ?? []
+  }
+
+  private func withoutLastName(_ path: Word) -> Word {
+    let start: Word = path.first == slash ? [slash] : [UInt8(ascii: ".")]
+    return path.split(separator: slash).dropLast().reduce(start) { joined($0, Array($1)) }
+  }
+
+  // MARK: - user-dirs.dirs
+
+  /// Tells programs of freedesktop where these directories are.
+  func writeUserDirectories() {
+    guard let owner else { return }
+    let folder = LayoutRow(UserDirectories.folder, 0o700)
+    let file = path("\(UserDirectories.folder)/\(UserDirectories.name)")
+    do throws(Refusal) {
+      if try place(folder.path) == nil { try settle(folder, owner) }
+      guard let place = try place(folder.path) else {
+        // Only a dry run gets here.
+        return tell(file, ["made"])
+      }
+      if let found = try self.place("\(folder.path)/\(UserDirectories.name)") {
+        let isOurs = try attempt(isOurs(found.descriptor))
+        if !isOurs, !console.isQuiet { console.note(file, "is there already and is left as it is") }
+        return
+      }
+      if !isDryRun {
+        do throws(Errno) { try write(UserDirectories.text, in: place.descriptor, owner) } catch {
+          throw Refusal.change(error, file, place.descriptor, needs: "add_file")
+        }
+      }
+      tell(file, ["made"])
+    } catch {
+      console.complain(file, error.sentence)
+    }
+  }
+
+  private func isOurs(_ file: borrowing Descriptor) throws(Errno) -> Bool {
+    guard try file.knownStatus().kind == .regular else { return false }
+    return try file.reopen(.readOnly).read(upTo: UserDirectories.text.count + 1) == UserDirectories.text
+  }
+
+  private func write(
+    _ text: [UInt8], in directory: borrowing Descriptor, _ owner: LayoutOwner
+  ) throws(Errno) {
+    try FileName.with(Array(UserDirectories.name.utf8)) { name throws(Errno) in
+      let file = try directory.createFile(name, mode: 0o600)
+      do throws(Errno) {
+        try file.writeAll(text, at: 0)
+        if try file.status().user != owner.user { try file.changeOwner(user: owner.user, group: owner.group) }
+      } catch {
+        // Half a file would be believed; the first error is the one to tell.
+        try? directory.removeFile(name)
+        throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,210 @@
+// `varve layout` and `varve name --localize`.
+
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("Standard directories and translations") struct LayoutVerbTests {
+    @Test("layout home makes a home once, and repairs a used one when asked") func home() throws {
+      let desk = try Desk("", "chmod 755 .; mkdir Users")
+      defer { desk.volume.remove() }
+      try desk.publish()
+      try desk.expect(
+        #"""
+        varve layout home -n --user nobody Users/ann >"$BASE/plan"; ls Users
+        varve layout home --user nobody Users/ann >"$BASE/done"; echo $?; cmp "$BASE/plan" "$BASE/done"; wc -l <"$BASE/done"
+        varve layout home --user nobody Users/ann; varve layout home --repair Users/ann; echo "again $?"
+        grep -e 'ann:' -e Public -e Caches -e Trash "$BASE/done"
+        stat -c '%a %u %n' Users/ann Users/ann/Library Users/ann/Desktop/.localized Users/ann/Library/Caches/CACHEDIR.TAG
+        varve exclude --check Users/ann/Library/Caches/x Users/ann/Library/Caches Users/ann/.Trash 2>&1 | tail -2
+        varve name --as fr Users/ann/Desktop Users/ann/Pictures; varve ls --display --as de Users/ann | head -3
+        nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+        ann2() { setpriv --reuid 1002 --regid 2009 --clear-groups "$@"; }
+        nobody rmdir Users/ann/Music; nobody mv Users/ann/Music Users/ann/M; nobody touch Users/ann/Music/song && echo free
+        chmod 755 Users/ann; ann2 sh -c 'umask 077; echo gift >"Users/ann/Public/Drop Box/gift"'
+        ann2 ls 'Users/ann/Public/Drop Box' 2>&1 | tail -1; nobody cat 'Users/ann/Public/Drop Box/gift'
+        """#,
+        prints: #"""
+          0
+          19
+          again 0
+          Users/ann: made; owner 65534:65534; mode 750; everyone deny delete
+          Users/ann/Public: made; owner 65534:65534; mode 755; everyone deny delete; .localized in it
+          Users/ann/Public/Drop Box: made; owner 65534:65534; mode 733; its owner may read what is put in; .localized in it
+          Users/ann/Library/Caches: made; owner 65534:65534; mode 700; left out of backups, with CACHEDIR.TAG
+          Users/ann/.Trash: made; owner 65534:65534; mode 700; left out of backups; hidden
+          750 65534 Users/ann
+          700 65534 Users/ann/Library
+          644 65534 Users/ann/Desktop/.localized
+          644 65534 Users/ann/Library/Caches/CACHEDIR.TAG
+          Users/ann/Library/Caches: excluded: Time Machine, robots, nodump, CACHEDIR.TAG
+          Users/ann/.Trash: excluded: Time Machine, robots, nodump
+          Bureau
+          Images
+          Bilder
+          Dokumente
+          Downloads
+          rmdir: failed to remove 'Users/ann/Music': Permission denied
+          mv: cannot move 'Users/ann/Music' to 'Users/ann/M': Permission denied
+          free
+          ls: cannot open directory 'Users/ann/Public/Drop Box': Permission denied
+          gift
+
+          """#)
+      try desk.expect(
+        #"""
+        mkdir -p Users/bob/Documents Users/bob/Desktop; echo keep >Users/bob/Documents/letter
+        touch Users/bob/Pictures; ln -s /tmp Users/bob/Music; chmod 755 Users/bob/*; chown -R 65534:65534 Users/bob
+        varve layout home -q Users/bob; echo $?; ls Users/bob
+        varve layout home Users/bob; echo $?
+        varve layout home --repair --json Users/bob
+        varve layout home --repair -q Users/bob; varve layout home -q --xdg --all Users/bob
+        cat Users/bob/Documents/letter; readlink Users/bob/Music; sed -n 8p Users/bob/.config/user-dirs.dirs; stat -c %u Users/bob/.config/*
+        echo mine >Users/bob/.config/user-dirs.dirs; varve layout home --xdg --all Users/ann 2>&1 | tail -2; varve layout home --xdg Users/bob 2>&1 | tail -1
+        varve layout home "$BASE"; varve layout home Users/none; varve layout home --user nosuch Users/x; echo $?
+        """#,
+        prints: #"""
+          varve layout home: Users/bob/Music: is not a directory; left alone
+          varve layout home: Users/bob/Pictures: is not a directory; left alone
+          1
+          Desktop
+          Documents
+          Downloads
+          Library
+          Movies
+          Music
+          Pictures
+          Public
+          varve layout home: Users/bob: is there already and is left as it is; --repair would change: mode 750; everyone deny delete
+          varve layout home: Users/bob/Desktop: is there already and is left as it is; --repair would change: mode 700; everyone deny delete; .localized in it
+          varve layout home: Users/bob/Documents: is there already and is left as it is; --repair would change: mode 700; everyone deny delete; .localized in it
+          varve layout home: Users/bob/Music: is not a directory; left alone
+          varve layout home: Users/bob/Pictures: is not a directory; left alone
+          1
+          varve layout home: Users/bob/Music: is not a directory; left alone
+          varve layout home: Users/bob/Pictures: is not a directory; left alone
+          {"changes": [
+            {"path": "Users/bob", "changes": ["mode 750", "everyone deny delete"]},
+            {"path": "Users/bob/Desktop", "changes": ["mode 700", "everyone deny delete", ".localized in it"]},
+            {"path": "Users/bob/Documents", "changes": ["mode 700", "everyone deny delete", ".localized in it"]}
+          ], "dryRun": false, "failed": 2}
+          varve layout home: Users/bob/Music: is not a directory; left alone
+          varve layout home: Users/bob/Pictures: is not a directory; left alone
+          varve layout home: Users/bob/Music: is not a directory; left alone
+          varve layout home: Users/bob/Pictures: is not a directory; left alone
+          keep
+          /tmp
+          XDG_VIDEOS_DIR="$HOME/Movies"
+          65534
+          Users/ann/.config: made; owner 65534:65534; mode 700
+          Users/ann/.config/user-dirs.dirs: made
+          varve layout home: Users/bob/.config/user-dirs.dirs: is there already and is left as it is
+          varve layout home: BASE: not on a Varve volume, or the volume keeps none (ENOTSUP); 'varve status' lists the volumes
+          varve layout home: Users/none: does not exist; with --user it is made (ENOENT)
+          varve layout home: there is no user 'nosuch'
+          2
+
+          """#)
+      try desk.end()
+    }
+
+    @Test("layout volume makes a volume's directories once, and hides those of Unix") func volume() throws {
+      let desk = try Desk("", "mkdir usr Users")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        varve layout volume --group 100 .; varve layout volume --repair .; echo "again $?"; mkdir bin; varve layout volume .
+        varve ls -lOnd Applications System Network usr Users/Shared | awk '{print $1, $3, $4, $5, $NF}'
+        varve ls --display --as fr .; rmdir System
+        """#,
+        prints: #"""
+          ./Applications: made; owner 0:100; mode 775; .localized in it
+          ./Library: made; owner 0:0; mode 755; .localized in it
+          ./System: made; owner 0:0; mode 755; .localized in it; schg
+          varve layout volume: ./Users: is there already and is left as it is; --repair would change: .localized in it
+          ./Users/Shared: made; owner 0:0; mode 1777; .localized in it
+          ./Network: made; owner 0:0; mode 755; .localized in it; hidden
+          ./Volumes: made; owner 0:0; mode 755; hidden
+          ./usr: hidden
+          ./Users: .localized in it
+          again 0
+          ./bin: hidden
+          drwxrwxr-x 0 100 - Applications
+          drwxr-xr-x 0 0 schg System
+          drwxr-xr-x@ 0 0 hidden Network
+          drwxr-xr-x@ 0 0 hidden usr
+          drwxrwxrwt 0 0 - Users/Shared
+          Applications
+          Bibliothèque
+          Système
+          Utilisateurs
+          rmdir: failed to remove 'System': Operation not permitted
+
+          """#)
+      try desk.end()
+    }
+
+    @Test("varve name --localize translates a directory, keeps other keys, and says what views will not show")
+    func localize() throws {
+      let desk = try Desk(
+        "",
+        #"mkdir Photos T T.localized M.localized Own.localized 'a "b"\c'; touch M.localized/.localized file.localized"#
+      )
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        export LC_ALL=C.UTF-8
+        varve name --localize fr=Photos Photos; echo $?
+        varve name --localize --rename 'fr=Photos de famille' de=Fotos Photos; echo $?; cat Photos.localized/.localized/de.strings
+        varve name --as de Photos.localized; varve name --as fr-CA Photos.localized; ls .varve/view/fr | grep Photos
+        printf '/* note */ "Other" = "Autre"; Photos = "Alt";' >Photos.localized/.localized/de.strings
+        varve name --localize de=Bilder pt-BR=Fotos Photos.localized; cat Photos.localized/.localized/de.strings
+        varve name --localize --rename 'fr=x"y\z' 'a "b"\c'; cat 'a "b"\c.localized/.localized/fr.strings'; varve name --as fr 'a "b"\c.localized'
+        varve name --localize fr=Nouveau .varve/view/de/Bilder; varve name --as fr Photos.localized
+        for bad in fr= fr=.x 'fr= x' fr=a.pdf "fr=$(printf 'a\342\200\256b')" FR=x fr; do
+          varve name --localize "$bad" Photos.localized 2>&1 | cut -c1-40; done
+        printf broken >Photos.localized/.localized/it.strings; varve name --localize it=Foto Photos.localized; cat Photos.localized/.localized/it.strings; echo
+        chown 1001 Own.localized; (umask 077; varve name --localize fr=Mien Own.localized); echo $?
+        varve name --localize fr=x M.localized; varve name --localize fr=x file.localized
+        varve name --localize --rename fr=x T; ls -A T; ls -A Photos.localized/.localized
+        varve name --rename Photos.localized 2>&1 | head -1; varve name --localize Photos.localized 2>&1 | head -1
+        """#,
+        prints: #"""
+          varve name: Photos: its name does not end in .localized, so no view translates it; --rename adds that
+          1
+          0
+          "Photos" = "Fotos";
+          Fotos
+          Photos de famille
+          Photos de famille
+          "Other" = "Autre";
+          "Photos" = "Bilder";
+          "a \"b\"\\c" = "x\"y\\z";
+          x"y\z
+          Nouveau
+          varve name: '' is no name that a view sh
+          varve name: '.x' is no name that a view 
+          varve name: '\040x' is no name that a vi
+          varve name: 'a.pdf' is no name that a vi
+          varve name: 'a\342\200\256b' is no name 
+          varve name: 'FR' is not a language such 
+          varve name: 'fr' is not TAG=TEXT, such a
+          varve name: Photos.localized: it.strings in it is not a strings file that views read; left alone
+          broken
+          varve name: Own.localized: views do not show this name: whoever owns the directory may not read .localized/fr.strings, or, where root owns it, a stranger may not
+          0
+          varve name: M.localized: the .localized in it is not a directory, so translations have no place; remove it first
+          varve name: file.localized: Not a directory (ENOTDIR)
+          varve name: T: there is a T.localized already (EEXIST)
+          de.strings
+          fr.strings
+          it.strings
+          pt-BR.strings
+          varve name: --rename needs --localize
+          varve name: --localize takes TAG=TEXT, and behind it the directory
+
+          """#)
+      try desk.end()
+    }
+  }
+}
