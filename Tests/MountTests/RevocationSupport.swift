@@ -156,6 +156,38 @@ final class Passage: Sendable {
   }
 }
 
+extension Passage {
+  /// Opens and shuts the gate while others walk through it, by whatever path they go.
+  ///
+  /// `area`: where the gate is turned.
+  func alternate(at area: String, rounds: Int, seed: UInt64) throws {
+    let bob = TestUser.bob
+    var crowd = Crowd()
+    defer {
+      isOver.store(true, ordering: .releasing)
+      crowd.join()
+    }
+    for number in 0..<3 {
+      try crowd.add {
+        bob.become(umask: 0)
+        self.walk(from: number * 2)
+      }
+    }
+    try crowd.add { self.warm() }
+    var dice = SeededDice(seed: seed)
+    for _ in 0..<rounds {
+      for isOpen in [false, true] {
+        phase.add(1, ordering: .sequentiallyConsistent)
+        if let error = gate.turn(open: isOpen, in: area) { throw TestFailure("\(gate): \(error)") }
+        phase.add(1, ordering: .sequentiallyConsistent)
+        // Sometimes at once, so that changes follow each other closely, sometimes after somebody has tried.
+        if dice.next() % 2 == 0 { try awaitTry() }
+        if isOver.load(ordering: .acquiring) { return }
+      }
+    }
+  }
+}
+
 /// Threads that are all waited for.
 struct Crowd: ~Copyable {
   private final class Member {

@@ -33,6 +33,7 @@ package enum Programs {
     Source("git", "git"),
     Source("iproute2", "ip"),
     Source("libarchive-tools", "bsdtar"),
+    Source("libglib2.0-bin", "gio"),
     Source("libplist-utils", "plistutil"),
     Source("make", "make"),
     Source("nfs4-acl-tools", "nfs4_getfacl", "nfs4_setfacl", "nfs4_editfacl"),
