@@ -53,6 +53,7 @@ bench: build ## Measure the engines, and volumes beside their peers
 	.build/release/NameBenchmark
 	.build/release/VolumeBenchmark $(BENCH)
 	.build/release/VolumeBenchmark --encryption $(BENCH)
+	Benchmarks/views.sh
 
 man: ## Render the manual pages as text into .build/man
 	@mkdir -p .build/man

@@ -29,7 +29,7 @@ extension CommandTests {
         varve exclude --check --json src/b.c src; varve exclude --check -q build/a.o; echo $?
         cd .varve/view/fr && varve exclude --check build/a.o; cd ../../..
         varve exclude --list . | sort; varve exclude --list -0 . | tr '\0' '\n' | sort
-        varve exclude --list --json src build
+        varve exclude --list --json src build 2>/dev/null; varve exclude --list build
         varve exclude --remove -v build src/b.c src/link src/pipe; marks build src/b.c; varve exclude --check build; echo $?
         """#,
         prints: #"""
@@ -78,12 +78,12 @@ extension CommandTests {
           /src/b.c
           /src/link
           /src/pipe
-          varve exclude: build: is itself excluded: Time Machine, robots, nodump, CACHEDIR.TAG
           [
             {"path": "pipe", "marks": ["nodump"]},
             {"path": "link", "marks": ["nodump"]},
             {"path": "b.c", "marks": ["Time Machine", "robots", "nodump"]}
           ]
+          varve exclude: build: is itself excluded: Time Machine, robots, nodump, CACHEDIR.TAG
           build: removed Time Machine, robots, nodump, CACHEDIR.TAG
           src/b.c: removed Time Machine, robots, nodump
           src/link: removed nodump

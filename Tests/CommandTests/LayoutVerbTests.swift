@@ -57,7 +57,7 @@ extension CommandTests {
         touch Users/bob/Pictures; ln -s /tmp Users/bob/Music; chmod 755 Users/bob/*; chown -R 65534:65534 Users/bob
         varve layout home -q Users/bob; echo $?; ls Users/bob
         varve layout home Users/bob; echo $?
-        varve layout home --repair --json Users/bob
+        varve layout home --repair --json Users/bob 2>/dev/null
         varve layout home --repair -q Users/bob; varve layout home -q --xdg --all Users/bob
         cat Users/bob/Documents/letter; readlink Users/bob/Music; sed -n 8p Users/bob/.config/user-dirs.dirs; stat -c %u Users/bob/.config/*
         echo mine >Users/bob/.config/user-dirs.dirs; varve layout home --xdg --all Users/ann 2>&1 | tail -2; varve layout home --xdg Users/bob 2>&1 | tail -1
@@ -81,8 +81,6 @@ extension CommandTests {
           varve layout home: Users/bob/Music: is not a directory; left alone
           varve layout home: Users/bob/Pictures: is not a directory; left alone
           1
-          varve layout home: Users/bob/Music: is not a directory; left alone
-          varve layout home: Users/bob/Pictures: is not a directory; left alone
           {"changes": [
             {"path": "Users/bob", "changes": ["mode 750", "everyone deny delete"]},
             {"path": "Users/bob/Desktop", "changes": ["mode 700", "everyone deny delete", ".localized in it"]},

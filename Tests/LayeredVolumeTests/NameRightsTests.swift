@@ -149,7 +149,7 @@ struct NameRightsTests {
       try tree.makeDirectory("\(name)/Notes.app")
       try tree.make("\(name)/Notes.app/Info.plist", "{ CFBundleName = Notes; }")
       try tree.makeDirectory("\(name)/Notes.app/fr.lproj")
-      try tree.make("\(name)/Notes.app/fr.lproj/InfoPlist.strings", "CFBundleName = Mémos;")
+      try tree.make("\(name)/Notes.app/fr.lproj/InfoPlist.strings", "CFBundleName = \"Mémos\";")
       try tree.makeDirectory("\(name)/Library")
       // The marker counts by being there.
       try tree.make("\(name)/Library/.localized", "")
