@@ -54,7 +54,7 @@ extension CommandTests {
       try desk.expect(
         #"""
         mkdir -p Users/bob/Documents Users/bob/Desktop; echo keep >Users/bob/Documents/letter
-        touch Users/bob/Pictures; ln -s /tmp Users/bob/Music; chmod 755 Users/bob/*; chown -R 65534:65534 Users/bob
+        touch Users/bob/Pictures; ln -s /tmp Users/bob/Music; chmod 755 Users/bob/[DP]*; chown -R 65534:65534 Users/bob
         varve layout home -q Users/bob; echo $?; ls Users/bob
         varve layout home Users/bob; echo $?
         varve layout home --repair --json Users/bob 2>/dev/null
