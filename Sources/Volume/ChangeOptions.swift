@@ -95,7 +95,7 @@ extension Volume {
     do {
       if let exist = try directory.becomeWritable() {
         store.settleRecords(exist)
-        if let workshop = directory.workshop { unnamedFiles.probe(workshop) }
+        if let workshop = directory.workshop { features.probe(workshop) }
         try directory.beginLease(live)
         replacements.recover(beneath: directory.root)
         try beginLayers()

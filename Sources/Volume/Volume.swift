@@ -65,8 +65,8 @@ package final class Volume: Sendable {
   ///
   /// 0: it cannot be. No higher than needed: overlayfs accepts no layer that stands on two others.
   package let stackDepth: UInt32
-  /// Whether files can be made in the upper directory that have no name yet; tried once there is a workshop.
-  let unnamedFiles: UnnamedFiles
+  /// What the file system of the upper directory can do; tried once there is a workshop.
+  let features: StoreFeatures
   let startedAt = Clock.realtime
 
   /// Opens the volume of an upper directory.
@@ -113,8 +113,8 @@ package final class Volume: Sendable {
     do throws(KeyFailure) { try keyring.lookForKeybag() } catch {
       throw VolumeFailure("the keybag, which tells which files are encrypted, cannot be read: \(error)")
     }
-    unnamedFiles = UnnamedFiles(isSwitchedOff: options.disabledFeatures.contains("tmpfile"))
-    if let workshop = directory.workshop { unnamedFiles.probe(workshop) }
+    features = StoreFeatures(switchedOff: options.disabledFeatures)
+    if let workshop = directory.workshop { features.probe(workshop) }
     store = MetadataStore(
       namespace: directory.namespace,
       // Read-only there is no lock: somebody else may be about to write the first record.

@@ -25,7 +25,7 @@ import Testing
   @Test("Each feature can be switched off by a mount option, and nothing else") func words() {
     #expect(
       MountOptionTable.kernelFeatures
-        == Set(Feature.allCases.map(\.rawValue)).union(["epoch", "statx", "tmpfile", "local"]))
+        == Set(Feature.allCases.map(\.rawValue)).union(["epoch", "statx", "tmpfile", "noreplace", "local"]))
   }
 
   @Test("Pages are kept until told where there are encrypted files and nothing else has pages") func pages() {

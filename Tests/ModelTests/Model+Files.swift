@@ -139,6 +139,7 @@ extension Model {
     try requireLinkable(thing)
     guard thing.links > 0 || thing.mayGetFirstName else { throw .noSuchFile }
     try require(judge.decide(linking, Scene(thing.item, to: directory.item)))
+    guard thing.links > 0 || namesUnnamed else { throw .noSuchFile }
     thing.links += 1
     thing.mayGetFirstName = false
     put(thing, name, in: directory)

@@ -91,13 +91,19 @@ final class Model {
   let passesThrough: Bool
   /// Whether the kernel takes set-id bits away by itself (SEMANTICS 7.8).
   let kernelStrips: Bool
+  /// Whether what O_TMPFILE made can get a name: not where the file system below has none of that.
+  let namesUnnamed: Bool
   let root: Thing
   var slots: [Int: OpenThing] = [:]
   private let judges: [Judge]
   /// Who makes the present call.
   private(set) var userIndex = 0
 
-  init(_ rules: VolumeRules, protectsHardLinks: Bool, passesThrough: Bool, kernelStrips: Bool) {
+  init(
+    _ rules: VolumeRules, protectsHardLinks: Bool, passesThrough: Bool, kernelStrips: Bool,
+    namesUnnamed: Bool = true
+  ) {
+    self.namesUnnamed = namesUnnamed
     self.rules = rules
     self.protectsHardLinks = protectsHardLinks
     self.passesThrough = passesThrough

@@ -46,6 +46,14 @@ struct ModelTests {
     _ = try act(setting, operations: Wish.operations / 10)
   }
 
+  @Test(
+    "It does so without what some stores do not have",
+    arguments: ["no_local", "no_tmpfile,no_noreplace", "no_local,no_tmpfile,no_noreplace"].map { Setting($0) }
+  )
+  func withoutFeatures(_ setting: Setting) throws {
+    _ = try act(setting, operations: Wish.operations / 20)
+  }
+
   /// Answers what happened, or nothing after a difference, which is reported.
   private func act(_ setting: Setting, operations count: Int) throws -> Tally? {
     var tally = Tally()

@@ -19,8 +19,10 @@ struct Setting: Sendable, CustomStringConvertible {
   var model: Model {
     Model(
       rules, protectsHardLinks: Machine.protectsHardLinks,
-      passesThrough: Machine.passesThrough && !options.contains("passthrough=off"),
-      kernelStrips: !Machine.offers("killpriv_v2") || options.contains("no_killpriv_v2"))
+      passesThrough: Machine.passesThrough && !options.contains("passthrough=off")
+        && !options.contains("no_local"),
+      kernelStrips: !Machine.offers("killpriv_v2") || options.contains("no_killpriv_v2"),
+      namesUnnamed: !options.contains("no_tmpfile"))
   }
 
   var description: String { options.isEmpty ? "default options" : "-o \(options)" }

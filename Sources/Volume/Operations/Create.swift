@@ -15,7 +15,7 @@ extension Volume {
     var item: NewItem
     var record: CoreRecord
     var list: AccessList?
-    /// The backing file system would give it a group or a setgid bit of its own choice.
+    /// The backing file system would give it an owner, a group or a setgid bit of its own choice.
     var needsCorrection: Bool
 
     /// Whether it can be made under its name right away, because a plain creation gets everything right.
@@ -62,9 +62,12 @@ extension Volume {
       throw .noMemory
     }
     let inheritsBelow = parent.status.mode & Mode.setGroup != 0
+    // Beyond this machine it is made as root, whatever the store thinks of other users, and given away.
+    let isGivenAway = isPrivileged && !isOfThisMachine && (item.user != 0 || item.group != 0)
     let needsCorrection =
-      inheritsBelow
-      && (item.group != parent.status.group || (object.isDirectory && !item.mode.hasSetGroup))
+      isGivenAway
+      || inheritsBelow
+        && (item.group != parent.status.group || (object.isDirectory && !item.mode.hasSetGroup))
     return Creation(kind: kind, item: item, record: record, list: list, needsCorrection: needsCorrection)
   }
 
@@ -139,7 +142,8 @@ extension Volume {
         try actingAsOwner(creation) { () throws(Errno) in try create(directory, name) }
       } else {
         try makeInWorkshop(creation, create: create) { (workshop, temporary) throws(Errno) in
-          try workshop.rename(temporary, to: directory, as: name, .noReplace)
+          try moveName(
+            temporary, in: workshop, to: directory, as: name, .noReplace, isDirectory: kind == .directory)
         }
       }
       guard let status = try directory.find(name) else { throw .noSuchFile }
@@ -227,6 +231,31 @@ extension Volume {
           temporary, isDirectory: creation.kind == .directory, in: workshop.descriptor.descriptor)
         throw error
       }
+    }
+  }
+
+  /// Renames; without RENAME_NOREPLACE below nothing is replaced either.
+  ///
+  /// A directory is moved to a name under which nothing was found: the kernel lets nobody else use the two directories of a
+  /// rename or a creation meanwhile. Behind the mount an empty one may be made there in that moment, and is replaced.
+  func moveName(
+    _ name: borrowing FileName, in from: LayerDirectory, to directory: LayerDirectory,
+    as newName: borrowing FileName, _ flags: RenameFlags, isDirectory: Bool
+  ) throws(Errno) {
+    guard flags == .noReplace, !features.renamesOntoNothing else {
+      return try from.rename(name, to: directory, as: newName, flags)
+    }
+    guard !isDirectory else {
+      guard try directory.look(newName) == nil else { throw .exists }
+      return try from.rename(name, to: directory, as: newName, [])
+    }
+    let object = try from.hold(name)
+    try directory.link(object, as: newName)
+    do throws(Errno) {
+      try from.remove(name, isDirectory: false)
+    } catch {
+      try? directory.remove(newName, isDirectory: false)
+      throw error
     }
   }
 

@@ -98,7 +98,7 @@ extension Volume {
         try directory.makeFile(name, mode: creation.item.mode.bits)
       }
     }
-    guard unnamedFiles.areThere else {
+    guard features.makesUnnamedFiles else {
       return try finishedFile(creation) { (workshop, temporary) throws(Errno) in
         // Not by a rename: file systems without O_TMPFILE often have none that leaves what is there alone.
         try directory.link(try workshop.hold(temporary), as: name)
@@ -179,7 +179,7 @@ extension Volume {
       let creation = try creation(of: .regular, mode: mode, in: above, for: caller)
       let directory = try requireUpperPart(of: parent)
       let file =
-        if unnamedFiles.areThere {
+        if features.makesUnnamedFiles {
           try unnamedFile(in: directory, creation)
         } else {
           // Without O_TMPFILE below it can get no name later: Linux gives none to what has lost its last.

@@ -8,9 +8,10 @@ extension Volume {
   /// Runs a creation so that the backing file system makes the caller the owner at once.
   ///
   /// The thread stays who it has become: with its capabilities that makes no difference to a file system of this
-  /// machine. One that runs in user space, or stands on another, may decide by the number of the user.
+  /// machine. One that runs in user space, or stands on another, decides by the number of the user: there everything is
+  /// made as root, and given away before anybody sees it.
   func actingAsOwner<R: ~Copyable>(_ creation: Creation, _ body: () throws(Errno) -> R) throws(Errno) -> R {
-    guard isPrivileged else { return try body() }
+    guard isPrivileged, isOfThisMachine else { return try body() }
     try ThreadIdentity.become(user: creation.item.user, group: creation.item.group)
     guard !isLocal else { return try body() }
     defer { returnToRoot() }

@@ -112,7 +112,8 @@ extension Volume {
     let to = try resolver.directory(newParent)
     do throws(Errno) {
       return try perform(move, name, in: parent, from, newName, in: newParent, to, style) {
-        (flags) throws(Errno) in try from.rename(name, to: to, as: newName, flags)
+        (flags) throws(Errno) in
+        try moveName(name, in: from, to: to, as: newName, flags, isDirectory: move.source.item.isDirectory)
       }
     } catch {
       guard error == .exists || error == .notDirectory, move.target == nil,

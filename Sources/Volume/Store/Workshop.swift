@@ -27,6 +27,27 @@ enum Workshop {
     }
   }
 
+  /// Tries whether a rename can leave alone what is there (RENAME_NOREPLACE); EINVAL where it cannot.
+  static func renamesOntoNothing(in workshop: SharedDescriptor) -> Bool {
+    let (first, second) = (nextName(), nextName())
+    defer { try? FileName.with(second) { name throws(Errno) in try workshop.descriptor.removeFile(name) } }
+    do throws(Errno) {
+      try FileName.with(first) { name throws(Errno) in
+        _ = try workshop.descriptor.createFile(name, mode: 0o600)
+      }
+    } catch {
+      // What is short now says nothing.
+      return true
+    }
+    do throws(Errno) {
+      try rename(first, second, .noReplace, in: workshop.descriptor)
+      return true
+    } catch {
+      try? FileName.with(first) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
+      return ![.invalid, .unsupported, .notImplemented].contains(error)
+    }
+  }
+
   /// Tries whether an object's change time moves within a tick of the clock when an attribute is set, and when it is
   /// renamed.
   ///

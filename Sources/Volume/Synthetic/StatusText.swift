@@ -50,7 +50,7 @@ extension Volume {
     object.add("residentBytes", Int(ResourceLimits.residentBytes() ?? 0))
     var kernel: [JSON.Member] = []
     for feature in link?.features() ?? [] { kernel.add(feature.name, feature.value) }
-    kernel.add("tmpfile", unnamedFiles.description)
+    kernel += features.members
     kernel.add("local", localDescription)
     object.add("kernel", .object(kernel))
     var requests: [JSON.Member] = []
