@@ -1,4 +1,5 @@
 import AccessControl
+import Randomness
 import Testing
 
 /// A program without a word for "inherited" writes the list of a file it has made; what was inherited stays so.
@@ -88,5 +89,114 @@ import Testing
   @Test("A list that was read, edited and written back is marked by its own rules") func edited() throws {
     let own = unmarked(Self.team)
     #expect(try marked([own], over: [own], handedDown: [Self.team], writing: .edit) == [own])
+  }
+
+  // MARK: Entries that say it together
+
+  /// What a program does that makes one entry of those about the same identity, and two of one about whoever owns what is
+  /// made below.
+  private func computed(_ handedDown: [AccessEntry], for object: ObjectKind) -> [AccessEntry] {
+    var split: [AccessEntry] = []
+    for entry in handedDown.map(unmarked) {
+      let isAboutOwners = entry.identity == .owner || entry.identity == .owningGroup
+      let isHandedOn = !entry.inheritance.isDisjoint(with: [.fileInherit, .directoryInherit])
+      guard object == .directory, isAboutOwners, isHandedOn, !entry.inheritance.contains(.onlyInherit) else {
+        split.append(entry)
+        continue
+      }
+      split.append(AccessEntry(entry.kind, entry.identity, entry.rights))
+      split.append(
+        AccessEntry(entry.kind, entry.identity, entry.rights, entry.inheritance.union(.onlyInherit)))
+    }
+    var merged: [AccessEntry] = []
+    for entry in split {
+      let alike = merged.firstIndex {
+        $0.kind == entry.kind && $0.identity == entry.identity && $0.inheritance == entry.inheritance
+      }
+      if let alike { merged[alike].rights.formUnion(entry.rights) } else { merged.append(entry) }
+    }
+    // Denials first, as Windows wants them.
+    return merged.filter { $0.kind == .deny } + merged.filter { $0.kind == .allow }
+  }
+
+  @Test("One entry in place of two, and two in place of one, are what was handed down") func together() throws {
+    let both: AccessEntry.Inheritance = [.fileInherit, .directoryInherit]
+    let above = AccessList([
+      AccessEntry(.allow, .group(30), [.read, .execute], both), AccessEntry(.allow, .group(30), [.append, .read], both),
+      AccessEntry(.allow, .owningGroup, [.read], both),
+    ])
+    for object in [ObjectKind.file, .directory] {
+      let handedDown = InheritanceSource.handedDown(from: above, to: object)
+      let written = computed(handedDown, for: object)
+      #expect(written.count == (object == .file ? 2 : 3))
+      #expect(try Set(marked(written, handedDown: handedDown, for: object)) == Set(handedDown))
+      #expect(try Set(marked(written, over: handedDown, for: object)) == Set(handedDown))
+      let source = InheritanceSource(user: 10, group: 20, handedDown: handedDown)
+      #expect(source.copies(in: AccessList(written), for: object) == Array(written.indices))
+      #expect(source.copies(in: AccessList(handedDown), for: object) == [])
+    }
+  }
+
+  @Test("An entry that says less or more than what is handed down is somebody's wish") func wishes() throws {
+    let handedDown = [
+      AccessEntry(.allow, .group(30), [.read, .execute], .inherited),
+      AccessEntry(.allow, .group(30), [.append], .inherited),
+    ]
+    for rights: Rights in [
+      [.read, .append], [.read, .execute, .append, .write], [.execute, .append],
+    ] {
+      let own = AccessEntry(.allow, .group(30), rights)
+      #expect(try marked([own], handedDown: handedDown) == [own])
+    }
+    // What denies stands between: the order stays, and so do the words.
+    let denial = AccessEntry(.deny, .group(30), [.write])
+    let parts = [
+      AccessEntry(.allow, .group(30), [.read]), denial, AccessEntry(.allow, .group(30), [.execute, .append]),
+    ]
+    let result = try marked(parts, handedDown: handedDown)
+    #expect(result.map(unmarked) == parts && result.map(\.inheritance) == [.inherited, [], .inherited])
+  }
+
+  @Test("Entries for files alone, handed on through a directory, are none of its own") func through() throws {
+    let above = AccessList([AccessEntry(.allow, .group(30), [.read], .fileInherit)])
+    let written = AccessEntry(.allow, .group(30), [.read], [.fileInherit, .onlyInherit])
+    let handedDown = InheritanceSource.handedDown(from: above, to: .directory)
+    #expect(try marked([written], handedDown: handedDown, for: .directory).map(\.isInherited) == [true])
+    #expect(
+      InheritanceSource.handedDown(
+        from: AccessList([AccessEntry(.allow, .group(30), [.read], [.fileInherit, .limitInherit])]), to: .directory)
+        == [])
+  }
+
+  @Test("Whatever a directory hands down is known again, and nothing is known that was not handed down")
+  func randomLists() throws {
+    var dice = Dice(for: "inherited marks")
+    var worlds = (merged: 0, changed: 0)
+    for _ in 0..<20_000 {
+      let above = AccessList(
+        (0..<1 + dice.below(4)).map { _ in
+          AccessEntry(
+            dice.once(in: 4) ? .deny : .allow, dice.pick([.user(10), .group(20), .group(30), .owner, .owningGroup]),
+            dice.pick([[.read], [.write], [.read, .write], [.execute, .append], [.deleteChild, .read]]),
+            dice.pick([[.fileInherit], [.directoryInherit], [.fileInherit, .directoryInherit]]))
+        })
+      let object: ObjectKind = dice.once(in: 2) ? .file : .directory
+      let handedDown = InheritanceSource.handedDown(from: above, to: object)
+      var written = computed(handedDown, for: object)
+      guard !written.isEmpty else { continue }
+      let known = try marked(written, handedDown: handedDown, for: object)
+      let strangers = known.filter { !$0.isInherited }
+      #expect(strangers.isEmpty, "\(above) -> \(written) -> \(known)")
+      worlds.merged += written.count < handedDown.count ? 1 : 0
+      // One right more, which nobody handed down.
+      let index = dice.below(written.count)
+      written[index].rights.insert(.takeOwnership)
+      let changed = try marked(written, handedDown: handedDown, for: object)
+      #expect(
+        changed.filter { !$0.isInherited }.contains { $0.rights.contains(.takeOwnership) },
+        "\(above) -> \(written) -> \(changed)")
+      worlds.changed += 1
+    }
+    #expect(worlds.merged > 1000 && worlds.changed > 10_000, "\(worlds)")
   }
 }

@@ -137,7 +137,8 @@ extension AccessListEdit {
       var rest = entry
       rest.rights.subtract(unwanted.rights)
       rest.inheritance.subtract(unwanted.inheritance)
-      return rest.rights.isEmpty ? nil : rest
+      // What nothing ever asks for is no reason to keep an entry: Samba grants it with everything.
+      return rest.rights.isSubset(of: .synchronize) ? nil : rest
     }
     guard isFound else { throw .noSuchEntry }
   }

@@ -3,8 +3,9 @@
 /// Where the entries of an object may have come from, and who it belongs to.
 ///
 /// Samba computes by itself what a new file inherits, and writes it without the mark. It also says `owner@` and `group@`
-/// for the file's own user and group. Without the mark such an entry would be one of the file's own: propagation
-/// would add to it, and a group that is removed from the directory would keep its access to what is below.
+/// for the file's own user and group, makes one entry of several about the same identity, and two of one. Without the
+/// mark such an entry would be one of the file's own: propagation would add to it, and a group that is removed from the
+/// directory would keep its access to what is below.
 package struct InheritanceSource: Hashable, Sendable {
   package let user: UInt32
   package let group: UInt32
@@ -17,23 +18,37 @@ package struct InheritanceSource: Hashable, Sendable {
     self.handedDown = handedDown
   }
 
+  /// What a directory with this list hands down to such an object, by its own rules or by those of Samba.
+  ///
+  /// Entries for files alone are handed on through directories there, to count for files further below.
+  package static func handedDown(from list: AccessList?, to object: ObjectKind) -> [AccessEntry] {
+    let own = (try? AccessList.inherited(from: list, forDirectory: object == .directory))?.entries ?? []
+    guard object == .directory else { return own }
+    let through = (list?.entries ?? []).filter {
+      $0.inheritance.isDisjoint(with: [.directoryInherit, .limitInherit]) && $0.inheritance.contains(.fileInherit)
+    }
+    return own
+      + through.map { AccessEntry($0.kind, $0.identity, $0.rights, [.inherited, .fileInherit, .onlyInherit]) }
+  }
+
   /// The entries, each replaced by an entry that says the same and was inherited, or would be.
   ///
   /// Those that have the mark come first. Inherited entries are at the end of a list, so of two without it that say the
   /// same the last one is taken for it.
-  func marked(_ entries: [AccessEntry], over present: AccessList?, for kind: ObjectKind) -> [AccessEntry] {
-    var candidates = (present?.entries ?? []).filter(\.isInherited)
+  func marked(_ entries: [AccessEntry], over present: AccessList?, for object: ObjectKind) -> [AccessEntry] {
+    var handed = (present?.entries ?? []).filter(\.isInherited)
     // A program that has a word for the mark means what it leaves without. Who turned inheritance off wants entries of
     // the object's own.
     let tellsInherited = entries.contains(where: \.isInherited)
     if !tellsInherited, !(present?.flags.contains(.noInherit) ?? false) {
-      for entry in handedDown where !candidates.contains(entry) { candidates.append(entry) }
+      for entry in handedDown where !handed.contains(entry) { handed.append(entry) }
     }
+    var candidates = handed
     var marked = entries
     var kept: Set<Int> = []
     func replace(_ index: Int) {
-      let meaning = meaning(of: entries[index], for: kind)
-      guard let match = candidates.firstIndex(where: { self.meaning(of: $0, for: kind) == meaning }) else {
+      let meaning = meaning(of: entries[index], for: object)
+      guard let match = candidates.firstIndex(where: { self.meaning(of: $0, for: object) == meaning }) else {
         return
       }
       let candidate = candidates.remove(at: match)
@@ -43,9 +58,9 @@ package struct InheritanceSource: Hashable, Sendable {
     }
     for index in entries.indices.reversed() where entries[index].isInherited { replace(index) }
     // What was one of the object's own stays so.
-    var own = (present?.entries ?? []).filter { !$0.isInherited }.map { self.meaning(of: $0, for: kind) }
+    var own = (present?.entries ?? []).filter { !$0.isInherited }.map { self.meaning(of: $0, for: object) }
     for index in entries.indices where !entries[index].isInherited {
-      if let match = own.firstIndex(of: meaning(of: entries[index], for: kind)) {
+      if let match = own.firstIndex(of: meaning(of: entries[index], for: object)) {
         own.remove(at: match)
         kept.insert(index)
       }
@@ -53,20 +68,72 @@ package struct InheritanceSource: Hashable, Sendable {
     for index in entries.indices.reversed() where !entries[index].isInherited && !kept.contains(index) {
       replace(index)
     }
-    return marked
+    guard !tellsInherited else { return marked }
+    // Those that are known already count among what is said.
+    let left = marked.indices.filter { !kept.contains($0) }
+    let denials = together(marked, at: left, as: handed, .deny, for: object)
+    for index in denials.entries { marked[index].inheritance.insert(.inherited) }
+    let permits = together(marked, at: left, as: handed, .allow, for: object)
+    return taken(
+      permits.entries.filter { !marked[$0].isInherited },
+      permits.candidates.map { handed[$0] }.filter(candidates.contains), in: marked)
+  }
+
+  /// The list with what was handed down in place of the entries at `permits`, which say the same together.
+  ///
+  /// Where a denial stands between, or there is no room, they stay as they are and only get the mark.
+  private func taken(
+    _ permits: [Int], _ missing: [AccessEntry], in entries: [AccessEntry]
+  ) -> [AccessEntry] {
+    guard let first = permits.first, let last = permits.last else { return entries }
+    let isOfOnePiece = !entries[first...last].contains { $0.kind == .deny }
+    let hasRoom = entries.count - permits.count + missing.count <= AccessList.entryLimit
+    var taken: [AccessEntry] = []
+    for (index, entry) in entries.enumerated() {
+      var entry = entry
+      let isMeant = permits.contains(index)
+      if isMeant { entry.inheritance.insert(.inherited) }
+      if !isMeant || !isOfOnePiece || !hasRoom || missing.isEmpty {
+        taken.append(entry)
+      } else if index == last {
+        taken += missing
+      }
+    }
+    return taken
+  }
+
+  /// The entries of an object's own that say, alone or together, what is handed down to it.
+  package func copies(in list: AccessList, for object: ObjectKind) -> [Int] {
+    let own = list.entries.indices.filter { !list.entries[$0].isInherited }
+    let alone = own.filter { index in handedDown.contains { $0.says(sameAs: list.entries[index]) } }
+    let together = [AccessEntry.Kind.allow, .deny].flatMap { kind in
+      self.together(list.entries, at: own, as: handedDown, kind, for: object).entries
+    }
+    return Set(alone + together).sorted()
   }
 
   /// What an entry says on this object, whatever words it uses.
-  private func meaning(of entry: AccessEntry, for kind: ObjectKind) -> AccessEntry {
+  private func meaning(of entry: AccessEntry, for object: ObjectKind) -> AccessEntry {
     var meaning = entry
     meaning.inheritance.remove(.inherited)
-    meaning.rights = entry.rights.expanded.intersection(.specific).subtracting(.synchronize)
-    if kind == .file { meaning.rights.remove(.deleteChild) }
+    meaning.rights = meantRights(of: entry, for: object)
     // An entry that is handed on means whoever owns what is made below.
-    if meaning.inheritance.isDisjoint(with: .propagation) {
-      if meaning.identity == .user(user) { meaning.identity = .owner }
-      if meaning.identity == .group(group) { meaning.identity = .owningGroup }
-    }
+    if meaning.inheritance.isDisjoint(with: .propagation) { meaning.identity = here(meaning.identity) }
     return meaning
+  }
+
+  func meantRights(of entry: AccessEntry, for object: ObjectKind) -> Rights {
+    var rights = entry.rights.expanded.intersection(.specific).subtracting(.synchronize)
+    if object == .file { rights.remove(.deleteChild) }
+    return rights
+  }
+
+  /// Who is meant on the object itself.
+  func here(_ identity: Identity) -> Identity {
+    switch identity {
+    case .user(user): .owner
+    case .group(group): .owningGroup
+    default: identity
+    }
   }
 }

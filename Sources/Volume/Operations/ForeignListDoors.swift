@@ -62,12 +62,12 @@ extension Volume {
   /// not learn of its entries by such a mark.
   private func handedDown(to node: Node, _ kind: ObjectKind, for caller: Caller) -> [AccessEntry] {
     guard node.id != root.id, let parent = node.lastName.withLock({ $0.parent }) else { return [] }
-    let list = try? locks.holding(.shared(parent.stripe)) { () throws(Errno) -> AccessList? in
+    let entries = try? locks.holding(.shared(parent.stripe)) { () throws(Errno) -> [AccessEntry] in
       let item = try directoryFacts(parent).item
-      guard item.record == .sound, gate.allows(caller, .readList, on: item) else { return nil }
-      return try? AccessList.inherited(from: item.list, forDirectory: kind == .directory)
+      guard item.record == .sound, gate.allows(caller, .readList, on: item) else { return [] }
+      return InheritanceSource.handedDown(from: item.list, to: kind)
     }
-    return list?.entries ?? []
+    return entries ?? []
   }
 
   /// A list that says no more than a mode is a chmod; whatever more it says is refused rather than lost.

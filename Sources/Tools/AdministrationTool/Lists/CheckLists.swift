@@ -77,7 +77,7 @@ private final class ListChecker {
       findings.append(stale)
     }
     if let list = list ?? nil, let above = listsAbove.last ?? nil, let above {
-      findings += copied(list, below: above, kind)
+      findings += copied(list, below: above, item, kind)
     }
     if kind == .directory { listsAbove.append(list) }
     report(findings, item)
@@ -96,13 +96,14 @@ private final class ListChecker {
   }
 
   /// Entries of the item's own that say what the directory above hands down: they stay when it takes that back.
-  private func copied(_ list: AccessList, below above: AccessList, _ kind: ObjectKind) -> [Finding] {
+  private func copied(
+    _ list: AccessList, below above: AccessList, _ item: VisitedItem, _ kind: ObjectKind
+  ) -> [Finding] {
     guard !list.flags.contains(.noInherit) else { return [] }
-    let handedDown = (try? AccessList.inherited(from: above, forDirectory: kind == .directory))?.entries ?? []
-    return list.entries.enumerated().filter { _, entry in
-      !entry.isInherited
-        && handedDown.contains { $0.says(sameAs: entry) }
-    }.map { index, _ in
+    let source = InheritanceSource(
+      user: item.status.user, group: item.status.group,
+      handedDown: InheritanceSource.handedDown(from: above, to: kind))
+    return source.copies(in: list, for: kind).map { index in
       Finding(
         .copied, entry: index,
         "the directory above hands this down, but here it is an entry of its own, which stays when the directory "
