@@ -128,6 +128,22 @@ extension FrontTests {
           """)
     }
 
+    @Test("A mount whose daemon is gone gives way at once, whatever the kernel remembers of it") func deadAndCached() throws {
+      let said = try output(
+        """
+        mounts -o cache=exclusive upper mount; ls -a mount >/dev/null; stat mount mount/. >/dev/null
+        process=$(daemon mount); kill -9 "$process"; ends "$process"; stat -c %F mount
+        mounts -o cache=exclusive upper mount; varve umount mount
+        """)
+      #expect(
+        said == """
+          status 0
+          directory
+          status 0
+
+          """)
+    }
+
     @Test("Read-only volumes, and those whose daemon is gone, keep no other from being mounted")
     func readOnlyAndDead() throws {
       let said = try output(

@@ -18,12 +18,7 @@ package final class Session: Sendable {
   private let library: Mutex<LibrarySession?>
 
   /// Refuses a place on which nothing can be mounted with these options.
-  ///
-  /// `deadIsGone`: whether a mount whose daemon is gone counts as taken away.
-  package static func check(
-    mountPoint path: [UInt8], _ options: MountOptions, deadIsGone: Bool
-  ) throws(MountFailure) {
-    if deadIsGone, Descriptor.isDeadMount(path) { return }
+  package static func check(mountPoint path: [UInt8], _ options: MountOptions) throws(MountFailure) {
     let point = try MountPoint(path)
     if !CurrentProcess.isRoot { try point.requireHelp(options) }
   }

@@ -59,20 +59,6 @@ package struct Descriptor: ~Copyable, Sendable {
     try open(path: Array(path.utf8), flags)
   }
 
-  /// Whether a path leads to a mount whose daemon is gone.
-  ///
-  /// The kernel walks to the root of such a mount without asking it. What cannot be walked to lies behind another file
-  /// system that has lost its server, and may be alive.
-  package static func isDeadMount(_ path: [UInt8]) -> Bool {
-    guard let root = try? open(path: path, .path) else { return false }
-    do throws(Errno) {
-      _ = try root.status()
-      return false
-    } catch {
-      return error == .notConnected
-    }
-  }
-
   /// A second descriptor of the same open file: offset and locks are shared.
   package borrowing func duplicate() throws(Errno) -> Descriptor {
     Descriptor(adopting: try retrying { lv_duplicate(rawValue, 3) }.asCInt, isPath: isPath)

@@ -38,6 +38,23 @@ package enum QuestionApart {
     return error == 0 ? .success(Array(bytes[4...])) : .failure(Errno(rawValue: error))
   }
 
+  /// Whether a path leads to a mount whose daemon is gone; one that does not answer within two seconds is not.
+  ///
+  /// The kernel walks to the root of such a mount without asking it, and may know its status for as long as nobody tells it
+  /// otherwise, but keeps no attributes. What cannot be walked to lies behind another file system that has lost its
+  /// server, and may be alive.
+  package static func isDeadMount(_ path: [UInt8]) -> Bool {
+    let told = try? ask(milliseconds: 2_000) { () throws(Errno) -> [UInt8] in
+      let root: Descriptor
+      do throws(Errno) { root = try Descriptor.open(path: path, .path) } catch { throw .inputOutput }
+      _ = try root.status()
+      _ = try root.attribute(AttributeName("system.varve.control"))
+      return []
+    }
+    guard case .some(.failure(let error)) = told else { return false }
+    return error == .notConnected
+  }
+
   private static func hear(
     _ reading: borrowing Descriptor, _ milliseconds: CInt, _ page: inout [UInt8]
   ) throws(Errno) -> Int {

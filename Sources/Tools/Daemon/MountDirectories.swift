@@ -116,7 +116,8 @@ struct MountDirectories {
       guard CurrentProcess.isRoot || fusermount() != nil else {
         throw MountFailure(mountPoint, "fusermount3 is missing; it comes with the package fuse3")
       }
-      try Session.check(mountPoint: mountPoint, options, deadIsGone: deadIsGone)
+      if deadIsGone, QuestionApart.isDeadMount(mountPoint) { return }
+      try Session.check(mountPoint: mountPoint, options)
     }
   }
 

@@ -59,7 +59,7 @@ struct NestedMountCheck: Sendable {
     // A mount whose daemon is gone writes nothing.
     guard let position,
       let other = otherVolumes().first(where: { other in
-        other.isWritable && other.position == position && !Descriptor.isDeadMount(other.mountPoint)
+        other.isWritable && other.position == position && !QuestionApart.isDeadMount(other.mountPoint)
       })
     else { return }
     throw MountFailure(

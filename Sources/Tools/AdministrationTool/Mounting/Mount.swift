@@ -187,7 +187,7 @@ private struct MountPlan {
   /// The mount point; what daemons that died left there is taken away first.
   private static func mountPoint(_ path: Word, checkingOnly: Bool) throws(Refusal) -> Word {
     // Several: who mounts again and again after a crash has a pile of them.
-    for _ in 0..<16 where Descriptor.isDeadMount(path) {
+    for _ in 0..<16 where QuestionApart.isDeadMount(path) {
       do throws(Refusal) {
         let mount = try ownMount(path)
         if checkingOnly {
