@@ -111,7 +111,12 @@ package final class Volume: Sendable {
     keyring = Keyring(of: directory, heads: heads)
     sealed = SealedKeeper(keyring)
     do throws(KeyFailure) { try keyring.lookForKeybag() } catch {
-      throw VolumeFailure("the keybag, which tells which files are encrypted, cannot be read: \(error)")
+      guard case .damaged = error else {
+        throw VolumeFailure("the keybag, which tells which files are encrypted: \(error.sentence)")
+      }
+      throw VolumeFailure(
+        "both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are "
+          + "theirs (EBADMSG); put back a copy of one, or remove both if nothing was ever encrypted")
     }
     features = StoreFeatures(switchedOff: options.disabledFeatures)
     if let workshop = directory.workshop { features.probe(workshop) }

@@ -168,6 +168,33 @@ extension CommandTests {
           """)
     }
 
+    @Test("A volume whose keybag and copy are both damaged can be mounted, and takes an export") func damagedKeybag()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          cp upper/.varve/keybag out; : >upper/.varve/keybag; head -c 100 out >upper/.varve/keybag.copy
+          varve mount upper vol 2>&1 | cut -d : -f 1-3; cat vol/d/short; sh -c "echo x >>vol/d/short" 2>&1 | grep -o Required.*
+          varve unlock vol raw 2>&1 | cut -d ';' -f 1; varve unlock --keybag out vol raw 2>&1 | head -1; cat vol/d/short
+          varve umount vol; cmp out upper/.varve/keybag; varve mount upper vol; varve unlock vol raw; cat vol/d/short; varve umount vol
+          rm upper/.varve/sessions; : >upper/.varve/keybag; : >upper/.varve/keybag.copy; varve mount upper vol; echo $?
+          """,
+        prints: """
+          varved: both files of the keybag are damaged: encrypted files stay locked until 'varve unlock --keybag' brings back an export, or a copy of .varve/keybag is put back
+          cat: vol/d/short: Required key not available
+          Required key not available
+          varve unlock: vol: its keybag is damaged, and no copy beside it opens (EBADMSG)
+          varve unlock: vol: has taken the exported keybag as its own
+          text
+          text
+          varve mount: BASE/upper: both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are theirs (EBADMSG); put back a copy of one, or remove both if nothing was ever encrypted
+          32
+
+          """)
+    }
+
     @Test("Where the keybag is lost that is said, and how it comes back; a new one is not made")
     func lostKeybag() throws {
       let drawer = try KeyDrawer()

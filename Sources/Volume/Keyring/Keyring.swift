@@ -53,7 +53,9 @@ package final class Keyring: Sendable {
 
   /// Looks whether there is a keybag.
   ///
-  /// One that nobody can read is an error: its volume must not be taken for one without protected files.
+  /// Of one that nobody can read the log of sessions names the volume, so that its files are known for what they are, and an
+  /// export can take its place. Without such a log it is an error: the volume must not be taken for one without
+  /// encrypted files.
   @discardableResult
   package func lookForKeybag() throws(KeyFailure) -> Bytes16? {
     if let volume { return volume }
@@ -61,7 +63,11 @@ package final class Keyring: Sendable {
     let pair = try KeybagPair(in: files)
     guard let found = pair.readable?.volume else {
       if pair.isMissing { return nil }
-      throw .damaged(.format(.magic))
+      guard let own = try SessionLogFile(directory).volumeInUse() else { throw .damaged(.format(.magic)) }
+      Log.error(
+        "both files of the keybag are damaged: encrypted files stay locked until 'varve unlock --keybag' brings back an "
+          + "export, or a copy of .varve/keybag is put back")
+      return learn(volume: own)
     }
     // Somebody may have unlocked meanwhile, and knows better.
     return learn(volume: volume ?? found)
