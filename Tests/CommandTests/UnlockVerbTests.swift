@@ -197,15 +197,18 @@ extension CommandTests {
         """
         mkdir vol; varve mount upper vol; open() { varve unlock "$@" vol raw 2>/dev/null; }
         closes() { for ((i = 0; i < 200; i++)); do states vol | grep -q '^locked' && break; sleep 0.05; done; states vol; }
-        open; varve lock --after 1 -v vol; closes
+        after() { varve status vol | grep -c 'lockAfter: *100$'; }
+        open; varve lock --after 100 vol; after; varve lock --after 1 -v vol; closes; after
         open --after 1; closes
         # What comes later is in force.
         open --after 1; varve lock --after 0 -v vol; open --after 1; varve lock --after 600 vol; open --after 1; open
         sleep 1.5; states vol; varve lock vol; varve lock -v --after 5 vol; varve umount vol
         """,
         prints: """
+          1
           vol: locks after 1 s without use
           locked locked open 
+          0
           locked locked open 
           vol: does not lock by itself
           open open open 

@@ -8,7 +8,6 @@ import Synchronization
 /// The one place from which the volume is locked and unlocked while it is mounted.
 final class AutoLock: Sendable {
   private struct State {
-    var seconds: UInt64?
     var armedAt: UInt64 = 0
     var hasThread = false
   }
@@ -17,6 +16,7 @@ final class AutoLock: Sendable {
   static let longest = 31_536_000
 
   private let volume: Volume
+  /// Held as well by whoever sets or reads `volume.lockAfter`.
   private let state = Mutex(State())
   /// Rung when `state` has changed.
   private let bell = Bell()
@@ -31,15 +31,12 @@ final class AutoLock: Sendable {
   func takeTurn() { turn.wait() }
   func endTurn() { turn.ring() }
 
-  /// After how many seconds the volume is locked; nil if it is not.
-  var seconds: UInt64? { state.withLock { $0.seconds } }
-
   /// Begins to count, or with nil ends it; with the turn taken.
   ///
   /// The kernel does not tell when it reads from its cache, so what is read again and again need not count.
   func set(_ seconds: Int?) throws(Errno) {
     let needsThread = state.withLock { state in
-      state.seconds = seconds.map { UInt64(clamping: $0) }
+      volume.lockAfter = seconds.map { UInt64(clamping: $0) }
       state.armedAt = Clock.monotonicNanoseconds
       return seconds != nil && !state.hasThread
     }
@@ -48,7 +45,7 @@ final class AutoLock: Sendable {
     do throws(Errno) {
       _ = try PlainThread(name: "varve-autolock") { self.run() }
     } catch {
-      state.withLock { $0.seconds = nil }
+      state.withLock { _ in volume.lockAfter = nil }
       throw error
     }
     state.withLock { $0.hasThread = true }
@@ -69,7 +66,7 @@ final class AutoLock: Sendable {
   }
 
   private var millisecondsLeft: Int? {
-    let (seconds, armedAt) = state.withLock { ($0.seconds, $0.armedAt) }
+    let (seconds, armedAt) = state.withLock { (volume.lockAfter, $0.armedAt) }
     guard let seconds else { return nil }
     let end = max(armedAt, volume.lastKeyUse) &+ seconds &* 1_000_000_000
     let now = Clock.monotonicNanoseconds
@@ -78,9 +75,9 @@ final class AutoLock: Sendable {
   }
 
   private func lock() {
-    let seconds = state.withLock { state in
-      defer { state.seconds = nil }
-      return state.seconds ?? 0
+    let seconds = state.withLock { _ in
+      defer { volume.lockAfter = nil }
+      return volume.lockAfter ?? 0
     }
     let outcome = volume.lock(.locking, isHurried: false)
     Log.notice(

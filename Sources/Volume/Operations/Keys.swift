@@ -27,6 +27,15 @@ extension Volume {
   /// When the content of a protected file was asked for last, on the monotonic clock in nanoseconds.
   package var lastKeyUse: UInt64 { sealed.lastUse }
 
+  /// After how many seconds without use whoever serves the volume locks it; nil: not by itself. Said by `status`.
+  package var lockAfter: UInt64? {
+    get {
+      let seconds = sealed.lockAfter.load(ordering: .acquiring)
+      return seconds == 0 ? nil : seconds
+    }
+    set { sealed.lockAfter.store(newValue ?? 0, ordering: .releasing) }
+  }
+
   /// Opens all classes with a keyfile's secret.
   ///
   /// `exported`: a keybag to use in place of the volume's own. `user`: who asked, for the audit log.

@@ -44,6 +44,8 @@ final class SealedKeeper: Sendable {
   private let counts = Mutex(Counts())
   private let unfinished = Atomic<Bool>(false)
   private let used = Atomic<UInt64>(0)
+  /// After how many seconds without use the volume is to be locked; 0: never.
+  let lockAfter = Atomic<UInt64>(0)
   private let conversions = Atomic(0)
   private let isEnding = Atomic<Bool>(false)
   private let triedToEnd = Atomic<UInt64>(0)
