@@ -59,6 +59,42 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("Items are found by their class of encryption, and by that alone") func classes() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        ProtectVerbTests.tree + """
+          { varve protect complete vol/d/one; varve protect b vol/d/sub; } >/dev/null 2>&1
+          find() { echo "find $*"; varve find "$@" vol/d 2>&1 | sort; }
+          find -class complete; find -class b; find --class=any; find -class none; find -class any -class b; find -class compleet
+          varve lock vol; find -class any; varve umount vol
+          """,
+        prints: """
+          find -class complete
+          vol/d/one
+          vol/d/sub/again
+          find -class b
+          vol/d/sub
+          find --class=any
+          vol/d/one
+          vol/d/sub
+          vol/d/sub/again
+          find -class none
+          vol/d
+          vol/d/empty
+          vol/d/sub/two
+          find -class any -class b
+          vol/d/sub
+          find -class compleet
+          varve find: 'compleet' is not a class; did you mean 'complete'?
+          find -class any
+          vol/d/one
+          vol/d/sub
+          vol/d/sub/again
+
+          """)
+    }
+
     @Test("What is found is what access says, item by item") func agrees() throws {
       let desk = try Desk("", FindVerbTests.scene)
       defer { desk.volume.remove() }
@@ -117,7 +153,7 @@ extension CommandTests {
         as -can 1003:2009:read t/a; as -can 1001:2001:read t/a
         """,
         prints: """
-          varve find: one of --flags, --entry and --can is missing
+          varve find: one of --flags, --entry, --class and --can is missing
           2
           varve find: there is no flag 'nosuch'; 'varve help chflags' lists them
           2

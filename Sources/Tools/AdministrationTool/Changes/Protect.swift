@@ -7,7 +7,7 @@ import LinuxPrograms
 
 func protect(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console(invocation)
-  let wanted = try classNamed(invocation.operands[0])
+  let wanted = try classNamed(invocation.operands[0], for: invocation.verb)
   let paths = try PathOperands(invocation, from: 1)
   let run = try ItemRun(
     invocation, console, paths, tells: invocation.has(.listChanged) || invocation.has(.json))
@@ -22,14 +22,15 @@ func protect(_ invocation: Invocation) throws(UsageError) -> Int32 {
   return change.finish()
 }
 
-private func classNamed(_ word: Word) throws(UsageError) -> String {
+/// A class by its word or its letter.
+func classNamed(_ word: Word, for verb: String?) throws(UsageError) -> String {
   let text = String(decoding: word, as: UTF8.self)
   if Verb.classWords.contains(text) { return text }
   let short = ["a": "complete", "b": "complete-unless-open", "c": "until-first-unlock"]
   if let known = short[text.lowercased()] { return known }
   let hint = suggestion(for: text, among: Verb.classWords)
   let words = "; the classes are complete (a), complete-unless-open (b), until-first-unlock (c) and none"
-  throw UsageError("'\(text)' is not a class" + (hint.isEmpty ? words : hint), verb: "protect", .value)
+  throw UsageError("'\(text)' is not a class" + (hint.isEmpty ? words : hint), verb: verb, .value)
 }
 
 extension Descriptor {

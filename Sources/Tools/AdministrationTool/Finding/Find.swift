@@ -1,4 +1,4 @@
-// `varve find`: items of trees by flag, by entry of their lists, or by what somebody may do with them.
+// `varve find`: items of trees by flag, by entry of their lists, by class, or by what somebody may do with them.
 //
 // Found paths are printed as they are found: only what waits for an answer of the daemon is held, and of that the paths.
 
@@ -17,7 +17,7 @@ func findItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
     try AskedPermission(word, invocation)
   }
   guard !test.isEmpty || !permissions.isEmpty else {
-    throw UsageError("one of --flags, --entry and --can is missing", verb: invocation.verb)
+    throw UsageError("one of --flags, --entry, --class and --can is missing", verb: invocation.verb)
   }
   let output = FoundItems(invocation, console)
   for path in try PathOperands(invocation.operands[...], invocation).named where !Interruption.isRequested {
@@ -78,13 +78,15 @@ final class FoundItems {
   func end() { json?.end() }
 }
 
-/// What an item shows of itself: its flags and its list.
+/// What an item shows of itself: its flags, its list and its class.
 private struct ItemTest {
   /// An item has the flags that an instruction would not change.
   private var flags: [FileFlags.Instruction] = []
   private var identities: [Identity] = []
+  /// A class, or `any`: an item has but one, so several conditions are met by none.
+  private var classes: [String] = []
 
-  var isEmpty: Bool { flags.isEmpty && identities.isEmpty }
+  var isEmpty: Bool { flags.isEmpty && identities.isEmpty && classes.isEmpty }
 
   init(_ invocation: Invocation) throws(UsageError) {
     for word in invocation.values(.flagsToFind) {
@@ -102,6 +104,9 @@ private struct ItemTest {
         throw invocation.mistake("\(error)")
       }
     }
+    for word in invocation.values(.classToFind) {
+      classes.append(word == Word("any".utf8) ? "any" : try classNamed(word, for: invocation.verb))
+    }
   }
 
   func matches(_ item: VisitedItem) throws(Refusal) -> Bool {
@@ -113,8 +118,20 @@ private struct ItemTest {
       guard let found else { throw Refusal(.unsupported) }
       guard flags.allSatisfy({ $0.applied(to: found) == found }) else { return false }
     }
+    guard try isOfClasses(item) else { return false }
     guard !identities.isEmpty, item.status.kind != .symbolicLink else { return identities.isEmpty }
     let entries = try item.place.descriptor.accessList()?.entries ?? []
     return identities.allSatisfy { identity in entries.contains { $0.identity == identity } }
+  }
+
+  private func isOfClasses(_ item: VisitedItem) throws(Refusal) -> Bool {
+    guard !classes.isEmpty else { return true }
+    // Nothing else is encrypted.
+    guard item.status.kind == .regular || item.status.kind == .directory else { return false }
+    let found: String
+    do throws(Errno) { found = try item.place.descriptor.protectionWord() ?? "none" } catch {
+      throw Refusal.reading(error, item.place.descriptor)
+    }
+    return classes.allSatisfy { $0 == found || $0 == "any" && found != "none" }
   }
 }

@@ -8,6 +8,9 @@ extension Option {
   package static let identityToFind = Option(
     nil, "entry", value: Value("WHO", .identity),
     "items with an entry about WHO: user:bob, group:staff, everyone")
+  package static let classToFind = Option(
+    nil, "class", value: Value("CLASS", .list(["any"] + Verb.classWords)),
+    "items of this class of encryption: a class of 'varve protect', 'any', or 'none'")
   package static let canDo = Option(
     nil, "can", value: Value("USER:OP", .user),
     "items with which USER may do OP, as 'varve access --as' says; USER:GROUP,...:OP names the groups")
@@ -16,10 +19,10 @@ extension Option {
 
 extension Verb {
   package static let find = Verb(
-    "find", "find items by flag, by entry, or by what a user may do",
-    options: [.flagsToFind, .identityToFind, .canDo, .endWithNul, .json],
+    "find", "find items by flag, entry or class, or by what a user may do",
+    options: [.flagsToFind, .identityToFind, .classToFind, .canDo, .endWithNul, .json],
     operands: [Operand("DIR", .oneOrMore, .path, "trees on a Varve volume")],
-    forms: ["[--flags FLAGS] [--entry WHO] [--can USER:OP] [-0 | --json] DIR..."],
+    forms: ["[--flags FLAGS] [--entry WHO] [--class CLASS] [--can USER:OP] [-0 | --json] DIR..."],
     discussion: [
       "Prints the path of every item below DIR, and of DIR itself, that meets all conditions. A condition can be given "
         + "several times. The words may have one dash, as those of find(1).",
@@ -30,6 +33,7 @@ extension Verb {
     examples: [
       Example("varve find -flags uchg /mnt/team", "All that is locked."),
       Example("varve find -entry user:bob /mnt/team", "All lists that name Bob."),
+      Example("varve find -class any /mnt/team", "All that is encrypted, and directories in which new files will be."),
       Example("varve find -can bob:write /mnt/team", "All that Bob may write."),
     ])
 }
