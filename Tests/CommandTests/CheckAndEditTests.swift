@@ -114,7 +114,7 @@ extension CommandTests {
           #   readattr writeattr readextattr writeextattr readsecurity writesecurity chown
           #   in short: full, modify, readonly
           # Without any entry the access list is removed.
-          # f
+          # file: f
           user:7002 allow read
           varve acl edit: f: unchanged
           0
@@ -128,7 +128,7 @@ extension CommandTests {
           varve acl edit: f: no entry is left; the access list was removed
           varve acl edit: 1 item, 1 changed, 0 failed
           0
-          # f
+          # file: f
           # no access list
 
           """)

@@ -135,17 +135,17 @@ extension CommandTests {
         """,
         prints: """
           0
-          # d
+          # file: d
           !#acl 1 no_inherit
           group:701 allow list,search,file_inherit,directory_inherit
 
-          # d/notes
+          # file: d/notes
           # no access list
 
-          # d/notes/odd\\012name
+          # file: d/notes/odd\\012name
           user:7001 inherited deny write
 
-          # d/plan\\040
+          # file: d/plan\\040
           # no access list
           4711
           7001
@@ -154,7 +154,7 @@ extension CommandTests {
           directory 0 - notes
           directory - mode=0755 .
           directory 2 - .
-          # d
+          # file: d
           !#acl 1 no_inherit
           group:701 allow list,search,file_inherit,directory_inherit
           755

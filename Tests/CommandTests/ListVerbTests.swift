@@ -22,31 +22,49 @@ extension CommandTests {
         """,
         prints: """
           0
-          # shared/file
+          # file: shared/file
           user:1234 allow read,write
           group:everyone deny delete
 
-          # shared
+          # file: shared
           group:bin allow list,file_inherit,directory_inherit
 
-          # shared/sub
+          # file: shared/sub
           # no access list
-          # shared/file
+          # file: shared/file
           A::1234:rw
           D::EVERYONE@:d
 
-          # shared
+          # file: shared
           A:fdg:bin:r
-          # shared/file
+          # file: shared/file
           user:1234:rw------------:-------:allow
           everyone@:-----d--------:-------:deny
 
-          # shared
+          # file: shared
           group:2:r-------------:fd-----:allow
           [
             {"path": "shared/sub", "kind": "directory", "acl": null},
             {"path": "shared/file", "kind": "regular", "acl": [{"who": "user:1234", "id": 1234, "type": "allow", "inherited": false, "rights": ["read", "write"], "inheritance": []}, {"who": "group:everyone", "type": "deny", "inherited": false, "rights": ["delete"], "inheritance": []}]}
           ]
+
+          """)
+      try desk.end()
+    }
+
+    @Test("What several items print is no list for one") func severalLists() throws {
+      let desk = try Desk("", ListVerbTests.tree)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        varve acl set -e "user:1234 allow read" shared/file shared; varve acl get shared/file shared > "$BASE/two"
+        varve acl set -F - shared/sub < "$BASE/two"; echo $?; varve acl get shared/sub
+        """,
+        prints: """
+          varve acl set: '-': it holds the lists of 2 items; 'varve acl dump' and 'varve acl restore' keep the lists of many
+          2
+          # file: shared/sub
+          # no access list
 
           """)
       try desk.end()
@@ -109,7 +127,7 @@ extension CommandTests {
           'varve help acl' tells more.
           2
           varve acl: unknown verb 'gte'; did you mean 'get'?
-          # shared/file
+          # file: shared/file
           # no access list
 
           """)
@@ -141,14 +159,14 @@ extension CommandTests {
             + user:7002 allow read
             + user:7001 inherited allow read
           1 of 1 item would change
-          # shared/file
+          # file: shared/file
           user:7003 deny read
           user:7002 allow read
           user:7001 inherited allow read
-          # shared/sub/deep
+          # file: shared/sub/deep
           user:7003 deny read
           user:7002 allow read
-          # shared/sub/deep
+          # file: shared/sub/deep
           user:7003 deny read
           user:7002 allow read
           user:7001 inherited allow read
@@ -158,13 +176,13 @@ extension CommandTests {
             - user:7001 inherited allow read
             + user:7001 allow read
           varve acl explicit: 1 item, 1 changed, 0 failed
-          # shared/sub/deep
+          # file: shared/sub/deep
           user:7003 deny read
           user:7002 allow read
-          # shared/sub
+          # file: shared/sub
           user:7009 inherited allow list,file_inherit,directory_inherit
 
-          # shared/sub/deep
+          # file: shared/sub/deep
           user:7003 deny read
           user:7002 allow read
           user:7009 inherited allow read

@@ -114,14 +114,14 @@ extension CommandTests {
         n"; varve mount "$BASE/other" "$BASE/n"*; varve status | sed -n 's/ (.*//; /other/p'; varve umount "$BASE/n"*
         """#,
         prints: #"""
-          # -dash
-          # bidi\342\200\256x
-          # c1\302\233x
-          # café
-          # esc\033[31m
-          # new\012line
-          # raw\233\377
-          # two words
+          # file: -dash
+          # file: bidi\342\200\256x
+          # file: c1\302\233x
+          # file: café
+          # file: esc\033[31m
+          # file: new\012line
+          # file: raw\233\377
+          # file: two words
           -dash:
           bidi\342\200\256x:
           c1\302\233x:
@@ -213,7 +213,7 @@ extension CommandTests {
             - group:everyone allow read
             + group:everyone deny delete
           varve acl set: 1 item, 1 changed, 0 failed
-          # -dash
+          # file: -dash
           group:everyone deny delete
           root BASE/mount/-dash
           allowed: root may read BASE/mount/-dash

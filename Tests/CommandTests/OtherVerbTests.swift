@@ -74,7 +74,7 @@ extension CommandTests {
           LC_ALL=C grep -c "$(printf '[\\033\\233]')"
         """,
         prints: """
-          # a\\033[31m\\233b\\302\\233c\\012user:0 allow full
+          # file: a\\033[31m\\233b\\302\\233c\\012user:0 allow full
           # no access list
           0
 

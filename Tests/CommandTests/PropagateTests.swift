@@ -67,7 +67,7 @@ extension CommandTests {
             {"path": "d/s", "before": null, "after": [{"who": "group:701", "id": 701, "type": "allow", "inherited": true, "rights": ["list"], "inheritance": ["file_inherit", "directory_inherit"]}]},
             {"path": "d/s/f", "before": null, "after": [{"who": "group:701", "id": 701, "type": "allow", "inherited": true, "rights": ["read"], "inheritance": []}]}
           ], "dryRun": true, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
-          # d
+          # file: d
           group:701 allow list,file_inherit,directory_inherit
           {"changes": [], "dryRun": false, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
 
@@ -167,7 +167,7 @@ extension CommandTests {
           varve acl set: d/mine: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
           varve chflags: d/mine: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
           varve chflags: d/mine: only root may set or clear schg (EPERM)
-          # d/mine
+          # file: d/mine
           user:7001 allow read
 
           """)

@@ -96,7 +96,7 @@ extension CommandTests {
           varve acl restore: standard input: has no 'end' at its end: the program that wrote it was stopped; what is complete in it was restored
           0
           0
-          # d/f
+          # file: d/f
           user:7001 allow read
 
           """)
@@ -121,10 +121,10 @@ extension CommandTests {
         prints: """
           varve acl restore: BASE/two: has a second root, 'BASE/mount/b', and --root names one place for both; nothing after this line is restored
           1
-          # c/f
+          # file: c/f
           user:7001 allow read
           0
-          # b/f
+          # file: b/f
           user:7001 allow read
 
           """)
@@ -158,12 +158,12 @@ extension CommandTests {
           varve acl strip: another run is writing to 'BASE/sound'; wait for its end, or name another file
           2
           text
-          # f
+          # file: f
           user:7001 allow read
           0
           varve-acl 1
           600
-          # f
+          # file: f
           user:7001 allow read
 
           """)

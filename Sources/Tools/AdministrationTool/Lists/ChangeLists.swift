@@ -61,7 +61,9 @@ private func replacement(_ invocation: Invocation) throws(UsageError) -> ListRul
       list.entries.append(try format.entry(String(decoding: entry, as: UTF8.self), names: .machine))
     }
     if let file = files.first {
-      list = try format.list(try listText(of: file), names: .machine)
+      let text = try listText(of: file)
+      try requireOneList(text)
+      list = try format.list(text, names: .machine)
     }
   } catch {
     let place = files.first.map { "\(shown($0)): " } ?? ""
@@ -72,6 +74,15 @@ private func replacement(_ invocation: Invocation) throws(UsageError) -> ListRul
   }
   let new = list.isEmpty ? nil : list
   return ListRule(replacesDamage: true) { before, _ in before == new ? .unchanged : .store(new) }
+}
+
+/// Refuses what `acl get` and its like print of several items: it would become one list of all their entries.
+private func requireOneList(_ text: [UInt8]) throws(FormatFailure) {
+  let heads = text.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: "# file:".utf8) }
+  guard heads.count < 2 else {
+    throw FormatFailure(
+      "it holds the lists of \(heads.count) items; 'varve acl dump' and 'varve acl restore' keep the lists of many")
+  }
 }
 
 /// The notation the options name.

@@ -63,7 +63,7 @@ private final class ListPrinter {
   private func showText(_ list: AccessList?, _ item: VisitedItem, _ kind: ObjectKind) {
     // Always on one line, or a name could pretend to be an entry.
     let name = PathText.escaped(item.path)
-    console.print((isFirst ? "" : "\n") + colors.dimmed("# \(name)") + "\n")
+    console.print((isFirst ? "" : "\n") + colors.dimmed("# file: \(name)") + "\n")
     guard let list else {
       console.print(colors.dimmed("# no access list") + "\n")
       return
