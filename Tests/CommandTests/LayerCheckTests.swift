@@ -213,7 +213,7 @@ extension CommandTests {
             key=${row%% *}
             { grep -v "^$key " $BASE/volume; echo "$row"; } > $UP/.varve/volume
             varve check -q $UP > $BASE/said 2>&1; status=$?
-            [ $status -le 1 ] || { echo "row '$row': $status"; cat $BASE/said; }
+            [ $status -le 1 ] && ! grep -q '^<\\|varved' $BASE/said || { echo "row '$row': $status"; cat $BASE/said; }
           done
           cp $BASE/volume $UP/.varve/volume; varve check $UP; echo $?
           """)

@@ -1,9 +1,11 @@
 // `varve`: reads the command line and hands over to the verb.
 
 import Arguments
+import LayeredVolume
 import LinuxPrograms
 
 ThisProgram.prepareStreams()
+Log.goToPeople()
 
 let words = lineWithVerb(ThisProgram.words)
 if let mountPoint = mountPointOfMountFuse(words) {

@@ -1,4 +1,5 @@
-// What the daemon says: one line, to standard error or to the system's log.
+// What the daemon says: one line, to standard error or to the system's log. The tool, which looks at volumes with the same
+// code, says it to people.
 
 import LinuxFiles
 import Synchronization
@@ -8,10 +9,16 @@ import Synchronization
 /// Never a file's content, never a key.
 package enum Log {
   private static let speaksToSystem = Atomic<Bool>(false)
+  private static let speaksToPeople = Atomic<Bool>(false)
 
   /// From now on lines go to the system's log: nobody reads the standard error of a daemon.
   package static func goToSystem() {
     speaksToSystem.store(true, ordering: .releasing)
+  }
+
+  /// From now on lines are those of the tool, on a terminal.
+  package static func goToPeople() {
+    speaksToPeople.store(true, ordering: .releasing)
   }
 
   /// Damage found on disk.
@@ -49,10 +56,12 @@ package enum Log {
     write(priority: 5, text())
   }
 
-  /// The prefix is what journald understands.
+  /// The number in front is what journald understands.
   private static func write(priority: CInt, _ text: String) {
     if speaksToSystem.load(ordering: .acquiring) {
       SystemLog.write(priority: priority, text)
+    } else if speaksToPeople.load(ordering: .acquiring) {
+      StandardError.write("varve: \(text)\n")
     } else {
       StandardError.write("<\(priority)>varved: \(text)\n")
     }
