@@ -99,10 +99,17 @@ import Testing
         try file.commits.withLock { _ in
           threads.append(
             Joined(
-              try PlainThread { outcome.value.withLock { $0 = volume.lock(.locking, isHurried: false) } }))
+              try PlainThread {
+                outcome.beginInThisThread()
+                outcome.value.withLock { $0 = volume.lock(.locking, isHurried: false) }
+              }))
           wait(seconds: 10) { volume.keyring.state(of: .complete) == .locked }
-          // Until it waits to sync the file: nobody can see that. A close that takes the way away makes that sync fail.
-          wait(seconds: 0.02) { false }
+          // Until it waits to sync the file, which holds it up for longer than anything else. A close that takes the way away makes that sync fail.
+          var asleep = 0
+          wait(seconds: 10) {
+            asleep = outcome.isAsleep ? asleep + 1 : 0
+            return asleep > 10
+          }
           threads.append(Joined(try PlainThread { volume.release(handle) }))
           wait(seconds: 0.1) { object.way == nil }
         }
@@ -211,6 +218,27 @@ private func wait(seconds: Double, _ isTrue: () -> Bool) {
 /// What a lock answered in another thread.
 private final class Locked: Sendable {
   let value = Mutex(LayeredVolume.LockOutcome())
+  private let thread = Mutex("")
+
+  func beginInThisThread() {
+    var name = [CChar](repeating: 0, count: 64)
+    guard readlink("/proc/thread-self", &name, name.count - 1) > 0 else { return }
+    let task = text(name)
+    thread.withLock { $0 = "/proc/\(task)/stat" }
+  }
+
+  private func text(_ bytes: [CChar]) -> String {
+    String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// Whether the thread has begun, and waits for something.
+  var isAsleep: Bool {
+    guard let file = fopen(thread.withLock { $0 }, "r") else { return false }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 512)
+    guard fgets(&line, CInt(line.count), file) != nil else { return false }
+    return text(line).split(separator: ")").last?.split(separator: " ").first == "S"
+  }
 }
 
 /// Appends to one file, and counts what was taken.
