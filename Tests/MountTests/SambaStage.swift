@@ -18,8 +18,9 @@ struct SambaStage {
 
   /// As docs/doors.md recommends it.
   static let recommended = [
-    "vfs objects = nfs4acl_xattr", "nfs4acl_xattr:encoding = nfs", "nfs4acl_xattr:version = 40",
-    "nfs4acl_xattr:nfs4_id_numeric = yes",
+    "inherit permissions = yes", "vfs objects = nfs4acl_xattr", "nfs4acl_xattr:encoding = nfs",
+    "nfs4acl_xattr:version = 40", "nfs4acl_xattr:nfs4_id_numeric = yes", "store dos attributes = yes",
+    "map readonly = no", "map archive = no", "map hidden = no", "map system = no",
   ]
 
   private var home: String { volume.base + "/samba" }
