@@ -239,6 +239,26 @@ extension CommandTests {
 
     @Test("A volume that is read-only, or keeps no lists, says how to change that") func readOnly() throws {
       let desk = try Desk("", Self.tree)
+    @Test("Of many locked files ten are named with the command that helps, and the others are counted")
+    func manyLocked() throws {
+      let desk = try Desk("", #"mkdir d; touch d/{1..6} d/"a "{1..6}; varve chflags uchg d/*"#)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        #"""
+        varve chmod -R 700 d 2> $BASE/said; echo $?
+        grep -Ec '^varve chmod: d/(a )?(.): is locked by uchg; clear it first: varve chflags nouchg .?d/(a )?\2.? \(EPERM\)$' $BASE/said
+        grep -v ': d/' $BASE/said
+        varve chflags nouchg d/*
+        """#,
+        prints: #"""
+          1
+          10
+          varve chmod: 2 more: is locked by uchg; clear it first: varve chflags nouchg PATH (EPERM)
+
+          """#)
+      try desk.end()
+    }
+
       defer { desk.volume.remove() }
       try desk.expect(
         #"""

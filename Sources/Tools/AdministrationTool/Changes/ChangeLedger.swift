@@ -212,7 +212,7 @@ final class ChangeLedger: Sendable {
     if json == nil, !isDryRun, tellsHow || console.hasShownProgress, !console.isQuiet {
       let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone" : ""
       console.note(
-        "\(counted(items)), \(grouped(counts.changed)) changed\(left), \(failed) failed")
+        "\(counted(items)), \(grouped(counts.changed)) changed\(left), \(grouped(failed)) failed")
     }
     return console.finish()
   }

@@ -27,7 +27,7 @@ final class Console: Sendable {
     /// Whether a failure was said, or had to be.
     var hasFailed = false
     var isSilent = false
-    /// How often each sentence was said of a file.
+    /// How often each kind of sentence was said of a file.
     var kinds: [String: Int] = [:]
     /// Told of each file with which something went wrong, and why.
     var listener: (@Sendable ([UInt8], String) -> Void)?
@@ -157,18 +157,27 @@ final class Console: Sendable {
 
   /// The same sentence is said of ten files, and then counted: a tree that belongs to somebody else says it a million times.
   ///
-  /// That a daemon is gone is said once for its mount: nothing else can be said of what is there.
+  /// A command in it that names the file does not make it another sentence. That a daemon is gone is said once for its mount: nothing else can be said of what is there.
   func complain(_ path: [UInt8], _ sentence: String) {
     // Who met it could not name the mount.
     if sentence == "\(Errno.notConnected)" { return complain(path, .notConnected) }
     state.withLock { $0.listener }?(path, sentence)
     state.withLock { state in
       guard !state.isSilent else { return fail("", &state) }
-      let isKnown = state.kinds.count < Console.mostKinds || state.kinds[sentence] != nil
-      let count = isKnown ? state.kinds[sentence, default: 0] + 1 : 1
-      if isKnown { state.kinds[sentence] = count }
+      let kind = Console.kind(of: sentence, about: path)
+      let isKnown = state.kinds.count < Console.mostKinds || state.kinds[kind] != nil
+      let count = isKnown ? state.kinds[kind, default: 0] + 1 : 1
+      if isKnown { state.kinds[kind] = count }
       fail(count > Console.most(sentence) ? nil : about(path, sentence), &state)
     }
+  }
+
+  /// What a sentence is counted as: a command for the file, as in "clear it first: varve chflags nouchg d/f (EPERM)", is one for PATH.
+  private static func kind(of sentence: String, about path: [UInt8]) -> String {
+    guard !path.isEmpty else { return sentence }
+    let word = " \(shellWord(path))"
+    if sentence.hasSuffix(word) { return "\(sentence.dropLast(word.count)) PATH" }
+    return sentence.replacing("\(word) (", with: " PATH (")
   }
 
   private static func most(_ sentence: String) -> Int {
