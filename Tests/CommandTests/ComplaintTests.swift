@@ -191,7 +191,7 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         #"""
-        for line in "chmod 700 d/f -n" "chmod -R 700 d --dry-run" "chown 1:1 d/f --dry-run" "chflags uchg d/f -n"; do
+        for line in "chmod 700 d/f -n" "chmod -R 700 d --dry-run" "chown 1:1 d/f --dry-run" "chown 1 d/f -n" "chflags uchg d/f -n"; do
           varve $line 2>&1 | head -1; echo ${PIPESTATUS[0]}; done
         stat -c '%a %u' d/f; varve ls -lO d/f | grep -c uchg
         touch ./-n; varve chmod 640 d/f -n; stat -c %a d/f ./-n
@@ -202,6 +202,8 @@ extension CommandTests {
           varve chmod: '--dry-run' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
           2
           varve chown: '--dry-run' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
+          2
+          varve chown: '-n' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
           2
           varve chflags: '-n' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
           2
@@ -237,8 +239,6 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("A volume that is read-only, or keeps no lists, says how to change that") func readOnly() throws {
-      let desk = try Desk("", Self.tree)
     @Test("Of many locked files ten are named with the command that helps, and the others are counted")
     func manyLocked() throws {
       let desk = try Desk("", #"mkdir d; touch d/{1..6} d/"a "{1..6}; varve chflags uchg d/*"#)
@@ -259,6 +259,8 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("A volume that is read-only, or keeps no lists, says how to change that") func readOnly() throws {
+      let desk = try Desk("", Self.tree)
       defer { desk.volume.remove() }
       try desk.expect(
         #"""

@@ -56,7 +56,7 @@ final class ChangeLedger: Sendable {
   ) throws(UsageError) {
     self.console = console
     self.repetition = repetition
-    isDryRun = invocation.has(.dryRun) || invocation.has(.dryRunWord)
+    isDryRun = invocation.has(.dryRun)
     tellsHow = invocation.has(.listChanged)
     detail = isDryRun ? 2 : invocation.count(.listChanges)
     self.tells = tells ?? (tellsHow || detail > 0)

@@ -33,7 +33,7 @@ final class UndoFile: Sendable {
         "an undo file must be a file, and '-' would be standard output; name a file, and one of this name './-'"
       )
     }
-    guard !invocation.has(.dryRun), !invocation.has(.dryRunWord) else { return nil }
+    guard !invocation.has(.dryRun) else { return nil }
     self.path = path
     self.console = console
     func failure(_ words: String, _ start: String = "") -> UsageError {

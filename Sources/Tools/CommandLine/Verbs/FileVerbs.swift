@@ -2,7 +2,7 @@
 
 private let walkSynopsis = "[-R [-H | -L | -P]]"
 
-/// What goes with every change of many items; chown has them without the letter `-n`.
+/// What goes with every change of many items.
 private let changeOptions: [Option] = [.quiet, .fromInput, .undo, .resume, .json]
 
 private let changeDiscussion =
@@ -94,7 +94,7 @@ extension Verb {
     order: .beforeOperands(dashed: ""),
     options: [
       .force, .actOnLinks, .listChanges, .oneFileSystem, .recursive, .followNamed, .followAll, .followNone,
-      .dryRunWord,
+      .dryRun,
     ] + changeOptions,
     operands: [
       Operand("OWNER", .any, .text, "a user, by name or number"),
@@ -102,9 +102,9 @@ extension Verb {
       Operand("PATH", .any, .path, "files and directories"),
     ],
     forms: [
-      "[-fhqvx0] \(walkSynopsis) OWNER[:GROUP] PATH...",
-      "[-fhqvx0] \(walkSynopsis) :GROUP PATH...",
-      "[-fhqvx0] \(walkSynopsis) :group=GROUP PATH...",
+      "[-fhnqvx0] \(walkSynopsis) OWNER[:GROUP] PATH...",
+      "[-fhnqvx0] \(walkSynopsis) :GROUP PATH...",
+      "[-fhnqvx0] \(walkSynopsis) :group=GROUP PATH...",
     ],
     discussion: [
       ":group=GROUP makes a group the owner instead of a user: all its members have the rights of the owner then. "

@@ -76,8 +76,6 @@ extension Option {
 
   // acl
   package static let dryRun = Option("n", "dry-run", "change nothing; print what would change")
-  /// Where `-n` is taken: chown of macOS prints numbers with it.
-  package static let dryRunWord = Option(nil, "dry-run", "change nothing; print what would change")
   package static let listChanged = Option("v", "verbose", "print each item that changes, and how")
   package static let quiet = Option("q", "quiet", "no progress and no notes; only failures are printed")
   package static let fromInput = Option(
