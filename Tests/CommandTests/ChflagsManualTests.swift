@@ -95,6 +95,9 @@ extension CommandTests {
         # chflags 08 file1
         varve chflags: unknown flag '08'; 'varve help chflags' lists them
         [2]
+        # chflags uunlnk file1
+        varve chflags: there is no flag uunlnk here: only root's sunlnk keeps an item from being removed; for your own use uchg, or deny it: varve chmod +a "everyone deny delete" PATH
+        [2]
         # ls -lO
         -rw-r--r--  1 juser  wheel  - 0 Apr 28  2006 file1
         """),

@@ -214,6 +214,36 @@ extension MountTests {
       #expect(answers[11].output.hasPrefix("640\n"), "\(answers[9].output) \(answers[11].output)")
     }
 
+    @Test("Attributes of DOS bind Windows alone: mode and flags stay, and other programs write as before")
+    func attributesOfDOS() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try #require(chmod(volume.path, 0o755) == 0)
+      _ = try volume.directory("t", 0, 2001, 0o700, list: [Self.teamList[0]])
+      // The lines for it of docs/doors.md.
+      let lines = [
+        "store dos attributes = yes", "map readonly = no", "map archive = no", "map hidden = no",
+        "map system = no",
+      ]
+      let answers = try SambaStage(volume: volume, share: SambaStage.recommended + lines).converse([
+        "smb ann 'put /etc/hostname t/f'",  // 0
+        "stat -c %a t/f && varve ls -lO t/f",  // 1
+        "smb ann 'setmode t/f +rhsa'",  // 2
+        "smb ann 'ls t/f'",  // 3
+        "stat -c %a t/f && varve ls -lO t/f",  // 4
+        "smb ann 'put /etc/hostname t/f'",  // 5
+        "become 1001 2001 sh -c 'echo x >>t/f'",  // 6
+      ])
+      for index in [0, 1, 2, 3, 4, 6] {
+        #expect(answers[index].exit == 0, "\(index): \(answers[index].output)")
+      }
+      #expect(answers[3].output.contains(" AHSR "), "\(answers[3].output)")
+      #expect(answers[4].output == answers[1].output)
+      // Only for Windows it is read-only now.
+      #expect(answers[5].exit != 0, "\(answers[5].output)")
+      #expect(answers[5].output.contains("NT_STATUS_ACCESS_DENIED"), "\(answers[5].output)")
+    }
+
     @Test("Samba's own lists: with acl_xattr they pass, other encodings of nfs4acl_xattr fail aloud")
     func ownLists() throws {
       let volume = try MountedVolume()
