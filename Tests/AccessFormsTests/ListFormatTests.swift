@@ -59,13 +59,13 @@ import Testing
 
   static let wrong: [(ListFormat, String, String)] = [
     (.nfs4, "A::1001", "TYPE:FLAGS:WHO:RIGHTS was expected: 'A::1001'"),
-    (.nfs4, "X::1001:r", "'X' is no type: A, D, U and L are"),
-    (.nfs4, "A:q:1001:r", "'q' is no flag of an NFSv4 entry"),
-    (.nfs4, "A::1001:q", "'q' is no right of an NFSv4 entry"),
+    (.nfs4, "X::1001:r", "'X' is not a type: A, D, U and L are"),
+    (.nfs4, "A:q:1001:r", "'q' is not a flag of an NFSv4 entry"),
+    (.nfs4, "A::1001:q", "'q' is not a right of an NFSv4 entry"),
     (.nfs4, "A::bob:r", "no user is called 'bob'; a number will do, such as user:1001"),
     (.nfs4, "A::4294967295:r", "4294967295 is the number for 'no id'; nobody can have it"),
-    (.zfs, "user:1:r:allow", "'r' is no inheritance flag of a ZFS entry"),
-    (.zfs, "user:1:r:f:permit", "'permit' is no type: allow, deny, audit and alarm are"),
+    (.zfs, "user:1:r:allow", "'r' is not an inheritance flag of a ZFS entry"),
+    (.zfs, "user:1:r:f:permit", "'permit' is not a type: allow, deny, audit and alarm are"),
     (.json, "[]]", "this is not JSON"),
     (.json, "{}", "an entry needs 'who' and 'type'"),
     (

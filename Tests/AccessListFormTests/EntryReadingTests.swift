@@ -146,7 +146,7 @@ import Testing
 
   @Test("A failure says where, which word and what was expected") func failureIsOneLine() {
     var failure = ParseFailure(.unknownVerb, "permit", line: 3)
-    #expect(failure.description == "line 3: 'permit' stands where 'allow' or 'deny' was expected")
+    #expect(failure.description == "line 3: expected 'allow' or 'deny', found 'permit'")
     failure = ParseFailure(.unknownName, "zed")
     #expect(failure.description == "'zed' is neither a user nor a group; a number will do, such as user:1001")
   }

@@ -24,27 +24,27 @@ extension CommandTests {
         varve acl check --color=always d/sorted | head -1 | cat -v
         """,
         prints: """
-          d/s: order: the entries are not in canonical order; 'varve acl sort' puts them into it
+          d/s: order: the entries are not in canonical order; 'varve acl sort' fixes that
           d/s: inheritance: entry 0: is only for what is made here, but names neither files nor directories
           d/s: ineffective: entry 1: the owner can always change the list
-          d/s/f: shadowed: entry 1: never counts: entry 0 denies all of it before
+          d/s/f: shadowed: entry 1: never used: entry 0 already denies all of it
           d/s/f: unknown-account: entry 2: no user has the number 987654
           d/s/f: inheritance: entry 3: has inheritance words, but nothing is made in a file
           d/s/f: ineffective: entry 4: is about nobody
-          d/s/f: shadowed: entry 4: never counts: entry 0 denies all of it before
+          d/s/f: shadowed: entry 4: never used: entry 0 already denies all of it
           d/s/f: unknown-account: entry 5: no user has the number 987654
-          d/s/f: redundant: entry 5: adds nothing: entry 2 allows all of it before
+          d/s/f: redundant: entry 5: adds nothing: entry 2 already allows all of it
           d/s/f: mode: the mode lets every user write, whatever the list says; 'varve chmod o-w' ends that
-          d/s/f: mode: entry 3: allows to run it, but the mode has no x bit: it is no program
-          d/sorted: order: the entries are not in canonical order; 'varve acl sort' puts them into it
+          d/s/f: mode: entry 3: allows to run it, but the mode has no x bit: it is not a program
+          d/sorted: order: the entries are not in canonical order; 'varve acl sort' fixes that
           d/sorted: stale: does not inherit what the directory above hands down now; 'varve acl inherit' renews it
           1
           0
           1
           {"items": [
-            {"path": "d/sorted", "findings": [{"kind": "order", "text": "the entries are not in canonical order; 'varve acl sort' puts them into it"}, {"kind": "stale", "text": "does not inherit what the directory above hands down now; 'varve acl inherit' renews it"}]}
+            {"path": "d/sorted", "findings": [{"kind": "order", "text": "the entries are not in canonical order; 'varve acl sort' fixes that"}, {"kind": "stale", "text": "does not inherit what the directory above hands down now; 'varve acl inherit' renews it"}]}
           ], "checked": 2, "findings": 2, "failed": 0}
-          d/sorted: ^[[33morder^[[0m: the entries are not in canonical order; 'varve acl sort' puts them into it
+          d/sorted: ^[[33morder^[[0m: the entries are not in canonical order; 'varve acl sort' fixes that
 
           """)
       try desk.end()
@@ -118,7 +118,7 @@ extension CommandTests {
           user:7002 allow read
           varve acl edit: f: unchanged
           0
-          line 4: 'alow' stands where 'allow' or 'deny' was expected
+          line 4: expected 'allow' or 'deny', found 'alow'
             user:7002 alow read
           varve acl edit: f: not changed; what you wrote is in 'BASE/NAME'
           1

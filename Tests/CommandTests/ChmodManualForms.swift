@@ -72,7 +72,7 @@ extension CommandTests.ChmodManualTests {
       "what is no entry is said before a file is touched", before: "file file1",
       """
       # chmod +a "guest permit read" file1
-      varve chmod: 'permit' stands where 'allow' or 'deny' was expected
+      varve chmod: expected 'allow' or 'deny', found 'permit'
       [2]
       # chmod +a "guest allow reed" file1
       varve chmod: 'reed' is not a right and not an inheritance word; varve(1) lists both
@@ -125,7 +125,7 @@ extension CommandTests.ChmodManualTests {
        1: group:admin allow write
        2: user:guest deny read
       # chmod -C file1 file2 file3
-      varve chmod: file1: the access list is not in canonical order; 'varve acl sort' puts it into it
+      varve chmod: file1: the access list is not in canonical order; 'varve acl sort' fixes that
       [1]
       # chmod -C file2 file3
       # chmod +a "backup deny read" file1 file2

@@ -302,7 +302,7 @@ extension CommandTests {
         prints: #"""
           varve chmod: 'nobody-here' is neither a user nor a group; a number will do, such as user:1001
           varve chmod: no user is called 'nobody-here'; a number will do, such as user:1001
-          varve chmod: 'alow' stands where 'allow' or 'deny' was expected
+          varve chmod: expected 'allow' or 'deny', found 'alow'
           varve chmod: 'reed' is not a right and not an inheritance word; varve(1) lists both
           varve chmod: '888' is neither a mode nor a form such as +a
           varve chmod: 'u+q' is neither a mode nor a form such as +a
@@ -310,21 +310,21 @@ extension CommandTests {
           varve chflags: unknown flag 'no'; 'varve help chflags' lists them
           varve chown: there is no user 'nobody-here'; a number will do
           varve chown: there is no group 'nobody-here'; a number will do
-          varve why: 'raed' is no operation; one o
+          varve why: 'raed' is not an operation; o
           varve why: there is no user 'nobody-here'; a number will do
           varve access: no such operation 'wriet'; did you mean 'write'?
           varve acl set: no user is called 'nobody-here'; a number will do, such as user:1001
           varve acl set: TYPE:FLAGS:WHO:RIGHTS was expected: 'A:r'
           varve acl set: WHO:RIGHTS:FLAGS:TYPE was expected: 'x'
           varve acl set: this is not JSON
-          varve acl set: 'xml' is no format: macos, nfs4, zfs and json are
+          varve acl set: 'xml' is not a format: macos, nfs4, zfs and json are
           varve ls: unknown option '--jsno'; did you mean '--json'?
           varve: unknown verb 'sttaus'; did you mean 'status'?
           varve acl: unknown verb 'gte'; did you mean 'get'?
           varve: unknown verb 'lss'; did you mean 'ls'?
           varve mount: BASE/plain: unknown mount option 'noaccl'; did you mean 'noacl'?
           varve remount: .: unknown mount option 'noaccl'; did you mean 'noacl'?
-          varve completion: 'tcsh' is no shell known here: bash, zsh and fish are
+          varve completion: 'tcsh' is not a shell known here: bash, zsh and fish are
           varve acl set: --resume goes with --undo FILE
 
           """#)

@@ -109,7 +109,7 @@ extension CommandTests {
           "everyone allow chown "everyone allow chown,
           everyone
           +a#
-          varve completion: 'tcsh' is no shell known here: bash, zsh and fish are
+          varve completion: 'tcsh' is not a shell known here: bash, zsh and fish are
           2
 
           """)

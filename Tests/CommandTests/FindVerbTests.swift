@@ -159,7 +159,7 @@ extension CommandTests {
           2
           varve find: 'write' is not USER:OP, as in bob:write
           2
-          varve find: 'wirte' is no operation; did you mean 'write'?; 'varve help why' lists them
+          varve find: 'wirte' is not an operation; did you mean 'write'?; 'varve help why' lists them
           2
           varve find: /proc/sys: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
           1

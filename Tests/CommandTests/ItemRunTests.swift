@@ -117,7 +117,7 @@ extension CommandTests {
           600 0
           700 7001
           0
-          varve acl restore: BASE/mount/d: the way to it leads over a link now, or something else that is no directory; if that is meant, name it with --root
+          varve acl restore: BASE/mount/d: the way to it leads over a link now, or something else that is not a directory; if that is meant, name it with --root
           1
           755
 
@@ -270,9 +270,9 @@ extension CommandTests {
           2
           varve chmod: 'nobodyhere' is neither a user nor a group; a number will do, such as user:1001
           2
-          varve chmod: a word is missing beside a comma in 'read,,write'
+          varve chmod: empty word in 'read,,write'
           2
-          varve chmod: a word is missing beside a comma in 'read,'
+          varve chmod: empty word in 'read,'
           2
           varve chmod: '500' is not the number of an entry (0 to 128)
           2
@@ -290,15 +290,15 @@ extension CommandTests {
           2
           varve chown: there is no group 'nogrouphere'; a number will do
           2
-          varve acl set: a word is missing beside a comma in 'read,,write'
+          varve acl set: empty word in 'read,,write'
           2
           varve chmod: '/nowhere/u': No such file or directory (ENOENT); there is no /nowhere
           2
           varve acl sort: '/nowhere/u': No such file or directory (ENOENT); there is no /nowhere
           2
-          varve chmod: standard input: line 1: a word is missing beside a comma in ',read'
+          varve chmod: standard input: line 1: empty word in ',read'
           2
-          varve acl set: '-': line 2: a word is missing beside a comma in 'write,,read'
+          varve acl set: '-': line 2: empty word in 'write,,read'
           2
           varve chmod: f: there is no entry 5 in a list of 1; entries are numbered from 0, as ls -le shows them
           1

@@ -250,11 +250,11 @@ import Testing
         1
         varve key create: hanging: already exists (EEXIST), and is not replaced; take another name
         1
-        varve key create: .: is no name for a file; name the keyfile itself
+        varve key create: .: is not a name for a file; name the keyfile itself
         1
-        varve key create: upper/: is no name for a file; name the keyfile itself
+        varve key create: upper/: is not a name for a file; name the keyfile itself
         1
-        varve key create: ..: is no name for a file; name the keyfile itself
+        varve key create: ..: is not a name for a file; name the keyfile itself
         1
         varve key create: /dev/stdout: already exists (EEXIST), and is not replaced; take another name
         1

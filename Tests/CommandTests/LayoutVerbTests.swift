@@ -180,11 +180,11 @@ extension CommandTests {
           "a \"b\"\\c" = "x\"y\\z";
           x"y\z
           Nouveau
-          varve name: '' is no name that a view sh
-          varve name: '.x' is no name that a view 
-          varve name: '\040x' is no name that a vi
-          varve name: 'a.pdf' is no name that a vi
-          varve name: 'a\342\200\256b' is no name 
+          varve name: '' is not a name that a view
+          varve name: '.x' is not a name that a vi
+          varve name: '\040x' is not a name that a
+          varve name: 'a.pdf' is not a name that a
+          varve name: 'a\342\200\256b' is not a na
           varve name: 'FR' is not a language such 
           varve name: 'fr' is not TAG=TEXT, such a
           varve name: Photos.localized: it.strings in it is not a strings file that views read; left alone

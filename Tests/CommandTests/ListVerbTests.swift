@@ -110,14 +110,14 @@ extension CommandTests {
           2
           varve acl set: 'no-such-user' is neither a user nor a group; a number will do, such as user:1001
           2
-          varve acl set: '-': line 3: 'alow' stands where 'allow' or 'deny' was expected
+          varve acl set: '-': line 3: expected 'allow' or 'deny', found 'alow'
           2
           varve acl set: give the new list either with -e ENTRY, once for each entry, or with -F FILE
           Usage: varve acl set [-Rnvq0] [-e ENTRY] [-F FILE] [--format=FORMAT]
                                  [--undo=FILE] [--resume] [--json] [PATH...]
           'varve help acl set' tells more.
           2
-          varve acl set: 'xml' is no format: macos, nfs4, zfs and json are
+          varve acl set: 'xml' is not a format: macos, nfs4, zfs and json are
           2
           varve acl get: gone: No such file or directory (ENOENT)
           1

@@ -27,10 +27,10 @@ extension CommandTests {
         varve acl restore $BASE/dump; echo $?; lists way
         """,
         prints: """
-          varve acl restore: BASE/mount/way/d: the way to it leads over a link now, or something else that is no directory; if that is meant, name it with --root
+          varve acl restore: BASE/mount/way/d: the way to it leads over a link now, or something else that is not a directory; if that is meant, name it with --root
           1
           0
-          varve acl restore: BASE/mount/way/d: the way to it leads over a link now, or something else that is no directory; if that is meant, name it with --root
+          varve acl restore: BASE/mount/way/d: the way to it leads over a link now, or something else that is not a directory; if that is meant, name it with --root
           1
           0
           0
@@ -149,11 +149,11 @@ extension CommandTests {
         prints: """
           varve acl strip: 'BASE/link' is a link, and no undo file is written through one
           2
-          varve acl strip: 'BASE/fifo' is no undo file, or a damaged one
+          varve acl strip: 'BASE/fifo' is not an undo file, or is damaged
           2
           varve acl strip: 'BASE/directory' is a directory; name a new file, in it or elsewhere
           2
-          varve acl strip: 'BASE/text' is no undo file, or a damaged one
+          varve acl strip: 'BASE/text' is not an undo file, or is damaged
           2
           varve acl strip: another run is writing to 'BASE/sound'; wait for its end, or name another file
           2

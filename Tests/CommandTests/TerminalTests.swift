@@ -59,7 +59,7 @@ extension CommandTests {
           search      ^[[2m-  ^[[0m  is not a directory (ENOTDIR)
           d/plan: ^[[33munknown-account^[[0m: entry 0: no user has the number 7001
           d/plan: ^[[33mstale^[[0m: does not inherit what the directory above hands down now; 'varve acl inherit' renews it
-          varve acl get: 'blue' is no way to colour: auto, always and never are
+          varve acl get: 'blue' is not a way to colour: auto, always and never are
           2
 
           """#)
@@ -102,9 +102,9 @@ extension CommandTests {
            1: ^[[2;32mgroup:bin inherited allow read^[[0m
           - ^[[32mrun^[[0m
           0
-          varve ls: 'blue' is no way to colour: auto, always and never are
+          varve ls: 'blue' is not a way to colour: auto, always and never are
           2
-          varve status: 'blue' is no way to colour: auto, always and never are
+          varve status: 'blue' is not a way to colour: auto, always and never are
           2
           ^[[1mBASE/upper on BASE/mount^[[0m
           BASE/upper on BASE/mount

@@ -74,7 +74,7 @@ extension CommandTests {
               lift it with: varve chmod +a 'user:1002 allow search' BASE/mount/team/closed
             team/closed/plan.txt: chown denied by its flag uchg
               lift it with: varve chflags nouchg BASE/mount/team/closed/plan.txt
-            team/closed/plan.txt: chown denied: no entry of its list grants chown, and no mode bit does
+            team/closed/plan.txt: chown denied: only root and users whom an entry of its list allows chown may
               lift it with: varve chmod +a 'user:1002 allow chown' BASE/mount/team/closed/plan.txt
           1
           3

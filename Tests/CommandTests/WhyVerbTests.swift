@@ -103,10 +103,10 @@ extension CommandTests {
           readxattr   yes  by its mode (other r--)
           writexattr  no   by its mode (other r--)
           readacl     yes  everybody may, and no entry denies it
-          writeacl    no   no entry of its list grants writesecurity, and no mode bit does
-          chown       no   no entry of its list grants chown, and no mode bit does
-          chmod       no   no entry of its list grants writesecurity, and no mode bit does
-          chflags     no   no entry of its list grants writesecurity, and no mode bit does
+          writeacl    no   only the owner, root, or users whom an entry of its list allows writesecurity may
+          chown       no   only root and users whom an entry of its list allows chown may
+          chmod       no   only the owner, root, or users whom an entry of its list allows writesecurity may
+          chflags     no   only the owner, root, or users whom an entry of its list allows writesecurity may
           1
           team/box:
           read        yes  by its mode (owner rwx)
@@ -285,9 +285,9 @@ extension CommandTests {
         prints: """
           nothing was denied lately
           0
-          user 1002: chmod BASE/mount/team denied: no entry of its list grants writesecurity, and no mode bit does (EPERM)
+          user 1002: chmod BASE/mount/team denied: only the owner, root, or users whom an entry of its list allows writesecurity may (EPERM)
           0
-          user 1002: chmod BASE/mount/team denied: no entry of its list grants writesecurity, and no mode bit does (EPERM)
+          user 1002: chmod BASE/mount/team denied: only the owner, root, or users whom an entry of its list allows writesecurity may (EPERM)
           user 1002: delete BASE/mount/team/plan.txt denied by its directory's mode (other r-x) (EACCES)
           1
 
@@ -310,7 +310,7 @@ extension CommandTests {
         varve access 2>&1 | head -1
         """,
         prints: """
-          varve why: 'fly' is no operation; one of
+          varve why: 'fly' is not an operation; on
           varve why: PATH is missing
           varve why: OP is missing
           varve why: 'read' takes one path

@@ -164,7 +164,8 @@ private struct Teller {
     case .flag(let flags): "by \(whose) flag \(flags.text)"
     case .noExecuteBit: "\(whose) mode has no execute bit"
     case .sticky: "\(whose) mode is sticky; only the owner of the item or of the directory may"
-    case .noEntryGrants(let rights): "no entry of \(whose) list grants \(text(rights)), and no mode bit does"
+    case .noEntryGrants(let rights):
+      "only \(others(besides: rights)) users whom an entry of \(whose) list allows \(text(rights)) may"
     case .notOwner: "only the owner may: \(text(item.ownerGroup.map { .group($0) } ?? .user(item.user)))"
     case .giveAway: "only root gives an item to somebody else"
     case .notMemberOfGroup(let group): "not a member of \(text(.group(group)))"
@@ -179,6 +180,11 @@ private struct Teller {
       .obstacle:
       ""
     }
+  }
+
+  /// Who has these rights without an entry: the owner can change the list, but has to be allowed to take ownership, too.
+  private func others(besides rights: Rights) -> String {
+    rights.contains(.takeOwnership) ? "root and" : "the owner, root, or"
   }
 
   /// Who the owner is, where stat(2) shows nobody.

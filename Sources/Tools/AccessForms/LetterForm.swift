@@ -59,10 +59,10 @@ enum LetterForm {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
     guard parts.count == 4 else { throw FormatFailure("TYPE:FLAGS:WHO:RIGHTS was expected: '\(text)'") }
     guard let kind = kinds.first(where: { String($0.nfs4) == parts[0] })?.kind else {
-      throw FormatFailure("'\(parts[0])' is no type: A, D, U and L are")
+      throw FormatFailure("'\(parts[0])' is not a type: A, D, U and L are")
     }
     let isGroup = parts[1].contains("g")
-    let inheritance = try union(parts[1], "flag of an NFSv4 entry") { letter in
+    let inheritance = try union(parts[1], "a flag of an NFSv4 entry") { letter in
       letter == "g" ? [] : travels.first { $0.letter == letter }?.flag
     }
     let identity: Identity
@@ -76,7 +76,7 @@ enum LetterForm {
   }
 
   private static func nfs4Rights(_ text: String) throws(FormatFailure) -> Rights {
-    try union(text, "right of an NFSv4 entry") { letter in
+    try union(text, "a right of an NFSv4 entry") { letter in
       switch letter {
       // What nfs4_setfacl reads as short for several.
       case "R": [.read, .readExtended, .readAttributes, .readSecurity, .synchronize]
@@ -88,13 +88,13 @@ enum LetterForm {
     }
   }
 
-  /// What all letters of a text stand for; `meaning` is nil for one that is no `kind`.
+  /// What all letters of a text stand for; `meaning` is nil for one that is not `kind`, which has its article.
   private static func union<Set: OptionSet>(
     _ text: String, _ kind: String, _ meaning: (Character) -> Set?
   ) throws(FormatFailure) -> Set {
     var set: Set = []
     for letter in text {
-      guard let part = meaning(letter) else { throw FormatFailure("'\(letter)' is no \(kind)") }
+      guard let part = meaning(letter) else { throw FormatFailure("'\(letter)' is not \(kind)") }
       set.formUnion(part)
     }
     return set
@@ -121,12 +121,12 @@ enum LetterForm {
     guard parts.count >= 4 else { throw FormatFailure("WHO:RIGHTS:FLAGS:TYPE was expected: '\(text)'") }
     let type = parts.removeLast()
     guard let kind = kinds.first(where: { $0.zfs == type })?.kind else {
-      throw FormatFailure("'\(type)' is no type: allow, deny, audit and alarm are")
+      throw FormatFailure("'\(type)' is not a type: allow, deny, audit and alarm are")
     }
-    let inheritance = try union(parts.removeLast(), "inheritance flag of a ZFS entry") { letter in
+    let inheritance = try union(parts.removeLast(), "an inheritance flag of a ZFS entry") { letter in
       letter == "-" ? [] : travels.first { $0.letter == letter }?.flag
     }
-    let rights = try union(parts.removeLast(), "right of a ZFS entry") { letter in
+    let rights = try union(parts.removeLast(), "a right of a ZFS entry") { letter in
       letter == "-" ? [] : letters.first { $0.zfs == letter }?.right
     }
     let who = parts.joined(separator: ":")

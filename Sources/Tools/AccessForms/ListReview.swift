@@ -62,7 +62,7 @@ package struct ListReview: Sendable {
     do throws(NoCanonicalPlace) {
       if try !list.isCanonical() {
         findings.append(
-          Finding(.order, "the entries are not in canonical order; 'varve acl sort' puts them into it"))
+          Finding(.order, "the entries are not in canonical order; 'varve acl sort' fixes that"))
       }
     } catch {
       findings.append(
@@ -153,11 +153,12 @@ package struct ListReview: Sendable {
     }
     switch entry.kind {
     case .allow where open.denied.isEmpty:
-      return Finding(.shadowed, entry: index, "never counts: entry \(last.denying) denies all of it before")
+      return Finding(.shadowed, entry: index, "never used: entry \(last.denying) already denies all of it")
     case .allow where open.allowed.isEmpty:
-      return Finding(.redundant, entry: index, "adds nothing: entry \(last.allowing) allows all of it before")
+      return Finding(
+        .redundant, entry: index, "adds nothing: entry \(last.allowing) already allows all of it")
     case .deny where open.denied.isEmpty:
-      return Finding(.redundant, entry: index, "adds nothing: entry \(last.denying) denies all of it before")
+      return Finding(.redundant, entry: index, "adds nothing: entry \(last.denying) already denies all of it")
     case .deny where open.allowed.isEmpty:
       return Finding(
         .shadowed, entry: index,
@@ -203,7 +204,7 @@ package struct ListReview: Sendable {
       let runners = list.entries.firstIndex { $0.kind == .allow && $0.rights.contains(.execute) }
       if let runners, list.entries[runners].rights.expanded == .execute {
         findings.append(
-          Finding(.mode, entry: runners, "allows to run it, but the mode has no x bit: it is no program"))
+          Finding(.mode, entry: runners, "allows to run it, but the mode has no x bit: it is not a program"))
       }
     }
     return findings

@@ -132,7 +132,7 @@ private struct ChangeOfItem {
     } catch {
       throw Refusal("entry \(error.entry) neither allows nor denies")
     }
-    throw Refusal("the access list is not in canonical order; 'varve acl sort' puts it into it")
+    throw Refusal("the access list is not in canonical order; 'varve acl sort' fixes that")
   }
 }
 

@@ -60,7 +60,7 @@ final class UndoFile: Sendable {
     } catch .tooManySymbolicLinks {
       throw failure(" is a link, and no undo file is written through one")
     } catch .badMessage {
-      throw failure(" is no undo file, or a damaged one")
+      throw failure(" is not an undo file, or is damaged")
     } catch {
       throw failure(": \(error)\(error.advice(about: path))")
     }

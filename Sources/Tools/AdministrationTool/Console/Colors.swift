@@ -19,7 +19,7 @@ struct Colors {
     case "always": isOn = true
     case "never": isOn = false
     case let word?:
-      throw invocation.mistake("'\(word)' is no way to colour: auto, always and never are")
+      throw invocation.mistake("'\(word)' is not a way to colour: auto, always and never are")
     }
   }
 

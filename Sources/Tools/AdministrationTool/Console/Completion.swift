@@ -23,7 +23,7 @@ func printCompletion(_ invocation: Invocation) throws(UsageError) -> Int32 {
   default: break
   }
   guard let shell = Shell(rawValue: name) else {
-    throw invocation.mistake("'\(name)' is no shell known here: bash, zsh and fish are")
+    throw invocation.mistake("'\(name)' is not a shell known here: bash, zsh and fish are")
   }
   guard typed.isEmpty else {
     throw invocation.mistake("a script is for all words; leave out '\(shown(typed))'")

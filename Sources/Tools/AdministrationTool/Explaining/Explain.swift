@@ -15,7 +15,7 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let operation = String(decoding: words[0], as: UTF8.self)
   guard Verb.operationWords.contains(operation) else {
     throw invocation.mistake(
-      "'\(operation)' is no operation; one of " + Verb.operationWords.joined(separator: ", "))
+      "'\(operation)' is not an operation; one of " + Verb.operationWords.joined(separator: ", "))
   }
   guard words.count == 2 || ["rename", "link"].contains(operation) else {
     throw UsageError("'\(operation)' takes one path", verb: invocation.verb)

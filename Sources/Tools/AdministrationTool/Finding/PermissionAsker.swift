@@ -18,7 +18,7 @@ struct AskedPermission {
     operation = String(decoding: word[(colon + 1)...], as: UTF8.self)
     guard Verb.operationWords.contains(operation) else {
       throw invocation.mistake(
-        "'\(operation)' is no operation" + suggestion(for: operation, among: Verb.operationWords)
+        "'\(operation)' is not an operation" + suggestion(for: operation, among: Verb.operationWords)
           + "; 'varve help why' lists them")
     }
     user = try AskedUser(Array(word[..<colon]), invocation)

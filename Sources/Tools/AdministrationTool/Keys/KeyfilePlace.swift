@@ -20,7 +20,7 @@ struct KeyfilePlace {
     let above = end.map { $0 == 0 ? [slash] : Word(path[..<$0]) } ?? Array(".".utf8)
     directoryPath = above
     guard ![[], Array(".".utf8), Array("..".utf8)].contains(name) else {
-      throw Refusal("is no name for a file; name the keyfile itself")
+      throw Refusal("is not a name for a file; name the keyfile itself")
     }
     directory = SharedDescriptor(
       try attempt(Descriptor.directory(atPath: above)) {

@@ -90,7 +90,7 @@ func listFormat(_ invocation: Invocation) throws(UsageError) -> ListFormat {
   guard let word = invocation.values(.format).last else { return .macos }
   let name = String(decoding: word, as: UTF8.self)
   guard let format = ListFormat(rawValue: name) else {
-    throw invocation.mistake("'\(name)' is no format: macos, nfs4, zfs and json are")
+    throw invocation.mistake("'\(name)' is not a format: macos, nfs4, zfs and json are")
   }
   return format
 }

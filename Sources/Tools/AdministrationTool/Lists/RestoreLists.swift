@@ -146,7 +146,7 @@ private final class Restoration {
       console.complain(
         root,
         isOtherWay
-          ? "the way to it leads over a link now, or something else that is no directory; if that is meant, "
+          ? "the way to it leads over a link now, or something else that is not a directory; if that is meant, "
             + "name it with --root" : "\(error)")
     }
   }

@@ -52,7 +52,7 @@ private func translation(
   }
   guard let value = rules.value(parts[1], mayLookLikeDocument: false) else {
     throw invocation.mistake(
-      "'\(PathText.escaped(Array(parts[1])))' is no name that a view shows: a name is not empty, begins with neither dot "
+      "'\(PathText.escaped(Array(parts[1])))' is not a name that a view shows: a name is not empty, begins with neither dot "
         + "nor blank, ends in no blank, hides no character, has no extension, and has 255 bytes at most")
   }
   return Translation(language: language, text: Array(parts[1]), shown: value)

@@ -90,7 +90,7 @@ extension ControlVerbs {
     else { throw ControlRefusal("'as' needs a user, a group and groups, as numbers") }
     var groups: [UInt32] = []
     for value in listed {
-      guard let group = number(value) else { throw ControlRefusal("'as' has a group that is no number") }
+      guard let group = number(value) else { throw ControlRefusal("'as' has a group that is not a number") }
       groups.append(group)
     }
     return volume.assumed(user: user, group: group, groups: groups)
