@@ -216,7 +216,7 @@ extension CommandTests {
           """)
     }
 
-    @Test("A run that was ended is gone on with by running it again", arguments: ["TERM", "KILL"])
+    @Test("A run that was ended is continued by running it again", arguments: ["TERM", "KILL"])
     func resumed(_ signal: String) throws {
       let drawer = try KeyDrawer()
       defer { drawer.remove() }

@@ -203,7 +203,7 @@ extension FrontTests {
           status 32
           varve mount: BASE/bound: '.varve' in the upper directory is not a directory
           status 32
-          varve mount: BASE/bound: '.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700
+          varve mount: BASE/bound: '.varve' in the upper directory is open to others than the mounter; it must belong to the mounter, with mode 0700
           status 32
           varve mount: BASE/bound: '.varve' in the upper directory belongs to user 1001, who alone can mount or check this volume; root takes it over with 'chown -R root: .varve' there, and then trusts the flags and lists that user 1001 has set. Do not remove it: it holds the keybag, without which encrypted files are lost, and those would not count
           status 32
@@ -270,9 +270,9 @@ extension FrontTests {
         output == """
           varve mount: BASE/mount: a user cannot let others in ('allow_other') before root adds user_allow_other to /etc/fuse.conf
           status 32
-          varve mount: BASE/second: cannot be mounted on: Permission denied (EACCES); a user mounts where he may write, and on a sticky directory if it is his
+          varve mount: BASE/second: cannot be mounted on: Permission denied (EACCES); users mount where they may write, and on a sticky directory if it is theirs
           status 32
-          varve mount: BASE/second: cannot be mounted on: Operation not permitted (EPERM); a user mounts where he may write, and on a sticky directory if it is his
+          varve mount: BASE/second: cannot be mounted on: Operation not permitted (EPERM); users mount where they may write, and on a sticky directory if it is theirs
           status 32
           varve mount: BASE/other: '.varve' cannot be made there: Permission denied (EACCES)
           status 32

@@ -194,7 +194,7 @@ extension FrontTests {
         """)
       #expect(
         said == """
-          varve remount: second: '.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700
+          varve remount: second: '.varve' in the upper directory is open to others than the mounter; it must belong to the mounter, with mode 0700
           status 32
           status 0
 

@@ -41,7 +41,7 @@ package struct ControlPlace: Sendable {
 
   /// Listens, in place of whoever had the device before and died.
   ///
-  /// Everybody may connect who knows the name and can reach the directory; what he may ask is the business of each
+  /// Everybody may connect who knows the name and can reach the directory; what they may ask is the business of each
   /// verb. The name appears when there is somebody to answer.
   package func listen() throws(Errno) -> ListeningSocket {
     let directory = directory

@@ -93,7 +93,7 @@ package final class ControlServer: Sendable {
   }
 }
 
-/// A peer and his connection, which is closed when his thread is done with it.
+/// A peer and its connection, which is closed when its thread is done with it.
 package final class ControlPeer: Sendable {
   fileprivate let stream: LocalStream
   package let identity: SocketPeer

@@ -54,7 +54,7 @@ struct MountPoint: Sendable {
     } catch {
       throw MountFailure(
         path,
-        "cannot be mounted on: \(error); a user mounts where he may write, and on a sticky directory if it is his"
+        "cannot be mounted on: \(error); users mount where they may write, and on a sticky directory if it is theirs"
       )
     }
   }

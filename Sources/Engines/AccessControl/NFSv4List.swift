@@ -91,7 +91,7 @@ package enum NFSv4List {
   /// What setting `entries` comes to on an object that has the list `present` and the mode `mode`.
   ///
   /// Entries at the end that are a mode become the mode. A list that ends otherwise says everything, as NFSv4 means
-  /// it: the mode becomes the one it implies, so that nobody keeps what an entry gave him that is no longer there.
+  /// it: the mode becomes the one it implies, so that nobody keeps what an entry gave that is no longer there.
   /// Its entries are stored as they are, except permits that repeat that mode: programs that sort a list, as those
   /// of Windows do, tear the end apart. So no entries at all are a list that grants nobody anything.
   ///
@@ -145,8 +145,8 @@ package enum NFSv4List {
 
   /// The list to store in place of `present`.
   ///
-  /// A present list that shows the same stays as it is, with the words this form has none for: whoever writes back
-  /// what he read has changed nothing. List flags have no form either and stay.
+  /// A present list that shows the same stays as it is, with the words this form has none for: who writes back
+  /// what they read has changed nothing. List flags have no form either and stay.
   private static func list(
     _ entries: [AccessEntry], over present: AccessList?, as view: NFSv4View
   ) -> AccessList? {

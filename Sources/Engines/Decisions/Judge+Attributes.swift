@@ -45,7 +45,7 @@ extension Judge {
 
   /// Makes a group the owner in place of a user.
   ///
-  /// It is a change of owner: whoever is not root takes ownership, and takes it for a group he is in.
+  /// It is a change of owner: whoever is not root takes ownership, and takes it for a group they are in.
   func setOwnerGroup(of item: Item, to group: UInt32) -> Verdict {
     if rules.isReadOnly { return writableMount }
     return requireMember(of: group, item) ?? check(item, .takeOwnership).reportedAsNotPermitted

@@ -115,7 +115,7 @@ package struct DirectoryNames: Sendable {
       let isTaken = plains.find(piece, in: store).map { plains[$0].uses > 1 } ?? true
       if piece.isTooLong || isTaken || reals.find(piece, in: store) != nil { tagged.append(index) }
     }
-    // An escape that nobody is shown by is no name, so it is in nobody's way.
+    // An escape that no item is shown by is not a name, so no other name has to differ from it.
     for index in tagged where !items[index].plain.isTooLong {
       if let slot = plains.find(items[index].plain, in: store) { plains[slot].uses = 0 }
     }

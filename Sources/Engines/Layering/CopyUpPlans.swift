@@ -1,4 +1,4 @@
-// Bringing up: an object of a lower gets its like in the upper, and the view stays the same.
+// Bringing up: an object of a lower gets a copy in the upper, and the view stays the same.
 
 /// What is brought up.
 package struct CopyUp: Hashable, Sendable {

@@ -14,7 +14,7 @@ package enum CurrentProcess {
 
   /// Cuts this process off from its terminal and process group.
   package static func leaveSession() {
-    // Fails for whoever leads a group of his own, whom no terminal's keys reach either.
+    // Fails for a process that leads a group of its own, which no terminal's keys reach either.
     _ = lv_new_session()
   }
 

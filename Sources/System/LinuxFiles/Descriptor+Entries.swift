@@ -20,7 +20,7 @@ package struct RenameFlags: OptionSet, Sendable, Hashable {
 }
 
 extension Descriptor {
-  /// Refuses a directory in which the caller cannot make anything; EROFS, EACCES and their kin.
+  /// Refuses a directory in which the caller cannot make anything, with EROFS, EACCES and the like.
   ///
   /// A full disk is found out when something is made, not here.
   package borrowing func requireChangeable() throws(Errno) {

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// Every call may take as long as a directory server does.
 package enum UserDatabase {
-  /// The groups of a user, the primary one of his account among them; `nil` when the user is not known.
+  /// The groups of a user, the primary one of the account among them; `nil` when the user is not known.
   package static func groups(ofUser uid: UInt32) -> [UInt32]? {
     guard let name = userName(uid), let primary = primaryGroup(uid) else { return nil }
     var count: CInt = 64

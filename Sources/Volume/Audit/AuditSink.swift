@@ -103,7 +103,7 @@ struct AuditFile: Sendable {
 
   /// Opens what is there, or makes it for its owner alone; never through a link, and nothing but a plain file.
   ///
-  /// EPERM for one that somebody else owns, can open or has under another name: he could read what nobody else may
+  /// EPERM for one that another user owns, can open or has under another name: they could read what nobody else may
   /// know, or rewrite it.
   private static func open(
     _ name: [UInt8], in directory: SharedDescriptor

@@ -1,4 +1,4 @@
-// What was refused lately, and why: a ring in memory, filled by refusals and read by whoever asks about his own.
+// What was refused lately, and why: a ring in memory, filled by refusals and read by users who ask about their own.
 //
 // Two hands write an entry. The gate knows the caller and the verdict; the door knows what was asked and which error
 // went out. Between them only the entry's number travels, in a word of the thread that serves the request: nothing is

@@ -64,7 +64,7 @@ extension Volume {
       user: peer.user, group: peer.group, groups: peer.groups, capabilities: peer.capabilities)
   }
 
-  /// Somebody as a question describes him, with the nested groups; root as one with all capabilities.
+  /// A user as a question describes them, with the nested groups; root as one with all capabilities.
   package func assumed(user: UInt32, group: UInt32, groups: [UInt32]) -> Subject {
     gate.credentials.assumed(user: user, group: group, groups: groups)
   }

@@ -6,7 +6,7 @@ import LinuxFiles
 ///
 /// The kernel refuses an open (EIO) that mixes: while somebody has the file through the backing file, everybody
 /// must, with the same number; while somebody has it through the page cache, nobody can have the backing file. It
-/// may take our answers in another order than we gave them, so whoever came first counts until he is gone.
+/// may take our answers in another order than we gave them, so the first opener counts until it is gone.
 struct OpenRoutes {
   private struct Backing {
     let id: BackingID

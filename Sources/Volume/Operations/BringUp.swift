@@ -1,4 +1,4 @@
-// Bringing up what is about to be changed: its like in the upper takes its place, and nobody sees a difference.
+// Bringing up what is about to be changed: a copy in the upper takes its place, and nobody sees a difference.
 //
 // Decided first: an operation that is refused has brought nothing up. No lock is held while bytes are copied.
 

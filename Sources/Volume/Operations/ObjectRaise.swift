@@ -22,7 +22,7 @@ final class ObjectRaise {
     guard node.layer != 0 else { return nil }
     (source, status) = try volume.resolver.hold(node)
     object = node.kind
-    // Before anything is copied in vain.
+    // Refused before anything is copied.
     if !node.isDirectory, !node.isNameless, status.linkCount > 1 {
       let facts = try volume.facts(status, of: source, knownBy: node)
       _ = try volume.linkTrace(of: HeldObject(descriptor: source, facts: facts), in: node)
@@ -32,7 +32,7 @@ final class ObjectRaise {
       file = nil
       return
     }
-    // Before anything is copied in vain.
+    // Refused before anything is copied.
     try volume.requireNotHandedOver(node)
     let reading = try source.descriptor.reopen([.readOnly, .nonBlocking])
     // Where its directory is in the upper, for its file system may place files by that; a user's may be closed to its owner.

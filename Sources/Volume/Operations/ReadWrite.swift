@@ -122,7 +122,7 @@ extension Volume {
     let mode = Mode(status.mode)
     let stripped = mode.afterForeignWrite
     if stripped != mode {
-      // Nobody is refused his write because the log does not know of what.
+      // No write is refused because the log does not know of what.
       let before = audit == nil ? nil : try? facts(status, of: object, knownBy: node).item
       try object.descriptor.changeMode(stripped.bits)
       if let before {

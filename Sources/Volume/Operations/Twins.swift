@@ -2,7 +2,7 @@
 // copying and backup programs carry along without knowing of them.
 //
 // A list is set at once. Of flags, those that lock nothing are set at once; locks wait until somebody puts them into
-// force, because whoever brings an attribute (rsync, tar, cp) goes on to rename, chmod and fill what he made.
+// force, because whoever brings an attribute (rsync, tar, cp) goes on to rename, chmod and fill what was made.
 
 import AccessControl
 import Decisions

@@ -12,9 +12,9 @@ import RecordFormat
 extension Volume {
   /// Says whether `subject` may do it, and which rules say so.
   ///
-  /// `asker`: who wants to know, if it is not the subject himself. Root learns everything. Anybody else learns of
-  /// another only what he could have worked out by reading: EACCES as soon as the way passes a directory he may not
-  /// search, or an item whose rules he may not read. E2BIG for a way that goes on and on, and beyond the deadline.
+  /// `asker`: who wants to know, if it is not the subject. Root learns everything. Others learn of
+  /// another user only what they could have worked out by reading: EACCES as soon as the way passes a directory they may
+  /// not search, or an item whose rules they may not read. E2BIG for a way that goes on and on, and beyond the deadline.
   package func explain(
     _ question: Question, as subject: Subject, for asker: Subject? = nil, within limits: WalkLimits
   ) throws(Errno) -> Explanation {

@@ -1,4 +1,4 @@
-// The answer to "may he, and why": the way to the item, what each rule on it said, and the verdict.
+// The answer to "may they, and why": the way to the item, what each rule on it said, and the verdict.
 
 package import AccessControl
 package import Decisions
@@ -165,7 +165,7 @@ extension Explanation {
   /// What a dry run is told: the reason of the change that would be refused, if there is one; else what comes of it that
   /// was not asked for.
   ///
-  /// Where the way to the item is closed to whoever asks, he is told that and nothing of the item. No path is told: it
+  /// Where the way to the item is closed to whoever asks, they are told that and nothing of the item. No path is told: it
   /// could be far longer than the question.
   func refusal(_ names: NameBook) -> JSON {
     guard let step = steps.first(where: { $0.failure != nil }), let failure = step.failure else {

@@ -1,7 +1,7 @@
-// The latest refusals, told to whoever asks: everybody hears of his own, root of all.
+// The latest refusals, told to whoever asks: users hear of their own, root of all.
 //
-// A path is where the object is now, and the caller may have come to it another way, long ago. So of a path he is told
-// what he could find out by listing; the names he gave himself he may hear again.
+// A path is where the object is now, and the caller may have come to it another way, long ago. So of a path callers are
+// told what they could find out by listing; the names they gave themselves they may hear again.
 
 package import AccessControl
 import Decisions
@@ -38,7 +38,7 @@ extension Volume {
   /// A path with a question mark for every name that `judge` could not find out by walking and listing.
   private func tellable(_ path: [UInt8], to judge: Judge) -> [UInt8] {
     let unknown = [UInt8(ascii: "?")]
-    // Nobody can walk to names of which he does not know what is above; one who made a directory of the mark's name
+    // Nobody can walk to names without knowing what is above; one who made a directory of the mark's name
     // would learn them.
     if DeepPath.isShortened(path) { return DeepPath.mark.path(to: unknown) }
     var told: [UInt8] = []

@@ -74,7 +74,7 @@ struct View: Sendable {
     askerIsRoot || (asker ?? judge).decide(.readAttributes, on: item).isAllowed
   }
 
-  /// Somebody who asks about another gets no further than he could get himself.
+  /// Users who ask about others get no further than they could get themselves.
   func require(_ operation: Operation, _ scene: Scene) throws(Stop) {
     if let asker, !asker.decide(operation, scene).isAllowed { throw .notYours }
   }

@@ -1,5 +1,5 @@
 // Bookkeeping of a mount that did not come about: the directory is left as it was found. What a user was refused to
-// mount would otherwise be his, and root could not mount it any more.
+// mount would otherwise be theirs, and root could not mount it any more.
 
 import LinuxFiles
 import Synchronization

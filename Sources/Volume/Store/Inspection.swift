@@ -50,7 +50,7 @@ package final class VolumeInspection: Sendable {
     } catch {
       throw VolumeFailure("\(error)")
     }
-    // Without a volume file, whoever made the bookkeeping says where his records are: a user has no other place.
+    // Without a volume file, the owner of the bookkeeping says where its records are: a user has no other place.
     let stored = try? VolumeDirectory.storedHeader(in: directory).map { try VolumeHeader(parsing: $0) }
     isRepair = purpose == .repairing
     namespace = stored?.namespace ?? (CurrentProcess.isRoot ? .trusted : .user)

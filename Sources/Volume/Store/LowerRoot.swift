@@ -65,7 +65,7 @@ package struct LowerRoot: Sendable {
     } catch .noSuchFile {
       return (nil, [])
     } catch {
-      // To a user who may not look into it the tree is what it is to him without us.
+      // To a user who may not look into it the tree is what it is to them without us.
       if !CurrentProcess.isRoot, error == .accessDenied || error == .notDirectory { return (nil, []) }
       throw VolumeFailure(
         "its '.varve' is not root's own with mode 0700, so its lists could be overlooked: \(error)")

@@ -265,7 +265,8 @@ final class VolumeDirectory: Sendable {
     }
     guard status.mode & 0o077 == 0 else {
       throw VolumeFailure(
-        "'.varve' in the upper directory is open to others than the mounter; it must be his, with mode 0700")
+        "'.varve' in the upper directory is open to others than the mounter; it must belong to the mounter, "
+          + "with mode 0700")
     }
     return try saying("'.varve' in the upper directory cannot be opened") { () throws(Errno) in
       SharedDescriptor(try found.descriptor.reopen([.readOnly, .directory]))

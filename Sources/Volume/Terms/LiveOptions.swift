@@ -19,7 +19,7 @@ package struct LiveSettings: Hashable, Sendable {
 
 /// Holds the settings in one word, so that every request gets all of one moment by one load.
 final class LiveOptions: Sendable {
-  // Written with every stripe held exclusively, so whoever holds one sees the same word until he lets go of it.
+  // Written with every stripe held exclusively, so a request that holds one sees the same word until it lets go of it.
   private let word: Atomic<UInt64>
   /// When the writer's lease ends, by the clock that goes on while the machine sleeps; without a lease it does not count.
   private let leaseEnd = Atomic<UInt64>(0)

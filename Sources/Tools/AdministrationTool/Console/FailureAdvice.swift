@@ -158,7 +158,7 @@ extension Errno {
     return mount.isOurs
   }
 
-  /// The mount of somebody else that a path leads to, if he lets nobody else in.
+  /// The mount of another user that a path leads to, if it is closed to all others.
   private func closedMount(_ path: [UInt8]) -> MountedVolume? {
     // What cannot be found out is no reason.
     guard let mount = mount(of: path), mount.isClosed(to: CurrentProcess.user) else { return nil }

@@ -1,4 +1,4 @@
-// Questions to daemons about what may be done, gone on with where a link leads out of a volume and perhaps back into it.
+// Questions to daemons about what may be done, continued where a link leads out of a volume and perhaps back into it.
 //
 // A daemon does not know what is mounted where, as whoever asks sees it: it tells where a way leaves its volume, and we
 // find out where that leads.

@@ -222,7 +222,7 @@ struct ItemReader: Sendable {
     do throws(Errno) {
       names = try place.descriptor.attributeNames().copies
     } catch {
-      // Who may not read them is told so only where he asked for them; the mark `@` is no such question.
+      // Who may not read them is told so only where they asked for them; the mark `@` is no such question.
       guard error == .unsupported || (error == .accessDenied && !options.has(.attributes)) else {
         throw error
       }

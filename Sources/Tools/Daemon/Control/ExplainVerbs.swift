@@ -1,5 +1,5 @@
-// `why` and `denials` over the control socket. Who asks is what the kernel says of the peer; whom he asks about is his
-// word, and the volume tells him of others only what he could read himself.
+// `why` and `denials` over the control socket. Who asks is what the kernel says of the peer; whom they ask about is their
+// word, and the volume tells them of others only what they could read themselves.
 
 import AccessControl
 import Decisions

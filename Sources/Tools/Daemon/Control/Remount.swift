@@ -77,7 +77,7 @@ extension ControlVerbs {
   }
 }
 
-/// Whether anybody can have seen himself as the owner of what is not his, since the volume was mounted.
+/// Whether users can have been shown as owners of what is not theirs, since the volume was mounted.
 private final class FormerOwners: Sendable {
   let turn = Mutex(())
   let wereEverIgnored: Atomic<Bool>

@@ -1,4 +1,4 @@
-// Replacements that were interrupted: gone on with, or dropped. It takes no key, and no walk of the tree: time is
+// Replacements that were interrupted: finished, or dropped. It takes no key, and no walk of the tree: time is
 // proportional to the work files that are left.
 
 import LinuxFiles
