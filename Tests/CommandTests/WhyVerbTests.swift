@@ -308,6 +308,8 @@ extension CommandTests {
         varve why read ""; echo $?
         varve why rename team/plan.txt /proc/version; echo $?
         varve access 2>&1 | head -1
+        varve access fly team; echo $?; varve access wirte team/plan.txt team; echo $?
+        varve access none/fly team/gone; echo $?
         """,
         prints: """
           varve why: 'fly' is not an operation; on
@@ -330,6 +332,13 @@ extension CommandTests {
             /proc/version: is on another file system; only a copy can be made there (EXDEV)
           2
           varve access: PATH is missing
+          varve access: 'fly' is neither an operation nor a file; 'varve help why' lists the operations
+          2
+          varve access: 'wirte' is neither an operation nor a file; did you mean 'write'?
+          2
+          varve access: none/fly: none: does not exist (ENOENT)
+          varve access: team/gone: does not exist (ENOENT)
+          2
 
           """)
       try desk.end()

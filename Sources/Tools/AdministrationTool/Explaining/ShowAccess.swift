@@ -21,6 +21,12 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
     paths = paths.dropFirst()
     isComplete = false
   }
+  if isComplete, let first = paths.first, paths.count > 1 || readsInput, namesNothingHere(first) {
+    let hint = suggestion(for: String(decoding: first, as: UTF8.self), among: operations)
+    throw invocation.mistake(
+      "\(shown(first)) is neither an operation nor a file"
+        + (hint.isEmpty ? "; 'varve help why' lists the operations" : hint))
+  }
   let operands = try PathOperands(paths, invocation)
   let console = Console("varve access")
   let colors = try Colors(invocation)
@@ -77,6 +83,13 @@ private func mistypedOperation(_ word: Word) -> String? {
   // Anything else is a file.
   guard words.count > 1, words.contains(where: { Verb.operationWords.contains($0) }) else { return nil }
   return words.first { !Verb.operationWords.contains($0) }
+}
+
+/// Whether a word without a slash is no name in the working directory: in front of files it was meant as an operation.
+private func namesNothingHere(_ word: Word) -> Bool {
+  guard !word.isEmpty, !word.contains(UInt8(ascii: "/")) else { return false }
+  do throws(Errno) { _ = try Descriptor.place(word, .held) } catch { return error == .noSuchFile }
+  return false
 }
 
 /// The operations a word names; `nil` if it is anything else, such as a path.
