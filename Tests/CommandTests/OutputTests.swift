@@ -158,9 +158,10 @@ extension CommandTests {
         #"""
         varve status | grep "$BASE" | sed 's/(.*)/(OPTIONS)/'
         numbers() { sed -E 's/[0-9a-f]{8}-[-0-9a-f]{27}/UUID/; s/(pid|nodes|handles|residentBytes|threads)("?): +[0-9]+/\1\2: N/'; }
-        varve status . | numbers | sed '/^  kernel/,$d'; varve status d/data | sed -n '/^  kernel/,$s/:.*/:/p' | grep '^  [a-z]'
+        varve status -v . | numbers | sed '/^  kernel/,$d'; varve status -v d/data | sed -n '/^  kernel/,$s/:.*/:/p' | grep '^  [a-z]'
         varve status --json . | numbers | sed '/"kernel"/,$d'
         varve status --json | tr -d ' \n' | grep -o "{[^{}]*$BASE/m[^{}]*}" | sed 's/"options":"[^"]*"/"options":"..."/'
+        varve status . | grep -cE '^  (nodes|handles|residentBytes|requests):'; varve status . | grep -cE '^  (kernel|threads):'
         varve status /proc; echo $?
         """#,
         prints: #"""
@@ -212,6 +213,8 @@ extension CommandTests {
             "handles": N,
             "residentBytes": N,
           {"source":"BASE/upper","mountPoint":"BASE/mount","options":"...","state":"serving"}
+          0
+          2
           varve status: /proc: not on a Varve volume; 'varve status' lists the volumes
           1
 

@@ -13,7 +13,7 @@ func showStatus(_ invocation: Invocation) throws(UsageError) -> Int32 {
   do throws(Errno) {
     let table = try mountTable()
     if let path = invocation.operands.first {
-      showVolume(path, table, isJSON: invocation.has(.json), console, colors)
+      showVolume(path, table, invocation, console, colors)
     } else {
       listVolumes(table.filter(\.isOurs), isJSON: invocation.has(.json), console, colors)
     }
@@ -95,22 +95,30 @@ extension MountState {
 }
 
 private func showVolume(
-  _ path: Word, _ table: [MountedVolume], isJSON: Bool, _ console: Console, _ colors: Colors
+  _ path: Word, _ table: [MountedVolume], _ invocation: Invocation, _ console: Console, _ colors: Colors
 ) {
   do throws(Refusal) {
     let volume = try VolumePath(path, table).mount
     let status = try heardStatus(volume)
     try requireItem(path)
-    if isJSON {
+    if invocation.has(.json) {
       console.printLines(status.indentedText() + "\n")
     } else {
+      let shown = invocation.has(.counters) ? status : withoutCounters(status)
       console.print(colors.bold(places(volume)) + "\n")
       // Whoever serves the mount wrote it, and that may be anybody.
-      console.printLines(described(withOwnerNamed(status), indent: "  "))
+      console.printLines(described(withOwnerNamed(shown), indent: "  "))
     }
   } catch {
     console.complain(path, error.sentence)
   }
+}
+
+/// What is in force, without what the daemon counts: that is for somebody who looks for a fault, and for programs.
+private func withoutCounters(_ status: JSON) -> JSON {
+  guard case .object(let members) = status else { return status }
+  let counters: Set = ["nodes", "handles", "residentBytes", "requests"]
+  return .object(members.filter { !counters.contains($0.name) })
 }
 
 /// The group that owns the volume's root as `varve ls` names it.

@@ -47,12 +47,13 @@ extension Verb {
 
   package static let status = Verb(
     "status", "show mounted volumes, or what is in force on one",
-    options: [.json, .color],
+    options: [.counters, .json, .color],
     operands: [
       Operand("DIR", .optional, .mountPoint, "anything on a volume; without it, all volumes are listed")
     ],
     examples: [
       Example("varve status", "List the mounted volumes."),
+      Example("varve status -v /mnt/team", "What is in force on one, and what its daemon has done."),
       Example("varve status --json /mnt/team", "Everything about one, for a script."),
     ])
 }

@@ -71,6 +71,8 @@ extension Option {
   package static let namespace = Option(
     "N", "namespace", value: Value("PATH", .path), "mount in the mount namespace of this path, as root")
   package static let verbose = Option("v", "verbose", "say what is done")
+  package static let counters = Option(
+    "v", "verbose", "also print counters: requests, nodes, handles, memory")
   package static let lazy = Option(
     "l", "lazy", "remove the mount point now; the volume ends when no process uses it")
 
