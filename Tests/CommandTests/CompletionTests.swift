@@ -58,6 +58,12 @@ extension CommandTests {
         complete varve chmod +a '"everyone allow read,read'
         complete varve acl set -e 'everyone allow chow'
         complete varve find --entry group : every
+        complete varve find -flags uch
+        complete varve find -can roo
+        complete varve chown roo
+        complete varve chown root : roo
+        complete varve chown : group = roo
+        complete varve chown root rep
         complete varve chmod +a#
         varve completion tcsh; echo $?
         """,
@@ -108,6 +114,12 @@ extension CommandTests {
           everyone allow read,readattr everyone allow read,readextattr everyone allow read,readonly everyone allow read,readsecurity
           "everyone allow chown "everyone allow chown,
           everyone
+          uchg
+          root
+          root
+          root
+          root
+          report.txt reports
           +a#
           varve completion: 'tcsh' is not a shell known here: bash, zsh and fish are
           2
@@ -143,6 +155,13 @@ extension CommandTests {
       varve chmod +a# 0 "everyone deny exec => everyone deny execute everyone deny execute,
       varve acl set -e "everyone allow read,readse => everyone allow read,readsecurity everyone allow read,readsecurity,
       varve find --entry every => everyone
+      varve find -entry every => everyone
+      varve find -flags uchg,noop => uchg,noopaque
+      varve find -can roo => root
+      varve chown roo => root
+      varve chown root:roo => root:root
+      varve chown :group=roo => :group=root
+      varve chown root rep => report.txt
       varve umount BASE/mou => BASE/mount
 
       """

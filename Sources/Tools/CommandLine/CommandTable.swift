@@ -12,6 +12,8 @@ package enum ArgumentKind: Equatable, Sendable {
   case entry(after: [String])
   /// Whom an entry is about.
   case identity
+  /// A user, a group behind a colon, or both.
+  case owner
   /// Where a volume is mounted.
   case mountPoint
   /// One of these words.

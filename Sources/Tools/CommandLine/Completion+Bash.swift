@@ -5,7 +5,8 @@ extension Program {
     var cases: [String] = []
     for verb in verbs {
       let operandWords = verb.completedOperand?.kind.words ?? []
-      let words = verb.options.flatMap(\.spellings) + operandWords.filter { $0.hasPrefix("-") } + ["--help"]
+      let words =
+        verb.options.flatMap(verb.offeredSpellings) + operandWords.filter { $0.hasPrefix("-") } + ["--help"]
       cases.append("    '\(verb.name)')")
       cases.append("      options=\(quoted(words.joined(separator: " ")))")
       if let kind = verb.completedOperand?.kind, let operands = kind.bashWords {
@@ -22,7 +23,7 @@ extension Program {
       for option in verb.options {
         guard let value = option.value else { continue }
         let known = value.kind.bashWords ?? "<none>"
-        let patterns = option.spellings.joined(separator: "|")
+        let patterns = verb.offeredSpellings(option).joined(separator: "|")
         cases.append(
           "      case $previous in \(patterns)) values=\(quoted(known))\(value.kind.bashList) ;; esac")
       }
@@ -72,7 +73,7 @@ extension Program {
       }
       _\(name)() {
         local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} whole broken=
-        local verb=${COMP_WORDS[1]-} options= operands= values= list= words= topics= first=2 given=0
+        local verb=${COMP_WORDS[1]-} options= operands= values= list= words= topics= first=2 given=0 start=0
         local index=$COMP_CWORD
         COMPREPLY=()
         # '=' breaks words in bash: '--format=z' arrives as three, '-o ro,cache=s' as four.
@@ -82,7 +83,7 @@ extension Program {
           index=$((index - 1)) whole=${COMP_WORDS[index]}$whole
         done
         if [[ $current == [=:] ]]; then current=; fi
-        previous=${COMP_WORDS[index-1]}
+        previous=${COMP_WORDS[index-1]} start=$index
         case $whole in
           --*=*) previous=${whole%%=*} whole=${whole#*=} ;;
           -*) ;;
@@ -119,7 +120,7 @@ extension Program {
       \(cases.joined(separator: "\n"))
         esac
         # Operands in front of the cursor; the words of a verb are for the first.
-        for ((index = first; index < COMP_CWORD; index++)); do
+        for ((index = first; index < start; index++)); do
           [[ ${COMP_WORDS[index]} == -* ]] || given=$((given + 1))
         done
         if [[ $values == '<file>' ]]; then _\(name)_files "$current"
@@ -129,6 +130,13 @@ extension Program {
         elif [[ -n $values ]]; then _\(name)_words "$values" "$whole"
         elif [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
         elif [[ $operands == '<mounts>' && $given -eq 0 ]]; then _\(name)_asked mounts "$current"
+        elif [[ $operands == '<owner>' ]]; then
+          if ((given)); then _\(name)_files "$current"
+          # Of ':group=st' only 'st' is left here.
+          elif [[ ${COMP_WORDS[COMP_CWORD]} == '=' || ${COMP_WORDS[COMP_CWORD-1]} == '=' ]]; then
+            mapfile -t COMPREPLY < <(compgen -g -- "$current")
+          else _\(name)_asked owner "$whole"
+          fi
         elif [[ -n $operands && $given -eq 0 ]]; then broken=; _\(name)_words "$operands" "$current"
         else _\(name)_files "$current"
         fi

@@ -63,7 +63,10 @@ extension Program {
       for option in verb.options + [Program.help] {
         var line = "complete -c \(name) -n \(quoted("__\(name)_verb \"\(verb.name)\""))"
         if let letter = option.letter { line += letter == "@" ? " -s '@'" : " -s \(letter)" }
-        if let word = option.word { line += " -l \(word)" }
+        if let word = option.word {
+          line += " -l \(word)"
+          if verb.offeredSpellings(option).contains("-\(word)") { line += " -o \(word)" }
+        }
         if let value = option.value {
           line += " -r" + value.kind.fishWords(name)
         }

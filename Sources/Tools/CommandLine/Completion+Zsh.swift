@@ -41,7 +41,9 @@ extension Program {
       }
       var specifications = (verb.options + [Program.help]).flatMap { zshSpecifications($0, verb) }
       specifications += zshOperands(verb)
-      lines.append("      _arguments -s " + specifications.joined(separator: " \\\n        ") + " ;;")
+      // With -s a word with one dash is letters.
+      let stacking = verb.hasWordsWithOneDash ? "" : "-s "
+      lines.append("      _arguments \(stacking)" + specifications.joined(separator: " \\\n        ") + " ;;")
     }
     lines += [
       "  esac", "}",
@@ -97,6 +99,7 @@ extension Program {
     case .list: zshList(place, verb)
     case .entry: "{ _\(name)_asked entry }"
     case .identity: "{ _\(name)_asked who }"
+    case .owner: "{ _\(name)_asked owner }"
     case .mountPoint: "{ _\(name)_asked mounts }"
     default: kind.zshAction
     }
@@ -104,11 +107,12 @@ extension Program {
 
   private func zshSpecifications(_ option: Option, _ verb: Verb) -> [String] {
     let summary = zshText(option.summary).replacing("[", with: "\\[").replacing("]", with: "\\]")
-    return option.spellings.map { spelling in
+    return verb.offeredSpellings(option).map { spelling in
       guard let value = option.value else { return quoted("*\(spelling)[\(summary)]") }
-      let joint = spelling.hasPrefix("--") ? "=" : "+"
+      let joint = spelling.count > 2 ? "=" : "+"
       return quoted(
-        "*\(spelling)\(joint)[\(summary)]:\(value.name.lowercased()):\(zshAction(value.kind, value.name, verb))"
+        "*\(spelling)\(joint)[\(summary)]:\(zshText(value.name.lowercased())):"
+          + zshAction(value.kind, value.name, verb)
       )
     }
   }
@@ -125,6 +129,10 @@ extension Program {
       let offered = known.map { "\"\($0)\"" }.joined(separator: " ")
       specifications.append(
         quoted("1:\(zshText(words.name.lowercased())):{ compadd -- \(offered); _files }"))
+    }
+    if let owner = verb.completedOperand, owner.count == .any, owner.kind == .owner {
+      specifications.append(
+        quoted("1:\(zshText(owner.name.lowercased())):\(zshAction(.owner, owner.name, verb))"))
     }
     for (place, operand) in verb.operands.enumerated() {
       guard operand.count == .one || operand.count == .optional else { break }

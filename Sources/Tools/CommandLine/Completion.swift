@@ -35,7 +35,21 @@ extension Option {
 
 extension Verb {
   /// The operand that words are offered for.
-  var completedOperand: Operand? { operands.first { $0.kind.words != nil || $0.kind == .mountPoint } }
+  var completedOperand: Operand? {
+    operands.first { $0.kind.words != nil || $0.kind == .mountPoint || $0.kind == .owner }
+  }
+
+  /// How an option is offered: in the words of find with one dash as well, because find(1) has them so.
+  ///
+  /// Every verb understands one dash where no letter can be meant. Offering it everywhere would double every list.
+  func offeredSpellings(_ option: Option) -> [String] {
+    guard hasWordsWithOneDash, options.contains(option), let word = option.word else {
+      return option.spellings
+    }
+    return option.spellings + ["-\(word)"]
+  }
+
+  var hasWordsWithOneDash: Bool { name == "find" }
 
   /// The words behind which an operand is an entry of an access list.
   var wordsBeforeEntry: [String]? {
@@ -62,6 +76,7 @@ extension ArgumentKind {
     case .user: "<user>"
     case .entry: "<entry>"
     case .identity: "<who>"
+    case .owner: "<owner>"
     case .mountPoint: "<mounts>"
     case .text, .number: nil
     }
@@ -77,7 +92,7 @@ extension ArgumentKind {
     switch self {
     case .words, .list: " -f" + fishArguments(program)
     case .user: " -f -a '(__fish_complete_users)'"
-    case .entry, .identity, .mountPoint: " -f" + fishArguments(program)
+    case .entry, .identity, .owner, .mountPoint: " -f" + fishArguments(program)
     case .text, .number: " -f"
     case .path, .directory: ""
     }
@@ -87,6 +102,7 @@ extension ArgumentKind {
     switch self {
     case .entry: return " -a '(__\(program)_asked entry)'"
     case .identity: return " -a '(__\(program)_asked who)'"
+    case .owner: return " -a '(__\(program)_asked owner)'"
     case .mountPoint: return " -a '(__\(program)_asked mounts)'"
     default: break
     }
@@ -101,7 +117,7 @@ extension ArgumentKind {
     case .path: "_files"
     case .directory: "_files -/"
     case .user: "_users"
-    case .text, .number, .entry, .identity, .mountPoint: " "
+    case .text, .number, .entry, .identity, .owner, .mountPoint: " "
     }
   }
 }

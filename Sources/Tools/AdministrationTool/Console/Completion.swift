@@ -14,6 +14,8 @@ func printCompletion(_ invocation: Invocation) throws(UsageError) -> Int32 {
     return printLines(EntryCompletion(accounts(typed)).entries(String(decoding: typed, as: UTF8.self)))
   case "who":
     return printLines(EntryCompletion(accounts(typed)).identities(String(decoding: typed, as: UTF8.self)))
+  case "owner":
+    return printLines(owners(String(decoding: typed, as: UTF8.self)))
   case "mounts":
     let points = ((try? mountTable()) ?? []).filter { $0.isOurs && $0.mountPoint.starts(with: typed) }.map(
       \.mountPoint)
@@ -33,6 +35,16 @@ func printCompletion(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 private func printLines(_ lines: [String]) -> Int32 {
   printed(lines.map { "\($0)\n" }.joined())
+}
+
+/// How OWNER, OWNER:GROUP, :GROUP or :group=GROUP of chown may go on.
+private func owners(_ typed: String) -> [String] {
+  guard let colon = typed.firstIndex(of: ":") else {
+    return UserDatabase.userNames().filter { $0.hasPrefix(typed) }
+  }
+  let owningGroup = ":group="
+  let start = typed.hasPrefix(owningGroup) ? owningGroup : String(typed[...colon])
+  return UserDatabase.groupNames().map { start + $0 }.filter { $0.hasPrefix(typed) }
 }
 
 /// Those there are, unless the name is typed already: a directory server may take long to list them all.

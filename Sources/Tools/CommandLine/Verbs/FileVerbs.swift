@@ -97,7 +97,7 @@ extension Verb {
       .dryRun,
     ] + changeOptions,
     operands: [
-      Operand("OWNER", .any, .text, "a user, by name or number"),
+      Operand("OWNER", .any, .owner, "a user, by name or number"),
       Operand("GROUP", .any, .text, "a group, by name or number"),
       Operand("PATH", .any, .path, "files and directories"),
     ],

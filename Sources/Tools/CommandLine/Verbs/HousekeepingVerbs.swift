@@ -88,12 +88,13 @@ extension Verb {
     "completion", "print the script that completes command lines in a shell",
     operands: [
       Operand("SHELL", .one, .words(["bash", "zsh", "fish"]), "bash, zsh or fish"),
-      Operand("WORD", .optional, .text, "what has been typed of an entry, WHO or mount point"),
+      Operand("WORD", .optional, .text, "what has been typed of an entry, WHO, owner or mount point"),
     ],
-    forms: ["SHELL", "entry | who | mounts [WORD]"],
+    forms: ["SHELL", "entry | who | owner | mounts [WORD]"],
     discussion: [
       "The scripts ask varve for what depends on the machine: 'entry' prints how an entry of an access list that begins "
-        + "with WORD may go on, 'who' whom one may be about, and 'mounts' where volumes are mounted."
+        + "with WORD may go on, 'who' whom one may be about, 'owner' the accounts for chown, "
+        + "and 'mounts' where volumes are mounted."
     ],
     examples: [
       Example("varve completion bash", "To be read by 'source' in ~/.bashrc."),
