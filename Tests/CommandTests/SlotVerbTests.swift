@@ -95,8 +95,8 @@ extension CommandTests {
         ls vol; varve umount vol
         """,
         prints: """
-          varve key create: vol/key: is on a Varve volume, which it cannot open from there, and is lost with it; keep it elsewhere
-          varve key create: upper/key2: is on a Varve volume, which it cannot open from there, and is lost with it; keep it elsewhere
+          varve key create: vol/key: made, but on a Varve volume, which it cannot open from there and with which it is lost; move it elsewhere
+          varve key create: upper/key2: made, but on a Varve volume, which it cannot open from there and with which it is lost; move it elsewhere
           key
           key2
 

@@ -135,7 +135,9 @@ func exportKeybag(_ invocation: Invocation) throws(UsageError) -> Int32 {
     }
     try run.about(file) { () throws(Refusal) in
       try write(bytes, place)
-      if place.isOnVolume { run.note("is on a Varve volume, and is lost with it; keep it elsewhere") }
+      if place.isOnVolume {
+        run.note("made, but on a Varve volume, with which it is lost; move it elsewhere")
+      }
     }
     run.take(JSON.nameMembers("file", file) + [JSON.Member("bytes", .number(bytes.count))])
   } catch {

@@ -29,7 +29,9 @@ func createKeyfile(_ invocation: Invocation) throws(UsageError) -> Int32 {
     try place.create(content)
     if place.isOnVolume {
       console.note(
-        path, "is on a Varve volume, which it cannot open from there, and is lost with it; keep it elsewhere")
+        path,
+        "made, but on a Varve volume, which it cannot open from there and with which it is lost; move it elsewhere"
+      )
     }
     return KeyfileFacts(id: Bytes16(secret.keyfile.span, at: 0), hasPassphrase: input != nil)
   }
