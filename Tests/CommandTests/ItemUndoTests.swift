@@ -189,6 +189,46 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("An undo file is taken away again if the disk has no room for its first record") func fullDisk()
+      throws
+    {
+      let desk = try Desk(
+        "",
+        """
+        mkdir $BASE/full; touch f; chmod 644 f
+        for n in {1..100}; do echo "user:$((7000 + n)) allow read,write,append,readattr,writeattr"; done |
+          varve acl set -F - f
+        """)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        mount -t tmpfs -o size=8k none $BASE/full; trap 'umount $BASE/full' EXIT
+        head -c 8192 /dev/zero > $BASE/full/fill
+        varve chmod --undo $BASE/full/undo 600 f; echo $?; stat -c %a f; ls $BASE/full
+        # The first lines have room.
+        head -c 4096 /dev/zero > $BASE/full/fill
+        varve acl strip --undo $BASE/full/undo f; echo $?; varve acl get f | grep -c user; ls $BASE/full
+        rm $BASE/full/fill
+        varve acl strip --undo $BASE/full/undo f; echo $?; varve acl get f | grep -c user
+        varve acl restore $BASE/full/undo; varve acl get f | grep -c user
+        """,
+        prints: """
+          varve chmod: 'BASE/full/undo': No space left on device (ENOSPC)
+          2
+          644
+          fill
+          varve acl strip: BASE/full/undo: the undo file cannot be written: No space left on device (ENOSPC); nothing more is changed
+          1
+          100
+          fill
+          0
+          0
+          100
+
+          """)
+      try desk.end()
+    }
+
     @Test("Whoever is not root gets a tree back that was closed to him, too") func closedTree() throws {
       let desk = try Desk(
         "",

@@ -16,11 +16,20 @@ final class UndoFile: Sendable {
   private let file: WritableFile
   private let path: [UInt8]
   private let console: Console
-  /// How long the file is, all of it whole lines and records.
+  /// Whether this run made the file.
+  private let isNew: Bool
+
+  private struct Written {
+    /// How long the file is, all of it whole lines and records.
+    var length: Int
+    var hasRecords = false
+  }
+
+  /// What is in the file.
   ///
   /// Held while something is written, so that records of several threads do not mix, even if the system takes
   /// them in pieces; and held for ever once that failed, so that nobody changes what has no record.
-  private let length: Mutex<Int>
+  private let written: Mutex<Written>
 
   /// Opens the file the options ask for; nil if they ask for none.
   init?(_ invocation: Invocation, _ console: Console) throws(UsageError) {
@@ -40,6 +49,7 @@ final class UndoFile: Sendable {
       invocation.mistake("\(start)\(shown(path))\(words)")
     }
     let resumes = invocation.has(.resume)
+    isNew = !resumes
     do throws(Errno) {
       let file = try WritableFile(appendingTo: path, mayExist: resumes)
       let sound = try UndoFile.soundPart(file)
@@ -48,8 +58,8 @@ final class UndoFile: Sendable {
       let text =
         (sound > 0 ? "" : "\(DumpReader.header)\n")
         + "# What 'varve \(invocation.verb)' changed, as it was; 'varve acl restore FILE' goes back.\n"
-      try file.write(Array(text.utf8))
-      length = Mutex(sound + text.utf8.count)
+      try UndoFile.begin(file, text, path, isNew: !resumes)
+      written = Mutex(Written(length: sound + text.utf8.count))
       self.file = file
     } catch  where (try? Descriptor.place(path, .followed).status().kind) == .directory {
       throw failure(" is a directory; name a new file, in it or elsewhere")
@@ -63,6 +73,19 @@ final class UndoFile: Sendable {
       throw failure(" is not an undo file, or is damaged")
     } catch {
       throw failure(": \(error)\(error.advice(about: path))")
+    }
+  }
+
+  /// Writes the first lines; what is new and empty is taken away again, or it would be in the way of the next try.
+  private static func begin(
+    _ file: borrowing WritableFile, _ text: String, _ path: [UInt8], isNew: Bool
+  ) throws(Errno) {
+    do throws(Errno) {
+      try file.write(Array(text.utf8))
+    } catch {
+      // The first error is what is told.
+      if isNew { try? removeFile(path) }
+      throw error
     }
   }
 
@@ -93,7 +116,7 @@ final class UndoFile: Sendable {
 
   /// Keeps records; if that fails, the program ends before it changes what they are about.
   func keep(_ records: [DumpRecord]) {
-    write(records.map { $0.text }.joined())
+    write(records.map { $0.text }.joined(), areRecords: true)
   }
 
   func end() {
@@ -101,15 +124,18 @@ final class UndoFile: Sendable {
     do throws(Errno) { try file.synchronize() } catch { stop(error) }
   }
 
-  private func write(_ text: String) {
+  private func write(_ text: String, areRecords: Bool = false) {
     let bytes = Array(text.utf8)
-    length.withLock { length in
+    written.withLock { written in
       do throws(Errno) {
         try file.write(bytes)
-        length += bytes.count
+        written.length += bytes.count
+        if areRecords { written.hasRecords = true }
       } catch {
         // What got in of a record only confuses; if it stays, reading it again tells that it is half of one.
-        do throws(Errno) { try file.cut(to: length) } catch {}
+        do throws(Errno) { try file.cut(to: written.length) } catch {}
+        // A file without a record leads nowhere back, and would be in the way of the next try.
+        if isNew, !written.hasRecords { try? removeFile(path) }
         stop(error)
       }
     }
