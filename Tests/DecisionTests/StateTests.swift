@@ -18,7 +18,7 @@ import Testing
   ) -> NewItem {
     NewItem(
       requested: Mode(requested & ~umask), isDirectory: directory, by: subject,
-      in: Birthplace(
+      in: CreationContext(
         parentUser: parent.user, parentGroup: parent.group, parentMode: Mode(parent.mode),
         handsOverOwnership: suiddir),
       keepsCallerGroup: noowners)
@@ -154,13 +154,13 @@ import Testing
     for (gid, requested) in product([UInt32(2001), 2002, 2009], [UInt16(0o2755), 0o755, 0o6777]) {
       for user: UInt32 in [0, 1001, 1002] {
         let unread = Subject(user: user, group: 2009, groups: .unread)
-        let place = Birthplace(
+        let context = CreationContext(
           parentUser: 1001, parentGroup: gid, parentMode: Mode(0o4777), handsOverOwnership: true)
-        guard !NewItem.hingesOnUnread(requested: Mode(requested), by: unread, in: place) else { continue }
-        let early = NewItem(requested: Mode(requested), isDirectory: false, by: unread, in: place)
+        guard !NewItem.hingesOnUnread(requested: Mode(requested), by: unread, in: context) else { continue }
+        let early = NewItem(requested: Mode(requested), isDirectory: false, by: unread, in: context)
         for groups in Caller(user, 2009, possibly: [2001, 2002]).sets {
           let subject = Subject(user: user, group: 2009, groups: .listed(groups))
-          #expect(NewItem(requested: Mode(requested), isDirectory: false, by: subject, in: place) == early)
+          #expect(NewItem(requested: Mode(requested), isDirectory: false, by: subject, in: context) == early)
         }
       }
     }

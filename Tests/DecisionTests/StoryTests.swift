@@ -103,10 +103,10 @@ import Testing
 
   /// With `noowners` a directory's stored owner is nobody's owner, so it hands nothing over.
   @Test func ignoredOwnersHandNothingOver() {
-    let place = Birthplace(
+    let context = CreationContext(
       parentUser: World.alice, parentGroup: World.staff, parentMode: Mode(0o4777), handsOverOwnership: true)
     let item = NewItem(
-      requested: Mode(0o755), isDirectory: false, by: stranger, in: place, keepsCallerGroup: true)
+      requested: Mode(0o755), isDirectory: false, by: stranger, in: context, keepsCallerGroup: true)
     #expect(item.user == World.bob)
     #expect(item.group == World.elsewhere)
     #expect(item.mode == Mode(0o755))

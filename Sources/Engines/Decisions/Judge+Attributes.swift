@@ -145,17 +145,17 @@ extension Judge {
   /// Owner, group and mode of an object made in a directory.
   package func newItem(_ requested: Mode, directory isDirectory: Bool, in parent: Item) -> NewItem {
     NewItem(
-      requested: requested, isDirectory: isDirectory, by: subject, in: birthplace(parent),
+      requested: requested, isDirectory: isDirectory, by: subject, in: creationContext(parent),
       keepsCallerGroup: rules.ignoresOwnership)
   }
 
   /// Whether that needs what was not read of the caller yet.
   package func newItemHingesOnUnread(_ requested: Mode, in parent: Item) -> Bool {
-    NewItem.hingesOnUnread(requested: requested, by: subject, in: birthplace(parent))
+    NewItem.hingesOnUnread(requested: requested, by: subject, in: creationContext(parent))
   }
 
-  private func birthplace(_ parent: Item) -> Birthplace {
-    Birthplace(
+  private func creationContext(_ parent: Item) -> CreationContext {
+    CreationContext(
       parentUser: parent.user, parentGroup: parent.group, parentMode: parent.mode,
       handsOverOwnership: rules.handsOverOwnership)
   }

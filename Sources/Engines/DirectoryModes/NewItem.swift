@@ -25,7 +25,7 @@ package struct Mode: Hashable, Sendable {
 }
 
 /// What decides about a new object besides the request.
-package struct Birthplace: Hashable, Sendable {
+package struct CreationContext: Hashable, Sendable {
   package var parentUser: UInt32
   package var parentGroup: UInt32
   package var parentMode: Mode
@@ -51,17 +51,17 @@ package struct NewItem: Hashable, Sendable {
   /// `requested` is the mode with the umask already taken off. `keepsCallerGroup` is for volumes that ignore
   /// ownership: they give the caller's ids.
   package init(
-    requested: Mode, isDirectory: Bool, by subject: Subject, in place: Birthplace,
+    requested: Mode, isDirectory: Bool, by subject: Subject, in context: CreationContext,
     keepsCallerGroup: Bool = false
   ) {
     user = subject.user
-    group = keepsCallerGroup ? subject.group : place.parentGroup
+    group = keepsCallerGroup ? subject.group : context.parentGroup
     mode = requested.granted(to: subject, memberOfGroup: subject.membership(of: group))
     // Without a hand-over the object is the caller's own, so its setuid bit may stay.
-    if place.handsOverOwnership, !keepsCallerGroup, place.parentMode.hasSetUser, place.parentUser != 0,
-      place.parentUser != UnknownID.number, place.parentUser != subject.user
+    if context.handsOverOwnership, !keepsCallerGroup, context.parentMode.hasSetUser, context.parentUser != 0,
+      context.parentUser != UnknownID.number, context.parentUser != subject.user
     {
-      user = place.parentUser
+      user = context.parentUser
       // A new directory hands on in its turn; a program cannot be planted in another's name.
       mode = isDirectory ? Mode(mode.bits | Mode.setUser) : mode.without(0o6111)
     }
@@ -70,9 +70,11 @@ package struct NewItem: Hashable, Sendable {
   }
 
   /// Whether the outcome needs what was not read of the caller yet.
-  package static func hingesOnUnread(requested: Mode, by subject: Subject, in place: Birthplace) -> Bool {
+  package static func hingesOnUnread(
+    requested: Mode, by subject: Subject, in context: CreationContext
+  ) -> Bool {
     requested.hasSetGroup && subject.groups == .unread
-      && subject.membership(of: place.parentGroup) != .member
+      && subject.membership(of: context.parentGroup) != .member
   }
 }
 
