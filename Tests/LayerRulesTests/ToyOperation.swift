@@ -3,8 +3,8 @@
 import LayerRules
 
 enum ToyOperation: Hashable {
-  case create(String, MakingPlan.Birth)
-  case makeDirectory(String, MakingPlan.Birth)
+  case create(String, MakingPlan.Site)
+  case makeDirectory(String, MakingPlan.Site)
   /// A file made by O_TMPFILE gets a name.
   case publish(String)
   case unlink(String)
