@@ -5,21 +5,21 @@ import Synchronization
 
 /// Open files and directories.
 ///
-/// A number is a place and an epoch, so a stale one finds nothing.
+/// A number is a slot and an epoch, so a stale one finds nothing.
 final class HandleTable: Sendable {
   private enum Opened {
     case file(OpenFile)
     case directory(OpenDirectory)
   }
 
-  private struct Place {
+  private struct Slot {
     var opened: Opened?
     var user: UInt32
     var epoch: UInt32
   }
 
   private struct Contents {
-    var places: [Place] = []
+    var slots: [Slot] = []
     var free: [Int] = []
     /// How many are open, by who opened them.
     var counts: [UInt32: Int] = [:]
@@ -39,7 +39,7 @@ final class HandleTable: Sendable {
   ///
   /// One user gets no more than half of them (EMFILE), and the last tenth is root's: nobody shuts the volume to others.
   func requireRoom(for user: UInt32) throws(Errno) {
-    let (all, own) = contents.withLock { ($0.places.count - $0.free.count, $0.counts[user] ?? 0) }
+    let (all, own) = contents.withLock { ($0.slots.count - $0.free.count, $0.counts[user] ?? 0) }
     guard all < limit else { throw .fileTableFull }
     guard user != 0, user != owner else { return }
     guard own < limit / 2, all < limit - limit / 10 else { throw .tooManyOpenFiles }
@@ -51,17 +51,17 @@ final class HandleTable: Sendable {
 
   private func add(_ opened: Opened, _ user: UInt32) -> HandleID {
     contents.withLock { contents in
-      let place: Int
+      let slot: Int
       if let free = contents.free.popLast() {
-        place = free
+        slot = free
       } else {
-        contents.places.append(Place(opened: nil, user: user, epoch: 1))
-        place = contents.places.count - 1
+        contents.slots.append(Slot(opened: nil, user: user, epoch: 1))
+        slot = contents.slots.count - 1
       }
-      contents.places[place].opened = opened
-      contents.places[place].user = user
+      contents.slots[slot].opened = opened
+      contents.slots[slot].user = user
       contents.counts[user, default: 0] += 1
-      return UInt64(contents.places[place].epoch) << 32 | UInt64(place)
+      return UInt64(contents.slots[slot].epoch) << 32 | UInt64(slot)
     }
   }
 
@@ -77,26 +77,26 @@ final class HandleTable: Sendable {
 
   private func opened(_ handle: HandleID) -> Opened? {
     contents.withLock { contents in
-      let place = Int(handle & 0xFFFF_FFFF)
-      guard contents.places.indices.contains(place),
-        contents.places[place].epoch == UInt32(handle >> 32)
+      let slot = Int(handle & 0xFFFF_FFFF)
+      guard contents.slots.indices.contains(slot),
+        contents.slots[slot].epoch == UInt32(handle >> 32)
       else { return nil }
-      return contents.places[place].opened
+      return contents.slots[slot].opened
     }
   }
 
   /// Takes a handle out; the file, if it was one, for its node to let go of.
   func remove(_ handle: HandleID) -> OpenFile? {
     let removed: Opened? = contents.withLock { contents in
-      let place = Int(handle & 0xFFFF_FFFF)
-      guard contents.places.indices.contains(place),
-        contents.places[place].epoch == UInt32(handle >> 32)
+      let slot = Int(handle & 0xFFFF_FFFF)
+      guard contents.slots.indices.contains(slot),
+        contents.slots[slot].epoch == UInt32(handle >> 32)
       else { return nil }
-      let opened = contents.places[place].opened
-      contents.places[place].opened = nil
-      contents.places[place].epoch &+= 1
-      contents.free.append(place)
-      let user = contents.places[place].user
+      let opened = contents.slots[slot].opened
+      contents.slots[slot].opened = nil
+      contents.slots[slot].epoch &+= 1
+      contents.free.append(slot)
+      let user = contents.slots[slot].user
       let left = (contents.counts[user] ?? 1) - 1
       contents.counts[user] = left > 0 ? left : nil
       return opened
@@ -111,12 +111,12 @@ final class HandleTable: Sendable {
   /// mappings only root can remount, and the kernel, which is asked first, refuses on account of them.
   var writers: Int {
     contents.withLock { contents in
-      contents.places.count { place in
-        guard case .file(let file) = place.opened else { return false }
+      contents.slots.count { slot in
+        guard case .file(let file) = slot.opened else { return false }
         return file.canWrite
       }
     }
   }
 
-  var count: Int { contents.withLock { $0.places.count - $0.free.count } }
+  var count: Int { contents.withLock { $0.slots.count - $0.free.count } }
 }
