@@ -78,8 +78,8 @@ extension Dice {
 }
 
 extension Request {
-  /// Which place of the operation each of ``items`` stands at.
-  var places: [Place] {
+  /// Which role each of ``items`` has in the operation.
+  var roles: [ObjectRole] {
     switch self {
     case .create, .createDevice: [.parent]
     case .remove, .find: [.item, .parent]

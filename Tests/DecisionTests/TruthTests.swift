@@ -44,11 +44,11 @@ import Testing
       if hindered.setsFlags, case .flag = obstacle { continue }
       if hindered.setsList { continue }
       named["\(obstacle)".prefix { $0.isLetter }.description, default: 0] += 1
-      var isRightPlace = blocked != rules || verdict.place == request.places[index]
+      var isRightObject = blocked != rules || verdict.role == request.roles[index]
       // Behind the item's own list stands its parent.
-      if case .noPermits = obstacle { isRightPlace = true }
-      if !isRightPlace || !names(verdict, obstacle) {
-        Issue.record("\(obstacle) on \(request.places[index]) gave \(verdict)\n  \(request)\n  by \(subject)")
+      if case .noPermits = obstacle { isRightObject = true }
+      if !isRightObject || !names(verdict, obstacle) {
+        Issue.record("\(obstacle) on \(request.roles[index]) gave \(verdict)\n  \(request)\n  by \(subject)")
       }
     }
     print("obstacles that refused: \(named)")
@@ -218,13 +218,13 @@ private struct Remedy {
     case .readOnlyVolume: rules.isReadOnly = false
     case .executionForbidden: rules.forbidsExecution = false
     case .entry(let index):
-      change(verdict.place) { item in
+      change(verdict.role) { item in
         // An entry that is not there is found out by the comparison with what was before.
         if item.list?.entries.indices.contains(index) ?? false { item.list?.entries.remove(at: index) }
       }
-    case .flag(let flags): change(verdict.place) { $0.flags.subtract(flags) }
-    case .sticky: change(verdict.place) { $0.mode = $0.mode.without(Mode.sticky) }
-    case .damagedRecord, .damagedList: change(verdict.place) { $0.record = .sound }
+    case .flag(let flags): change(verdict.role) { $0.flags.subtract(flags) }
+    case .sticky: change(verdict.role) { $0.mode = $0.mode.without(Mode.sticky) }
+    case .damagedRecord, .damagedList: change(verdict.role) { $0.record = .sound }
     case .modeBits(let name, let asked):
       let shift: UInt16 =
         switch name {
@@ -233,18 +233,18 @@ private struct Remedy {
         case .other: 0
         }
       #expect(!asked.isEmpty)
-      change(verdict.place) { $0.mode = Mode($0.mode.bits | 7 << shift) }
+      change(verdict.role) { $0.mode = Mode($0.mode.bits | 7 << shift) }
     case .noExecuteBit:
       guard request.items[0].kind == .file else { return false }
-      change(verdict.place) { $0.mode = Mode($0.mode.bits | 0o111) }
+      change(verdict.role) { $0.mode = Mode($0.mode.bits | 0o111) }
     case .notMemberOfGroup(let group): subject.group = group
     default: return false
     }
     return true
   }
 
-  private mutating func change(_ place: Place, _ body: (inout Item) -> Void) {
-    guard let index = request.places.firstIndex(of: place), index < request.items.count else { return }
+  private mutating func change(_ role: ObjectRole, _ body: (inout Item) -> Void) {
+    guard let index = request.roles.firstIndex(of: role), index < request.items.count else { return }
     request = request.changing(index, body)
   }
 }

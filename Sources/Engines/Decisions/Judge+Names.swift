@@ -27,7 +27,7 @@ extension Judge {
     if victim != nil { return .refused(by: .taken, on: .victim).told(.operation, tell) }
     let verdict = writableMount.on(.newParent).then { naming(item, protectsLinks) }
       .then { add(.addFile, to: parent).and { entering(item, into: parent) }.on(.newParent) }
-    return verdict.told(verdict.place == .newParent ? .adding(directory: false) : .operation, tell)
+    return verdict.told(verdict.role == .newParent ? .adding(directory: false) : .operation, tell)
   }
 
   /// The kernel's rule, if `protectsLinks`: the file is the caller's, or an ordinary one that the caller may read and write.
@@ -84,9 +84,9 @@ extension Judge {
   }
 
   private func arriving(
-    _ item: Item, and more: Rights = [], in directory: Item, at place: Place = .newParent, _ tell: Tell?
+    _ item: Item, and more: Rights = [], in directory: Item, at role: ObjectRole = .newParent, _ tell: Tell?
   ) -> Verdict {
-    add(item.adding.union(more), to: directory).on(place).told(.adding(directory: item.isDirectory), tell)
+    add(item.adding.union(more), to: directory).on(role).told(.adding(directory: item.isDirectory), tell)
   }
 
   /// The old name goes.
@@ -154,6 +154,6 @@ extension Verdict {
 
   /// What was said of an object and its parent, said of the object at the other end of a rename.
   fileprivate var aboutVictim: Verdict {
-    on(place == .parent ? .newParent : .victim)
+    on(role == .parent ? .newParent : .victim)
   }
 }

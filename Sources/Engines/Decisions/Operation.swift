@@ -189,8 +189,8 @@ package struct Scene: Hashable, Sendable {
   }
 
   /// The object a verdict speaks about.
-  package subscript(place: Place) -> Item {
-    switch place {
+  package subscript(role: ObjectRole) -> Item {
+    switch role {
     case .item: item
     case .parent: parent ?? item
     case .newParent: newParent ?? parent ?? item

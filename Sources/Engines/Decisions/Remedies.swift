@@ -39,24 +39,24 @@ extension Judge {
   package func refusals(_ operation: Operation, _ scene: Scene) -> [RemediedRefusal] {
     var (judge, scene) = (self, scene)
     var found: [RemediedRefusal] = []
-    var removed: [Place: [Int]] = [:]
+    var removed: [ObjectRole: [Int]] = [:]
     // Each round lifts something, and there is only so much to lift: entries, flags, bits, the mount.
     for _ in 0..<Judge.mostRemedies {
       var asked = Step.Asked.operation
       let verdict = judge.decide(operation, scene) { asked = $0.asked }
       // A remedy that changes nothing ends it: the object it was for is not in the scene.
       guard !verdict.isAllowed, verdict != found.last?.verdict else { break }
-      let remedy = judge.remedy(for: verdict, on: scene[verdict.place])
+      let remedy = judge.remedy(for: verdict, on: scene[verdict.role])
       var told = remedy
       // The command counts among what is left of the list when it is typed.
       if case .removeEntry(let index)? = remedy {
-        let gone = removed[verdict.place, default: []]
+        let gone = removed[verdict.role, default: []]
         told = .removeEntry(index: index - gone.filter { $0 < index }.count)
-        removed[verdict.place] = gone + [index]
+        removed[verdict.role] = gone + [index]
       }
       found.append(RemediedRefusal(verdict: verdict, asked: asked, remedy: told))
       guard let remedy else { break }
-      judge.apply(remedy, to: &scene, verdict.place)
+      judge.apply(remedy, to: &scene, verdict.role)
     }
     return found
   }
@@ -90,9 +90,9 @@ extension Judge {
   private func usesList(of item: Item) -> Bool { rules.usesLists && item.kind != .symbolicLink }
 
   /// As it would be after a remedy.
-  private mutating func apply(_ remedy: Remedy, to scene: inout Scene, _ place: Place) {
+  private mutating func apply(_ remedy: Remedy, to scene: inout Scene, _ role: ObjectRole) {
     var rules = rules
-    scene.change(place) { item in
+    scene.change(role) { item in
       switch remedy {
       case .mountWritable: rules.isReadOnly = false
       case .mountWithPrograms: rules.forbidsExecution = false
@@ -117,8 +117,8 @@ extension Judge {
 
 extension Scene {
   /// Changes the object a verdict speaks about; where a scene leaves one out, another stands for it.
-  fileprivate mutating func change(_ place: Place, _ body: (inout Item) -> Void) {
-    switch place {
+  fileprivate mutating func change(_ role: ObjectRole, _ body: (inout Item) -> Void) {
+    switch role {
     case .victim where victim != nil: if var item = victim { body(&item); victim = item }
     case .newParent where newParent != nil: if var item = newParent { body(&item); newParent = item }
     case .parent where parent != nil, .newParent where parent != nil:

@@ -4,7 +4,7 @@ package import AccessControl
 package import FlagRules
 
 /// Which of the objects of an operation a reason speaks about.
-package enum Place: CaseIterable, Hashable, Sendable {
+package enum ObjectRole: CaseIterable, Hashable, Sendable {
   case item
   case parent
   case newParent
@@ -130,7 +130,7 @@ package struct Verdict: Hashable, Sendable {
   package var reason: Reason
   /// `nil` means allowed.
   package var refusal: Refusal?
-  package var place: Place
+  package var role: ObjectRole
   /// The refusal rests on something that was not read of the caller: its groups, or root's capabilities.
   ///
   /// With both read, ask again.
@@ -140,20 +140,20 @@ package struct Verdict: Hashable, Sendable {
 
   package var isAllowed: Bool { refusal == nil }
 
-  package static func allowed(_ reason: Reason, on place: Place = .item) -> Verdict {
-    Verdict(reason: reason, refusal: nil, place: place, hingesOnUnread: false)
+  package static func allowed(_ reason: Reason, on role: ObjectRole = .item) -> Verdict {
+    Verdict(reason: reason, refusal: nil, role: role, hingesOnUnread: false)
   }
 
   package static func refused(
-    _ refusal: Refusal, _ reason: Reason, on place: Place = .item, hingesOnUnread: Bool = false
+    _ refusal: Refusal, _ reason: Reason, on role: ObjectRole = .item, hingesOnUnread: Bool = false
   ) -> Verdict {
-    Verdict(reason: reason, refusal: refusal, place: place, hingesOnUnread: hingesOnUnread)
+    Verdict(reason: reason, refusal: refusal, role: role, hingesOnUnread: hingesOnUnread)
   }
 
   /// The same verdict about another object of the operation.
-  package func on(_ place: Place) -> Verdict {
+  package func on(_ role: ObjectRole) -> Verdict {
     var moved = self
-    moved.place = place
+    moved.role = role
     return moved
   }
 
@@ -192,8 +192,8 @@ package struct Verdict: Hashable, Sendable {
     isAllowed ? next() : self
   }
 
-  package static func refused(by obstacle: Obstacle, on place: Place = .item) -> Verdict {
-    .refused(.impossible, .obstacle(obstacle), on: place)
+  package static func refused(by obstacle: Obstacle, on role: ObjectRole = .item) -> Verdict {
+    .refused(.impossible, .obstacle(obstacle), on: role)
   }
 
   /// The obstacle, if no rule refuses.

@@ -145,9 +145,9 @@ extension [JSON.Member] {
       add("newPath", bytes: (request.newPlace ?? []).path(to: newName))
     }
     add("error", request.error.name)
-    add("about", denial.verdict.place.word)
+    add("about", denial.verdict.role.word)
     let item = hidingRules && !denial.mayReadRules ? nil : denial.item
-    add(ToldReason(denial.verdict, about: item, whose: denial.verdict.place.whose, names: names))
+    add(ToldReason(denial.verdict, about: item, whose: denial.verdict.role.whose, names: names))
   }
 
   mutating func add(_ told: ToldReason) {
@@ -205,7 +205,7 @@ extension Item {
   }
 }
 
-extension Place {
+extension ObjectRole {
   /// For programs.
   var word: String {
     switch self {

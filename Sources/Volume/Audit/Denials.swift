@@ -64,7 +64,7 @@ package final class Denials: Sendable {
 
   /// Writes the first half of an entry and leaves its number with the thread.
   func note(_ verdict: Verdict, of caller: Caller, _ judge: Judge, about scene: Scene) {
-    let item = scene[verdict.place]
+    let item = scene[verdict.role]
     let denial = Denial(
       time: Clock.realtime, caller: caller, verdict: verdict, item: item,
       mayReadRules: judge.decide(.readAttributes, on: item).isAllowed)

@@ -11,7 +11,7 @@ extension Walk {
     _ words: (RemediedRefusal) -> (path: [UInt8], asked: String)
   ) -> Bool {
     for (index, refusal) in refusals.enumerated() {
-      let item = scene[refusal.verdict.place]
+      let item = scene[refusal.verdict.role]
       let isTold = view.mayRead(item)
       guard isTold || index == 0 else { return false }
       let (path, asked) = words(refusal)

@@ -54,8 +54,8 @@ private struct Spots {
   var newParent: Spot?
   var victim: Spot?
 
-  subscript(place: Place) -> Spot {
-    switch place {
+  subscript(role: ObjectRole) -> Spot {
+    switch role {
     case .item: item
     case .parent: parent ?? item
     case .newParent: newParent ?? parent ?? item
@@ -282,18 +282,18 @@ struct Inquiry {
     var steps: [Step] = []
     _ = judge.decide(operation, sight.scene) { steps.append($0) }
     for step in steps {
-      let place = step.verdict.place
-      let path = spots[place].path
+      let role = step.verdict.role
+      let path = spots[role].path
       if let obstacle = step.verdict.obstacle { throw walk.end(path, word, obstacle) }
       // What one item's rules leave open another's decide: the answer tells of all of them.
-      for place in Place.allCases { try walk.view.requireReadable(sight.scene[place]) }
+      for role in ObjectRole.allCases { try walk.view.requireReadable(sight.scene[role]) }
       guard walk.view.tellsAll, !step.verdict.isAllowed else {
-        try walk.judge(path, step.asked.word(word, at: place), step.verdict, about: sight.scene[place])
+        try walk.judge(path, step.asked.word(word, at: role), step.verdict, about: sight.scene[role])
         continue
       }
       walk.tellAll(judge.refusals(operation, sight.scene), sight.scene) { refusal in
-        let place = refusal.verdict.place
-        return (spots[place].path, refusal.asked.word(word, at: place))
+        let role = refusal.verdict.role
+        return (spots[role].path, refusal.asked.word(word, at: role))
       }
       throw .blocked
     }
@@ -321,11 +321,11 @@ struct Inquiry {
 
 extension Step.Asked {
   /// The right, or the word of the operation itself.
-  fileprivate func word(_ word: String, at place: Place) -> String {
+  fileprivate func word(_ word: String, at role: ObjectRole) -> String {
     switch self {
     case .operation: word
     case .adding(let isDirectory): isDirectory ? "add_subdirectory" : "add_file"
-    case .removing: place == .parent || place == .newParent ? "delete_child" : "delete"
+    case .removing: role == .parent || role == .newParent ? "delete_child" : "delete"
     }
   }
 }
