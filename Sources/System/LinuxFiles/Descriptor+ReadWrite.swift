@@ -64,8 +64,8 @@ extension Descriptor {
   }
 
   /// Writes at most the span's length and answers how much was taken.
-  package borrowing func write(_ span: Span<UInt8>, at place: Place) throws(Errno) -> Int {
-    switch place {
+  package borrowing func write(_ span: Span<UInt8>, at position: WritePosition) throws(Errno) -> Int {
+    switch position {
     case .offset(let offset): return try write(span, at: offset)
     case .end:
       return try unsafe span.withUnsafeBytes { bytes throws(Errno) in
@@ -75,13 +75,13 @@ extension Descriptor {
   }
 
   /// Where in a file to write.
-  package enum Place: Equatable, Sendable {
+  package enum WritePosition: Equatable, Sendable {
     case offset(Int64)
     /// Behind the last byte, wherever that is when the write happens.
     case end
 
-    /// The place after some bytes have been written; one that no file has is as far as there is.
-    package func moved(by count: Int) -> Place {
+    /// The position after some bytes have been written; one that no file has is as far as there is.
+    package func moved(by count: Int) -> WritePosition {
       guard case .offset(let offset) = self else { return .end }
       let (sum, overflow) = offset.addingReportingOverflow(Int64(count))
       return .offset(overflow ? .max : sum)

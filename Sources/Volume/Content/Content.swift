@@ -72,11 +72,11 @@ extension Content {
   /// After success the bytes may be others: what is encrypted is encrypted where it is. `isWriteBack`: the kernel brings
   /// pages that a program wrote before.
   func write(
-    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, isWriteBack: Bool = false
+    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, isWriteBack: Bool = false
   ) throws(Errno) -> Int {
     switch self {
-    case .plain(let plain): try plain.write(bytes.span, at: place)
-    case .sealed(let object): try object.write(&bytes, at: place, isWriteBack: isWriteBack)
+    case .plain(let plain): try plain.write(bytes.span, at: position)
+    case .sealed(let object): try object.write(&bytes, at: position, isWriteBack: isWriteBack)
     case .text: throw .badDescriptor
     }
   }

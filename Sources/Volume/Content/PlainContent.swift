@@ -47,14 +47,14 @@ struct PlainContent: ~Copyable, Sendable {
     return opened
   }
 
-  func write(_ bytes: Span<UInt8>, at place: Descriptor.Place) throws(Errno) -> Int {
+  func write(_ bytes: Span<UInt8>, at position: Descriptor.WritePosition) throws(Errno) -> Int {
     let descriptor = object
     var done = 0
     while done < bytes.count {
       let count: Int
       do throws(Errno) {
         count = try descriptor.descriptor.write(
-          bytes.extracting(done..<bytes.count), at: place.moved(by: done))
+          bytes.extracting(done..<bytes.count), at: position.moved(by: done))
       } catch {
         // What was written is reported; the error comes back with the next write.
         guard done > 0 else { throw error }

@@ -25,9 +25,9 @@ final class OpenFile: ObjectHandle {
 
   /// Writes as the file was opened: with O_SYNC what was written is on the disk when this returns.
   func write(
-    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, isWriteBack: Bool
+    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, isWriteBack: Bool
   ) throws(Errno) -> Int {
-    let count = try content.write(&bytes, at: place, isWriteBack: isWriteBack)
+    let count = try content.write(&bytes, at: position, isWriteBack: isWriteBack)
     // The backing file of a plain one was opened so itself.
     if let object = content.sealed, !mode.isDisjoint(with: [.synchronous, .dataSynchronous]) {
       try object.synchronize(dataOnly: !mode.contains(.synchronous))

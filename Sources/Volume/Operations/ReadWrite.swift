@@ -32,13 +32,15 @@ extension Volume {
     // The kernel's idea of the end may be old, where somebody wrote behind the mount. Of an encrypted file it is right, and
     // where it keeps a copy the bytes are in it already.
     let isPlaced = file.content.sealed != nil && file.route.keepsCopy
-    let place: Descriptor.Place = appends && !isPlaced ? .end : .offset(start)
+    let position: Descriptor.WritePosition = appends && !isPlaced ? .end : .offset(start)
     // Shared: a flag that is being set waits for us, or we see it and come back exclusively, so that nobody
     // else moves the end of a file that may only grow.
-    if place == .end || !attachment.marks.isAppendOnly.load(ordering: .acquiring) {
+    if position == .end || !attachment.marks.isAppendOnly.load(ordering: .acquiring) {
       let written = try locks.holding(.shared(node.stripe)) { () throws(Errno) -> Int? in
-        guard place == .end || !attachment.marks.isAppendOnly.load(ordering: .acquiring) else { return nil }
-        return try put(&bytes, at: place, into: file, of: node, clearingFor: writer, isWriteBack)
+        guard position == .end || !attachment.marks.isAppendOnly.load(ordering: .acquiring) else {
+          return nil
+        }
+        return try put(&bytes, at: position, into: file, of: node, clearingFor: writer, isWriteBack)
       }
       if let written { return written }
     }
@@ -47,19 +49,19 @@ extension Volume {
         let onlyGrows = try file.content.size() == offset
         try requireChange(of: node, file, isAppendOnly: true, onlyGrows: onlyGrows, isWriteBack)
       }
-      return try put(&bytes, at: place, into: file, of: node, clearingFor: writer, isWriteBack)
+      return try put(&bytes, at: position, into: file, of: node, clearingFor: writer, isWriteBack)
     }
   }
 
   /// `writer`: whose bytes they are, if set-id bits go before they arrive.
   private func put(
-    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, into file: OpenFile, of node: Node,
-    clearingFor writer: Caller?, _ isWriteBack: Bool
+    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, into file: OpenFile,
+    of node: Node, clearingFor writer: Caller?, _ isWriteBack: Bool
   ) throws(Errno) -> Int {
     try requireChange(of: node, file, isAppendOnly: false, onlyGrows: false, isWriteBack)
     if let writer { try stripBeforeWriting(node, file, for: writer) }
     actAsOwner(of: node)
-    return try file.write(&bytes, at: place, isWriteBack: isWriteBack)
+    return try file.write(&bytes, at: position, isWriteBack: isWriteBack)
   }
 
   /// Asks what may have changed since the file was opened.

@@ -8,17 +8,17 @@ import Synchronization
 extension SealedFile {
   /// Writes all bytes; they are encrypted where they are.
   func write(
-    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place
+    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition
   ) throws(Errno) -> Int {
     guard bytes.count > 0 else { return 0 }
     let isDone: Bool
     do throws(Errno) {
-      isDone = try writeOnce(&bytes, at: place)
+      isDone = try writeOnce(&bytes, at: position)
     } catch {
       guard error == .noSpace else { throw error }
       // What was replaced since the last commit is free after the next.
       try commit()
-      if try writeOnce(&bytes, at: place) { return bytes.count }
+      if try writeOnce(&bytes, at: position) { return bytes.count }
       throw error
     }
     // Not written once more: at the end of the file it would be there twice.
@@ -28,12 +28,12 @@ extension SealedFile {
 
   /// False if all was written but the slot that says the size, for which the disk has no room: the next commit has it.
   private func writeOnce(
-    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place
+    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition
   ) throws(Errno) -> Bool {
     try changing { (cipher) throws(Errno) -> Bool? in
       let size = self.size
       let offset: UInt64
-      switch place {
+      switch position {
       case .end: offset = size
       case .offset(let at): offset = UInt64(max(at, 0))
       }

@@ -19,11 +19,11 @@ extension SealedObject {
   }
 
   func write(
-    _ bytes: inout MutableSpan<UInt8>, at place: Descriptor.Place, isWriteBack: Bool
+    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, isWriteBack: Bool
   ) throws(Errno) -> Int {
     do throws(Errno) {
       let count = try using(isWriteBack ? .writeBack : .bytes) { (file) throws(Errno) in
-        try file.write(&bytes, at: place)
+        try file.write(&bytes, at: position)
       }
       // The blocks that were written in part are still as they came.
       bytes.wipe(0..<min(bytes.count, Block.size))
