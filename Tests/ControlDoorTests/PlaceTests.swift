@@ -28,8 +28,8 @@ import Testing
       for name in names(base) { unlink("\(base)/\(name)") }
       rmdir(base)
     }
-    func place() throws -> ControlPlace {
-      ControlPlace(
+    func place() throws -> SocketLocation {
+      SocketLocation(
         in: SharedDescriptor(try Descriptor.directory(atPath: base)), path: Array(base.utf8), device: "0:98")
     }
     // Left by daemons that died, of this version and an earlier one; and another mount's.

@@ -9,7 +9,7 @@ import TextForms
 
 /// The socket of the one mount this process serves.
 final class ControlSocket: Sendable {
-  private let place: Mutex<ControlPlace?> = Mutex(nil)
+  private let place: Mutex<SocketLocation?> = Mutex(nil)
 
   /// Opens the socket, as soon as requests are served, and lets the mount tell where it is; without a place for one,
   /// the mount goes on without.
@@ -19,7 +19,7 @@ final class ControlSocket: Sendable {
     let device = device.number
     let runtime = environment("XDG_RUNTIME_DIR")
     var failure: Errno?
-    for place in ControlPlace.candidates(
+    for place in SocketLocation.candidates(
       device: device, runtime: runtime,
       bookkeeping: upper.flatMap { ControlSocket.bookkeeping(of: volume, $0) })
     {

@@ -7,7 +7,7 @@
 package import LinuxFiles
 
 /// The socket of one mount, under a name that begins with the mount's device and goes on with chance.
-package struct ControlPlace: Sendable {
+package struct SocketLocation: Sendable {
   private let directory: SharedDescriptor
   private let device: String
   private let name: [UInt8]
@@ -29,12 +29,12 @@ package struct ControlPlace: Sendable {
   /// things. `bookkeeping`: the hidden directory of the volume, and its path.
   package static func candidates(
     device: String, runtime: [UInt8]?, bookkeeping: (directory: SharedDescriptor, path: [UInt8])?
-  ) -> [ControlPlace] {
+  ) -> [SocketLocation] {
     var places = RuntimeDirectory.own(runtime: runtime).map { directory in
-      ControlPlace(in: directory.descriptor, path: directory.path, device: device)
+      SocketLocation(in: directory.descriptor, path: directory.path, device: device)
     }
     if let bookkeeping {
-      places.append(ControlPlace(in: bookkeeping.directory, path: bookkeeping.path, device: device))
+      places.append(SocketLocation(in: bookkeeping.directory, path: bookkeeping.path, device: device))
     }
     return places
   }
