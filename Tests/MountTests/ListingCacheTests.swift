@@ -9,7 +9,7 @@ import Randomness
 import Testing
 
 extension MountTests {
-  @Suite("Kept listings", .timeLimit(.minutes(2))) struct KeptListingTests {
+  @Suite("Kept listings", .timeLimit(.minutes(2))) struct ListingCacheTests {
     private func requests(_ volume: MountedVolume) throws -> Int {
       let text = try Text.read(volume.path + "/.varve/status")
       return ["readdir", "readdirplus"].reduce(0) { sum, name in
