@@ -198,4 +198,48 @@ import Testing
     try Data().write(to: URL(fileURLWithPath: layers.lowers[1] + "/Library/new.md"))
     #expect(try layers.list(".varve/view/de/Bibliothek").map(\.name) == ["a", "new"])
   }
+
+  @Test("Of an item with several names a view shows all as it is now, whichever was brought up")
+  func severalNames() throws {
+    let tree = try LayeredTree(making: { base in
+      try LayeredTree.make([file("one.txt", "same"), file("other.txt")], at: base + "/l1")
+      Glibc.link(base + "/l1/one.txt", base + "/l1/two.txt")
+      return [base + "/l1"]
+    })
+    #expect(try tree.list(".varve/view/de").map(\.name) == ["one", "other", "two"])
+    try tree.setAttribute("one.txt", "system.varve.extension", "show")
+    tree.volume.indexes.dropAll()
+    #expect(try tree.list(".varve/view/de").map(\.name) == ["one.txt", "other", "two.txt"])
+    try tree.setAttribute("two.txt", "system.varve.flags", "hidden")
+    tree.volume.indexes.dropAll()
+    #expect(try tree.list(".varve/view/de").map(\.name) == ["other"])
+  }
+
+  @Test("A listing says of a lower's file with several names what lookups would, as of one with one name")
+  func listedLinks() throws {
+    let tree = try LayeredTree(making: { base in
+      try LayeredTree.make([file("one", "same"), file("lone")], at: base + "/l1")
+      Glibc.link(base + "/l1/one", base + "/l1/two")
+      return [base + "/l1"]
+    })
+    func entries() throws -> [String: UInt64] {
+      try tree.at("") { node in
+        let handle = try tree.volume.openDirectory(node, for: tree.caller).handle
+        defer { tree.volume.release(handle) }
+        var entries: [String: UInt64] = [:]
+        try tree.volume.readDirectory(handle, from: 0, withAttributes: true, for: tree.caller) {
+          name, listed in
+          guard let entry = listed.entry else { return true }
+          entries[String(decoding: name.indices.map { name[$0] }, as: UTF8.self)] = entry.attributes.inode
+          return true
+        }
+        return entries
+      }
+    }
+    #expect(Set(try entries().keys) == ["one", "two", "lone"])
+    try tree.write("two", "S")
+    let after = try entries()
+    for (name, inode) in after { #expect(try tree.attributes(name).inode == inode, "\(name)") }
+    #expect(after["lone"] != nil)
+  }
 }

@@ -9,6 +9,8 @@ final class Listing {
   private let caller: Caller
   private var offset: Int64 = 0
   private(set) var names: [String] = []
+  /// How many came with what a lookup of them would answer.
+  private(set) var entries = 0
 
   init(_ volume: Volume, _ node: NodeID, _ caller: Caller) throws {
     (self.volume, self.caller) = (volume, caller)
@@ -31,7 +33,10 @@ final class Listing {
     }
     for (name, listed) in taken {
       offset = listed.nextOffset
-      if let entry = listed.entry { volume.forget(entry.node, references: 1) }
+      if let entry = listed.entry {
+        volume.forget(entry.node, references: 1)
+        entries += 1
+      }
       if name != ".", name != ".." { names.append(name) }
     }
     return !taken.isEmpty

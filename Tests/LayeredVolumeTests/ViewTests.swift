@@ -45,6 +45,62 @@ import Testing
     #expect(!(try tree.names("")).contains("Bibliothek"))
   }
 
+  /// The kernel would take them over after a revocation has returned: only in the ordinary tree does it hold the lock of the
+  /// directory that whoever closes it needs.
+  @Test(
+    "A listing of a view hands out names alone, also in packages; one of the tree what lookups would answer")
+  func namesAlone() throws {
+    let tree = try tree()
+    for (path, hasEntries) in [
+      ("", true), ("Library", true), (".varve/view/de", false), (".varve/view/de/Bibliothek", false),
+      (".varve/view/de/Foo.app", false),
+    ] {
+      try tree.listing(path) { listing in
+        while try listing.read(7, withAttributes: true) {}
+        #expect(!listing.names.isEmpty, "\(path)")
+        #expect((listing.entries > 0) == hasEntries, "\(path)")
+      }
+    }
+  }
+
+  @Test("A real name that is made later than the names were leads to its item at once")
+  func madeLater() throws {
+    let tree = try tree()
+    let shown = try tree.numbers("photo.JPG").inode
+    // Once before the time of change is old enough to tell of every later change, and once after that.
+    for isOld in [false, true] {
+      let deadline = time(nil) + 20
+      while isOld, time(nil) < deadline,
+        try !Descriptor.open(path: tree.path, [.readOnly, .directory]).status().isSettled
+      {
+        sched_yield()
+      }
+      try tree.volume().indexes.dropAll()
+      for _ in 0..<3 { #expect(try tree.numbers(".varve/view/de/photo").inode == shown) }
+      try tree.create("photo")
+      let made = try tree.numbers("photo").inode
+      #expect(made != shown)
+      #expect(try tree.numbers(".varve/view/de/photo").inode == made)
+      try tree.remove("photo")
+      #expect(try tree.numbers(".varve/view/de/photo.JPG").inode == shown)
+    }
+  }
+
+  @Test("Of more translated directories than are read for one listing, the first by their real names are")
+  func tooManyTranslations() throws {
+    let tree = try Tree {}
+    for number in 1000..<2030 {
+      let path = "\(tree.path)/\(number).localized/.localized"
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try "\"\(number)\" = \"Teil \(number)\";".write(
+        toFile: path + "/de.strings", atomically: false, encoding: .utf8)
+    }
+    let names = try tree.shown("de")
+    #expect(names.count == 1030)
+    #expect(names.filter { $0.hasPrefix("Teil ") } == (1000..<2024).map { "Teil \($0)" })
+    #expect(Set(names.filter { !$0.hasPrefix("Teil ") }) == Set((2024..<2030).map { "\($0)" }))
+  }
+
   @Test(
     "Names of views are canonical, or there is no such view",
     arguments: [

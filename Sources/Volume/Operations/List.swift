@@ -50,8 +50,7 @@ extension Volume {
     let directory = try handles.directory(handle)
     let node = directory.node
     if let view = directory.view,
-      try readShown(
-        directory, in: view, from: offset, withAttributes: withAttributes, for: caller, emit: emit)
+      try readShown(directory, in: view, from: offset, emit: emit)
     {
       return
     }
@@ -97,8 +96,7 @@ extension Volume {
     _ stream: inout OpenDirectory.Stream, _ page: inout EntryBuffer, _ directory: OpenDirectory,
     _ above: Facts, withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
   ) throws(Errno) -> Bool {
-    // Attributes of children are handed out only where nobody could be refused the walk to them.
-    let showsEntries = withAttributes && above.item.isSearchableByAnyone
+    let showsEntries = withAttributes && mayShowEntries(directory, above)
     while true {
       guard let next = try page.next() else {
         guard try directory.backing.readNames(into: &page) > 0 else {
@@ -135,6 +133,15 @@ extension Volume {
     }
   }
 
+  /// Whether a listing may say what lookups of its names would answer.
+  ///
+  /// Only where nobody could be refused the walk to them, and never in a view: the kernel takes listed names over with
+  /// the epoch from after the answer, which is safe while it holds the lock of the directory that whoever closes it needs.
+  /// A view's directory has a lock of its own.
+  func mayShowEntries(_ directory: OpenDirectory, _ above: Facts) -> Bool {
+    directory.view == nil && above.item.isSearchableByAnyone
+  }
+
   private func isHidden(
     _ entry: DirectoryEntry, _ page: borrowing EntryBuffer, in directory: OpenDirectory
   ) throws(Errno) -> Bool {
@@ -164,16 +171,19 @@ extension Volume {
     _ listed: DirectoryEntry, _ page: borrowing EntryBuffer, of directory: OpenDirectory, _ above: Facts,
     for caller: Caller
   ) throws(Errno) -> Entry? {
-    try page.withName(of: listed) { name throws(Errno) in
+    let held = LockRequests(.shared(directory.node.stripe))
+    return try page.withName(of: listed) { name throws(Errno) in
       guard let seen = seen(name, in: directory),
         // Refused at lookup, to some or to all; never handed out in passing.
-        ItemKind(seen.status.kind) != .special, seen.links == nil,
-        let found = try? briefFacts(seen.status, of: name, in: seen.directory)
+        ItemKind(seen.status.kind) != .special, staysWhatItIs(seen, under: held),
+        let found = try? briefFacts(of: seen, name)
       else { return nil }
-      let node = refer(to: found, name, in: directory.node)
-      let entry = entry(node, found, in: above, for: caller)
-      guard let view = directory.view else { return entry }
-      return shown(entry, as: name.copy(), in: view)
+      let node = refer(to: found, name, in: directory.node, by: seen.successor)
+      guard staysWhatItIs(seen, under: held) else {
+        forget(node.id, references: 1)
+        return nil
+      }
+      return entry(node, found, in: above, for: caller)
     }
   }
 

@@ -75,7 +75,7 @@ extension Volume {
     _ merged: inout MergedListing, _ page: inout EntryBuffer, _ directory: OpenDirectory, _ above: Facts,
     withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
   ) throws(Errno) -> Bool {
-    let showsEntries = withAttributes && above.item.isSearchableByAnyone
+    let showsEntries = withAttributes && mayShowEntries(directory, above)
     while true {
       guard let next = try page.next() else {
         guard try merged.readNames(into: &page) else { return true }

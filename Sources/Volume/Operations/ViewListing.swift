@@ -3,6 +3,8 @@
 // Offsets are positions in the index, and 1 more. A listing keeps its index as long as there is room for it. If the index
 // had to go, the listing goes on behind the last name that it handed out, in the order of the present one: a name that
 // stays is read exactly once either way.
+//
+// Names alone, whatever the kernel asks for: see `mayShowEntries`.
 
 import Decisions
 import DisplayNames
@@ -15,8 +17,8 @@ private let ownNames = 2
 extension Volume {
   /// Reads on in a view; false where the listing is one of real names, in the order of the directory.
   func readShown(
-    _ directory: OpenDirectory, in view: ViewDirectory, from offset: Int64, withAttributes: Bool,
-    for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+    _ directory: OpenDirectory, in view: ViewDirectory, from offset: Int64,
+    emit: (Span<UInt8>, ListedName) -> Bool
   ) throws(Errno) -> Bool {
     var position = Int(clamping: max(offset, 0))
     let (kept, isRaw) = directory.stream.withLock { ($0.shown, $0.isRaw) }
@@ -34,9 +36,7 @@ extension Volume {
       // A directory that has become too large in the middle of a listing ends it.
       return offset != 0 && kept != nil
     }
-    let last = try locks.holding(.shared(directory.node.stripe)) { () throws(Errno) in
-      try copy(index, from: position, directory, in: view, withAttributes, for: caller, emit: emit)
-    }
+    let last = copy(index, from: position, emit)
     directory.stream.withLock { stream in
       stream.isRaw = false
       stream.shown = OpenDirectory.ShownListing(index: cached, last: last ?? (offset == 0 ? nil : kept?.last))
@@ -46,12 +46,8 @@ extension Volume {
 
   /// Hands out names; the last one of them.
   private func copy(
-    _ index: DirectoryIndex, from start: Int, _ directory: OpenDirectory, in view: ViewDirectory,
-    _ withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
-  ) throws(Errno) -> [UInt8]? {
-    let above = try directoryFacts(directory.node)
-    // Attributes of children are handed out only where nobody could be refused the walk to them.
-    let showsEntries = withAttributes && above.item.isSearchableByAnyone
+    _ index: DirectoryIndex, from start: Int, _ emit: (Span<UInt8>, ListedName) -> Bool
+  ) -> [UInt8]? {
     var position = start
     while position < ownNames {
       let inode = position == 0 ? index.origin.inode : index.origin.parentInode
@@ -65,42 +61,12 @@ extension Volume {
     while position - ownNames < index.entries.count {
       let place = position - ownNames
       let entry = index.entries[place]
-      var listed = ListedName(
+      let listed = ListedName(
         inode: entry.inode, kind: entry.kind, nextOffset: Int64(position + 1), entry: nil)
-      if showsEntries {
-        listed.entry = child(place, of: index, directory, above, in: view, for: caller)
-      }
-      guard emit(index.shownName(at: place).span, listed) else {
-        if let entry = listed.entry { forget(entry.node, references: 1) }
-        break
-      }
+      guard emit(index.shownName(at: place).span, listed) else { break }
       last = place
       position += 1
     }
     return last.map { Array(index.shownName(at: $0)) }
-  }
-
-  /// What a lookup of a listed name would answer; nil, and so a plain name, where that fails.
-  private func child(
-    _ place: Int, of index: DirectoryIndex, _ directory: OpenDirectory, _ above: Facts,
-    in view: ViewDirectory, for caller: Caller
-  ) -> Entry? {
-    do throws(Errno) {
-      let real = index.realName(at: place)
-      return try FileName.with(real.span) { name throws(Errno) -> Entry? in
-        guard let item = seen(name, in: directory),
-          // Refused at lookup, to some or to all; never handed out in passing.
-          ItemKind(item.status.kind) != .special,
-          // An object with several names takes its lock, too.
-          item.links == nil
-        else { return nil }
-        let found = try briefFacts(item.status, of: name, in: item.directory)
-        let node = refer(to: found, name, in: directory.node)
-        let entry = entry(node, found, in: above, for: caller)
-        return shown(entry, as: Array(index.shownName(at: place)), in: view)
-      }
-    } catch {
-      return nil
-    }
   }
 }

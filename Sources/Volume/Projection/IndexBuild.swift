@@ -192,9 +192,11 @@ extension Volume {
     do throws(Errno) {
       return try FileName.with(name) { name throws(Errno) in
         guard let found = try resolver.find(name, in: directory.all) else { return nil }
-        let facts = try briefFacts(found.status, of: name, in: found.directory)
-        return SeenItem(facts, in: store(of: found.directory.layer)) { attribute throws(Errno) in
-          try found.directory.attribute(attribute, of: name)
+        let facts = try briefFacts(of: found, name)
+        return SeenItem(facts, in: store(of: found.layer)) { attribute throws(Errno) in
+          // One of several names in a lower, whose object was brought up under another.
+          if let object = found.successor?.object { return try object.descriptor.attribute(attribute) }
+          return try found.directory.attribute(attribute, of: name)
         }
       }
     } catch {
