@@ -49,6 +49,8 @@ extension MountTests {
       Row(operation: "mkdir", requests: 2, plain: 7, listed: 14),
       Row(operation: "rmdir", requests: 1, plain: 7, listed: 10),
       Row(operation: "list 100 names, each", requests: 0, plain: 1, listed: 2),
+      Row(operation: "stat of a real name in a view", requests: 1, plain: 3, listed: 4),
+      Row(operation: "stat of a shown name in a view", requests: 1, plain: 4, listed: 5),
       // The size is remembered: nothing of the file is read.
       Row(operation: "stat of an encrypted file, first time", encrypted: (1, 4)),
       // The file says first whose it is now, and is on the disk with that; a page and its entry follow.

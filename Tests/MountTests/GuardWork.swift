@@ -15,11 +15,14 @@ struct GuardWork {
   /// Makes the files, as the user whose they are.
   static func prepare(_ path: String) throws {
     let failure = TestUser.bob.run(umask: 0o022) { () -> String? in
-      guard Glibc.mkdir(path + "/listed", 0o755) == 0 else { return "mkdir: \(Errno.current)" }
+      for name in ["/listed", "/viewed"] where Glibc.mkdir(path + name, 0o755) != 0 {
+        return "mkdir: \(Errno.current)"
+      }
       let text = String(repeating: "x", count: 4096)
       for number in 0..<count {
         if let error = Calls.write("\(path)/f\(number)", text) { return "f\(number): \(error)" }
         if let error = Calls.create("\(path)/listed/f\(number)") { return "listed: \(error)" }
+        if let error = Calls.create("\(path)/viewed/f\(number).txt") { return "viewed: \(error)" }
       }
       return nil
     }
@@ -56,11 +59,12 @@ private struct Unshared<Value>: @unchecked Sendable {
 /// One pass through the operations.
 private final class Pass {
   private let tracer: CallTracer
+  private let path: String
   private let directory: CInt
   private(set) var found: [String: CallCount] = [:]
 
   init(_ path: String, _ tracer: CallTracer) throws {
-    self.tracer = tracer
+    (self.tracer, self.path) = (tracer, path)
     directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard directory >= 0 else { throw TestFailure("\(path): \(Errno.current)") }
   }
@@ -110,6 +114,24 @@ private final class Pass {
         throw TestFailure("listed: \(Errno.current)")
       }
     }
+    try lookInView()
+  }
+
+  /// In a view, whose names are made once.
+  private func lookInView() throws {
+    let view = open(
+      "\(path.dropLast("/d".count))/.varve/view/en/d/viewed", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard view >= 0 else { throw TestFailure("view: \(Errno.current)") }
+    defer { _ = Glibc.close(view) }
+    func stat(_ name: String) -> Int {
+      var status = Glibc.stat()
+      return Int(fstatat(view, name, &status, AT_SYMLINK_NOFOLLOW))
+    }
+    try each("stat of a real name in a view") { stat("f\($0).txt") }
+    guard Side.entries(Int(view))?.count == GuardWork.count + 2 else {
+      throw TestFailure("viewed: \(Errno.current)")
+    }
+    try each("stat of a shown name in a view") { stat("f\($0)") }
   }
 
   func openAndClose() throws {

@@ -172,27 +172,30 @@ package struct DirectoryNames: Sendable {
   }
 
   private mutating func grantWishes(_ reals: NameIndex, _ plains: NameIndex) {
-    var wishes = NameIndex()
+    // Room for all, so that no slot moves.
+    var wishes = NameIndex(capacity: items.count { $0.wish != nil })
+    var slots: [(item: Int32, slot: Int32)] = []
+    slots.reserveCapacity(items.count)
     for index in items.indices {
-      if let wish = items[index].wish { wishes.insert(wish, owner: index, in: store) }
+      guard let wish = items[index].wish else { continue }
+      let slot = wishes.insert(wish, owner: index, in: store)
+      slots.append((Int32(clamping: index), Int32(clamping: slot)))
     }
-    for index in items.indices {
-      let item = items[index]
-      guard let wish = item.wish else { continue }
-      if store.areEqual(wish, item.plain) { continue }
-      if isFree(wish, reals, plains, wishes) {
-        items[index].plain = wish
+    for (item, slot) in slots {
+      let (index, wish) = (Int(item), wishes[Int(slot)])
+      let plain = items[index].plain
+      guard let piece = items[index].wish, !store.areEqual(piece, plain) else { continue }
+      if wish.uses == 1, isFree(wish, reals, plains) {
+        items[index].plain = piece
       } else {
-        items[index].nameClass = store.areEqual(item.plain, item.real) ? .unchanged : .escaped
+        items[index].nameClass = store.areEqual(plain, items[index].real) ? .unchanged : .escaped
       }
     }
   }
 
-  private func isFree(_ wish: NamePiece, _ reals: NameIndex, _ plains: NameIndex, _ wishes: NameIndex) -> Bool
-  {
-    guard wish.count <= NameRules.longest, reals.find(wish, in: store) == nil else { return false }
-    if let slot = plains.find(wish, in: store), plains[slot].uses > 0 { return false }
-    return wishes.find(wish, in: store).map { wishes[$0].uses == 1 } ?? true
+  private func isFree(_ wish: NameIndex.Slot, _ reals: NameIndex, _ plains: NameIndex) -> Bool {
+    guard wish.piece.count <= NameRules.longest, reals.find(wish, in: store) == nil else { return false }
+    return plains.find(wish, in: store).map { plains[$0].uses <= 0 } ?? true
   }
 }
 

@@ -64,8 +64,15 @@ struct NameIndex: Sendable {
   }
 
   func find(_ piece: NamePiece, in store: borrowing NameStore) -> Int? {
-    guard filled > 0 else { return nil }
-    let hash = store.hash(piece)
+    filled > 0 ? find(piece, hash: store.hash(piece), in: store) : nil
+  }
+
+  /// The same for a text of another index, whose hash is known.
+  func find(_ slot: Slot, in store: borrowing NameStore) -> Int? {
+    filled > 0 ? find(slot.piece, hash: slot.hash, in: store) : nil
+  }
+
+  private func find(_ piece: NamePiece, hash: Int, in store: borrowing NameStore) -> Int? {
     var position = hash & (slots.count - 1)
     while slots[position].owner >= 0 {
       if slots[position].hash == hash, store.areEqual(slots[position].piece, piece) { return position }

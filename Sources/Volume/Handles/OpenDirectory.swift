@@ -3,9 +3,6 @@
 import LinuxFiles
 import Synchronization
 
-/// The names of a directory as a view shows them.
-protocol ListedIndex: AnyObject, Sendable {}
-
 /// One open directory.
 ///
 /// Two requests on one handle take turns: the position belongs to the descriptor.

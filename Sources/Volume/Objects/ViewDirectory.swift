@@ -7,6 +7,14 @@
 import DisplayNames
 import Synchronization
 
+/// The names of a directory as a view shows them.
+protocol ListedIndex: AnyObject, Sendable {}
+
+/// The index of a directory that was used last, as long as somebody else keeps it.
+struct RecentIndex {
+  weak var index: (any ListedIndex)?
+}
+
 /// A directory of a view.
 final class ViewDirectory: Sendable {
   let id: NodeID
@@ -17,6 +25,7 @@ final class ViewDirectory: Sendable {
   let node: Node
   /// Whether it is a package, and until when that is believed, in monotonic nanoseconds.
   let packageState = Mutex<(isPackage: Bool, until: UInt64)>((false, 0))
+  let recent = Mutex(RecentIndex())
 
   init(id: NodeID, view: ViewName, parent: ViewDirectory?, node: Node) {
     self.id = id

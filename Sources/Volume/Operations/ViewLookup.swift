@@ -16,26 +16,70 @@ extension Volume {
       try requireEntry(caller)
       return .missing(.none)
     }
+    let shownName = name.copy()
+    if let known = try translated(shownName, inUnchanged: view, for: caller),
+      let entry = try find(known, shownAs: shownName, in: view, for: caller, request)
+    {
+      return .found(entry)
+    }
     // No shown name is the real name of another item, so the two ways to read it cannot lead to different ones.
     if case .found(let entry) = try lookup(name, in: view.node, for: caller, request: request) {
-      return .found(shown(entry, as: name.copy(), in: view))
+      return .found(shown(entry, as: shownName, in: view))
     }
-    // A shown name tells of names that only a listing tells.
-    let (mayList, isListable) = try locks.holding(.shared(view.node.stripe)) { () throws(Errno) in
-      let item = try directoryFacts(view.node).item
-      return (gate.allows(caller, .list, on: item), item.isListableByAnyone)
+    let rights = try locks.holding(.shared(view.node.stripe)) { () throws(Errno) in
+      listingRights(try directoryFacts(view.node).item, caller)
     }
-    let shownName = name.copy()
-    guard mayList, let real = try index(of: view, for: .lookup)?.index?.realName(shownAs: shownName) else {
+    guard rights.mayList, let real = try index(of: view, for: .lookup)?.index?.realName(shownAs: shownName)
+    else { return .missing(.none) }
+    let known = Translation(realName: real, isForEverybody: rights.isForEverybody)
+    guard let entry = try find(known, shownAs: shownName, in: view, for: caller, request) else {
       return .missing(.none)
     }
-    let answer = try FileName.with(real) { real throws(Errno) in
+    return .found(entry)
+  }
+
+  /// What a shown name means.
+  private struct Translation {
+    let realName: [UInt8]
+    /// Whether anyone may list the directory.
+    let isForEverybody: Bool
+  }
+
+  /// A shown name tells of names that only a listing tells.
+  private func listingRights(_ item: Item, _ caller: Caller) -> (mayList: Bool, isForEverybody: Bool) {
+    (gate.allows(caller, .list, on: item), item.isListableByAnyone)
+  }
+
+  /// What a name means that no item can have as its real name; nil if that is not known.
+  ///
+  /// An index of a directory that has not changed since says so, and spares looking for the real name first.
+  private func translated(
+    _ name: [UInt8], inUnchanged view: ViewDirectory, for caller: Caller
+  ) throws(Errno) -> Translation? {
+    guard store.memory.believes, let cached = view.recent.withLock({ $0.index }) as? CachedIndex,
+      let real = cached.index?.realName(shownAs: name), !showsRealNames(view)
+    else { return nil }
+    return try locks.holding(.shared(view.node.stripe)) { () throws(Errno) in
+      let isCurrent = try indexes.isCurrent(cached) { () throws(Errno) in
+        try DirectoryStamp(try resolver.parts(view.node))
+      }
+      guard isCurrent else { return nil }
+      let rights = listingRights(try directoryFacts(view.node).item, caller)
+      return rights.mayList ? Translation(realName: real, isForEverybody: rights.isForEverybody) : nil
+    }
+  }
+
+  private func find(
+    _ translation: Translation, shownAs name: [UInt8], in view: ViewDirectory, for caller: Caller,
+    _ request: UInt64
+  ) throws(Errno) -> Entry? {
+    let answer = try FileName.with(translation.realName) { real throws(Errno) in
       try lookup(real, in: view.node, for: caller, request: request)
     }
-    guard case .found(var entry) = answer else { return .missing(.none) }
+    guard case .found(var entry) = answer else { return nil }
     // The kernel would tell others.
-    if !isListable { entry.nameValidity = .none }
-    return .found(shown(entry, as: shownName, in: view))
+    if !translation.isForEverybody { entry.nameValidity = .none }
+    return shown(entry, as: name, in: view)
   }
 
   /// What the kernel is told of something found in a view, in place of what it is told in the ordinary tree.
@@ -73,7 +117,9 @@ extension Volume {
     let above = node.lastName.withLock { $0.parent } ?? root
     let directory = IndexedDirectory(
       parts: parts, isRoot: node.id == root.id, number: node.number.value, parentNumber: above.number.value)
-    return try index(of: node.backing, directory, in: view.view, for: purpose)
+    let cached = try index(of: node.backing, directory, in: view.view, for: purpose)
+    view.recent.withLock { $0.index = cached }
+    return cached
   }
 
   /// Whether the directory is a package or in one: there everything has its real name.

@@ -55,6 +55,9 @@ final class DirectoryIndex: Sendable {
     cost = Clock.monotonicNanoseconds &- origin.at
   }
 
+  /// In nanoseconds.
+  var age: UInt64 { Clock.monotonicNanoseconds &- origin.at }
+
   /// How much memory it takes, about.
   var bytes: Int {
     512 + text.count + entries.count * MemoryLayout<Entry>.stride + altered.count * MemoryLayout<UInt32>.size

@@ -143,18 +143,28 @@ final class ShownIndexes: Sendable {
     in slot: Slot, for purpose: Purpose, _ stamp: () throws(Errno) -> DirectoryStamp
   ) throws(Errno) -> CachedIndex? {
     guard let cached = slot.present.withLock({ $0 }), let index = cached.index else { return nil }
-    let age = Clock.monotonicNanoseconds &- index.origin.at
-    let rest = index.cost.multipliedReportingOverflow(by: ShownIndexes.share)
-    let pause = rest.overflow ? UInt64.max : rest.partialValue
-    let isRested = age >= pause
-    if purpose == .listing || isRested {
-      // Both are asked of listings; of lookups only once it is old enough to be made anew.
-      guard age < max(ShownIndexes.second, pause), index.origin.stamp.isSettled,
-        try stamp().isSame(as: index.origin.stamp)
-      else { return nil }
+    // Listings want one of now; lookups only once it is old enough to be made anew.
+    if purpose == .listing || index.age >= ShownIndexes.pause(after: index) {
+      return try isCurrent(cached, stamp) ? cached : nil
     }
     use(cached)
     return cached
+  }
+
+  /// Whether an index has all real names of its directory, as `stamp` tells, and is not too old for the shown ones.
+  func isCurrent(
+    _ cached: CachedIndex, _ stamp: () throws(Errno) -> DirectoryStamp
+  ) throws(Errno) -> Bool {
+    guard let index = cached.index, index.age < max(ShownIndexes.second, ShownIndexes.pause(after: index)),
+      index.origin.stamp.isSettled, try stamp().isSame(as: index.origin.stamp)
+    else { return false }
+    use(cached)
+    return true
+  }
+
+  private static func pause(after index: DirectoryIndex) -> UInt64 {
+    let rest = index.cost.multipliedReportingOverflow(by: share)
+    return rest.overflow ? .max : rest.partialValue
   }
 
   private func use(_ cached: CachedIndex) {
