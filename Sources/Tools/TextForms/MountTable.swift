@@ -133,7 +133,8 @@ package struct MountedVolume: Equatable, Sendable {
 
   package var showsAll: Bool { root == [UInt8(ascii: "/")] }
 
-  private func contains(_ path: [UInt8]) -> Bool {
+  /// Whether a path is the mount point or below it.
+  package func contains(_ path: [UInt8]) -> Bool {
     guard mountPoint != [UInt8(ascii: "/")] else { return true }
     guard path.starts(with: mountPoint) else { return false }
     return path.count == mountPoint.count || path[mountPoint.count] == UInt8(ascii: "/")

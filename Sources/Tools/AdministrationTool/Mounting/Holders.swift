@@ -20,6 +20,8 @@ struct Holder {
   let process: Int
   let name: String
   let hold: Hold
+  /// Of one that uses the mount, a path of what it uses.
+  var path: [UInt8] = []
 
   /// `process 4711 (bash) works in it`.
   var sentence: String {
@@ -42,8 +44,8 @@ func holders(ofDevice device: String, except daemon: Int?) -> [Holder] {
   var viewers: [Holder] = []
   for process in processes() where process != daemon {
     let name = name(of: process)
-    if uses(process, device) {
-      users.append(Holder(process: process, name: name, hold: .uses))
+    if let path = used(by: process, device) {
+      users.append(Holder(process: process, name: name, hold: .uses, path: path))
     } else if let namespace = namespace(of: "\(process)"), seen.insert(namespace).inserted,
       hasMount(process, device)
     {
@@ -116,9 +118,12 @@ private func hasMount(_ process: Int, _ device: String) -> Bool {
   return MountedVolume.table(text).contains { $0.device == device }
 }
 
-private func uses(_ process: Int, _ device: String) -> Bool {
+/// The path of something of the file system that a process uses; empty if it cannot be told.
+private func used(by process: Int, _ device: String) -> [UInt8]? {
   let links = ["cwd", "root", "exe"] + names(in: "/proc/\(process)/fd").map { "fd/\($0)" }
-  return links.contains { link in
-    (try? Descriptor.place(Array("/proc/\(process)/\(link)".utf8), .followed).knownDevice()) == device
+  for link in links.map({ Array("/proc/\(process)/\($0)".utf8) })
+  where (try? Descriptor.place(link, .followed).knownDevice()) == device {
+    return (try? Descriptor.place(link, .held).readLink()) ?? []
   }
+  return nil
 }

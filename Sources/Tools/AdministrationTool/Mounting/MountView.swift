@@ -15,6 +15,8 @@ struct ViewMount {
   let mountPoint: Word
   let name: ViewName
   private let options: [MountOption]
+  /// The view that is mounted there already.
+  private let former: MountedVolume?
 
   /// Nil if the options do not ask for a view.
   init?(_ invocation: Invocation) throws(Refusal) {
@@ -30,7 +32,13 @@ struct ViewMount {
     }
     name = try ViewMount.name(options, point)
     self.options = options
-    mountPoint = try ViewMount.directory(point)
+    former = ViewMount.mounted(at: point)
+    if let former {
+      // A dead one cannot be looked at.
+      mountPoint = former.mountPoint
+    } else {
+      mountPoint = try ViewMount.directory(point)
+    }
     volume = try ViewMount.volume(of: invocation.operands[0], point)
     try requireView()
   }
@@ -83,6 +91,14 @@ struct ViewMount {
       }
     }
     return name
+  }
+
+  private static func mounted(at point: Word) -> MountedVolume? {
+    // What cannot be found is told of when the directory is looked for.
+    guard let place = try? TypedPath(point, volumeTable()), place.rest.isEmpty, place.isMountPoint,
+      place.mount.view != nil
+    else { return nil }
+    return place.mount
   }
 
   private static func directory(_ point: Word) throws(Refusal) -> Word {
@@ -151,6 +167,8 @@ struct ViewMount {
       throw Refusal.mounting(mountPoint, "the volume shows no views: it is mounted with nomagic", status: 32)
     } catch .timedOut {
       throw Refusal.mounting(mountPoint, MountState.silence, status: 32)
+    } catch .notConnected {
+      throw Refusal.mounting(mountPoint, MountState.gone(volume), status: 32)
     } catch {
       throw Refusal.mounting(mountPoint, "the view cannot be reached: \(error)", status: 32)
     }
@@ -161,7 +179,14 @@ struct ViewMount {
       throw Refusal.mounting(
         mountPoint, "only root mounts views; the same is at \(PathText.escaped(path))", status: 1)
     }
+    // mount(8) does not know one again, and 'mount -a' asks for it each time.
+    let isDead = former.map { MountState($0) == .dead } ?? false
+    if let former, former.device == volume.device {
+      guard !isDead else { throw Refusal.mounting(mountPoint, MountState.gone(volume), status: 32) }
+      if former.view == Array("\(name)".utf8) { return }
+    }
     guard !checkingOnly else { return }
+    if let former, isDead { try takeAway(former, isLazy: true) }
     do throws(Errno) {
       try bind(path, at: mountPoint)
     } catch {

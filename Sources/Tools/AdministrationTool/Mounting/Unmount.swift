@@ -24,7 +24,10 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let isLast = table.count { $0.device == mount.device } == 1 + views.count
     let daemon = state == .serving && isLast ? runningDaemon(of: mount) : nil
     if state == .dead, isLast { removeControlSocket(of: mount) }
-    if isLast, !views.isEmpty { try takeAway(views, of: mount, isLazy: isLazy || state == .dead) }
+    if isLast, !views.isEmpty {
+      try takeAway(views, of: mount, isLazy: isLazy || state == .dead)
+      if invocation.has(.verbose) { for view in views { console.printPath(view.mountPoint, " unmounted") } }
+    }
     try takeAway(mount, isLazy: isLazy || state == .dead)
     if !isLazy, let daemon { try waitForEnd(of: daemon, of: mount, console) }
     if invocation.has(.verbose) { console.printPath(point, " unmounted") }
@@ -84,7 +87,12 @@ private func takeAway(_ views: [MountedVolume], of mount: MountedVolume, isLazy:
     $0.hold == .uses
   }
   if !isLazy, let user = users.first {
-    throw Refusal("busy: \(user.sentence) (EBUSY); views of it are mounted, and nothing was unmounted")
+    let view = views.first { $0.contains(user.path) }
+    let sentence =
+      view.map {
+        "process \(user.process) (\(user.name)) works in the view at \(PathText.escaped($0.mountPoint)) or has a file open"
+      } ?? user.sentence
+    throw Refusal("busy: \(sentence) (EBUSY); views of it are mounted, and nothing was unmounted")
   }
   for view in views { try takeAway(view, isLazy: isLazy) }
 }

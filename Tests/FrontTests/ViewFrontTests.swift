@@ -1,0 +1,256 @@
+// Views in fstab: mount(8), systemd, and every order in which a volume and its views can go.
+
+import Foundation
+import Glibc
+import MountSupport
+import Testing
+
+extension FrontTests {
+  @Suite("Views in fstab", .timeLimit(.minutes(2))) struct ViewFrontTests {
+    /// A volume and two views of it; `remount_all` mounts whatever is not mounted, `gone` waits for the daemon.
+    private static let table = #"""
+      mkdir fr de upper/Library; touch upper/Library/.localized upper/report.txt upper/.dot
+      trap 'umount -l "$BASE/fr" "$BASE/de" 2>/dev/null || true; cleanup' EXIT
+      fstab "$BASE/upper $BASE/mount fuse.varve defaults 0 0
+      $BASE/upper $BASE/fr fuse.varve view=display,lang=fr,x-systemd.requires-mounts-for=$BASE/mount 0 0
+      $BASE/upper $BASE/de fuse.varve view=all,lang=de:en,ro,noexec,nofail 0 0"
+      gone() {
+        local pid=$1 count=0
+        while kill -0 "$pid" 2>/dev/null && ! grep -q 'State:.Z' "/proc/$pid/status" 2>/dev/null; do
+          count=$((count + 1)); [ "$count" -lt 500 ] || { echo "daemon $pid stays"; return 1; }
+          sleep 0.02
+        done
+      }
+
+      """#
+
+    @Test("mount -a shows a volume and its views, once, and findmnt knows them for what they are")
+    func all() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        Self.table + #"""
+          mount -a
+          ls fr de; ls -A de | head -1
+          for name in mount fr de; do findmnt -no SOURCE,FSTYPE,VFS-OPTIONS "$BASE/$name"; done | tr -s ' '
+          mount -a; mount -fa; findmnt -rno TARGET | grep -c "^$BASE/[a-z]*$"
+          status_of mount -o remount,rw "$BASE/de"; findmnt -no VFS-OPTIONS "$BASE/de"
+          varve umount -v "$BASE/mount"; findmnt -rno TARGET | grep -c "^$BASE/[mfd]" || true
+          findmnt --verify --tab-file /etc/fstab 2>&1 | grep -o '[0-9]* parse errors'
+          """#)
+      #expect(
+        output == """
+          de:
+          Bibliothek
+          report
+
+          fr:
+          Bibliothèque
+          report
+          .dot
+          BASE/upper fuse.varve rw,nosuid,nodev,relatime
+          BASE/upper[/.varve/view/fr] fuse.varve rw,nosuid,nodev,relatime
+          BASE/upper[/.varve/view/de+en,all] fuse.varve ro,nosuid,nodev,noexec,relatime
+          4
+          status 0
+          rw,nosuid,nodev,noexec,relatime
+          BASE/de unmounted
+          BASE/fr unmounted
+          BASE/mount unmounted
+          0
+          0 parse errors
+
+          """)
+    }
+
+    @Test("A volume and its views are unmounted in any order, and the daemon goes with the last")
+    func orders() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        Self.table + #"""
+          for order in "mount fr de" "mount de fr" "fr mount de" "de mount fr" "fr de mount" "de fr mount"; do
+            mount -a
+            pid=$(grep -o '"pid":[0-9]*' mount/.varve/status | cut -d: -f2)
+            for name in $order; do
+              umount "$BASE/$name"
+              # What is left works on.
+              for left in fr de; do
+                if mountpoint -q "$BASE/$left"; then
+                  test "$(ls "$left" | wc -l)" -ge 2 && test -e "$left/Library/.localized"
+                fi
+              done
+            done
+            gone "$pid" && echo "$order: gone"
+          done
+          """#)
+      let orders = ["mount fr de", "mount de fr", "fr mount de", "de mount fr", "fr de mount", "de fr mount"]
+      #expect(output == orders.map { "\($0): gone\n" }.joined())
+    }
+
+    @Test(
+      "Views of a daemon that was killed go with the dead volume, or are replaced when they are mounted again"
+    )
+    func dead() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        Self.table + #"""
+          die() {
+            local pid; pid=$(grep -o '"pid":[0-9]*' mount/.varve/status | cut -d: -f2)
+            kill -9 "$pid"; gone "$pid"
+            ls fr 2>&1 | grep -o 'not connected'
+          }
+          mount -a; die
+          status_of mount -t fuse.varve -o view=display,lang=fr "$BASE/upper" "$BASE/fr" | grep -o "varve umount $BASE/mount\|status.*"
+          varve umount -v "$BASE/mount"; mount -a; ls fr; die
+          mount -t fuse.varve "$BASE/upper" "$BASE/mount"; mount -a
+          ls de; findmnt -rno TARGET | grep -c "^$BASE/[mfd]"
+          varve umount "$BASE/mount"; findmnt -rno TARGET | grep -c "^$BASE/[mfd]" || true
+          """#)
+      #expect(
+        output == """
+          not connected
+          varve umount BASE/mount
+          status 32
+          BASE/de unmounted
+          BASE/fr unmounted
+          BASE/mount unmounted
+          Bibliothèque
+          report
+          not connected
+          Bibliothek
+          report
+          3
+          0
+
+          """)
+    }
+
+    /// The blocks of a kind in the page about views.
+    private static func blocks(_ kind: String) throws -> [String] {
+      let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("docs/views.md").path
+      return try Text.read(page).components(separatedBy: "```\(kind)\n").dropFirst().map {
+        $0.components(separatedBy: "```")[0]
+      }
+    }
+
+    @Test(
+      "What the page about views shows works as it is written",
+      .enabled(if: Programs.has("rsync"), "needs rsync"))
+    func page() throws {
+      let world = try World()
+      defer { world.remove() }
+      func here(_ text: String) -> String {
+        text.replacing("/srv/team", with: "$BASE/upper").replacing("/mnt/team", with: "$BASE/mount")
+          .replacing("/mnt/", with: "$BASE/").replacing("~/", with: "$BASE/home/")
+          .replacing(
+            "'$BASE/mount/.varve/view/de+en,ext=never'", with: "\"$BASE/mount/.varve/view/de+en,ext=never\"")
+      }
+      let table = try #require(try Self.blocks("fstab").first)
+      let commands = try Self.blocks("sh")
+      try #require(commands.count == 2)
+      let output = try world.output(
+        """
+        mkdir equipe gruppe home upper/Library; touch upper/Library/.localized upper/report.txt upper/.dot
+        trap 'umount -l "$BASE/equipe" "$BASE/gruppe" 2>/dev/null || true; cleanup' EXIT
+        fstab "\(here(table))"
+        mount -a
+        ls equipe gruppe
+        \(commands.map(here).joined())
+        ls home/Gruppe/ home/copie
+        varve umount "$BASE/mount"
+        """)
+      #expect(
+        output == """
+          equipe:
+          Bibliothèque
+          report.txt
+
+          gruppe:
+          Bibliothek
+          report.txt
+          home/Gruppe/:
+          Bibliothek
+          report.txt
+
+          home/copie:
+          Bibliothèque
+          report
+
+          """)
+    }
+
+    @Test("A busy view is named with its process, and nothing is unmounted") func busy() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        Self.table + #"""
+          mount -a
+          (cd fr && exec sleep 60) & holder=$!
+          while [ "$(readlink "/proc/$holder/cwd")" != "$BASE/fr" ]; do sleep 0.02; done
+          status_of varve umount "$BASE/mount" | sed "s/$holder/PID/g"
+          findmnt -rno TARGET | grep -c "^$BASE/[mfd]"
+          kill "$holder"; wait "$holder" 2>/dev/null || true
+          varve umount "$BASE/mount"; findmnt -rno TARGET | grep -c "^$BASE/[mfd]" || true
+          """#)
+      #expect(output.contains("PID"), "\(output)")
+      #expect(output.contains("BASE/fr"), "\(output)")
+      #expect(!output.contains("status 0"))
+      #expect(output.hasSuffix("\n3\n0\n"), "\(output)")
+    }
+
+    @Test("What is wrong with a view in fstab is said in one line, and -f finds it") func mistakes() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        #"""
+        mkdir fr
+        for options in view=display,lang=FR view=finder view=display,acl view=display,ext=x; do
+          status_of mount -f -t fuse.varve -o "$options" "$BASE/upper" "$BASE/fr"
+        done
+        status_of mount -t fuse.varve -o view=display "$BASE/upper" "$BASE/fr"
+        varve mount -o nomagic "$BASE/upper" "$BASE/mount"
+        status_of mount -f -t fuse.varve -o view=display "$BASE/upper" "$BASE/fr"
+        varve umount "$BASE/mount"
+        varve mount "$BASE/upper" "$BASE/mount"
+        chmod 755 "$BASE"; as_user "status=0; varve mount -o view=display,lang=fr $BASE/upper $BASE/fr || status=\$?; echo \$status"
+        varve umount "$BASE/mount"
+        findmnt -rno TARGET | grep -c "^$BASE/fr" || true
+        """#)
+      let lines = output.split(separator: "\n")
+      let statuses = lines.filter { $0.hasPrefix("status ") }
+      #expect(
+        statuses == ["status 1", "status 1", "status 1", "status 1", "status 32", "status 32"], "\(output)")
+      #expect(lines.count == 15, "each is one line: \(output)")
+      #expect(output.contains("'lang' is a language") && output.contains("nomagic"))
+      #expect(output.contains("BASE/mount/.varve/view/fr\n1\n0\n"), "\(output)")
+    }
+
+    @Test(
+      "From the lines of views systemd makes units that follow the volume's",
+      .enabled(if: access(ServiceTests.generator, X_OK) == 0, "needs systemd's fstab generator"))
+    func units() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        """
+        mkdir units
+        fstab '/srv/team /mnt/team fuse.varve defaults 0 0
+        /srv/team /mnt/equipe fuse.varve view=display,lang=fr,x-systemd.requires-mounts-for=/mnt/team 0 0'
+        SYSTEMD_IN_INITRD=0 \(ServiceTests.generator) units units units
+        grep -hE '^(What|Where|Type|Options|RequiresMountsFor)=' units/mnt-equipe.mount
+        """)
+      #expect(
+        output == """
+          RequiresMountsFor=/mnt/team
+          What=/srv/team
+          Where=/mnt/equipe
+          Type=fuse.varve
+          Options=view=display,lang=fr,x-systemd.requires-mounts-for=/mnt/team
+
+          """)
+    }
+  }
+}
