@@ -168,7 +168,7 @@ let package = Package(
         "CAllocationCounter",
       ]),
     support("NameVectors", "NameVectors", ["DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText"]),
-    tests("UnicodeTextTests", ["UnicodeText", "Randomness"]),
+    tests("UnicodeTextTests", ["UnicodeText", "Randomness", "NameVectors"]),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
     tests(

@@ -31,7 +31,7 @@ extension MountTests {
       try gate.build(in: area)
       let passage = Passage(gate, area: area)
       let rounds = 60
-      try pass(passage, gate, area: area, rounds: rounds, seed: .random(in: 0...(.max)))
+      try passage.alternate(at: area, rounds: rounds, seed: .random(in: 0...(.max)))
       try #require(passage.failures.withLock { $0 } == [], "-o '\(options)'")
       #expect(passage.passed.load(ordering: .relaxed) > rounds / 5)
       #expect(passage.refused.load(ordering: .relaxed) > rounds / 5)
@@ -105,39 +105,12 @@ extension MountTests {
         let area = "\(volume.path)/\(gate)"
         try gate.build(in: area)
         let passage = Passage(gate, area: area)
-        try pass(passage, gate, area: area, rounds: rounds, seed: seed)
+        try passage.alternate(at: area, rounds: rounds, seed: seed)
         let failures = passage.failures.withLock { $0 }
         try #require(failures == [], "-o '\(options)', seed \(seed)")
         // Both answers were really seen, again and again.
         #expect(passage.passed.load(ordering: .relaxed) > rounds / 5, "\(gate)")
         #expect(passage.refused.load(ordering: .relaxed) > rounds / 5, "\(gate)")
-      }
-    }
-
-    private func pass(_ passage: Passage, _ gate: Gate, area: String, rounds: Int, seed: UInt64) throws {
-      let bob = TestUser.bob
-      var crowd = Crowd()
-      defer {
-        passage.isOver.store(true, ordering: .releasing)
-        crowd.join()
-      }
-      for number in 0..<3 {
-        try crowd.add {
-          bob.become(umask: 0)
-          passage.walk(from: number * 2)
-        }
-      }
-      try crowd.add { passage.warm() }
-      var dice = SeededDice(seed: seed)
-      for _ in 0..<rounds {
-        for isOpen in [false, true] {
-          passage.phase.add(1, ordering: .sequentiallyConsistent)
-          if let error = gate.turn(open: isOpen, in: area) { throw TestFailure("\(gate): \(error)") }
-          passage.phase.add(1, ordering: .sequentiallyConsistent)
-          // Sometimes at once, so that changes follow each other closely, sometimes after somebody has tried.
-          if dice.next() % 2 == 0 { try passage.awaitTry() }
-          if passage.isOver.load(ordering: .acquiring) { return }
-        }
       }
     }
   }

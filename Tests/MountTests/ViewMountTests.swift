@@ -47,6 +47,43 @@ extension MountTests {
       #expect(try Text.read(paths[2]) == "TEXT\n")
     }
 
+    @Test(
+      "A mapping and a lease are of the file, by whichever name it was opened",
+      .enabled(if: Programs.has("python3")))
+    func mappingAndLease() throws {
+      let volume = try stage()
+      defer { volume.remove() }
+      let result = try Program.shell(
+        """
+        python3 - <<'END'
+        import fcntl, mmap, os, signal
+        real, view = 'report.txt', '.varve/view/de/report'
+        fd = os.open(view, os.O_RDWR)
+        with mmap.mmap(fd, 4) as shown:
+            shown[0:1] = b'T'
+            print(open(real).read(), end='')
+            with open(real, 'r+') as file:
+                file.write('TE')
+            print(shown[0:4].decode())
+        os.close(fd)
+        broken = []
+        signal.signal(signal.SIGIO, lambda *_: broken.append(1))
+        reader = os.open(view, os.O_RDONLY)
+        fcntl.fcntl(reader, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        for name in real, '.varve/view/fr/report.txt':
+            try:
+                os.close(os.open(name, os.O_WRONLY | os.O_NONBLOCK))
+                print('opened')
+            except BlockingIOError:
+                print('held')
+        fcntl.fcntl(reader, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        os.close(os.open(real, os.O_WRONLY | os.O_NONBLOCK))
+        print('free', len(broken) > 0)
+        END
+        """, in: volume.path)
+      #expect(result.output == "Text\nTExt\nheld\nheld\nfree True\n")
+    }
+
     @Test("The working directory of a program stays where it is, whatever names others use")
     func workingDirectory()
       throws
@@ -151,6 +188,11 @@ extension MountTests {
       defer { volume.remove() }
       let varve = Program.built("varve")
       let library = volume.path + "/Library"
+      for words in [["ls", "--display", "--as", "DE"], ["name", "--as", "fr+fr"]] {
+        let refused = try Program.run(varve, words + [library])
+        #expect(refused.exit == 2 && refused.output.split(separator: "\n").count == 1)
+        #expect(refused.output.contains("is not a language such as fr or pt-BR"), "\(refused.output)")
+      }
       #expect(
         try Program.run(varve, ["ls", "--display", "--as", "de", volume.path]).output
           == "Bibliothek\nfile9\nfile10\nphoto\nreport\n")

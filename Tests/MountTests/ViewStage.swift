@@ -1,5 +1,6 @@
 // Puts the items of the tables of names on a disk, and looks at them through a view that is mounted.
 
+import CMountSupport
 import DisplayNames
 import Glibc
 import ItemKinds
@@ -59,9 +60,12 @@ struct BytePath {
   }
 
   func attribute(_ attribute: String) -> [UInt8]? {
-    held { (item) throws(Errno) in
-      try AttributeName.with(Array(attribute.utf8)) { name throws(Errno) in try item.attribute(name) }
-    } ?? nil
+    var value = [UInt8](repeating: 0, count: 4096)
+    let room = value.count
+    let count = call { path in
+      value.withUnsafeMutableBytes { lt_attribute(path, attribute, $0.baseAddress, room) }
+    }
+    return count >= 0 ? Array(value.prefix(count)) : nil
   }
 
   var inode: ino_t? {

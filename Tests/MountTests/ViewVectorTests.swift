@@ -1,4 +1,5 @@
 import DisplayNames
+import Foundation
 import MountSupport
 import NameVectors
 import Testing
@@ -65,6 +66,39 @@ extension MountTests {
           if !name.isEmpty { #expect((directory / name).inode == (real / entry.name).inode) }
         }
         #expect(shown.count == row.names.count { !$0.isEmpty })
+        // A name that another item took from both leads nowhere.
+        for entry in row.entries {
+          guard let dot = entry.name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { continue }
+          let stem = Array(entry.name[..<dot])
+          if row.entries.contains(where: { $0.name == stem }) || shown.values.contains(stem) { continue }
+          #expect((directory / stem).inode == nil, "\(row.testDescription): \(stem)")
+        }
+      }
+    }
+
+    @Test("A view lists names in the order of its language, and equal ones by their bytes") func orders()
+      throws
+    {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let rows = NameOrders.root.map { ("", $0) } + NameOrders.languages.map { ($0.tag, $0.row) }
+      for (number, (tag, row)) in rows.enumerated() {
+        // What is normalised meets its other form, and is shown with a tag.
+        let row = row.filter {
+          $0.name.precomposedStringWithCanonicalMapping.utf8.elementsEqual($0.name.utf8)
+        }
+        let real = BytePath(volume.path) / "\(number)"
+        try #require(real.makeDirectory())
+        for (name, _) in row.shuffled() { try #require((real / name).make(), "\(name)") }
+        // Names that are equal to the collator, in the order of their bytes.
+        var groups: [[[UInt8]]] = []
+        for (name, isEqual) in row {
+          if !isEqual || groups.isEmpty { groups.append([]) }
+          groups[groups.count - 1].append(Array(name.utf8))
+        }
+        let wanted = groups.flatMap { $0.sorted { $0.lexicographicallyPrecedes($1) } }
+        let directory = Self.view(volume, tag, .never, all: true) / "\(number)"
+        #expect(directory.names == wanted, "\(tag): \(row.map(\.name))")
       }
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import NameVectors
 import Randomness
 import Testing
 import UnicodeText
@@ -18,39 +19,6 @@ private func open(_ tag: String = "") throws -> Collator {
 }
 
 @Suite("The order of names") struct OrderTests {
-  /// Rows as the document has them: names between `<` and `=`.
-  static let root = [
-    "a < B < c < D", "file < file 3 < file_5 < file-4 < file.6 < File1 < file2 < file9 < file10",
-    "001 = 01 = 1 < 1a < 2 < 10 < A1 = a01 = a1",
-    "Arger < Ärger = ärger < Ol < Öl < strasse < straße < strasze < Zebra",
-    "cafe < CAFÉ = café < cafè < cafe1 < caff",
-    "report < ελλάδα < отчет < отчёт < תיעוד < 보고서 < れぽーと = レポート < 報告",
-    "IMG_9.jpeg < IMG_009.jpg = IMG_09.jpg = IMG_9.jpg = img_9.JPG < IMG_10.jpg",
-    "v1.2 < v1.2-rc1 < v1.2.0 < v1.2.9 < v1.2.10 < v1.10.0", "x1 < x٢ < x3 < x４ < x৫",
-    "co op < CO-OP = co-op < coop", "Resume = resume < resumé < Résumé = résumé", "→ < ☃ < 😀 < € < 5 < a",
-    "-1 < -2 < 1 < 2", "99999999999999999999999 < 100000000000000000000000", "ﬁ = fi", "Ａ = a",
-    "e\u{301} = é",
-  ]
-
-  /// Those that hold signs of the notation or blanks: name, and whether it equals the one before.
-  static let listed: [[(String, Bool)]] = [
-    [
-      " x", "_x", "-x", ",x", ";x", ":x", "!x", ".x", "'x", "\"x", "(x)", "[x]", "{x}", "@x", "&x", "#x",
-      "+x", "=x",
-      "~x", "$x", "0x", "x",
-    ].map { ($0, false) },
-    [
-      ("a", false), ("a ", false), ("a  b", false), ("a b", false), ("a\u{A0}b", true), ("a_b", false),
-      ("a-b", false), ("a.b", false), ("aB", false), ("ab", true),
-    ],
-  ]
-
-  private func names(_ row: String) -> [(String, Bool)] {
-    row.components(separatedBy: " < ").flatMap { group in
-      group.components(separatedBy: " = ").enumerated().map { ($0.element, $0.offset > 0) }
-    }
-  }
-
   private func check(_ names: [(String, Bool)], _ collator: borrowing Collator) {
     for (last, next) in zip(names, names.dropFirst()) {
       let (left, right) = (key(Array(last.0.utf8), collator), key(Array(next.0.utf8), collator))
@@ -65,23 +33,14 @@ private func open(_ tag: String = "") throws -> Collator {
   @Test("Names as people expect them") func vectors() throws {
     let collator = try open()
     guard let clone = collator.clone() else { throw NoCollator() }
-    for row in OrderTests.root.map(names) + OrderTests.listed {
+    for row in NameOrders.root {
       check(row, collator)
       check(row, clone)
     }
   }
 
   @Test("Languages have orders of their own") func languages() throws {
-    let rows = [
-      ("sv", "a < o < z < å < ä = æ < ö"), ("da", "z < æ = ä < ö < å"), ("cs", "d < h < ch < i"),
-      ("tr", "ı < i"),
-      ("de", "a < å < ä < æ < c"), ("", "a < å < ä < æ < o < ö < z"),
-    ]
-    for (tag, row) in rows {
-      let collator = try open(tag)
-      // Which of them are alike in one language is not of interest here.
-      check(names(row.replacingOccurrences(of: " = ", with: " < ")), collator)
-    }
+    for (tag, row) in NameOrders.languages { check(row, try open(tag)) }
   }
 
   @Test("In every language all attributes are the same") func attributes() throws {
@@ -90,7 +49,7 @@ private func open(_ tag: String = "") throws -> Collator {
     ] {
       let collator = try open(tag)
       for row in ["a9 < a10", "A = a", "01 = 1", "e\u{301} = é", "a b < a-b < ab", "x1 < x٢"] {
-        check(names(row), collator)
+        check(NameOrders.names(row), collator)
       }
     }
   }

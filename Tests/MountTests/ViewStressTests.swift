@@ -1,0 +1,236 @@
+// Views while names change, and views of every kind of mount.
+
+import Foundation
+import Glibc
+import LinuxFiles
+import MountSupport
+import Randomness
+import Synchronization
+import Testing
+
+/// Names that come and go in a directory, each file with its own real name in it.
+private final class ComingAndGoing: Sendable {
+  /// Items that stay, and are shown by a name of their own.
+  static let stays = 40
+  let directory: String
+  let isOver = Atomic<Bool>(false)
+  let looks = Atomic<Int>(0)
+  let failures: Mutex<[String]> = Mutex([])
+
+  init(_ directory: String) throws {
+    self.directory = directory
+    for number in 0..<ComingAndGoing.stays {
+      if let error = Calls.write("\(directory)/stay \(number).txt", "stay \(number).txt") {
+        throw TestFailure("stay \(number): \(error)")
+      }
+    }
+  }
+
+  /// Makes `count` changes; a name is never in the directory before its content is.
+  func change(_ count: Int, seed: UInt64) throws {
+    var dice = Dice(seed: seed)
+    let ends = [".txt", ".md", ".pdf", ""]
+    var present: Set<String> = []
+    for _ in 0..<count {
+      let name = "x \(dice.below(12))\(dice.pick(ends))"
+      if present.contains(name) {
+        guard unlink("\(directory)/\(name)") == 0 else { throw TestFailure("\(name): \(Errno.current)") }
+        present.remove(name)
+      } else {
+        if let error = Calls.write("\(directory)/../new", name) { throw TestFailure("new: \(error)") }
+        guard rename("\(directory)/../new", "\(directory)/\(name)") == 0 else {
+          throw TestFailure("\(name): \(Errno.current)")
+        }
+        present.insert(name)
+      }
+    }
+  }
+
+  /// Reads by shown and real names until it is over.
+  func read(in view: String, seed: UInt64) {
+    var dice = Dice(seed: seed)
+    while !isOver.load(ordering: .acquiring) {
+      looks.add(1, ordering: .relaxed)
+      let number = dice.below(ComingAndGoing.stays)
+      switch dice.below(4) {
+      case 0: expect(Calls.read("\(view)/stay \(number)"), in: ["stay \(number).txt"], "stay \(number)")
+      case 1:
+        expect(Calls.read("\(view)/stay \(number).txt"), in: ["stay \(number).txt"], "stay \(number).txt")
+      case 2:
+        let name = "x \(dice.below(12))"
+        let found = Calls.read("\(view)/\(name)")
+        // Whatever is shown by that name, or has it.
+        if found.refusal != .noSuchFile {
+          expect(found, in: [".txt", ".md", ".pdf", ""].map { name + $0 }, name)
+        }
+      default:
+        let name = "x \(dice.below(12)).txt"
+        let found = Calls.read("\(view)/\(name)")
+        if found.refusal != .noSuchFile { expect(found, in: [name], name) }
+      }
+    }
+  }
+
+  /// Lists again and again: what stays is there once.
+  func list(_ view: String) {
+    while !isOver.load(ordering: .acquiring) {
+      looks.add(1, ordering: .relaxed)
+      guard let names = BytePath(view).names else {
+        return fail("\(view) cannot be listed: \(Errno.current)")
+      }
+      let texts = names.map { String(decoding: $0, as: UTF8.self) }
+      let stays = texts.filter { $0.hasPrefix("stay ") }
+      if stays != (0..<ComingAndGoing.stays).map({ "stay \($0)" }) { fail("listed: \(stays)") }
+      if Set(texts).count != texts.count { fail("twice: \(texts)") }
+    }
+  }
+
+  private func expect(_ found: Result<String, Errno>, in wanted: [String], _ name: String) {
+    switch found {
+    case .success(let text) where wanted.contains(text): break
+    case .success(let text): fail("\(name) opened \(text)")
+    case .failure(let error): fail("\(name): \(error)")
+    }
+  }
+
+  private func fail(_ sentence: String) {
+    failures.withLock { $0.append(sentence) }
+    isOver.store(true, ordering: .releasing)
+  }
+}
+
+extension MountTests {
+  @Suite("Views under change, and of every mount", .timeLimit(.minutes(4))) struct ViewStressTests {
+    @Test("Whatever changes, a name of a view opens what bears it then, and names that stay never fail")
+    func stress() throws {
+      let changes = ProcessInfo.processInfo.environment["LONG"] == "1" ? 200_000 : 10_000
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let seed = UInt64.random(in: 0...(.max))
+      let world = try ComingAndGoing(volume.directory("d", 0, 0, 0o755))
+      var crowd = Crowd()
+      for (number, view) in ["fr", "de,all"].enumerated() {
+        let path = "\(volume.path)/.varve/view/\(view)/d"
+        try crowd.add { world.read(in: path, seed: seed &+ UInt64(number)) }
+        try crowd.add { world.list(path) }
+      }
+      do {
+        defer {
+          world.isOver.store(true, ordering: .releasing)
+          crowd.join()
+        }
+        try world.change(changes, seed: seed)
+      }
+      #expect(world.failures.withLock { $0 } == [], "seed \(seed)")
+      #expect(world.looks.load(ordering: .relaxed) > 100)
+    }
+
+    private func stage(_ volume: MountedVolume) throws {
+      try Program.shell(
+        """
+        mkdir Library Foo.app && touch Library/.localized Foo.app/x.txt
+        echo text >report.txt; echo hidden >.dot; echo own >Library/notes.md
+        """, in: volume.path)
+    }
+
+    @Test(
+      "A view shows the same with every option, and content is written as far as the mount allows",
+      arguments: [
+        "noacl", "noowners", "cache=none", "cache=exclusive", "passthrough=off", "securelevel=1", "ro",
+      ])
+    func options(words: String) throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try stage(volume)
+      try volume.unmount()
+      try volume.mount(more: words)
+      let view = volume.path + "/.varve/view/fr"
+      #expect(
+        try Program.shell("ls; ls -A Foo; cat report", in: view).output
+          == "Bibliothèque\nFoo\nreport\nx.txt\ntext\n")
+      let isReadOnly = words == "ro"
+      #expect(Calls.write(view + "/report", "more", O_TRUNC) == (isReadOnly ? .readOnly : nil))
+      #expect(Calls.read(volume.path + "/report.txt").refusal == nil)
+      #expect(mkdir(view + "/new", 0o755) != 0 && errno == EROFS)
+      #expect(rename(view + "/report", view + "/other") != 0 && errno == EROFS)
+      #expect(Attribute.text(view + "/Bibliothèque/notes", "user.varve.realname") == .success("notes.md"))
+    }
+
+    @Test("Without the directory of the volume there are no views, and facts remain") func noMagic() throws {
+      let volume = try MountedVolume("nomagic")
+      defer { volume.remove() }
+      try stage(volume)
+      #expect(Calls.status(volume.path + "/.varve/view/fr").refusal == .noSuchFile)
+      #expect(
+        Attribute.text(volume.path + "/Library", "user.varve.displayname.fr") == .success("Bibliothèque"))
+    }
+
+    @Test("A view of a volume that was killed and mounted again shows what is there") func killed() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try stage(volume)
+      let view = volume.path + "/.varve/view/fr"
+      #expect(try Program.shell("ls", in: view).output == "Bibliothèque\nFoo\nreport\n")
+      try volume.kill()
+      try volume.mount()
+      #expect(Calls.read(view + "/report") == .success("text\n"))
+    }
+
+    @Test(
+      "A user's own mount has views with what the user may read",
+      .enabled(if: UserMountTests.hasTools, "needs fusermount3 and setpriv"))
+    func usersMount() throws {
+      let result = try UserMountTests().inOwnWorld(
+        """
+        as_user '
+        varve mount upper mount
+        mkdir mount/Library mount/Fotos.localized mount/Fotos.localized/.localized
+        touch mount/Library/.localized mount/.dot; echo text > mount/report.txt
+        varve name --localize fr=Photos mount/Fotos.localized
+        ls mount/.varve/view/fr; cat mount/.varve/view/fr/report
+        varve ls --display --as de mount
+        varve name --hide-ext mount/report.txt; varve name --as fr mount/report.txt
+        if mkdir mount/.varve/view/fr/new 2> /dev/null; then exit 10; fi
+        varve mount -o view=display upper mount 2> /dev/null && exit 11
+        varve umount mount
+        '
+        """)
+      #expect(
+        result.output == "Bibliothèque\nPhotos\nreport\ntext\nBibliothek\nFotos\nreport\nreport\n",
+        "exit \(result.exit)")
+      #expect(result.exit == 0)
+    }
+
+    @Test("With 1,024 descriptors a view of many directories is walked and kept open") func descriptors()
+      throws
+    {
+      let base = try TemporaryDirectory.make()
+      defer {
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      let result = try Program.shell(
+        """
+        set -e; mkdir upper mount; ulimit -n 1024
+        '\(Program.built("varve"))' mount upper mount
+        python3 - <<'END'
+        import os
+        os.chdir('mount')
+        for i in range(1200):
+            os.makedirs(f'd{i % 30}/Sub {i}.localized/.localized')
+            with open(f'd{i % 30}/Sub {i}.localized/.localized/fr.strings', 'w') as f:
+                f.write(f'"Sub {i}" = "Sous {i}";')
+            open(f'd{i % 30}/Sub {i}.localized/a.txt', 'w').close()
+        END
+        find mount/.varve/view/fr | sort | md5sum
+        find mount/.varve/view/fr -name 'Sous *' | wc -l
+        find mount/.varve/view/fr -name a | wc -l
+        find mount/.varve/view/fr | sort | md5sum
+        '\(Program.built("varve"))' umount mount
+        """, in: base)
+      let lines = result.output.split(separator: "\n")
+      try #require(lines.count == 4, "\(result.output)")
+      #expect(lines[0] == lines[3] && lines[1] == "1200" && lines[2] == "1200", "\(result.output)")
+    }
+  }
+}
