@@ -26,6 +26,7 @@ import Testing
     (.modeBits(.group, asked: .read), "by its mode (group r-x)", true),
     (.modeBits(.other, asked: .read), "by its mode (other ---)", true),
     (.readOnlyVolume, "the volume is mounted read-only", false),
+    (.unconfirmedLock, "the lock for writing is not confirmed; 'varve status' says why", false),
     (.executionForbidden, "the volume is mounted noexec", false),
     (.flag(.userImmutable), "by its flag uchg", true),
     (.noExecuteBit, "its mode has no execute bit", true),

@@ -93,6 +93,8 @@ package struct Item: Hashable, Sendable {
 /// The rules a volume was mounted with.
 package struct VolumeRules: Hashable, Sendable {
   package var isReadOnly = false
+  /// `isReadOnly` for no other reason than that the lock for writing is not confirmed.
+  package var lacksLock = false
   package var forbidsExecution = false
   /// Every caller is treated as the owner (`noowners`).
   package var ignoresOwnership = false
@@ -106,6 +108,9 @@ package struct VolumeRules: Hashable, Sendable {
   package var keys = KeysAtHand()
 
   package init() {}
+
+  /// What stands against every change, where something does.
+  var readOnlyReason: Reason { lacksLock ? .unconfirmedLock : .readOnlyVolume }
 
   /// What stands against every list.
   package var obstacleToLists: Obstacle? { usesLists ? nil : .noLists }

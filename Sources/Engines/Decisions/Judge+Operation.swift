@@ -97,21 +97,21 @@ extension Judge {
     guard stored.isAllowed else { return stored }
     if item.hasForeignContent { return .refused(.unsupported, .foreignContent) }
     // Nor is a key: some files that are open stay so when their class is locked.
-    return Judge.writeBytes(isAppendOnly: item.flags.isAppendOnly, onlyGrows: false, isReadOnly: false)
+    return Judge.writeBytes(isAppendOnly: item.flags.isAppendOnly, onlyGrows: false, lacksLock: false)
   }
 
   /// Bytes changed through a handle, decided from what was noted of the file.
   ///
-  /// `onlyGrows`: nothing that is there already changes. `isReadOnly`: the volume has become so since the file was opened,
-  /// because its lock for writing was lost.
-  package static func writeBytes(isAppendOnly: Bool, onlyGrows: Bool, isReadOnly: Bool) -> Verdict {
-    if isReadOnly { return .refused(.readOnly, .readOnlyVolume) }
+  /// `onlyGrows`: nothing that is there already changes. `lacksLock`: the lock for writing is not confirmed; for another
+  /// reason no volume becomes read-only while files are open for writing.
+  package static func writeBytes(isAppendOnly: Bool, onlyGrows: Bool, lacksLock: Bool) -> Verdict {
+    if lacksLock { return .refused(.readOnly, .unconfirmedLock) }
     return isAppendOnly && !onlyGrows
       ? .refused(.notPermitted, .flag(.userAppendOnly)) : .allowed(.nothingAsked)
   }
 
   /// What the mount says to every change.
   package var writableMount: Verdict {
-    rules.isReadOnly ? .refused(.readOnly, .readOnlyVolume) : .allowed(.nothingAsked)
+    rules.isReadOnly ? .refused(.readOnly, rules.readOnlyReason) : .allowed(.nothingAsked)
   }
 }

@@ -41,7 +41,7 @@ package struct Judge: Sendable {
     let changes = asked.intersection(.modifying)
     // Data for a FIFO is no more than handed to whoever reads at the other end.
     let keepsNothing = item.kind == .special && changes.isSubset(of: [.write, .append])
-    if rules.isReadOnly, !changes.isEmpty, !keepsNothing { return .refused(.readOnly, .readOnlyVolume) }
+    if rules.isReadOnly, !changes.isEmpty, !keepsNothing { return .refused(.readOnly, rules.readOnlyReason) }
     if asked.contains(.execute), item.kind == .file, rules.forbidsExecution {
       return .refused(.accessDenied, .executionForbidden)
     }

@@ -51,6 +51,7 @@ extension Reason {
     switch self {
     case .nothingAsked: "no right is needed"
     case .readOnlyVolume: "the volume is mounted read-only"
+    case .unconfirmedLock: "the lock for writing is not confirmed; 'varve status' says why"
     case .executionForbidden: "the volume is mounted noexec"
     case .damagedRecord: "\(whose) record is damaged"
     case .damagedList: "\(whose) access list is damaged"
@@ -82,6 +83,7 @@ extension Reason {
     case .entry: "entry"
     case .modeBits: "mode"
     case .readOnlyVolume: "readonly"
+    case .unconfirmedLock: "nolock"
     case .executionForbidden: "noexec"
     case .flag: "flag"
     case .noExecuteBit: "noexecutebit"
@@ -175,8 +177,9 @@ private struct Teller {
       "the file belongs to another user and may not be both read and written (fs.protected_hardlinks)"
     case .sharedOwner: "set-id bits are not for an item whose owner is a group, or is every caller"
     // Told without an object.
-    case .nothingAsked, .readOnlyVolume, .executionForbidden, .damagedRecord, .damagedList, .deviceNeedsRoot,
-      .linkToDirectory, .foreignContent, .noKeybag, .locked, .unmarked, .protectingDirectory, .shownNames,
+    case .nothingAsked, .readOnlyVolume, .unconfirmedLock, .executionForbidden, .damagedRecord, .damagedList,
+      .deviceNeedsRoot, .linkToDirectory, .foreignContent, .noKeybag, .locked, .unmarked,
+      .protectingDirectory, .shownNames,
       .obstacle:
       ""
     }

@@ -80,6 +80,7 @@ extension Judge {
     // A repair closes an item, until root or the owner has looked at it.
     case .damagedRecord, .damagedList: nil
     case .nothingAsked, .superuser, .administrator, .ownership, .freeToAll, .notOwner, .giveAway,
+      .unconfirmedLock,
       .notMemberOfGroup, .needsRoot, .deviceNeedsRoot, .secureLevel, .linkToDirectory, .foreignContent,
       .noKeybag, .unmarked,
       .protectingDirectory, .protectedLink, .sharedOwner, .shownNames, .obstacle:

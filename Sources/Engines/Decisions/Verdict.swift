@@ -39,6 +39,8 @@ package enum Reason: Hashable, Sendable {
 
   // What refuses.
   case readOnlyVolume
+  /// The lock for writing may be somebody else's by now.
+  case unconfirmedLock
   case executionForbidden
   case flag(FileFlags)
   case noExecuteBit

@@ -69,7 +69,7 @@ extension Volume {
     of node: Node, _ file: OpenFile, isAppendOnly: Bool, onlyGrows: Bool, _ isWriteBack: Bool
   ) throws(Errno) {
     do throws(Errno) {
-      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: onlyGrows, isReadOnly: live.forbidsChanges)
+      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: onlyGrows, lacksLock: live.forbidsChanges)
         .required()
     } catch {
       // They are in the copies that the kernel keeps, if it keeps any.
@@ -152,7 +152,7 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let isAppendOnly = node.attachment.marks.isAppendOnly.load(ordering: .acquiring)
       let verdict = Judge.writeBytes(
-        isAppendOnly: isAppendOnly, onlyGrows: mode == .keepSize, isReadOnly: live.forbidsChanges)
+        isAppendOnly: isAppendOnly, onlyGrows: mode == .keepSize, lacksLock: live.forbidsChanges)
       try verdict.required()
       if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
@@ -184,7 +184,7 @@ extension Volume {
     let count = Int(min(length, 64 << 20))
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let isAppendOnly = node.attachment.marks.isAppendOnly.load(ordering: .acquiring)
-      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: false, isReadOnly: live.forbidsChanges)
+      try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: false, lacksLock: live.forbidsChanges)
         .required()
       if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)

@@ -34,7 +34,9 @@ final class LiveOptions: Sendable {
   var current: LiveSettings {
     let word = word.load(ordering: .acquiring)
     var settings = LiveSettings(word: word)
-    if word & LiveOptions.leased != 0, isLeaseOver { settings.rules.isReadOnly = true }
+    if word & LiveOptions.leased != 0, !settings.isReadOnly, isLeaseOver {
+      (settings.rules.isReadOnly, settings.rules.lacksLock) = (true, true)
+    }
     return settings
   }
 
