@@ -85,6 +85,8 @@ package final class Volume: Sendable {
     self.audit = audit
     isPrivileged = CurrentProcess.isRoot
     let (rootDescriptor, fileSystem) = (upper.directory, upper.fileSystem)
+    let identification = try StoreFeatures.identification(
+      of: rootDescriptor, fileSystem, switchedOff: options.disabledFeatures)
     let status = try rootDescriptor.descriptor.status()
     isOfThisMachine = upper.isOfThisMachine && !options.disabledFeatures.contains("local")
     isLocal = fileSystem.isLocal && isOfThisMachine
@@ -98,11 +100,16 @@ package final class Volume: Sendable {
     // Nothing fails once there is bookkeeping.
     directory = try VolumeDirectory.open(
       root: rootDescriptor, readOnly: options.live.isReadOnly,
-      lease: isOfThisMachine ? nil : options.leaseTimes)
+      lease: isOfThisMachine ? nil : options.leaseTimes,
+      space: RecordSpace(switchedOff: options.disabledFeatures))
     let directory = directory
     try directory.beginLease(live)
     try directory.checkLayers(
       areSaid: options.saysLowers || !lowers.isEmpty, readOnly: options.live.isReadOnly)
+    // What they say would be overlooked.
+    guard lowers.isEmpty || !isPrivileged || directory.namespace == .trusted else {
+      throw VolumeFailure("its records are in attributes user.*; layers need those in attributes trusted.*")
+    }
     layerHistory = LayerHistory(directory, root: InodeMark(status), lowers)
     let places =
       lowers.isEmpty ? nil : try LayerPlaces(upper, over: lowers, known: directory.fileSystems)
@@ -118,7 +125,8 @@ package final class Volume: Sendable {
         "both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are "
           + "theirs (EBADMSG); put back a copy of one, or remove both if nothing was ever encrypted")
     }
-    features = StoreFeatures(switchedOff: options.disabledFeatures)
+    features = StoreFeatures(
+      switchedOff: options.disabledFeatures, identification: identification, namespace: directory.namespace)
     if let workshop = directory.workshop { features.probe(workshop) }
     store = MetadataStore(
       namespace: directory.namespace,
@@ -170,6 +178,9 @@ package final class Volume: Sendable {
 
   /// The options in force now; with a lock held, until it is released.
   package var options: LiveSettings { live.current }
+
+  /// What an administrator should know of this mount.
+  package var warnings: [String] { mounted.warnings + features.warnings }
 
   /// The words of `-o` that are in force, for `status`.
   package var words: [[UInt8]] {

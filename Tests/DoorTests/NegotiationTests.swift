@@ -25,7 +25,9 @@ import Testing
   @Test("Each feature can be switched off by a mount option, and nothing else") func words() {
     #expect(
       MountOptionTable.kernelFeatures
-        == Set(Feature.allCases.map(\.rawValue)).union(["epoch", "statx", "tmpfile", "noreplace", "local"]))
+        == Set(Feature.allCases.map(\.rawValue)).union([
+          "epoch", "statx", "tmpfile", "noreplace", "unlinked", "capability", "birthtime", "trusted", "local",
+        ]))
   }
 
   @Test("Pages are kept until told where there are encrypted files and nothing else has pages") func pages() {

@@ -52,6 +52,58 @@ extension FrontTests {
       }
     }
 
+    @Test("What a store forgets with the name of a file, those have who have it open")
+    func nameless() throws {
+      try withFaults { faults, base in
+        let mounted = try varve(
+          "mount", "-o", "no_local,no_unlinked", "\(base)/upper", "\(base)/mount", faults: faults)
+        try #require(mounted.exit == 0, "\(mounted.output)")
+        let path = "\(base)/mount/file"
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
+        defer { close(file) }
+        try #require(write(file, "before", 6) == 6)
+        try #require(lt_set_attribute(path, "user.a", "1", 1, 0) == 0)
+        try #require(lt_set_attribute(path, "system.varve.flags", "hidden", 6, 0) == 0)
+        try #require(unlink(path) == 0)
+        faults.begin(Fault([.attribute, .mode, .owner, .times], .stale, count: 1_000_000))
+        func attribute(_ number: CInt, _ name: String, _ value: String = "") -> Int {
+          var room = Array(value.utf8) + [UInt8](repeating: 0, count: 64)
+          let size = number == CInt(SYS_fgetxattr) ? room.count : value.utf8.count
+          let answer = name.withCString { name in
+            room.withUnsafeMutableBytes { room in
+              lt_call(
+                Int(number), Int(file), Int(bitPattern: name), Int(bitPattern: room.baseAddress), size, 0, 0)
+            }
+          }
+          if number == CInt(SYS_fgetxattr), answer >= 0 {
+            #expect(String(decoding: room.prefix(answer), as: UTF8.self) == value, "\(name)")
+          }
+          return answer
+        }
+        #expect(fchmod(file, 0o600) == 0 && fchown(file, 1001, 2001) == 0 && ftruncate(file, 3) == 0)
+        var times = [timespec(tv_sec: 1000, tv_nsec: 7), timespec(tv_sec: 2000, tv_nsec: 9)]
+        #expect(futimens(file, &times) == 0)
+        #expect(attribute(CInt(SYS_fgetxattr), "user.a", "1") == 1)
+        #expect(attribute(CInt(SYS_fsetxattr), "user.b", "two") == 0)
+        #expect(attribute(CInt(SYS_fgetxattr), "user.b", "two") == 3)
+        #expect(attribute(CInt(SYS_fgetxattr), "user.c") == -Int(ENODATA))
+        #expect(attribute(CInt(SYS_fgetxattr), "system.varve.flags", "hidden") == 6)
+        #expect(attribute(CInt(SYS_fsetxattr), "system.varve.flags", "uappnd") == 0)
+        #expect(pwrite(file, "x", 1, 0) == -1 && errno == EPERM)
+        #expect(attribute(CInt(SYS_fremovexattr), "system.varve.flags") == 0)
+        #expect(attribute(CInt(SYS_fsetxattr), "system.varve.acl", "user:1002 deny read") == 0)
+        #expect(pwrite(file, "BEFORE", 6, 0) == 6)
+        var status = stat()
+        #expect(fstat(file, &status) == 0)
+        #expect(status.st_mode & 0o7777 == 0o600 && status.st_uid == 1001 && status.st_gid == 2001)
+        #expect(status.st_size == 6 && status.st_nlink == 0 && status.st_atim.tv_sec == 1000)
+        #expect(faults.end() == 0)
+        close(open("\(base)/mount/file", O_RDWR | O_CREAT | O_CLOEXEC, 0o644))
+        #expect(stat(path, &status) == 0 && status.st_uid == 0 && status.st_size == 0)
+        #expect(umount2("\(base)/mount", CInt(MNT_DETACH)) == 0)
+      }
+    }
+
     @Test("A mount whose steps fail says so, and is none") func mounts() throws {
       try withFaults { faults, base in
         for number in 0..<100 {

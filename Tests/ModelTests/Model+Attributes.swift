@@ -60,7 +60,7 @@ extension Model {
   }
 
   private func changeFlags(of thing: Thing, to wanted: FileFlags) throws(Errno) {
-    try require(judge.decide(.setFlags(wanted), on: thing.item))
+    try require(judge.decide(.setFlags(wanted), scene(thing)))
     // SEMANTICS 2.8: nobody sets `compressed` and `dataless`; the rest of the system's bits is kept by mask.
     let untouchable: FileFlags = [.compressed, .dataless]
     let stored = FileFlags(rawValue: 0x009F_FFFF)
@@ -71,7 +71,7 @@ extension Model {
   private func changeList(of thing: Thing, to list: AccessList?) throws(Errno) {
     // SEMANTICS 1.16: none can be set, and there was none when the volume was mounted.
     if list != nil, !rules.usesLists { throw .unsupported }
-    try require(judge.decide(.setList(list), on: thing.item))
+    try require(judge.decide(.setList(list), scene(thing)))
     thing.list = list
   }
 

@@ -24,6 +24,7 @@ extension Model {
     }
     if kind == .link { thing.mode = 0o777 }
     if kind == .directory { thing.links = 2 }
+    guard carriesRecord(kind) else { return thing }
     thing.flags = parent.flags.intersection([.restricted, .dataVault])
     if kind != .link { thing.list = inheritedList(from: parent.list, toDirectory: kind == .directory) }
     return thing

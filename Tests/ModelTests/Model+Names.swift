@@ -102,6 +102,7 @@ extension Model {
   /// SEMANTICS 2.7: what moves in takes over the directory's `restricted` and `datavault`.
   private func arrive(_ thing: Thing, _ name: String, in directory: Thing) {
     put(thing, name, in: directory)
+    guard carriesRecord(thing.kind) else { return }
     thing.flags.formUnion(directory.flags.intersection([.restricted, .dataVault]))
   }
 }

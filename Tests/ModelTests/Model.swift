@@ -93,6 +93,8 @@ final class Model {
   let kernelStrips: Bool
   /// Whether what O_TMPFILE made can get a name: not where the file system below has none of that.
   let namesUnnamed: Bool
+  /// Whether records are attributes `user.*`, which only files and directories have (SEMANTICS 12).
+  let hasUserRecords: Bool
   let root: Thing
   var slots: [Int: OpenThing] = [:]
   private let judges: [Judge]
@@ -101,9 +103,10 @@ final class Model {
 
   init(
     _ rules: VolumeRules, protectsHardLinks: Bool, passesThrough: Bool, kernelStrips: Bool,
-    namesUnnamed: Bool = true
+    namesUnnamed: Bool = true, hasUserRecords: Bool = false
   ) {
     self.namesUnnamed = namesUnnamed
+    self.hasUserRecords = hasUserRecords
     self.rules = rules
     self.protectsHardLinks = protectsHardLinks
     self.passesThrough = passesThrough
@@ -116,6 +119,12 @@ final class Model {
         subject: Subject(user: $0.user, group: $0.group, groups: .listed($0.groups), capabilities: .all))
     }
   }
+
+  func carriesRecord(_ kind: Status.Kind) -> Bool {
+    !hasUserRecords || kind == .file || kind == .directory
+  }
+
+  func scene(_ thing: Thing) -> Scene { Scene(thing.item, carriesRecord: carriesRecord(thing.kind)) }
 
   var judge: Judge { judges[userIndex] }
   var subject: Subject { judge.subject }
@@ -152,6 +161,7 @@ final class Model {
     case .accessDenied: throw .accessDenied
     case .damaged: throw .inputOutput
     case .unsupported: throw .unsupported
+    case .impossible where verdict.obstacle == .noRecord: throw .unsupported
     default: throw .inputOutput
     }
   }

@@ -22,7 +22,8 @@ struct Setting: Sendable, CustomStringConvertible {
       passesThrough: Machine.passesThrough && !options.contains("passthrough=off")
         && !options.contains("no_local"),
       kernelStrips: !Machine.offers("killpriv_v2") || options.contains("no_killpriv_v2"),
-      namesUnnamed: !options.contains("no_tmpfile"))
+      namesUnnamed: !options.contains("no_tmpfile"),
+      hasUserRecords: options.contains("no_trusted"))
   }
 
   var description: String { options.isEmpty ? "default options" : "-o \(options)" }

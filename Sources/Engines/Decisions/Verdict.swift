@@ -91,7 +91,7 @@ package enum Obstacle: String, Hashable, Sendable {
   case notOpenable = "is opened by the kernel alone"
   case linkMode = "a symbolic link has no mode"
   case noLists = "the volume is mounted with noacl"
-  case noRecord = "a volume without root keeps none on this kind of item"
+  case noRecord = "has no record: here only files and directories have them, in attributes user.*"
   /// The name `.varve` at the root of the volume, and what is below.
   case reserved = "the name is the volume's own"
   /// What is in `.varve` on the mount.

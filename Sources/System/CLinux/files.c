@@ -54,6 +54,23 @@ long lv_fuse_node(int fd, uint64_t *node) {
   return words[2] == 0 ? 0 : -ESTALE;
 }
 
+long lv_handle_mark(int fd, const char *name, uint64_t *mark) {
+  union {
+    struct file_handle head;
+    char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+  } handle;
+  int mount;
+  handle.head.handle_bytes = MAX_HANDLE_SZ;
+  const char *path = name ? name : "";
+  long failure = LV_RESULT(name_to_handle_at(fd, path, &handle.head, &mount, name ? 0 : AT_EMPTY_PATH));
+  if (failure < 0) return failure;
+  // FNV-1a: the same on every mount, and nobody chooses what is in a handle.
+  uint64_t hash = 0xcbf29ce484222325u ^ (uint32_t)handle.head.handle_type;
+  for (unsigned i = 0; i < handle.head.handle_bytes; i++) hash = (hash ^ handle.head.f_handle[i]) * 0x100000001b3u;
+  *mark = hash;
+  return 0;
+}
+
 long lv_duplicate(int fd, int lowest) { return LV_RESULT(fcntl(fd, F_DUPFD_CLOEXEC, lowest)); }
 
 long lv_open(int directory, const char *name, int flags, uint32_t mode) {

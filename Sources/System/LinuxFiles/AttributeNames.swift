@@ -4,6 +4,11 @@
 package struct AttributeNames: Sendable, Equatable {
   package let bytes: [UInt8]
 
+  package init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The same of names that nobody has packed.
+  package init(_ names: [[UInt8]]) { bytes = names.flatMap { $0 + [0] } }
+
   /// Lends each name in turn.
   package func forEach(_ body: (borrowing AttributeName) throws(Errno) -> Void) throws(Errno) {
     var start = 0

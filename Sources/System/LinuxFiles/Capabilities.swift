@@ -40,6 +40,20 @@ package enum Capabilities {
     set { emptyPath.store(newValue, ordering: .relaxed) }
   }
 
+  /// Whether no time of birth is believed, as on file systems that keep none.
+  package static var hidesBirth: Bool {
+    get { birthHidden.load(ordering: .relaxed) }
+    set { birthHidden.store(newValue, ordering: .relaxed) }
+  }
+
+  /// The device whose file handles are read where there is no time of birth; 0 for none.
+  package static var deviceWithHandles: UInt64 {
+    get { handles.load(ordering: .relaxed) }
+    set { handles.store(newValue, ordering: .relaxed) }
+  }
+
+  private static let birthHidden = Atomic(false)
+  private static let handles = Atomic<UInt64>(0)
   private static let openat2 = Atomic(true)
   private static let attributeAt = Atomic(true)
   private static let changeModeAt2 = Atomic(true)

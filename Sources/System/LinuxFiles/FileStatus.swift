@@ -24,6 +24,8 @@ package struct FileStatus: Sendable, Hashable {
   package var change = Timestamp(seconds: 0, nanoseconds: 0)
   /// Absent where the file system does not record it.
   package var birth: Timestamp?
+  /// What the file handle says, where there is no time of birth and the device has handles; else 0.
+  package var handleMark: UInt64 = 0
   /// True for the root of any mount, also of a bind mount of the same device.
   package var isMountRoot = false
   /// Whether the change time was old enough that no later change of the object can show the same.
@@ -53,10 +55,19 @@ package struct FileStatus: Sendable, Hashable {
       seconds: found.modification_seconds, nanoseconds: found.modification_nanoseconds)
     change = Timestamp(seconds: found.change_seconds, nanoseconds: found.change_nanoseconds)
     birth =
-      found.has_birth == 0
+      found.has_birth == 0 || Capabilities.hidesBirth
       ? nil : Timestamp(seconds: found.birth_seconds, nanoseconds: found.birth_nanoseconds)
     isSettled = found.is_settled != 0
     isMountRoot = found.is_mount_root != 0
+  }
+
+  /// Completes what tells objects apart.
+  ///
+  /// Under a name something else may stand by now: then it is told apart from both.
+  fileprivate mutating func readMark(_ read: (inout UInt64) -> Int) {
+    guard birth == nil, device == Capabilities.deviceWithHandles, device != 0 else { return }
+    var mark: UInt64 = 0
+    if read(&mark) >= 0 { handleMark = mark }
   }
 }
 
@@ -65,7 +76,8 @@ extension Descriptor {
   package borrowing func status() throws(Errno) -> FileStatus {
     var found = lv_status()
     try retrying { unsafe lv_status(rawValue, nil, &found) }
-    guard let status = FileStatus(found) else { throw .inputOutput }
+    guard var status = FileStatus(found) else { throw .inputOutput }
+    status.readMark { unsafe lv_handle_mark(rawValue, nil, &$0) }
     return status
   }
 
@@ -79,6 +91,12 @@ extension Descriptor {
     return status
   }
 
+  /// Whether the file system tells objects apart by file handles that stay what they are.
+  package borrowing func hasHandle() -> Bool {
+    var mark: UInt64 = 0
+    return unsafe lv_handle_mark(rawValue, nil, &mark) >= 0
+  }
+
   /// Whether this is the root of a mount; the file system that is mounted is not asked, and need not answer.
   package borrowing func isMountRoot() throws(Errno) -> Bool {
     try retrying { lv_is_mount_root(rawValue) } != 0
@@ -90,7 +108,8 @@ extension Descriptor {
   package borrowing func status(of name: borrowing FileName) throws(Errno) -> FileStatus {
     var found = lv_status()
     try retrying { unsafe lv_status(rawValue, name.pointer, &found) }
-    guard let status = FileStatus(found) else { throw .inputOutput }
+    guard var status = FileStatus(found) else { throw .inputOutput }
+    status.readMark { unsafe lv_handle_mark(rawValue, name.pointer, &$0) }
     return status
   }
 }

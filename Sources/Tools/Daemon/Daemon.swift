@@ -111,7 +111,7 @@ enum Daemon {
       if namespace == nil { MountWatch.start(volume, session.mountPath) }
       waiting.ready(logsToSystem: !words.isForeground)
       // Not earlier: now they reach the log that administrators read.
-      for warning in groups.warnings { Log.warning(warning) }
+      for warning in volume.warnings { Log.warning(warning) }
       manager?.tell("READY=1", "STATUS=Serving \(PathText.escaped(words.upper)) on \(mountPath)")
     }
     manager?.tell("STOPPING=1")

@@ -94,7 +94,7 @@ struct MountDirectories {
 
   /// Refuses what `volume` would refuse.
   func checkVolume(_ root: UpperRoot, _ options: VolumeOptions) throws {
-    try aboutUpper { try root.check(readOnly: options.live.isReadOnly, saysLowers: options.saysLowers) }
+    try aboutUpper { try root.check(options) }
   }
 
   private func aboutUpper<Value>(_ work: () throws -> Value) throws -> Value {

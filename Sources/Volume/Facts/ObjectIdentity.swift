@@ -26,7 +26,7 @@ struct ItemNumber: Hashable, Sendable {
 /// What makes an object the same object: a name that leads to another identity leads to something else.
 package struct ObjectIdentity: Hashable, Sendable {
   private let inode: UInt64
-  /// Nanoseconds since 1970, or 0 where the file system does not tell.
+  /// Nanoseconds since 1970; where the file system does not tell, what the file handle says, or 0.
   ///
   /// Tells a reused inode number apart.
   private let birth: Int64
@@ -41,7 +41,7 @@ package struct ObjectIdentity: Hashable, Sendable {
     if let birth = status.birth {
       self.birth = birth.seconds &* 1_000_000_000 &+ Int64(birth.nanoseconds)
     } else {
-      birth = 0
+      birth = Int64(bitPattern: status.handleMark)
     }
   }
 

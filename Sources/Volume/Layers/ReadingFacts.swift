@@ -11,6 +11,8 @@ import Synchronization
 struct HeldObject {
   let descriptor: SharedDescriptor
   let facts: Facts
+  /// What is kept of it in memory, as it has no name and the store does not.
+  var nameless: NamelessFile?
 }
 
 extension Volume {
@@ -174,14 +176,18 @@ extension Volume {
     guard let open = anyHandle(of: node) else { return try holdAnew(node) }
     // One object, however it was reached: what the name says of it is true of the handle's.
     let status = try resolver.status(of: node, by: try resolver.reach(node))
-    return HeldObject(descriptor: open, facts: try facts(status, of: open, knownBy: node))
+    return HeldObject(
+      descriptor: open, facts: try facts(status, of: open, knownBy: node),
+      nameless: status.linkCount == 0 ? node.nameless : nil)
   }
 
   /// The same by a descriptor of its own, not one that was opened in order to read or write.
   func holdAnew(_ node: Node) throws(Errno) -> HeldObject {
     let (descriptor, status) = try resolver.hold(node)
     learnRecord(of: node, status)
-    return HeldObject(descriptor: descriptor, facts: try facts(status, of: descriptor, knownBy: node))
+    return HeldObject(
+      descriptor: descriptor, facts: try facts(status, of: descriptor, knownBy: node),
+      nameless: status.linkCount == 0 ? node.nameless : nil)
   }
 
   /// Leads to a file that somebody has open.

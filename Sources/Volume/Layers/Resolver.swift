@@ -178,7 +178,8 @@ struct Resolver: ~Copyable, Sendable {
   func status(of node: Node, by reach: Reach) throws(Errno) -> FileStatus {
     let status = try notMoved { () throws(Errno) in try reach.status() }
     guard ObjectIdentity(status) == node.backing else { throw .stale }
-    return status
+    guard status.linkCount == 0, let nameless = node.nameless else { return status }
+    return nameless.shown(status)
   }
 
   /// A descriptor of the object itself, so that what is decided and done next is about it and nothing else; with

@@ -117,7 +117,10 @@ final class Node: Sendable {
   func seen(as name: [UInt8], in parent: Node) {
     lastName.withLock { $0 = LastKnownName(parent: parent, name: name) }
     layered?.isNameless.store(false, ordering: .releasing)
-    existingAttachment?.state.withLock { $0.pin.way = nil }
+    existingAttachment?.state.withLock { state in
+      state.pin.way = nil
+      state.file.nameless = nil
+    }
   }
 
   /// The name it was seen under is gone.

@@ -173,15 +173,14 @@ extension Volume {
       var record = facts.record
       record.ownerGroup = group
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-        let descriptor = object.descriptor
         // As with chown: nobody's set-id program becomes somebody else's.
         if facts.mayCarryPrivilege {
-          try descriptor.descriptor.changeMode(facts.item.mode.afterChangeOfOwner.bits)
+          try object.changeMode(facts.item.mode.afterChangeOfOwner.bits)
         }
         do throws(Errno) {
-          return try store.rewrite(record, list: .keep, over: facts.stored, to: descriptor.descriptor)
+          return try rewrite(record, list: .keep, over: facts.stored, to: object)
         } catch {
-          if facts.mayCarryPrivilege { try? descriptor.descriptor.changeMode(facts.status.mode) }
+          if facts.mayCarryPrivilege { try? object.changeMode(facts.status.mode) }
           throw error
         }
       }
@@ -222,7 +221,7 @@ extension Volume {
       record.flags = change.after
       var stored = facts.stored
       do throws(Errno) {
-        stored = try store.rewrite(record, list: .keep, over: stored, to: object.descriptor.descriptor)
+        stored = try rewrite(record, list: .keep, over: stored, to: object)
         if forgetsWaiting { try letWait([], for: object) }
       } catch {
         // Both or neither; the first error is the one to tell.
@@ -293,7 +292,7 @@ extension Volume {
       return
     }
     try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-      try store.rewrite(facts.record, list: update, over: facts.stored, to: descriptor.descriptor)
+      try rewrite(facts.record, list: update, over: facts.stored, to: object)
     }
   }
 }

@@ -78,7 +78,9 @@ extension Volume {
       }
     }
     guard let open else { throw .stale }
-    return HeldObject(descriptor: open, facts: try facts(of: node, by: .held(open)))
+    let facts = try facts(of: node, by: .held(open))
+    return HeldObject(
+      descriptor: open, facts: facts, nameless: facts.status.linkCount == 0 ? node.nameless : nil)
   }
 
   // MARK: Deciding
@@ -231,7 +233,7 @@ extension Volume {
   ) throws(Errno) -> Facts {
     let head = node.existingAttachment?.encrypted?.head ?? object.facts.head
     return store(of: node.layer).facts(
-      try object.descriptor.descriptor.status(), StoredFacts(stored, head), of: node)
+      try object.status(), StoredFacts(stored, head), of: node)
   }
 
   /// Cuts or extends a file; to be had before anything is changed, as it may be delayed.
@@ -254,22 +256,22 @@ extension Volume {
   private func carryOut(
     _ plan: Plan, on object: HeldObject, _ cut: Cut?
   ) throws(Errno) -> StoredRecord {
-    let (anchor, facts) = (object.descriptor, object.facts)
+    let facts = object.facts
     var stored = facts.stored
     do throws(Errno) {
       if let owner = plan.owner {
         if facts.item.ownerGroup != nil, owner.user != nil {
           var record = facts.record
           record.ownerGroup = nil
-          stored = try store.rewrite(record, list: .keep, over: stored, to: anchor.descriptor)
+          stored = try rewrite(record, list: .keep, over: stored, to: object)
         }
-        try anchor.descriptor.changeOwner(user: owner.user, group: owner.group)
+        try object.changeOwner(user: owner.user, group: owner.group)
       }
       // The kernel below has its own rule for set-id bits at chown; ours is the last word.
       if let mode = plan.mode {
-        try anchor.descriptor.changeMode(keepingRecordsReadable(Mode(mode), of: facts.status.kind).bits)
+        try object.changeMode(keepingRecordsReadable(Mode(mode), of: facts.status.kind).bits)
       }
-      if plan.dropsCapability { try dropCapability(of: anchor.descriptor) }
+      if plan.dropsCapability { try dropCapability(of: object) }
     } catch {
       if plan.owner != nil { putBackOwner(of: object, over: stored) }
       throw error
@@ -279,7 +281,7 @@ extension Volume {
       try cut?(size)
     }
     if plan.access != .omit || plan.modification != .omit {
-      try anchor.descriptor.changeTimes(access: plan.access, modification: plan.modification)
+      try object.changeTimes(access: plan.access, modification: plan.modification)
     }
     return stored
   }
@@ -299,14 +301,23 @@ extension Volume {
     }
   }
 
-  func dropCapability(of object: borrowing Descriptor) throws(Errno) {
+  private func dropCapability(of object: HeldObject) throws(Errno) {
+    try dropCapability(of: object.descriptor.descriptor, object.nameless)
+  }
+
+  func dropCapability(of object: borrowing Descriptor, _ nameless: NamelessFile?) throws(Errno) {
+    // It need not have any.
+    if let nameless {
+      try? nameless.removeAttribute(Volume.capabilityName)
+      return
+    }
     let name = try AttributeName("security.capability")
     do throws(Errno) {
       // Asked first: without privilege even the removal of what is not there is refused.
-      guard try object.attribute(name) != nil else { return }
+      guard features.hasCapabilities, try object.attribute(name) != nil else { return }
       try object.removeAttribute(name)
     } catch {
-      // A store that has no such attributes has none here.
+      // In a volume that was mounted read-only at first nobody has tried whether there are such attributes.
       if error != .noData, error != .unsupported { throw error }
     }
   }

@@ -50,7 +50,7 @@ extension Volume {
     var item = judge.newItem(requested, directory: object.isDirectory, in: parent.item)
     item.mode = keepingRecordsReadable(item.mode, of: kind)
     var record = CoreRecord()
-    record.flags = parent.item.flags.intersection(.fromParent)
+    if store.canCarryRecord(kind) { record.flags = parent.item.flags.intersection(.fromParent) }
     if case .protecting = parent.item.content, kind == .regular || kind == .directory {
       record.protectionClass = parent.record.protectionClass
       record.isEncrypted = kind == .regular

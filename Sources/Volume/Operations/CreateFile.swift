@@ -191,6 +191,10 @@ extension Volume {
       let node = nodes.referToUnnamed(facts.slot, number: facts.number)
       // Until the kernel has forgotten it, its number must not be given to something else.
       unlinked.keep(node.attachment, by: file)
+      if !features.makesUnnamedFiles, !features.keepsUnlinked {
+        node.nameless = NamelessFile(
+          facts.status, StoredFacts(facts.stored, facts.head), attributes: [:])
+      }
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
   }

@@ -86,7 +86,9 @@ extension Volume {
     case .layers: return try layers(of: node, for: caller)
     case .hidden: return try readTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
-    case .system(let stored): return try value(stored, of: node, for: caller, needsRight: false)
+    case .system(let stored):
+      try requireThere(stored)
+      return try value(stored, of: node, for: caller, needsRight: false)
     case .stored(let stored): return try value(stored, of: node, for: caller, needsRight: true)
     }
   }
@@ -100,7 +102,10 @@ extension Volume {
         // The object itself: what is decided about and what is read must be one.
         let object = try hold(node)
         try gate.require(caller, .readExtended, on: object.facts.item)
+        guard object.nameless == nil else { return try object.attribute(stored).orNoData() }
         reach = .held(object.descriptor)
+      } else if let nameless = node.nameless {
+        return try nameless.attribute(stored).orNoData()
       } else if let open = anyHandle(of: node) {
         reach = .held(open)
       } else {
@@ -110,10 +115,16 @@ extension Volume {
       let value = try AttributeName.with(stored) { attribute throws(Errno) -> [UInt8]? in
         try reach.attribute(attribute)
       }
-      guard let value else { throw .noData }
-      return value
+      return try value.orNoData()
     }
   }
+
+  /// EOPNOTSUPP for what the store does not have, or is taken not to have.
+  private func requireThere(_ stored: [UInt8]) throws(Errno) {
+    guard features.hasCapabilities || stored != Volume.capabilityName else { throw .unsupported }
+  }
+
+  static let capabilityName = Array("security.capability".utf8)
 
   /// `isInterrupted`: asked while the bytes of a file are written anew; then EINTR, and the file is as it was.
   package func setExtendedAttribute(
@@ -131,9 +142,14 @@ extension Volume {
     case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
+      try requireThere(stored)
       try changeStored(stored, setting, of: node, for: caller) { object throws(Errno) in
-        try AttributeName.with(stored) { attribute throws(Errno) in
-          try object.setAttribute(attribute, to: value, setting)
+        if let nameless = object.nameless {
+          try nameless.setAttribute(stored, to: copy(value), setting)
+        } else {
+          try AttributeName.with(stored) { attribute throws(Errno) in
+            try object.descriptor.descriptor.setAttribute(attribute, to: value, setting)
+          }
         }
         // Still under the lock: a capability that arrives must be stripped by the next unprivileged write.
         node.existingAttachment?.marks.mayHavePrivilege.store(true, ordering: .releasing)
@@ -154,9 +170,11 @@ extension Volume {
     case .hidden: try removeTwin(name, of: node, for: caller)
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
+      try requireThere(stored)
       try changeStored(stored, .replace, of: node, for: caller) { object throws(Errno) in
+        if let nameless = object.nameless { return try nameless.removeAttribute(stored) }
         try AttributeName.with(stored) { attribute throws(Errno) in
-          try object.removeAttribute(attribute)
+          try object.descriptor.descriptor.removeAttribute(attribute)
         }
       }
     }
@@ -177,7 +195,7 @@ extension Volume {
 
   private func changeStored(
     _ name: [UInt8], _ setting: AttributeSetting, of node: Node, for caller: Caller,
-    _ change: (borrowing Descriptor) throws(Errno) -> Void
+    _ change: (HeldObject) throws(Errno) -> Void
   ) throws(Errno) {
     try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node)
@@ -187,7 +205,7 @@ extension Volume {
         try require(setting, name, of: object)
         try requireUp(node)
       }
-      try change(object.descriptor.descriptor)
+      try change(object)
     }
   }
 
@@ -212,7 +230,12 @@ extension Volume {
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
       try gate.require(caller, .readExtended, on: object.facts.item)
-      let names = try object.descriptor.descriptor.attributeNames()
+      let names =
+        if let nameless = object.nameless {
+          AttributeNames(nameless.attributeNames)
+        } else {
+          try object.descriptor.descriptor.attributeNames()
+        }
       // That something is there is part of what only some may read.
       let tells = gate.allows(caller, .readAttributes, on: object.facts.item)
       var shown = tells ? twinNames(of: object, node) : []
@@ -223,6 +246,7 @@ extension Volume {
         case .door, .control, .verification, .finderInfo, .extensionState, .fact, .layers, .hidden,
           .unsupported:
           return
+        case .system(let stored) where stored == Volume.capabilityName && !features.hasCapabilities: return
         case .stored, .system: break
         }
         // Root's own attributes are for root to see; the kernel has the same rule for reading them.
@@ -238,5 +262,12 @@ extension Volume {
       if try listsFinderInfo(object, for: caller) { shown += Volume.finderInfoName + [0] }
       return shown
     }
+  }
+}
+
+extension [UInt8]? {
+  fileprivate func orNoData() throws(Errno) -> [UInt8] {
+    guard let self else { throw .noData }
+    return self
   }
 }

@@ -77,9 +77,7 @@ extension Volume {
   }
 
   func storedFinderInfo(of object: HeldObject) throws(Errno) -> [UInt8]? {
-    try AttributeName.with(Volume.finderInfoName) { name throws(Errno) in
-      try object.descriptor.descriptor.attribute(name)
-    }
+    try object.attribute(Volume.finderInfoName)
   }
 
   func storeFinderInfo(_ bytes: [UInt8]?, to object: HeldObject) throws(Errno) {

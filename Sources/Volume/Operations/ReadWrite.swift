@@ -121,19 +121,25 @@ extension Volume {
   func stripPrivilege(
     of node: Node, _ object: SharedDescriptor, _ status: FileStatus, for caller: Caller
   ) throws(Errno) -> Bool {
+    let nameless = status.linkCount == 0 ? node.nameless : nil
+    let status = nameless?.shown(status) ?? status
     let mode = Mode(status.mode)
     let stripped = mode.afterForeignWrite
     if stripped != mode {
       // No write is refused because the log does not know of what.
       let before = audit == nil ? nil : try? facts(status, of: object, knownBy: node).item
-      try object.descriptor.changeMode(stripped.bits)
+      if let nameless {
+        nameless.changeMode(stripped.bits)
+      } else {
+        try object.descriptor.changeMode(stripped.bits)
+      }
       if let before {
         var after = before
         after.mode = stripped
         audit?.add(.change(PolicyChange(caller, lastKnownPath(of: node), from: before, to: after)))
       }
     }
-    try dropCapability(of: object.descriptor)
+    try dropCapability(of: object.descriptor, nameless)
     return stripped != mode
   }
 

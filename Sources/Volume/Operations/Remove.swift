@@ -125,10 +125,12 @@ extension Volume {
       return noteNames(of: node, after: found)
     }
     let way = try wayWithoutName(to: node, name, found)
+    let memory = memory(ofFileLosing: name, found, node)
     try removal()
     endRest(of: node)
     forgetFacts(of: node)
     node.lostName()
+    if let memory { node.nameless = memory }
     if let way { unlinked.keep(node.attachment, by: way) }
     noteNames(of: node, after: found)
   }

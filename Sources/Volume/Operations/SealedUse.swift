@@ -55,13 +55,12 @@ extension Volume {
     var record = object.facts.record
     record.protection = content.place.protection
     record.isEncrypted = true
-    let descriptor = object.descriptor
-    let stored = try store.rewrite(
-      record, list: .keep, over: object.facts.stored, to: descriptor.descriptor)
+    let stored = try rewrite(record, list: .keep, over: object.facts.stored, to: object)
     content.place.isMarked = true
     let now = KnownHead(protection: head.protection, size: content.head?.size ?? head.size, isMarked: true)
     return HeldObject(
-      descriptor: descriptor, facts: Facts(try descriptor.descriptor.status(), StoredFacts(stored, now)))
+      descriptor: object.descriptor, facts: Facts(try object.status(), StoredFacts(stored, now)),
+      nameless: object.nameless)
   }
 
   /// A user of the content is gone; called without a lock.

@@ -140,15 +140,15 @@ extension Volume {
   }
 
   private func waitingLocks(of object: HeldObject) throws(Errno) -> FileFlags {
-    let bytes = try AttributeName.with(waitingName) { name throws(Errno) in
-      try object.descriptor.descriptor.attribute(name)
-    }
+    let bytes = try object.attribute(waitingName)
     // They lock nothing yet, so what cannot be read is as good as nothing.
     return bytes.flatMap { TwinText.readFlags($0) }?.intersection(.locks) ?? []
   }
 
   /// Lets these locks wait and no others; under the node's exclusive lock.
   func letWait(_ waiting: FileFlags, for object: HeldObject) throws(Errno) {
+    // Nobody copies from it any more.
+    guard object.nameless == nil else { return }
     let place = object.descriptor
     try store.writing(to: place.descriptor) { () throws(Errno) in
       try AttributeName.with(waitingName) { name throws(Errno) in

@@ -110,6 +110,9 @@ struct MetadataStore: Sendable {
     _ status: FileStatus, knownBy node: Node?, withList: Bool,
     read: (borrowing AttributeName) throws(Errno) -> [UInt8]?, head: () throws(Errno) -> [UInt8]
   ) throws(Errno) -> StoredFacts {
+    if status.linkCount == 0, let nameless = node?.nameless {
+      return nameless.stored(node?.existingAttachment?.encrypted?.head)
+    }
     guard remembersFacts, canCarryRecord(status.kind) else { return StoredFacts(.none) }
     let known = memory.recall(node, status)
     let found = try record(status, known, withList: withList, node, read: read)
@@ -228,6 +231,11 @@ struct MetadataStore: Sendable {
     _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: borrowing Descriptor
   ) throws(Errno) -> StoredRecord {
     try write(record, list: list, over: present, to: object)
+    return rewritten(record, list: list, over: present)
+  }
+
+  /// What an object says after a record was written to it.
+  func rewritten(_ record: CoreRecord, list: ListUpdate, over present: StoredRecord) -> StoredRecord {
     var core = record
     switch list {
     case .keep:

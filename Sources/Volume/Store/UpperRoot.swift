@@ -25,9 +25,6 @@ package struct UpperRoot: Sendable {
     } catch {
       throw VolumeFailure("cannot open the upper directory: \(error)")
     }
-    guard fileSystem.magic != FileSystemStatus.nfsMagic else {
-      throw VolumeFailure("on NFS, which cannot hold an upper directory")
-    }
     if let name = fileSystem.kernelsOwn {
       throw VolumeFailure("on \(name), where the kernel shows itself and no files can be kept")
     }
@@ -37,8 +34,9 @@ package struct UpperRoot: Sendable {
 
   /// Refuses what opening the volume would refuse, in the same words, and changes nothing.
   ///
-  /// `saysLowers`: whether it is said over which layers the volume is mounted, or over none.
-  package func check(readOnly: Bool, saysLowers: Bool) throws {
-    try VolumeDirectory.check(root: directory, readOnly: readOnly, saysLowers: saysLowers)
+  package func check(_ options: VolumeOptions) throws {
+    try VolumeDirectory.check(
+      root: directory, readOnly: options.live.isReadOnly, saysLowers: options.saysLowers,
+      space: RecordSpace(switchedOff: options.disabledFeatures))
   }
 }

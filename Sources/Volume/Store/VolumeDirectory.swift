@@ -37,13 +37,18 @@ final class VolumeDirectory: Sendable {
   let opened: Mutex<Opened>
   /// How the lock is kept where it may get lost; nil where it cannot.
   let leaseTimes: LeaseTimes?
+  private let space: RecordSpace
   private let header: Mutex<VolumeHeader>
   // One at a time replaces the volume file. Taken before `header`.
   private let isStoring = Mutex(())
 
-  init(root: SharedDescriptor, _ opened: Opened, header: VolumeHeader, lease: LeaseTimes? = nil) {
+  init(
+    root: SharedDescriptor, _ opened: Opened, header: VolumeHeader, lease: LeaseTimes? = nil,
+    space: RecordSpace = RecordSpace()
+  ) {
     self.root = root
     leaseTimes = lease
+    self.space = space
     self.opened = Mutex(opened)
     namespace = header.namespace
     uuid = header.uuid
@@ -131,15 +136,24 @@ final class VolumeDirectory: Sendable {
 
   /// Opens the volume of an upper directory, making it one if it is none.
   ///
-  /// `header`: what the volume file says then.
+  /// `header`: what the volume file says then, if not that it is a new volume.
   static func open(
-    root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader = .fresh(), lease: LeaseTimes? = nil
+    root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader? = nil, lease: LeaseTimes? = nil,
+    space: RecordSpace = RecordSpace()
   ) throws -> VolumeDirectory {
-    if let directory = try find(in: root) {
+    let present = try find(in: root)
+    // Refused before anything is made.
+    let likely = try header ?? .fresh(recordsIn: space.choose(for: root))
+    if let present {
       // Where the file was lost, the records were not: no lock goes with it.
-      return try open(directory, of: root, readOnly: readOnly, making: header.withRecords, lease: lease)
+      return try open(
+        present, of: root, readOnly: readOnly, making: likely.withRecords, lease: lease, space: space)
     }
-    if readOnly { return try implicit(root, lease) }
+    // A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
+    if readOnly {
+      return VolumeDirectory(
+        root: root, Opened(), header: likely.withRecords, lease: lease, space: space)
+    }
     try makeBookkeeping(in: root)
     let directory = try openOwn(in: root)
     var lock: WriterLock?
@@ -148,12 +162,15 @@ final class VolumeDirectory: Sendable {
       lock = try takeLock(in: directory, lease: lease)
       // The bookkeeping may have been moved away, or not been restored with the rest. Looked at with the lock held:
       // from here on records are written by this mount alone.
-      let header = try holdsItems(root) ? header.withRecords : header
+      var made = likely
+      made.namespace = try space.choose(writingTo: directory)
+      if try holdsItems(root) { made = made.withRecords }
       // Unless somebody was faster, and is gone again.
       isFresh = try storedHeader(in: directory) == nil
-      let made = try open(directory, of: root, readOnly: false, making: header, lock: lock, lease: lease)
-      made.opened.withLock { $0.isFresh = isFresh }
-      return made
+      let volume = try open(
+        directory, of: root, readOnly: false, making: made, lock: lock, lease: lease, space: space)
+      volume.opened.withLock { $0.isFresh = isFresh }
+      return volume
     } catch {
       // The first failure is the one to tell.
       if isFresh { try? takeBack(directory, from: root, isLocked: lock != nil) }
@@ -163,7 +180,7 @@ final class VolumeDirectory: Sendable {
 
   private static func open(
     _ directory: SharedDescriptor, of root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader,
-    lock: WriterLock? = nil, lease: LeaseTimes?
+    lock: WriterLock? = nil, lease: LeaseTimes?, space: RecordSpace
   ) throws -> VolumeDirectory {
     var opened = Opened(directory: directory, lock: lock)
     if readOnly {
@@ -172,13 +189,17 @@ final class VolumeDirectory: Sendable {
       opened.lock = try takeLock(in: directory, lease: lease)
     }
     let header = try readHeader(in: directory, readOnly: readOnly, making: header)
+    try space.require(header.namespace, in: root)
     if !readOnly { opened.workshop = try openWorkshop(in: directory, holdsLayers: header.isLayered) }
-    return VolumeDirectory(root: root, opened, header: header, lease: lease)
+    return VolumeDirectory(root: root, opened, header: header, lease: lease, space: space)
   }
 
   /// Refuses what `open` would refuse, in the same words, and changes nothing.
-  static func check(root: SharedDescriptor, readOnly: Bool, saysLowers: Bool = true) throws {
+  static func check(
+    root: SharedDescriptor, readOnly: Bool, saysLowers: Bool = true, space: RecordSpace = RecordSpace()
+  ) throws {
     guard let directory = try find(in: root) else {
+      _ = try space.choose(for: root)
       if !readOnly {
         try saying("'.varve' cannot be made there") { () throws(Errno) in
           try root.descriptor.requireChangeable()
@@ -192,9 +213,13 @@ final class VolumeDirectory: Sendable {
       if case .held(let holder) = try use(of: directory) { throw mountedAlready(by: holder) }
       try saying(unwritable) { () throws(Errno) in try directory.descriptor.requireChangeable() }
     }
-    guard let text = try storedHeader(in: directory) else { return }
+    guard let text = try storedHeader(in: directory) else {
+      _ = try space.choose(for: root)
+      return
+    }
     let header = try VolumeHeader(parsing: text)
     try header.checkFeatures(readOnly: readOnly)
+    try space.require(header.namespace, in: root)
     try header.checkLayers(areSaid: saysLowers, readOnly: readOnly)
   }
 
@@ -287,7 +312,7 @@ final class VolumeDirectory: Sendable {
     guard workshop == nil else { return nil }
     // Where there is none, it keeps the identity it was mounted under.
     let fresh = try VolumeDirectory.open(
-      root: root, readOnly: false, making: header.withLock { $0 }, lease: leaseTimes)
+      root: root, readOnly: false, making: header.withLock { $0 }, lease: leaseTimes, space: space)
     // Somebody may have mounted it writable in the meantime, and unmounted it again.
     guard fresh.namespace == namespace else {
       throw VolumeFailure("its records are kept elsewhere by now; unmount and mount again")
@@ -297,12 +322,6 @@ final class VolumeDirectory: Sendable {
     let next = fresh.header.withLock { $0 }
     header.withLock { $0 = next }
     return next.recordsExist
-  }
-
-  /// A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
-  private static func implicit(_ root: SharedDescriptor, _ lease: LeaseTimes?) throws -> VolumeDirectory {
-    let header = VolumeHeader.fresh().withRecords
-    return VolumeDirectory(root: root, Opened(), header: header, lease: lease)
   }
 
   private static func readHeader(

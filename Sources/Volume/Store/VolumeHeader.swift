@@ -82,10 +82,11 @@ struct VolumeHeader: Sendable, Equatable {
     self.namespace = namespace
   }
 
-  static func fresh() -> VolumeHeader {
+  static func fresh(
+    recordsIn namespace: MetadataStore.Namespace = CurrentProcess.isRoot ? .trusted : .user
+  ) -> VolumeHeader {
     VolumeHeader(
-      uuid: RandomIdentifier.make(), created: String(Clock.realtime.seconds),
-      namespace: CurrentProcess.isRoot ? .trusted : .user)
+      uuid: RandomIdentifier.make(), created: String(Clock.realtime.seconds), namespace: namespace)
   }
 
   var text: [UInt8] {

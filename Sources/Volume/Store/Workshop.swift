@@ -48,6 +48,39 @@ enum Workshop {
     }
   }
 
+  /// Tries whether a file that has lost its name keeps its mode and its attributes.
+  static func keepsUnlinked(
+    in workshop: borrowing Descriptor, namespace: MetadataStore.Namespace
+  ) -> Bool {
+    let attribute = Array("\(namespace.rawValue).varve.probe".utf8)
+    do throws(Errno) {
+      let name = nextName()
+      let file = try FileName.with(name) { name throws(Errno) in
+        let file = try workshop.createFile(name, mode: 0o600)
+        try workshop.removeFile(name)
+        return file
+      }
+      try file.changeMode(0o640)
+      try AttributeName.with(attribute) { attribute throws(Errno) in
+        try file.setAttribute(attribute, to: [0])
+      }
+      return try file.status().mode == 0o640
+    } catch {
+      // What is short now says nothing.
+      return error != .stale && error != .noSuchFile
+    }
+  }
+
+  /// Tries whether there are attributes `security.*`.
+  static func hasCapabilities(_ workshop: borrowing Descriptor) -> Bool {
+    do throws(Errno) {
+      _ = try workshop.attribute(try AttributeName("security.capability"))
+      return true
+    } catch {
+      return error != .unsupported && error != .notImplemented
+    }
+  }
+
   /// Tries whether an object's change time moves within a tick of the clock when an attribute is set, and when it is
   /// renamed.
   ///

@@ -21,8 +21,9 @@ extension Volume {
     if let lock = directory.lockDescription { object.add("lock", lock) }
     object.add("threads", mounted.threads)
     object.add("options", list: words)
-    if !mounted.warnings.isEmpty {
-      object.add("warnings", .array(mounted.warnings.map { .string($0) }))
+    let warnings = warnings
+    if !warnings.isEmpty {
+      object.add("warnings", .array(warnings.map { .string($0) }))
     }
     if directory.hasPosixLists {
       object.add(

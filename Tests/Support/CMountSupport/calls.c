@@ -170,3 +170,14 @@ long lt_birth(int directory, const char *name) {
   if (!(status.stx_mask & STATX_BTIME)) return 0;
   return status.stx_btime.tv_sec * 1000000000L + status.stx_btime.tv_nsec;
 }
+
+long lt_handle(const char *path, void *handle) {
+  struct file_handle *head = handle;
+  int mount;
+  head->handle_bytes = MAX_HANDLE_SZ;
+  return RESULT(name_to_handle_at(AT_FDCWD, path, head, &mount, 0));
+}
+
+long lt_open_handle(int mount, void *handle, int flags) {
+  return RESULT(open_by_handle_at(mount, handle, flags));
+}

@@ -74,6 +74,8 @@ long lv_reopen(int fd, int flags);
 long lv_status(int fd, const char *_Nullable name, struct lv_status *out);
 // Without the time of birth, for which a FUSE file system is asked each time.
 long lv_known_status(int fd, const char *_Nullable name, struct lv_status *out);
+// What the file handle of an object says, in 64 bits; EOPNOTSUPP where there are none.
+long lv_handle_mark(int fd, const char *_Nullable name, uint64_t *mark);
 // 1 or 0, by what the kernel knows: a FUSE file system that is mounted there is asked nothing.
 long lv_is_mount_root(int fd);
 long lv_file_system(int fd, struct lv_file_system *out);

@@ -44,7 +44,8 @@ extension Refusal {
         "the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its "
           + "mount point changes that", isAboutVolume: true)
     default:
-      return Refusal("a volume that is mounted without root keeps none on this kind of item (ENOTSUP)")
+      return Refusal(
+        "has no record: here only files and directories have them, in attributes user.* (ENOTSUP)")
     }
   }
 

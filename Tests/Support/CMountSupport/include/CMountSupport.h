@@ -39,5 +39,9 @@ long lt_run_on_processor(int thread, int processor);
 long lt_hold_processor(int processor, int priority);
 /// The time of birth that statx tells, in nanoseconds, or 0 where it tells none.
 long lt_birth(int directory, const char *name);
+/// What the kernel's NFS server does: a file handle of `path` in `handle`, which has room for 136 bytes; and a file that is
+/// opened by it, on the mount of `mount`.
+long lt_handle(const char *path, void *handle);
+long lt_open_handle(int mount, void *handle, int flags);
 extern const int lt_o_path, lt_o_tmpfile, lt_o_direct, lt_o_noatime, lt_o_directory, lt_o_nofollow;
 #endif

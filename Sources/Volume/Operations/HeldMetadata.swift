@@ -1,0 +1,74 @@
+// What is true of an object that is held, read and changed: in the store, or in memory where that has forgotten an open
+// file with its last name (`NamelessFile`).
+
+import LinuxFiles
+import RecordFormat
+import Synchronization
+
+extension HeldObject {
+  func status() throws(Errno) -> FileStatus {
+    let present = try descriptor.descriptor.status()
+    return nameless?.shown(present) ?? present
+  }
+
+  func changeMode(_ mode: UInt16) throws(Errno) {
+    if let nameless { return nameless.changeMode(mode) }
+    try descriptor.descriptor.changeMode(mode)
+  }
+
+  func changeOwner(user: UInt32?, group: UInt32?) throws(Errno) {
+    if let nameless { return nameless.changeOwner(user: user, group: group) }
+    try descriptor.descriptor.changeOwner(user: user, group: group)
+  }
+
+  func changeTimes(access: TimeChange, modification: TimeChange) throws(Errno) {
+    guard let nameless else {
+      return try descriptor.descriptor.changeTimes(access: access, modification: modification)
+    }
+    nameless.changeTimes(try descriptor.descriptor.status(), access: access, modification: modification)
+  }
+
+  func attribute(_ name: [UInt8]) throws(Errno) -> [UInt8]? {
+    if let nameless { return nameless.attribute(name) }
+    return try AttributeName.with(name) { name throws(Errno) in try descriptor.descriptor.attribute(name) }
+  }
+}
+
+extension Volume {
+  /// Writes the record of an object; answers what it says then.
+  func rewrite(
+    _ record: CoreRecord, list: ListUpdate, over present: StoredRecord, to object: HeldObject
+  ) throws(Errno) -> StoredRecord {
+    guard let nameless = object.nameless else {
+      return try store.rewrite(record, list: list, over: present, to: object.descriptor.descriptor)
+    }
+    let stored = store.rewritten(record, list: list, over: present)
+    nameless.keep(stored)
+    return stored
+  }
+
+  /// What the store will not keep of a file that loses its last name while somebody has it open; nil if it keeps all.
+  ///
+  /// Read before the name goes. What cannot be read then is missing later, as the file would be without this.
+  func memory(
+    ofFileLosing name: borrowing FileName, _ found: FoundName, _ node: Node
+  ) -> NamelessFile? {
+    guard !features.keepsUnlinked, resolver.stack == nil, node.kind == .regular, found.status.linkCount <= 1,
+      let open = anyHandle(of: node)
+    else { return nil }
+    do throws(Errno) {
+      let facts = try facts(of: found, name)
+      var attributes: [[UInt8]: [UInt8]] = [:]
+      try open.descriptor.attributeNames().forEach { attribute throws(Errno) in
+        let isOurs =
+          attribute.hasPrefix("trusted.varve.") || attribute.hasPrefix("user.varve.")
+          || attribute.hasPrefix("system.")
+        guard !isOurs else { return }
+        attributes[attribute.copy()] = try open.descriptor.attribute(attribute)
+      }
+      return NamelessFile(facts.status, StoredFacts(facts.stored, facts.head), attributes: attributes)
+    } catch {
+      return nil
+    }
+  }
+}
