@@ -101,13 +101,17 @@ let package = Package(
     .target(name: "CUnicodeText", path: "Sources/System/CUnicodeText"),
     module("UnicodeText", "System/UnicodeText", ["CUnicodeText"]),
 
+    // Declarations of libzstd only: it is loaded when the first frame is made or expanded.
+    .target(name: "CZstandard", path: "Sources/System/CZstandard"),
+    module("Zstandard", "System/Zstandard", ["CZstandard"], settings: strict + opened),
+
     // Volume: where the product happens.
     module(
       "LayeredVolume", "Volume",
       [
         "AccessControl", "FlagRules", "DirectoryModes", "Decisions", "RecordFormat", "SealedFormat",
         "LayerRules", "JSONForm", "LinuxFiles", "Ciphers", "PropertyLists", "ItemKinds", "DisplayNames",
-        "UnicodeText",
+        "UnicodeText", "CompressedFormat", "Zstandard",
       ],
       settings: strict + opened),
 
@@ -127,7 +131,7 @@ let package = Package(
       [
         "Arguments", "TextForms", "AccessForms", "AccessControl", "FlagRules", "RecordFormat",
         "SealedFormat", "JSONForm", "LayeredVolume", "Ciphers", "LinuxFiles", "LinuxPrograms",
-        "DisplayNames", "ItemKinds", "LayerRules", "PropertyLists", "UnicodeText",
+        "DisplayNames", "ItemKinds", "LayerRules", "PropertyLists", "UnicodeText", "Zstandard",
       ]),
     tool(
       "varved", "Tools/Daemon",
@@ -145,6 +149,7 @@ let package = Package(
     tests("SealedFormatTests", ["Randomness", "SealedFormat", "CrashDisk"]),
     tests("LayerRulesTests", ["Randomness", "LayerRules", "RecordFormat"]),
     tests("CompressedFormatTests", ["Randomness", "CompressedFormat"]),
+    tests("ZstandardTests", ["Randomness", "Zstandard", "CompressedFormat"]),
     tests(
       "SealedContentTests",
       [
@@ -189,6 +194,7 @@ let package = Package(
       [
         "Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "FlagRules", "RecordFormat",
         "Decisions", "DirectoryModes", "Faults", "KeyFixture", "Ciphers", "SealedFormat", "JSONForm",
+        "CompressedFormat",
       ],
       settings: unoptimized),
     support("KeyFixture", "KeyFixture"),

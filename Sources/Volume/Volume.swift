@@ -48,6 +48,8 @@ package final class Volume: Sendable {
   let directory: VolumeDirectory
   package let keyring: Keyring
   let sealed: SealedKeeper
+  /// Frames of compressed files.
+  let compressed = FrameCache()
   let pageDrops = PageDrops()
   /// Set once by the door, before the first request that could need it.
   private let connection: Mutex<KernelLink?> = Mutex(nil)

@@ -87,7 +87,7 @@ extension CommandTests {
           read,write read,writeattr read,writexattr read,writeacl
 
           root
-          chflags chmod chown check completion
+          chflags chmod chown check compress completion
           glob* globular
           two  words
           ro,noexec

@@ -140,7 +140,7 @@ import Testing
 
   @Test("A plain item does not enter, and everything else moves as ever") func entering() {
     let contents: [Item.Content] = [
-      .plain, .foreign, .protected(.complete, isEmpty: false), .protecting(.untilFirstUnlock),
+      .plain, .compressed, .foreign, .protected(.complete, isEmpty: false), .protecting(.untilFirstUnlock),
     ]
     for judge in judges() {
       for kind in [ItemKind.file, .directory, .symbolicLink, .special] {
@@ -148,7 +148,7 @@ import Testing
           var item = Item(kind: kind, user: 501, group: 501, mode: .init(0o755))
           let isFitting =
             switch content {
-            case .protected: kind == .file
+            case .protected, .compressed: kind == .file
             case .protecting: kind == .directory
             case .plain, .foreign: true
             }
@@ -157,7 +157,7 @@ import Testing
           for parent in items(.directory) {
             var protecting = parent
             protecting.content = .protecting(.complete)
-            let stops = content == .plain && (kind == .file || kind == .directory)
+            let stops = (content == .plain || content == .compressed) && (kind == .file || kind == .directory)
             for moves in [false, true] {
               let operation = Operation.rename(Rename(changesParent: moves))
               let rights = judge.decide(operation, Scene(item, in: items(.directory)[2], to: parent))

@@ -46,6 +46,7 @@ import Testing
     (.secureLevel(.systemImmutable), "the secure level keeps its flag schg", true),
     (.linkToDirectory, "a directory has one name only", false),
     (.foreignContent, "its content is stored in a form that this version cannot read or write", false),
+    (.encryptedContent, "its content is encrypted, and what is encrypted is not compressed", false),
     (.noKeybag, "the volume has no keyslot yet; `varve key slot add` makes the first", false),
     (
       .locked(.completeUnlessOpen), "class complete-unless-open is locked; its key is not in memory", false

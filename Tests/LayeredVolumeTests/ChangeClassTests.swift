@@ -87,12 +87,8 @@ import Testing
       pause()
     }
     let before = try tree.stored("plain/file")
-    var asked = 0
-    expect(.interrupted) {
-      try tree.setAttribute("plain/file", "system.varve.class", bytes: Array(word.utf8)) {
-        asked += 1
-        return asked >= question
-      }
+    let asked = try tree.interrupting(at: question) {
+      expect(.interrupted) { try tree.setClass("plain/file", word) }
     }
     #expect(asked == question)
     #expect(try tree.stored("plain/file") == before)

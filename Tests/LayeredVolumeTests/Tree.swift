@@ -57,6 +57,8 @@ final class Tree {
   private var opened: Volume?
   /// Who calls; the group has the same number.
   var user = geteuid()
+  /// The number of the caller's requests, by which they can be interrupted.
+  var request: UInt64 = 0
 
   convenience init(@Items _ items: () -> [TreeItem]) throws { try self.init({ _ in }, items) }
 
@@ -81,7 +83,7 @@ final class Tree {
   }
 
   /// The daemon's threads keep the ids of whom they made a file for.
-  private func asRoot() { if Self.isRoot { try? ThreadIdentity.become(user: 0, group: 0) } }
+  func asRoot() { if Self.isRoot { try? ThreadIdentity.become(user: 0, group: 0) } }
 
   private func make(_ item: TreeItem, at place: String) throws {
     let path = "\(path)/\(place)"
@@ -134,11 +136,6 @@ final class Tree {
     asRoot()
     if let opened { last(opened) }
     opened = nil
-  }
-
-  func caller() -> Caller {
-    asRoot()
-    return Caller(user: user, group: Self.isRoot ? user : getegid(), thread: user == geteuid() ? getpid() : 0)
   }
 
   // MARK: Calls by path
@@ -330,15 +327,13 @@ final class Tree {
   }
 
   func setAttribute(
-    _ path: String, _ name: String, bytes: [UInt8], _ setting: AttributeSetting = .createOrReplace,
-    isInterrupted: () -> Bool = { false }
+    _ path: String, _ name: String, bytes: [UInt8], _ setting: AttributeSetting = .createOrReplace
   ) throws {
     let caller = caller()
     try at(path) { volume, node in
       try Self.patiently { () throws(Errno) in
         try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
-          try volume.setExtendedAttribute(
-            name, of: node, to: bytes.span, setting, for: caller, isInterrupted: isInterrupted)
+          try volume.setExtendedAttribute(name, of: node, to: bytes.span, setting, for: caller)
         }
       }
     }

@@ -30,7 +30,7 @@ extension MountTests {
 
     static let forms = [
       Form("encrypted") { $0.marks = .encrypted },
-      Form("compressed") { $0.logicalSize = 7 },
+      Form("compressed and encrypted") { ($0.marks, $0.logicalSize) = (.encrypted, 7) },
       Form("being replaced") { $0.marks = .replacing },
       Form("all three") { ($0.marks, $0.logicalSize) = ([.encrypted, .replacing], 7) },
       Form("of a key class, with no word of encryption") { $0.protectionClass = .b },

@@ -77,7 +77,8 @@ import Testing
     Wrong("another magic", changed(0, 0), .magic),
     Wrong("a version of tomorrow", stored.replacing(12, with: 2), .version(2)),
     Wrong("a flipped bit in the path", stored.replacing(100, with: 0x65), .checksum),
-    Wrong("a form of tomorrow", changed(14, 3), .field(.body)),
+    Wrong("a form of tomorrow", changed(14, 4), .field(.body)),
+    Wrong("a compressed body of a protected file", changed(14, 3), .field(.form)),
     Wrong("a reserved byte", changed(15, 1), .field(.reserved)),
     Wrong("another reserved byte", changed(71, 1), .field(.reserved)),
     Wrong("a mode with a kind in it", changed(29, 0x81), .field(.mode)),
@@ -104,10 +105,26 @@ import Testing
     #expect(!encodes { $0.path = Array(repeating: 0x61, count: 4096) })
     #expect(!encodes { $0.capability = Array(repeating: 0, count: 1025) })
     #expect(!encodes { $0.record = CoreRecord() })
-    #expect(!encodes { $0.record = $0.record.whileReplacing })
+    #expect(!encodes { $0.record = $0.record.whileReplacing(by: CoreRecord()) })
     #expect(!encodes { $0.storedSize = 8193 })
     #expect(!encodes { $0.storedSize = 0 })
     #expect(!encodes { $0.body = .plain })
+    #expect(!encodes { $0.record.noteCompressed(size: $0.size) })
+    func compress(_ trailer: inout ReplacementTrailer) {
+      (trailer.body, trailer.record, trailer.storedSize) = (.compressed, CoreRecord(), 77)
+      trailer.record.noteCompressed(size: trailer.size)
+    }
+    #expect(encodes { compress(&$0) })
+    for change: (inout ReplacementTrailer) -> Void in [
+      { $0.size += 1 }, { $0.storedSize = 0 }, { $0.record.noteCompressed(size: nil) },
+      { $0.record.marks.insert(.encrypted) }, { $0.record.protectionClass = .a }, { $0.body = .plain },
+    ] {
+      #expect(
+        !encodes {
+          compress(&$0)
+          change(&$0)
+        })
+    }
   }
 
   @Test("Only what concerns the form is taken over") func forms() {
@@ -119,15 +136,24 @@ import Testing
     let after = now.withForm(of: told)
     #expect(after.flags == .hidden && after.marks == [.accessList, .encrypted])
     #expect(after.protectionClass == .c)
-    let back = after.whileReplacing.withForm(of: CoreRecord())
+    let back = after.whileReplacing(by: after).withForm(of: CoreRecord())
     #expect(back.marks == [.accessList] && back.protectionClass == .none && back.flags == .hidden)
+    told = CoreRecord()
+    told.noteCompressed(size: 5)
+    let compressed = now.whileReplacing(by: told)
+    #expect(
+      compressed.logicalSize == 5 && compressed.isReplacing && compressed.flags == [.hidden, .compressed])
+    #expect(compressed.withForm(of: CoreRecord()).flags == .hidden && now.withForm(of: told).logicalSize == 5)
   }
 
   @Test("Any bytes give a trailer or an error, and what is believed is written the same") func fuzz() throws {
     var plain = Self.example
     (plain.body, plain.record, plain.storedSize, plain.size) = (.plain, CoreRecord(), 8192, 8192)
     plain.path = Array(String(repeating: "name/", count: 40).utf8)
-    let good = [Self.stored, try #require(plain.encoded())]
+    var compressed = Self.example
+    (compressed.body, compressed.record) = (.compressed, CoreRecord())
+    compressed.record.noteCompressed(size: compressed.size)
+    let good = [Self.stored, try #require(plain.encoded()), try #require(compressed.encoded())]
     let rounds = ProcessInfo.processInfo.environment["LONG"] == "1" ? 10_000_000 : 1_000_000
     var dice = Dice(for: "fuzz of trailers")
     let edges: [UInt8] = [0, 1, 0x7F, 0x80, 0xFE, 0xFF]

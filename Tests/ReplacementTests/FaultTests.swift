@@ -19,7 +19,7 @@ import Testing
     var testDescription: String { "\(goal), \(error.name), \(count == 1 ? "once" : "from there on")" }
   }
 
-  static let sweeps = [Upper.Goal.protected, .plain].flatMap { goal in
+  static let sweeps = [Upper.Goal.protected, .plain, .compressed, .expanded].flatMap { goal in
     [
       Sweep(goal: goal, error: .inputOutput, count: 1),
       Sweep(goal: goal, error: .inputOutput, count: .max >> 1),
@@ -54,9 +54,9 @@ import Testing
     while true {
       let name = "f\(call)"
       try upper.make(name, content)
-      if sweep.goal == .plain { try upper.replaceAndSettle(name, .protected) }
+      if let former = sweep.goal.former { try upper.replaceAndSettle(name, former) }
       let before = try upper.appearance(name)
-      let wasEncrypted = try upper.stored(name).core.isEncrypted
+      let form = try upper.form(name)
       let fault = Fault([.all, .lease], sweep.error, after: call, count: sweep.count)
       let (result, hits) = fault.during { try upper.replace(name, sweep.goal) }
       var succeeded = false
@@ -66,7 +66,7 @@ import Testing
       let isWaiting = try upper.stored(name).core.isReplacing
       if succeeded {
         #expect(!isWaiting, "\(words)")
-        #expect(try upper.stored(name).core.isEncrypted != wasEncrypted, "\(words)")
+        #expect(try upper.form(name) == sweep.goal.form, "\(words)")
         #expect(try upper.appearance(name) == before, "\(words)")
       } else if sweep.count == 1, !isWaiting {
         // Nothing is left behind that the next mount would have to look at, but what could not be removed.
@@ -80,7 +80,7 @@ import Testing
       #expect(try !upper.stored(name).core.isReplacing, "\(words)")
       #expect(try upper.appearance(name) == before, "\(words), recovered")
       #expect(upper.workNames.isEmpty, "\(words)")
-      if try upper.stored(name).core.isEncrypted != wasEncrypted { replaced += 1 }
+      if try upper.form(name) != form { replaced += 1 }
       // After an error the same can be done again.
       if !succeeded, !isWaiting, sweep.count == 1, call % 5 == 0 {
         try upper.replace(name, sweep.goal)
@@ -103,7 +103,8 @@ import Testing
   }
 
   @Test(
-    "Every call of a recovery fails in turn", arguments: [Upper.Goal.protected, .plain], [1, Int.max >> 1])
+    "Every call of a recovery fails in turn",
+    arguments: [Upper.Goal.protected, .plain, .compressed, .expanded], [1, Int.max >> 1])
   func recovery(_ goal: Upper.Goal, _ count: Int) throws {
     let upper = try Upper()
     var call = 0
@@ -111,7 +112,7 @@ import Testing
     while true {
       let name = "f\(call)"
       try upper.make(name, content)
-      if goal == .plain { try upper.replaceAndSettle(name, .protected) }
+      if let former = goal.former { try upper.replaceAndSettle(name, former) }
       let before = try upper.appearance(name)
       try upper.begin(name, goal)
       let (_, hits) = Fault([.all, .lease], .inputOutput, after: call, count: count).during {
@@ -121,7 +122,7 @@ import Testing
       waiting += try upper.stored(name).core.isReplacing ? 1 : 0
       _ = try upper.mountAgain()
       #expect(try upper.content(name) == content, "call \(call)")
-      #expect(try upper.stored(name).core.isEncrypted == (goal == .protected), "call \(call)")
+      #expect(try upper.form(name) == goal.form, "call \(call)")
       #expect(try upper.appearance(name) == before, "call \(call)")
       #expect(upper.workNames.isEmpty, "call \(call)")
       if hits == 0 { break }

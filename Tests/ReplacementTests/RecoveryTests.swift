@@ -26,7 +26,9 @@ import Testing
     #expect(upper.workNames.isEmpty)
   }
 
-  @Test("Whatever the file holds by then, it gets its new bytes", arguments: [Upper.Goal.protected, .plain])
+  @Test(
+    "Whatever the file holds by then, it gets its new bytes",
+    arguments: [Upper.Goal.protected, .plain, .compressed, .expanded])
   func mixtures(_ goal: Upper.Goal) throws {
     let upper = try Upper()
     var dice = Dice(for: "mixtures of old and new")
@@ -34,7 +36,7 @@ import Testing
     for round in 0..<12 {
       let name = "f\(round)"
       try upper.make(name, content)
-      if goal == .plain { try upper.replace(name, .protected) }
+      if let former = goal.former { try upper.replace(name, former) }
       let before = try upper.appearance(name)
       try upper.begin(name, goal)
       #expect(try upper.stored(name).core.isReplacing)
@@ -55,9 +57,29 @@ import Testing
       }
       #expect(try upper.appearance(name) == before, "round \(round)")
       #expect(try upper.content(name) == content, "round \(round)")
-      #expect(try upper.stored(name).core.isEncrypted == (goal == .protected))
+      #expect(try upper.form(name) == goal.form)
       #expect(upper.workNames.isEmpty)
     }
+  }
+
+  @Test("A file that is being expanded is finished although it is being read") func readers() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.replaceAndSettle("f", .compressed)
+    try upper.begin("f", .expanded)
+    let reader = try Descriptor.open(path: upper.open("f"), .readOnly)
+    #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1))
+    #expect(try upper.bytes("f") == exampleContent())
+    _ = consume reader
+    // One that is being compressed is not: its bytes may be mapped.
+    try upper.replaceAndSettle("f", .compressed)
+    try upper.replaceAndSettle("f", .expanded)
+    try upper.begin("f", .compressed)
+    let other = try Descriptor.open(path: upper.open("f"), .readOnly)
+    #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
+    _ = consume other
+    #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1))
+    #expect(try upper.content("f") == exampleContent() && upper.form("f") == .compressed)
   }
 
   @Test("A file that was renamed is found when it is opened") func renamed() throws {

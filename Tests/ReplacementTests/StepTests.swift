@@ -4,6 +4,7 @@ import FlagRules
 import Foundation
 import Glibc
 import LinuxFiles
+import Randomness
 import RecordFormat
 import SealedFormat
 import Synchronization
@@ -62,6 +63,46 @@ import Testing
     try upper.site.changeEmpty(file) { false }
     #expect(try upper.stored("f").core.isEncrypted && upper.bytes("f").isEmpty)
     #expect(try upper.appearance("f") == before)
+  }
+
+  @Test("A file is compressed and expanded in place", arguments: [65_535, 65_536, 65_537, 1_200_000])
+  func compressed(_ size: Int) throws {
+    let upper = try Upper()
+    let content = exampleContent(size).map { $0 & 0x1F }
+    try upper.make("f", content)
+    let before = try upper.appearance("f")
+    try upper.replaceAndSettle("f", .compressed)
+    #expect(try upper.form("f") == .compressed && upper.stored("f").core.logicalSize == UInt64(size))
+    #expect(try upper.appearance("f") == before && upper.content("f") == content)
+    #expect(try upper.bytes("f").count < size * 9 / 10)
+    #expect(failure { try upper.replace("f", .compressed) } == .invalid)
+    #expect(failure { try upper.replace("f", .protected) } == .invalid)
+    try upper.replace("f", .expanded)
+    #expect(try upper.form("f") == .plain && upper.bytes("f") == content && upper.appearance("f") == before)
+    #expect(upper.workNames.isEmpty)
+  }
+
+  @Test("What saves too little stays as it is") func incompressible() throws {
+    let upper = try Upper()
+    var dice = Dice(for: "bytes that do not get shorter")
+    for size in [100, 4096, 5000, 300_000] {
+      let name = "f\(size)"
+      let content = (0..<size).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
+      try upper.make(name, content)
+      let before = try upper.appearance(name)
+      #expect(failure { try upper.replace(name, .compressed) } == .canceled)
+      #expect(try upper.bytes(name) == content && upper.appearance(name) == before)
+    }
+    try upper.make("empty", [])
+    #expect(failure { try upper.replace("empty", .compressed) } == .canceled)
+    // All of it a hole, which takes no room that could be saved; and too long.
+    truncate(upper.open("empty"), 1 << 30)
+    Clock.pause(milliseconds: 30)
+    #expect(failure { try upper.replace("empty", .compressed) } == .canceled)
+    truncate(upper.open("empty"), (64 << 30) + 1)
+    Clock.pause(milliseconds: 30)
+    #expect(failure { try upper.replace("empty", .compressed) } == .fileTooBig)
+    #expect(upper.workNames.isEmpty)
   }
 
   @Test("Holes stay holes in a file of four gigabytes") func sparse() throws {

@@ -9,6 +9,7 @@ import KeyFixture
 import LinuxFiles
 import RecordFormat
 import SealedFormat
+import Testing
 
 @testable import KeyringFixture
 @testable import LayeredVolume
@@ -36,6 +37,7 @@ final class Upper {
   private(set) var keyring: Keyring
   private(set) var site: ReplacementSite
   let budget = IndexBudget(pages: 64)
+  let frames = FrameCache()
 
   static let isRoot = geteuid() == 0
   /// VFS_CAP_REVISION_2 with cap_net_raw, effective: what `setcap cap_net_raw+ep` stores.
@@ -144,7 +146,9 @@ final class Upper {
     }
     return Appearance(
       inode: status.inode, links: status.linkCount, mode: status.mode, user: status.user,
-      group: status.group, modified: status.modification, flags: stored.core.flags, list: stored.list,
+      group: status.group, modified: status.modification,
+      // It tells of the form.
+      flags: stored.core.flags.subtracting(.compressed), list: stored.list,
       attributes: attributes)
   }
 
@@ -165,6 +169,14 @@ final class Upper {
   /// The content as programs see it, by what the record says of its form.
   func content(_ name: String) throws -> [UInt8] {
     let core = try stored(name).core
+    if let size = core.logicalSize {
+      let file = try Descriptor.open(path: open(name), .readOnly)
+      let frames = try FrameFile(file, logicalSize: size, frames)
+      var content = [UInt8](repeating: 0, count: Int(size))
+      var span = content.mutableSpan
+      guard try frames.read(file, at: 0, into: &span) == content.count else { throw Errno.inputOutput }
+      return content
+    }
     guard core.isEncrypted else { return try bytes(name) }
     let file = try sealed(name)
     var content = [UInt8](repeating: 0, count: Int(file.size))
@@ -176,18 +188,58 @@ final class Upper {
   enum Goal: Sendable {
     case protected
     case plain
+    case compressed
+    case expanded
+
+    /// What a file has to be before; nil: plain.
+    var former: Goal? {
+      switch self {
+      case .protected, .compressed: nil
+      case .plain: .protected
+      case .expanded: .compressed
+      }
+    }
+
+    var form: Form {
+      switch self {
+      case .protected: .encrypted
+      case .compressed: .compressed
+      case .plain, .expanded: .plain
+      }
+    }
+  }
+
+  /// How a file is stored, by its record.
+  enum Form {
+    case plain
+    case encrypted
+    case compressed
+  }
+
+  func form(_ name: String) throws -> Form {
+    let core = try stored(name).core
+    #expect(core.flags.contains(.compressed) == core.isCompressed)
+    return core.isEncrypted ? .encrypted : core.isCompressed ? .compressed : .plain
   }
 
   func replaced(_ name: String, _ goal: Goal) throws -> (ReplacedFile, NewBody) {
     let present = try stored(name)
-    let final = present.core.protected(by: goal == .protected ? .a : .none)
+    var final = present.core.protected(by: goal == .protected ? .a : .none)
+    if goal == .expanded { final.noteCompressed(size: nil) }
     let file = ReplacedFile(
       object: try object(name), path: Array(name.utf8), present: present, final: final)
-    return (
-      file,
-      goal == .protected
-        ? .encrypting(surroundings(), budget) : .decrypting(surroundings(), budget)
-    )
+    return (file, try body(name, goal, present.core))
+  }
+
+  private func body(_ name: String, _ goal: Goal, _ core: CoreRecord) throws -> NewBody {
+    switch goal {
+    case .protected: return .encrypting(surroundings(), budget)
+    case .plain: return .decrypting(surroundings(), budget)
+    case .compressed: return .compressing(level: 3)
+    case .expanded:
+      let file = try Descriptor.open(path: open(name), .readOnly)
+      return .expanding(try FrameFile(file, logicalSize: core.logicalSize ?? 0, frames))
+    }
   }
 
   /// All steps.

@@ -34,16 +34,13 @@ extension Door {
     }
   }
 
-  func setExtendedAttribute(
-    _ request: borrowing Request, _ isInterrupted: () -> Bool
-  ) throws(Errno) {
+  func setExtendedAttribute(_ request: borrowing Request) throws(Errno) {
     let (node, caller) = (request.node, request.caller)
     let input = try request.read(lv_fuse_setxattr_in.self)
     guard input.size <= largest else { throw .tooBig }
     guard let setting = AttributeSetting(flags: CInt(truncatingIfNeeded: input.flags)) else { throw .invalid }
     try request.withAttribute(valueCount: input.size) { (name, value) throws(Errno) in
-      try volume.setExtendedAttribute(
-        name, of: node, to: value, setting, for: caller, isInterrupted: isInterrupted)
+      try volume.setExtendedAttribute(name, of: node, to: value, setting, for: caller)
     }
   }
 

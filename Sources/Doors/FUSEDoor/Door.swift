@@ -21,12 +21,7 @@ final class Door: Sendable {
   }
 
   /// Answers one request, or says what it has to wait for; the body of the answer is left in `buffer`.
-  ///
-  /// `isInterrupted`: whether its sender was sent a signal meanwhile; asked by requests that may take minutes.
-  func attempt(
-    _ request: borrowing Request, _ buffer: inout ReplyBuffer, isFirst: Bool,
-    isInterrupted: () -> Bool = { false }
-  ) -> Reply {
+  func attempt(_ request: borrowing Request, _ buffer: inout ReplyBuffer, isFirst: Bool) -> Reply {
     buffer.clear()
     guard let opcode = Opcode(rawValue: request.opcodeNumber) else {
       return Reply(to: request.unique, .failure(.notImplemented))
@@ -36,19 +31,17 @@ final class Door: Sendable {
       if opcode.isAskedByItsThread { volume.threadAsks(request.caller) }
     }
     guard volume.options.debug else {
-      return noted(opcode, request, answer(opcode, request, &buffer, isInterrupted))
+      return noted(opcode, request, answer(opcode, request, &buffer))
     }
     let start = Clock.monotonicNanoseconds
-    let reply = noted(opcode, request, answer(opcode, request, &buffer, isInterrupted))
+    let reply = noted(opcode, request, answer(opcode, request, &buffer))
     DebugLine.write(
       opcode, request, reply.answer, bodySize: buffer.count,
       nanoseconds: Clock.monotonicNanoseconds &- start)
     return reply
   }
 
-  private func answer(
-    _ opcode: Opcode, _ request: borrowing Request, _ buffer: inout ReplyBuffer, _ isInterrupted: () -> Bool
-  ) -> Reply {
+  private func answer(_ opcode: Opcode, _ request: borrowing Request, _ buffer: inout ReplyBuffer) -> Reply {
     guard opcode.expectsReply else {
       takeNotice(opcode, request)
       return Reply(to: request.unique, .none)
@@ -60,7 +53,7 @@ final class Door: Sendable {
       return Reply(to: request.unique, .delayed(.names))
     }
     do throws(Errno) {
-      return Reply(to: request.unique, .success, undo: try perform(opcode, request, &buffer, isInterrupted))
+      return Reply(to: request.unique, .success, undo: try perform(opcode, request, &buffer))
     } catch .notImplemented {
       // ENOSYS makes the kernel never ask again, for ACCESS and OPEN even with "allowed" from then on.
       // One file that cannot do something must not mean that.
@@ -106,7 +99,7 @@ final class Door: Sendable {
 
 extension Door {
   private func perform(
-    _ opcode: Opcode, _ request: borrowing Request, _ buffer: inout ReplyBuffer, _ isInterrupted: () -> Bool
+    _ opcode: Opcode, _ request: borrowing Request, _ buffer: inout ReplyBuffer
   ) throws(Errno) -> Undo {
     switch opcode {
     case .lookup: return try lookup(request, &buffer)
@@ -143,7 +136,7 @@ extension Door {
     case .copyFileRange64: try copyLongRange(request, &buffer)
 
     case .getxattr: try extendedAttribute(request, &buffer)
-    case .setxattr: try setExtendedAttribute(request, isInterrupted)
+    case .setxattr: try setExtendedAttribute(request)
     case .listxattr: try listExtendedAttributes(request, &buffer)
     case .removexattr: try removeExtendedAttribute(request)
 

@@ -144,8 +144,7 @@ final class RequestLoop: Sendable {
   ) -> Waiting? {
     activity.begin()
     defer { activity.end() }
-    let unique = request.unique
-    let reply = door.attempt(request, &buffer, isFirst: former == nil) { queues.isInterrupted(unique) }
+    let reply = door.attempt(request, &buffer, isFirst: former == nil)
     let answer = reply.answer
     if case .delayed(let delay) = answer {
       let now = Clock.monotonicNanoseconds

@@ -33,7 +33,9 @@ package struct Item: Hashable, Sendable {
     case protected(ProtectionClass, isEmpty: Bool)
     /// A directory: files made in it are encrypted.
     case protecting(ProtectionClass)
-    /// Compressed or being replaced: bytes that this version can neither read nor write.
+    /// A file that is compressed: to be read like any other, and expanded before anything of it is changed.
+    case compressed
+    /// Being replaced, or of a form that this version can neither read nor write.
     case foreign
   }
 

@@ -63,6 +63,7 @@ extension Judge {
       return setList(of: item, isNone: list == nil, isThere: isThere, carriesRecord, tell)
     case .setOtherList: return setList(of: item, isNone: false, isThere: false, carriesRecord, tell)
     case .setClass(let protection): verdict = setClass(of: item, to: protection)
+    case .setCompressed(let compresses): verdict = setCompressed(of: item, compresses)
     case .lookUp: verdict = check(item, .search).on(.parent)
     case .handDown: verdict = check(item, .search).unless(damageToUsedList(of: item))
     case .create(let kind):
@@ -87,6 +88,14 @@ extension Judge {
     }
     let verdict = check(item, request.rights)
     return request.wantsBytes ? verdict.and { key(to: item, writes: request.writes) } : verdict
+  }
+
+  /// The bytes stay what they are, and are all written anew: so it takes the right to write, and no flag in the way.
+  private func setCompressed(of item: Item, _ compresses: Bool) -> Verdict {
+    guard item.kind == .file else { return .refused(by: .notFile) }
+    let verdict = check(item, .write)
+    guard verdict.isAllowed, compresses, item.content.protection != nil else { return verdict }
+    return .refused(.unsupported, .encryptedContent)
   }
 
   /// What an open handle may do was decided when it was opened; only what has become of the file since is asked again.

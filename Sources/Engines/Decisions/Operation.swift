@@ -40,6 +40,8 @@ package enum Operation: Sendable {
   case setOtherList
   /// By which class a file is encrypted, or what is made in a directory.
   case setClass(ProtectionClass?)
+  /// Whether the content of a file is stored compressed.
+  case setCompressed(Bool)
 
   // A directory.
   /// Looking for a name in it.
@@ -68,6 +70,7 @@ package enum Operation: Sendable {
     case .setFlags: .changeFlags
     case .setList, .setOtherList: .writeList
     case .setClass: .writeAttributes
+    case .setCompressed: .write
     default: nil
     }
   }

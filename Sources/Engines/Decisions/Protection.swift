@@ -62,7 +62,17 @@ extension Item.Content {
   package var protection: ProtectionClass? {
     switch self {
     case .protected(let protection, _), .protecting(let protection): protection
-    case .plain, .foreign: nil
+    case .plain, .compressed, .foreign: nil
+    }
+  }
+}
+
+extension Item.Content {
+  /// Whether the stored bytes are not those that programs see.
+  package var isTransformed: Bool {
+    switch self {
+    case .protected, .compressed: true
+    case .plain, .protecting, .foreign: false
     }
   }
 }
@@ -124,7 +134,7 @@ extension Judge {
 
   /// A plain item does not enter a directory whose files are encrypted: who moves it there believes it is.
   func entering(_ item: Item, into directory: Item) -> Verdict {
-    guard case .protecting = directory.content, item.content == .plain,
+    guard case .protecting = directory.content, item.content == .plain || item.content == .compressed,
       item.kind == .file || item.isDirectory
     else { return .allowed(.nothingAsked) }
     return .refused(.crossesProtection, .protectingDirectory)

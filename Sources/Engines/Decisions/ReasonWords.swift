@@ -58,6 +58,7 @@ extension Reason {
     case .deviceNeedsRoot: "only root makes devices"
     case .linkToDirectory: "a directory has one name only"
     case .foreignContent: "\(whose) content is stored in a form that this version cannot read or write"
+    case .encryptedContent: "\(whose) content is encrypted, and what is encrypted is not compressed"
     case .noKeybag: "the volume has no keyslot yet; `varve key slot add` makes the first"
     case .unmarked:
       "its content is encrypted, and its record does not say so; only root may read such a copy, until 'varve fsck --repair' marks it"
@@ -99,6 +100,7 @@ extension Reason {
     case .secureLevel: "securelevel"
     case .linkToDirectory: "linktodirectory"
     case .foreignContent: "content"
+    case .encryptedContent: "encrypted"
     case .noKeybag: "nokeybag"
     case .locked: "locked"
     case .unmarked: "unmarked"
@@ -178,7 +180,7 @@ private struct Teller {
     case .sharedOwner: "set-id bits are not for an item whose owner is a group, or is every caller"
     // Told without an object.
     case .nothingAsked, .readOnlyVolume, .unconfirmedLock, .executionForbidden, .damagedRecord, .damagedList,
-      .deviceNeedsRoot, .linkToDirectory, .foreignContent, .noKeybag, .locked, .unmarked,
+      .deviceNeedsRoot, .linkToDirectory, .foreignContent, .encryptedContent, .noKeybag, .locked, .unmarked,
       .protectingDirectory, .shownNames,
       .obstacle:
       ""

@@ -82,7 +82,7 @@ extension Judge {
     case .nothingAsked, .superuser, .administrator, .ownership, .freeToAll, .notOwner, .giveAway,
       .unconfirmedLock,
       .notMemberOfGroup, .needsRoot, .deviceNeedsRoot, .secureLevel, .linkToDirectory, .foreignContent,
-      .noKeybag, .unmarked,
+      .encryptedContent, .noKeybag, .unmarked,
       .protectingDirectory, .protectedLink, .sharedOwner, .shownNames, .obstacle:
       nil
     }

@@ -58,6 +58,8 @@ package enum Reason: Hashable, Sendable {
   case linkToDirectory
   /// The bytes are of a form this version cannot read or write.
   case foreignContent
+  /// What is encrypted is not compressed: it would not get shorter.
+  case encryptedContent
   /// No keyfile was ever made to open the volume.
   case noKeybag
   /// The key of the class is not in memory.

@@ -167,6 +167,18 @@ package struct CoreRecord: Hashable, Sendable {
   /// The bytes of the item are its content in another form, or not yet its content.
   package var isReplacedOrCompressed: Bool { !presence.isDisjoint(with: [.compressed, .replacing]) }
 
+  /// Whether the record says that the content is compressed.
+  package var isCompressed: Bool { logicalSize != nil }
+
+  /// Says that the content is compressed, and how long it is for programs; nil: that it is not.
+  package mutating func noteCompressed(size: UInt64?) {
+    logicalSize = size
+    if size != nil { flags.insert(.compressed) } else { flags.remove(.compressed) }
+  }
+
+  /// Whether the record says anything of protection.
+  package var isProtected: Bool { isEncrypted || protectionClass != .none }
+
   /// Whether some children of the directory came from another place.
   package var isImpure: Bool {
     get { marks.contains(.impure) }

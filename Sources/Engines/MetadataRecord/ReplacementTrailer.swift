@@ -10,6 +10,7 @@ package struct ReplacementTrailer: Hashable, Sendable {
     // On disk since format 1. Never renumber.
     case plain = 1
     case encrypted = 2
+    case compressed = 3
   }
 
   /// Why a trailer cannot be believed.
@@ -161,13 +162,14 @@ extension ReplacementTrailer {
 
   /// Whether record, body and sizes tell of the same form.
   private var isConsistent: Bool {
-    guard !record.marks.contains(.replacing), record.logicalSize == nil else { return false }
+    guard !record.marks.contains(.replacing) else { return false }
     switch body {
-    case .plain:
-      return storedSize == size && !record.marks.contains(.encrypted) && record.protectionClass == .none
+    case .plain: return storedSize == size && !record.isCompressed && !record.isProtected
     case .encrypted:
       return storedSize > 0 && storedSize % 4096 == 0 && size > 0 && record.marks.contains(.encrypted)
-        && record.protectionClass != .none
+        && record.protectionClass != .none && !record.isCompressed
+    case .compressed:
+      return storedSize > 0 && size > 0 && record.logicalSize == size && !record.isProtected
     }
   }
 
@@ -244,17 +246,18 @@ extension CoreRecord {
     record.marks.remove(.encrypted)
     if other.marks.contains(.encrypted) { record.marks.insert(.encrypted) }
     record.protectionClass = other.protectionClass
-    record.logicalSize = other.logicalSize
+    record.noteCompressed(size: other.logicalSize)
     return record
   }
 
   /// Whether the content is being replaced.
   package var isReplacing: Bool { marks.contains(.replacing) }
 
-  /// The same, its content being replaced.
-  package var whileReplacing: CoreRecord {
+  /// The same, its content being replaced by one of which `final` tells: the size that programs see stays.
+  package func whileReplacing(by final: CoreRecord) -> CoreRecord {
     var record = self
     record.marks.insert(.replacing)
+    if let size = final.logicalSize { record.noteCompressed(size: size) }
     return record
   }
 

@@ -66,6 +66,8 @@ func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
   case "chmod": try changeMode(invocation)
   case "chown": try changeOwner(invocation)
   case "protect": try protect(invocation)
+  case "compress": try compress(invocation)
+  case "decompress": try decompress(invocation)
   case "ls": try list(invocation)
   case "find": try findItems(invocation)
   case "layer list": try listLayers(invocation)

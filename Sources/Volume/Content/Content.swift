@@ -11,6 +11,8 @@ enum Content: ~Copyable, Sendable {
   case plain(PlainContent)
   /// Encrypted; one for all handles of the file.
   case sealed(SealedObject)
+  /// Compressed, when it was opened; one for all handles of the file.
+  case compressed(CompressedFile)
   /// A text that was made when the file was opened (`.varve/status`).
   case text([UInt8])
 }
@@ -21,6 +23,7 @@ extension Content {
     switch self {
     case .plain(let plain): plain.object
     case .sealed(let object): object.way
+    case .compressed(let file): file.way
     case .text: nil
     }
   }
@@ -30,7 +33,28 @@ extension Content {
     switch self {
     case .sealed(let object): object
     case .plain: nil
+    case .compressed: nil
     case .text: nil
+    }
+  }
+
+  /// The content of a file that was compressed when it was opened.
+  var compressed: CompressedFile? {
+    switch self {
+    case .compressed(let file): file
+    case .plain: nil
+    case .sealed: nil
+    case .text: nil
+    }
+  }
+
+  /// Whether the backing file has the bytes as they are.
+  private var isPlain: Bool {
+    switch self {
+    case .plain: true
+    case .sealed: false
+    case .compressed: false
+    case .text: false
     }
   }
 
@@ -39,6 +63,8 @@ extension Content {
     switch self {
     case .plain(let plain): _ = try plain.opened()
     case .sealed(let object): try object.open()
+    // Its table was read.
+    case .compressed: return
     case .text: return
     }
   }
@@ -49,6 +75,7 @@ extension Content {
     case .plain(let plain): plain.follow(copy)
     // Brought up while nobody has it open.
     case .sealed: return
+    case .compressed(let file): file.follow(copy)
     case .text: return
     }
   }
@@ -59,6 +86,7 @@ extension Content {
     case .plain(let plain):
       return try plain.opened().descriptor.readFully(into: &bytes, at: offset)
     case .sealed(let object): return try object.read(at: offset, into: &bytes)
+    case .compressed(let file): return try file.read(at: offset, into: &bytes)
     case .text(let text):
       guard offset < Int64(text.count) else { return 0 }
       let count = min(bytes.count, text.count - Int(offset))
@@ -77,6 +105,8 @@ extension Content {
     switch self {
     case .plain(let plain): try plain.write(bytes.span, at: position)
     case .sealed(let object): try object.write(&bytes, at: position, isWriteBack: isWriteBack)
+    // Whoever may write opens it after it was expanded.
+    case .compressed: throw .badDescriptor
     case .text: throw .badDescriptor
     }
   }
@@ -86,6 +116,7 @@ extension Content {
     switch self {
     case .plain(let plain): try plain.object.descriptor.status().size
     case .sealed(let object): try object.using(.bytes) { (file) throws(Errno) in file.size }
+    case .compressed(let file): try file.size()
     case .text(let text): UInt64(text.count)
     }
   }
@@ -94,6 +125,7 @@ extension Content {
     switch self {
     case .plain(let plain): try plain.object.descriptor.allocate(mode: mode, offset: offset, length: length)
     case .sealed(let object): try object.allocate(mode, offset: offset, length: length)
+    case .compressed: throw .badDescriptor
     case .text: throw .badDescriptor
     }
   }
@@ -103,6 +135,7 @@ extension Content {
     switch self {
     case .plain(let plain): UInt64(try plain.opened().descriptor.seek(offset: offset, whence: origin))
     case .sealed(let object): try object.seek(from: offset, origin)
+    case .compressed(let file): try file.seek(from: offset, origin)
     case .text: throw .invalid
     }
   }
@@ -111,7 +144,7 @@ extension Content {
   func copy(
     from offset: Int64, to target: borrowing Content, at targetOffset: Int64, length: Int
   ) throws(Errno) -> Int {
-    guard sealed == nil, target.sealed == nil else {
+    guard isPlain, target.isPlain else {
       return try copyBytes(from: offset, to: target, at: targetOffset, length: length)
     }
     guard let target = target.object else { throw .badDescriptor }
@@ -121,11 +154,12 @@ extension Content {
       return try plain.opened().descriptor.copyRange(
         from: offset, to: target.descriptor, at: targetOffset, length: length)
     case .sealed: throw .badDescriptor
+    case .compressed: throw .badDescriptor
     case .text: throw .badDescriptor
     }
   }
 
-  /// The same through memory, where one of the two is encrypted.
+  /// The same through memory, where one of the two is stored otherwise.
   private func copyBytes(
     from offset: Int64, to target: borrowing Content, at targetOffset: Int64, length: Int
   ) throws(Errno) -> Int {
@@ -156,6 +190,7 @@ extension Content {
     switch self {
     case .plain(let plain): try plain.opened().descriptor.sync(dataOnly: dataOnly)
     case .sealed(let object): try object.synchronize(dataOnly: dataOnly)
+    case .compressed(let file): try file.way.descriptor.sync(dataOnly: dataOnly)
     case .text: return
     }
   }

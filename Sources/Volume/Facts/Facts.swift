@@ -16,14 +16,14 @@ struct Facts: Sendable {
 
   /// The same with its list, to be remembered.
   let stored: StoredRecord
-  /// Of an encrypted file; then the status has its size, too.
+  /// Of an encrypted file; then the status has its size, too, as it has that of a compressed one.
   let head: KnownHead?
   var place: ItemPlace
 
   /// `stored` is complete: a decision takes the list.
   init(_ status: FileStatus, _ found: StoredFacts) {
     let stored = found.record
-    self.status = status.showing(found.head)
+    self.status = status.showing(found)
     self.stored = stored
     head = found.head
     place = ItemPlace(status)
@@ -65,7 +65,7 @@ struct BriefFacts: Sendable {
   var place: ItemPlace
 
   init(_ status: FileStatus, _ found: StoredFacts, at place: ItemPlace? = nil) {
-    self.status = status.showing(found.head)
+    self.status = status.showing(found)
     stored = found.record
     head = found.head
     self.place = place ?? ItemPlace(status)
@@ -97,7 +97,11 @@ extension CoreRecord {
   /// What a decision has to know of the form in which the content is stored.
   func content(of status: FileStatus, _ head: KnownHead?) -> Item.Content {
     let own = protection
-    if isReplacedOrCompressed { return .foreign }
+    if isReplacedOrCompressed {
+      // One of which its record says two things is none.
+      let isCompressed = status.kind == .regular && !isReplacing && !isProtected && head == nil
+      return isCompressed ? .compressed : .foreign
+    }
     guard status.kind != .directory else {
       return isEncrypted ? .foreign : own.map { .protecting($0) } ?? .plain
     }
@@ -110,10 +114,11 @@ extension CoreRecord {
 
 extension FileStatus {
   /// The status with the size that programs see.
-  func showing(_ head: KnownHead?) -> FileStatus {
-    guard let size = head?.size else { return self }
+  func showing(_ found: StoredFacts) -> FileStatus {
+    guard let size = found.head?.size ?? found.record.core.logicalSize, kind == .regular else { return self }
     var shown = self
-    shown.size = size
+    // A compressed file that lost its bytes is empty, whatever its record still says: it was cut.
+    shown.size = found.head == nil && self.size == 0 ? 0 : size
     return shown
   }
 }

@@ -19,6 +19,8 @@ enum AttributeDoor {
   case owner
   /// By which class a file is encrypted, or what is made in a directory.
   case protection
+  /// Whether a file is compressed.
+  case compression
   /// The list and the mode together, as NFSv4 tools and Samba know them.
   case nfsList(NFSv4View)
   /// The mode, as programs that copy POSIX access control lists write it.
@@ -38,6 +40,8 @@ enum AttributeDoor {
       self = .owner
     } else if name.equals("system.varve.class") {
       self = .protection
+    } else if name.equals("system.varve.compression") {
+      self = .compression
     } else if name.equals("system.nfs4_acl") {
       self = .nfsList(.names)
     } else if name.equals("system.nfs4_acl_xdr") {
@@ -54,15 +58,15 @@ enum AttributeDoor {
   }
 
   /// What reading it asks.
-  fileprivate var reading: Operation {
+  var reading: Operation {
     switch self {
     case .list, .nfsList, .posixBelow: .readList
-    case .flags, .owner, .protection: .readRecord
+    case .flags, .owner, .protection, .compression: .readRecord
     case .posixList, .posixDefault: .readAttributes
     }
   }
 
-  fileprivate static func text(_ value: [UInt8]) throws(Errno) -> String {
+  static func text(_ value: [UInt8]) throws(Errno) -> String {
     guard let text = String(validating: value, as: UTF8.self) else { throw .invalid }
     return text
   }
@@ -71,6 +75,7 @@ enum AttributeDoor {
 extension Volume {
   func read(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
     if case .posixBelow = door { return try posixListsBelow(of: node, for: caller) }
+    if case .compression = door { return try compression(of: node, for: caller) }
     let item = try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let facts = try facts(of: node)
       try gate.require(caller, door.reading, on: facts.item)
@@ -98,13 +103,12 @@ extension Volume {
       // An answer makes `ls -l` print a `+`, which is true where there is a list and a lie elsewhere.
       guard item.list != nil || item.record != .sound else { throw .noData }
       return MinimalPosixList.encode(item.mode)
-    case .posixDefault, .posixBelow: throw .noData
+    case .posixDefault, .posixBelow, .compression: throw .noData
     }
   }
 
   func write(
-    _ door: AttributeDoor, of node: Node, _ value: [UInt8], _ setting: AttributeSetting, for caller: Caller,
-    _ isInterrupted: () -> Bool
+    _ door: AttributeDoor, of node: Node, _ value: [UInt8], _ setting: AttributeSetting, for caller: Caller
   ) throws(Errno) {
     switch door {
     case .owner: try changeOwner(of: node, try AttributeDoor.text(value), for: caller)
@@ -118,7 +122,10 @@ extension Volume {
       try changeFlags(of: node, for: caller) { _ in wanted }
     case .protection:
       let protection = try protection(named: AttributeDoor.text(value))
-      try changeClass(of: node, to: protection, for: caller, isInterrupted: isInterrupted)
+      try changeClass(of: node, to: protection, for: caller)
+    case .compression:
+      guard let wanted = CompressionChange(word: try AttributeDoor.text(value)) else { throw .invalid }
+      try changeCompression(of: node, to: wanted, for: caller)
     case .list:
       let text = try AttributeDoor.text(value)
       guard !text.isEmpty else { return try clear(door, of: node, for: caller) }
@@ -142,6 +149,7 @@ extension Volume {
     case .owner: throw .reserved
     case .flags: try changeFlags(of: node, for: caller) { _ in [] }
     case .protection: try changeClass(of: node, to: nil, for: caller)
+    case .compression: try changeCompression(of: node, to: .none, for: caller)
     case .list, .nfsList: try changeList(of: node, to: nil, for: caller)
     // The mode is there whatever is removed, and there is nothing a directory hands on in this way.
     case .posixList, .posixDefault: return

@@ -47,6 +47,7 @@ extension Volume {
       let object = try hold(node, through: file)
       let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
       if plan.changesAnything { try requireUp(node) }
+      if let size = plan.size, size > 0 { try requireExpanded(object.facts) }
       let after = try apply(plan, to: node, object, isOpen: file != nil, for: caller).brief
       return shown(answer(node, after, for: caller), of: nodeID)
     }
@@ -217,7 +218,7 @@ extension Volume {
   ) throws(Errno) -> Facts {
     // First what may be delayed: nothing has been changed then.
     let cut = plan.size == nil ? nil : try cutting(node, object, isOpen: isOpen)
-    let object = plan.size == 0 ? try marked(object, node) : object
+    let object = plan.size == 0 ? try emptied(try marked(object, node), node) : object
     guard plan.mode != nil || plan.owner != nil else {
       let stored = try carryOut(plan, on: object, cut)
       return try facts(after: stored, of: node, object)

@@ -13,6 +13,8 @@ import Synchronization
 extension Volume {
   /// Runs an operation; where it finds that what it changes lies in a lower, that is brought up, and it begins anew.
   ///
+  /// So it does after a compressed file that it changes was expanded.
+  ///
   /// `nodes`: what has to be in the upper for it. All bytes of a file are copied, also for an operation that will cut it:
   /// that may still be refused when it begins anew. `names` sees to the names that have to be there as well.
   func raising<R: ~Copyable>(
@@ -24,6 +26,10 @@ extension Volume {
       do throws(Errno) {
         return try operation()
       } catch {
+        if error == .stillCompressed {
+          for node in try nodes() { try expand(node, for: caller) }
+          continue
+        }
         guard error == .belowUpper else { throw error }
       }
       for node in try nodes() {

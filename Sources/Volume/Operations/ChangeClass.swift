@@ -16,10 +16,9 @@ extension Volume {
     return protection
   }
 
-  /// `isInterrupted`: asked while bytes are written anew beside the file.
+  /// EINTR if its caller is interrupted while bytes are written anew beside the file; then it is as it was.
   func changeClass(
-    of node: Node, to wanted: ProtectionClass?, for caller: Caller,
-    isInterrupted: () -> Bool = { false }
+    of node: Node, to wanted: ProtectionClass?, for caller: Caller
   ) throws(Errno) {
     let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
       let held = try holdForClass(node, to: wanted, for: caller)
@@ -33,6 +32,7 @@ extension Volume {
         try rewrap(node, object, to: wanted, for: caller)
       } else {
         try requireUnused(node)
+        try requireExpanded(object.facts)
         let file = replaced(node, object, by: wanted)
         guard object.facts.status.size == 0 else { return file }
         try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
@@ -42,7 +42,7 @@ extension Volume {
       }
       return nil
     }
-    if let pending { try replace(pending, of: node, to: wanted, for: caller, isInterrupted) }
+    if let pending { try replace(pending, of: node, to: wanted, for: caller) }
   }
 
   /// Held by a descriptor that only leads there: one that is open would be in the way of the lease.
@@ -54,10 +54,10 @@ extension Volume {
     return object
   }
 
-  private func isInUse(_ node: Node) -> Bool { node.existingAttachment?.anyHandle != nil }
+  func isInUse(_ node: Node) -> Bool { node.existingAttachment?.anyHandle != nil }
 
   /// Makes sure that nobody has the file, also not the kernel and the daemon itself.
-  private func requireUnused(_ node: Node) throws(Errno) {
+  func requireUnused(_ node: Node) throws(Errno) {
     guard !isInUse(node) else { throw .busy }
     endRest(of: node)
     guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
@@ -107,6 +107,8 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try holdAnew(node)
       guard object.facts.record.isReplacing, try replacements.redo(object.descriptor) else { return false }
+      // Whoever reads a file that was being expanded was sent to the work file.
+      for reader in readers(of: node) { reader.becomePlain() }
       forgetFacts(of: node)
       return true
     }
@@ -114,17 +116,16 @@ extension Volume {
 
   /// Writes all bytes anew; with no lock held until they are on the disk beside the file.
   private func replace(
-    _ file: ReplacedFile, of node: Node, to wanted: ProtectionClass?, for caller: Caller,
-    _ isInterrupted: () -> Bool
+    _ file: ReplacedFile, of node: Node, to wanted: ProtectionClass?, for caller: Caller
   ) throws(Errno) {
     let place = SealedPlace(
       sealed, inode: try file.object.descriptor.status().inode, wanted ?? .complete, isMarked: true)
     let body: NewBody =
       wanted == nil ? .decrypting(place, sealed.budget) : .encrypting(place, sealed.budget)
     let writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
-    var replacement = try prepare(file, body, isInterrupted)
+    var replacement = try prepare(file, body, for: caller)
     // The last moment: from here on it can only go forward.
-    if isInterrupted() { throw .interrupted }
+    try copyUps.requireWanted(caller)
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       // What allowed it may have been taken back meanwhile.
       let object = try holdForClass(node, to: wanted, for: caller)
@@ -146,18 +147,15 @@ extension Volume {
 
   /// A lock of the volume ends it, and waits for that.
   private func prepare(
-    _ file: ReplacedFile, _ body: NewBody, _ isInterrupted: () -> Bool
+    _ file: ReplacedFile, _ body: NewBody, for caller: Caller
   ) throws(Errno) -> Replacement {
     sealed.beginConversion()
     defer { sealed.endConversion() }
     let locks = keyring.epoch
     let isLocked = { self.keyring.isDraining || self.keyring.epoch != locks }
+    let watch = ReplacementWatch(isInterrupted: { self.copyUps.isUnwanted(caller) || isLocked() })
     do throws(Errno) {
-      return try withoutActuallyEscaping(isInterrupted) { (isInterrupted) throws(Errno) in
-        try Replacement.prepare(
-          file, as: body, at: replacements,
-          watch: ReplacementWatch(isInterrupted: { isInterrupted() || isLocked() }))
-      }
+      return try Replacement.prepare(file, as: body, at: replacements, watch: watch)
     } catch {
       throw error == .interrupted && isLocked() ? .noKey : error
     }

@@ -126,16 +126,15 @@ extension Volume {
 
   static let capabilityName = Array("security.capability".utf8)
 
-  /// `isInterrupted`: asked while the bytes of a file are written anew; then EINTR, and the file is as it was.
   package func setExtendedAttribute(
     _ name: borrowing AttributeName, of nodeID: NodeID, to value: Span<UInt8>, _ setting: AttributeSetting,
-    for caller: Caller, isInterrupted: () -> Bool = { false }
+    for caller: Caller
   ) throws(Errno) {
     let node = try node(nodeID)
     if isMark(name) { throw .reserved }
     switch AttributeRoom(name) {
     // Nothing is refused for CREATE or REPLACE: what is behind a door is always there, and NFSv4 tools say REPLACE.
-    case .door(let door): try write(door, of: node, copy(value), setting, for: caller, isInterrupted)
+    case .door(let door): try write(door, of: node, copy(value), setting, for: caller)
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
     case .extensionState: try setExtensionState(of: node, to: copy(value), for: caller)
     case .control, .verification, .fact, .layers: throw .reserved

@@ -38,15 +38,17 @@ extension Volume {
         reads: mode.contains(.read) && !mode.contains(.execute), writes: mode.contains(.write),
         appends: mode.contains(.append), truncates: truncates, executes: mode.contains(.execute),
         wantsBytes: !mode.contains(.withoutBytes))
-      let (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
+      var (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
         try gate.require(caller, .open(request), on: facts.item)
         if mode.contains(.write) || truncates { try requireUp(node) }
+        // What is cut to nothing need not be expanded.
+        if mode.contains(.write), !truncates { try requireExpanded(facts) }
         try requireWhole(node, facts)
       }
       let object = sealedObject(of: node, facts)
       // Where there is a key, or none is needed, the kernel's own open is one like any other.
       let mode = isLocked(object) ? mode : mode.subtracting(.withoutBytes)
-      if object == nil { try requireUnbuffered(file, mode) }
+      if object == nil, facts.item.content != .compressed { try requireUnbuffered(file, mode) }
       // Bits that are not shown to the kernel it does not take away when somebody writes.
       if mode.contains(.write), facts.mayCarryPrivilege, facts.item.hasSharedOwner {
         try stripPrivilege(of: node, file, facts.status, for: caller)
@@ -64,6 +66,8 @@ extension Volume {
           try usingSealed(object, of: node, by: file, facts) { (object) throws(Errno) in
             try object.makeEmpty()
           }
+        } else if facts.item.content == .compressed {
+          facts = try emptied(HeldObject(descriptor: file, facts: facts), node).facts
         } else {
           try emptied(file, mode)
         }
@@ -192,6 +196,9 @@ extension Volume {
         if object.leave() { object.ending { object.rest() } }
         throw error
       }
+    } else if facts.item.content == .compressed {
+      content = .compressed(try compressedFile(of: node, facts, by: descriptor))
+      route = try self.route(to: descriptor, of: attachment, facts, mode)
     } else {
       content = .plain(PlainContent(descriptor, backingFlags(mode, facts.item), of: attachment))
       route = try self.route(to: descriptor, of: attachment, facts, mode)

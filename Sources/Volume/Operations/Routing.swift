@@ -18,7 +18,7 @@ extension Volume {
     // A mapping of the backing file could overwrite what may only grow. To map for writing one must read as well.
     var mayShare = !(isAppendOnly && writes && mode.contains(.read))
     var wish = OpenRoutes.Wish.backing
-    if case .protected = facts.item.content {
+    if facts.item.content.isTransformed {
       // The backing file has other bytes.
       mayShare = false
       wish = .cached

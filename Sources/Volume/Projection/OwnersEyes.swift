@@ -38,15 +38,35 @@ struct OwnersEyes {
   /// The bytes of a regular file of at most `limit` bytes, if the owner may read it and it takes no key.
   func bytes(of name: [UInt8], in directory: DirectoryParts, upTo limit: Int) -> [UInt8]? {
     guard let found = volume.held(name, in: directory), found.facts.status.kind == .regular,
-      found.facts.item.content == .plain, found.facts.status.size <= UInt64(limit),
+      found.facts.item.content == .plain || found.facts.item.content == .compressed,
+      found.facts.status.size <= UInt64(limit),
       judge.decide(.open(OpenRequest(reads: true)), on: found.facts.item).isAllowed
     else { return nil }
+    let size = Int(clamping: found.facts.status.size)
+    if found.facts.item.content == .compressed {
+      return volume.expandedBytes(of: found.descriptor, size)
+    }
     // What has grown since is read when the name is made again.
-    return volume.plainBytes(of: found.descriptor, upTo: Int(clamping: found.facts.status.size))
+    return volume.plainBytes(of: found.descriptor, upTo: size)
   }
 }
 
 extension Volume {
+  /// The content of a compressed file, which whoever asks has seen to be short; nil if it cannot be read.
+  fileprivate func expandedBytes(of object: SharedDescriptor, _ size: Int) -> [UInt8]? {
+    do throws(Errno) {
+      let file = try Errno.delayedByLease { () throws(Errno) in
+        try object.descriptor.reopen(LayerDirectory.forALook)
+      }
+      let frames = try FrameFile(file, logicalSize: UInt64(size), compressed)
+      var bytes = [UInt8](repeating: 0, count: size)
+      var space = bytes.mutableSpan
+      return try frames.read(file, at: 0, into: &space) == size ? bytes : nil
+    } catch {
+      return nil
+    }
+  }
+
   /// The content of a file that is stored as it is; nil if there is more than `limit`, or it cannot be read.
   fileprivate func plainBytes(of object: SharedDescriptor, upTo limit: Int) -> [UInt8]? {
     do throws(Errno) {

@@ -49,7 +49,7 @@ final class SealedHeads: Sendable {
   func mayBe(in status: FileStatus, _ core: CoreRecord) -> Bool {
     guard status.kind == .regular, status.size > 0 else { return false }
     // A backing file is whole pages, always.
-    return core.isEncrypted || (areSought && status.size % 4096 == 0)
+    return core.isEncrypted || (areSought && status.size % 4096 == 0 && !core.isCompressed)
   }
 
   /// What the first bytes of such a file say; of an unmarked one only those of this volume count.

@@ -30,6 +30,10 @@ extension Errno {
   /// brought up, and the operation begins anew (`Operations/BringUp.swift`).
   static let belowUpper = Errno(rawValue: 1 << 17)
 
+  /// The same, where a compressed file is to be changed: it is expanded, and the operation begins anew
+  /// (`Operations/Expand.swift`).
+  static let stillCompressed = Errno(rawValue: 1 << 18)
+
   /// Runs an open that does not wait for a lease: EAGAIN means that its holder has been told to give it up.
   static func delayedByLease<R: ~Copyable>(_ open: () throws(Errno) -> R) throws(Errno) -> R {
     do throws(Errno) {

@@ -32,8 +32,11 @@ final class CopiesUnderWay: Sendable {
 
   /// EINTR if nobody waits for the answer of a request any more.
   func requireWanted(_ caller: Caller) throws(Errno) {
-    guard caller.request != 0 else { return }
-    if interrupts.withLock({ $0 })(caller.request) { throw .interrupted }
+    if isUnwanted(caller) { throw .interrupted }
+  }
+
+  func isUnwanted(_ caller: Caller) -> Bool {
+    caller.request != 0 && interrupts.withLock { $0 }(caller.request)
   }
 
   func count(bytes: UInt64) {

@@ -51,6 +51,7 @@ package enum Programs {
     Source("util-linux", "setpriv", "unshare", isEssential: true),
     Source("xfsprogs", "mkfs.xfs"),
     Source("zsh", "zsh"),
+    Source("zstd", "zstd"),
   ]
 
   /// Where a program is, or nil.

@@ -19,6 +19,8 @@ enum AskedChange: Sendable {
   case list(isRemoved: Bool)
   /// The word of a class, or "none".
   case protection(String)
+  /// Whether the content is to be compressed.
+  case compression(Bool)
 
   /// The calls of `chown`.
   static func changes(of owner: ItemFacts.Owner?, group: UInt32?) -> [AskedChange] {
@@ -40,6 +42,7 @@ enum AskedChange: Sendable {
     case .flags(let flags): members.append(JSON.Member("flags", .number(flags.rawValue)))
     case .list(let isRemoved): members.append(JSON.Member("list", .bool(!isRemoved)))
     case .protection(let word): members.append(JSON.Member("class", .string(word)))
+    case .compression(let compresses): members.append(JSON.Member("compressed", .bool(compresses)))
     }
     return .object(members)
   }

@@ -86,20 +86,11 @@ extension VolumeCheck {
 
 extension Defect {
   fileprivate init(_ finding: LayerFinding, areLowersNamed: Bool) {
-    let kind: Kind =
-      switch finding.kind {
-      case .whiteout: .whiteout
-      case .redirect: .redirect
-      case .opaque: .opaque
-      case .origin: .origin
-      case .impure: .impure
-      case .hollow: .hollow
-      }
     let dependsOnLowers = finding.kind == .whiteout || finding.kind == .redirect && finding.damaged == nil
     guard dependsOnLowers, finding.remedy != nil, !areLowersNamed else {
-      self.init(kind, finding.text, remedy: finding.remedy)
+      self.init(finding.kind, finding.text, remedy: finding.remedy)
       return
     }
-    self.init(kind, finding.text + "; it is repaired if '--lower' names the lowers", remedy: nil)
+    self.init(finding.kind, finding.text + "; it is repaired if '--lower' names the lowers", remedy: nil)
   }
 }

@@ -16,6 +16,8 @@ final class CheckReport {
   var checked = 0
   private var found = 0
   private var repaired = 0
+  /// Files with several names.
+  private var linked: Set<ObjectKey> = []
   /// Items with POSIX lists, and the first of them: nothing is wrong with them, but they do not count.
   private var posixLists: (count: Int, first: [UInt8]) = (0, [])
 
@@ -30,12 +32,17 @@ final class CheckReport {
     if let json {
       json.add(
         JSON.nameMembers("path", path) + [
-          JSON.Member("kind", .string(defect.kind.rawValue)), JSON.Member("text", .string(defect.text)),
+          JSON.Member("kind", .string(defect.kind.word)), JSON.Member("text", .string(defect.text)),
           JSON.Member("repaired", .bool(isRepaired)),
         ])
     } else if !console.isQuiet {
-      console.printPath(path, ": \(defect.kind.rawValue): \(defect.text)\(isRepaired ? "; repaired" : "")")
+      console.printPath(path, ": \(defect.kind.word): \(defect.text)\(isRepaired ? "; repaired" : "")")
     }
+  }
+
+  /// Whether the content of a file was not looked at by another of its names.
+  func isFirstName(_ status: FileStatus) -> Bool {
+    status.linkCount < 2 || linked.insert(ObjectKey(status)).inserted
   }
 
   /// Counts an item that has a POSIX list.
@@ -97,8 +104,14 @@ final class ItemRecords {
   private let namesName: String
   /// Items that carry a record.
   private(set) var found = 0
+  private let compressed = CompressedCheck()
+  /// Whether all of a compressed file is read, and not only its table.
+  private let readsContent: Bool
 
-  init(_ inspection: VolumeInspection, _ report: CheckReport, _ console: Console) {
+  init(
+    _ inspection: VolumeInspection, _ report: CheckReport, _ console: Console, readsContent: Bool
+  ) {
+    self.readsContent = readsContent
     self.inspection = inspection
     self.report = report
     self.console = console
@@ -117,7 +130,7 @@ final class ItemRecords {
     }
     if stored.core != nil { found += 1 }
     if hasPosixList(item) { report.addPosixList(item.path) }
-    guard let defect = stored.defect else { return }
+    guard let defect = stored.defect ?? contentDefect(stored, item) else { return }
     do throws(Refusal) {
       try report.settle(defect, item.path, isWanted: isWanted(defect)) { () throws(Errno) in
         try repair(defect, stored, item)
@@ -135,6 +148,23 @@ final class ItemRecords {
     return names.contains { name in (try? read(name, item)) ?? nil != nil }
   }
 
+  /// What is wrong with the content of a compressed file, told of the first of its names that is met.
+  private func contentDefect(_ stored: StoredBytes, _ item: VisitedItem) -> Defect? {
+    guard item.status.kind == .regular, let core = stored.core,
+      let record = try? CoreRecord(decoding: core.span),
+      let size = record.logicalSize, !record.isReplacing, report.isFirstName(item.status)
+    else { return nil }
+    do throws(Errno) {
+      let file = try item.place.descriptor.reopen([.readOnly, .nonBlocking])
+      return try compressed.damage(of: file, logicalSize: size, readsContent: readsContent) {
+        Interruption.isRequested
+      }?.defect
+    } catch {
+      console.complain(item.path, error)
+      return nil
+    }
+  }
+
   private func repair(_ defect: Defect, _ stored: StoredBytes, _ item: VisitedItem) throws(Errno) {
     for (name, bytes) in [
       (coreName, stored.core), (listName, stored.list), (namesName, stored.names),
@@ -142,7 +172,8 @@ final class ItemRecords {
       if let bytes { try inspection.keepAside(CheckReport.line(for: bytes, of: name, item.path)) }
     }
     let place = item.place
-    switch defect.kind {
+    guard case .own(let kind) = defect.kind else { throw .invalid }
+    switch kind {
     case .residue: try remove(listName, from: place)
     case .names:
       // The record first: what it announces must be there.
@@ -160,10 +191,7 @@ final class ItemRecords {
     case .contradiction:
       let list = stored.list.flatMap { try? AccessListBytes.decode($0.span) }
       try write(list.flatMap { stored.record(announcing: $0) }, coreName, item)
-    case .header, .leftover, .newer, .unheeded, .unused, .whiteout, .redirect, .opaque, .origin, .impure,
-      .hollow,
-      .restored:
-      throw .invalid
+    case .header, .leftover, .newer, .unheeded, .unused, .restored, .content: throw .invalid
     }
   }
 

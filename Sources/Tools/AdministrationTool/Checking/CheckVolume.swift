@@ -34,6 +34,7 @@ final class VolumeCheck {
   let lowers: LayerInspection.Lowers
   private let repairs: Bool
   private let asks: Bool
+  private let readsContent: Bool
   /// Upper directories whose bookkeeping has been looked at.
   private var seen: [[UInt8]] = []
 
@@ -44,6 +45,7 @@ final class VolumeCheck {
     repairs = invocation.has(.repair)
     if repairs { console.surviveOutputLoss() }
     asks = !invocation.has(.yes)
+    readsContent = invocation.has(.data)
   }
 
   func finish() -> Int32 { report.finish() }
@@ -90,6 +92,7 @@ final class VolumeCheck {
               Defect(.list, "the access list cannot be read: \(error)"), item.path, isRepaired: false)
           }
         }
+        try checkContent(item)
       } catch .inputOutput {
         let isList = (try? item.place.descriptor.fileFlags()) != nil
         report.add(
@@ -101,6 +104,31 @@ final class VolumeCheck {
         console.complain(item.path, error)
       }
       return .into
+    }
+  }
+
+  /// A compressed file is opened, which reads its table; and read, if that is wanted; by one of its names.
+  private func checkContent(_ item: VisitedItem) throws(Errno) {
+    guard item.status.kind == .regular,
+      let form = try item.place.descriptor.attribute(AttributeName("system.varve.compression")),
+      form.starts(with: "zstd".utf8), report.isFirstName(item.status)
+    else { return }
+    do throws(Errno) {
+      let file = try item.place.descriptor.reopen([.readOnly, .nonBlocking])
+      var position: Int64 = 0
+      while readsContent, !Interruption.isRequested {
+        let count = try file.read(upTo: 1 << 20, at: position).count
+        guard count > 0 else { break }
+        position += Int64(count)
+      }
+    } catch {
+      // Whoever may not read it does not look for damage.
+      guard error == .inputOutput else { return console.complain(item.path, error) }
+      report.add(
+        Defect(
+          .content,
+          "its compressed content is damaged; 'varve check --data' of the upper directory tells where"),
+        item.path, isRepaired: false)
     }
   }
 
@@ -137,7 +165,7 @@ final class VolumeCheck {
       seen.append(root)
       try checkBookkeeping(inspection, root)
     }
-    let items = ItemRecords(inspection, report, console)
+    let items = ItemRecords(inspection, report, console, readsContent: readsContent)
     let failures = console.failures
     var isWhole = real == root
     var walk = self.walk()
@@ -237,7 +265,7 @@ final class VolumeCheck {
     guard asks else { return true }
     console.clearProgress()
     console.flush()
-    console.note(path, "\(defect.kind.rawValue): \(defect.text)")
+    console.note(path, "\(defect.kind.word): \(defect.text)")
     try? StandardStream.error.write(Array("\(remedy)? [y/N] ".utf8))
     // No answer is no.
     let answer = try? StandardStream.input.readLine(limit: 80)

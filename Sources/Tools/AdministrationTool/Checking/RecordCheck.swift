@@ -2,12 +2,26 @@
 
 import AccessControl
 import FlagRules
+import LayeredVolume
 import RecordFormat
 import TextForms
 
 /// Something that is wrong with what a volume stores.
 struct Defect: Equatable {
-  enum Kind: String {
+  enum Kind: Equatable {
+    case own(OwnKind)
+    /// Of the marks of layers.
+    case layers(LayerFinding.Kind)
+
+    var word: String {
+      switch self {
+      case .own(let kind): kind.rawValue
+      case .layers(let kind): kind.rawValue
+      }
+    }
+  }
+
+  enum OwnKind: String {
     /// The volume file.
     case header
     /// What a crash left behind.
@@ -22,41 +36,38 @@ struct Defect: Equatable {
     case residue
     /// What is stored about the name of an item.
     case names
+    /// The compressed content of a file.
+    case content
     /// Written by a later version; not for this one to judge.
     case newer
     /// Records that do not count.
     case unheeded
     /// Records are looked for and there are none.
     case unused
-    /// A mark that a name was removed, which hides nothing.
-    case whiteout
-    /// Where the layers below have a directory.
-    case redirect
-    /// The mark that closes a directory to the layers below.
-    case opaque
-    /// From what an item was copied.
-    case origin
-    /// A directory that does not say that there are copies in it.
-    case impure
-    /// A file without its data.
-    case hollow
     /// Another upper directory than before.
     case restored
   }
 
   let kind: Kind
   let text: String
-  /// Of a defect of layers.
-  private let ownRemedy: String?
+  /// What repairing would do, as a question; nil where this version can do nothing.
+  let remedy: String?
 
-  init(_ kind: Kind, _ text: String, remedy: String? = nil) {
-    self.kind = kind
-    self.text = text
-    ownRemedy = remedy
+  init(_ kind: OwnKind, _ text: String) {
+    self.init(.own(kind), text, remedy: Defect.remedy(kind))
   }
 
-  /// What repairing would do, as a question; nil where this version can do nothing.
-  var remedy: String? {
+  init(_ kind: LayerFinding.Kind, _ text: String, remedy: String?) {
+    self.init(.layers(kind), text, remedy: remedy)
+  }
+
+  private init(_ kind: Kind, _ text: String, remedy: String?) {
+    self.kind = kind
+    self.text = text
+    self.remedy = remedy
+  }
+
+  private static func remedy(_ kind: OwnKind) -> String? {
     switch kind {
     case .header: "write a new volume file"
     case .leftover: "remove what was never finished"
@@ -68,8 +79,19 @@ struct Defect: Equatable {
     case .unheeded: "let the records count"
     case .unused: "no longer ask items for records"
     case .restored: "renew what the copies say of themselves"
-    case .whiteout, .redirect, .opaque, .origin, .impure, .hollow: ownRemedy
-    case .newer: nil
+    case .content, .newer: nil
+    }
+  }
+}
+
+extension CompressedDamage {
+  var defect: Defect {
+    switch self {
+    case .table(let damage):
+      Defect(
+        .content, "nothing of it can be read: the table of its compressed content is damaged (\(damage))")
+    case .content(let first, let count):
+      Defect(.content, "\(grouped(Int(clamping: count))) bytes of it cannot be read, the first at \(first)")
     }
   }
 }
@@ -128,7 +150,7 @@ struct StoredBytes {
     return record.encoded()
   }
 
-  private static func defect(_ kind: Defect.Kind, _ what: String, _ damage: Damage) -> Defect {
+  private static func defect(_ kind: Defect.OwnKind, _ what: String, _ damage: Damage) -> Defect {
     if case .unknownVersion(let version) = damage {
       return Defect(.newer, "\(what) is of version \(version), which needs a newer varve")
     }

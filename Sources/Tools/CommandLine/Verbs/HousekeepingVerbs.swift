@@ -5,6 +5,7 @@ extension Option {
   package static let checkLowers = Option(
     nil, "lower", value: Value("A:B", .path),
     "check the layers with these lowers, topmost first, instead of those of the last mount")
+  package static let data = Option(nil, "data", "read the content of compressed files, too")
   package static let yes = Option("y", "yes", "with --repair, do not ask")
 }
 
@@ -18,14 +19,14 @@ extension Option {
 extension Verb {
   package static let check = Verb(
     "check", "check the records that a volume keeps, and repair them",
-    options: [.checkLowers, .repair, .yes, .quiet, .json],
+    options: [.checkLowers, .repair, .yes, .data, .quiet, .json],
     operands: [
       Operand("PATH", .any, .path, "a volume, or a part of one; the working directory if nothing is named")
     ],
     discussion: [
       "PATH is below the upper directory, or below a mounted volume. Below the upper directory everything that is "
-        + "stored is read: the volume file, records, access lists, and what a crash has left. Below a mounted volume "
-        + "only the damaged items are listed.",
+        + "stored is read: the volume file, records, access lists, the tables of compressed files, and what a crash has left. "
+        + "Below a mounted volume only the damaged items are listed.",
       "--repair needs the upper directory of a volume that is not mounted. It never gives access that may have been "
         + "denied: an item whose record is damaged is locked (schg, and a list that denies everything) until root has "
         + "looked at it, and a damaged list is replaced by one that denies everything. The damaged bytes are kept in "

@@ -6,7 +6,8 @@ extension Program {
     verbs: [.mount, .remount, .umount, .status, .chflags, .chmod, .chown, .ls, .find] + Verb.names
       + Verb.layers
       + Verb.accessLists
-      + [.why, .access, .check, .protect, .verify, .fsck, .unlock, .lock] + Verb.keys + [.completion],
+      + [.why, .access, .check, .compress, .decompress, .protect, .verify, .fsck, .unlock, .lock] + Verb.keys
+      + [.completion],
     groups: [.acl, .layout, .key, .keySlot, .layer],
     discussion: [
       "A Varve volume is a directory mounted again, with the file flags and access lists of macOS enforced "

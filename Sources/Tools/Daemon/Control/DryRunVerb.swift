@@ -18,8 +18,8 @@ extension ControlVerbs {
   /// `why`.
   ///
   /// A change is one of `{"mode": M}`, `{"user": U, "group": G}` (each may be missing), `{"ownerGroup": G}`,
-  /// `{"flags": F}`, `{"list": true}` (false: it is removed) and `{"class": "complete"}`. Answers an empty object for each question of which
-  /// nothing would be refused, with `"mode"` if another mode would come of it than is asked for, and `"keepsOwner"` if
+  /// `{"flags": F}`, `{"list": true}` (false: it is removed), `{"class": "complete"}` and `{"compressed": true}`. Answers an
+  /// empty object for each question of which nothing would be refused, with `"mode"` if another mode would come of it than is asked for, and `"keepsOwner"` if
   /// the owner would stay.
   static func dryRun(_ volume: Volume) -> Verb {
     { request throws(ControlRefusal) in
@@ -69,6 +69,9 @@ extension ControlVerbs {
     case "class":
       guard let word = first.value.string else { return nil }
       return word == "none" ? .setClass(nil) : ProtectionClass(word: word).map { .setClass($0) }
+    case "compressed":
+      return first.value == .bool(true)
+        ? .setCompressed(true) : first.value == .bool(false) ? .setCompressed(false) : nil
     default: return nil
     }
   }

@@ -1,6 +1,7 @@
 // The forms that content can be given: how the bytes of the work file are made from the file as it is.
 
 import Ciphers
+import CompressedFormat
 import LinuxFiles
 import RecordFormat
 import SealedFormat
@@ -16,20 +17,37 @@ enum NewBody {
   ///
   /// The node's own opening of it, if there is one, has written its last slot before, and is let go of afterwards.
   case decrypting(any SealedSurroundings, IndexBudget)
+  /// A plain file becomes a compressed one.
+  case compressing(level: Int)
+  /// A compressed file becomes a plain one; others may go on reading it meanwhile.
+  case expanding(FrameFile)
 
   var form: ReplacementTrailer.Body {
     switch self {
     case .encrypting: .encrypted
-    case .decrypting: .plain
+    case .compressing: .compressed
+    case .decrypting, .expanding: .plain
+    }
+  }
+
+  /// Whether nobody else may have the file meanwhile: bytes that the kernel itself reads, or maps, must not change under it.
+  ///
+  /// What is compressed was never handed over.
+  var needsFileAlone: Bool {
+    switch self {
+    case .encrypting, .decrypting, .compressing: true
+    case .expanding: false
     }
   }
 
   /// Whether a file with this record has the form that is to be replaced.
   func replaces(_ record: CoreRecord) -> Bool {
-    guard !record.isReplacing, record.logicalSize == nil else { return false }
+    guard !record.isReplacing else { return false }
     switch self {
-    case .encrypting: return !record.isEncrypted
-    case .decrypting: return record.isEncrypted
+    case .encrypting: return !record.isEncrypted && !record.isCompressed
+    case .decrypting: return record.isEncrypted && !record.isCompressed
+    case .compressing: return !record.isEncrypted && !record.isCompressed
+    case .expanding: return !record.isEncrypted && record.isCompressed
     }
   }
 
@@ -47,6 +65,13 @@ enum NewBody {
       let sealed = try SealedFile(BackingStore(source), in: surroundings, budget: budget)
       try decrypt(sealed, to: work.descriptor, watch)
       return (sealed.size, sealed.size)
+    case .compressing(let level):
+      let stored = try FrameWriting.compress(
+        source.descriptor, size, level: level, to: work.descriptor, watch)
+      return (stored, size)
+    case .expanding(let frames):
+      try FrameWriting.expand(source.descriptor, frames, to: work.descriptor, watch)
+      return (frames.table.logicalSize, frames.table.logicalSize)
     }
   }
 
@@ -120,7 +145,7 @@ enum NewBody {
 }
 
 /// Brings a work file to the disk while it is written: an fsync at the end that takes a minute could not be interrupted.
-private struct WriteBack {
+struct WriteBack {
   private var waiting = 0
 
   mutating func add(_ count: Int, of work: borrowing Descriptor) throws(Errno) {

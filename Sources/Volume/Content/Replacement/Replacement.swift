@@ -1,5 +1,5 @@
 // The bytes of a file are replaced by the same content in another stored form: inode, links, mode, owner, list, flags,
-// capability and modification time stay. First user: a plain file becomes an encrypted one, or the other way round.
+// capability and modification time stay. A plain file becomes an encrypted or a compressed one, or the other way round.
 //
 // A file of a living inode cannot be replaced by rename, and bytes cannot be replaced in one step. So the new bytes are
 // made beside it, in a work file, and are on the disk before the first old one is touched; from then on the change can
@@ -34,9 +34,10 @@
 // puts new bytes elsewhere, old plaintext can be found until that room is used again.
 //
 // Room is reserved after b10, not before: fallocate(2) takes away capability and set-id bits, and moves mtime, as a write
-// does. The lease is taken for every form, as a mapping outlives its descriptor and would see garbage, or SIGBUS. One at
+// does. The lease is taken because a mapping outlives its descriptor and would see garbage, or SIGBUS. One at
 // the beginning of 1, given up at once, makes sure that nobody has a mapping then: the pages of one that was there before
-// could change without moving the change time.
+// could change without moving the change time. A compressed file that is expanded needs none: nobody but us has its bytes,
+// and who reads it through the volume is sent to the work file before the first byte changes (`CompressedFile`).
 
 import LinuxFiles
 import RecordFormat
@@ -112,7 +113,9 @@ struct Replacement: ~Copyable {
   /// As it was before the first byte was read.
   let before: FileStatus
   let trailer: ReplacementTrailer
-  private let workFile: SharedDescriptor
+  /// Has the new bytes; what is behind them is the trailer.
+  let workFile: SharedDescriptor
+  private let needsFileAlone: Bool
   private(set) var phase = Phase.prepared
   /// The descriptor that has the lease, and writes.
   private(set) var leased: SharedDescriptor?
@@ -135,14 +138,15 @@ struct Replacement: ~Copyable {
       guard body.replaces(file.present.core) else { throw .invalid }
       let before = try settledStatus(of: file.object, watch)
       // In this order: whoever maps it from now on, and changes it, moves the change time.
-      _ = try openForReading(file.object, alone: true)
+      if body.needsFileAlone { _ = try openForReading(file.object, alone: true) }
       let source = try openForReading(file.object, alone: false)
       let made = try ReplacementFiles.make(in: workshop)
       do throws(Errno) {
         let trailer = try write(body, of: file, from: source, before, to: made.file, watch)
         try ReplacementFiles.publish(made.file, made.name, as: name, in: workshop)
         return Replacement(
-          site: site, workshop: workshop, file: file, before: before, trailer: trailer, workFile: made.file)
+          site: site, workshop: workshop, file: file, before: before, trailer: trailer, workFile: made.file,
+          needsFileAlone: body.needsFileAlone)
       } catch {
         // Whichever name it has by now.
         discard([made.name, name], in: workshop)
@@ -156,8 +160,9 @@ struct Replacement: ~Copyable {
 
   private init(
     site: ReplacementSite, workshop: SharedDescriptor, file: ReplacedFile, before: FileStatus,
-    trailer: ReplacementTrailer, workFile: SharedDescriptor
+    trailer: ReplacementTrailer, workFile: SharedDescriptor, needsFileAlone: Bool
   ) {
+    self.needsFileAlone = needsFileAlone
     (self.site, self.workshop, self.file) = (site, workshop, file)
     (self.before, self.trailer, self.workFile) = (before, trailer, workFile)
   }
@@ -177,12 +182,14 @@ struct Replacement: ~Copyable {
     guard capability.isEmpty || CurrentProcess.isRoot else { throw .notPermitted }
     let sizes = try body.write(from: source, size: before.size, to: work, watch)
     guard isUnchanged(try file.object.descriptor.status(), since: before) else { throw .busy }
+    var record = file.present.core.withForm(of: file.final)
+    if case .compressing = body { record.noteCompressed(size: sizes.seen) }
     let trailer = ReplacementTrailer(
       body.form, inode: before.inode, generation: before.workGeneration, mode: before.mode,
       user: before.user, group: before.group,
       modified: .init(
         seconds: before.modification.seconds, nanoseconds: before.modification.nanoseconds),
-      storedSize: sizes.stored, size: sizes.seen, record: file.present.core.withForm(of: file.final),
+      storedSize: sizes.stored, size: sizes.seen, record: record,
       capability: capability,
       path: file.path.count <= ReplacementTrailer.longestPath ? file.path : [])
     // A final record that does not go with the body, for one.
@@ -199,12 +206,13 @@ struct Replacement: ~Copyable {
   /// ENOSPC if there is no room for the new bytes beside the work file.
   mutating func begin(isInUse: () -> Bool) throws(Errno) {
     guard case .prepared = phase, !isInUse() else { throw .busy }
-    let opened = try ReplacementSite.openAlone(file.object)
+    let opened = try ReplacementSite.open(file.object, alone: needsFileAlone)
     guard try Replacement.isUnchanged(opened.descriptor.status(), since: before) else { throw .busy }
     phase = .begun
     do throws(Errno) {
       try site.store.write(
-        file.present.core.whileReplacing, list: .keep, over: file.present, to: opened.descriptor)
+        file.present.core.whileReplacing(by: trailer.record), list: .keep, over: file.present,
+        to: opened.descriptor)
       try opened.descriptor.sync()
       try SparseCopy.reserve(trailer.storedSize, of: workFile.descriptor, in: opened.descriptor)
     } catch {

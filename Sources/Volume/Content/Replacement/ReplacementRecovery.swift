@@ -63,11 +63,12 @@ extension ReplacementSite {
     guard let object = try ReplacementFiles.object(at: trailer.path, beneath: root),
       try isObject(object, of: trailer)
     else { return .kept("its file is not where it was") }
-    guard try record(of: object).core.isReplacing else {
+    let core = try record(of: object).core
+    guard core.isReplacing else {
       try ReplacementFiles.remove(name, from: try workshop())
       return .dropped
     }
-    try finish(try ReplacementSite.openAlone(object), from: work, trailer, named: name)
+    try finish(object, core, from: work, trailer)
     return .redone
   }
 
@@ -77,7 +78,9 @@ extension ReplacementSite {
   /// EIO where its work file is missing or damaged; EBUSY, ENOSPC and others as when it was begun.
   func redo(_ object: SharedDescriptor) throws(Errno) -> Bool {
     // Who may not write here leaves it to the next mount that may.
-    guard mayWrite(), try record(of: object).core.isReplacing else { return false }
+    guard mayWrite() else { return false }
+    let core = try record(of: object).core
+    guard core.isReplacing else { return false }
     let status = try object.descriptor.status()
     guard let work = try ReplacementFiles.find(status.workName, in: try workshop()),
       let trailer = try ReplacementSite.trailer(of: work.descriptor), try isObject(object, of: trailer)
@@ -85,8 +88,16 @@ extension ReplacementSite {
       Log.damage("inode \(status.inode): its content was being replaced, and the new content cannot be read")
       throw .inputOutput
     }
-    try finish(try ReplacementSite.openAlone(object), from: work, trailer, named: status.workName)
+    try finish(object, core, from: work, trailer)
     return true
+  }
+
+  private func finish(
+    _ object: SharedDescriptor, _ core: CoreRecord, from work: SharedDescriptor, _ trailer: ReplacementTrailer
+  ) throws(Errno) {
+    let isExpanded = trailer.body == .plain && core.isCompressed
+    let opened = try ReplacementSite.open(object, alone: !isExpanded)
+    try finish(opened, from: work, trailer, named: trailer.name)
   }
 
   /// Nil if it cannot be believed.

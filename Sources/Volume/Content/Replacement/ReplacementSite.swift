@@ -33,7 +33,8 @@ extension ReplacementSite {
     } catch {
       // Which of the two the disk has is not known. So nobody gets at the content before it is settled.
       do throws(Errno) {
-        try store.write(present.core.whileReplacing, list: .keep, over: present, to: opened.descriptor)
+        try store.write(
+          present.core.whileReplacing(by: trailer.record), list: .keep, over: present, to: opened.descriptor)
       } catch {
         Log.error("the record of a file whose content was replaced may be lost in a crash: \(error)")
       }
@@ -67,11 +68,11 @@ extension ReplacementSite {
     try file.changeTimes(access: .omit, modification: .set(modified))
   }
 
-  /// Opens a file for writing that nobody else has, or gets while it is open.
-  static func openAlone(_ object: SharedDescriptor) throws(Errno) -> SharedDescriptor {
+  /// Opens a file for writing; `alone`: that nobody else has, or gets while it is open.
+  static func open(_ object: SharedDescriptor, alone: Bool = true) throws(Errno) -> SharedDescriptor {
     do throws(Errno) {
       let opened = SharedDescriptor(try object.descriptor.reopen([.readWrite, .nonBlocking]))
-      try leaseAlone(opened.descriptor)
+      if alone { try leaseAlone(opened.descriptor) }
       return opened
     } catch {
       // Somebody else's lease, or a program that runs from it.
@@ -102,7 +103,7 @@ extension ReplacementSite {
   /// With the lock of the node. EBUSY if anybody has the file, or if it has bytes.
   func changeEmpty(_ file: ReplacedFile, isInUse: () -> Bool) throws(Errno) {
     guard !isInUse(), !file.present.core.isReplacing else { throw .busy }
-    let opened = try ReplacementSite.openAlone(file.object)
+    let opened = try ReplacementSite.open(file.object)
     guard try opened.descriptor.status().size == 0 else { throw .busy }
     let wanted = file.present.core.withForm(of: file.final)
     try store.write(wanted, list: .keep, over: file.present, to: opened.descriptor)

@@ -1,0 +1,293 @@
+// `varve compress` and `varve decompress`: whether files are stored compressed, set through the door
+// `system.varve.compression`. The volume does the rest.
+
+import Arguments
+import JSONForm
+import LinuxFiles
+import LinuxPrograms
+import TextForms
+import Zstandard
+
+func compress(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  try changeForm(invocation, level: try level(of: invocation))
+}
+
+func decompress(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  try changeForm(invocation, level: nil)
+}
+
+private func level(of invocation: Invocation) throws(UsageError) -> Int {
+  guard let word = invocation.values(.level).last else { return FrameCompressor.usualLevel }
+  let text = String(decoding: word, as: UTF8.self)
+  guard let level = Int(text), FrameCompressor.levels.contains(level) else {
+    throw UsageError("'\(text)' is not a level; they go from 1 to 19", verb: "compress", .value)
+  }
+  return level
+}
+
+private func changeForm(_ invocation: Invocation, level: Int?) throws(UsageError) -> Int32 {
+  let console = Console(invocation)
+  let paths = try PathOperands(invocation)
+  let run = try ItemRun(
+    invocation, console, paths, tells: invocation.has(.listChanged) || invocation.has(.json))
+  let change = ChangeOfForm(level: level, run, isRecursive: invocation.has(.recursive))
+  var walk = ItemWalk(invocation, .directoryFirst, console)
+  walk.staysOnFileSystem = true
+  // Never through a link, also not one that is named.
+  walk.actsOnLinks = true
+  run.go(walk) { item throws(Refusal) in try change.apply(to: item) }
+  return change.finish()
+}
+
+/// How a file is stored.
+private struct StoredForm {
+  var isCompressed: Bool
+  var stored: UInt64
+
+  /// What the door says; nil where there is none.
+  init?(_ door: [UInt8]?, _ status: FileStatus) {
+    guard let door else { return nil }
+    let words = String(decoding: door, as: UTF8.self).split(separator: " ")
+    isCompressed = words.first == "zstd"
+    stored = words.count == 3 ? UInt64(words[2]) ?? status.size : status.size
+  }
+
+  static func of(_ item: VisitedItem) throws(Errno) -> StoredForm? {
+    StoredForm(
+      try item.place.descriptor.attribute(AttributeName("system.varve.compression")), item.status)
+  }
+}
+
+/// Gives files their form.
+private final class ChangeOfForm {
+  private static let shortest: UInt64 = 8192
+  /// The kernel tells the volume late that a file was closed.
+  private static let patience: UInt64 = 1_500_000_000
+
+  /// Nil: files are expanded.
+  private let level: Int?
+  private let run: ItemRun
+  private let isRecursive: Bool
+  private let tally: CompressionTally
+  /// Files with several names that were met by one.
+  private var linked: Set<ObjectKey> = []
+
+  init(level: Int?, _ run: ItemRun, isRecursive: Bool) {
+    (self.level, self.run, self.isRecursive) = (level, run, isRecursive)
+    tally = CompressionTally(compresses: level != nil)
+  }
+
+  func apply(to item: VisitedItem) throws(Refusal) {
+    let kind = item.status.kind
+    guard kind == .regular else {
+      run.ignore()
+      guard item.depth == 0, kind != .directory || !isRecursive else { return }
+      throw Refusal(
+        kind == .directory
+          ? "is a directory; -R goes through the files in it"
+          : kind == .symbolicLink
+            ? "is a symbolic link, which is not followed here; name what it leads to"
+            : "is not a file; nothing of it can be compressed")
+    }
+    if item.status.linkCount > 1, !linked.insert(ObjectKey(item.status)).inserted { return run.ignore() }
+    let form = try attempt(StoredForm.of(item)) { error in
+      error == .unsupported || error == .accessDenied
+        ? Refusal.change(error, item.path, item.place.descriptor, needs: "readattr") : Refusal(error)
+    }
+    guard let form else { throw Refusal(.unsupported) }
+    guard form.isCompressed != (level != nil) else { return tally.standing() }
+    do throws(Refusal) {
+      if let level { try compress(item, level) } else { try expand(item, form) }
+    } catch {
+      run.ledger.report(
+        failureOf: item.path, members("failed", item, nil) + [JSON.Member("error", .string(error.sentence))])
+      throw error
+    }
+  }
+
+  // MARK: Compressing
+
+  private func compress(_ item: VisitedItem, _ level: Int) throws(Refusal) {
+    if try isInLower(item) { return leave(item, .lower) }
+    if try attempt(item.place.descriptor.protectionWord()) != nil { return leave(item, .encrypted) }
+    if item.status.size < ChangeOfForm.shortest { return leave(item, .short) }
+    guard !run.ledger.isDryRun else { return try plan(item, level) }
+    run.progress?.begin(item.path, bytes: item.status.size)
+    do throws(Errno) {
+      try set(item, "zstd:\(level)")
+    } catch {
+      switch error {
+      case .canceled: return leave(item, .gain)
+      case .busy: return leave(item, .open)
+      case .interrupted where Interruption.isRequested: return run.ignore()
+      default: throw refusal(error, item)
+      }
+    }
+    run.progress?.add(bytes: item.status.size)
+    let after = try attempt(StoredForm.of(item))?.stored ?? item.status.size
+    tally.add(before: item.status.size, after: after)
+    try tell(item, after, result: "compressed")
+  }
+
+  private func plan(_ item: VisitedItem, _ level: Int) throws(Refusal) {
+    let estimate = try attempt(SampleEstimate.stored(item, level)) { self.refusal($0, item) }
+    guard let estimate, SampleEstimate.isWorthwhile(item.status, estimate) else {
+      return leave(item, .gain)
+    }
+    try tell(item, estimate, result: "would compress") { [tally] in
+      tally.add(before: item.status.size, after: estimate)
+    }
+  }
+
+  /// Where nobody tells of layers, there is one.
+  private func isInLower(_ item: VisitedItem) throws(Refusal) -> Bool {
+    do throws(Errno) {
+      let word = try item.place.descriptor.attribute(AttributeName("system.varve.layer"))
+      return word?.starts(with: "lower".utf8) ?? false
+    } catch {
+      guard error == .unsupported else { throw Refusal(error) }
+      return false
+    }
+  }
+
+  private func leave(_ item: VisitedItem, _ reason: LeftAlone) {
+    run.ignore()
+    run.ledger.count { $0.left += 1 }
+    tally.leave(reason)
+    guard !run.ledger.tellsCounts else {
+      return run.ledger.report(
+        failureOf: item.path,
+        members("left alone", item, nil) + [JSON.Member("reason", .string(reason.rawValue))])
+    }
+    guard run.ledger.tells || item.depth == 0, !run.console.isQuiet else { return }
+    run.console.note(item.path, "left alone: \(reason.sentence)")
+  }
+
+  // MARK: Expanding
+
+  private func expand(_ item: VisitedItem, _ form: StoredForm) throws(Refusal) {
+    let size = item.status.size
+    guard !run.ledger.isDryRun else {
+      return try tell(item, size, result: "would expand") { [tally] in
+        tally.add(before: form.stored, after: size)
+      }
+    }
+    run.progress?.begin(item.path, bytes: size)
+    do throws(Errno) { try set(item, "none") } catch {
+      if error == .interrupted, Interruption.isRequested { return run.ignore() }
+      throw refusal(error, item)
+    }
+    run.progress?.add(bytes: size)
+    tally.add(before: form.stored, after: size)
+    try tell(item, size, result: "expanded")
+  }
+
+  // MARK: Both
+
+  private func set(_ item: VisitedItem, _ word: String) throws(Errno) {
+    let start = Clock.monotonicNanoseconds
+    while true {
+      do throws(Errno) {
+        return try item.place.descriptor.setAttribute(
+          AttributeName("system.varve.compression"), to: Array(word.utf8).span,
+          unless: { Interruption.isRequested })
+      } catch .busy {
+        guard Clock.monotonicNanoseconds &- start < ChangeOfForm.patience, !Interruption.isRequested,
+          users(of: item.status).isEmpty
+        else { throw .busy }
+        Clock.pause(milliseconds: 50)
+      }
+    }
+  }
+
+  private func refusal(_ error: Errno, _ item: VisitedItem) -> Refusal {
+    switch error {
+    case .noSpace, .quotaExceeded:
+      return Refusal(
+        "\(error): there is no room for a second copy of it, which is needed meanwhile; it is as it was")
+    case .fileTooBig: return Refusal("is longer than 64 GiB (EFBIG), and is left as it is")
+    case .busy: return Refusal("is in use (EBUSY); it stays as it is")
+    case .inputOutput:
+      return Refusal("\(error): it is damaged, or the disk fails; the log of its daemon says more")
+    default: return Refusal.change(error, item.path, item.place.descriptor, needs: "write")
+    }
+  }
+
+  /// Counts and tells a change, which was made already; in a dry run, asks whether it would be refused.
+  private func tell(
+    _ item: VisitedItem, _ after: UInt64, result: String, _ planned: @escaping @Sendable () -> Void = {}
+  ) throws(Refusal) {
+    let (console, location) = (run.console, item.location)
+    let (before, told) = (item.status.size, members(result, item, after))
+    let refused = members("refused", item, nil)
+    let line =
+      level == nil
+      ? ": \(result), \(sizeText(after))" : ": \(result), \(sizeText(before)) to \(sizeText(after))"
+    try run.change(item, changes: [.compression(level != nil)]) {
+      [path = item.path, place = item.place] error in
+      Refusal.change(error, path, place.descriptor, needs: "write")
+    } tell: { prospect in
+      let isRefused = prospect.refusal != nil
+      if !isRefused { planned() }
+      return ToldChange {
+        isRefused ? refused : told
+      } line: {
+        console.printPath(location.path, line)
+      }
+    } _: { () throws(Errno) in
+    }
+  }
+
+  private func members(_ result: String, _ item: VisitedItem, _ after: UInt64?) -> [JSON.Member] {
+    [JSON.Member("size", .number(item.status.size))]
+      + (after.map { [JSON.Member(level == nil ? "after" : "stored", .number($0))] } ?? [])
+      + [JSON.Member("result", .string(result))]
+  }
+
+  func finish() -> Int32 {
+    // Only when all of a dry run was asked is it known what to add.
+    run.finish { [run, tally] in
+      let (console, isDryRun) = (run.console, run.ledger.isDryRun)
+      if !isDryRun, !console.isQuiet, run.ledger.tellsHow || isRecursive, !run.ledger.tellsCounts {
+        let summary = tally.summary(isPlan: false)
+        if !summary.isEmpty { console.note(summary) }
+      }
+      return ChangeLedger.Addition(
+        sentence: tally.summary(isPlan: true), members: tally.members(isPlan: isDryRun))
+    }
+  }
+}
+
+/// How short a file would get, by a few of its pieces.
+private enum SampleEstimate {
+  private static let piece = 64 << 10
+  private static let mostPieces: UInt64 = 16
+
+  /// How much would be stored; nil if libzstd is missing.
+  static func stored(_ item: VisitedItem, _ level: Int) throws(Errno) -> UInt64? {
+    let file = try item.place.descriptor.reopen([.readOnly, .nonBlocking])
+    guard let compressor = FrameCompressor(level: level) else { return nil }
+    let pieces = (item.status.size + UInt64(piece) - 1) / UInt64(piece)
+    let count = min(pieces, mostPieces)
+    var (raw, stored): (UInt64, UInt64) = (0, 0)
+    var room = [UInt8](repeating: 0, count: 2 * piece)
+    for sample in 0..<count where !Interruption.isRequested {
+      let offset = sample * pieces / count * UInt64(piece)
+      let bytes = try file.read(upTo: piece, at: Int64(clamping: offset))
+      var space = room.mutableSpan
+      guard !bytes.isEmpty, let made = compressor.compress(bytes.span, into: &space) else { continue }
+      raw += UInt64(bytes.count)
+      stored += UInt64(made) + 8
+    }
+    guard raw > 0 else { return item.status.size }
+    return UInt64(Double(item.status.size) * Double(stored) / Double(raw)) + 17
+  }
+
+  /// What the volume says of it when it is done, about.
+  static func isWorthwhile(_ status: FileStatus, _ stored: UInt64) -> Bool {
+    let block: UInt64 = 4096
+    let used = min(status.blocks * 512, (status.size + block - 1) / block * block)
+    let needed = (stored + block - 1) / block * block
+    return needed + block <= used && needed <= used / 100 * 88
+  }
+}

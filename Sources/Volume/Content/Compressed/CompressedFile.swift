@@ -1,0 +1,115 @@
+// The content of one compressed file that is open, for all its handles. They only read: whoever wants to write has the
+// file expanded first, in place, and its readers follow.
+//
+// While it is expanded its frames are written over. So before the first byte of them goes, readers are sent to the work file,
+// which has the whole content already, and those that are still reading frames are waited for.
+
+import CompressedFormat
+import LinuxFiles
+import Synchronization
+
+/// The content of a compressed file.
+final class CompressedFile: Sendable {
+  /// Where readers find the bytes.
+  private enum Form {
+    case frames
+    /// Being expanded: in the work file.
+    case copied(SharedDescriptor)
+    /// About to be something else; for a moment.
+    case changing
+    /// In the file, as they are.
+    case plain
+  }
+
+  private struct State {
+    var form = Form.frames
+    /// Leads to the file, open for reading.
+    var way: SharedDescriptor
+  }
+
+  /// Nil for a file without bytes: it was cut, and its record does not say so yet.
+  private let frames: FrameFile?
+  private let modified: Timestamp
+  private let storedSize: UInt64
+  private let state: Mutex<State>
+  /// Requests that may be reading frames.
+  private let atFrames = Atomic(0)
+
+  /// Reads the table of a file that is open for reading.
+  ///
+  /// EIO where it is damaged.
+  init(_ file: SharedDescriptor, logicalSize: UInt64, _ cache: FrameCache) throws(Errno) {
+    let status = try file.descriptor.status()
+    frames =
+      status.size > 0 ? try FrameFile(file.descriptor, logicalSize: logicalSize, cache) : nil
+    (modified, storedSize) = (status.modification, status.size)
+    state = Mutex(State(form: status.size > 0 ? .frames : .plain, way: file))
+  }
+
+  private var logicalSize: UInt64 { frames?.table.logicalSize ?? 0 }
+  var way: SharedDescriptor { state.withLock { $0.way } }
+
+  /// Whether a file with this status is still the one whose table this has; somebody may have written to it natively.
+  func isOf(_ status: FileStatus, storedSize: UInt64) -> Bool {
+    guard case .frames = state.withLock({ $0.form }) else { return false }
+    return status.modification == modified && storedSize == self.storedSize && status.size == logicalSize
+  }
+
+  /// The file was brought up: its copy has the same bytes.
+  func follow(_ copy: SharedDescriptor) { state.withLock { $0.way = copy } }
+
+  // MARK: Reading
+
+  func read(at offset: Int64, into bytes: inout MutableSpan<UInt8>) throws(Errno) -> Int {
+    guard offset >= 0 else { throw .invalid }
+    while true {
+      // Counted first, and then asked: whoever changes the form waits for those who are counted.
+      atFrames.add(1, ordering: .sequentiallyConsistent)
+      let (form, way) = state.withLock { ($0.form, $0.way) }
+      if case .frames = form, let frames {
+        defer { atFrames.subtract(1, ordering: .releasing) }
+        return try frames.read(way.descriptor, at: UInt64(offset), into: &bytes)
+      }
+      atFrames.subtract(1, ordering: .releasing)
+      switch form {
+      case .plain: return try way.descriptor.readFully(into: &bytes, at: offset)
+      case .copied(let work):
+        // Behind the content of a work file is its trailer.
+        guard offset < Int64(clamping: logicalSize) else { return 0 }
+        let count = Int(min(UInt64(bytes.count), logicalSize - UInt64(offset)))
+        var part = bytes._mutatingExtracting(0..<count)
+        return try work.descriptor.readFully(into: &part, at: offset)
+      case .frames, .changing: Clock.pause(milliseconds: 1)
+      }
+    }
+  }
+
+  func size() throws(Errno) -> UInt64 {
+    let (form, way) = state.withLock { ($0.form, $0.way) }
+    guard case .plain = form else { return logicalSize }
+    return try way.descriptor.status().size
+  }
+
+  /// A compressed file has no holes.
+  func seek(from offset: Int64, _ origin: SeekOrigin) throws(Errno) -> UInt64 {
+    let (form, way) = state.withLock { ($0.form, $0.way) }
+    if case .plain = form { return UInt64(try way.descriptor.seek(offset: offset, whence: origin)) }
+    guard offset >= 0, UInt64(offset) < logicalSize else { throw .noDevice }
+    return origin == .hole ? logicalSize : UInt64(offset)
+  }
+
+  // MARK: Another form
+
+  /// Nobody reads frames any more when this returns; readers find the content in the work file, or wait.
+  func leaveFrames(for work: SharedDescriptor? = nil) {
+    state.withLock { $0.form = work.map { .copied($0) } ?? .changing }
+    // Those who come now see the new form at once.
+    while atFrames.load(ordering: .acquiring) > 0 { Clock.pause(milliseconds: 1) }
+  }
+
+  /// The file has its bytes as they are now.
+  func becomePlain() { state.withLock { $0.form = .plain } }
+
+  /// Nothing came of it.
+  func returnToFrames() { state.withLock { $0.form = frames == nil ? .plain : .frames } }
+}

@@ -1,0 +1,95 @@
+// Whether a file is stored compressed: the door `system.varve.compression`. All bytes are written anew, into the same inode
+// (`Content/Replacement`), and stay the same for programs.
+
+import Decisions
+import LinuxFiles
+import RecordFormat
+import Synchronization
+import Zstandard
+
+/// What the door is told.
+enum CompressionChange: Equatable {
+  case none
+  case zstd(level: Int)
+
+  /// `none`, `zstd`, or `zstd:` and a level.
+  init?(word: String) {
+    switch word {
+    case "none", "": self = .none
+    case "zstd": self = .zstd(level: FrameCompressor.usualLevel)
+    default:
+      guard word.hasPrefix("zstd:"), let level = Int(word.dropFirst(5)), "zstd:\(level)" == word,
+        FrameCompressor.levels.contains(level)
+      else { return nil }
+      self = .zstd(level: level)
+    }
+  }
+}
+
+extension Volume {
+  /// `none`, or `zstd LOGICAL STORED`: the size that programs see, and that of what is stored.
+  func compression(of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let reach = try resolver.reach(node)
+      let facts = try facts(of: node, by: reach)
+      try gate.require(caller, .readRecord, on: facts.item)
+      guard node.kind == .regular else { throw .noData }
+      guard facts.item.content == .compressed else { return Array("none".utf8) }
+      return Array("zstd \(facts.status.size) \(try reach.status().size)".utf8)
+    }
+  }
+
+  /// EINTR if its caller is interrupted while bytes are written anew beside the file; then it is as it was.
+  func changeCompression(
+    of node: Node, to wanted: CompressionChange, for caller: Caller
+  ) throws(Errno) {
+    let pending = try changing(node, for: caller) { () throws(Errno) -> ReplacedFile? in
+      let object = try hold(node, toCompress: wanted != .none, for: caller)
+      let isCompressed = object.facts.item.content == .compressed
+      guard isCompressed != (wanted != .none) else { return nil }
+      try requireUp(node)
+      try requireExpanded(object.facts)
+      // An encrypted file is as little compressed as a plain one.
+      guard wanted != .none else { return nil }
+      try requireUnused(node)
+      var final = object.facts.record
+      final.noteCompressed(size: object.facts.status.size)
+      return ReplacedFile(
+        object: object.descriptor, path: lastKnownPath(of: node), present: object.facts.stored, final: final)
+    }
+    guard let pending, case .zstd(let level) = wanted else { return }
+    try compress(pending, of: node, level, for: caller)
+  }
+
+  /// Held by a descriptor that only leads there: one that is open would be in the way of the lease.
+  private func hold(
+    _ node: Node, toCompress compresses: Bool, for caller: Caller
+  ) throws(Errno) -> HeldObject {
+    let object = try holdAnew(node)
+    try gate.require(caller, .setCompressed(compresses), on: object.facts.item)
+    return object
+  }
+
+  private func compress(
+    _ file: ReplacedFile, of node: Node, _ level: Int, for caller: Caller
+  ) throws(Errno) {
+    let writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
+    var replacement = try Replacement.prepare(
+      file, as: .compressing(level: level), at: replacements, watch: watch(for: caller))
+    // The last moment: from here on it can only go forward.
+    try copyUps.requireWanted(caller)
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      // What allowed it may have been taken back meanwhile.
+      _ = try hold(node, toCompress: true, for: caller)
+      try requireUnused(node)
+      forgetFacts(of: node)
+      defer { forgetFacts(of: node) }
+      try replacement.begin {
+        // On tmpfs what is written through a mapping does not move the change time.
+        self.isInUse(node) || node.attachment.marks.writeOpens.load(ordering: .acquiring) != writers
+      }
+      try replacement.complete()
+    }
+    link?.expireAttributes(node.id)
+  }
+}
