@@ -6,12 +6,13 @@ import Synchronization
 /// The volume's promise that lookups may skip the attribute; withdrawn, durably, before the first record.
 final class RecordsExist: Sendable {
   private let known: Atomic<Bool>
-  private let withdrawal: Mutex<@Sendable () throws -> Void>
+  private let withdraw: @Sendable () throws -> Void
+  private let turn = Mutex(())
 
   /// `withdraw`: makes the volume's own file say that records exist, and waits for the disk.
   init(_ exist: Bool, withdraw: @escaping @Sendable () throws -> Void) {
     known = Atomic(exist)
-    withdrawal = Mutex(withdraw)
+    self.withdraw = withdraw
   }
 
   var exist: Bool { known.load(ordering: .acquiring) }
@@ -27,7 +28,7 @@ final class RecordsExist: Sendable {
   func announce() throws(Errno) {
     guard !exist else { return }
     do {
-      try withdrawal.withLock { withdraw in
+      try turn.withLock { _ in
         guard !exist else { return }
         try withdraw()
         known.store(true, ordering: .releasing)

@@ -10,7 +10,12 @@ final class CopiesUnderWay: Sendable {
   private let nodes: Mutex<Set<NodeID>> = Mutex([])
   private let itemCount = Atomic<UInt64>(0)
   private let byteCount = Atomic<UInt64>(0)
-  private let interrupts: Mutex<@Sendable (UInt64) -> Bool> = Mutex({ _ in false })
+  private let interrupts = Mutex(Asker { _ in false })
+
+  /// A function in a struct: taken out of a mutex by itself it is wrapped anew each time, and in the wrapping of before.
+  private struct Asker: Sendable {
+    let isInterrupted: @Sendable (UInt64) -> Bool
+  }
 
   /// Runs `copy` with nobody else bringing up this node; EINTR once the caller is interrupted while it waits.
   ///
@@ -27,7 +32,7 @@ final class CopiesUnderWay: Sendable {
   }
 
   func askForInterrupts(_ isInterrupted: @escaping @Sendable (UInt64) -> Bool) {
-    interrupts.withLock { $0 = isInterrupted }
+    interrupts.withLock { $0 = Asker(isInterrupted: isInterrupted) }
   }
 
   /// EINTR if nobody waits for the answer of a request any more.
@@ -36,7 +41,7 @@ final class CopiesUnderWay: Sendable {
   }
 
   func isUnwanted(_ caller: Caller) -> Bool {
-    caller.request != 0 && interrupts.withLock { $0 }(caller.request)
+    caller.request != 0 && interrupts.withLock { $0 }.isInterrupted(caller.request)
   }
 
   func count(bytes: UInt64) {
