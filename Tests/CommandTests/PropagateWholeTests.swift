@@ -26,26 +26,26 @@ extension CommandTests {
         """,
         prints: """
           d/f: copied: entry 1: the directory above hands this down, but here it is an entry of its own, which stays when the directory takes it back; 'varve acl inherit --replace' leaves what is handed down
-          # d
+          # file: d
           group:701 allow list,file_inherit,directory_inherit
 
-          # d/f
+          # file: d/f
           group:701 inherited allow read
 
-          # d/s
+          # file: d/s
           group:701 inherited allow list,file_inherit,directory_inherit
 
-          # d/s/t
+          # file: d/s/t
           group:701 inherited allow list,file_inherit,directory_inherit
 
-          # d/s/t/h
+          # file: d/s/t/h
           group:701 inherited allow read
 
-          # d/s/g
+          # file: d/s/g
           group:701 inherited allow read
           0
           same
-          # d/f
+          # file: d/f
           group:701 inherited allow read
 
           """)
