@@ -99,7 +99,12 @@ extension FrontTests {
           die() {
             local pid; pid=$(grep -o '"pid":[0-9]*' mount/.varve/status | cut -d: -f2)
             kill -9 "$pid"; gone "$pid"
-            ls fr 2>&1 | grep -o 'not connected'
+            # What was asked while it died is told that the connection was given up.
+            local count=0
+            until ls fr 2>&1 | grep -o 'not connected'; do
+              count=$((count + 1)); [ "$count" -lt 500 ] || return 1
+              sleep 0.02
+            done
           }
           mount -a; die
           status_of mount -t fuse.varve -o view=display,lang=fr "$BASE/upper" "$BASE/fr" | grep -o "varve umount $BASE/mount\|status.*"
