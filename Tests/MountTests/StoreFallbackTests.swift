@@ -116,6 +116,25 @@ extension MountTests {
       try again.unmount()
     }
 
+    @Test("Root makes no volume of items whose records anybody may have set beforehand") func planted() throws
+    {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.unmount()
+      try Program.shell("rm -r .varve; echo > f; setfattr -n user.varve.acl -v x f", in: volume.upper)
+      for words in [["-o", "no_trusted"], ["-f", "-o", "no_trusted"], ["-o", "ro,no_trusted"]] {
+        let result = try Program.run(Program.built("varve"), ["mount"] + words + [volume.upper, volume.path])
+        #expect(
+          result.exit == 32
+            && result.output
+              == "varve mount: \(volume.upper): its store has no attributes trusted.*, and it holds items, whose attributes "
+              + "user.varve.* whoever may write them can have set; mount an empty directory, and copy the items into the "
+              + "mount\n",
+          "\(words): \(result.output)")
+        #expect(try Calls.list(volume.upper).get() == ["f"], "\(words)")
+      }
+    }
+
     @Test("A volume whose records cannot be read where it lies is refused, in one line")
     func unreadable() throws {
       let volume = try MountedVolume()

@@ -65,6 +65,16 @@ import Glibc
     return unsafe memcmp(pointer, prefix.utf8Start, prefix.utf8CodeUnitCount) == 0
   }
 
+  /// Some stores do not tell capitals from small letters in the names of attributes.
+  package borrowing func hasPrefix(ignoringCase prefix: StaticString) -> Bool {
+    guard prefix.hasPointerRepresentation, prefix.utf8CodeUnitCount <= count else { return false }
+    for index in 0..<prefix.utf8CodeUnitCount {
+      let (found, wanted) = unsafe (UInt8(bitPattern: pointer[index]), prefix.utf8Start[index])
+      guard found | 0x20 == wanted | 0x20 else { return false }
+    }
+    return true
+  }
+
   package borrowing func equals(_ other: StaticString) -> Bool {
     other.utf8CodeUnitCount == count && hasPrefix(other)
   }

@@ -315,7 +315,7 @@ extension Volume {
     let name = try AttributeName("security.capability")
     do throws(Errno) {
       // Asked first: without privilege even the removal of what is not there is refused.
-      guard features.hasCapabilities, try object.attribute(name) != nil else { return }
+      guard features.storesCapabilities, try object.attribute(name) != nil else { return }
       try object.removeAttribute(name)
     } catch {
       // In a volume that was mounted read-only at first nobody has tried whether there are such attributes.
@@ -357,7 +357,10 @@ extension Volume {
       link?.expireNames()
     }
     node.existingAttachment?.marks.learn(after)
-    if before.item.isSearchableByAnyone, !after.item.isSearchableByAnyone {
+    // Shown names are for those who may list, too.
+    if before.item.isSearchableByAnyone && !after.item.isSearchableByAnyone
+      || views.count > 0 && before.item.isListableByAnyone && !after.item.isListableByAnyone
+    {
       link?.expireNames()
     }
     if before.item.isVisibleToAnyone, !after.item.isVisibleToAnyone {

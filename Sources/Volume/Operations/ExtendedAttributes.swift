@@ -37,7 +37,7 @@ private enum AttributeRoom {
       self = .verification(start)
     } else if name.hasPrefix("system.") {
       self = AttributeDoor(name).map(AttributeRoom.door) ?? AttributeRoom(told: name) ?? .unsupported
-    } else if name.hasPrefix("trusted.varve.") || name.hasPrefix("user.varve.") {
+    } else if name.hasPrefix("trusted.varve.") || name.hasPrefix(ignoringCase: "user.varve.") {
       self = NameFact(name).map(AttributeRoom.fact) ?? .hidden
     } else if name.equals("com.apple.FinderInfo") || name.equals("user.com.apple.FinderInfo") {
       self = .finderInfo

@@ -95,7 +95,9 @@ extension Volume {
   /// as far as that was noticed; and one that was opened without a key, whoever has the key since.
   private func requireContent(of file: OpenFile) throws(Errno) {
     let obstacle = file.node?.existingAttachment?.marks.contentObstacle.load(ordering: .acquiring) ?? 0
-    guard obstacle == 0 else { throw Errno(rawValue: obstacle) }
+    // Who has it open compressed is sent to where its bytes are.
+    let follows = obstacle == Errno.unsupported.rawValue && file.content.compressed != nil
+    guard obstacle == 0 || follows else { throw Errno(rawValue: obstacle) }
     if file.mode.contains(.withoutBytes) { throw .noKey }
   }
 

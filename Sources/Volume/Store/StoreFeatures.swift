@@ -63,6 +63,9 @@ final class StoreFeatures: Sendable {
   /// Attributes `security.*`; without them no file has a capability.
   var hasCapabilities: Bool { isOn("capability", capability) }
 
+  /// Whether there are such attributes in the store, though they may be taken not to be.
+  var storesCapabilities: Bool { capability.load(ordering: .acquiring) }
+
   private func isOn(_ name: String, _ found: borrowing Atomic<Bool>) -> Bool {
     found.load(ordering: .acquiring) && !switchedOff.contains(name)
   }
@@ -105,7 +108,7 @@ final class StoreFeatures: Sendable {
     guard CurrentProcess.isRoot, namespace == .user else { return [] }
     return [
       "records are in attributes user.*: links and special files have none, and users who reach the upper directory itself "
-        + "can change those of their own files; keep it closed to them"
+        + "can change those of whatever they may write there; keep it closed to them"
     ]
   }
 }

@@ -145,12 +145,14 @@ final class VolumeDirectory: Sendable {
     // Refused before anything is made.
     let likely = try header ?? .fresh(recordsIn: space.choose(for: root))
     if let present {
+      if try storedHeader(in: present) == nil { try refusePlanted(likely.namespace, in: root) }
       // Where the file was lost, the records were not: no lock goes with it.
       return try open(
         present, of: root, readOnly: readOnly, making: likely.withRecords, lease: lease, space: space)
     }
     // A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
     if readOnly {
+      try refusePlanted(likely.namespace, in: root)
       return VolumeDirectory(
         root: root, Opened(), header: likely.withRecords, lease: lease, space: space)
     }
@@ -164,6 +166,7 @@ final class VolumeDirectory: Sendable {
       // from here on records are written by this mount alone.
       var made = likely
       made.namespace = try space.choose(writingTo: directory)
+      try refusePlanted(made.namespace, in: root)
       if try holdsItems(root) { made = made.withRecords }
       // Unless somebody was faster, and is gone again.
       isFresh = try storedHeader(in: directory) == nil
@@ -199,7 +202,7 @@ final class VolumeDirectory: Sendable {
     root: SharedDescriptor, readOnly: Bool, saysLowers: Bool = true, space: RecordSpace = RecordSpace()
   ) throws {
     guard let directory = try find(in: root) else {
-      _ = try space.choose(for: root)
+      try refusePlanted(space.choose(for: root), in: root)
       if !readOnly {
         try saying("'.varve' cannot be made there") { () throws(Errno) in
           try root.descriptor.requireChangeable()
@@ -214,7 +217,7 @@ final class VolumeDirectory: Sendable {
       try saying(unwritable) { () throws(Errno) in try directory.descriptor.requireChangeable() }
     }
     guard let text = try storedHeader(in: directory) else {
-      _ = try space.choose(for: root)
+      try refusePlanted(space.choose(for: root), in: root)
       return
     }
     let header = try VolumeHeader(parsing: text)
@@ -296,6 +299,16 @@ final class VolumeDirectory: Sendable {
     return try saying("'.varve' in the upper directory cannot be opened") { () throws(Errno) in
       SharedDescriptor(try found.descriptor.reopen([.readOnly, .directory]))
     }
+  }
+
+  /// Refuses to make root's volume of items whose records anybody who may write them can have set beforehand.
+  private static func refusePlanted(
+    _ namespace: MetadataStore.Namespace, in root: SharedDescriptor
+  ) throws(VolumeFailure) {
+    guard CurrentProcess.isRoot, namespace == .user, try holdsItems(root) else { return }
+    throw VolumeFailure(
+      "its store has no attributes trusted.*, and it holds items, whose attributes user.varve.* whoever may write them can "
+        + "have set; mount an empty directory, and copy the items into the mount")
   }
 
   /// Whether there is anything in the upper directory but the bookkeeping.

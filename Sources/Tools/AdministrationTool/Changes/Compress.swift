@@ -286,7 +286,7 @@ private enum SampleEstimate {
   /// What the volume says of it when it is done, about.
   static func isWorthwhile(_ status: FileStatus, _ stored: UInt64) -> Bool {
     let block: UInt64 = 4096
-    let used = min(status.blocks * 512, (status.size + block - 1) / block * block)
+    let used = min(min(status.blocks, .max / 512) * 512, (status.size + block - 1) / block * block)
     let needed = (stored + block - 1) / block * block
     return needed + block <= used && needed <= used / 100 * 88
   }

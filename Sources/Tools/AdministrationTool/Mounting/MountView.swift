@@ -183,7 +183,9 @@ struct ViewMount {
     let isDead = former.map { MountState($0) == .dead } ?? false
     if let former, former.device == volume.device {
       guard !isDead else { throw Refusal.mounting(mountPoint, MountState.gone(volume), status: 32) }
-      if former.view == Array("\(name)".utf8) { return }
+      if former.view == Array("\(name)".utf8) {
+        return try ViewMount.change(options, of: former, checkingOnly: checkingOnly)
+      }
     }
     guard !checkingOnly else { return }
     if let former, isDead { try takeAway(former, isLazy: true) }

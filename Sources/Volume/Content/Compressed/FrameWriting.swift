@@ -15,7 +15,7 @@ enum FrameWriting {
   static func mostWorthwhile(_ status: FileStatus) -> UInt64? {
     let block = FrameWriting.leastGain
     // What holes do not take cannot be saved, nor what is reserved behind the end.
-    let used = min(status.blocks * 512, (status.size + block - 1) / block * block)
+    let used = min(min(status.blocks, .max / 512) * 512, (status.size + block - 1) / block * block)
     guard used > block else { return nil }
     let most = min(used - block, used / 100 * (100 - leastGainPercent)) / block * block
     return most > 0 ? most : nil
