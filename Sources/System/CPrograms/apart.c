@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-long lv_fork_apart(int *end) {
+long lv_fork_apart(int *end, int leaves_group) {
   // Above 3, whatever of the first numbers is closed.
   int reading, writing;
   long failure = lv_pipe(&reading, &writing);
@@ -25,7 +25,7 @@ long lv_fork_apart(int *end) {
     return child;
   }
   // Whoever waits for the end of our output, or for our terminal or locks, must not wait for this process.
-  setsid();
+  if (leaves_group) setsid();
   dup2(writing, 3);
   close_range(4, ~0U, 0);
   int null = open("/dev/null", O_RDWR);

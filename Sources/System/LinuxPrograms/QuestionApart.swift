@@ -12,11 +12,13 @@ package enum QuestionApart {
   /// The answer; nil if it did not come in time.
   ///
   /// EAGAIN or ENOMEM when there can be no such process. For a program with one thread: the question must not need what another thread may hold just now.
+  ///
+  /// `staysInGroup`: in the process group of ours, which is the only one that an automounter lets walk to its mount point.
   package static func ask(
-    milliseconds: Int, _ question: () throws(Errno) -> [UInt8]
+    milliseconds: Int, staysInGroup: Bool = false, _ question: () throws(Errno) -> [UInt8]
   ) throws(Errno) -> Result<[UInt8], Errno>? {
     var end: CInt = -1
-    let child = CInt(truncatingIfNeeded: try retrying { unsafe lv_fork_apart(&end) })
+    let child = CInt(truncatingIfNeeded: try retrying { unsafe lv_fork_apart(&end, staysInGroup ? 0 : 1) })
     guard child > 0 else { answer(at: end, question) }
     let reading = Descriptor(adopting: end)
     defer { lv_bury(child) }
@@ -44,7 +46,7 @@ package enum QuestionApart {
   /// otherwise, but keeps no attributes. What cannot be walked to lies behind another file system that has lost its
   /// server, and may be alive.
   package static func isDeadMount(_ path: [UInt8]) -> Bool {
-    let told = try? ask(milliseconds: 2_000) { () throws(Errno) -> [UInt8] in
+    let told = try? ask(milliseconds: 2_000, staysInGroup: true) { () throws(Errno) -> [UInt8] in
       let root: Descriptor
       do throws(Errno) { root = try Descriptor.open(path: path, .path) } catch { throw .inputOutput }
       _ = try root.status()

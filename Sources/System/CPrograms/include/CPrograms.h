@@ -71,7 +71,7 @@ void lv_exit(int status) __attribute__((noreturn));
 
 // apart.c: a process that may never come back, which asks and answers by one pipe. 0 in that process, with its end
 // of the pipe; else its number, with the other end. It has no other descriptor and no terminal.
-long lv_fork_apart(int *end);
+long lv_fork_apart(int *end, int leaves_group);
 void lv_answer_apart(int end, int32_t error, const uint8_t *bytes, size_t count) __attribute__((noreturn));
 // ETIMEDOUT when nothing came; 0 when it has said all.
 long lv_hear_apart(int end, int milliseconds, void *into, size_t count);
