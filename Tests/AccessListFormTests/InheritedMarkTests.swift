@@ -119,10 +119,12 @@ import Testing
     return merged.filter { $0.kind == .deny } + merged.filter { $0.kind == .allow }
   }
 
-  @Test("One entry in place of two, and two in place of one, are what was handed down") func together() throws {
+  @Test("One entry in place of two, and two in place of one, are what was handed down") func together() throws
+  {
     let both: AccessEntry.Inheritance = [.fileInherit, .directoryInherit]
     let above = AccessList([
-      AccessEntry(.allow, .group(30), [.read, .execute], both), AccessEntry(.allow, .group(30), [.append, .read], both),
+      AccessEntry(.allow, .group(30), [.read, .execute], both),
+      AccessEntry(.allow, .group(30), [.append, .read], both),
       AccessEntry(.allow, .owningGroup, [.read], both),
     ])
     for object in [ObjectKind.file, .directory] {
@@ -164,7 +166,8 @@ import Testing
     #expect(try marked([written], handedDown: handedDown, for: .directory).map(\.isInherited) == [true])
     #expect(
       InheritanceSource.handedDown(
-        from: AccessList([AccessEntry(.allow, .group(30), [.read], [.fileInherit, .limitInherit])]), to: .directory)
+        from: AccessList([AccessEntry(.allow, .group(30), [.read], [.fileInherit, .limitInherit])]),
+        to: .directory)
         == [])
   }
 
@@ -176,7 +179,8 @@ import Testing
       let above = AccessList(
         (0..<1 + dice.below(4)).map { _ in
           AccessEntry(
-            dice.once(in: 4) ? .deny : .allow, dice.pick([.user(10), .group(20), .group(30), .owner, .owningGroup]),
+            dice.once(in: 4) ? .deny : .allow,
+            dice.pick([.user(10), .group(20), .group(30), .owner, .owningGroup]),
             dice.pick([[.read], [.write], [.read, .write], [.execute, .append], [.deleteChild, .read]]),
             dice.pick([[.fileInherit], [.directoryInherit], [.fileInherit, .directoryInherit]]))
         })

@@ -168,7 +168,8 @@ extension CommandTests {
           """)
     }
 
-    @Test("A volume whose keybag and copy are both damaged can be mounted, and takes an export") func damagedKeybag()
+    @Test("A volume whose keybag and copy are both damaged can be mounted, and takes an export")
+    func damagedKeybag()
       throws
     {
       let drawer = try KeyDrawer()

@@ -27,16 +27,16 @@ extension CommandTests {
         varve acl check --color=always d/plan | cat -v; varve acl get --color=blue d/plan; echo $?
         """#,
         prints: #"""
-          ^[[2m# d/plan^[[0m
+          ^[[2m# file: d/plan^[[0m
           ^[[31muser:7001 deny delete^[[0m
           ^[[2;32mgroup:bin inherited allow read^[[0m
-          # d/plan
+          # file: d/plan
           user:7001 deny delete
           group:bin inherited allow read
-          # d/plan
+          # file: d/plan
           user:7001 deny delete
           group:bin inherited allow read
-          # d/plan
+          # file: d/plan
           user:7001 deny delete
           group:bin inherited allow read
           read        ^[[32myes^[[0m  root: only flags could stop this
@@ -44,10 +44,10 @@ extension CommandTests {
             BASE/mount: search allowed: root: only flags could stop this
             d: search allowed: root: only flags could stop this
             d/plan: read allowed: root: only flags could stop this
-          # d/plan
+          # file: d/plan
           user:7001 deny delete
           group:bin inherited allow read
-          ^[[2m# d/plan^[[0m
+          ^[[2m# file: d/plan^[[0m
           ^[[31muser:7001 deny delete^[[0m
           ^[[2;32mgroup:bin inherited allow read^[[0m
           ^[[31mdenied: user 7001 may not write BASE/mount/d/data (EPERM)^[[0m

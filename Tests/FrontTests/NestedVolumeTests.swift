@@ -128,7 +128,8 @@ extension FrontTests {
           """)
     }
 
-    @Test("A mount whose daemon is gone gives way at once, whatever the kernel remembers of it") func deadAndCached() throws {
+    @Test("A mount whose daemon is gone gives way at once, whatever the kernel remembers of it")
+    func deadAndCached() throws {
       let said = try output(
         """
         mounts -o cache=exclusive upper mount; ls -a mount >/dev/null; stat mount mount/. >/dev/null

@@ -94,7 +94,7 @@ extension FrontTests {
           if setpriv --reuid 3000 --regid 4003 --clear-groups cat mount/$group 2>/dev/null
           then echo "$group is read"; else echo "$group is not read"; fi
         done
-        varve status mount | grep -o 'warnings:.*'
+        varve status mount | grep -o 'warnings:.*' | sed 's/: */: /'
         varve umount mount
         wait
         cat lines
@@ -110,7 +110,7 @@ extension FrontTests {
           4004 is not read
           4005 is not read
           4006 is read
-          warnings:      \(lines.joined(separator: ", "))
+          warnings: \(lines.joined(separator: ", "))
           \(lines.map { "<4>varved: \($0)" }.joined(separator: "\n"))
 
           """)

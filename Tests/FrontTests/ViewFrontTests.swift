@@ -148,7 +148,7 @@ extension FrontTests {
       let world = try World()
       defer { world.remove() }
       func here(_ text: String) -> String {
-        text.replacing("/srv/team", with: "$BASE/upper").replacing("/mnt/team", with: "$BASE/mount")
+        text.replacing("/srv/varve/team", with: "$BASE/upper").replacing("/mnt/team", with: "$BASE/mount")
           .replacing("/mnt/", with: "$BASE/").replacing("~/", with: "$BASE/home/")
           .replacing(
             "'$BASE/mount/.varve/view/de+en,ext=never'", with: "\"$BASE/mount/.varve/view/de+en,ext=never\"")

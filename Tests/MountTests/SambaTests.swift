@@ -144,26 +144,31 @@ extension MountTests {
       #expect(answers[7].output.contains("inherited allow"), "\(answers[7].output)")
     }
 
-    @Test("What Samba makes one entry of, or two, is taken back like any other") func revokedTogether() throws {
+    @Test("What Samba makes one entry of, or two, is taken back like any other") func revokedTogether() throws
+    {
       let volume = try MountedVolume()
       defer { volume.remove() }
       try #require(chmod(volume.path, 0o755) == 0)
-      let readers = "group:2009 allow list,search,readattr,readextattr,readsecurity,file_inherit,directory_inherit"
-      let writers = "group:2009 allow add_file,add_subdirectory,writeattr,writeextattr,file_inherit,directory_inherit"
-      let owners = "group@ allow list,search,readattr,file_inherit,directory_inherit"
+      let both = ",file_inherit,directory_inherit"
+      let readers = "group:2009 allow list,search,readattr,readextattr,readsecurity" + both
+      let writers = "group:2009 allow add_file,add_subdirectory,writeattr,writeextattr" + both
+      let owners = "group@ allow list,search,readattr" + both
       _ = try volume.directory("t", 0, 2001, 0o700, list: Self.teamList.prefix(1) + [readers, owners])
       let answers = try SambaStage(volume: volume, share: SambaStage.recommended).converse([
-        "varve chmod +a 'user:1003 allow list,readattr,file_inherit' t && mkdir -m 700 t/inbox && varve chmod +a# 0 '\(writers)' t/inbox",  // 0
+        "varve chmod +a 'user:1003 allow list,readattr,file_inherit' t && mkdir -m 700 t/inbox"
+          + " && varve chmod +a# 0 '\(writers)' t/inbox",  // 0
         "smb ann 'put /etc/hostname t/inbox/f; mkdir t/inbox/d; put /etc/hostname t/inbox/d/g'",  // 1
-        "become 1002 2009 sh -c 'cat t/inbox/f t/inbox/d/g && echo x >>t/inbox/f && echo >t/inbox/d/new'",  // 2
+        "become 1002 2009 sh -c 'cat t/inbox/f t/inbox/d/g && echo x >>t/inbox/f'"
+          + " && become 1002 2009 sh -c 'echo >t/inbox/d/new'",  // 2
         "varve acl check -R t | grep -c copied",  // 3
         "varve chmod -a '\(writers)' t/inbox && varve acl propagate t",  // 4
         "become 1002 2009 sh -c 'echo x >>t/inbox/f' || become 1002 2009 sh -c 'echo >t/inbox/d/newer'",  // 5
         "become 1002 2009 cat t/inbox/f t/inbox/d/g",  // 6
         "for entry in '\(readers)' '\(owners)' 'user:1003 allow list,readattr,file_inherit'; do varve chmod -a \"$entry\" t; done"
           + " && varve acl propagate t",  // 7
-        "become 1002 2009 cat t/inbox/f || become 1002 2009 cat t/inbox/d/g || smb bob 'get t/inbox/d/g -'",  // 8
-        "varve find -entry group:2009 t; varve find -entry user:1003 t; varve find -entry group@ t; varve acl get -R t >&2",  // 9
+        "become 1002 2009 cat t/inbox/f || become 1002 2009 cat t/inbox/d/g"
+          + " || smb bob 'get t/inbox/d/g -'",  // 8
+        "varve find -entry group:2009 t; varve find -entry user:1003 t; varve find -entry group@ t",  // 9
         "smb ann 'get t/inbox/d/g -'",  // 10
       ])
       for index in [0, 1, 2, 4, 6, 7, 9, 10] {

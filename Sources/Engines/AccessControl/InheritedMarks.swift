@@ -25,10 +25,13 @@ package struct InheritanceSource: Hashable, Sendable {
     let own = (try? AccessList.inherited(from: list, forDirectory: object == .directory))?.entries ?? []
     guard object == .directory else { return own }
     let through = (list?.entries ?? []).filter {
-      $0.inheritance.isDisjoint(with: [.directoryInherit, .limitInherit]) && $0.inheritance.contains(.fileInherit)
+      $0.inheritance.isDisjoint(with: [.directoryInherit, .limitInherit])
+        && $0.inheritance.contains(.fileInherit)
     }
     return own
-      + through.map { AccessEntry($0.kind, $0.identity, $0.rights, [.inherited, .fileInherit, .onlyInherit]) }
+      + through.map {
+        AccessEntry($0.kind, $0.identity, $0.rights, [.inherited, .fileInherit, .onlyInherit])
+      }
   }
 
   /// The entries, each replaced by an entry that says the same and was inherited, or would be.

@@ -11,7 +11,7 @@ extension InheritanceSource {
   /// About whom an entry says something, and where it counts.
   private struct Subject: Hashable {
     let identity: Identity
-    /// Empty: on the item itself. Else how it is handed on.
+    /// How it is handed on; empty: it counts on the item itself.
     let inheritance: AccessEntry.Inheritance
   }
 

@@ -27,7 +27,9 @@ extension Volume {
   /// When the content of a protected file was asked for last, on the monotonic clock in nanoseconds.
   package var lastKeyUse: UInt64 { sealed.lastUse }
 
-  /// After how many seconds without use whoever serves the volume locks it; nil: not by itself. Said by `status`.
+  /// After how many seconds without use whoever serves the volume locks it; nil: not by itself.
+  ///
+  /// `status` tells it.
   package var lockAfter: UInt64? {
     get {
       let seconds = sealed.lockAfter.load(ordering: .acquiring)

@@ -81,7 +81,8 @@ private func requireOneList(_ text: [UInt8]) throws(FormatFailure) {
   let heads = text.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: "# file:".utf8) }
   guard heads.count < 2 else {
     throw FormatFailure(
-      "it holds the lists of \(heads.count) items; 'varve acl dump' and 'varve acl restore' keep the lists of many")
+      "it holds the lists of \(heads.count) items; 'varve acl dump' and 'varve acl restore' keep the lists of many"
+    )
   }
 }
 

@@ -33,7 +33,9 @@ extension Verb {
     examples: [
       Example("varve find -flags uchg /mnt/team", "All that is locked."),
       Example("varve find -entry user:bob /mnt/team", "All lists that name Bob."),
-      Example("varve find -class any /mnt/team", "All that is encrypted, and directories in which new files will be."),
+      Example(
+        "varve find -class any /mnt/team",
+        "All that is encrypted, and directories in which new files will be."),
       Example("varve find -can bob:write /mnt/team", "All that Bob may write."),
     ])
 }
