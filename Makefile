@@ -54,7 +54,7 @@ bench: build ## Measure the engines, and volumes beside their peers
 	.build/release/VolumeBenchmark $(BENCH)
 	.build/release/VolumeBenchmark --encryption $(BENCH)
 	Benchmarks/views.sh
-	Benchmarks/layers.py
+	Benchmarks/layers.py --on tmpfs
 
 man: ## Render the manual pages as text into .build/man
 	@mkdir -p .build/man
