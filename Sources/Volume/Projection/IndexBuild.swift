@@ -17,9 +17,16 @@ private struct ReadItem {
   let isShown: Bool
 }
 
+/// What a listing says of an item.
+private struct ReadName {
+  let name: [UInt8]
+  let inode: UInt64
+  let kind: LinuxFiles.FileKind?
+}
+
 /// The names of a directory as they were read; while it changes, one may be there twice.
 private struct ReadNames {
-  var names: [(name: [UInt8], inode: UInt64, kind: LinuxFiles.FileKind?)] = []
+  var names: [ReadName] = []
   var isTooLarge = false
 }
 
@@ -60,9 +67,7 @@ struct IndexBuild {
       return DirectoryIndex(origin, [], text: [], isTooLarge: true, rules)
     }
     let listed = hiddenList(status)
-    var items: [ReadItem] = []
-    items.reserveCapacity(read.names.count)
-    for (name, inode, kind) in read.names { items.append(item(name, inode, kind, listed)) }
+    var items = ItemRound(read.names) { self.item($0, listed) }.run()
     translate(&items)
     return settled(origin, items)
   }
@@ -83,7 +88,7 @@ struct IndexBuild {
         if entry.kind == nil || entry.kind == .characterDevice, isWhiteout(name, in: merged.directory) {
           continue
         }
-        read.names.append((name, entry.inode, entry.kind))
+        read.names.append(ReadName(name: name, inode: entry.inode, kind: entry.kind))
         if read.names.count > mostItems {
           read.isTooLarge = true
           return read
@@ -103,14 +108,12 @@ struct IndexBuild {
     volume.hiddenList(in: parts, status)
   }
 
-  private func item(
-    _ name: [UInt8], _ inode: UInt64, _ kind: LinuxFiles.FileKind?, _ listed: HiddenList?
-  ) -> ReadItem {
-    let seen = volume.see(name, in: parts) ?? SeenItem(unknown: kind)
+  private func item(_ read: ReadName, _ listed: HiddenList?) -> ReadItem {
+    let seen = volume.see(read.name, in: parts) ?? SeenItem(unknown: read.kind)
     let reasons = seen.reasonsToHide(
-      name.span, isListed: listed?.contains(name) ?? false, isAtRoot: directory.isRoot)
+      read.name.span, isListed: listed?.contains(read.name) ?? false, isAtRoot: directory.isRoot)
     return ReadItem(
-      name: name, inode: seen.number ?? inode, kind: seen.status.kind, facts: seen.facts(.nothing),
+      name: read.name, inode: seen.number ?? read.inode, kind: seen.status.kind, facts: seen.facts(.nothing),
       isShown: rules.name.showsHidden || reasons.isEmpty)
   }
 
