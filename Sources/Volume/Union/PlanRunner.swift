@@ -78,7 +78,7 @@ struct PlanRunner {
     case .sweep:
       // The change is there already; the rest goes at the next mount.
       try? sweep()
-    case .make, .makeTwin, .makeWhiteout, .renewWhiteout, .markImpure, .makeCopy, .makeUnnamedCopy, .copyData,
+    case .make, .makeTwin, .markImpure, .makeCopy, .makeUnnamedCopy, .copyData,
       .syncData, .describe, .restoreParentTimes, .linkFromIndex, .startCount, .settleCount:
       try own(step)
     }
