@@ -1,4 +1,7 @@
 // `system.nfs4_acl` as a whole: the stored entries followed by what the mode says, and back.
+//
+// For NFSv4 tools and Samba, which set lists on the mount: what they write comes back as they wrote it (`NFSv4DoorTests`,
+// SEMANTICS 6).
 
 /// The forms an NFSv4 list is read and written in.
 package enum NFSv4View: Hashable, Sendable {

@@ -1,4 +1,7 @@
 // Carries out plans: each step is one call, or happens in the workshop.
+//
+// For volumes over lowers: the engine says the steps, so that a crash after any of them shows the view of before or of after
+// (SEMANTICS 18).
 
 import LayerRules
 import LinuxFiles
