@@ -87,8 +87,10 @@ package struct Contender: Hashable, Sendable {
     Contender(kind, servesUser: servesUser, isEncrypted: isEncrypted, build: build, options: options)
   }
 
-  /// Everybody who is asked when nobody is named. Varve a second time, as an older kernel has it: without files that are
-  /// read and written without the daemon (6.9), and without names that are forgotten all at once (6.16).
+  /// Everybody who is asked when nobody is named.
+  ///
+  /// Varve a second time, as an older kernel has it: without files that are read and written without the daemon, which
+  /// came with 6.9, and without names that are forgotten all at once, with 6.16.
   package static let usual: [Contender] =
     Kind.allCases.filter { $0 != .gocryptfs }.map { Contender($0) } + [
       Contender(.varve, options: "passthrough=off,no_epoch"),

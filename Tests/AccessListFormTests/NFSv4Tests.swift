@@ -21,10 +21,10 @@ enum Wire {
 extension NFSv4List {
   /// What setting these bytes comes to on an object without a list.
   static func change(
-    _ bytes: [UInt8], for kind: ObjectKind, as style: NFSv4Names = .local, from present: AccessList? = nil,
+    _ bytes: [UInt8], for kind: ObjectKind, from present: AccessList? = nil,
     mode: UInt16 = 0o007
   ) throws -> NFSv4Change {
-    let entries = try decode(bytes, names: .testing, as: style)
+    let entries = try decode(bytes, names: .testing)
     return try change(to: entries, from: present, mode: mode, for: kind, as: .names)
   }
 
@@ -176,27 +176,21 @@ extension NFSv4List {
   struct Name: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let identity: Identity
-    let style: NFSv4Names
     let who: String
   }
 
   static let names = [
-    Name(testDescription: "a local name", identity: .user(1), style: .local, who: "ann"),
-    Name(testDescription: "a number by wish", identity: .user(1), style: .numeric, who: "1"),
-    Name(
-      testDescription: "a name with its domain", identity: .user(1), style: .domain("x.org"), who: "ann@x.org"
-    ),
-    Name(testDescription: "a group", identity: .group(1), style: .local, who: "staff"),
-    Name(testDescription: "a real group 12", identity: .group(12), style: .local, who: "man"),
-    Name(
-      testDescription: "an id without an account", identity: .group(99), style: .domain("x.org"), who: "99"),
-    Name(testDescription: "a name of digits", identity: .user(5), style: .local, who: "5"),
-    Name(testDescription: "a name with an at sign", identity: .user(8), style: .local, who: "8"),
-    Name(testDescription: "a name with blanks", identity: .user(3), style: .local, who: "3"),
-    Name(testDescription: "everyone", identity: .everyone, style: .numeric, who: "EVERYONE@"),
-    Name(testDescription: "the owner", identity: .owner, style: .domain("x.org"), who: "OWNER@"),
-    Name(testDescription: "the owning group", identity: .owningGroup, style: .local, who: "GROUP@"),
-    Name(testDescription: "nobody", identity: .nobody, style: .local, who: "NOBODY@"),
+    Name(testDescription: "a local name", identity: .user(1), who: "ann"),
+    Name(testDescription: "a group", identity: .group(1), who: "staff"),
+    Name(testDescription: "a real group 12", identity: .group(12), who: "man"),
+    Name(testDescription: "an id without an account", identity: .group(99), who: "99"),
+    Name(testDescription: "a name of digits", identity: .user(5), who: "5"),
+    Name(testDescription: "a name with an at sign", identity: .user(8), who: "8"),
+    Name(testDescription: "a name with blanks", identity: .user(3), who: "3"),
+    Name(testDescription: "everyone", identity: .everyone, who: "EVERYONE@"),
+    Name(testDescription: "the owner", identity: .owner, who: "OWNER@"),
+    Name(testDescription: "the owning group", identity: .owningGroup, who: "GROUP@"),
+    Name(testDescription: "nobody", identity: .nobody, who: "NOBODY@"),
   ]
 
   @Test(arguments: names) func writesNames(_ row: Name) throws {
@@ -206,10 +200,10 @@ extension NFSv4List {
       case .group, .owningGroup: true
       default: false
       }
-    let bytes = NFSv4List.encode(list, mode: 0, for: .file, names: .testing, as: row.style)
+    let bytes = NFSv4List.encode(list, mode: 0, for: .file, names: .testing)
     let expected = Wire.entry(1, isGroup ? 0x40 : 0, 1, row.who)
     #expect(Array(bytes.dropFirst(4).prefix(expected.count)) == expected)
-    #expect(try NFSv4List.change(bytes, for: .file, as: row.style).list == list)
+    #expect(try NFSv4List.change(bytes, for: .file).list == list)
   }
 
   struct Refusal: Sendable, CustomTestStringConvertible {
@@ -250,15 +244,12 @@ extension NFSv4List {
   ]
 
   @Test(arguments: refusals) func refuses(_ row: Refusal) {
-    #expect(throws: row.failure) {
-      try NFSv4List.change(row.bytes, for: .file, as: .domain("x.org"))
-    }
+    #expect(throws: row.failure) { try NFSv4List.change(row.bytes, for: .file) }
   }
 
-  @Test("A domain of ours and localdomain are dropped") func domains() throws {
-    for who in ["ann@x.org", "ann@localdomain", "ann", "1", "1@localdomain"] {
-      let change = try NFSv4List.change(
-        Wire.list(Wire.entry(0, 0, 1, who)), for: .file, as: .domain("x.org"))
+  @Test("The domain localdomain is dropped") func domains() throws {
+    for who in ["ann@localdomain", "ann", "1", "1@localdomain"] {
+      let change = try NFSv4List.change(Wire.list(Wire.entry(0, 0, 1, who)), for: .file)
       #expect(change.list?.entries.first?.identity == .user(1))
     }
   }
@@ -292,11 +283,11 @@ extension NFSv4List {
       let list = entries.isEmpty ? nil : AccessList(entries)
       let mode = UInt16.random(in: 0...0o777, using: &generator)
       let kind = Self.kinds.randomElement(using: &generator) ?? .file
-      for style in [NFSv4Names.numeric, .local, .domain("x.org")] {
-        let bytes = NFSv4List.encode(list, mode: mode, for: kind, names: .testing, as: style)
+      for book in [NameBook.numeric, .testing] {
+        let bytes = NFSv4List.encode(list, mode: mode, for: kind, names: book)
         #expect(
-          try NFSv4List.change(bytes, for: kind, as: style)
-            == NFSv4Change(list: list, mode: mode), "seed \(seed), round \(round)")
+          try NFSv4List.change(bytes, for: kind) == NFSv4Change(list: list, mode: mode),
+          "seed \(seed), round \(round)")
       }
       let numbered = entries.filter { $0.identity != .nobody }
       #expect(

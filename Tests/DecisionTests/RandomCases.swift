@@ -44,6 +44,32 @@ extension Dice {
     return item
   }
 
+  /// The same, with content in any form.
+  ///
+  /// Rights do not depend on it, and the reference knows of none.
+  mutating func storedItem(_ kind: ItemKind) -> Item {
+    var item = item(kind)
+    let protection = pick(ProtectionClass.allCases)
+    switch kind {
+    case .file where once(in: 2):
+      item.content = pick([.protected(protection, isEmpty: once(in: 3)), .compressed, .foreign])
+      item.lacksMark = once(in: 8)
+    case .directory where once(in: 3): item.content = .protecting(protection)
+    default: break
+    }
+    return item
+  }
+
+  /// The keys of a volume; more classes can be made than opened.
+  mutating func keys() -> KeysAtHand {
+    guard !once(in: 3) else { return KeysAtHand() }
+    let (opening, making) = (
+      ProtectionClasses(rawValue: .random(in: 0...15, using: &self)),
+      ProtectionClasses(rawValue: .random(in: 0...15, using: &self))
+    )
+    return KeysAtHand(exist: true, opening: opening, making: opening.union(making))
+  }
+
   mutating func rules() -> VolumeRules {
     once(in: 2) ? VolumeRules() : pick(World.volumes)
   }

@@ -95,9 +95,9 @@ struct PlainTree {
 
   mutating func perform(_ operation: ToyOperation, item: Int) -> Outcome {
     switch operation {
-    case .create(let path, _), .publish(let path):
+    case .create(let path), .publish(let path):
       return make(path, Node(isDirectory: false, item: item, content: item))
-    case .makeDirectory(let path, _): return make(path, Node(isDirectory: true, item: item, content: 0))
+    case .makeDirectory(let path): return make(path, Node(isDirectory: true, item: item, content: 0))
     case .unlink(let path): return remove(path, directory: false)
     case .removeDirectory(let path): return remove(path, directory: true)
     case .link(let path, let newPath):

@@ -16,9 +16,8 @@ enum Matrix {
 
   private static func single(_ path: String, _ parent: String) -> [ToyOperation] {
     [
-      .create(path, .inPlace), .create(path, .inWork), .makeDirectory(path, .inPlace),
-      .makeDirectory(path, .inWork), .publish(path), .unlink(path), .removeDirectory(path), .write(path),
-      .cut(path),
+      .create(path), .makeDirectory(path), .publish(path), .unlink(path), .removeDirectory(path),
+      .write(path), .cut(path),
       .link(parent + "/y", to: path), .link(parent + "/z", to: path), .link(path, to: parent + "/new"),
       .unlink(path + "2"), .write(path + "2"), .rename(path, to: path + "2", .replace),
       .rename(path, to: path, .replace), .rename(path, to: path, .exchange),

@@ -27,8 +27,6 @@ import Testing
   }
 
   @Test("In a pure directory each operation is one call") func pure() {
-    #expect(MakingPlan.object(Self.free, .inPlace, in: Self.pure) == .plan([.make(.name)]))
-    #expect(MakingPlan.directory(Self.free, .inPlace, in: Self.pure) == .plan([.make(.name)]))
     #expect(RemovingPlan.file(Self.file, in: Self.pure) == .plan([.remove(.name)]))
     #expect(
       RemovingPlan.directory(Self.directory(.pure, .none, .empty), in: Self.pure)
@@ -71,14 +69,14 @@ import Testing
     #expect(Self.rename(broken, Self.file) == .refused(.notDirectory))
     #expect(Self.rename(Self.directory(.pure), broken, .noReplace) == .refused(.exists))
     #expect(RemovingPlan.file(broken, in: Self.pure) == .refused(.isDirectory))
-    #expect(MakingPlan.directory(broken, .inPlace, in: Self.pure) == .refused(.exists))
+    #expect(MakingPlan.directory(broken, in: Self.pure) == .refused(.exists))
   }
 
   @Test("A refused operation brings nothing up") func refusals() {
     let lower = NameFacts(upper: .absent, lower: .directory, contents: .names)
     #expect(RemovingPlan.directory(lower, in: Self.above) == .refused(.notEmpty))
     #expect(RemovingPlan.file(Self.free, in: Self.above) == .refused(.missing))
-    #expect(MakingPlan.object(lower, .inPlace, in: Self.above) == .refused(.exists))
+    #expect(MakingPlan.object(lower, in: Self.above) == .refused(.exists))
     let rename = RenameRequest(
       lower, to: lower, .replace, isInOneParent: false, parent: Self.above, newParent: Self.above)
     #expect(rename.answer == .refused(.notEmpty))
@@ -124,19 +122,5 @@ import Testing
     #expect(
       CopyUp(.other, names: .entryAlone(entryCounts: true)).steps
         == [.makeCopy, .describe, .startCount, .rename(.work, .index, RenameCall())])
-  }
-
-  @Test("A whiteout is renewed while the old one keeps its names") func upkeep() throws {
-    var disk = ToyDisk(lowers: 1)
-    let old = disk.add(ToyInode(kind: .whiteout))
-    try disk.enter(old, as: "wh", in: disk.work)
-    try disk.enter(old, as: "gone", in: disk.upper.root)
-    var volume = ToyVolume(disk)
-    let place = try #require(volume.place("x"))
-    try volume.carryOut(WhiteoutUpkeep.fresh, ToyVolume.Scene(first: place))
-    #expect(volume.disk.child("gone", of: volume.disk.upper.root) == old)
-    let fresh = try #require(volume.disk.child("wh", of: volume.disk.work))
-    #expect(fresh != old && volume.disk.inodes[fresh].kind == .whiteout)
-    #expect(volume.disk.inodes[volume.disk.work].names.count == 1)
   }
 }

@@ -66,10 +66,9 @@ extension ToyOperation {
       let parent = dice.pick(directories)
       return (parent.isEmpty ? "" : parent + "/") + dice.pick(RandomWorld.names)
     }
-    let site: MakingPlan.Site = dice.once(in: 2) ? .inPlace : .inWork
     switch dice.below(20) {
-    case 0, 1: return .create(place(), site)
-    case 2, 3: return .makeDirectory(place(), site)
+    case 0, 1: return .create(place())
+    case 2, 3: return .makeDirectory(place())
     case 4: return .publish(place())
     case 5, 6, 7: return .unlink(place())
     case 8, 9, 10: return .removeDirectory(place())

@@ -1,10 +1,8 @@
 // What is asked of both models.
 
-import LayerRules
-
 enum ToyOperation: Hashable {
-  case create(String, MakingPlan.Site)
-  case makeDirectory(String, MakingPlan.Site)
+  case create(String)
+  case makeDirectory(String)
   /// A file made by O_TMPFILE gets a name.
   case publish(String)
   case unlink(String)

@@ -58,16 +58,16 @@ extension ToyVolume {
 
   private func ask(_ operation: ToyOperation, item: Int) -> (Answer, Scene)? {
     switch operation {
-    case .create(let path, let site):
+    case .create(let path):
       guard let place = place(path) else { return nil }
       var scene = Scene(first: place)
       scene.fresh = ToyInode(kind: .file, item: item, content: item)
-      return (MakingPlan.object(facts(place), site, in: parentFacts(place)), scene)
-    case .makeDirectory(let path, let site):
+      return (MakingPlan.object(facts(place), in: parentFacts(place)), scene)
+    case .makeDirectory(let path):
       guard let place = place(path) else { return nil }
       var scene = Scene(first: place)
       scene.fresh = ToyInode(kind: .directory, item: item)
-      return (MakingPlan.directory(facts(place), site, in: parentFacts(place)), scene)
+      return (MakingPlan.directory(facts(place), in: parentFacts(place)), scene)
     case .publish(let path):
       guard let place = place(path) else { return nil }
       var scene = Scene(first: place)

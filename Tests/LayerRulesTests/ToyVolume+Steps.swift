@@ -67,8 +67,6 @@ extension ToyVolume {
       twin.markedOpaque = true
       twin.hasOrigin = old.hasOrigin
       try enter(disk.add(twin), .work, scene)
-    case .makeWhiteout, .linkWhiteout(.work):
-      try enter(disk.add(ToyInode(kind: .whiteout)), .work, scene)
     case .linkWhiteout(let position):
       try enter(disk.add(ToyInode(kind: .whiteout)), position, scene)
     case .close(let position):
@@ -98,8 +96,6 @@ extension ToyVolume {
       let (directory, name) = try spot(position, scene)
       try disk.removeDirectory(name, of: directory)
     case .sweep: try sweep(scene)
-    case .renewWhiteout:
-      try disk.rename("t", of: disk.work, to: "wh", of: disk.work, RenameCall())
     default: try copy(step, &scene)
     }
   }

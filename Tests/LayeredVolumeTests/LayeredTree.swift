@@ -283,7 +283,7 @@ final class LayeredTree: @unchecked Sendable {
         lines.append("\(inner) directory \(String(found.mode, radix: 8))")
         lines += try state(inner)
       case .symbolicLink:
-        let target = try at(inner) { try volume.readLink($0, for: caller) }
+        let target = try at(inner) { try volume.readLink($0) }
         lines.append("\(inner) -> \(String(decoding: target, as: UTF8.self))")
       default:
         lines.append("\(inner) \(String(found.mode, radix: 8)) \(found.linkCount) '\(try read(inner))'")

@@ -46,7 +46,7 @@ extension Tree {
     case .regular:
       words.append("'\((try? String(contentsOfFile: "\(self.path)/\(path)", encoding: .utf8)) ?? "?")'")
     case .symbolicLink:
-      words.append("-> " + String(decoding: try volume.readLink(node, for: caller), as: UTF8.self))
+      words.append("-> " + String(decoding: try volume.readLink(node), as: UTF8.self))
     default: break
     }
     var names = ["system.varve.flags", "system.varve.acl", "system.varve.owner"]

@@ -10,6 +10,12 @@ import Testing
 
 @testable import LayeredVolume
 
+extension ContentFindings {
+  fileprivate var hasDamage: Bool {
+    header.contains { $0.isDamage } || Kind.allCases.contains { $0.isDamage && count($0) > 0 }
+  }
+}
+
 @Suite struct VerifyTests {
   private let budget = IndexBudget(pages: 16)
 

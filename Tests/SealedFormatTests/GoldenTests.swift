@@ -47,10 +47,6 @@ private let file = bytes16("404142434445464748494a4b4c4d4e4f")
     #expect(made == header)
     let read = try StaticSector(decoding: header.span)
     #expect(read == sector)
-    let (itself, another) = (
-      StaticSector.identifies(header.span, volume: volume), StaticSector.identifies(header.span, volume: file)
-    )
-    #expect(itself && !another)
     #expect(StaticSector.associatedLabel == Array("EAR1/filekey".utf8))
     #expect(StaticSector.authenticated == 0..<104)
   }

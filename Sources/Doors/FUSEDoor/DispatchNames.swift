@@ -63,7 +63,7 @@ extension Door {
   }
 
   func readLink(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) {
-    let target = try volume.readLink(request.node, for: request.caller)
+    let target = try volume.readLink(request.node)
     try buffer.append(target.span)
   }
 

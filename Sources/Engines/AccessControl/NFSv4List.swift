@@ -1,4 +1,7 @@
 // `system.nfs4_acl` as a whole: the stored entries followed by what the mode says, and back.
+//
+// For NFSv4 tools and Samba, which set lists on the mount: what they write comes back as they wrote it (`NFSv4DoorTests`,
+// SEMANTICS 6).
 
 /// The forms an NFSv4 list is read and written in.
 package enum NFSv4View: Hashable, Sendable {
@@ -41,15 +44,14 @@ package enum NFSv4List {
   /// An object without a list has one here all the same: tools give up, and Samba lets everybody in, where
   /// there is none.
   package static func encode(
-    _ list: AccessList?, mode: UInt16, for kind: ObjectKind, names book: NameBook,
-    as style: NFSv4Names = .local
+    _ list: AccessList?, mode: UInt16, for kind: ObjectKind, names book: NameBook
   ) -> [UInt8] {
     NFSv4Wire.encode(
       shown(list, mode: mode, for: kind).map { entry in
         NFSv4WireEntry(
           type: NFSv4Mapping.type(of: entry.kind), flags: NFSv4Mapping.flags(of: entry),
           mask: NFSv4Mapping.mask(of: entry.rights),
-          who: Array(NFSv4Mapping.who(entry.identity, names: book, as: style).utf8))
+          who: Array(NFSv4Mapping.who(entry.identity, names: book).utf8))
       })
   }
 
@@ -58,11 +60,10 @@ package enum NFSv4List {
   /// - Parameters:
   ///   - bytes: the value.
   ///   - book: who is called what.
-  ///   - style: the domain whose names are ours.
   /// - Returns: the entries, those of the mode too.
   /// - Throws: ``NFSv4Failure``; then nothing is changed.
   package static func decode(
-    _ bytes: [UInt8], names book: NameBook, as style: NFSv4Names = .local
+    _ bytes: [UInt8], names book: NameBook
   ) throws(NFSv4Failure) -> [AccessEntry] {
     guard let wire = NFSv4Wire.decode(bytes) else { throw .malformed }
     // Before names are looked up: each may cost a question to a directory service.
@@ -74,7 +75,7 @@ package enum NFSv4List {
       let inheritance = try NFSv4Mapping.inheritance(of: found.flags)
       let rights = try NFSv4Mapping.rights(of: found.mask)
       let isGroup = found.flags & NFSv4Mapping.groupFlag != 0
-      let identity = try NFSv4Mapping.identity(found.who, isGroup: isGroup, names: book, as: style)
+      let identity = try NFSv4Mapping.identity(found.who, isGroup: isGroup, names: book)
       entries.append(AccessEntry(kind, identity, rights, inheritance))
     }
     return entries

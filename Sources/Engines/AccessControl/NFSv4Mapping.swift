@@ -15,16 +15,6 @@ package enum NFSv4Failure: Error, Hashable, Sendable {
   case tooManyEntries
 }
 
-/// How users and groups are written.
-package enum NFSv4Names: Hashable, Sendable {
-  /// As numbers.
-  case numeric
-  /// By their local names.
-  case local
-  /// As `name@domain`.
-  case domain(String)
-}
-
 enum NFSv4Mapping {
   static let rights: [(mask: UInt32, right: Rights)] = [
     (0x00_0001, .read), (0x00_0002, .write), (0x00_0004, .append), (0x00_0008, .readExtended),
@@ -97,7 +87,7 @@ enum NFSv4Mapping {
 
   // MARK: - Names
 
-  static func who(_ identity: Identity, names book: NameBook, as style: NFSv4Names) -> String {
+  static func who(_ identity: Identity, names book: NameBook) -> String {
     if let special = specials.first(where: { $0.identity == identity }) { return special.who }
     let name: String?
     let number: UInt32
@@ -106,8 +96,7 @@ enum NFSv4Mapping {
     case .group(let gid): (name, number) = (book.groupName(gid), gid)
     case .everyone, .owner, .owningGroup, .nobody: return ""
     }
-    guard style != .numeric, let name, isSafe(name) else { return "\(number)" }
-    if case .domain(let domain) = style { return "\(name)@\(domain)" }
+    guard let name, isSafe(name) else { return "\(number)" }
     return name
   }
 
@@ -118,16 +107,13 @@ enum NFSv4Mapping {
   }
 
   static func identity(
-    _ bytes: [UInt8], isGroup: Bool, names book: NameBook, as style: NFSv4Names
+    _ bytes: [UInt8], isGroup: Bool, names book: NameBook
   ) throws(NFSv4Failure) -> Identity {
     guard let who = String(validating: bytes, as: UTF8.self) else { throw .unknownName("") }
     if let special = specials.first(where: { $0.who == who }) { return special.identity }
     var name = who
     if let at = who.unicodeScalars.lastIndex(of: "@") {
-      let domain = String(who.unicodeScalars[at...].dropFirst())
-      var isOurs = domain == "localdomain"
-      if case .domain(let configured) = style, domain == configured { isOurs = true }
-      guard isOurs else { throw .foreignDomain(who) }
+      guard String(who.unicodeScalars[at...]) == "@localdomain" else { throw .foreignDomain(who) }
       name = String(who.unicodeScalars[..<at])
     }
     // The number is what is stored: a name is looked up once, when the list is set.

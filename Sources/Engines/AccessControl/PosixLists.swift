@@ -1,6 +1,9 @@
 // POSIX access control lists, as Linux stores them: bytes, text, and what they decide.
 //
 // The volume has none of its own. A tree may bring them along, and `varve acl import` makes entries of them.
+//
+// For trees with POSIX lists that become volumes: what an import makes of one is held against an obvious reading of
+// POSIX.1e (`PosixImportTests`).
 
 /// One POSIX list: three classes, further users and groups, and the mask that bounds all but owner and others.
 package struct PosixList: Hashable, Sendable {

@@ -113,7 +113,4 @@ package struct VolumeRules: Hashable, Sendable {
 
   /// What stands against every change, where something does.
   var readOnlyReason: Reason { lacksLock ? .unconfirmedLock : .readOnlyVolume }
-
-  /// What stands against every list.
-  package var obstacleToLists: Obstacle? { usesLists ? nil : .noLists }
 }

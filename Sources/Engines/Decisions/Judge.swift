@@ -3,6 +3,9 @@
 // The order is the kernel's of macOS: read-only volume, noexec, flags, superuser, list, mode bits; last comes the form
 // of the content. A higher line's error wins, so an unprivileged write to an immutable file on a read-only volume is
 // EROFS.
+//
+// For every request, `varve why` and dry runs alike: small worlds are decided exhaustively against a slow reference, and
+// random ones by properties (`DecisionTests`, `ModelTests`).
 
 package import AccessControl
 import DirectoryModes

@@ -4,6 +4,9 @@ import ItemKinds
 //
 // No name that is shown is the real name of another item, shown or hidden. Where two would be shown by one name, neither
 // is. So nothing depends on the order in which items come, or came to be.
+//
+// For views: names in the languages of users, without suffixes they do not want, and each leading back to one item
+// (SEMANTICS 19).
 
 /// The names of a directory.
 package struct DirectoryNames: Sendable {

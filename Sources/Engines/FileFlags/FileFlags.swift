@@ -1,4 +1,7 @@
 // The BSD file flags, with the numbers and words macOS gives them.
+//
+// For users of chflags, for backups and for Finder information, which carry these numbers: words, and what each flag forbids, are
+// tables (SEMANTICS 2).
 
 /// The flags of a file: `st_flags` of macOS and the BSDs.
 ///

@@ -8,10 +8,7 @@ package struct FinderFacts: Equatable, Sendable {
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     package static let extensionHidden = Flags(rawValue: 0x0010)
-    package static let inited = Flags(rawValue: 0x0100)
     package static let customIcon = Flags(rawValue: 0x0400)
-    package static let stationery = Flags(rawValue: 0x0800)
-    package static let nameLocked = Flags(rawValue: 0x1000)
     package static let bundle = Flags(rawValue: 0x2000)
     package static let invisible = Flags(rawValue: 0x4000)
     package static let alias = Flags(rawValue: 0x8000)

@@ -84,9 +84,3 @@ extension CopyUp {
     }
   }
 }
-
-/// Keeping a whiteout at hand that others are linked from.
-package enum WhiteoutUpkeep {
-  /// At the first use, and when linking it says EMLINK.
-  package static let fresh: [Step] = [.makeWhiteout, .renewWhiteout]
-}

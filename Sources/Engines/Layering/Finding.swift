@@ -1,4 +1,7 @@
 // From a name to what shows under it, and from a directory to its parts in the layers.
+//
+// For volumes over lowers: what shows, and each change as a plan. A model carries plans out and stops after every step
+// (`LayerRulesTests`); what it costs is in docs/performance.md, "Layers".
 
 /// What one layer has under a name.
 package enum Sighting<Object> {

@@ -2,40 +2,20 @@
 
 /// Plans of what gives something a new name.
 package enum MakingPlan {
-  /// Where a new object is made.
-  package enum Site: Hashable, Sendable {
-    /// Under its name, by one call that gets everything right.
-    case inPlace
-    /// In `work/`, because it needs completing before anybody may see it.
-    case inWork
-  }
-
-  /// create, mknod, symlink.
-  package static func object(_ name: NameFacts, _ site: Site, in parent: ParentFacts) -> Answer {
+  /// create, mknod, symlink: made in `work/`, because it needs completing before anybody may see it.
+  ///
+  /// A whiteout is replaced, not removed first: in between the lower's object would show.
+  package static func object(_ name: NameFacts, in parent: ParentFacts) -> Answer {
     guard name.shown == .nothing else { return .refused(.exists) }
-    return Answer(parent.isUp ? [] : .parent, object(over: name.upper == .whiteout, site))
+    let call: RenameCall = name.upper == .whiteout ? .replacing : .toFreeName
+    return Answer(parent.isUp ? [] : .parent, [.make(.work), .rename(.work, .name, call)])
   }
 
-  private static func object(over isWhiteout: Bool, _ site: Site) -> [Step] {
-    // The whiteout is replaced, not removed first: in between the lower's object would show.
-    if isWhiteout { return [.make(.work), .rename(.work, .name, .replacing)] }
-    switch site {
-    case .inPlace: return [.make(.name)]
-    case .inWork: return [.make(.work), .rename(.work, .name, .toFreeName)]
-    }
-  }
-
-  package static func directory(_ name: NameFacts, _ site: Site, in parent: ParentFacts) -> Answer {
-    guard name.shown == .nothing else { return .refused(.exists) }
-    return Answer(parent.isUp ? [] : .parent, directory(over: name.upper == .whiteout, site))
-  }
-
-  private static func directory(over isWhiteout: Bool, _ site: Site) -> [Step] {
-    if isWhiteout {
-      // A directory cannot replace a device. Closed, because the name was removed with all that was below it.
-      return [.make(.work), .close(.work), .exchange(.work, .name), .remove(.work)]
-    }
-    return object(over: false, site)
+  package static func directory(_ name: NameFacts, in parent: ParentFacts) -> Answer {
+    guard name.shown == .nothing, name.upper == .whiteout else { return object(name, in: parent) }
+    // A directory cannot replace a device. Closed, because the name was removed with all that was below it.
+    return Answer(
+      parent.isUp ? [] : .parent, [.make(.work), .close(.work), .exchange(.work, .name), .remove(.work)])
   }
 
   /// link; and a file made by O_TMPFILE, which is ``LinkedObject/new``, gets its name.

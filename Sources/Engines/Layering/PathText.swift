@@ -1,13 +1,5 @@
 // Paths in the file `volume`, which is UTF-8 text of lines whose ends are trimmed.
 
-/// Keys of the file `volume` beside those of ``FileSystemEntry``.
-package enum LayerKeys {
-  /// The lowers of the last mount for writing, topmost first, as ``PathText`` has them.
-  package static let lower = "lower"
-  /// The ``InodeMark`` of the upper's root: another one tells that the tree was restored.
-  package static let root = "root"
-}
-
 /// A path as text, and back: any bytes, no line break, no blank at an end.
 package enum PathText {
   /// Escaped are `\`, `:`, control characters, blanks at an end and whatever is not UTF-8.

@@ -22,8 +22,6 @@ package enum Step: Hashable, Sendable {
   case make(Position)
   /// In `work/`: an empty closed directory with the metadata of the one at the second name.
   case makeTwin
-  /// In `work/`: the device of a whiteout.
-  case makeWhiteout
 
   // MARK: Marks
 
@@ -52,8 +50,6 @@ package enum Step: Hashable, Sendable {
   ///
   /// It has whiteouts only; anything else that appeared in it is set aside.
   case sweep
-  /// What is in `work/` takes the name `wh`, in place of the whiteout that has as many names as it can have.
-  case renewWhiteout
 
   // MARK: Copies
 

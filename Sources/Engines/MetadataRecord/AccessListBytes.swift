@@ -14,9 +14,6 @@ package enum AccessListBytes {
   static let entrySize = 12
   static let checksumOffset = 8
 
-  /// The most bytes a list takes: far below what one extended attribute of ext4 may hold.
-  package static let largestSize = headerSize + AccessList.entryLimit * entrySize
-
   /// The list as it is stored.
   ///
   /// Bits that exist only in requests are left behind.

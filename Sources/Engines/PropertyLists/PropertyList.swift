@@ -2,6 +2,9 @@
 //
 // Anybody writes these files, and they are read for everybody. So the readers are bounded: they take time in
 // proportion to the size, none calls itself, and an error anywhere means that the file says nothing.
+//
+// For views: translations and bundles bring these files along, in all three forms, and a reader of the system's would have to
+// be a library (SEMANTICS 19).
 
 /// Why a file says nothing.
 package enum ParseFailure: Error, Equatable, Sendable {

@@ -58,7 +58,7 @@ struct XMLReader {
     expectsKey = container == .dictionary
   }
 
-  private mutating func close(_ container: Container) {
+  private mutating func close() {
     containers.removeLast()
     // What was closed is the value of a key, if it stands in a dictionary.
     expectsKey = containers.last == .dictionary
@@ -71,7 +71,7 @@ struct XMLReader {
     if markup.isAtEndTag {
       guard !isDictionary || expectsKey else { throw .malformed }
       try markup.endTag(isDictionary ? .dict : .array)
-      return close(isDictionary ? .dictionary : .array)
+      return close()
     }
     let tag = try markup.startTag()
     if tag.name == .key {
@@ -90,7 +90,7 @@ struct XMLReader {
     case .dict, .array:
       try open(tag.name == .dict ? .dictionary : .array)
       if isTop { markup.table.cut(to: key.start) }
-      if tag.isEmpty { close(tag.name == .dict ? .dictionary : .array) }
+      if tag.isEmpty { close() }
       return
     case .string where isTop:
       let value = try markup.content(of: tag, keeps: true)

@@ -2,6 +2,9 @@
 // slot goes to, and which pages wait for a commit. All changes to it are made by one thread at a time.
 //
 // The rule behind all of it: whatever a power cut can still need is not overwritten.
+//
+// For encrypted files: they are written in place, twice for each block, and every cut of the power in between is tried on a
+// model of the disk (`SealedFormatTests`).
 
 /// Generations given to one request, one for each block it writes.
 package struct Generations: Hashable, Sendable {

@@ -43,11 +43,6 @@ package struct StaticSector: Hashable, Sendable {
   /// The offset of the sector in page 0, of the copy for `second`.
   package static func offset(_ half: Half) -> Int { half.rawValue * size }
 
-  /// Whether this is a sealed file of the volume: how one without its marker is found.
-  package static func identifies(_ bytes: Span<UInt8>, volume: Bytes16) -> Bool {
-    bytes.count >= 48 && bytes.word(UInt64.self, at: 0) == magic && Bytes16(bytes, at: 32) == volume
-  }
-
   package init(decoding bytes: Span<UInt8>) throws(FormatDamage) {
     guard bytes.count == StaticSector.size else { throw .length }
     guard bytes.word(UInt64.self, at: 0) == StaticSector.magic else { throw .magic }

@@ -14,10 +14,7 @@ package struct AllocationMode: OptionSet, Sendable, Hashable {
   package static let keepSize = AllocationMode(rawValue: LV_FALLOC_KEEP_SIZE)
   /// Only together with `keepSize`.
   package static let punchHole = AllocationMode(rawValue: LV_FALLOC_PUNCH_HOLE)
-  package static let collapseRange = AllocationMode(rawValue: LV_FALLOC_COLLAPSE_RANGE)
   package static let zeroRange = AllocationMode(rawValue: LV_FALLOC_ZERO_RANGE)
-  package static let insertRange = AllocationMode(rawValue: LV_FALLOC_INSERT_RANGE)
-  package static let unshareRange = AllocationMode(rawValue: LV_FALLOC_UNSHARE_RANGE)
 }
 
 /// From where `seek` counts, or what it looks for.

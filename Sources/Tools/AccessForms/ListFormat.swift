@@ -1,4 +1,7 @@
 // The same list in the notations of four worlds.
+//
+// For administrators who come from macOS, NFSv4, Windows or POSIX lists: each notation is read back to the same list
+// (`ListFormatTests`).
 
 package import AccessControl
 import JSONForm

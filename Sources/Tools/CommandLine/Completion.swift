@@ -1,4 +1,7 @@
 // Completion for shells, made from the same table that parses and helps.
+//
+// For users of bash, zsh and fish, who find verbs, options and mount options by it: the table is the only list of them
+// (`ArgumentsTests`).
 
 /// A shell completion is made for.
 package enum Shell: String, CaseIterable, Sendable {

@@ -39,7 +39,7 @@ enum LayerOverlap {
         throw MountFailure(
           place.path, "this lower directory \(words) the layer \(PathText.escaped(other.path))")
       }
-      if !lower.isSealed, let mountPoint, mountPoint != lower.path, isBelow(mountPoint, lower.path) {
+      if !lower.isSealed, let mountPoint, mountPoint != lower.path, Overlap.isBelow(mountPoint, lower.path) {
         throw MountFailure(mountPoint, "the mount point is inside the layer \(PathText.escaped(lower.path))")
       }
       layers.append(place)
@@ -56,9 +56,5 @@ enum LayerOverlap {
     if one == two { return "is" }
     if one.path(below: two) != nil { return "is inside" }
     return two.path(below: one) != nil ? "holds" : nil
-  }
-
-  private static func isBelow(_ path: [UInt8], _ directory: [UInt8]) -> Bool {
-    path.starts(with: directory == [UInt8(ascii: "/")] ? directory : directory + [UInt8(ascii: "/")])
   }
 }

@@ -101,7 +101,6 @@ struct RemountWords {
       case .flag: keep(option)
       case .remount, .ignored: break
       case .fixed(let word): try requireInForce(option, RemountWords.isSo(word, option, kernel))
-      case .planned: try requireInForce(option, false)
       case nil:
         guard MountOptionTable.fromTable.contains(option.name) || words.contains(option.written) else {
           throw ArgumentFailure(MountOptionTable.complaint(option.shownName))

@@ -40,7 +40,6 @@ struct MountWords {
       case .flag(let word): try take(word)
       case .fixed(let word): try take(word, option)
       case .ignored: break
-      case .planned: throw ArgumentFailure("this version cannot mount with '\(option.name)'")
       case .remount, nil: throw ArgumentFailure(MountOptionTable.complaint(option.shownName))
       }
     }

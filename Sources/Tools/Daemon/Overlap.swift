@@ -62,7 +62,7 @@ enum Overlap {
     throw taken(path)
   }
 
-  private static func isBelow(_ path: [UInt8], _ directory: [UInt8]) -> Bool {
+  static func isBelow(_ path: [UInt8], _ directory: [UInt8]) -> Bool {
     path.starts(with: directory == [UInt8(ascii: "/")] ? directory : directory + [UInt8(ascii: "/")])
   }
 }

@@ -1,6 +1,9 @@
 // The keys of a mounted volume: which keyfile opens it, which classes are open, and the keys of those that are.
 //
 // A mount starts without any. A volume without a keybag never asks for one, and never loads libcrypto.
+//
+// For users whose disk may be stolen, and who lock what they do not use: what is locked, when, and what is left in memory then
+// is in SEMANTICS 15.
 
 package import Ciphers
 import Decisions

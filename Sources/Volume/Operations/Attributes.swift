@@ -119,9 +119,9 @@ extension Volume {
       if let file, !file.canWrite { throw .invalid }
       try gate.require(caller, .truncate(throughHandle: file != nil), on: facts.item)
       plan.size = size
-      // A mode beside a size is how kernels without KILLPRIV_V2 strip; no program sends both. Of user 0 the kernel
-      // knows whether it has the capability to let them be (CAP_FSETID).
-      if change.clearsSetID || change.mode != nil || caller.user != 0 { stripPrivilege(facts, into: &plan) }
+      // A mode beside a size is how kernels without KILLPRIV_V2 strip; no program sends both.
+      let isForeign = change.clearsSetID || change.mode != nil
+      if Judge.strips(.size(isForeign: isForeign), by: caller.user) { stripPrivilege(facts, into: &plan) }
     } else {
       try planTimes(change, on: facts, for: caller, into: &plan)
     }
@@ -164,15 +164,10 @@ extension Volume {
     do throws(Errno) {
       judge = try gate.require(caller, .setMode(wanted), on: facts.item)
     } catch {
-      // Kernels without KILLPRIV_V2 strip set-id bits by a chmod in the name of whoever writes. They do so for files
-      // alone, and of the sticky bit, which they leave to us, they know nothing.
-      let present = facts.item.shownMode.bits
-      let stripped = wanted.bits | (present & 0o1000)
-      guard error == .notPermitted, facts.status.kind == .regular, stripped != present,
-        stripped | 0o6000 == present | 0o6000, stripped & ~present == 0,
+      guard error == .notPermitted, let stripped = Judge.stripped(by: wanted, of: facts.item),
         mayStrip(facts, of: node, for: caller)
       else { throw error }
-      plan.mode = stripped
+      plan.mode = stripped.bits
       return
     }
     plan.mode = granted(wanted, by: judge, on: facts.item, for: caller).bits

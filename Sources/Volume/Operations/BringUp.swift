@@ -1,6 +1,9 @@
 // Bringing up what is about to be changed: a copy in the upper takes its place, and nobody sees a difference.
 //
 // Decided first: an operation that is refused has brought nothing up. No lock is held while bytes are copied.
+//
+// For the first change of anything in a lower: shared blocks where the file system can, else data and holes as they were. What
+// it costs is in docs/performance.md, "Layers".
 
 import Decisions
 import DirectoryModes

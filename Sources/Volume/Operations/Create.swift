@@ -196,7 +196,7 @@ extension Volume {
     let place = ParentFacts(isUp: true, isImpure: true)
     let steps = try steps(
       creation.kind == .directory
-        ? MakingPlan.directory(facts, .inWork, in: place) : MakingPlan.object(facts, .inWork, in: place))
+        ? MakingPlan.directory(facts, in: place) : MakingPlan.object(facts, in: place))
     var runner = try planRunner(name, in: directory)
     try makeInWorkshop(creation, create: create) { (_, temporary) throws(Errno) in
       runner.work = temporary.copy()

@@ -47,7 +47,6 @@ extension Volume {
     let held = try resolver.directory(parent)
     // What is in a lower is brought up by a question of its own.
     guard held.layer == 0 else { return names.map { _ in HandedFile(outcome: .aside) } }
-    if let obstacle = options.rules.obstacleToLists { throw Errno(obstacle) }
     let request = HandDownRequest(how: how, isReplacing: isReplacing)
     var files: [HandedFile] = []
     files.reserveCapacity(names.count)

@@ -107,7 +107,7 @@ extension Volume {
     takeBack(attachment.state.withLock { $0.file.routes.endRest() })
   }
 
-  package func readLink(_ nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {
+  package func readLink(_ nodeID: NodeID) throws(Errno) -> [UInt8] {
     let node = try node(nodeID)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let reach = try resolver.reach(node)

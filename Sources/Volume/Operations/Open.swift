@@ -51,11 +51,10 @@ extension Volume {
       // Where there is a key, or none is needed, the kernel's own open is one like any other.
       let mode = isLocked(object) ? mode : mode.subtracting(.withoutBytes)
       if object == nil, facts.item.content != .compressed { try requireUnbuffered(file, mode) }
-      // Bits that are not shown to the kernel it does not take away when somebody writes.
-      if mode.contains(.write), facts.mayCarryPrivilege, facts.item.hasSharedOwner {
-        try stripPrivilege(of: node, file, facts.status, for: caller)
+      let strips = Judge.strips(openedFor: request, of: facts.item, by: caller.user) {
+        gate.isRoot(caller, withAnyOf: .fsetid)
       }
-      if mayWriteByMapping(caller, mode, facts) {
+      if strips {
         // They may have been set behind the mount since somebody looked last.
         if facts.mayCarryPrivilege {
           node.attachment.marks.mayHavePrivilege.store(true, ordering: .releasing)
@@ -73,7 +72,7 @@ extension Volume {
         } else {
           try emptied(file, mode)
         }
-        if mode.contains(.clearsSetID) || caller.user != 0 {
+        if Judge.strips(.size(isForeign: mode.contains(.clearsSetID)), by: caller.user) {
           try stripPrivilege(of: node, file, facts.status, for: caller)
         }
       }
@@ -81,16 +80,6 @@ extension Volume {
       if outdatesAttributes(answer.route, mode) { link?.expireAttributes(node.id) }
       return answer
     }
-  }
-
-  /// Whether somebody who does not own the file could write to it without a system call that would take its set-id
-  /// bits and its capability away.
-  ///
-  /// Natively only those can who were given the right to write by the mode; here an entry gives it, and `admin_group`.
-  private func mayWriteByMapping(_ caller: Caller, _ mode: OpenMode, _ facts: Facts) -> Bool {
-    guard mode.contains(.read), mode.contains(.write), caller.user != facts.item.user else { return false }
-    // Of user 0 the capability is asked only where there is a bit that it would keep.
-    return caller.user != 0 || facts.mayCarryPrivilege && !gate.isRoot(caller, withAnyOf: .fsetid)
   }
 
   /// Whether what the kernel remembers of size and times must go.

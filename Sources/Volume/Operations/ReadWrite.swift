@@ -28,7 +28,7 @@ extension Volume {
     let (file, node) = try writable(handle)
     let start = try Int64(checking: offset)
     let attachment = node.attachment
-    let writer = clearsSetID ? caller : nil
+    let writer = Judge.strips(.write(isForeign: clearsSetID), by: caller.user) ? caller : nil
     // The kernel's idea of the end may be old, where somebody wrote behind the mount. Of an encrypted file it is right, and
     // where it keeps a copy the bytes are in it already.
     let isPlaced = file.content.sealed != nil && file.route.keepsCopy
@@ -162,7 +162,7 @@ extension Volume {
       let verdict = Judge.writeBytes(
         isAppendOnly: isAppendOnly, onlyGrows: mode == .keepSize, lacksLock: live.forbidsChanges)
       try verdict.required()
-      if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
+      if Judge.strips(.space, by: caller.user) { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
       try file.content.allocate(mode, offset: start, length: count)
     }
@@ -194,7 +194,7 @@ extension Volume {
       let isAppendOnly = node.attachment.marks.isAppendOnly.load(ordering: .acquiring)
       try Judge.writeBytes(isAppendOnly: isAppendOnly, onlyGrows: false, lacksLock: live.forbidsChanges)
         .required()
-      if caller.user != 0 { try stripBeforeWriting(node, file, for: caller) }
+      if Judge.strips(.space, by: caller.user) { try stripBeforeWriting(node, file, for: caller) }
       actAsOwner(of: node)
       return UInt64(try origin.content.copy(from: from, to: file.content, at: to, length: count))
     }

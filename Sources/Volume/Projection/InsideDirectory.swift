@@ -11,8 +11,6 @@ struct ReadingAllowance {
   /// Localised directories and bundles.
   var items = 1_024
   var bytes = 16 << 20
-
-  var isUsedUp: Bool { items <= 0 || bytes <= 0 }
 }
 
 extension ViewRules {

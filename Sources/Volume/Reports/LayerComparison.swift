@@ -36,7 +36,7 @@ struct LayerComparison {
       let below = try find(bytes, in: parts.dropFirst())
       let removed = below.map { LayerChange(kind: .removed, isDirectory: $0.status.kind == .directory) }
       if status.isWhiteout { return [removed].compactMap { $0 } }
-      if status.kind == .directory { return try changes(ofDirectory: bytes, removed, below) }
+      if status.kind == .directory { return try changes(ofDirectory: bytes, removed) }
       let added = LayerChange(kind: .added, isDirectory: false)
       guard let below else { return [added] }
       guard below.status.kind == status.kind else { return [removed, added].compactMap { $0 } }
@@ -59,7 +59,7 @@ struct LayerComparison {
   // MARK: Directories
 
   private func changes(
-    ofDirectory name: borrowing FileName, _ removed: LayerChange?, _ below: FoundName?
+    ofDirectory name: borrowing FileName, _ removed: LayerChange?
   ) throws(Errno) -> [LayerChange] {
     let (found, all) = try volume.resolver.findHeld(name, in: parts)
     guard all.count > 1 else {

@@ -41,7 +41,7 @@ extension Volume {
     return cached?.index?.realName(shownAs: name)
   }
 
-  func isPackage(_ spot: Spot, _ view: ViewedSpot) -> Bool {
+  func isPackage(_ spot: Spot) -> Bool {
     guard let name = spot.path.split(separator: UInt8(ascii: "/")).last, let facts = try? facts(at: spot)
     else {
       return false

@@ -174,7 +174,7 @@ struct Walk {
       if name == Walk.dot { continue }
       if name == Walk.dotDot {
         guard let identity = above.popLast() else {
-          if let view = here.view { throw leaves(view, to: rest) }
+          if here.view != nil { throw leaves(to: rest) }
           departure = Walk.path([name] + rest.reversed())
           throw end(here.path, "search", .crossDevice, Walk.leads)
         }
@@ -240,7 +240,7 @@ struct Walk {
         spot.view = view.below(isPackage: false)
         return .link(spot, target: target)
       case .object(var spot):
-        spot.view = view.below(isPackage: spot.isDirectory && volume.isPackage(spot, view))
+        spot.view = view.below(isPackage: spot.isDirectory && volume.isPackage(spot))
         return .object(spot)
       }
     }
@@ -350,7 +350,7 @@ struct Walk {
   }
 
   /// A step up from the root of a view.
-  private mutating func leaves(_ view: ViewedSpot, to rest: [[UInt8]]) -> Stop {
+  private mutating func leaves(to rest: [[UInt8]]) -> Stop {
     namesOfVolume = [SyntheticNode.viewsName] + rest.reversed()
     return .volumesOwn
   }

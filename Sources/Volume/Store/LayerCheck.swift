@@ -1,4 +1,7 @@
 // The walk of `varve check` over layers: the directories of the upper first, then all that lowers show beside them.
+//
+// For administrators who moved, restored or edited layers: `varve check` tells what each mark comes to now, and repairs what can
+// be (SEMANTICS 18).
 
 import LayerRules
 import LinuxFiles

@@ -3,6 +3,9 @@
 // A thread of its own asks the store, and may hang as long as the store does. What counts is the end of the lease, which
 // each decision compares with the clock (`LiveOptions`): a daemon or a machine that slept changes nothing when it wakes up,
 // whichever of its threads wakes up first.
+//
+// For upper directories on other machines, where a lock can get lost without a word: a holder that could not confirm it must not
+// write beside the next one (docs/design/stores.md).
 
 import LinuxFiles
 import Synchronization

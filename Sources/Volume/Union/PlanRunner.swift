@@ -1,4 +1,7 @@
 // Carries out plans: each step is one call, or happens in the workshop.
+//
+// For volumes over lowers: the engine says the steps, so that a crash after any of them shows the view of before or of after
+// (SEMANTICS 18).
 
 import LayerRules
 import LinuxFiles
@@ -78,7 +81,7 @@ struct PlanRunner {
     case .sweep:
       // The change is there already; the rest goes at the next mount.
       try? sweep()
-    case .make, .makeTwin, .makeWhiteout, .renewWhiteout, .markImpure, .makeCopy, .makeUnnamedCopy, .copyData,
+    case .make, .makeTwin, .markImpure, .makeCopy, .makeUnnamedCopy, .copyData,
       .syncData, .describe, .restoreParentTimes, .linkFromIndex, .startCount, .settleCount:
       try own(step)
     }

@@ -1,4 +1,6 @@
 // `varve exclude`: what backups leave out.
+//
+// For users of backup programs, each of which has a mark or a list of its own: one verb sets and shows them all.
 
 import Arguments
 import JSONForm

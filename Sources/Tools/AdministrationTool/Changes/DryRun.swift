@@ -1,5 +1,8 @@
 // What a run would come to (`--dry-run`): the daemon is asked once per item, as things stand, with the values of the run and
 // as the user who runs it. Items wait until a request is full, and everything is told at the end, in the order of paths.
+//
+// For administrators before a recursive change, as `--undo` is after a wrong one; keeping the way back makes `acl propagate` take
+// 3.61 times as long as setfacl instead of 2.62 (docs/performance.md, "Whole trees").
 
 import AccessForms
 import FlagRules

@@ -1,4 +1,6 @@
 // What the verbs about the keys of mounted volumes have in common.
+//
+// For owners of encrypted volumes: locking and opening by hand, after a while, and before the machine sleeps (SEMANTICS 15).
 
 import Arguments
 import Ciphers

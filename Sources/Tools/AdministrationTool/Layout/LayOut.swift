@@ -1,6 +1,9 @@
 // `varve layout home` and `varve layout volume`: the standard directories, with their modes, lists and flags.
 //
 // What is missing is made. What is there keeps its content always, and everything else unless --repair is given.
+//
+// For administrators who set up homes and shared volumes: one run makes all of it, and a second one says what is different
+// by now.
 
 import AccessControl
 import Arguments

@@ -24,12 +24,12 @@ extension ListChanger {
         return leaf.item.directory === first.item.directory && room >= 0
       }
       rest = rest.dropFirst(taken.count)
-      change(taken.count < ListChanger.fewest ? Array(taken) : handDown(Array(taken), of: first, daemon))
+      change(taken.count < ListChanger.fewest ? Array(taken) : handDown(Array(taken), through: daemon))
     }
   }
 
   /// Answers those that were left aside.
-  private func handDown(_ leaves: [Leaf], of first: Leaf, _ daemon: ControlAddress) -> [Leaf] {
+  private func handDown(_ leaves: [Leaf], through daemon: ControlAddress) -> [Leaf] {
     let outcomes = undo == nil ? ask(leaves, daemon)?.outcomes : changeKept(leaves, daemon)
     // Where it is not known what was done, asking again about each file tells.
     guard let outcomes else { return leaves }

@@ -154,7 +154,7 @@ extension MountFlags {
     case .fixed(.synchronous): insert(.synchronous)
     case .fixed(.synchronousNames): insert(.namesSynchronous)
     case .flag(let flag): take(flag)
-    case .live, .fixed, .ignored, .remount, .planned, nil: break
+    case .live, .fixed, .ignored, .remount, nil: break
     }
   }
 

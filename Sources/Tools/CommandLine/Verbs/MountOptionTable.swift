@@ -16,8 +16,6 @@ package enum MountEffect: Equatable, Sendable {
   case ignored
   /// Asks for a remount.
   case remount
-  /// Known, and refused by this version: to ignore it could expose data or lose it.
-  case planned
 
   package enum Live: Equatable, Sendable {
     case readOnly(Bool)
@@ -192,14 +190,14 @@ package enum MountOptionTable {
 
   /// What help names.
   package static var all: [MountOptionRow] {
-    common.filter { ["ro", "noexec", "noatime"].contains($0.name) } + own.filter { $0.effect != .planned }
+    common.filter { ["ro", "noexec", "noatime"].contains($0.name) } + own
   }
 
   private static let rows = common + own
   private static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
 
   /// What completion offers: words, words with each of their values, and `name=` where any text may follow.
-  package static let completions: [String] = rows.filter { $0.effect != .planned }.flatMap { row in
+  package static let completions: [String] = rows.flatMap { row in
     guard let value = row.value else { return [row.name] }
     let bare = row.name == "user" ? [row.name] : []
     return bare

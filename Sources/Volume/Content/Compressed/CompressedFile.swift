@@ -3,6 +3,9 @@
 //
 // While it is expanded its frames are written over. So before the first byte of them goes, readers are sent to the work file,
 // which has the whole content already, and those that are still reading frames are waited for.
+//
+// For trees that are read more than written: headers and sources took a fifth of the room, and are read from pages at 0.94 of
+// the speed of plain ones (docs/performance.md, "Compressed files").
 
 import CompressedFormat
 import LinuxFiles

@@ -38,6 +38,9 @@
 // the beginning of 1, given up at once, makes sure that nobody has a mapping then: the pages of one that was there before
 // could change without moving the change time. A compressed file that is expanded needs none: nobody but us has its bytes,
 // and who reads it through the volume is sent to the work file before the first byte changes (`CompressedFile`).
+//
+// For `varve protect` and `varve compress`, and for what expands a compressed file: it is killed, and its disk fills up, in each
+// of these steps (`ReplacementTests`, SEMANTICS 17 and 21).
 
 import LinuxFiles
 import RecordFormat

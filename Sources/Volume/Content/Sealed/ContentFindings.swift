@@ -63,10 +63,6 @@ package struct ContentFindings: Equatable, Sendable {
   /// Blocks of a kind, also those that are not among the runs.
   package func count(_ kind: Kind) -> UInt64 { counts[kind.rawValue] }
 
-  package var hasDamage: Bool {
-    header.contains { $0.isDamage } || Kind.allCases.contains { $0.isDamage && count($0) > 0 }
-  }
-
   package var isClean: Bool { header.isEmpty && counts.allSatisfy { $0 == 0 } }
 
   mutating func add(_ kind: Kind, _ blocks: Range<UInt64>) {

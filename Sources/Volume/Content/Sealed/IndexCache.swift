@@ -14,9 +14,6 @@ final class IndexBudget: Sendable {
   fileprivate func take() { used.add(1, ordering: .relaxed) }
   fileprivate func giveBack(_ count: Int) { used.subtract(count, ordering: .relaxed) }
   fileprivate var isSpent: Bool { used.load(ordering: .relaxed) >= capacity }
-
-  /// For tests and `status`.
-  var pagesInUse: Int { used.load(ordering: .relaxed) }
 }
 
 /// The index pages one file keeps; page 0 among them, with its slots.

@@ -3,6 +3,9 @@
 //
 // The order of locks: `commits`, then `turn`, both held across system calls, then `state`, never across one.
 // Readers take no turn: they look up where a block lies, read it, and if its tag fails they look again.
+//
+// For files that are encrypted: beside gocryptfs, which does the same over FUSE, each row has a target (docs/performance.md,
+// "Encrypted files").
 
 import Ciphers
 import LinuxFiles
