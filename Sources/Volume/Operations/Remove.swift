@@ -52,6 +52,7 @@ extension Volume {
             try removeAlone(name, from: parent, found.directory, isDirectory: isDirectory)
           }
         }
+        nameChanged(name, in: parent)
         return nil
       }
       guard let stripe else { return }
