@@ -38,27 +38,6 @@ extension CommandTests {
 
       """
 
-    @Test("A damaged record of names is told and taken away, and the name is hidden again where it was") func names()
-      throws
-    {
-      let desk = try damaged("")
-      defer { desk.volume.remove() }
-      try desk.volume.mount()
-      try run(desk, "echo >report.txt; echo >other.txt; varve name --show-ext report.txt other.txt; ls .varve/view/fr")
-      try desk.volume.unmount()
-      try expect(
-        desk,
-        """
-        cd $UP; N=trusted.varve.names
-        flip $N report.txt 12 ff; setfattr -x $N other.txt
-        varve check --data $UP; echo $?; varve check --repair -y $UP; echo $?; varve check $UP; echo $?
-        getfattr --absolute-names -n $N report.txt 2>&1 | grep -c 'No such attribute'
-        varve mount $UP $BASE/mount; ls $BASE/mount/.varve/view/fr | grep -e report -e other; varve umount $BASE/mount
-        """,
-        prints: """
-          """)
-    }
-
     @Test("A sound volume is clean, as a whole, in part and through its mount") func clean() throws {
       let desk = try damaged("")
       defer { desk.volume.remove() }

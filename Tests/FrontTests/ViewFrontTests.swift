@@ -243,9 +243,7 @@ extension FrontTests {
         mkdir -p world/etc world/etc-work
         mount -t overlay -o "lowerdir=/etc,upperdir=$BASE/world/etc,workdir=$BASE/world/etc-work" overlay /etc
         mkdir -p /etc/varve/names.d
-        printf '+zoo
--rtfd
-' >/etc/varve/names.d/packages
+        printf '+zoo\n-rtfd\n' >/etc/varve/names.d/packages
         echo '"Projects" = "Projets"; "Music" = "Chansons";' >/etc/varve/names.d/fr.strings
         echo '"Projects" = "Projekte";' >/etc/varve/names.d/de.strings; chmod 666 /etc/varve/names.d/de.strings
         printf 'no list' >/etc/varve/names.d/it.strings

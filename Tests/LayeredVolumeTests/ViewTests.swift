@@ -122,7 +122,9 @@ import Testing
     let tree = try Tree {
       directory("A.localized") {
         directory(".localized") {
-          file("de.strings", String(repeating: "/* Lange Bemerkung */\n", count: 800) + "\"A\" = \"Ablage\";\n")
+          file(
+            "de.strings",
+            String(repeating: "/* Lange Bemerkung */\n", count: 800) + "\"A\" = \"Ablage\";\n")
         }
       }
     }

@@ -46,9 +46,10 @@ extension MountTests {
         let text = String(decoding: row.entry.name, as: UTF8.self)
         let others = [
           stem, Array(text.precomposedStringWithCanonicalMapping.utf8),
-          Array(text.decomposedStringWithCanonicalMapping.utf8), Array(text.uppercased().utf8), row.name + [0x20],
+          Array(text.decomposedStringWithCanonicalMapping.utf8), Array(text.uppercased().utf8),
+          row.name + [0x20],
         ]
-        let steps = [[], [0x2E], [0x2E, 0x2E]]
+        let steps: [[UInt8]] = [[], [0x2E], [0x2E, 0x2E]]
         for other in others where !steps.contains(other) && other != row.name && other != row.entry.name {
           #expect((directory / other).inode == nil, "\(row.testDescription): \(other)")
         }

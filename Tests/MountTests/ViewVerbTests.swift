@@ -2,6 +2,8 @@
 
 import Foundation
 import Glibc
+import JSONForm
+import LinuxFiles
 import MountSupport
 import Testing
 
@@ -73,9 +75,11 @@ extension MountTests {
       #expect(try !varve("ls", "-a", "--skip-hidden", volume.path).output.contains(".dot"))
       #expect(try varve("ls", "-R", volume.path).output.contains("Contents"))
       let brief = try varve("ls", "-R", "--skip-package-descendants", volume.path).output
-      #expect(brief.contains("Notes.app") && brief.contains("a.md") && !brief.contains("Contents"), "\(brief)")
+      #expect(brief.contains("Notes.app") && brief.contains("a.md"), "\(brief)")
+      #expect(!brief.contains("Contents"), "\(brief)")
       let file = volume.path + "/data.qqq"
-      for (option, name) in [("--hide-ext", "data"), ("--default-ext", "data.qqq"), ("--show-ext", "data.qqq")] {
+      let forms = [("--hide-ext", "data"), ("--default-ext", "data.qqq"), ("--show-ext", "data.qqq")]
+      for (option, name) in forms {
         #expect(try varve("name", option, file).exit == 0)
         #expect(try varve("name", "--as", "fr", file).output == name + "\n", "\(option)")
       }
@@ -89,14 +93,16 @@ extension MountTests {
       #expect(made.contains("/new") && made.contains("a view shows names"), "\(made)")
       try #require(opendir(volume.path + "/.varve/view") == nil && errno == EACCES)
       let listed = try varve("why", "--last", "1", in: volume.path).output
-      #expect(listed.contains("/.varve/view") && listed.contains("the names in it have to be known"), "\(listed)")
+      #expect(listed.contains("/.varve/view"), "\(listed)")
+      #expect(listed.contains("the names in it have to be known"), "\(listed)")
       // Users hear of their own.
       let path = volume.path + "/.varve"
       #expect(TestUser.bob.run { Calls.list(path).refusal } == .accessDenied)
       let client = try WhyClient(volume)
-      let answer = TestUser.bob.run { (try? client.ask("denials", []))?.text ?? "" }
-      #expect(answer.contains("\"path\":\".varve\""), "\(answer)")
-      #expect(!answer.contains(".varve/view"))
+      let answer = TestUser.bob.run { try? client.ask("denials", [JSON.Member("count", .number(9))]) }
+      guard case .array(let denials)? = answer?["denials"] else { throw TestFailure("no denials") }
+      #expect(denials.map { $0["path"]?.string } == [".varve"])
+      #expect(denials.first?["operation"]?.string == "list")
     }
 
     @Test(

@@ -41,7 +41,9 @@ private enum WorldNames {
     let first = Array("bplist00".utf8) + [0xD1, 1, 2]
     let second = first + object(key)
     let objects = second + object(value)
-    let trailer = [3, 0, objects.count].flatMap { number in (0..<8).reversed().map { UInt8(number >> ($0 * 8) & 255) } }
+    let trailer = [3, 0, objects.count].flatMap { number in
+      (0..<8).reversed().map { UInt8(number >> ($0 * 8) & 255) }
+    }
     return objects + [8, UInt8(first.count), UInt8(second.count)] + [0, 0, 0, 0, 0, 0, 1, 1] + trailer
   }
 

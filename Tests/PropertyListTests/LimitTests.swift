@@ -100,13 +100,16 @@ import Testing
     let inputs =
       [
         "CFBundleName = \"" + String(repeating: "\\U00e9", count: size / 6) + "\";",
-        "<plist><dict><key>k</key><string>" + String(repeating: "&#xe9;", count: size / 6) + "</string></dict></plist>",
+        "<plist><dict><key>k</key><string>" + String(repeating: "&#xe9;", count: size / 6)
+          + "</string></dict></plist>",
         "<plist><dict>" + String(repeating: "<!---->", count: size / 7) + "</dict></plist>",
-        "<plist><dict><key>k</key><array>" + String(repeating: "<array/>", count: size / 8) + "</array></dict></plist>",
+        "<plist><dict><key>k</key><array>" + String(repeating: "<array/>", count: size / 8)
+          + "</array></dict></plist>",
         "<plist><dict><key>k</key><string>" + String(repeating: "<![CDATA[]]>", count: size / 12)
           + "</string></dict></plist>",
         "<plist><dict>" + String(repeating: "<key>k</key><string/>", count: size / 21) + "</dict></plist>",
-        String(repeating: "k=v;", count: size / 4), "k = \"" + String(repeating: "/*", count: size / 2) + "\";",
+        String(repeating: "k=v;", count: size / 4),
+        "k = \"" + String(repeating: "/*", count: size / 2) + "\";",
         "<plist>" + String(repeating: "<!--", count: size / 4),
       ].map { Array($0.utf8) } + [BinaryForm.sharing(keys: 1000, of: size / 2)]
     for bytes in inputs {

@@ -55,7 +55,7 @@ struct Gatekeeper: Sendable {
   /// Notes a refusal that no rule decided, but that has the number of a missing right.
   func noteRefusal(by obstacle: Obstacle, of caller: Caller, at place: [UInt8], on item: Item) {
     let judge = Judge(rules: rules, subject: credentials.subject(of: caller))
-    denials.note(.refused(by: obstacle), of: caller, judge, about: Scene(item), at: place)
+    denials.note(obstacle.verdict, of: caller, judge, about: Scene(item), at: place)
   }
 
   /// Whether it would be allowed.

@@ -72,7 +72,7 @@ final class ShownIndexes: Sendable {
     /// How long the last one took, in nanoseconds.
     let cost = Atomic<UInt64>(.max)
 
-    /// Whether others wait for the next one where they are. That takes a worker, but not for long.
+    /// Whether others wait for the next one where they are, which takes a worker, but not for long.
     var isQuick: Bool { cost.load(ordering: .relaxed) < 5_000_000 }
   }
 
@@ -198,7 +198,9 @@ final class ShownIndexes: Sendable {
   }
 
   /// Whether shown names of this age may be believed.
-  private static func isYoung(_ index: DirectoryIndex) -> Bool { index.age < max(second, pause(after: index)) }
+  private static func isYoung(_ index: DirectoryIndex) -> Bool {
+    index.age < max(second, pause(after: index))
+  }
 
   /// Whether an index has all real names of its directory, as `stamp` tells, and is not too old for the shown ones.
   func isCurrent(
@@ -225,7 +227,8 @@ final class ShownIndexes: Sendable {
     guard slot.present.withLock({ $0?.index?.isTooLarge }) != true else { return }
     tooLarge.add(1, ordering: .relaxed)
     Log.notice(
-      "a directory has more items than a view sorts, or longer names than it keeps: views show their real names")
+      "a directory has more items than a view sorts, or longer names than it keeps: views show the real names"
+    )
   }
 
   /// Lets go of the indexes that were used longest ago, until all fit.

@@ -52,7 +52,8 @@ private struct KindOfItem {
       let status = try place.knownStatus()
       // What Varve has no type for, the desktop's table may know by the extension, which a view may not show.
       let isUnknown = status.kind == .regular && type == "public.data"
-      mime = isUnknown ? SharedMimeInfo.type(of: Array(try fact("system.varve.realname").utf8)) ?? known : known
+      let name = isUnknown ? Array(try fact("system.varve.realname").utf8) : []
+      mime = isUnknown ? SharedMimeInfo.type(of: name) ?? known : known
       description = SharedMimeInfo.comment(of: mime)
       let info = try? place.attribute(AttributeName("user.com.apple.FinderInfo"))
       codes =
