@@ -14,9 +14,11 @@
 // calls status DIR            reads names, and the status of each
 // calls native DIR            reads names, status and two attributes of each, and sorts nothing
 // calls names DIR FILE        the status of each name in FILE, one a line
+// calls load DIR FILE         reads names, and the status of each in FILE, until it is killed
+// calls pace NAME COUNT       makes files, 1,000 a second, and removes them
 // calls read FILE             reads a file by 1 MiB
 //
-// Prints nanoseconds.
+// Prints nanoseconds; of `pace` those until the last file was made.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -67,17 +69,53 @@ static void list(const char *name, const char *work) {
   closedir(directory);
 }
 
-static long long names(const char *name, const char *list) {
+static void look(FILE *file, int must) {
   char line[4096];
   struct stat found;
+  while (fgets(line, sizeof line, file)) {
+    line[strcspn(line, "\n")] = 0;
+    if (lstat(line, &found) < 0 && must) fail(line);
+  }
+}
+
+static long long names(const char *name, const char *list) {
   FILE *file = fopen(list, "r");
   if (!file || chdir(name) < 0) fail(list);
   long long start = now();
-  while (fgets(line, sizeof line, file)) {
-    line[strcspn(line, "\n")] = 0;
-    if (lstat(line, &found) < 0) fail(line);
-  }
+  look(file, 1);
   return start;
+}
+
+static void load(const char *name, const char *list) {
+  FILE *file = fopen(list, "r");
+  if (!file || chdir(name) < 0) fail(list);
+  for (;;) {
+    DIR *directory = opendir(".");
+    if (!directory) fail(name);
+    while (readdir(directory)) {
+    }
+    closedir(directory);
+    rewind(file);
+    look(file, 0);
+  }
+}
+
+static long long pace(const char *prefix, long count) {
+  char name[4096];
+  long long start = now(), took;
+  for (long index = 0; index < count; index++) {
+    long long early = start + index * 1000000LL - now();
+    struct timespec pause = {.tv_nsec = early > 0 ? early : 0};
+    if (early > 0) nanosleep(&pause, NULL);
+    snprintf(name, sizeof name, "%s%ld", prefix, index);
+    opened(name, O_WRONLY | O_CREAT | O_EXCL, "create");
+  }
+  took = now() - start;
+  for (long index = 0; index < count; index++) {
+    snprintf(name, sizeof name, "%s%ld", prefix, index);
+    if (unlink(name) < 0) fail(name);
+  }
+  return took;
 }
 
 static void read_all(const char *name) {
@@ -103,6 +141,11 @@ int main(int count, char **words) {
   if (count > 3 && !strcmp(work, "names")) {
     start = names(words[2], words[3]);
     times = 0;
+  } else if (count > 3 && !strcmp(work, "load")) {
+    load(words[2], words[3]);
+  } else if (count > 3 && !strcmp(work, "pace")) {
+    printf("%lld\n", pace(words[2], times));
+    return 0;
   }
   for (long index = 0; index < times; index++) {
     snprintf(name, sizeof name, "%s%ld", words[2], index);

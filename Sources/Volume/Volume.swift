@@ -20,6 +20,7 @@ package final class Volume: Sendable {
   let root: Node
   let nodes = NodeTable()
   let views = ViewTable()
+  let toldNames = ToldViewNames()
   let viewRules: ViewRulesTable
   let indexes = ShownIndexes()
   let handles: HandleTable

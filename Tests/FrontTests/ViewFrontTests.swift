@@ -233,6 +233,58 @@ extension FrontTests {
       #expect(output.contains("BASE/mount/.varve/view/fr\n1\n0\n"), "\(output)")
     }
 
+    @Test("What an administrator adds to the tables of names counts, if it is root's alone") func additions()
+      throws
+    {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        #"""
+        mkdir -p world/etc world/etc-work
+        mount -t overlay -o "lowerdir=/etc,upperdir=$BASE/world/etc,workdir=$BASE/world/etc-work" overlay /etc
+        mkdir -p /etc/varve/names.d
+        printf '+zoo\n-rtfd\n' >/etc/varve/names.d/packages
+        echo '"Projects" = "Projets"; "Music" = "Chansons";' >/etc/varve/names.d/fr.strings
+        echo '"Projects" = "Projekte";' >/etc/varve/names.d/de.strings; chmod 666 /etc/varve/names.d/de.strings
+        printf 'no list' >/etc/varve/names.d/it.strings
+        mkdir upper/Projects upper/Music upper/Animals.zoo upper/Text.rtfd upper/Animals.zoo/x.d
+        touch upper/Projects/.localized upper/Music/.localized upper/Animals.zoo/.inside
+        varve mount --foreground "$BASE/upper" "$BASE/mount" 2>lines &
+        while ! [ -e mount/.varve/status ]; do sleep 0.01; done
+        ls mount/.varve/view/fr; ls -A mount/.varve/view/fr/Animals; ls mount/.varve/view/de mount/.varve/view/it
+        varve umount mount; wait; grep -o 'de.strings is not.*\|names.d/it.* cannot be used' lines
+        chmod 777 /etc/varve/names.d
+        varve mount "$BASE/upper" "$BASE/mount" 2>/dev/null; ls mount/.varve/view/fr; varve umount mount
+        """#)
+      #expect(
+        output == """
+          Animals
+          Chansons
+          Projets
+          Text.rtfd
+          .inside
+          x.d
+          mount/.varve/view/de:
+          Animals
+          Musik
+          Projects
+          Text.rtfd
+
+          mount/.varve/view/it:
+          Animals
+          Musica
+          Projects
+          Text.rtfd
+          de.strings is not a file of root's alone of at most 64 KiB; it is not read
+          names.d/it.strings cannot be used
+          Animals.zoo
+          Musique
+          Projects
+          Text
+
+          """)
+    }
+
     @Test(
       "From the lines of views systemd makes units that follow the volume's",
       .enabled(if: access(ServiceTests.generator, X_OK) == 0, "needs systemd's fstab generator"))

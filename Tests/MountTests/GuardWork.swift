@@ -132,6 +132,16 @@ private final class Pass {
       throw TestFailure("viewed: \(Errno.current)")
     }
     try each("stat of a shown name in a view") { stat("f\($0)") }
+    let files = (0..<GuardWork.count).map { openat(view, "f\($0)", O_RDWR | O_CLOEXEC) }
+    defer { for file in files { _ = Glibc.close(file) } }
+    var bytes = [UInt8](repeating: 7, count: 4096)
+    for file in files where pwrite(file, bytes, 4096, 0) != 4096 {
+      throw TestFailure("write: \(Errno.current)")
+    }
+    try each("write, read 4 KiB of an open file in a view") {
+      let isDone = pwrite(files[$0], bytes, 4096, 0) == 4096 && pread(files[$0], &bytes, 4096, 0) == 4096
+      return isDone ? 0 : -1
+    }
   }
 
   func openAndClose() throws {

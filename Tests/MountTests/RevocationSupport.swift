@@ -11,6 +11,8 @@ enum Gate: String, CaseIterable, Sendable {
   case mode, list, owner, group, exchange, move
   /// By the options of the mount: whether lists count, and whether owners do.
   case lists, owners
+  /// In a view: whether others than the owner may list, so that shown names are for them.
+  case listing
 
   /// Those that are quickly turned.
   static let allCases: [Gate] = [.mode, .list, .owner, .group, .exchange, .move]
@@ -47,6 +49,7 @@ enum Gate: String, CaseIterable, Sendable {
     let gate = area + "/gate"
     switch self {
     case .mode: return Calls.answer(chmod(gate, open ? 0o755 : 0o700))
+    case .listing: return Calls.answer(chmod(gate, open ? 0o755 : 0o711))
     case .list:
       return open
         ? Attribute.remove(gate, Attribute.list)
@@ -72,7 +75,7 @@ enum Gate: String, CaseIterable, Sendable {
   }
 
   /// What those meet who come too late.
-  var refusal: Errno { self == .move ? .noSuchFile : .accessDenied }
+  var refusal: Errno { self == .move || self == .listing ? .noSuchFile : .accessDenied }
 }
 
 /// What walkers and the one at the gate tell each other.
@@ -86,10 +89,18 @@ final class Passage: Sendable {
   let failures: Mutex<[String]> = Mutex([])
   let gate: Gate
   let file: String
+  /// Whether the file is in a directory behind the gate, which is walked through and listed as well.
+  let isDeep: Bool
 
   init(_ gate: Gate, area: String) {
     self.gate = gate
     file = area + "/gate/inner/file"
+    isDeep = true
+  }
+
+  /// `file`: what is behind the gate, called so, by the path on which it is walked to.
+  init(_ gate: Gate, file: String, isDeep: Bool) {
+    (self.gate, self.file, self.isDeep) = (gate, file, isDeep)
   }
 
   private var inner: String { String(file.dropLast(5)) }
@@ -100,10 +111,11 @@ final class Passage: Sendable {
     case 0: ("stat", Calls.status(file).refusal)
     case 1: ("open", Calls.open(file, O_RDONLY))
     case 2: ("cat", Calls.read(file).refusal)
-    case 3: ("list", Calls.list(inner).refusal)
+    case 3 where isDeep: ("list", Calls.list(inner).refusal)
     case 4: ("access", Calls.answer(access(file, R_OK)))
     // A name that is not there tells as much as one that is.
-    default: ("missing", Calls.status(inner + "/missing").refusal)
+    case 5 where isDeep: ("missing", Calls.status(inner + "/missing").refusal)
+    default: ("stat", Calls.status(file).refusal)
     }
   }
 

@@ -41,6 +41,18 @@ extension MountTests {
         #expect(inode != nil && (directory / row.name).inode == inode, "\(row.testDescription)")
         #expect((directory / row.entry.name).inode == inode, "\(row.testDescription)")
         #expect((directory / row.name).attribute("system.varve.realname") == row.entry.name)
+        // Nothing else leads there: not the name without what looks like an extension, nor in another form.
+        let stem = row.entry.name.lastIndex(of: UInt8(ascii: ".")).map { Array(row.entry.name[..<$0]) } ?? []
+        let text = String(decoding: row.entry.name, as: UTF8.self)
+        let others = [
+          stem, Array(text.precomposedStringWithCanonicalMapping.utf8),
+          Array(text.decomposedStringWithCanonicalMapping.utf8), Array(text.uppercased().utf8),
+          row.name + [0x20],
+        ]
+        let steps: [[UInt8]] = [[], [0x2E], [0x2E, 0x2E]]
+        for other in others where !steps.contains(other) && other != row.name && other != row.entry.name {
+          #expect((directory / other).inode == nil, "\(row.testDescription): \(other)")
+        }
         if row.policy == .known, !row.languages.isEmpty {
           let fact = "system.varve.displayname.\(row.languages)"
           #expect((real / row.entry.name).attribute(fact) == row.name, "\(row.testDescription)")

@@ -30,10 +30,28 @@ private enum WorldNames {
     [0xED, 0xA0, 0x80, 0x2E, 0x6D, 0x64],
   ]
 
+  /// A binary property list of one pair.
+  private static func binary(_ key: String, _ value: String) -> [UInt8] {
+    func object(_ text: String) -> [UInt8] {
+      let units = Array(text.utf16)
+      let count = UInt8(units.count)
+      let head: [UInt8] = count < 15 ? [0x60 | count] : [0x6F, 0x10, count]
+      return head + units.flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+    }
+    let first = Array("bplist00".utf8) + [0xD1, 1, 2]
+    let second = first + object(key)
+    let objects = second + object(value)
+    let trailer = [3, 0, objects.count].flatMap { number in
+      (0..<8).reversed().map { UInt8(number >> ($0 * 8) & 255) }
+    }
+    return objects + [8, UInt8(first.count), UInt8(second.count)] + [0, 0, 0, 0, 0, 0, 1, 1] + trailer
+  }
+
   /// The bytes of a strings file, in an encoding that changes with the number.
   static func strings(_ key: String, _ value: String, _ number: Int) -> [UInt8] {
     let text = "\"\(key)\" = \"\(value)\";\n"
-    switch number % 4 {
+    switch number % 5 {
+    case 4: return binary(key, value)
     case 0: return Array(text.utf8)
     case 1:
       return [0xFF, 0xFE]
@@ -191,11 +209,14 @@ extension MountTests {
           cd '\(volume.path)/.varve/view/tr' && ls -1U -R . >/dev/null && echo listed
           cd '\(volume.path)' && git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm all
           test -z "$(git status --porcelain)" && echo clean
+          git --work-tree='\(volume.path)/.varve/view/tr' status --porcelain -uno | head -3
+          test "$(git -c core.quotePath=off --work-tree='\(volume.path)/.varve/view/tr' status --porcelain | wc -l)" -gt 20 \
+            && echo shown names are untracked
           """,
         ])
       #expect(
         result.output
-          == "same by Python\nsame by rsync\nsame by gio\ntwo languages at once\nlisted\nclean\n",
+          == "same by Python\nsame by rsync\nsame by gio\ntwo languages at once\nlisted\nclean\nshown names are untracked\n",
         "exit \(result.exit)")
     }
   }

@@ -87,4 +87,51 @@ import Testing
       #expect(best < .milliseconds(10), "\(String(decoding: bytes.prefix(60), as: UTF8.self))")
     }
   }
+
+  /// The best of some rounds.
+  private func time(_ bytes: [UInt8], _ limits: PropertyListLimits) -> Duration {
+    (0..<20).reduce(Duration.seconds(1)) { best, _ in
+      min(best, ContinuousClock().measure { _ = try? PropertyList.strings(in: bytes, within: limits) })
+    }
+  }
+
+  @Test("So does the worst Info.plist of 256 KiB") func worstInformation() {
+    let size = 262_000
+    let inputs =
+      [
+        "CFBundleName = \"" + String(repeating: "\\U00e9", count: size / 6) + "\";",
+        "<plist><dict><key>k</key><string>" + String(repeating: "&#xe9;", count: size / 6)
+          + "</string></dict></plist>",
+        "<plist><dict>" + String(repeating: "<!---->", count: size / 7) + "</dict></plist>",
+        "<plist><dict><key>k</key><array>" + String(repeating: "<array/>", count: size / 8)
+          + "</array></dict></plist>",
+        "<plist><dict><key>k</key><string>" + String(repeating: "<![CDATA[]]>", count: size / 12)
+          + "</string></dict></plist>",
+        "<plist><dict>" + String(repeating: "<key>k</key><string/>", count: size / 21) + "</dict></plist>",
+        String(repeating: "k=v;", count: size / 4),
+        "k = \"" + String(repeating: "/*", count: size / 2) + "\";",
+        "<plist>" + String(repeating: "<!--", count: size / 4),
+      ].map { Array($0.utf8) } + [BinaryForm.sharing(keys: 1000, of: size / 2)]
+    for bytes in inputs {
+      #expect(bytes.count <= 262_144)
+      let best = time(bytes, .bundleInformation)
+      print("\(bytes.count) bytes, \(String(decoding: bytes.prefix(40), as: UTF8.self)): \(best)")
+      #expect(best < .milliseconds(10), "\(String(decoding: bytes.prefix(60), as: UTF8.self))")
+    }
+  }
+
+  @Test("Lists as people write them are read at 50 MB a second at least") func speed() {
+    let pairs = (0..<700).map { ("key number \($0)", "Ein Wert für die Nummer \($0), der etwas sagt") }
+    let old = pairs.map { "/* Bemerkung */\n\"\($0.0)\" = \"\($0.1)\";\n" }.joined()
+    let xml = pairs.prefix(600).map { "\t<key>\($0.0)</key>\n\t<string>\($0.1)</string>\n" }.joined()
+    let binary = BinaryForm.list(pairs.map { [.ascii($0.0), .utf16($0.1)] })
+    for bytes in [
+      Array(old.utf8), Array("<?xml version=\"1.0\"?><plist><dict>\(xml)</dict></plist>".utf8), binary,
+    ] {
+      #expect((try? PropertyList.strings(in: bytes).count) ?? 0 >= 600)
+      let seconds = Double(time(bytes, .strings).components.attoseconds) / 1e18
+      print("\(bytes.count) bytes: \(Int(Double(bytes.count) / seconds / 1e6)) MB a second")
+      #expect(Double(bytes.count) / seconds > 50e6, "\(String(decoding: bytes.prefix(20), as: UTF8.self))")
+    }
+  }
 }

@@ -101,6 +101,9 @@ package enum Obstacle: String, Hashable, Sendable {
   case unlistedNames = "is not listed; the names in it have to be known"
 
   package var words: String { rawValue }
+
+  /// What becomes of an operation that meets it.
+  package var verdict: Verdict { .refused(by: self) }
 }
 
 /// Why user 0 is refused what root may do.

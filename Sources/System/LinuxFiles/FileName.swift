@@ -65,7 +65,7 @@ import Glibc
   }
 
   /// A number that names rarely share (FNV-1a), good for nothing that somebody could gain by forging.
-  borrowing func mixed(with seed: UInt64) -> UInt64 {
+  package borrowing func mixed(with seed: UInt64) -> UInt64 {
     var hash = 0xCBF2_9CE4_8422_2325 ^ seed
     for index in 0..<count {
       hash = unsafe (hash ^ UInt64(UInt8(bitPattern: pointer[index]))) &* 0x100_0000_01B3

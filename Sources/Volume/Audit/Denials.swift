@@ -63,11 +63,16 @@ package final class Denials: Sendable {
   private let state = Mutex(State())
 
   /// Writes the first half of an entry and leaves its number with the thread.
-  func note(_ verdict: Verdict, of caller: Caller, _ judge: Judge, about scene: Scene) {
+  ///
+  /// `place`: where that is which the door has no path of.
+  func note(
+    _ verdict: Verdict, of caller: Caller, _ judge: Judge, about scene: Scene, at place: [UInt8] = []
+  ) {
     let item = scene[verdict.role]
-    let denial = Denial(
+    var denial = Denial(
       time: Clock.realtime, caller: caller, verdict: verdict, item: item,
       mayReadRules: judge.decide(.readAttributes, on: item).isAllowed)
+    denial.request.place = place
     let number = state.withLock { state in
       let number = state.next
       state.next += 1
@@ -90,7 +95,9 @@ package final class Denials: Sendable {
       let place = Denials.place(number)
       guard state.waiting.indices.contains(place), state.waiting[place].number == number else { return nil }
       var denial = state.waiting[place].denial
+      let former = denial.request.place
       denial.request = request
+      if !former.isEmpty { denial.request.place = former }
       if state.ring.count < Denials.capacity {
         state.ring.append(denial)
       } else {

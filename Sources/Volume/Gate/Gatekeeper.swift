@@ -52,6 +52,12 @@ struct Gatekeeper: Sendable {
     throw Errno(verdict)
   }
 
+  /// Notes a refusal that no rule decided, but that has the number of a missing right.
+  func noteRefusal(by obstacle: Obstacle, of caller: Caller, at place: [UInt8], on item: Item) {
+    let judge = Judge(rules: rules, subject: credentials.subject(of: caller))
+    denials.note(obstacle.verdict, of: caller, judge, about: Scene(item), at: place)
+  }
+
   /// Whether it would be allowed.
   ///
   /// Nobody is refused anything by this, so nothing is noted.

@@ -26,6 +26,8 @@ final class OpenDirectory: Sendable {
     ///
     /// A file server may begin anywhere, with an offset that another handle was given.
     var isRaw = false
+    /// In a view: since when a request waits for names that are still to be made, in monotonic nanoseconds.
+    var askedAt: UInt64?
   }
 
   /// A listing in the order of a view.
@@ -57,6 +59,15 @@ final class OpenDirectory: Sendable {
     self.backing = backing
     self.pages = pages
     self.user = user
+  }
+
+  /// Since when the names of a view are asked for: a request that has to wait asks again, and still means those of then.
+  func asksForIndex() -> UInt64 {
+    stream.withLock { stream in
+      let asked = stream.askedAt ?? Clock.monotonicNanoseconds
+      stream.askedAt = asked
+      return asked
+    }
   }
 
   deinit {

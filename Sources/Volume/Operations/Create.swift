@@ -37,6 +37,12 @@ extension Volume {
     store.facts(status, StoredFacts(creation.stored), of: nil)
   }
 
+  /// The node of what was just given a name.
+  func referToNew(_ found: BriefFacts, _ name: borrowing FileName, in parent: Node) -> Node {
+    nameChanged(name, in: parent)
+    return refer(to: found, name, in: parent)
+  }
+
   /// Decides about a creation and works out what is born.
   ///
   /// Called with the parent's lock held.
@@ -147,7 +153,7 @@ extension Volume {
       }
       guard let status = try directory.find(name) else { throw .noSuchFile }
       let facts = newFacts(status, creation)
-      return entry(refer(to: facts.brief, name, in: parent), facts.brief, in: above, for: caller)
+      return entry(referToNew(facts.brief, name, in: parent), facts.brief, in: above, for: caller)
     }
   }
 
@@ -182,7 +188,7 @@ extension Volume {
       try makeInPlaceOfWhiteout(name, in: parent, directory, creation, create: create)
       guard let status = try directory.find(name) else { throw .noSuchFile }
       let facts = newFacts(status, creation)
-      return entry(refer(to: facts.brief, name, in: parent), facts.brief, in: above, for: caller)
+      return entry(referToNew(facts.brief, name, in: parent), facts.brief, in: above, for: caller)
     }
   }
 

@@ -66,7 +66,7 @@ extension Volume {
         ? try newFile(name, inPlaceOfWhiteoutIn: parent, directory, creation)
         : try newFile(name, in: directory, creation)
       let facts = try newFacts(file.descriptor.status(), creation)
-      let node = refer(to: facts.brief, name, in: parent)
+      let node = referToNew(facts.brief, name, in: parent)
       return try handOut(node, file, facts, flags, in: above, for: caller)
     }
   }

@@ -43,7 +43,7 @@ extension Volume {
       let facts = store.facts(
         try object.descriptor.descriptor.status(), StoredFacts(object.facts.stored, object.facts.head),
         of: node)
-      return entry(refer(to: facts.brief, name, in: parent), facts.brief, in: above, for: caller)
+      return entry(referToNew(facts.brief, name, in: parent), facts.brief, in: above, for: caller)
     }
   }
 

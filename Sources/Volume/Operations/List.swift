@@ -9,7 +9,7 @@ extension Volume {
   package func openDirectory(
     _ nodeID: NodeID, for caller: Caller
   ) throws(Errno) -> (handle: HandleID, use: ListingUse) {
-    try SyntheticNode(rawValue: nodeID)?.requireOpen()
+    if let own = SyntheticNode(rawValue: nodeID) { try requireListed(own, for: caller) }
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in

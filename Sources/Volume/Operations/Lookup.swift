@@ -16,9 +16,10 @@ extension Volume {
     return try lookup(name, in: try node(parentID), for: caller, request: request)
   }
 
-  /// In the ordinary tree.
+  /// In the ordinary tree; `forListers`: the caller came by a name that is for those only who may list the directory.
   func lookup(
-    _ name: borrowing FileName, in parent: Node, for caller: Caller, request: UInt64
+    _ name: borrowing FileName, in parent: Node, for caller: Caller, request: UInt64,
+    forListers: Bool = false
   ) throws(Errno) -> LookupAnswer {
     var item: Int?
     while true {
@@ -49,7 +50,12 @@ extension Volume {
           return nil
         }
         var entry = entry(node, found, in: above, for: caller)
-        if node.isDirectory { guardLateAnswers(&entry, in: above, for: caller, request) }
+        // The kernel would tell others.
+        let isSecret = forListers && !above.item.isListableByAnyone
+        if isSecret { entry.nameValidity = .none }
+        if node.isDirectory {
+          guardLateAnswers(&entry, in: above, for: caller, request, isSecret: isSecret)
+        }
         return .found(entry)
       }
       if let answer { return answer }
@@ -69,8 +75,10 @@ extension Volume {
   ///
   /// Under the lock of the directory above, which whoever closes that one needs exclusively: an answer with a time is
   /// noted here before it can be outdated.
+  ///
+  /// `isSecret`: not everybody who may walk there may know the name.
   func guardLateAnswers(
-    _ entry: inout Entry, in above: Facts, for caller: Caller, _ request: UInt64
+    _ entry: inout Entry, in above: Facts, for caller: Caller, _ request: UInt64, isSecret: Bool = false
   ) {
     if entry.nameValidity != .none {
       if !answersUnderWay.add(entry.node, to: caller.thread, request: request) { entry.nameValidity = .none }
@@ -78,7 +86,7 @@ extension Volume {
     }
     // While something is mounted inside, no time is told where everybody may walk either: a late answer opens nothing
     // there, and a new epoch would unmount it. Once the directory is closed, this is asked.
-    if mountsInside > 0, above.item.isSearchableByAnyone { return }
+    if mountsInside > 0, above.item.isSearchableByAnyone, !isSecret { return }
     if answersUnderWay.mayInclude(entry.node) {
       link?.expireNames()
     }

@@ -58,4 +58,11 @@ extension Volume {
 
   /// A time that is a second at most.
   func briefly(_ validity: Validity) -> Validity { validity == .none ? .none : .seconds(1) }
+
+  /// What is left of a second that began with the reading of what an answer rests on.
+  func briefly(_ validity: Validity, since began: UInt64) -> Validity {
+    let left = Int64(1_000_000_000) - Int64(clamping: Clock.monotonicNanoseconds &- began)
+    guard validity != .none, left > 0 else { return .none }
+    return left == 1_000_000_000 ? .seconds(1) : .nanoseconds(UInt32(clamping: left))
+  }
 }

@@ -36,6 +36,22 @@ extension Volume {
     }
   }
 
+  /// Notes that a view is about to tell the kernel of a name, before what bears it is looked for.
+  func willTell(_ name: borrowing FileName, in directory: Node) {
+    guard options.cache != .none, mountsInside == 0, link?.canExpireNames ?? false else { return }
+    toldNames.note(name, in: directory.id)
+  }
+
+  /// A name was given or taken: no view leads by it to what bore it before.
+  ///
+  /// While something is mounted inside, the kernel is told no times, and a new epoch would unmount it.
+  func nameChanged(_ name: borrowing FileName, in directory: Node) {
+    guard toldNames.mayInclude(name, in: directory.id), mountsInside == 0, let link else { return }
+    let began = Clock.monotonicNanoseconds
+    link.expireNames()
+    toldNames.forget(before: began)
+  }
+
   func answer(_ node: Node, _ found: BriefFacts, for caller: Caller) -> AttributeAnswer {
     AttributeAnswer(attributes: attributes(found, for: caller), validity: attributeValidity(of: node, found))
   }

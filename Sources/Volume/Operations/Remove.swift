@@ -51,6 +51,7 @@ extension Volume {
             try removeAlone(name, from: parent, found.directory, isDirectory: isDirectory)
           }
         }
+        nameChanged(name, in: parent)
         return nil
       }
       guard let stripe else { return }

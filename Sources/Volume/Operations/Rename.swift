@@ -164,6 +164,8 @@ extension Volume {
       throw error
     }
     expireNames(move, style)
+    nameChanged(name, in: parent)
+    nameChanged(newName, in: newParent)
   }
 
   /// The system call; and what has moved is known under its new name before anything below it is looked for.

@@ -23,23 +23,26 @@ extension Volume {
     var position = Int(clamping: max(offset, 0))
     let (kept, isRaw) = directory.stream.withLock { ($0.shown, $0.isRaw) }
     if offset != 0, isRaw { return false }
-    var cached = kept?.index as? CachedIndex
-    if offset == 0 || cached?.index == nil {
-      cached = try index(of: view, for: .listing)
+    var present: UsableIndex?
+    if offset != 0, let cached = kept?.index as? CachedIndex, let names = cached.index {
+      present = UsableIndex(cached: cached, names: names)
+    } else {
+      present = try index(of: view, for: .listing(since: directory.asksForIndex()))
       // Behind the name that was handed out last; else where the reader says, as names may have gone.
-      if offset != 0, let last = kept?.last, let index = cached?.index {
-        position = ownNames + index.position(behind: last)
+      if offset != 0, let last = kept?.last, let present {
+        position = ownNames + present.names.position(behind: last, viewRules.rules(of: view.view))
       }
     }
-    guard let cached, let index = cached.index else {
-      directory.stream.withLock { ($0.shown, $0.isRaw) = (nil, true) }
+    guard let present else {
+      directory.stream.withLock { ($0.shown, $0.isRaw, $0.askedAt) = (nil, true, nil) }
       // A directory that has become too large in the middle of a listing ends it.
       return offset != 0 && kept != nil
     }
-    let last = copy(index, from: position, emit)
+    let last = copy(present.names, from: position, emit)
     directory.stream.withLock { stream in
-      stream.isRaw = false
-      stream.shown = OpenDirectory.ShownListing(index: cached, last: last ?? (offset == 0 ? nil : kept?.last))
+      (stream.isRaw, stream.askedAt) = (false, nil)
+      stream.shown = OpenDirectory.ShownListing(
+        index: present.cached, last: last ?? (offset == 0 ? nil : kept?.last))
     }
     return true
   }

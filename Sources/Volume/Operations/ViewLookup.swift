@@ -17,6 +17,7 @@ extension Volume {
       return .missing(.none)
     }
     let shownName = name.copy()
+    willTell(name, in: view.node)
     if let known = try translated(shownName, inUnchanged: view, for: caller),
       let entry = try find(known, shownAs: shownName, in: view, for: caller, request)
     {
@@ -26,28 +27,27 @@ extension Volume {
     if case .found(let entry) = try lookup(name, in: view.node, for: caller, request: request) {
       return .found(shown(entry, as: shownName, in: view))
     }
-    let rights = try locks.holding(.shared(view.node.stripe)) { () throws(Errno) in
-      listingRights(try directoryFacts(view.node).item, caller)
+    // A shown name tells of names that only a listing tells.
+    let mayList = try locks.holding(.shared(view.node.stripe)) { () throws(Errno) in
+      gate.allows(caller, .list, on: try directoryFacts(view.node).item)
     }
-    guard rights.mayList, let real = try index(of: view, for: .lookup)?.index?.realName(shownAs: shownName)
+    guard mayList, let names = try index(of: view, for: .lookup)?.names,
+      let known = Translation(of: shownName, by: names),
+      let entry = try find(known, shownAs: shownName, in: view, for: caller, request)
     else { return .missing(.none) }
-    let known = Translation(realName: real, isForEverybody: rights.isForEverybody)
-    guard let entry = try find(known, shownAs: shownName, in: view, for: caller, request) else {
-      return .missing(.none)
-    }
     return .found(entry)
   }
 
   /// What a shown name means.
   private struct Translation {
     let realName: [UInt8]
-    /// Whether anyone may list the directory.
-    let isForEverybody: Bool
-  }
+    /// Since when that may be otherwise, in monotonic nanoseconds.
+    let readAt: UInt64
 
-  /// A shown name tells of names that only a listing tells.
-  private func listingRights(_ item: Item, _ caller: Caller) -> (mayList: Bool, isForEverybody: Bool) {
-    (gate.allows(caller, .list, on: item), item.isListableByAnyone)
+    init?(of name: [UInt8], by index: DirectoryIndex) {
+      guard let realName = index.realName(shownAs: name) else { return nil }
+      (self.realName, readAt) = (realName, index.origin.at)
+    }
   }
 
   /// What a name means that no item can have as its real name; nil if that is not known.
@@ -57,29 +57,28 @@ extension Volume {
     _ name: [UInt8], inUnchanged view: ViewDirectory, for caller: Caller
   ) throws(Errno) -> Translation? {
     guard store.memory.believes, let cached = view.recent.withLock({ $0.index }) as? CachedIndex,
-      let real = cached.index?.realName(shownAs: name), !showsRealNames(view)
+      let names = cached.index, let known = Translation(of: name, by: names), !showsRealNames(view)
     else { return nil }
     return try locks.holding(.shared(view.node.stripe)) { () throws(Errno) in
       let isCurrent = try indexes.isCurrent(cached) { () throws(Errno) in
         try DirectoryStamp(try resolver.parts(view.node))
       }
-      guard isCurrent else { return nil }
-      let rights = listingRights(try directoryFacts(view.node).item, caller)
-      return rights.mayList ? Translation(realName: real, isForEverybody: rights.isForEverybody) : nil
+      guard isCurrent, gate.allows(caller, .list, on: try directoryFacts(view.node).item) else { return nil }
+      return known
     }
   }
 
   private func find(
-    _ translation: Translation, shownAs name: [UInt8], in view: ViewDirectory, for caller: Caller,
-    _ request: UInt64
+    _ known: Translation, shownAs name: [UInt8], in view: ViewDirectory, for caller: Caller, _ request: UInt64
   ) throws(Errno) -> Entry? {
-    let answer = try FileName.with(translation.realName) { real throws(Errno) in
-      try lookup(real, in: view.node, for: caller, request: request)
+    let answer = try FileName.with(known.realName) { real throws(Errno) in
+      willTell(real, in: view.node)
+      return try lookup(real, in: view.node, for: caller, request: request, forListers: true)
     }
-    guard case .found(var entry) = answer else { return nil }
-    // The kernel would tell others.
-    if !translation.isForEverybody { entry.nameValidity = .none }
-    return shown(entry, as: name, in: view)
+    guard case .found(let found) = answer else { return nil }
+    var entry = shown(found, as: name, in: view)
+    entry.nameValidity = briefly(entry.nameValidity, since: known.readAt)
+    return entry
   }
 
   /// What the kernel is told of something found in a view, in place of what it is told in the ordinary tree.
@@ -110,16 +109,16 @@ extension Volume {
   /// No lock of the volume is held.
   func index(
     of view: ViewDirectory, for purpose: ShownIndexes.Purpose
-  ) throws(Errno) -> CachedIndex? {
+  ) throws(Errno) -> UsableIndex? {
     guard !showsRealNames(view) else { return nil }
     let node = view.node
     let parts = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try resolver.parts(node) }
     let above = node.lastName.withLock { $0.parent } ?? root
     let directory = IndexedDirectory(
       parts: parts, isRoot: node.id == root.id, number: node.number.value, parentNumber: above.number.value)
-    let cached = try index(of: node.backing, directory, in: view.view, for: purpose)
-    view.recent.withLock { $0.index = cached }
-    return cached
+    let found = try index(of: node.backing, directory, in: view.view, for: purpose)
+    view.recent.withLock { $0.index = found?.cached }
+    return found
   }
 
   /// Whether the directory is a package or in one: there everything has its real name.

@@ -40,22 +40,23 @@ final class DirectoryIndex: Sendable {
   /// In the order of the listing; empty for a directory with too many items.
   let entries: [Entry]
   let isTooLarge: Bool
-  let rules: ViewRules
   private let text: [UInt8]
   /// Positions of entries whose shown name is not the real one, by the hash of the shown name; `none` is free.
   private let altered: [UInt32]
   private static let none = UInt32.max
 
-  init(
-    _ origin: Origin, _ entries: [Entry], text: [UInt8], isTooLarge: Bool, _ rules: ViewRules
-  ) {
+  init(_ origin: Origin, _ entries: [Entry], text: [UInt8], isTooLarge: Bool = false) {
     self.origin = origin
     self.entries = entries
     self.text = text
     self.isTooLarge = isTooLarge
-    self.rules = rules
     altered = DirectoryIndex.table(entries, text)
     cost = Clock.monotonicNanoseconds &- origin.at
+  }
+
+  /// Of a directory that shows its real names.
+  static func tooLarge(_ origin: Origin) -> DirectoryIndex {
+    DirectoryIndex(origin, [], text: [], isTooLarge: true)
   }
 
   /// In nanoseconds.
@@ -93,7 +94,7 @@ final class DirectoryIndex: Sendable {
   }
 
   /// The first position behind a name, whether that is still there or not.
-  func position(behind name: [UInt8]) -> Int {
+  func position(behind name: [UInt8], _ rules: ViewRules) -> Int {
     let order = ShownOrder(rules)
     let key = order.key(of: name[...])
     var (low, high) = (0, entries.count)

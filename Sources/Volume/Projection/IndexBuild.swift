@@ -63,10 +63,8 @@ struct IndexBuild {
       stamp: try DirectoryStamp(status, parts), at: began, inode: directory.number,
       parentInode: directory.parentNumber)
     let read = try readNames()
-    guard !read.isTooLarge else {
-      return DirectoryIndex(origin, [], text: [], isTooLarge: true, rules)
-    }
-    let listed = hiddenList(status)
+    guard !read.isTooLarge else { return .tooLarge(origin) }
+    let listed = volume.hiddenList(in: parts, status)
     var items = ItemRound(read.names) { self.item($0, listed) }.run()
     translate(&items)
     return settled(origin, items)
@@ -101,11 +99,6 @@ struct IndexBuild {
   private func isWhiteout(_ name: [UInt8], in part: LayerDirectory) -> Bool {
     // What cannot be looked at is shown by its name.
     ((try? FileName.with(name) { name throws(Errno) in try part.look(name) }) ?? nil)?.isWhiteout ?? false
-  }
-
-  /// The names in a file `.hidden` of the directory's owner or root, as the directory's owner would read it.
-  private func hiddenList(_ status: FileStatus) -> HiddenList? {
-    volume.hiddenList(in: parts, status)
   }
 
   private func item(_ read: ReadName, _ listed: HiddenList?) -> ReadItem {
@@ -168,7 +161,7 @@ struct IndexBuild {
           realCount: UInt16(clamping: item.name.count), shownCount: UInt16(clamping: name.count),
           kind: item.kind))
     }
-    return DirectoryIndex(origin, entries, text: text, isTooLarge: false, rules)
+    return DirectoryIndex(origin, entries, text: text)
   }
 }
 
@@ -181,13 +174,13 @@ extension Volume {
   func index(
     of identity: ObjectIdentity, _ directory: IndexedDirectory, in view: ViewName,
     for purpose: ShownIndexes.Purpose
-  ) throws(Errno) -> CachedIndex? {
-    let cached = try indexes.index(of: identity, in: view, for: purpose) { () throws(Errno) in
+  ) throws(Errno) -> UsableIndex? {
+    let found = try indexes.index(of: identity, in: view, for: purpose) { () throws(Errno) in
       try DirectoryStamp(directory.parts)
     } make: { (mostItems) throws(Errno) in
       try IndexBuild(self, directory, mostItems: mostItems, viewRules.rules(of: view)).make()
     }
-    return cached.index?.isTooLarge == true ? nil : cached
+    return found.names.isTooLarge ? nil : found
   }
 
   /// An item as names are made of it; nil if it is gone, or cannot be looked at.
@@ -244,19 +237,19 @@ extension Volume {
     }
   }
 
-  /// The names that a file `.hidden` hides in a directory; nil if there is none that counts.
+  /// The names that a file `.hidden` of the directory's owner or root hides, as the directory's owner would read it; nil if
+  /// there is none that counts.
   func hiddenList(in directory: DirectoryParts, _ status: FileStatus) -> HiddenList? {
-    let name = Array(".hidden".utf8)
+    // The object whose owner counts is the one that is read.
+    guard let found = held(Array(".hidden".utf8), in: directory),
+      found.facts.status.user == status.user || found.facts.status.user == 0
+    else { return nil }
     do throws(Errno) {
-      let found = try FileName.with(name) { name throws(Errno) in
-        try resolver.find(name, in: directory.all)?.status
-      }
-      guard let found, found.user == status.user || found.user == 0 else { return nil }
       let facts = try facts(
         status, of: directory.top.descriptor, knownBy: rememberingNode(of: status), in: directory.top.layer)
       let eyes = OwnersEyes(self, ownerOf: facts.item)
       guard eyes.maySearch(facts.item) else { return nil }
-      return eyes.bytes(of: name, in: directory, upTo: 64 << 10).flatMap { HiddenList($0) }
+      return eyes.bytes(of: found, upTo: 64 << 10).flatMap { HiddenList($0) }
     } catch {
       return nil
     }

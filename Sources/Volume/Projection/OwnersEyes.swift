@@ -37,7 +37,12 @@ struct OwnersEyes {
 
   /// The bytes of a regular file of at most `limit` bytes, if the owner may read it and it takes no key.
   func bytes(of name: [UInt8], in directory: DirectoryParts, upTo limit: Int) -> [UInt8]? {
-    guard let found = volume.held(name, in: directory), found.facts.status.kind == .regular,
+    volume.held(name, in: directory).flatMap { bytes(of: $0, upTo: limit) }
+  }
+
+  /// The same of an item that is held.
+  func bytes(of found: HeldItem, upTo limit: Int) -> [UInt8]? {
+    guard found.facts.status.kind == .regular,
       found.facts.item.content == .plain || found.facts.item.content == .compressed,
       found.facts.status.size <= UInt64(limit),
       judge.decide(.open(OpenRequest(reads: true)), on: found.facts.item).isAllowed

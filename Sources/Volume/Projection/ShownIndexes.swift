@@ -15,9 +15,10 @@ final class CachedIndex: ListedIndex {
   /// Counts up with each use.
   fileprivate let usedAt = Atomic<UInt64>(0)
 
-  fileprivate init(_ index: DirectoryIndex, _ memory: IndexMemory) {
+  /// `overhead`: what it takes to keep it.
+  fileprivate init(_ index: DirectoryIndex, overhead: Int, _ memory: IndexMemory) {
     contents = Mutex(index)
-    bytes = index.bytes
+    bytes = index.bytes + overhead
     self.memory = memory
     memory.used.add(bytes, ordering: .relaxed)
   }
@@ -35,6 +36,12 @@ final class CachedIndex: ListedIndex {
   }
 }
 
+/// An index, and the names in it for as long as somebody uses them: it may have to give way meanwhile.
+struct UsableIndex: Sendable {
+  let cached: CachedIndex
+  let names: DirectoryIndex
+}
+
 /// What all indexes take.
 private final class IndexMemory: Sendable {
   let used = Atomic<Int>(0)
@@ -44,8 +51,8 @@ private final class IndexMemory: Sendable {
 final class ShownIndexes: Sendable {
   /// What an index is needed for.
   enum Purpose {
-    /// Begins with what is there now.
-    case listing
+    /// Begins with what is there when it was asked for, in monotonic nanoseconds, or later.
+    case listing(since: UInt64)
     /// May be a moment behind: names take a twentieth of the time at most, however fast somebody writes.
     case lookup
   }
@@ -53,12 +60,20 @@ final class ShownIndexes: Sendable {
   private struct Key: Hashable {
     let view: ViewName
     let directory: ObjectIdentity
+
+    /// What keeping an index takes beside it, about, in bytes: itself, its slot, what is noted of it, and the view's name.
+    var overhead: Int { 512 + (view.languages?.languages.count ?? 0) * MemoryLayout<Language>.stride }
   }
 
   /// One directory in one view; whoever makes its index holds `making`, and others wait for it.
   private final class Slot: Sendable {
     let making = Mutex(())
     let present: Mutex<CachedIndex?> = Mutex(nil)
+    /// How long the last one took, in nanoseconds.
+    let cost = Atomic<UInt64>(.max)
+
+    /// Whether others wait for the next one where they are, which takes a worker, but not for long.
+    var isQuick: Bool { cost.load(ordering: .relaxed) < 5_000_000 }
   }
 
   /// Of memory, an index that only open listings hold is no longer in its slot.
@@ -88,14 +103,15 @@ final class ShownIndexes: Sendable {
   private let memory = IndexMemory()
   private let uses = Atomic<UInt64>(0)
   private let tooLarge = Atomic<Int>(0)
+  private let made = Atomic<Int>(0)
 
-  /// An index that is fresh enough.
+  /// An index that is fresh enough; `Delay.building` if that is made by others, or has to wait until they have made theirs.
   ///
   /// `stamp` answers what is true of the directory now. `make` makes an index, and may take long.
   func index(
     of directory: ObjectIdentity, in view: ViewName, for purpose: Purpose,
     stamp: () throws(Errno) -> DirectoryStamp, make: (_ mostItems: Int) throws(Errno) -> DirectoryIndex
-  ) throws(Errno) -> CachedIndex {
+  ) throws(Errno) -> UsableIndex {
     let key = Key(view: view, directory: directory)
     let slot = state.withLock { state in
       if let slot = state.slots[key] { return slot }
@@ -104,19 +120,41 @@ final class ShownIndexes: Sendable {
       return slot
     }
     if let fresh = try present(in: slot, for: purpose, stamp) { return fresh }
-    return try slot.making.withLock { _ throws(Errno) in
-      // Somebody else may have made it meanwhile.
-      if let fresh = try present(in: slot, for: purpose, stamp) { return fresh }
-      // Each build takes memory that no budget counts. Who has to wait does so without a worker.
-      guard beginBuild() else { throw .delayed(.building) }
-      defer { underWay.subtract(1, ordering: .relaxed) }
-      let made = try CachedIndex(making(key, slot, make), memory)
-      if made.index?.isTooLarge == true { noteTooLarge(slot) }
-      slot.present.withLock { $0 = made }
-      use(made)
-      makeRoom(for: made, key)
-      return made
+    if slot.isQuick {
+      return try slot.making.withLock { _ throws(Errno) in
+        try presentOrMade(key, slot, for: purpose, stamp, make)
+      }
     }
+    let made = try slot.making.withLockIfAvailable { _ throws(Errno) in
+      try presentOrMade(key, slot, for: purpose, stamp, make)
+    }
+    guard let made else { throw .delayed(.building) }
+    return made
+  }
+
+  /// By whoever holds the lock of the slot.
+  private func presentOrMade(
+    _ key: Key, _ slot: Slot, for purpose: Purpose, _ stamp: () throws(Errno) -> DirectoryStamp,
+    _ make: (_ mostItems: Int) throws(Errno) -> DirectoryIndex
+  ) throws(Errno) -> UsableIndex {
+    // Somebody else may have made it meanwhile.
+    if let fresh = try present(in: slot, for: purpose, stamp) { return fresh }
+    // Each build takes memory that no budget counts. Who has to wait does so without a worker.
+    guard beginBuild() else {
+      forgetUnused(key, slot)
+      throw .delayed(.building)
+    }
+    defer { underWay.subtract(1, ordering: .relaxed) }
+    made.add(1, ordering: .relaxed)
+    var names = try making(key, slot, make)
+    if names.bytes + key.overhead > budget.load(ordering: .relaxed) { names = .tooLarge(names.origin) }
+    if names.isTooLarge { noteTooLarge(slot) }
+    let cached = CachedIndex(names, overhead: key.overhead, memory)
+    slot.cost.store(names.cost, ordering: .relaxed)
+    slot.present.withLock { $0 = cached }
+    use(cached)
+    makeRoom(for: cached, key)
+    return UsableIndex(cached: cached, names: names)
   }
 
   private func beginBuild() -> Bool {
@@ -132,31 +170,44 @@ final class ShownIndexes: Sendable {
     do throws(Errno) {
       return try make(mostItems.load(ordering: .relaxed))
     } catch {
-      state.withLock { state in
-        if state.slots[key] === slot { state.slots[key] = nil }
-      }
+      forgetUnused(key, slot)
       throw error
+    }
+  }
+
+  private func forgetUnused(_ key: Key, _ slot: Slot) {
+    state.withLock { state in
+      if state.slots[key] === slot, slot.present.withLock({ $0 == nil }) { state.slots[key] = nil }
     }
   }
 
   private func present(
     in slot: Slot, for purpose: Purpose, _ stamp: () throws(Errno) -> DirectoryStamp
-  ) throws(Errno) -> CachedIndex? {
+  ) throws(Errno) -> UsableIndex? {
     guard let cached = slot.present.withLock({ $0 }), let index = cached.index else { return nil }
-    // Listings want one of now; lookups only once it is old enough to be made anew.
-    if purpose == .listing || index.age >= ShownIndexes.pause(after: index) {
-      return try isCurrent(cached, stamp) ? cached : nil
-    }
+    let isGoodEnough =
+      switch purpose {
+      // One that was begun since is one of now, however fast names change.
+      case .listing(let since): index.origin.at >= since && ShownIndexes.isYoung(index)
+      // Only once it is old enough to be made anew lookups want one of now, too.
+      case .lookup: index.age < ShownIndexes.pause(after: index)
+      }
+    if !isGoodEnough, try !isCurrent(cached, stamp) { return nil }
     use(cached)
-    return cached
+    return UsableIndex(cached: cached, names: index)
+  }
+
+  /// Whether shown names of this age may be believed.
+  private static func isYoung(_ index: DirectoryIndex) -> Bool {
+    index.age < max(second, pause(after: index))
   }
 
   /// Whether an index has all real names of its directory, as `stamp` tells, and is not too old for the shown ones.
   func isCurrent(
     _ cached: CachedIndex, _ stamp: () throws(Errno) -> DirectoryStamp
   ) throws(Errno) -> Bool {
-    guard let index = cached.index, index.age < max(ShownIndexes.second, ShownIndexes.pause(after: index)),
-      index.origin.stamp.isSettled, try stamp().isSame(as: index.origin.stamp)
+    guard let index = cached.index, ShownIndexes.isYoung(index), index.origin.stamp.isSettled,
+      try stamp().isSame(as: index.origin.stamp)
     else { return false }
     use(cached)
     return true
@@ -176,7 +227,8 @@ final class ShownIndexes: Sendable {
     guard slot.present.withLock({ $0?.index?.isTooLarge }) != true else { return }
     tooLarge.add(1, ordering: .relaxed)
     Log.notice(
-      "a directory has more items than a view sorts: views show them by their real names")
+      "a directory has more items than a view sorts, or longer names than it keeps: views show the real names"
+    )
   }
 
   /// Lets go of the indexes that were used longest ago, until all fit.
@@ -207,6 +259,8 @@ final class ShownIndexes: Sendable {
 
   var bytes: Int { memory.used.load(ordering: .relaxed) }
   var count: Int { state.withLock { $0.held.count { $0.index?.index != nil } } }
+  /// How often one was made, or tried to.
+  var builds: Int { made.load(ordering: .relaxed) }
   var directoriesTooLarge: Int { tooLarge.load(ordering: .relaxed) }
 
   func dropAll() { state.withLock { drop(until: 0, except: nil, &$0) } }

@@ -38,6 +38,10 @@ extension Volume {
   /// A path with a question mark for every name that `judge` could not find out by walking and listing.
   private func tellable(_ path: [UInt8], to judge: Judge) -> [UInt8] {
     let unknown = [UInt8(ascii: "?")]
+    // Names that everybody knows.
+    if path.split(separator: UInt8(ascii: "/")).first?.elementsEqual(VolumeDirectory.name) ?? false {
+      return path
+    }
     // Nobody can walk to names without knowing what is above; one who made a directory of the mark's name
     // would learn them.
     if DeepPath.isShortened(path) { return DeepPath.mark.path(to: unknown) }

@@ -37,8 +37,17 @@ extension Volume {
       parts: parts, isRoot: here.path.isEmpty, number: here.place.number.value,
       // Nobody reads this listing.
       parentNumber: here.place.number.value)
-    let cached = try? index(of: here.identity, directory, in: view.name, for: .lookup)
-    return cached?.index?.realName(shownAs: name)
+    let deadline = Clock.monotonicNanoseconds &+ 10_000_000_000
+    while true {
+      do throws(Errno) {
+        return try index(of: here.identity, directory, in: view.name, for: .lookup)?.names
+          .realName(shownAs: name)
+      } catch {
+        // Others are making names; nobody but the asker waits for this answer.
+        guard error.delay != nil, Clock.monotonicNanoseconds < deadline else { return nil }
+        Clock.pause(milliseconds: 5)
+      }
+    }
   }
 
   func isPackage(_ spot: Spot) -> Bool {

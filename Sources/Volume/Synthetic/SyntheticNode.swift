@@ -33,6 +33,12 @@ enum SyntheticNode: NodeID {
     return here
   }
 
+  /// From the root of the volume on.
+  var path: [UInt8] {
+    SyntheticNode.named.first { $0.node == self }.map { VolumeDirectory.name.path(to: $0.name) }
+      ?? VolumeDirectory.name
+  }
+
   static let viewsName = Array("view".utf8)
   private static let named: [(name: [UInt8], node: SyntheticNode)] = [
     (Array("status".utf8), .status), (viewsName, .views),
@@ -127,6 +133,15 @@ extension Volume {
       let item = try directoryFacts(root).item
       return Judge(rules: options.rules, subject: subject).decide(.search, on: item).isAllowed
     }
+  }
+
+  /// Refuses to list what has names that are not listed; noted, because people ask why.
+  func requireListed(_ node: SyntheticNode, for caller: Caller) throws(Errno) {
+    if let obstacle = node.obstacle(to: .list), obstacle == .unlistedNames {
+      let item = try locks.holding(.shared(root.stripe)) { () throws(Errno) in try directoryFacts(root).item }
+      gate.noteRefusal(by: obstacle, of: caller, at: node.path, on: item)
+    }
+    try node.requireOpen()
   }
 
   /// Opening the status makes its text; the handle keeps it.

@@ -36,6 +36,8 @@ package typealias Attributes = FileStatus
 /// How long the kernel may keep an answer.
 package enum Validity: Hashable, Sendable {
   case none
+  /// Less than a second.
+  case nanoseconds(UInt32)
   case seconds(UInt32)
   case unlimited
 }

@@ -42,6 +42,7 @@ package enum Programs {
     Source("restic", "restic"),
     Source("rsync", "rsync"),
     Source("samba", "smbd", "smbpasswd"),
+    Source("shared-mime-info", "update-mime-database"),
     Source("smbclient", "smbclient", "smbcacls"),
     Source("sqlite3", "sqlite3"),
     Source("strace", "strace"),

@@ -90,10 +90,15 @@ extension Validity {
   /// 68 years stand for ever: far below what overflows its clock ticks.
   var seconds: UInt64 {
     switch self {
-    case .none: 0
+    case .none, .nanoseconds: 0
     case .seconds(let seconds): UInt64(seconds)
     case .unlimited: UInt64(Int32.max)
     }
+  }
+
+  /// What is more than whole seconds.
+  var nanoseconds: UInt32 {
+    if case .nanoseconds(let count) = self { min(count, 999_999_999) } else { 0 }
   }
 }
 
@@ -186,7 +191,8 @@ extension fuse_entry_out {
     // Generation 0: a node number is not used again while the kernel knows it.
     self.init(
       nodeid: entry.node, generation: 0, entry_valid: entry.nameValidity.seconds,
-      attr_valid: entry.attributeValidity.seconds, entry_valid_nsec: 0, attr_valid_nsec: 0,
+      attr_valid: entry.attributeValidity.seconds, entry_valid_nsec: entry.nameValidity.nanoseconds,
+      attr_valid_nsec: entry.attributeValidity.nanoseconds,
       attr: fuse_attr(entry.attributes))
   }
 }

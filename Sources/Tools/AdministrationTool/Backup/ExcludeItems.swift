@@ -32,7 +32,8 @@ func excludeItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
   console.surviveOutputLoss()
   for path in invocation.operands where !Interruption.isRequested {
     do throws(Refusal) {
-      let (place, kind) = try heldItem(path)
+      // A view takes no names, and a tag is one.
+      let (place, kind) = try heldItem(ordinaryPath(path))
       var change = ExclusionChange(path, place, kind)
       let marks =
         given.isEmpty

@@ -67,14 +67,17 @@ final class VolumeCheck {
       guard !repairs else {
         throw Refusal("is on a mounted volume; unmount it, and repair its upper directory")
       }
-      return checkThroughMount(path, found.place)
+      return try checkThroughMount(path)
     }
     try checkBelow(found)
   }
 
   // MARK: - Through a mount
 
-  private func checkThroughMount(_ path: [UInt8], _ place: SharedDescriptor) {
+  /// All that is there, which a view may hide.
+  private func checkThroughMount(_ typed: [UInt8]) throws(Refusal) {
+    let path = ordinaryPath(typed)
+    let place = try attempt(FollowedPath(path).place) { Refusal($0, at: path) }
     var walk = self.walk()
     walk.links = .named
     walk.go(path, at: place, leaf: nil) { item in

@@ -59,6 +59,13 @@ struct RealPath {
   }
 }
 
+/// The path in the ordinary tree of what was typed through a view; others are as they were typed.
+func ordinaryPath(_ typed: Word) -> Word {
+  // What cannot be translated is told of as it was typed.
+  guard let real = try? RealPath(typed), real.view != nil else { return typed }
+  return real.path
+}
+
 /// The languages that the command line names, or else the environment; nil: those of the volume.
 func wantedLanguages(_ invocation: Invocation) throws(UsageError) -> LanguageList? {
   if let given = invocation.values(.languages).last {

@@ -50,9 +50,9 @@ private struct KindOfItem {
       icon = try fact("system.varve.icon")
       package = try fact("system.varve.package")
       let status = try place.knownStatus()
-      let name = path.split(separator: slash).last.map { Array($0) } ?? []
-      // What Varve has no type for, the desktop's table may know by the extension.
+      // What Varve has no type for, the desktop's table may know by the extension, which a view may not show.
       let isUnknown = status.kind == .regular && type == "public.data"
+      let name = isUnknown ? Array(try fact("system.varve.realname").utf8) : []
       mime = isUnknown ? SharedMimeInfo.type(of: name) ?? known : known
       description = SharedMimeInfo.comment(of: mime)
       let info = try? place.attribute(AttributeName("user.com.apple.FinderInfo"))
