@@ -107,7 +107,7 @@ extension Volume {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try holdAnew(node)
       guard object.facts.record.isReplacing, try replacements.redo(object.descriptor) else { return false }
-      // Whoever reads a file that was being expanded was sent to the work file.
+      // A reader of a file that was being expanded was sent to the work file.
       for reader in readers(of: node) { reader.becomePlain() }
       forgetFacts(of: node)
       return true
@@ -141,7 +141,7 @@ extension Volume {
       node.existingAttachment?.forgetEncrypted()
       sealed.unregister(node.id, node.backing)
     }
-    // The kernel may have pages of it, from whoever had it open last.
+    // The kernel may have pages of it, from when it was last open.
     dropPagesAside(of: node.id)
   }
 

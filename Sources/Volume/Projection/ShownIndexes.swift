@@ -46,7 +46,7 @@ final class ShownIndexes: Sendable {
   enum Purpose {
     /// Begins with what is there now.
     case listing
-    /// May be a moment behind: names take a twentieth of the time at most, however fast somebody writes.
+    /// May be a moment behind: names take a twentieth of the time at most, however fast a program writes.
     case lookup
   }
 
@@ -55,7 +55,7 @@ final class ShownIndexes: Sendable {
     let directory: ObjectIdentity
   }
 
-  /// One directory in one view; whoever makes its index holds `making`, and others wait for it.
+  /// One directory in one view; the thread that makes its index holds `making`, and others wait for it.
   private final class Slot: Sendable {
     let making = Mutex(())
     let present: Mutex<CachedIndex?> = Mutex(nil)
@@ -105,7 +105,7 @@ final class ShownIndexes: Sendable {
     }
     if let fresh = try present(in: slot, for: purpose, stamp) { return fresh }
     return try slot.making.withLock { _ throws(Errno) in
-      // Somebody else may have made it meanwhile.
+      // Another thread may have made it meanwhile.
       if let fresh = try present(in: slot, for: purpose, stamp) { return fresh }
       // Each build takes memory that no budget counts. Who has to wait does so without a worker.
       guard beginBuild() else { throw .delayed(.building) }
@@ -198,7 +198,7 @@ final class ShownIndexes: Sendable {
     for (index, key) in oldest where index !== made {
       guard memory.used.load(ordering: .relaxed) > limit else { break }
       index.giveWay()
-      // Whoever waits for the slot still has it; the next comer makes another.
+      // A thread that waits for the slot still has it; the next comer makes another.
       if state.slots[key]?.present.withLock({ $0 === index }) == true { state.slots[key] = nil }
     }
   }

@@ -28,7 +28,7 @@
 //   after 3          new bytes, b10                r-, whole          the same, with the same result
 //   after 4          new bytes, no b10             r-, whole          removed by the next mount
 //
-// "Redone" is at the next mount (`ReplacementSite.recover`), or when somebody opens the file (`redo`). No room, or EIO, in
+// "Redone" is at the next mount (`ReplacementSite.recover`), or when the file is opened (`redo`). No room, or EIO, in
 // 3 or 4: the caller hears of it, and b10 stays. A record that says protected stands over plaintext only with b10, which
 // keeps everybody away. Bytes that are written over are not erased: where they were on the disk, and where a file system
 // puts new bytes elsewhere, old plaintext can be found until that room is used again.
@@ -137,7 +137,7 @@ struct Replacement: ~Copyable {
       guard try !site.record(of: file.object).core.isReplacing else { throw .busy }
       guard body.replaces(file.present.core) else { throw .invalid }
       let before = try settledStatus(of: file.object, watch)
-      // In this order: whoever maps it from now on, and changes it, moves the change time.
+      // In this order: a process that maps it from now on, and changes it, moves the change time.
       if body.needsFileAlone { _ = try openForReading(file.object, alone: true) }
       let source = try openForReading(file.object, alone: false)
       let made = try ReplacementFiles.make(in: workshop)
