@@ -89,7 +89,9 @@ import Testing
     let owners = AccessEntry(.allow, .owningGroup, .read, .inherited)
     for present in [[group, owners], [owners, group]] {
       #expect(try marked(present, over: present) == present)
-      #expect(try marked([unmarked(Self.team)] + present, over: present, handedDown: [Self.team]).suffix(2) == present[...])
+      #expect(
+        try marked([unmarked(Self.team)] + present, over: present, handedDown: [Self.team]).suffix(2)
+          == present[...])
     }
   }
 
@@ -131,7 +133,8 @@ import Testing
     #expect(try marked([unmarked(Self.below)], over: [Self.below], for: .directory) == [Self.below])
   }
 
-  @Test("A list that is read, edited and written back says of its entries what it said") func edited() throws {
+  @Test("A list that is read, edited and written back says of its entries what it said") func edited() throws
+  {
     let own = unmarked(Self.team)
     #expect(try marked([own], over: [own], handedDown: [Self.team], writing: .edit) == [own])
     #expect(
@@ -180,7 +183,8 @@ import Testing
       let written = computed(handedDown, for: object)
       #expect(written.count == (object == .file ? 2 : 3))
       for writing in [NFSv4Writing.anew, .edit] {
-        #expect(try Set(marked(written, handedDown: handedDown, for: object, writing: writing)) == Set(handedDown))
+        #expect(
+          try Set(marked(written, handedDown: handedDown, for: object, writing: writing)) == Set(handedDown))
         #expect(try Set(marked(written, over: handedDown, for: object, writing: writing)) == Set(handedDown))
       }
       let source = InheritanceSource(owners: Self.owners, handedDown: handedDown)

@@ -68,7 +68,8 @@ import Testing
     #expect(try list(seen, .directory, .edit) == [seen[0], general])
   }
 
-  @Test("In a sticky directory the write bit removes only items of the caller, and the pattern is known again")
+  @Test(
+    "In a sticky directory the write bit removes only items of the caller, and the pattern is known again")
   func sticky() throws {
     let shown = try entries(nil, mode: 0o1777, for: .directory)
     #expect(shown.map { $0.rights.contains(.deleteChild) } == [true, false, false])

@@ -179,7 +179,9 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("Memory is bounded, however many items there are", .enabled(if: Programs.has("python3"), "needs python3"))
+    @Test(
+      "Memory is bounded, however many items there are",
+      .enabled(if: Programs.has("python3"), "needs python3"))
     func memory() throws {
       // LONG: 200,000 items.
       let many = ProcessInfo.processInfo.environment["LONG"] == "1" ? 100 : 10

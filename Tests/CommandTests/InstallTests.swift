@@ -6,7 +6,8 @@ import Testing
 
 extension CommandTests {
   @Suite("Installing", .enabled(if: Programs.has("make"), "needs make")) struct InstallTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent()
       .deletingLastPathComponent().path
 
     private func output(_ script: String) throws -> String {
@@ -37,7 +38,8 @@ extension CommandTests {
       #expect(count > 40 && said == "\(count)\n", "\(said)")
     }
 
-    @Test("Root builds as the owner of the tree, once for installing and for the package") func owner() throws {
+    @Test("Root builds as the owner of the tree, once for installing and for the package") func owner() throws
+    {
       let said = try output(
         """
         mkdir tree; chown 65534:65534 tree; cd tree
@@ -54,8 +56,8 @@ extension CommandTests {
 
     @Test(
       "The programs name the commit they were built from",
-      .enabled(if: FileManager.default.fileExists(atPath: root + "/.git"), "needs the history")) func version() throws
-    {
+      .enabled(if: FileManager.default.fileExists(atPath: root + "/.git"), "needs the history"))
+    func version() throws {
       for program in ["varve", "varved"] {
         let result = try Program.run(Program.built(program), ["--version"])
         #expect(

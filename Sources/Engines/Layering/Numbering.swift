@@ -24,7 +24,8 @@ package enum Numbering {
   package static func number(inode: UInt64, at residence: Residence) -> UInt64 {
     switch residence {
     case .upperDevice where inode >> inodeBits == 0: inode
-    case .lowerDevice(let position) where inode >> inodeBits == 0 && position > 0 && position <= Residence.mostDevices:
+    case .lowerDevice(let position)
+    where inode >> inodeBits == 0 && position > 0 && position <= Residence.mostDevices:
       UInt64(position) << inodeBits | inode
     case .upperDevice: folded(inode, with: 0)
     case .lowerDevice(let position): folded(inode, with: UInt64(position))

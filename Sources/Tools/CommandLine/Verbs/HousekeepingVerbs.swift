@@ -82,7 +82,8 @@ extension Verb {
     ],
     examples: [
       Example("varve fsck --keyfile team.key /srv/varve/team", "Verify everything."),
-      Example("varve fsck --repair --keyfile team.key /srv/varve/team", "After a restore without attributes."),
+      Example(
+        "varve fsck --repair --keyfile team.key /srv/varve/team", "After a restore without attributes."),
     ])
 
   package static let completion = Verb(

@@ -18,7 +18,8 @@ extension Verb {
     examples: [
       Example("varve mount /srv/varve/team /mnt/team", "Mount a directory."),
       Example(
-        "varve mount -o ro,noexec /srv/varve/team /mnt/look", "Read only: nothing there can be changed or run."),
+        "varve mount -o ro,noexec /srv/varve/team /mnt/look",
+        "Read only: nothing there can be changed or run."),
     ])
 
   package static let remount = Verb(
