@@ -71,7 +71,7 @@ class Mount:
         self.used_before = self.used()
 
     def find_process(self):
-        """The daemon: whoever has the mount point in its words. Of the kernel there is none."""
+        """The daemon: the process that has the mount point in its arguments. Of the kernel there is none."""
         for process in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{process}/cmdline", "rb") as words:

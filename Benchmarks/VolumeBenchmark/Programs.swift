@@ -14,7 +14,7 @@ struct Failure: Error {
   }
 }
 
-/// Somebody pressed Ctrl-C.
+/// Ctrl-C was pressed.
 struct Interruption: Error {}
 
 private let signals = Atomic<Int>(0)
@@ -22,7 +22,7 @@ private let signals = Atomic<Int>(0)
 private let running = Atomic<Int32>(0)
 
 enum Programs {
-  /// Lets Ctrl-C and its kin end the run between two measurements, with everything unmounted.
+  /// Lets Ctrl-C and other signals end the run between two measurements, with everything unmounted.
   static func listenForSignals() {
     for number in [SIGINT, SIGTERM, SIGHUP] {
       signal(number) { number in
@@ -74,7 +74,7 @@ enum Programs {
   }
 }
 
-/// Says something to whoever watches, apart from the results.
+/// Says something to the person who watches, apart from the results.
 func say(_ message: String) {
   FileHandle.standardError.write(Data("\(message)\n".utf8))
 }

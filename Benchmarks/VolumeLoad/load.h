@@ -31,7 +31,7 @@ extern int lv_is_cold;
 /* Drops them, if so; what lies below the file system keeps its own. */
 void lv_drop_pages(int fd);
 
-/* Becomes somebody else, for good. */
+/* Becomes another user, for good. */
 void lv_become(uid_t user);
 
 /* Random numbers that are the same in every run: xorshift. */

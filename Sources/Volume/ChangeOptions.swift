@@ -53,7 +53,7 @@ extension Volume {
       return .system(error)
     }
     // Not with the locks held: the kernel may be about to drop a node, and to write its pages back first. That is
-    // a request, and whoever tells the kernel about the node waits for it.
+    // a request, and a thread that tells the kernel about the node waits for it.
     for node in [Volume.rootNode] + nodes.identifiers { link?.expireAttributes(node) }
     return nil
   }
@@ -69,7 +69,7 @@ extension Volume {
       let writers = try locks.holdingAll { () throws(Errno) -> Int in
         let writers = closes ? handles.writers : 0
         guard writers == 0 else { return writers }
-        // Whoever had the lock until now may have changed anything, and what is remembered need not ever grow old.
+        // The mount that had the lock until now may have changed anything, and what is remembered need not ever grow old.
         if present.isReadOnly, !wanted.isReadOnly { forgetAllFacts() }
         live.set(wanted)
         if present.isReadOnly, !wanted.isReadOnly { takeBackLowers() }

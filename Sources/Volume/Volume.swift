@@ -133,7 +133,7 @@ package final class Volume: Sendable {
     if let workshop = directory.workshop { features.probe(workshop) }
     store = MetadataStore(
       namespace: directory.namespace,
-      // Read-only there is no lock: somebody else may be about to write the first record.
+      // Read-only there is no lock: another mount may be about to write the first record.
       records: RecordsExist(directory.recordsExist || !directory.isLocked) {
         if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
         try directory.announceRecords()

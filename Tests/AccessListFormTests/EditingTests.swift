@@ -196,7 +196,7 @@ import Testing
 
   @Test("An audit entry cannot be ordered") func audit() {
     let list = AccessList([Shorthand.entry("a"), AccessEntry(.audit, .everyone, .read)])
-    #expect(throws: NoCanonicalPlace(entry: 1)) { try list.isCanonical() }
+    #expect(throws: NoCanonicalPosition(entry: 1)) { try list.isCanonical() }
     #expect(list.canonicallySorted() == list)
   }
 

@@ -9,11 +9,13 @@ import Testing
   private static let below = AccessEntry(
     .allow, .group(20), .read, [.inherited, .fileInherit, .directoryInherit])
 
+  private static let owners = InheritanceSource.Owners(user: 10, group: 20)
+
   private func marked(
     _ entries: [AccessEntry], over present: [AccessEntry] = [], handedDown: [AccessEntry] = [],
     flags: AccessList.Flags = [], for kind: ObjectKind = .file, writing: NFSv4Writing = .anew
   ) throws -> [AccessEntry] {
-    let source = InheritanceSource(user: 10, group: 20, handedDown: handedDown)
+    let source = InheritanceSource(owners: writing == .anew ? Self.owners : nil, handedDown: handedDown)
     let present = present.isEmpty && flags.isEmpty ? nil : AccessList(present, flags: flags)
     return try NFSv4List.change(
       to: entries, from: present, mode: 0, for: kind, as: .names, writing: writing, inheritingFrom: source
@@ -50,8 +52,55 @@ import Testing
 
   @Test("Of two entries that say the same, one is inherited: the last") func twice() throws {
     let own = unmarked(Self.team)
-    #expect(try marked([own, own], over: [own, Self.team]) == [own, Self.team])
-    #expect(try marked([own, Self.team], handedDown: [Self.team]) == [own, Self.team])
+    for writing in [NFSv4Writing.anew, .edit] {
+      #expect(try marked([own, own], over: [own, Self.team], writing: writing) == [own, Self.team])
+      #expect(try marked([own, Self.team], over: [own, Self.team], writing: writing) == [own, Self.team])
+    }
+  }
+
+  @Test("An entry that is added and says what is inherited, or would be, is inherited, beside any others")
+  func added() throws {
+    let own = unmarked(Self.team)
+    let denial = AccessEntry(.deny, .user(11), .write)
+    for writing in [NFSv4Writing.anew, .edit] {
+      func list(
+        _ entries: [AccessEntry], over present: [AccessEntry] = [], handedDown: [AccessEntry] = [],
+        flags: AccessList.Flags = []
+      ) throws -> [AccessEntry] {
+        try marked(entries, over: present, handedDown: handedDown, flags: flags, writing: writing)
+      }
+      // The directory hands it down by now; the item has not got it, or has got something else.
+      #expect(try list([own], handedDown: [Self.team]) == [Self.team])
+      #expect(try list([own, Self.ann], over: [Self.ann], handedDown: [Self.team]) == [Self.team, Self.ann])
+      #expect(try list([own, denial], over: [denial], handedDown: [Self.team]) == [Self.team, denial])
+      // The item has inherited it: both go when the directory takes it back.
+      #expect(try list([own, Self.team], over: [Self.team]) == [Self.team, Self.team])
+      #expect(try list([own, Self.team], handedDown: [Self.team]) == [Self.team, Self.team])
+      #expect(try list([own, own, Self.team], over: [own, Self.team]) == [own, Self.team, Self.team])
+      // What the directory does not hand down stays, and so does what the item had of its own.
+      #expect(try list([own, Self.ann], over: [Self.ann]) == [own, Self.ann])
+      #expect(try list([denial, own], over: [own], handedDown: [Self.team]) == [denial, own])
+      #expect(try list([own], handedDown: [Self.team], flags: .noInherit) == [own])
+    }
+  }
+
+  @Test("Of entries that say the same in other words each keeps its own") func words() throws {
+    let group = AccessEntry(.allow, .group(20), .read, .inherited)
+    let owners = AccessEntry(.allow, .owningGroup, .read, .inherited)
+    for present in [[group, owners], [owners, group]] {
+      #expect(try marked(present, over: present) == present)
+      #expect(
+        try marked([unmarked(Self.team)] + present, over: present, handedDown: [Self.team]).suffix(2)
+          == present[...])
+    }
+  }
+
+  @Test("Who edits a list means those named, not the owner and the group of the item") func names() throws {
+    let owner = AccessEntry(.allow, .owner, .read, .inherited)
+    let added = AccessEntry(.allow, .user(10), .read)
+    #expect(try marked([added], handedDown: [owner]) == [owner])
+    #expect(try marked([added], handedDown: [owner], writing: .edit) == [added])
+    #expect(try marked([added], handedDown: [Self.ann], writing: .edit) == [Self.ann])
   }
 
   @Test("What was an entry of the item's own stays one, whatever the directory hands down by now")
@@ -64,8 +113,6 @@ import Testing
     #expect(
       try marked([own, unmarked(Self.team)], over: [own], handedDown: [inherited, Self.team])
         == [own, Self.team])
-    // Whoever says of one entry that it is inherited means it of the others, too.
-    #expect(try marked([own, Self.team], handedDown: [inherited, Self.team]) == [own, Self.team])
     // Who a denial is about stays as it was written.
     let denied = AccessEntry(.deny, .owner, .read, .inherited)
     #expect(
@@ -86,9 +133,13 @@ import Testing
     #expect(try marked([unmarked(Self.below)], over: [Self.below], for: .directory) == [Self.below])
   }
 
-  @Test("A list that was read, edited and written back is marked by its own rules") func edited() throws {
+  @Test("A list that is read, edited and written back says of its entries what it said") func edited() throws
+  {
     let own = unmarked(Self.team)
     #expect(try marked([own], over: [own], handedDown: [Self.team], writing: .edit) == [own])
+    #expect(
+      try marked([own, unmarked(Self.ann)], over: [own, Self.ann], handedDown: [Self.team], writing: .edit)
+        == [own, Self.ann])
   }
 
   // MARK: Entries that say it together
@@ -131,9 +182,12 @@ import Testing
       let handedDown = InheritanceSource.handedDown(from: above, to: object)
       let written = computed(handedDown, for: object)
       #expect(written.count == (object == .file ? 2 : 3))
-      #expect(try Set(marked(written, handedDown: handedDown, for: object)) == Set(handedDown))
-      #expect(try Set(marked(written, over: handedDown, for: object)) == Set(handedDown))
-      let source = InheritanceSource(user: 10, group: 20, handedDown: handedDown)
+      for writing in [NFSv4Writing.anew, .edit] {
+        #expect(
+          try Set(marked(written, handedDown: handedDown, for: object, writing: writing)) == Set(handedDown))
+        #expect(try Set(marked(written, over: handedDown, for: object, writing: writing)) == Set(handedDown))
+      }
+      let source = InheritanceSource(owners: Self.owners, handedDown: handedDown)
       #expect(source.copies(in: AccessList(written), for: object) == Array(written.indices))
       #expect(source.copies(in: AccessList(handedDown), for: object) == [])
     }

@@ -57,7 +57,7 @@ import Testing
     #expect(try list(seen, .file, .edit) == [kept, general])
     #expect(try list([ann] + seen, .file, .edit) == [ann, kept, general])
     #expect(try list([seen[0], seen[0]], .file, .edit) == [kept, seen[0]])
-    // A list of one's own says what it says.
+    // A list that is written anew says what it says.
     #expect(try list(seen, .file, .anew) == seen)
     let told = AccessEntry(.allow, .group(12), .read, .inherited)
     #expect(try list([ann, told, seen[1]], .file, .edit) == [ann, kept, general])
@@ -68,7 +68,8 @@ import Testing
     #expect(try list(seen, .directory, .edit) == [seen[0], general])
   }
 
-  @Test("In a sticky directory the write bit removes nothing but one's own, and the pattern is known again")
+  @Test(
+    "In a sticky directory the write bit removes only items of the caller, and the pattern is known again")
   func sticky() throws {
     let shown = try entries(nil, mode: 0o1777, for: .directory)
     #expect(shown.map { $0.rights.contains(.deleteChild) } == [true, false, false])

@@ -88,7 +88,8 @@ import Testing
     Row("writing without removing", on: .directory, [allow(.everyone, w)], gives: 0),
     Row("writing and removing", on: .directory, [allow(.everyone, w.union(.deleteChild))], gives: 0o222),
     Row(
-      "in a sticky directory the write bit removes one's own only, but for the owner", on: .directory,
+      "in a sticky directory the write bit removes only items of the caller, but for the owner",
+      on: .directory,
       from: 0o1777, [allow(.owner, .deleteChild), allow(.everyone, w)], gives: 0o222),
     Row("what the owner would have to be denied first", [allow(.owningGroup, r.union(w))], gives: 0),
     Row(

@@ -336,7 +336,9 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("The owner of a volume without root checks and repairs it, and the lock is one he can clear")
+    @Test(
+      "The owner of a volume without root checks and repairs it, and the lock is one that its owner can clear"
+    )
     func withoutRoot() throws {
       let desk = try damaged("")
       defer { desk.volume.remove() }

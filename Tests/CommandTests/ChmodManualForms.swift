@@ -69,7 +69,7 @@ extension CommandTests.ChmodManualTests {
        1: group:others inherited allow list,directory_inherit
       """),
     Transcript(
-      "what is no entry is said before a file is touched", before: "file file1",
+      "what is not an entry is refused before a file is touched", before: "file file1",
       """
       # chmod +a "guest permit read" file1
       varve chmod: expected 'allow' or 'deny', found 'permit'

@@ -185,7 +185,7 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("An option behind the paths is no name of a file that is not there, and nothing is done")
+    @Test("An option behind the paths that is not the name of a file is refused, and nothing is done")
     func late() throws {
       let desk = try Desk("", Self.tree)
       defer { desk.volume.remove() }
@@ -197,15 +197,15 @@ extension CommandTests {
         touch ./-n; varve chmod 640 d/f -n; stat -c %a d/f ./-n
         """#,
         prints: #"""
-          varve chmod: '-n' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
+          varve chmod: '-n' comes after the operands, so it is a file name, and that file does not exist; write options before everything else
           2
-          varve chmod: '--dry-run' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
+          varve chmod: '--dry-run' comes after the operands, so it is a file name, and that file does not exist; write options before everything else
           2
-          varve chown: '--dry-run' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
+          varve chown: '--dry-run' comes after the operands, so it is a file name, and that file does not exist; write options before everything else
           2
-          varve chown: '-n' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
+          varve chown: '-n' comes after the operands, so it is a file name, and that file does not exist; write options before everything else
           2
-          varve chflags: '-n' stands behind the operands, where it is a name, and there is no such file; options stand in front of everything else
+          varve chflags: '-n' comes after the operands, so it is a file name, and that file does not exist; write options before everything else
           2
           644 0
           0

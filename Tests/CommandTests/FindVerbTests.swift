@@ -1,3 +1,4 @@
+import Foundation
 import MountSupport
 import Testing
 
@@ -175,6 +176,36 @@ extension CommandTests {
           t/a/two
 
           """)
+      try desk.end()
+    }
+
+    @Test(
+      "Memory is bounded, however many items there are",
+      .enabled(if: Programs.has("python3"), "needs python3"))
+    func memory() throws {
+      // LONG: 200,000 items.
+      let many = ProcessInfo.processInfo.environment["LONG"] == "1" ? 100 : 10
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.unmount()
+      try Program.shell(
+        "mkdir -p few/d many; touch few/d/f; for i in $(seq \(many)); do mkdir many/$i; (cd many/$i; touch $(seq -f '%0200.0f' 2000)); done",
+        in: volume.upper)
+      try volume.mount()
+      let desk = Desk(volume)
+      let output = try desk.run(
+        """
+        peak() { python3 -c 'if True:
+          import resource, subprocess, sys
+          lines = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, check=True).stdout.count(b"\\n")
+          print(lines, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
+        for tree in few many; do peak '\(Program.built("varve"))' find -can 0:read "$tree"; done
+        """)
+      let rows = output.split(separator: "\n").map { $0.split(separator: " ").compactMap { Int($0) } }
+      try #require(rows.count == 2 && rows.allSatisfy { $0.count == 2 }, "\(output)")
+      #expect(rows[0][0] == 3 && rows[1][0] == many * 2_001 + 1, "\(output)")
+      // In kilobytes; all names together are more than that.
+      #expect(rows[1][1] - rows[0][1] < 3_072, "\(output)")
       try desk.end()
     }
   }

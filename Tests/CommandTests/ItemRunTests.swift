@@ -34,7 +34,7 @@ extension CommandTests {
           test $(diff $BASE/before $BASE/between | grep -c '^>') -lt 2021
           varve acl restore $BASE/undo 2> $BASE/said; grep -q "has no 'end' at its end" $BASE/said
           state | cmp - $BASE/before
-          # And the run can be gone on with.
+          # And the run can be continued.
           varve \(words.replacing("--undo", with: "--resume --undo"))
           state > $BASE/after; test $(grep -c '^d' $BASE/after) -ge 2021
           varve acl restore $BASE/undo; state | cmp - $BASE/before

@@ -229,7 +229,7 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("Whoever is not root gets a tree back that was closed to him, too") func closedTree() throws {
+    @Test("Users other than root get a tree back that was closed to them, too") func closedTree() throws {
       let desk = try Desk(
         "",
         """

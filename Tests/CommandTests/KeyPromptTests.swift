@@ -97,7 +97,7 @@ struct KeyPromptTests {
         ls: cannot access 'new': No such file or directory
         varve key create: raw: already exists (EEXIST), and is not replaced; take another name
         = 1
-        varve key create: none/new: there is no directory 'none' (ENOENT); make it first: mkdir -m 700 none
+        varve key create: none/new: the directory 'none' does not exist (ENOENT); make it first: mkdir -m 700 none
         = 1
         varve key create: new: there is no terminal to ask for the passphrase on (ENXIO); name a source with --passphrase-file
         varve key check: closed: there is no terminal to ask for the passphrase on (ENXIO); name a source with --passphrase-file

@@ -244,7 +244,7 @@ import Testing
         varve key create full/new; varve key passphrase --passphrase-file word full/key; echo $?'
       """#,
       prints: """
-        varve key create: none/key: there is no directory 'none' (ENOENT); make it first: mkdir -m 700 none
+        varve key create: none/key: the directory 'none' does not exist (ENOENT); make it first: mkdir -m 700 none
         1
         varve key create: raw/key: 'raw' is not a directory (ENOTDIR); name another one
         1

@@ -189,7 +189,7 @@ extension CommandTests {
           varve name: 'fr' is not TAG=TEXT, such a
           varve name: Photos.localized: it.strings in it is not a strings file that views read; left alone
           broken
-          varve name: Own.localized: views do not show this name: whoever owns the directory may not read .localized/fr.strings, or, where root owns it, a stranger may not
+          varve name: Own.localized: views do not show this name: the owner of the directory may not read .localized/fr.strings, or, where root owns it, a stranger may not
           0
           varve name: M.localized: the .localized in it is not a directory, so translations have no place; remove it first
           varve name: file.localized: Not a directory (ENOTDIR)

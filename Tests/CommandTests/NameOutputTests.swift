@@ -64,7 +64,7 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("JSON has the bytes of names that are no text") func namesInJSON() throws {
+    @Test("JSON has the bytes of names that are not text") func namesInJSON() throws {
       let desk = try Desk("", Self.names)
       defer { desk.volume.remove() }
       try desk.expect(
@@ -205,7 +205,7 @@ extension CommandTests {
           -dash
           0
           varve chmod: x: No such file or directory (ENOENT)
-          varve chmod: --: No such file or directory (ENOENT); '--' stands in front of everything else, and behind it each word is a file
+          varve chmod: --: No such file or directory (ENOENT); write '--' before everything else; after it each word is a file
           1
           ./-dash
           -dash

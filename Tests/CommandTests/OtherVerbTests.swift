@@ -9,7 +9,7 @@ extension CommandTests {
       try desk.expect(
         """
         varve chflags uchg -R d; echo $?
-        varve chmod 644 -R d 2>&1 | grep -c 'options stand in front'
+        varve chmod 644 -R d 2>&1 | grep -c 'write options before'
         varve chflags 0 d
         varve chmod =a# 3 "user:7001 allow read" d/f; echo $?
         varve chmod +a "user:4294967295 allow read" d/f; echo $?
@@ -19,7 +19,7 @@ extension CommandTests {
         varve chmod -C d/f d; echo $?
         """,
         prints: """
-          varve chflags: -R: No such file or directory (ENOENT); options stand in front of everything else, and a file of this name is './' and the name
+          varve chflags: -R: No such file or directory (ENOENT); write options before everything else, and a file of this name with './' in front
           1
           1
           varve chmod: d/f: there was no access list; the entry became entry 0

@@ -131,7 +131,7 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("--resume goes on with a sound file only, which nobody else writes, and through no link")
+    @Test("--resume continues a sound file only, which no other process writes, and through no link")
     func resume() throws {
       let desk = try Desk(
         "", "touch f; varve acl set -e 'user:7001 allow read' f; varve acl dump f > $BASE/sound")

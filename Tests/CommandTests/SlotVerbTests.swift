@@ -123,7 +123,7 @@ extension CommandTests {
           varve key export: vol: \(SlotVerbTests.none)
           400
           varve key export: out: already exists (EEXIST), and is not replaced; take another name
-          varve key export: no/out: there is no directory 'no' (ENOENT); make it first: mkdir -m 700 no
+          varve key export: no/out: the directory 'no' does not exist (ENOENT); make it first: mkdir -m 700 no
           varve key export: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
           {"path": "vol", "file": "other", "bytes": 384}
           0

@@ -131,7 +131,8 @@ extension CommandTests {
       try desk.end()
     }
 
-    @Test("Who asks for his latest denials is not told of volumes that are closed to him") func closed()
+    @Test("Users who ask for their latest denials are not told of volumes that are closed to them")
+    func closed()
       throws
     {
       let desk = try Desk("", "touch f")

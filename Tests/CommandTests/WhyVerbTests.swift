@@ -98,11 +98,11 @@ extension CommandTests {
           execute     no   its mode has no execute bit
           delete      no   team: delete_child by its mode (other r-x)
           rename      no   team: delete_child by its mode (other r-x)
-          readattr    yes  everybody may, and no entry denies it
+          readattr    yes  every user may, and no entry denies it
           writeattr   no   by its mode (other r--)
           readxattr   yes  by its mode (other r--)
           writexattr  no   by its mode (other r--)
-          readacl     yes  everybody may, and no entry denies it
+          readacl     yes  every user may, and no entry denies it
           writeacl    no   only the owner, root, or users whom an entry of its list allows writesecurity may
           chown       no   only root and users whom an entry of its list allows chown may
           chmod       no   only the owner, root, or users whom an entry of its list allows writesecurity may

@@ -82,7 +82,7 @@ private func failure(_ body: () throws -> Void) -> Errno? {
   @Test func answersOneLineWithOneLineAndKnowsWhoAsks() throws {
     let post = try Post()
     #expect(try post.ask(Array("hello\n".utf8)) == "hello for \(geteuid())")
-    // What is no text travels as well as what is.
+    // What is not text travels as well as text.
     let stream = try post.connect()
     try stream.send([0xFF, 0, 0xC3, 0x0A], deadline: soon)
     let line = try stream.receiveLine(limit: 100, deadline: soon)

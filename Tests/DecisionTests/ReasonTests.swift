@@ -19,7 +19,7 @@ import Testing
     (.superuser, "root: only flags could stop this", true),
     (.administrator(2001), "by admin_group, as a member of group:staff: only flags could stop this", true),
     (.ownership, "by ownership", true),
-    (.freeToAll, "everybody may, and no entry denies it", true),
+    (.freeToAll, "every user may, and no entry denies it", true),
     (.entry(index: 1), "by entry 1 of its list: group:staff deny write,delete", true),
     (.entry(index: 7), "by entry 7 of its list", true),
     (.modeBits(.owner, asked: .read), "by its mode (owner rwx)", true),
@@ -39,7 +39,7 @@ import Testing
     (.damagedRecord, "its record is damaged", false),
     (.damagedList, "its access list is damaged", false),
     (.notOwner, "only the owner may: user:ann", true),
-    (.giveAway, "only root gives an item to somebody else", true),
+    (.giveAway, "only root can give an item to another user", true),
     (.notMemberOfGroup(2001), "not a member of group:staff", true),
     (.needsRoot(.systemImmutable), "only root changes schg", true),
     (.deviceNeedsRoot, "only root makes devices", false),
@@ -86,7 +86,7 @@ import Testing
     let owned = OwnerChange(user: 1, group: nil)
     #expect(
       words({ $0.decide(.setOwner(owned), on: item) }, .dacOverride)
-        == "only root gives an item to somebody else; user 0 is not root here without CAP_CHOWN")
+        == "only root can give an item to another user; user 0 is not root here without CAP_CHOWN")
   }
 
   @Test("A reason that rests on mode, owner, flags or list is one word to users who may not read them")

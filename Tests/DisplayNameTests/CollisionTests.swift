@@ -25,7 +25,7 @@ import UnicodeText
     #expect(Set(shown.compactMap { $0?.name }).count == entries.count)
   }
 
-  @Test("An item that was listed twice is shown once, and is in nobody's way") func twice() {
+  @Test("An item that was listed twice is shown once, and hides no other item") func twice() {
     let twice = Entry("cafe\u{301}.txt")
     #expect(
       names([twice, Entry("a.txt"), twice], rules()) == [Shown("caf\u{E9}", "E"), Shown("a", "E"), nil])

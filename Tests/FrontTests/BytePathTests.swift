@@ -1,10 +1,10 @@
-// Names that are no text, in every place where mount(8), fstab and our own tools meet a path.
+// Names that are not text, everywhere where mount(8), fstab and our own tools meet a path.
 
 import MountSupport
 import Testing
 
 extension FrontTests {
-  @Suite("Paths that are no text", .timeLimit(.minutes(2))) struct BytePathTests {
+  @Suite("Paths that are not text", .timeLimit(.minutes(2))) struct BytePathTests {
     @Test("Source and mount point are bytes: for varve, mount(8), fstab, a service and a user") func paths()
       throws
     {

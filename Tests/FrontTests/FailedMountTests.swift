@@ -42,9 +42,9 @@ extension FrontTests {
           lock
           volume
           work
-          varve mount: BASE/second: user 1003 has no account, and fusermount3 mounts for nobody without one
+          varve mount: BASE/second: user 1003 has no account, and fusermount3 mounts only for users who have one
           status 32
-          varve mount: BASE/second: user 1003 has no account, and fusermount3 mounts for nobody without one
+          varve mount: BASE/second: user 1003 has no account, and fusermount3 mounts only for users who have one
           status 32
 
           """)

@@ -247,7 +247,7 @@ extension FrontTests {
           BASE/upper fuse.varve rw,nosuid,nodev,noexec,relatime
           touch: cannot touch 'BASE/mount/new': Read-only file system
           rw,nosuid,nodev,noexec,relatime
-          varve remount: BASE/mount: the mount is closed to everybody but user 65534, root included; mounted with 'allow_other' it is open to others (EACCES)
+          varve remount: BASE/mount: only user 65534 may use this mount, and not even root; mounted with 'allow_other' it is open to others (EACCES)
           status 32
           varve remount: BASE/mount: only root may change 'nodev' of a mount
           status 1

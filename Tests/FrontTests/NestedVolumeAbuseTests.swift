@@ -42,7 +42,7 @@ extension FrontTests {
           """)
     }
 
-    @Test("What is no file in the bookkeeping keeps nobody waiting") func pipes() throws {
+    @Test("What is not a file in the bookkeeping keeps no mount waiting") func pipes() throws {
       let said = try NestedVolumeTests.output(
         """
         mkdir -m 0700 upper/.varve; mkfifo upper/.varve/volume; mounts upper mount; mounts -o ro upper mount

@@ -356,7 +356,7 @@ import Testing
     }
   }
 
-  @Test("What is no file is no keybag", arguments: ["directory", "link", "fifo"]) func kinds(
+  @Test("What is not a file is not a keybag", arguments: ["directory", "link", "fifo"]) func kinds(
     _ kind: String
   ) throws {
     let vault = try Vault(["keybag.copy": Golden.keybag])

@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(
-    "What is no entry is none",
+    "What is not an entry counts as none",
     arguments: [
       ("fs.0", "0000000000000009 1 0 /"), ("fs.", "0000000000000009 1 0 /"),
       ("fs.01", "0000000000000009 1 0 /"),

@@ -137,7 +137,7 @@ extension EncryptedFileTests {
   }
 
   @Test(
-    "Nobody but root has somebody else's encrypted bytes decrypted in a file of his own",
+    "Only root has another user's encrypted bytes decrypted in a file of root's own",
     .enabled(if: Tree.isRoot))
   func foreignBytesAreNotDecrypted() throws {
     let tree = try Tree.vault()

@@ -137,7 +137,7 @@ extension LinuxFilesTests {
       }
     }
 
-    @Test("names of 255 bytes and names that are no text work everywhere", arguments: Way.allCases)
+    @Test("names of 255 bytes and names that are not text work everywhere", arguments: Way.allCases)
     func strangeNames(_ way: Way) throws {
       try way.run {
         for stored in [[UInt8](repeating: 0xC3, count: 255), [0xFF], [0x0A], bytes(" "), bytes("...")] {

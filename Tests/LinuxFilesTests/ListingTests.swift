@@ -107,7 +107,7 @@ extension LinuxFilesTests {
       #expect(first != nil)
     }
 
-    @Test("what is no directory cannot be listed")
+    @Test("what is not a directory cannot be listed")
     func refusals() throws {
       let world = try TemporaryDirectory()
       let file = try world.descriptor.createFile(try FileName("file"), mode: 0o600)

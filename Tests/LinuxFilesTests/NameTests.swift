@@ -10,7 +10,7 @@ extension LinuxFilesTests {
     }
 
     static let rows = [
-      Row(testDescription: "an empty name is no file", name: [], failure: .noSuchFile),
+      Row(testDescription: "an empty name is not a file", name: [], failure: .noSuchFile),
       Row(testDescription: "a dot is refused", name: bytes("."), failure: .invalid),
       Row(testDescription: "two dots are refused", name: bytes(".."), failure: .invalid),
       Row(testDescription: "three dots are a name", name: bytes("..."), failure: nil),
@@ -19,7 +19,7 @@ extension LinuxFilesTests {
       Row(testDescription: "a slash is refused", name: bytes("a/b"), failure: .invalid),
       Row(testDescription: "a slash at the end is refused", name: bytes("a/"), failure: .invalid),
       Row(testDescription: "a NUL inside is refused", name: [97, 0, 98], failure: .invalid),
-      Row(testDescription: "bytes that are no UTF-8 are a name", name: [0xFF, 0xFE, 0x80], failure: nil),
+      Row(testDescription: "bytes that are not UTF-8 are a name", name: [0xFF, 0xFE, 0x80], failure: nil),
       Row(testDescription: "255 bytes are a name", name: .init(repeating: 120, count: 255), failure: nil),
       Row(
         testDescription: "256 bytes are too long", name: .init(repeating: 120, count: 256),

@@ -16,7 +16,7 @@ import Testing
     #expect(UserDatabase.groups(ofUser: 3_999_999_999) == nil)
   }
 
-  @Test("A user's groups are his own, and no group comes along that he is not in") func groups() {
+  @Test("A user has the groups of the account, and no others") func groups() {
     #expect(UserDatabase.groups(ofUser: 0)?.contains(0) == true)
     let nobody = UserDatabase.groups(ofUser: 65_534)
     #expect(nobody?.contains(65_534) == true)

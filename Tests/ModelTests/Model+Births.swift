@@ -65,7 +65,7 @@ extension Model {
     }
   }
 
-  /// Somebody wrote: whoever is not root takes the set-id bits with him.
+  /// A write by any user but root clears the set-id bits.
   func noteWrite(to thing: Thing) {
     thing.modified = nil
     stripSetID(of: thing)

@@ -39,7 +39,7 @@ extension Model {
 
   /// What stat shows to the present user.
   func status(of thing: Thing) -> Status {
-    // Where ownership is ignored everybody but root sees himself as the owner.
+    // Where ownership is ignored every user but root is shown as the owner.
     let isMine = rules.ignoresOwnership && !isRoot
     let size: Int? =
       switch thing.kind {

@@ -99,7 +99,7 @@ extension MountTests {
       #expect(!inherits(volume) && !inherits(other))
     }
 
-    @Test("Requests that are no such question are refused") func malformed() throws {
+    @Test("Requests that are not such a question are refused") func malformed() throws {
       let volume = try volume()
       defer { volume.remove() }
       let place = try socket(volume)

@@ -172,7 +172,7 @@ extension MountTests {
       #expect(try Calls.read(path).get() == "again")
     }
 
-    @Test("One user who opens all he may leaves room for others, and most for root")
+    @Test("A user who opens as many files as allowed leaves room for others, and most for root")
     func share() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

@@ -34,7 +34,7 @@ extension MountTests {
       defer { volume.remove() }
       let rows: [(flags: String, word: UInt32, extended: UInt32)] = [
         ("", 0, 0), ("schg", 0x10, 0x8), ("sappnd", 0x20, 0x10), ("nodump", 0x40, 0x80),
-        // The owner's own flags are in the first word only, or the kernel would not let him clear them.
+        // The owner's own flags are in the first word only, or the kernel would not let the owner clear them.
         ("uchg,nodump", 0x50, 0x80), ("uappnd", 0x20, 0), ("hidden,arch,sunlnk,opaque", 0, 0),
         ("schg,uchg,sappnd,uappnd,nodump", 0x70, 0x98),
       ]

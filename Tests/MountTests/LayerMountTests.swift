@@ -219,7 +219,7 @@ extension MountTests {
     private static let hasOverlay = (try? Text.read("/proc/filesystems").contains("overlay")) ?? false
 
     @Test(
-      "The kernel's own overlayfs reads what was made here, and goes on with it, and the other way round",
+      "The kernel's own overlayfs reads and continues what was made here, and the other way round",
       .enabled(if: hasOverlay))
     func agreement() throws {
       let stage = try Stage()

@@ -54,7 +54,7 @@ extension MountTests {
       #expect(try requests(volume) == before)
     }
 
-    @Test("Whoever looks at the names gets them with what he wants to know, again") func looked() throws {
+    @Test("A program that looks at the names gets them with their attributes again") func looked() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       let path = try volume.directory("d", 0, 0, 0o755)

@@ -129,5 +129,63 @@ extension MountTests {
       #expect(try volume.run("nfs4_setfacl -a D::1003:r d/f", as: .bob).exit == 0)
       #expect(try Shown(of: file).list == ["user:1003 deny read"] + handedOn)
     }
+
+    @Test("An entry that nfs4_setfacl adds is inherited if the directory hands it down, and goes with it")
+    func inheritedMarks() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.publishTool()
+      func run(_ words: String, as user: TestUser = .alice) throws {
+        let result = try volume.run(words, as: user)
+        #expect(result.exit == 0, "\(words): \(result.output)")
+      }
+      func list(_ name: String) throws -> [String] { try Shown(of: "\(volume.path)/d/\(name)").list }
+      let both = "file_inherit,directory_inherit"
+      _ = try volume.directory("d", 1001, 2001, 0o711)
+      // Made before the directory handed anything down.
+      for name in ["early", "own", "two", "off"] { _ = try volume.file("d/\(name)", 1001, 2001, 0o600) }
+      try run("varve chmod +a 'group:2009 allow read' d/own")
+      try run(
+        "bash -c 'printf \"!#acl 1 no_inherit\\nuser:1003 allow execute\\n\" | varve acl set -F - d/off'")
+      for entry in [
+        "group:2009 allow read,\(both)", "user:1002 allow write,\(both)", "user:1002 allow append,\(both)",
+      ] {
+        try run("varve chmod +a# 0 '\(entry)' d")
+      }
+      try run("bash -c 'umask 077; echo > d/late'")
+
+      let handedDown = "group:2009 inherited allow read"
+      // What the directory hands down by now; what the item has inherited already; beside entries that say so.
+      try run("nfs4_setfacl -a A:g:2009:r d/early")
+      #expect(try list("early") == [handedDown])
+      try run("nfs4_setfacl -a D::1003:w d/early")
+      #expect(try list("early") == ["user:1003 deny write", handedDown])
+      try run("nfs4_setfacl -a A:g:2009:r d/late")
+      #expect(try list("late").filter { $0 == handedDown }.count == 2)
+      // One in place of two.
+      try run("nfs4_setfacl -a A::1002:wa d/two")
+      #expect(
+        try Set(list("two")) == ["user:1002 inherited allow write", "user:1002 inherited allow append"])
+      // Explicit entries of before, other entries, and items that turned inheritance off.
+      try run("nfs4_setfacl -a A::1003:r d/own")
+      #expect(try list("own") == ["user:1003 allow read", "group:2009 allow read"])
+      try run("nfs4_setfacl -a A:g:2009:r d/off")
+      #expect(try list("off").last == "user:1003 allow execute")
+      #expect(try list("off").contains("group:2009 allow read"))
+
+      // The group is taken off the directory.
+      for name in ["early", "late", "own", "off"] {
+        #expect(TestUser.bob.run { Calls.read("\(volume.path)/d/\(name)").refusal } == nil, "\(name)")
+      }
+      try run("varve chmod -a 'group:2009 allow read,\(both)' d")
+      try run("varve acl propagate d")
+      for name in ["early", "late"] {
+        #expect(
+          TestUser.bob.run { Calls.read("\(volume.path)/d/\(name)").refusal } == .accessDenied, "\(name)")
+      }
+      for name in ["own", "off"] {
+        #expect(TestUser.bob.run { Calls.read("\(volume.path)/d/\(name)").refusal } == nil, "\(name)")
+      }
+    }
   }
 }

@@ -40,7 +40,7 @@ extension ParityScenarios {
   }()
 
   static let strangers: [Scenario] = [
-    Scenario("another's files in a directory of his", setup: alicesThings) { side in
+    Scenario("another user's files in that user's directory", setup: alicesThings) { side in
       for name: Path in ["file", "group", "private", "dir", "shared", "link", "fifo"] {
         side.stat(name)
         side.chmod(name, 0o777)
@@ -77,7 +77,7 @@ extension ParityScenarios {
       side.rename("shared/full", "shared/moved")
       side.link("shared/private", "shared/again")
     },
-    Scenario("one's own files in a sticky directory", setup: alicesThings) { side in
+    Scenario("the caller's files in a sticky directory", setup: alicesThings) { side in
       side.file("sticky/mine", "x")
       side.mkdir("sticky/dir")
       side.rename("sticky/mine", "sticky/renamed")

@@ -56,7 +56,7 @@ extension MountTests {
       #expect(again.output.contains("after 'umount -l' its daemon goes on"), "\(again.output)")
     }
 
-    @Test("Bookkeeping of another user is said to be his") func strangers() throws {
+    @Test("The refusal names the user who owns the bookkeeping") func strangers() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       try volume.unmount()

@@ -6,7 +6,7 @@ import Testing
 // Programs people use, run as an ordinary user on the mount. Each is judged by its own check of its work and
 // by a comparison with what is in the upper directory.
 
-/// A volume whose root belongs to an ordinary user, and a home for him beside it.
+/// A volume whose root belongs to an ordinary user, and a home of that user beside it.
 private struct Desk {
   let volume: MountedVolume
   static let user = TestUser(1001, group: 2001)

@@ -78,9 +78,9 @@ extension MountTests {
       turns.finish(4)
       crowd.join()
       let answers = seen.withLock { $0 }
-      #expect(answers.prefix(4) == [nil, nil, nil, .accessDenied], "the gate is shut behind him")
+      #expect(answers.prefix(4) == [nil, nil, nil, .accessDenied], "the gate is shut behind alice")
       #expect(
-        answers.dropFirst(4) == [.accessDenied, .accessDenied, nil, .accessDenied], "his own room is shut")
+        answers.dropFirst(4) == [.accessDenied, .accessDenied, nil, .accessDenied], "the room is shut")
     }
 
     @Test("After a deny of readattr nobody reads remembered attributes", arguments: Arrangement.all)

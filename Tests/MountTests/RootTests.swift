@@ -115,7 +115,7 @@ extension MountTests {
       #expect(own == nil)
     }
 
-    @Test("Capabilities in a user namespace of one's own count for nothing on the volume")
+    @Test("Capabilities in another user namespace count for nothing on the volume")
     func ownUsers() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

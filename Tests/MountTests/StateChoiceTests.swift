@@ -152,7 +152,7 @@ extension MountTests {
       let path = parent + "/new"
       #expect(TestUser.bob.run { Calls.create(path, mode: 0o640) } == nil)
       #expect(try Shown(of: volume.upper + "/d/new", plain: true) == Shown("1002:2009", "0640"))
-      // Each sees himself; what is stored stays.
+      // Each user is shown as the owner; what is stored stays.
       let seen = TestUser.carol.run { Calls.status(path).map { [$0.st_uid, $0.st_gid] } }
       #expect(try seen.get() == [1003, 2001])
       #expect(TestUser.carol.run { Calls.write(path, "x") } == nil)

@@ -7,7 +7,7 @@ import Testing
 
 extension MountTests {
   @Suite("New objects on a mount", .timeLimit(.minutes(1))) struct StateInheritanceTests {
-    /// Every way to make something that is no directory and no link.
+    /// Every way to make something that is neither a directory nor a link.
     private static let ways: [(name: String, make: @Sendable (String) -> Errno?)] = [
       ("open", { Calls.create($0, mode: 0o644) }),
       ("mknod", { Calls.answer(mknod($0, S_IFREG | 0o644, 0)) }),

@@ -1,4 +1,4 @@
-// Nobody learns by asking what he could not read: not by why, not by what was denied, not about himself or others.
+// No user learns by asking what that user could not read: not by why, not by what was denied, not about own rights or those of others.
 
 import CMountSupport
 import Glibc
@@ -139,7 +139,7 @@ extension MountTests {
       for path in ["private/there", "private/missing", "guarded", "half/file", "half/missing"] {
         for operation in Operations.all {
           let answer = try asked([WhyClient.question(operation, path)], by: .bob, about: .alice)
-          // That a name is taken, or is no directory, whoever may search the directory finds out anyway.
+          // That a name exists, or is not a directory, every user who may search the directory finds out anyway.
           let isFact = path == "guarded" && answer.text.contains("\"reason\": \"fact\"")
           #expect(answer["ok"] == .bool(false) || isFact, "\(operation) \(path): \(answer.text)")
           #expect(!answer.text.contains("ENOENT"))
@@ -147,11 +147,11 @@ extension MountTests {
       }
       let answer = try asked([WhyClient.question("read", "public")], by: .bob, about: .carol)
       #expect(answer.text.contains("entry 0 of its list: user:1003 allow read"), "\(answer.text)")
-      // Nor does the kernel's rule about links to set-id programs tell him of a mode he may not read.
+      // Nor does the kernel's rule about links to set-id programs tell bob of a mode that bob may not read.
       _ = try volume.file("setid", 1003, 2001, 0o4755, list: ["user:1002 deny readsecurity"])
       let link = try asked([WhyClient.question("link", "setid")], by: .bob, about: .alice)
       #expect(link["ok"] == .bool(false), "\(link.text)")
-      // His own groups are what the kernel says, not what he says: with others he is somebody else.
+      // Bob's groups are what the kernel says, not what bob says: with other groups bob is another subject.
       let boasting = TestUser(1002, group: 2001, groups: [0])
       let refused = try asked([WhyClient.question("read", "private/there")], by: .bob, about: boasting)
       #expect(refused["ok"] == .bool(false))

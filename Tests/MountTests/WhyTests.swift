@@ -216,11 +216,11 @@ extension MountTests {
         attempt.operation, "\(trial.name)/\(attempt.path)",
         to: attempt.newPath.map { "\(trial.name)/\($0)" })
       let isWarm = number.isMultiple(of: 2)
-      // By himself, or by root about him: the same must come out.
-      let asksHimself = number.isMultiple(of: 3)
+      // Asked by the user, or by root about the user: the answers are the same.
+      let asksAboutOwn = number.isMultiple(of: 3)
       let own = user.run { () -> Result<JSON?, TestFailure> in
         if isWarm { walk(place) }
-        do { return .success(asksHimself ? try client.explain([question])[0] : nil) } catch {
+        do { return .success(asksAboutOwn ? try client.explain([question])[0] : nil) } catch {
           return .failure(TestFailure("\(error)"))
         }
       }

@@ -44,7 +44,7 @@ extension MountTests {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
       _ = try volume.file("free", 0, 0, 0o644)
-      // Who holds a lease is told by this signal that somebody waits for him.
+      // Who holds a lease is told by this signal that a request waits for the lease.
       signal(SIGIO, SIG_IGN)
       var leases: [CInt] = []
       var crowd = Crowd()

@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("Bytes that are no text") func encodings() {
+  @Test("Bytes that are not text") func encodings() {
     let pair = Array("k = \"".utf8)
     for wrong: [UInt8] in [
       [0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x80],

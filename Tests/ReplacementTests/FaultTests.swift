@@ -151,7 +151,7 @@ import Testing
       try check(upper, name, "sync \(call)")
       try upper.mountAgain()
     }
-    // Up to the sync of b10 everything is taken back; the last two are gone on with.
+    // Up to the sync of b10 everything is taken back; the last two are continued.
     #expect(outcomes.count >= 5)
     #expect(outcomes.suffix(2) == [true, true] && !outcomes.dropLast(2).contains(true))
   }

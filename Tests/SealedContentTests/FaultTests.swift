@@ -133,7 +133,8 @@ import Testing
     Issue.record("every call failed")
   }
 
-  @Test("After a crash a damaged last block is in nobody's way") func damagedEndAfterCrash() throws {
+  @Test("After a crash a damaged last block keeps no write from the file") func damagedEndAfterCrash() throws
+  {
     let (store, surroundings) = (MemoryStore(), TestSurroundings())
     var file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
     let content = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 / 7) }

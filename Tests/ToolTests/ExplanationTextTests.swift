@@ -40,15 +40,15 @@ import TextForms
        "user": 7, "error": "ENOENT", "steps": [
         {"path": "l", "asked": "follow", "reason": "note", "because": "is a link to 'x\n\u001b\u202ey'"},
         {"path": "a\nb", "asked": "search", "allowed": false, "error": "ENOENT", "reason": "fact",
-         "because": "there is no such name"}]}
+         "because": "the name does not exist"}]}
       """#)
     #expect(
       told.lines == [
         #"impossible: user 7 cannot rename /mnt/team/a\012b to /mnt/team/\377 (ENOENT)"#,
-        "  l: is a link to 'x???y'", #"  a\012b: there is no such name (ENOENT)"#,
+        "  l: is a link to 'x???y'", #"  a\012b: the name does not exist (ENOENT)"#,
       ])
     #expect(told.exitStatus == 2)
-    #expect(told.row(width: 0).reason == "there is no such name (ENOENT)")
+    #expect(told.row(width: 0).reason == "the name does not exist (ENOENT)")
   }
 
   @Test("Each operation has a sentence") func phrases() throws {

@@ -54,7 +54,7 @@ private func open(_ tag: String = "") throws -> Collator {
     }
   }
 
-  @Test("Bytes that are no text count as one character each time, and no key is empty") func illFormed()
+  @Test("Bytes that are not text count as one character each time, and no key is empty") func illFormed()
     throws
   {
     let collator = try open()

@@ -23,7 +23,7 @@ package struct RuntimeDirectory: Sendable {
   /// Follows links in `parent`, because an administrator chose it; the last component is made if it is missing, and is
   /// no link.
   ///
-  /// EPERM when it belongs to somebody else or is open for others to write.
+  /// EPERM when it belongs to another user or is open for others to write.
   private init(in parent: [UInt8]) throws(Errno) {
     let above = try Descriptor.directory(atPath: parent)
     let name = try FileName("varve")

@@ -1,12 +1,12 @@
-// Where a mount's control socket stands, and that it stands there only while somebody answers.
+// Where a mount's control socket stands, and that it stands there only while the daemon answers.
 //
-// Its name is a secret that only the mount tells: whoever cannot reach the mount cannot ask its daemon either. So nobody
+// Its name is a secret that only the mount tells: a process that cannot reach the mount cannot ask its daemon either. So nobody
 // but the owner may list the directory, and the socket is bound and listens under another name first, because
 // /proc/net/unix shows everybody the name it was bound to.
 
 package import LinuxFiles
 
-/// The socket of one mount, under a name that begins with the mount's device and goes on with chance.
+/// The socket of one mount, under a name that begins with the mount's device and ends at random.
 package struct SocketLocation: Sendable {
   private let directory: SharedDescriptor
   private let device: String
@@ -39,10 +39,10 @@ package struct SocketLocation: Sendable {
     return places
   }
 
-  /// Listens, in place of whoever had the device before and died.
+  /// Listens, in place of a daemon that had the device before and died.
   ///
   /// Everybody may connect who knows the name and can reach the directory; what they may ask is the business of each
-  /// verb. The name appears when there is somebody to answer.
+  /// verb. The name appears when the daemon is ready to answer.
   package func listen() throws(Errno) -> ListeningSocket {
     let directory = directory
     for left in try directory.descriptor.names() where left.starts(with: "\(device).".utf8) {

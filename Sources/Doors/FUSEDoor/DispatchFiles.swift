@@ -94,8 +94,8 @@ extension Door {
 
   func seek(_ request: borrowing Request, _ buffer: inout ReplyBuffer) throws(Errno) {
     let input = try request.read(fuse_lseek_in.self)
-    let place = try volume.seek(input.fh, offset: input.offset, whence: input.whence)
-    try buffer.append(fuse_lseek_out(offset: place))
+    let offset = try volume.seek(input.fh, offset: input.offset, whence: input.whence)
+    try buffer.append(fuse_lseek_out(offset: offset))
   }
 
   /// The older form, whose answer has 32 bits: a longer range is copied in part and asked for again.
@@ -119,7 +119,7 @@ extension Door {
 }
 
 extension fuse_write_in {
-  /// Pages that come from the kernel's copy have their place, whatever the flags of the file they go through.
+  /// Pages that come from the kernel's copy have their offset, whatever the flags of the file they go through.
   fileprivate var appends: Bool { flags & UInt32(O_APPEND) != 0 && !isWriteBack }
 
   fileprivate var isWriteBack: Bool { write_flags & UInt32(FUSE_WRITE_CACHE) != 0 }

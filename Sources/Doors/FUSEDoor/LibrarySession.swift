@@ -61,7 +61,7 @@ import Synchronization
   }
 
   /// Mounts in another mount namespace, by our own device and without libfuse: that would run programs and read
-  /// tables which are somebody else's there.
+  /// tables which belong to another process there.
   private mutating func mount(on foreign: ForeignDirectory, _ options: MountOptions) throws(MountFailure) {
     let mountPoint = MountPoint(foreign)
     do throws(Errno) {

@@ -57,7 +57,7 @@ package struct MountOptions: Equatable, Sendable {
       + Array(words.flatMap { ",\($0)".utf8 })
   }
 
-  /// What mount(2) is told, for who mounts by himself.
+  /// What mount(2) is told, for those who mount without fusermount3.
   var flags: UInt {
     let flags = [
       (isReadOnly, lv_mount_read_only), (ignoresSetID, lv_mount_no_setid),

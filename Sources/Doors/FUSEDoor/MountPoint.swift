@@ -38,7 +38,8 @@ struct MountPoint: Sendable {
   func requireHelp(_ options: MountOptions) throws(MountFailure) {
     let user = CurrentProcess.user
     guard UserDatabase.userName(user) != nil else {
-      throw MountFailure(path, "user \(user) has no account, and fusermount3 mounts for nobody without one")
+      throw MountFailure(
+        path, "user \(user) has no account, and fusermount3 mounts only for users who have one")
     }
     if options.allowsOthers, !FUSESettings.letsUsersAllowOthers {
       throw MountFailure(

@@ -13,7 +13,7 @@ import Synchronization
 /// for a request under way. (A notice about a *name* would: it takes the lock of the directory, which the
 /// kernel holds while it waits for the answer to an unlink. It is not offered for that reason.)
 final class Notices: Sendable {
-  /// A second descriptor of the session, so that a late notice cannot hit a number that somebody
+  /// A second descriptor of the session, so that a late notice cannot hit a number that other code
   /// else got in the meantime.
   private let device: Descriptor
   private let isOpen = Atomic(true)

@@ -1,4 +1,4 @@
-// What was asked when somebody was refused: the second half of an entry in the volume's list of denials.
+// What was asked when a request was refused: the second half of an entry in the volume's list of denials.
 
 import AccessControl
 import CFUSE

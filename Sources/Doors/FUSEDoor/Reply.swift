@@ -59,7 +59,7 @@ struct Reply: ~Copyable {
 extension Errno {
   /// The number the kernel accepts in a reply.
   ///
-  /// It takes 1 to 511; with any other it would refuse the reply and leave the caller waiting. And whoever hears that a
+  /// It takes 1 to 511; with any other it would refuse the reply and leave the caller waiting. And a program that hears that a
   /// mount is not connected takes its daemon for dead, and the mount away: a store that has lost its servers says the
   /// same of itself, and is EIO here.
   var forKernel: CInt {

@@ -9,7 +9,7 @@ package enum Identity: Hashable, Sendable {
   case group(UInt32)
   /// Everybody (`group:everyone`).
   case everyone
-  /// Whoever owns the object at hand (`owner@`).
+  /// The owner of the object at hand (`owner@`).
   case owner
   /// The members of the object's own group (`group@`).
   case owningGroup

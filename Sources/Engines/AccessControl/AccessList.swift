@@ -31,7 +31,7 @@ package struct AccessList: Hashable, Sendable {
 
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// Whether somebody is told "no" about one of `rights` on the object itself.
+  /// Whether any caller is told "no" about one of `rights` on the object itself.
   ///
   /// Who that is does not matter: the answer says whether the kernel may remember a "yes" for everyone.
   package func deniesAnybody(_ rights: Rights) -> Bool {

@@ -30,7 +30,7 @@ package enum EditFailure: Error, Hashable, Sendable {
   case noList
   /// `+a` cannot tell where the entry belongs; a position has to be given.
   case notCanonical
-  /// An audit or alarm entry: it has no place in the canonical order.
+  /// An audit or alarm entry: it has no position in the canonical order.
   case undecidingEntry(Int?)
   case noSuchPosition(Int, count: Int)
   /// `-a` found no entry with this identity and kind.
@@ -106,21 +106,21 @@ extension AccessListEdit {
     guard entries.indices.contains(position) else { throw .noSuchPosition(position, count: entries.count) }
   }
 
-  /// Widens an entry about the same identity, or finds the canonical place for a new one.
+  /// Widens an entry about the same identity, or finds the canonical position for a new one.
   private static func add(_ entry: AccessEntry, to entries: inout [AccessEntry]) throws(EditFailure) {
     let list = AccessList(entries)
     let isCanonical: Bool
-    do throws(NoCanonicalPlace) { isCanonical = try list.isCanonical() } catch {
+    do throws(NoCanonicalPosition) { isCanonical = try list.isCanonical() } catch {
       throw .undecidingEntry(error.entry)
     }
     guard isCanonical else { throw .notCanonical }
-    guard let place = list.canonicalPlace(for: entry) else { throw .undecidingEntry(nil) }
+    guard let position = list.canonicalPosition(for: entry) else { throw .undecidingEntry(nil) }
     let alike = entries.indices.filter {
       entries[$0].identity == entry.identity && entries[$0].kind == entry.kind
         && entries[$0].inheritance == entry.inheritance
     }
     guard let last = alike.last else {
-      entries.insert(entry, at: place)
+      entries.insert(entry, at: position)
       return
     }
     guard !alike.contains(where: { entries[$0].rights == entry.rights }) else { return }

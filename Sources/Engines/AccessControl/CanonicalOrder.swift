@@ -1,8 +1,8 @@
 // The order in which tools keep entries: what denies before what allows, what is said here before what came
-// from above. Decisions accept any order; only `chmod +a` and its kin care.
+// from above. Decisions accept any order; only `chmod +a` and similar edits keep it.
 
-/// An entry that neither allows nor denies has no place in the canonical order.
-package struct NoCanonicalPlace: Error, Hashable, Sendable {
+/// An entry that neither allows nor denies has no position in the canonical order.
+package struct NoCanonicalPosition: Error, Hashable, Sendable {
   /// Which entry of the list.
   package let entry: Int
 
@@ -31,11 +31,11 @@ extension AccessEntry {
 
 extension AccessList {
   /// Whether explicit denies, explicit permits, inherited denies and inherited permits follow in this order.
-  package func isCanonical() throws(NoCanonicalPlace) -> Bool {
+  package func isCanonical() throws(NoCanonicalPosition) -> Bool {
     var lowest = Int.max
     var isOrdered = true
     for (index, entry) in entries.enumerated() {
-      guard let rank = entry.canonicalRank else { throw NoCanonicalPlace(entry: index) }
+      guard let rank = entry.canonicalRank else { throw NoCanonicalPosition(entry: index) }
       if rank > lowest { isOrdered = false }
       lowest = rank
     }
@@ -44,8 +44,8 @@ extension AccessList {
 
   /// Where `chmod +a` puts an entry: in front of its own class.
   ///
-  /// Means something on a canonical list only. `nil` for an entry that has no canonical place.
-  package func canonicalPlace(for entry: AccessEntry) -> Int? {
+  /// Means something on a canonical list only. `nil` for an entry that has no canonical position.
+  package func canonicalPosition(for entry: AccessEntry) -> Int? {
     guard let rank = entry.canonicalRank else { return nil }
     return entries.firstIndex { ($0.canonicalRank ?? Int.min) <= rank } ?? entries.count
   }

@@ -1,4 +1,4 @@
-// How an entry that somebody has begun to type may go on; `varve completion` asks for the shells.
+// How an entry that a user has begun to type may continue; `varve completion` asks for the shells.
 
 /// What can stand in place of an entry, or of whom one is about, as far as it is typed.
 ///

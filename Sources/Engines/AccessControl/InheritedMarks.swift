@@ -7,14 +7,23 @@
 /// mark such an entry would be one of the file's own: propagation would add to it, and a group that is removed from the
 /// directory would keep its access to what is below.
 package struct InheritanceSource: Hashable, Sendable {
-  package let user: UInt32
-  package let group: UInt32
+  /// The user and the group of the object; none where `owner@` and `group@` are not other words for them.
+  package let owners: Owners?
   /// What the directory above hands down to the object now.
   package let handedDown: [AccessEntry]
 
-  package init(user: UInt32, group: UInt32, handedDown: [AccessEntry]) {
-    self.user = user
-    self.group = group
+  package struct Owners: Hashable, Sendable {
+    package let user: UInt32
+    package let group: UInt32
+
+    package init(user: UInt32, group: UInt32) {
+      self.user = user
+      self.group = group
+    }
+  }
+
+  package init(owners: Owners?, handedDown: [AccessEntry]) {
+    self.owners = owners
     self.handedDown = handedDown
   }
 
@@ -36,22 +45,27 @@ package struct InheritanceSource: Hashable, Sendable {
 
   /// The entries, each replaced by an entry that says the same and was inherited, or would be.
   ///
-  /// Those that have the mark come first. Inherited entries are at the end of a list, so of two without it that say the
-  /// same the last one is taken for it.
+  /// What was an entry of the object's own stays one. Every other entry that says the same as an inherited one gets the
+  /// mark, also a second time: without it, it would stay when the directory takes that back. An explicit entry that says
+  /// what is handed down is made by a tool that can say so, such as `varve chmod`.
+  ///
+  /// Entries that are unchanged are looked at first, then those that have the mark. Inherited entries are at the end of a
+  /// list, so of two without the mark that say the same the last one is taken for the one that was there.
   func marked(_ entries: [AccessEntry], over present: AccessList?, for object: ObjectKind) -> [AccessEntry] {
     var handed = (present?.entries ?? []).filter(\.isInherited)
-    // A program that has a word for the mark means what it leaves without. Who turned inheritance off wants entries of
-    // the object's own.
-    let tellsInherited = entries.contains(where: \.isInherited)
-    if !tellsInherited, !(present?.flags.contains(.noInherit) ?? false) {
+    // Who turned inheritance off wants entries of the object's own.
+    if !(present?.flags.contains(.noInherit) ?? false) {
       for entry in handedDown where !handed.contains(entry) { handed.append(entry) }
     }
+    guard !handed.isEmpty else { return entries }
+    let meanings = Set(handed.map { meaning(of: $0, for: object) })
     var candidates = handed
     var marked = entries
     var kept: Set<Int> = []
     func replace(_ index: Int) {
       let meaning = meaning(of: entries[index], for: object)
       guard let match = candidates.firstIndex(where: { self.meaning(of: $0, for: object) == meaning }) else {
+        if meanings.contains(meaning) { marked[index].inheritance.insert(.inherited) }
         return
       }
       let candidate = candidates.remove(at: match)
@@ -59,7 +73,15 @@ package struct InheritanceSource: Hashable, Sendable {
       if candidate.kind == .allow { marked[index] = candidate }
       marked[index].inheritance.insert(.inherited)
     }
-    for index in entries.indices.reversed() where entries[index].isInherited { replace(index) }
+    var known: Set<Int> = []
+    for index in entries.indices.reversed() {
+      guard let match = candidates.lastIndex(of: entries[index]) else { continue }
+      candidates.remove(at: match)
+      known.insert(index)
+    }
+    for index in entries.indices.reversed() where entries[index].isInherited && !known.contains(index) {
+      replace(index)
+    }
     // What was one of the object's own stays so.
     var own = (present?.entries ?? []).filter { !$0.isInherited }.map { self.meaning(of: $0, for: object) }
     for index in entries.indices where !entries[index].isInherited {
@@ -71,7 +93,6 @@ package struct InheritanceSource: Hashable, Sendable {
     for index in entries.indices.reversed() where !entries[index].isInherited && !kept.contains(index) {
       replace(index)
     }
-    guard !tellsInherited else { return marked }
     // Those that are known already count among what is said.
     let left = marked.indices.filter { !kept.contains($0) }
     let denials = together(marked, at: left, as: handed, .deny, for: object)
@@ -120,7 +141,7 @@ package struct InheritanceSource: Hashable, Sendable {
     var meaning = entry
     meaning.inheritance.remove(.inherited)
     meaning.rights = meantRights(of: entry, for: object)
-    // An entry that is handed on means whoever owns what is made below.
+    // An entry that is handed on means the owner of what is made below.
     if meaning.inheritance.isDisjoint(with: .propagation) { meaning.identity = here(meaning.identity) }
     return meaning
   }
@@ -134,8 +155,8 @@ package struct InheritanceSource: Hashable, Sendable {
   /// Who is meant on the object itself.
   func here(_ identity: Identity) -> Identity {
     switch identity {
-    case .user(user): .owner
-    case .group(group): .owningGroup
+    case .user(let user) where user == owners?.user: .owner
+    case .group(let group) where group == owners?.group: .owningGroup
     default: identity
     }
   }

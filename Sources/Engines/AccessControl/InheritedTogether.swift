@@ -17,7 +17,7 @@ extension InheritanceSource {
 
   /// The entries among `indices` that are of one kind and say together what candidates say, not a right more or less.
   ///
-  /// An entry that says less than what is handed down is somebody's wish, and would lose that if it were marked.
+  /// An entry that says less than what is handed down is meant as it was written, and would be lost if it were marked.
   func together(
     _ entries: [AccessEntry], at indices: [Int], as candidates: [AccessEntry], _ kind: AccessEntry.Kind,
     for object: ObjectKind

@@ -96,7 +96,7 @@ package enum NFSv4List {
   /// Its entries are stored as they are, except permits that repeat that mode: programs that sort a list, as those
   /// of Windows do, tear the end apart. So no entries at all are a list that grants nobody anything.
   ///
-  /// With a `source`, entries of a list written anew that say what was inherited are inherited.
+  /// With a `source`, entries that say what was inherited, or would be, are inherited.
   package static func change(
     to entries: [AccessEntry], from present: AccessList?, mode: UInt16, for kind: ObjectKind,
     as view: NFSv4View, writing: NFSv4Writing = .anew, inheritingFrom source: InheritanceSource? = nil
@@ -111,7 +111,7 @@ package enum NFSv4List {
       permissions = implied
     }
     guard meant.count <= AccessList.entryLimit else { throw .tooManyEntries }
-    if writing == .anew, let source { meant = source.marked(meant, over: present, for: kind) }
+    if let source { meant = source.marked(meant, over: present, for: kind) }
     return NFSv4Change(list: list(meant, over: present, as: view), mode: permissions)
   }
 
@@ -119,7 +119,7 @@ package enum NFSv4List {
   private static func completed(
     _ entries: [AccessEntry], from present: [AccessEntry], for kind: ObjectKind
   ) -> [AccessEntry] {
-    // Whoever says "inherited" of one entry can say it of all: nfs4_setfacl does when it adds to a list.
+    // A program that says "inherited" of one entry can say it of all: nfs4_setfacl does when it adds to a list.
     let tellsInherited = entries.contains { $0.inheritance.contains(.inherited) }
     func isMeant(_ present: AccessEntry, by entry: AccessEntry) -> Bool {
       let isSame = present.inheritance.contains(.inherited) == entry.inheritance.contains(.inherited)

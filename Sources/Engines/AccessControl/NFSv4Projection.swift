@@ -118,8 +118,8 @@ enum NFSv4Projection {
 
   /// The entries without permits that say exactly what the mode says anyway.
   ///
-  /// Those can be left out only where no deny follows and where no class holds less than a later one: then whoever
-  /// such a permit is about is in a class that holds as much. Kept, they would go on granting after a chmod.
+  /// Those can be left out only where no deny follows and where no class holds less than a later one: then the
+  /// user of such a permit is in a class that holds as much. Kept, they would go on granting after a chmod.
   static func withoutRepetition(
     _ entries: [AccessEntry], mode: UInt16, for kind: ObjectKind
   ) -> [AccessEntry] {

@@ -1,6 +1,6 @@
 // What was wrong with a text, in a shape from which one clear line can be made.
 
-/// A text that is no access list.
+/// A text that is not an access list.
 package struct ParseFailure: Error, Hashable, Sendable {
   /// What was expected where the word stands.
   package enum Problem: Hashable, Sendable {

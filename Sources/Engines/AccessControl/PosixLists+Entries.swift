@@ -56,7 +56,7 @@ extension PosixList {
     return ownerEntries(for: kind) + entries
   }
 
-  /// The owner's part comes from the mode in POSIX, whoever they are otherwise.
+  /// In POSIX the owner's part comes from the mode, whatever entries name the owner.
   private func ownerEntries(for kind: ObjectKind) -> [AccessEntry] {
     // An owner always may set times.
     let allowed = PosixList.rights(owner, for: kind).union(.writeAttributes)

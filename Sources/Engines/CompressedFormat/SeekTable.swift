@@ -215,7 +215,7 @@ package struct SeekTableWriter: Sendable {
 }
 
 extension Span<UInt8> {
-  /// Four bytes; whoever asks has checked the length.
+  /// Four bytes; the caller has checked the length.
   fileprivate func word(at offset: Int) -> UInt32 {
     var word: UInt32 = 0
     for index in 0..<4 { word |= UInt32(self[offset + index]) << UInt32(8 * index) }

@@ -1,4 +1,4 @@
-// What somebody may ask about beforehand: the deeds of `varve why`, and the operation of each.
+// What can be asked about beforehand: the deeds of `varve why`, and the operation of each.
 
 package import AccessControl
 import DirectoryModes

@@ -50,7 +50,7 @@ package struct Item: Hashable, Sendable {
   package var record: Record
   package var content: Content
   /// Its first bytes say that it is encrypted, and its record does not: a copy that was made without attributes, or the
-  /// bytes of somebody else's file that were written into one's own.
+  /// bytes of another user's file that were written into a file of the caller.
   package var lacksMark: Bool
 
   package init(

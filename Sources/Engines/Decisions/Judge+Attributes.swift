@@ -11,7 +11,7 @@ extension Judge {
     guard permitted.isAllowed, mode.hasSetUser else { return permitted }
     if item.hasSharedOwner { return .refused(.notPermitted, .sharedOwner) }
     guard standing(towards: item).isOwner != .member else { return permitted }
-    // An administrator by group would become whoever owns it.
+    // An administrator by group would become its owner.
     return notPermitted(.notOwner, unlessWith: .fowner) ?? permitted
   }
 
@@ -45,7 +45,7 @@ extension Judge {
 
   /// Makes a group the owner in place of a user.
   ///
-  /// It is a change of owner: whoever is not root takes ownership, and takes it for a group they are in.
+  /// It is a change of owner: a user other than root takes ownership, and takes it for a group they are in.
   func setOwnerGroup(of item: Item, to group: UInt32) -> Verdict {
     if rules.isReadOnly { return writableMount }
     return requireMember(of: group, item) ?? check(item, .takeOwnership).reportedAsNotPermitted

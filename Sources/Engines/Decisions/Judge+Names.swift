@@ -13,7 +13,7 @@ extension Judge {
     return inheriting.and { key(toMake: kind, in: parent) }.on(.parent)
   }
 
-  /// Whoever adds to a directory uses a name there, even where the kernel looked none up (O_TMPFILE).
+  /// A caller that adds to a directory uses a name there, even where the kernel looked none up (O_TMPFILE).
   private func add(_ rights: Rights, to directory: Item) -> Verdict {
     check(directory, .search).then { check(directory, rights) }
   }
@@ -107,7 +107,7 @@ extension Judge {
 
   /// A FIFO or socket shows itself only to those who may use it, could remove it, or could give themselves the right.
   ///
-  /// The kernel opens and connects to them without asking. Whoever holds one of read and write gets both.
+  /// The kernel opens and connects to them without asking. A caller with one of read and write gets both.
   func find(_ item: Item, in parent: Item) -> Verdict {
     var found =
       check(item, .write).or { check(item, .read) }
@@ -117,7 +117,7 @@ extension Judge {
     return found
   }
 
-  /// Its owner, root, and whoever may change its mode or list; neither flags nor damage hide it from them.
+  /// Its owner, root, and users who may change its mode or list; neither flags nor damage hide it from them.
   private func findAsOwner(_ item: Item) -> Verdict {
     guard standing(towards: item).isOwner != .member else { return .allowed(.ownership) }
     let privilege = Privilege(rights: .writeSecurity, onDirectory: item.isDirectory)

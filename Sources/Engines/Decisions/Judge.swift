@@ -42,7 +42,7 @@ package struct Judge: Sendable {
     _ item: Item, _ asked: Rights, removingFrom parent: Item?, unlessWith capabilities: CapabilitySet?
   ) -> Verdict {
     let changes = asked.intersection(.modifying)
-    // Data for a FIFO is no more than handed to whoever reads at the other end.
+    // Data for a FIFO is only handed to the reader at the other end.
     let keepsNothing = item.kind == .special && changes.isSubset(of: [.write, .append])
     if rules.isReadOnly, !changes.isEmpty, !keepsNothing { return .refused(.readOnly, rules.readOnlyReason) }
     if asked.contains(.execute), item.kind == .file, rules.forbidsExecution {
@@ -67,7 +67,7 @@ package struct Judge: Sendable {
     if let capabilities { privilege = Privilege(capabilities: capabilities) }
     if let parent, stickyBit(of: parent, protects: item) { privilege.capabilities.insert(.fowner) }
     let standing = holds(privilege, towards: item, and: parent)
-    // A file without any x bit is nothing root runs, though an entry may let others. Whoever might turn out
+    // A file without any x bit is nothing root runs, though an entry may let others. A caller who might turn out
     // to be root or an administrator is held to both.
     if standing != .notMember, rest.contains(.execute), item.kind == .file, !item.mode.hasAnyExecute {
       return .refused(.accessDenied, .noExecuteBit, hingesOnUnread: standing == .unknown)

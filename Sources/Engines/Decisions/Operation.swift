@@ -8,7 +8,7 @@ package import FlagRules
 package enum Operation: Sendable {
   // One object.
   case open(OpenRequest)
-  /// Running a file, for whoever asks beforehand: the kernel looks at the mode first.
+  /// Running a file, for a caller that asks beforehand: the kernel looks at the mode first.
   case run
   case list
   case search
@@ -23,11 +23,11 @@ package enum Operation: Sendable {
   case setMode(Mode)
   /// A mode that stays as it is, where that is not said by chmod.
   case keepMode
-  /// The kernel's message that set-id bits go because somebody writes.
+  /// The kernel's message that set-id bits go because of a write.
   case stripSetID(isOpenForWriting: Bool)
-  /// The same message from somebody who may not strip: harmless where there is nothing to strip.
+  /// The same message from a caller who may not strip: harmless where there is nothing to strip.
   case stripNothing
-  /// `looksFirst`: the kernel reads the attributes first, and only whoever asks beforehand has to be told.
+  /// `looksFirst`: the kernel reads the attributes first, and only a caller that asks beforehand has to be told.
   case setOwner(OwnerChange, looksFirst: Bool = false)
   /// A group in place of a user.
   case setOwnerGroup(UInt32)
@@ -202,7 +202,7 @@ package struct Scene: Hashable, Sendable {
   }
 }
 
-/// One of the judgements a decision is made of, for whoever tells its reason.
+/// One of the judgements a decision is made of, for code that tells its reason.
 package struct Step: Hashable, Sendable {
   /// What was asked.
   package enum Asked: Hashable, Sendable {

@@ -94,7 +94,7 @@ extension Judge {
 
   /// What stands against a file that is encrypted and whose record does not say so.
   ///
-  /// Whoever can write a file of their own could have the bytes of any other decrypted that they have a copy of.
+  /// A user who can write a file of their own could have the bytes of any other decrypted that they have a copy of.
   private func mark(of item: Item) -> Verdict {
     item.lacksMark && subject.user != 0 ? .refused(.noKey, .unmarked) : .allowed(.nothingAsked)
   }

@@ -16,7 +16,7 @@ package struct ToldReason: Hashable, Sendable {
   package private(set) var entry: Int?
   package private(set) var entryText: String?
 
-  /// Puts a verdict into words; `item` is the object it speaks about, `nil` if whoever asks may not read its rules.
+  /// Puts a verdict into words; `item` is the object it speaks about, `nil` if the asker may not read its rules.
   ///
   /// `whose` says whose list, mode or flag it is.
   /// `wayInto`: the group by whose membership in another the caller is in that.
@@ -161,7 +161,7 @@ private struct Teller {
     case .administrator(let group):
       "by admin_group, as a member of \(text(.group(group))): only flags could stop this"
     case .ownership: "by ownership" + (item.ownerGroup.map { ": the owner is \(text(.group($0)))" } ?? "")
-    case .freeToAll: "everybody may, and no entry denies it"
+    case .freeToAll: "every user may, and no entry denies it"
     case .entry(let index):
       "by entry \(index) of \(whose) list" + (text(ofEntry: index).map { ": \($0)" } ?? "")
     case .modeBits(let name, _): "by \(whose) mode (\(name.words(item.mode))\(ownerGroup(name)))"
@@ -171,7 +171,7 @@ private struct Teller {
     case .noEntryGrants(let rights):
       "only \(others(besides: rights)) users whom an entry of \(whose) list allows \(text(rights)) may"
     case .notOwner: "only the owner may: \(text(item.ownerGroup.map { .group($0) } ?? .user(item.user)))"
-    case .giveAway: "only root gives an item to somebody else"
+    case .giveAway: "only root can give an item to another user"
     case .notMemberOfGroup(let group): "not a member of \(text(.group(group)))"
     case .needsRoot(let flags): "only root changes \(flags.text)"
     case .secureLevel(let flags): "the secure level keeps \(whose) flag \(flags.text)"

@@ -28,7 +28,7 @@ package struct RemediedRefusal: Hashable, Sendable {
   package let verdict: Verdict
   /// What was asked of the object.
   package let asked: Step.Asked
-  /// Nil: nothing short of being somebody else, or of doing something else.
+  /// Nil: only another user, or another operation, would be allowed.
   package let remedy: Remedy?
 }
 

@@ -39,7 +39,7 @@ package enum Reason: Hashable, Sendable {
 
   // What refuses.
   case readOnlyVolume
-  /// The lock for writing may be somebody else's by now.
+  /// The lock for writing may belong to another mount by now.
   case unconfirmedLock
   case executionForbidden
   case flag(FileFlags)

@@ -6,7 +6,7 @@ extension Mode {
   /// After a chown that names a user or a group: no set-id bit survives, on any kind of object, for anyone.
   package var afterChangeOfOwner: Mode { without(Mode.setUser | Mode.setGroup) }
 
-  /// After somebody without privilege wrote to the object or cut it.
+  /// After a caller without privilege wrote to the object or cut it.
   ///
   /// The setgid bit of a file its group cannot execute means something else on Linux and stays.
   package var afterForeignWrite: Mode {

@@ -167,7 +167,7 @@ package struct DirectoryNames: Sendable {
     }
   }
 
-  /// Gives up a tagged name; one that somebody has without a tag stays theirs.
+  /// Gives up a tagged name; an item that has it without a tag keeps it.
   private func release(_ index: Int, _ positions: [Int: Int], _ plains: inout NameIndex) {
     guard let slot = plains.find(items[index].plain, in: store) else { return }
     let isOfAnother = positions[Int(plains[slot].owner)] == nil

@@ -20,7 +20,7 @@ package struct HiddenReasons: OptionSet, Sendable {
   private static let iconName = Array("Icon\r".utf8)
   private static let lost = Array("lost+found".utf8)
 
-  /// The reasons of an item; a flag that an entry keeps from somebody is not passed on here.
+  /// The reasons of an item; a flag that an entry keeps from a user is not passed on here.
   package init(_ name: Span<UInt8>, hasFlag: Bool, isListed: Bool, isAtRoot: Bool) {
     self = []
     if name.count > 0, name[0] == UInt8(ascii: ".") { insert(.dot) }

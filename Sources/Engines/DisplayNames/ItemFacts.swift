@@ -2,7 +2,7 @@ package import ItemKinds
 
 // What the name of an item depends on, beside its real name.
 
-/// Whether an item's extension should be hidden, as far as somebody has said so.
+/// Whether an item's extension should be hidden, as far as that was set.
 package enum ExtensionState: UInt8, Sendable {
   case unset
   case hide
@@ -32,7 +32,7 @@ package struct ItemFacts: Sendable {
   package var state: ExtensionState
   package var hasBundleBit: Bool
   package var finding: DirectoryFinding
-  /// An entry denies somebody the item's attributes, so its name may not depend on them.
+  /// An entry denies a user the item's attributes, so its name may not depend on them.
   package var isWithheld: Bool
 
   package init(

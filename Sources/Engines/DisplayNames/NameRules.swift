@@ -146,7 +146,7 @@ package struct NameRules: Sendable {
     else { return false }
     let meaning = kinds.meaning(of: word)
     if facts.state == .unset {
-      // Whoever starts a program should see what it is.
+      // A user who starts a program should see what it is.
       if !isPackage, facts.isExecutable { return false }
       switch extensions {
       case .bit: guard isPackage, word == NameRules.application else { return false }

@@ -67,7 +67,7 @@ extension NameRules {
 
   /// Whether a package still has the name that its maker gave it.
   ///
-  /// What somebody renamed has the name they chose.
+  /// An item that a user renamed has the name they chose.
   package func isNamed(_ name: [UInt8], by information: StringTable) -> Bool {
     let stem = tools.normalised(name.prefix(FileExtension.dot(in: name.span) ?? name.count))
     return ["CFBundleDisplayName", "CFBundleName", "CFBundleExecutable"].contains { key in

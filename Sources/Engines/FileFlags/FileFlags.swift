@@ -53,7 +53,7 @@ public struct FileFlags: OptionSet, Hashable, Sendable {
   package static let immutable: FileFlags = [.userImmutable, .systemImmutable]
   package static let appendOnly: FileFlags = [.userAppendOnly, .systemAppendOnly]
 
-  /// The flags whoever holds `writesecurity` may change.
+  /// The flags that callers with `writesecurity` may change.
   package static let ownerSettable = FileFlags(rawValue: 0x0000_FFFF)
   /// The flags only root may change: the system domain.
   package static let systemDomain = FileFlags(rawValue: 0x3FFF_0000)

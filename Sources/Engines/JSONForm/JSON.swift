@@ -114,7 +114,7 @@ extension JSON {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// The bytes of a file's name from the members that `nameMembers` made; nil if there is no such name.
+  /// The bytes of a file's name from the members that `nameMembers` made; nil if that name does not exist.
   package func nameBytes(_ key: String) -> [UInt8]? {
     guard let digits = self[key + "Bytes"] else { return self[key]?.string.map { Array($0.utf8) } }
     return digits.hexadecimalBytes

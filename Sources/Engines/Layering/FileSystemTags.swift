@@ -177,7 +177,7 @@ package struct FileSystemTable: Hashable, Sendable {
   private mutating func add(_ lower: Lower, keeping used: Set<UInt32>) -> UInt32? {
     let (tag, overflows) = (entries.last?.tag ?? 0).addingReportingOverflow(1)
     guard !overflows else { return nil }
-    // A file that somebody else wrote may have more.
+    // A file that another program wrote may have more.
     while entries.count >= FileSystemTable.most {
       // Never the last one: its tag says which the next is.
       guard let oldest = entries.dropLast().firstIndex(where: { !used.contains($0.tag) }) else { return nil }

@@ -7,7 +7,7 @@ package import RecordFormat
 package enum Residence: Hashable, Sendable {
   /// On the device of the upper, in whatever layer.
   case upperDevice
-  /// On the device of a lower; the place of the device among those of the lowers, from 1.
+  /// On the device of a lower; the position of the device among those of the lowers, from 1.
   case lowerDevice(UInt8)
   /// On a device that is not its layer's: a subvolume, or an object of a union below.
   case foreign(device: UInt64)
@@ -24,11 +24,12 @@ package enum Numbering {
   package static func number(inode: UInt64, at residence: Residence) -> UInt64 {
     switch residence {
     case .upperDevice where inode >> inodeBits == 0: inode
-    case .lowerDevice(let place) where inode >> inodeBits == 0 && place > 0 && place <= Residence.mostDevices:
-      UInt64(place) << inodeBits | inode
+    case .lowerDevice(let position)
+    where inode >> inodeBits == 0 && position > 0 && position <= Residence.mostDevices:
+      UInt64(position) << inodeBits | inode
     case .upperDevice: folded(inode, with: 0)
-    case .lowerDevice(let place): folded(inode, with: UInt64(place))
-    // Above the places, so that it is none of them.
+    case .lowerDevice(let position): folded(inode, with: UInt64(position))
+    // Above the positions, so that it is none of them.
     case .foreign(let device): folded(inode, with: device &+ 1 << 8)
     }
   }

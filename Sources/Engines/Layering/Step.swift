@@ -1,5 +1,5 @@
 // Changes of several steps, as data. Each step is one atomic call on the backing file system, or happens in `work/`,
-// which nobody sees. Whoever carries out a plan takes its steps in turn and stops at the first that fails: what is
+// which nobody sees. The runner of a plan takes its steps in turn and stops at the first that fails: what is
 // there then shows the view of before or that of after.
 
 /// Where in the upper a step acts.
@@ -43,7 +43,7 @@ package enum Step: Hashable, Sendable {
   /// Replaces what has the second name, if anything has.
   case rename(Position, Position, RenameCall)
   case exchange(Position, Position)
-  /// unlinkat of something that is no directory.
+  /// unlinkat of something that is not a directory.
   case remove(Position)
   case removeDirectory(Position)
   /// Empties and removes the directory in `work/`.

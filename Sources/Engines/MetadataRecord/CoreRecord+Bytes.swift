@@ -79,7 +79,7 @@ extension CoreRecord {
     case openList
   }
 
-  /// Reads that much before the bytes are decoded; none for what is no record.
+  /// Reads that much before the bytes are decoded; none for what is not a record.
   package static func announcement(_ bytes: Span<UInt8>) -> Announcement {
     guard bytes.count > 3 else { return .none }
     let bits = Presence(rawValue: UInt16(bytes[2]) | UInt16(bytes[3]) << 8)

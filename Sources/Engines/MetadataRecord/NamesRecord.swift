@@ -26,7 +26,7 @@ package struct NamesRecord: Hashable, Sendable {
     }
   }
 
-  /// Somebody wants the extension to be seen, whatever a view would do.
+  /// The extension is to be shown, whatever a view would do.
   package var showsExtension = false
   package var identifiers: Identifiers?
 

@@ -80,7 +80,7 @@ extension ReplacementTrailer {
   private static let longestCapability = 1024
   private static let longestRecord = 1024
   package static let longestPath = 4095
-  /// Whoever reads a file from its end needs no more of it.
+  /// A reader that begins at the end of a file needs no more of it.
   package static let longest = headSize + longestRecord + longestCapability + longestPath + footSize
 
   /// The trailer as it is stored; nil where a part is too long or the parts do not fit each other.

@@ -1,4 +1,4 @@
-// The order of writes, as data: whoever executes a plan takes its steps in turn, and a model can cut the power after
+// The order of writes, as data: the runner of a plan takes its steps in turn, and a model can cut the power after
 // every one of them and inside each. What a step writes comes from `CommitState` and `Recovery` at that moment.
 
 /// One step of a change to a backing file.

@@ -40,7 +40,7 @@ package struct FileView: Hashable, Sendable {
 
   /// Something cut the backing file.
   ///
-  /// Reading goes on with what is left; a check of the file says so.
+  /// Reading continues with what is left; a check of the file says so.
   package func isShortened(pages: UInt64) -> Bool { pages < requiredPages }
 
   package var readingRules: ReadingRules {

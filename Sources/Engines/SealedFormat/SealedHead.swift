@@ -1,4 +1,4 @@
-// What an encrypted file tells whoever has no key: that it is one, its class, and its size.
+// What an encrypted file tells without a key: that it is one, its class, and its size.
 
 /// Taken from the first bytes of a file.
 ///

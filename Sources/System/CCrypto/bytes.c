@@ -46,7 +46,7 @@ static long long now_in_milliseconds(void) {
   return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-// Asks no file system, which might never answer: whoever sent the descriptor chose it.
+// Asks no file system, which might never answer: the sender of the descriptor chose it.
 static int is_pipe(int fd) {
   struct statx status;
   int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;

@@ -29,7 +29,7 @@ static inline long lv_fuse_writev(int device, const struct iovec *_Nonnull piece
   return lv_fuse_result(writev(device, pieces, count));
 }
 
-// Waits until the device has a request; for a descriptor that somebody made non-blocking.
+// Waits until the device has a request; for a descriptor that was made non-blocking.
 static inline long lv_fuse_wait(int device) {
   struct pollfd wanted = {device, POLLIN, 0};
   return lv_fuse_result(poll(&wanted, 1, -1));

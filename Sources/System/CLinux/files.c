@@ -265,7 +265,7 @@ long lv_lock_open(int fd, int exclusive) {
 }
 
 long lv_lease_alone(int fd) {
-  // Whoever opens the file while it is leased makes the kernel send a signal, by default SIGIO, which ends a process
+  // A process that opens the file while it is leased makes the kernel send a signal, by default SIGIO, which ends a process
   // that does not expect it. Nobody is to be told; between the calls it would be SIGURG, which is ignored.
   if (fcntl(fd, F_SETSIG, SIGURG) < 0) return -(long)errno;
   long result = LV_RESULT(fcntl(fd, F_SETLEASE, F_WRLCK));

@@ -21,7 +21,7 @@ static uint32_t lv_file_user(uint32_t user) { return (uint32_t)syscall(SYS_setfs
 
 static uint32_t lv_file_group(uint32_t group) { return (uint32_t)syscall(SYS_setfsgid, group); }
 
-// What the calling thread is, once it has become somebody.
+// What the calling thread is, once it has become a user.
 static __thread struct {
   uint32_t user, group;
   int is_known;

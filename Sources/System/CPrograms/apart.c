@@ -24,7 +24,7 @@ long lv_fork_apart(int *end, int leaves_group) {
     *end = reading;
     return child;
   }
-  // Whoever waits for the end of our output, or for our terminal or locks, must not wait for this process.
+  // A process that waits for the end of our output, or for our terminal or locks, must not wait for this process.
   if (leaves_group) setsid();
   dup2(writing, 3);
   close_range(4, ~0U, 0);

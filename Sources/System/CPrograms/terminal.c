@@ -85,7 +85,7 @@ long lv_read_hidden(int terminal, const char *prompt, void *into, size_t count) 
     // Not by the handlers of others: that of the Swift run time for SIGQUIT prints what is in registers.
     if (signal_number != SIGTSTP && signal_number != SIGTTIN && signal_number != SIGTTOU)
       lv_end_by_signal(signal_number);
-    // Whoever was stopped and goes on is asked anew.
+    // After a stop (Ctrl-Z) the question is asked again.
     raise(signal_number);
   }
 }

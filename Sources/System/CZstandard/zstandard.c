@@ -61,7 +61,7 @@ void *lv_zstd_expander(void) { return LV_CALL(ZSTD_createDCtx)(); }
 void lv_zstd_end_expander(void *expander) { LV_CALL(ZSTD_freeDCtx)(expander); }
 
 int lv_zstd_expand(void *expander, const void *stored, size_t count, void *raw, size_t raw_count) {
-  // Debian's library also takes the forms of zstd from before 0.8, and goes on with whatever stands behind a frame. Only
+  // Debian's library also takes the forms of zstd from before 0.8, and continues with whatever follows a frame. Only
   // one frame of today's form is let through to it.
   static const unsigned char magic[4] = {0x28, 0xB5, 0x2F, 0xFD};
   if (count < sizeof magic || memcmp(stored, magic, sizeof magic) != 0) return 0;

@@ -8,7 +8,7 @@ import CCrypto
   // Written while it is made, by one thread, and only read from then on.
   @unsafe let start: UnsafeMutableRawPointer
 
-  /// Zeros, for whoever makes a key of them.
+  /// Zeros, for the caller to make a key of.
   init() throws(CipherFailure) {
     try SecureHeap.prepare()
     guard let start = unsafe lv_secure_new(Key.size, 0) else { throw .noMemory }

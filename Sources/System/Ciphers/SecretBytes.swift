@@ -1,10 +1,10 @@
 import CCrypto
 
-// Secrets that are no keys yet, or more than keys: a keyfile while it is read, a passphrase, scratch for blocks.
+// Secrets that are not keys yet, or more than keys: a keyfile while it is read, a passphrase, scratch for blocks.
 
 /// Bytes in the secure heap, zero at first and wiped at the end.
 @safe package struct SecretBytes: ~Copyable, @unchecked Sendable {
-  // Not shared: whoever owns the value owns the memory, and writes it under exclusive access only.
+  // Not shared: the owner of the value owns the memory, and writes it under exclusive access only.
   @unsafe let start: UnsafeMutableRawPointer
   package let count: Int
 

@@ -68,7 +68,7 @@ import CLinux
   ) throws(Errno) -> Int {
     if unsafe !isPath {
       do throws(Errno) { return try retrying(unless: givesUp, direct) } catch .badDescriptor {
-        // An `O_PATH` descriptor that somebody else opened.
+        // An `O_PATH` descriptor that other code opened.
       }
     }
     return try retrying(unless: givesUp, byProc)

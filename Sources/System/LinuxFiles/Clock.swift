@@ -13,7 +13,7 @@ package enum Clock {
   /// The same with the time in which the machine was suspended.
   package static var nanosecondsSinceBoot: UInt64 { nanoseconds(read(lv_since_boot)) }
 
-  /// The time of day; jumps when somebody sets the clock.
+  /// The time of day; jumps when the clock is set.
   package static var realtime: Timestamp { read(lv_time_of_day) }
 
   /// Lets the calling thread sleep.

@@ -6,7 +6,7 @@ import CLinux
 extension Descriptor {
   /// Changes the owner, the group or both; also of a symbolic link.
   ///
-  /// Linux clears the set-user-id and set-group-id bits of regular files here, whoever asks.
+  /// Linux clears the set-user-id and set-group-id bits of regular files here, for every caller.
   package borrowing func changeOwner(user: UInt32?, group: UInt32?) throws(Errno) {
     try retrying { lv_change_owner(rawValue, nil, user ?? unchanged, group ?? unchanged) }
   }

@@ -11,7 +11,7 @@ package struct RenameFlags: OptionSet, Sendable, Hashable {
     self.rawValue = rawValue
   }
 
-  /// EEXIST if the new name is taken.
+  /// EEXIST if the new name exists.
   package static let noReplace = RenameFlags(rawValue: LV_RENAME_NOREPLACE)
   /// Both names must exist and change places.
   package static let exchange = RenameFlags(rawValue: LV_RENAME_EXCHANGE)

@@ -57,7 +57,7 @@ extension Descriptor {
       adopting: try retrying { lv_reopen(rawValue, bits) }.asCInt, isPath: flags.contains(.path))
   }
 
-  /// Creates the regular file `name` and opens it for reading and writing; EEXIST if the name is taken.
+  /// Creates the regular file `name` and opens it for reading and writing; EEXIST if the name exists.
   package borrowing func createFile(
     _ name: borrowing FileName, mode: UInt16
   ) throws(Errno) -> Descriptor {

@@ -34,9 +34,9 @@ extension Descriptor {
   ) throws(Errno) -> Int {
     var done = 0
     while done < span.count {
-      let place = try moved(offset, by: done)
+      let position = try moved(offset, by: done)
       let count = try unsafe span.withUnsafeMutableBytes { bytes throws(Errno) in
-        try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[done...]), at: place)
+        try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[done...]), at: position)
       }
       if count == 0 { break }
       done += count

@@ -22,7 +22,7 @@ package struct Descriptor: ~Copyable, Sendable {
     self.isPath = isPath
   }
 
-  /// Hands the number to somebody who will close it.
+  /// Hands the number to code that will close it.
   package consuming func release() -> CInt {
     let number = rawValue
     discard self
@@ -67,7 +67,7 @@ package struct Descriptor: ~Copyable, Sendable {
   /// Makes the kernel find room for `count` descriptors of this process at once.
   ///
   /// Its table doubles whenever it is full, and in a process with threads each time takes as long as a
-  /// thousand requests, for whoever opens something then. Room that cannot be had is no matter.
+  /// thousand requests, for a thread that opens something then. Room that cannot be had is no matter.
   package borrowing func makeRoom(for count: Int) {
     let last = lv_duplicate(rawValue, CInt(clamping: count))
     if last >= 0 { _ = lv_close(CInt(clamping: last)) }

@@ -1,6 +1,6 @@
 import Glibc
 
-// The spoken names of the error numbers that somebody asks about. A doc comment stands where the number means more than
+// The spoken names of the error numbers that code asks about. A doc comment stands where the number means more than
 // its word.
 
 extension Errno {

@@ -18,7 +18,7 @@ package enum FileKind: UInt8, Sendable, Hashable, CaseIterable {
     self.init(rawValue: directoryType)
   }
 
-  /// From a mode with its `S_IFMT` bits; nil for objects that are no files (`anon_inode`).
+  /// From a mode with its `S_IFMT` bits; nil for objects that are not files (`anon_inode`).
   package init?(modeBits: UInt32) {
     self.init(rawValue: UInt8(truncatingIfNeeded: (modeBits >> 12) & 0xF))
   }

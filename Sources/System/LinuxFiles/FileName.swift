@@ -4,7 +4,7 @@ import Glibc
 
 /// One path component, borrowed: it never owns its bytes and never outlives them.
 ///
-/// Whoever makes one from a pointer promises that the bytes stay as they are while it exists. It cannot
+/// Code that makes one from a pointer promises that the bytes stay as they are while it exists. It cannot
 /// be copied and is only ever passed `borrowing`, so it ends with the request that brought the bytes.
 /// Any bytes but NUL and "/" are a name; no encoding is assumed.
 @safe package struct FileName: ~Copyable {
@@ -64,7 +64,7 @@ import Glibc
     unsafe [UInt8](UnsafeRawBufferPointer(start: pointer, count: count))
   }
 
-  /// A number that names rarely share (FNV-1a), good for nothing that somebody could gain by forging.
+  /// A number that names rarely share (FNV-1a), not for anything where forging it would be a gain.
   package borrowing func mixed(with seed: UInt64) -> UInt64 {
     var hash = 0xCBF2_9CE4_8422_2325 ^ seed
     for index in 0..<count {

@@ -36,7 +36,7 @@ package struct FileStatus: Sendable, Hashable {
     (self.kind, self.mode) = (kind, mode)
   }
 
-  /// Nil when the object is no file, such as the descriptor of `epoll`.
+  /// Nil when the object is not a file, such as the descriptor of `epoll`.
   init?(_ found: lv_status) {
     guard let kind = FileKind(modeBits: found.mode) else { return nil }
     self.kind = kind

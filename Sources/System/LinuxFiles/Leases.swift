@@ -20,9 +20,9 @@ package enum Leases {
 
 extension Descriptor {
   /// Makes sure that nobody else has the file open or mapped, and that nobody opens it while this descriptor lives;
-  /// whoever tries waits for as long as `Leases.secondsToBreak`.
+  /// a process that tries waits for as long as `Leases.secondsToBreak`.
   ///
-  /// EAGAIN while somebody has it: a mapping counts, also when its descriptor was closed, and a descriptor of this process
+  /// EAGAIN while a process has it: a mapping counts, also when its descriptor was closed, and a descriptor of this process
   /// counts like a stranger's. Those that only lead to the file (O_PATH) do not. EACCES to all but the owner of the file
   /// and who has CAP_LEASE; EINVAL where the file system has no leases.
   package borrowing func leaseAlone() throws(Errno) {

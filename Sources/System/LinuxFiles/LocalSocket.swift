@@ -26,7 +26,7 @@ package struct SocketPeer: Hashable, Sendable {
 package struct ListeningSocket: ~Copyable, Sendable {
   private let descriptor: Descriptor
 
-  /// Listens under `name` in `directory`, open to whom `mode` lets write; EEXIST if the name is taken.
+  /// Listens under `name` in `directory`, open to whom `mode` lets write; EEXIST if the name exists.
   ///
   /// The name is usable once this returns; it is the caller's to remove.
   package init(_ name: borrowing FileName, in directory: borrowing Descriptor, mode: UInt16) throws(Errno) {
@@ -85,7 +85,7 @@ package struct LocalStream: ~Copyable, Sendable {
 
   /// What /proc says of the process that connected, as long as it is that process.
   ///
-  /// Its number is free for others once it has ended, and whoever has the connection from it may ask on.
+  /// Its number is free for others once it has ended, and a process that has the connection from it may ask more.
   private func capabilities(of process: Int32) -> UInt64? {
     do throws(Errno) {
       return try ofPeer { () throws(Errno) in
@@ -118,7 +118,7 @@ package struct LocalStream: ~Copyable, Sendable {
   /// closing a file of a FUSE daemon that was stopped never ends, not even when the process is killed. This one is
   /// O_PATH, so that no file system is asked anything when it is opened, and none when it is closed.
   ///
-  /// EACCES where we may not look into that process, EPERM when it has become somebody else, ESTALE when it has put
+  /// EACCES where we may not look into that process, EPERM when it has become another user, ESTALE when it has put
   /// something else there meanwhile.
   package borrowing func held(
     _ number: Int32, by peer: SocketPeer, ifOn isWanted: (Int) throws(Errno) -> Void
@@ -132,7 +132,7 @@ package struct LocalStream: ~Copyable, Sendable {
       guard try retrying({ lv_mount_number(CurrentProcess.identifier, heldNumber) }) == mount else {
         throw .stale
       }
-      // With a set-user-id program come descriptors that whoever connected may not have.
+      // With a set-user-id program come descriptors that the connecting user may not have.
       let present = ProcessCredentials.credentials(ofThread: peer.process)
       guard let present, present.canHaveAsked(user: peer.user, group: peer.group) else { throw .notPermitted }
       return held

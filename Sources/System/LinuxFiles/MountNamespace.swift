@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-// Another mount namespace, where no path means what it means here: somebody else decides what stands under each.
+// Another mount namespace, where no path means what it means here: its owner decides what each name means.
 //
 // So the process stays where it is. What has to be done there is done by a thread that goes there, makes a few system
 // calls and ends; names, settings and /proc are never read by it, and no library is loaded by it.
@@ -19,7 +19,7 @@ package struct MountNamespace: Sendable {
   /// Has a thread do something there, and waits for it.
   ///
   /// `work` finds itself in `directory`, or in the root of the namespace. It may open, mount and unmount, and must call
-  /// nothing that reads settings, asks for accounts or loads a library: all of these would be somebody else's.
+  /// nothing that reads settings, asks for accounts or loads a library: all of these would be those of the other namespace.
   package func visit<Value: Sendable>(
     in directory: SharedDescriptor? = nil, _ work: @escaping @Sendable () throws(Errno) -> Value
   ) throws(Errno) -> Value {
@@ -58,12 +58,12 @@ package struct MountNamespace: Sendable {
     let opened = try visit { () throws(Errno) in
       let opened = SharedDescriptor(try Descriptor.directory(atPath: path))
       try retrying { lv_stand_in(opened.descriptor.rawValue) }
-      return ForeignDirectory(namespace: self, directory: opened, path: try MountNamespace.standingPlace())
+      return ForeignDirectory(namespace: self, directory: opened, path: try MountNamespace.workingDirectory())
     }
     return opened
   }
 
-  private static func standingPlace() throws(Errno) -> [UInt8] {
+  private static func workingDirectory() throws(Errno) -> [UInt8] {
     try unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) {
       room throws(Errno) -> [UInt8] in
       guard let start = room.baseAddress else { throw .noMemory }

@@ -5,37 +5,37 @@ import Synchronization
 /// The stripes that names led to lately; old ones and mixed-up ones among them, so every answer is a guess.
 @safe package final class StripeGuesses: @unchecked Sendable {
   // Sendable: the pointer never changes, and what it points to is made for many threads.
-  private let places: UnsafeMutablePointer<Atomic<UInt16>>
+  private let slots: UnsafeMutablePointer<Atomic<UInt16>>
 
   /// A power of two; 32 KiB.
   private static let count = 16_384
 
   package init() {
-    unsafe places = .allocate(capacity: StripeGuesses.count)
-    for index in 0..<StripeGuesses.count { unsafe (places + index).initialize(to: Atomic(0)) }
+    unsafe slots = .allocate(capacity: StripeGuesses.count)
+    for index in 0..<StripeGuesses.count { unsafe (slots + index).initialize(to: Atomic(0)) }
   }
 
   deinit {
-    unsafe places.deinitialize(count: StripeGuesses.count)
-    unsafe places.deallocate()
+    unsafe slots.deinitialize(count: StripeGuesses.count)
+    unsafe slots.deallocate()
   }
 
   /// A name in a directory, which is given by its number, was seen to lead to an object of this stripe.
   package func note(_ name: borrowing FileName, in directory: UInt64, _ stripe: Int) {
-    let place = place(of: name, in: directory)
+    let slot = slot(of: name, in: directory)
     let value = UInt16(truncatingIfNeeded: stripe + 1)
     // Written only when it is news, so that processors do not take the memory away from each other.
-    if unsafe places[place].load(ordering: .relaxed) != value {
-      unsafe places[place].store(value, ordering: .relaxed)
+    if unsafe slots[slot].load(ordering: .relaxed) != value {
+      unsafe slots[slot].store(value, ordering: .relaxed)
     }
   }
 
   package func stripe(of name: borrowing FileName, in directory: UInt64) -> Int? {
-    let value = unsafe places[place(of: name, in: directory)].load(ordering: .relaxed)
+    let value = unsafe slots[slot(of: name, in: directory)].load(ordering: .relaxed)
     return value == 0 ? nil : Int(value) - 1
   }
 
-  private func place(of name: borrowing FileName, in directory: UInt64) -> Int {
+  private func slot(of name: borrowing FileName, in directory: UInt64) -> Int {
     let hash = name.mixed(with: directory)
     return Int(truncatingIfNeeded: hash & UInt64(StripeGuesses.count - 1))
   }

@@ -57,18 +57,18 @@ package struct LockRequests: Sendable {
 
   private mutating func insert(_ request: LockRequest?) {
     guard let request else { return }
-    var place = 0
-    while place < count, sorted[place].stripe < request.stripe { place += 1 }
-    if place < count, sorted[place].stripe == request.stripe {
-      if request.exclusive { sorted[place] = request }
+    var position = 0
+    while position < count, sorted[position].stripe < request.stripe { position += 1 }
+    if position < count, sorted[position].stripe == request.stripe {
+      if request.exclusive { sorted[position] = request }
       return
     }
     var index = count
-    while index > place {
+    while index > position {
       sorted[index] = sorted[index - 1]
       index -= 1
     }
-    sorted[place] = request
+    sorted[position] = request
     count += 1
   }
 }

@@ -1,6 +1,6 @@
 import CLinux
 
-// Creating files as somebody else.
+// Creating files as another user.
 
 /// The identity with which the calling thread creates files.
 ///

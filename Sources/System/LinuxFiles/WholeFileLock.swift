@@ -9,7 +9,7 @@ import CLinux
 /// What an attempt to lock came to.
 package enum LockOutcome: Sendable, Equatable {
   case locked
-  /// Somebody else has it; nil when the file does not say who.
+  /// Another process has it; nil when the file does not say who.
   case held(by: Int32?)
 }
 
@@ -29,10 +29,10 @@ extension Descriptor {
     }
   }
 
-  /// Whether somebody else has locked the file for himself alone; nothing is locked.
+  /// Whether another process holds an exclusive lock of the file; nothing is locked.
   ///
   /// Needs a descriptor open for reading or writing, whichever. Only who could write to the file can have done so:
-  /// whoever can read it can take a shared lock, which is none here.
+  /// a process that can read it can take a shared lock, which is none here.
   package borrowing func isLockedExclusively() throws(Errno) -> Bool {
     try retrying { lv_is_locked_alone(rawValue) } != 0
   }

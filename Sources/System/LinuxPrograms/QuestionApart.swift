@@ -5,7 +5,7 @@ package import LinuxFiles
 
 /// Runs a question in a process of its own, and gives up waiting after a while.
 ///
-/// Not on a thread: whoever asks a file system whose daemon has been stopped may not even be killed before it answers,
+/// Not on a thread: a thread that asks a file system whose daemon has been stopped may not even be killed before it answers,
 /// and a program does not end before its threads have. Such a process holds nothing of ours, is seen by nobody and
 /// ends when the daemon goes on or ends.
 package enum QuestionApart {

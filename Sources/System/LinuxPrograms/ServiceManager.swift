@@ -2,7 +2,7 @@ import LinuxFiles
 
 // What a service manager wants to hear (sd_notify(3)), without its library.
 
-/// Whoever started this process as a service, if it asked to be told.
+/// The service manager that started this process, if it asked to be told.
 package struct ServiceManager: Sendable {
   private let socket: [UInt8]
 

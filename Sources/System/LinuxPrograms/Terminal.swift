@@ -3,7 +3,7 @@ package import LinuxFiles
 
 // Asking for what must not be seen.
 
-/// A terminal, with somebody in front of it.
+/// A terminal, with a person in front of it.
 package struct Terminal: ~Copyable {
   private let descriptor: Descriptor
 

@@ -35,7 +35,7 @@ package enum ThisProgram {
     lv_prepare_streams()
   }
 
-  /// Whether a broken pipe is a failure like others to whoever started this program (`trap '' PIPE`).
+  /// Whether a broken pipe is a failure like others to the program that started this one (`trap '' PIPE`).
   package static var wantsBrokenPipesTold: Bool { lv_broken_pipes_were_ignored() != 0 }
 
   /// Ends the program as a write to a pipe that nobody reads ends others.

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Expands frames; with room for frames as they are stored.
 ///
-/// Whoever has taken one from ``FrameExpanders`` uses it alone until it is given back, which is why it may go from thread to
+/// A thread that has taken one from ``FrameExpanders`` uses it alone until it is given back, which is why it may go from thread to
 /// thread.
 @safe package final class FrameExpander: @unchecked Sendable {
   private let handle: UnsafeMutableRawPointer

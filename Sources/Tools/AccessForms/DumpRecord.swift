@@ -143,6 +143,6 @@ package enum DumpPiece: Equatable, Sendable {
   /// The records that follow are below this directory or file.
   case root([UInt8])
   case record(DumpRecord)
-  /// Whoever wrote the file came to an orderly end.
+  /// The program that wrote the file ended properly.
   case end
 }

@@ -1,7 +1,7 @@
 // The file `acl dump` writes, `acl restore` reads, and `--undo` keeps: items of a tree, line by line.
 //
 //     varve-acl 1
-//     root /srv/team
+//     root /mnt/team
 //     directory 1 - .
 //     	group:7 allow list,file_inherit
 //     file 0 mode=0644 notes/odd\012name

@@ -81,7 +81,7 @@ extension ListFormat {
     return list
   }
 
-  /// One entry somebody typed.
+  /// One entry that a user typed.
   package func entry(_ text: String, names: NameBook) throws(FormatFailure) -> AccessEntry {
     let entry: AccessEntry
     switch self {

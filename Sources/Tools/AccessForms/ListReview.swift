@@ -1,4 +1,4 @@
-// What is odd about a list: nothing here is refused by the volume, but somebody may have meant something else.
+// What is odd about a list: nothing here is refused by the volume, but the user may have meant something else.
 
 package import AccessControl
 
@@ -59,7 +59,7 @@ package struct ListReview: Sendable {
   /// Everything there is to say, by entry.
   package var findings: [Finding] {
     var findings: [Finding] = []
-    do throws(NoCanonicalPlace) {
+    do throws(NoCanonicalPosition) {
       if try !list.isCanonical() {
         findings.append(
           Finding(.order, "the entries are not in canonical order; 'varve acl sort' fixes that"))

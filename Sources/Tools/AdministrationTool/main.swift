@@ -38,7 +38,7 @@ func lineWithVerb(_ words: [Word]) -> [Word] {
 /// word.
 func mountPointOfMountFuse(_ words: [Word]) -> Word? {
   guard words.count == 4, words[1].first == slash, words[2] == Array("-o".utf8) else { return nil }
-  // It says both, whoever mounts.
+  // It says both, for every user who mounts.
   let options = Set(words[3].split(separator: UInt8(ascii: ",")).map { Array($0) })
   guard ["suid", "nosuid"].contains(where: { options.contains(Array($0.utf8)) }),
     ["dev", "nodev"].contains(where: { options.contains(Array($0.utf8)) }),

@@ -91,7 +91,7 @@ package struct Operand: Equatable, Sendable {
   }
 }
 
-/// A command somebody can copy, and what it does.
+/// A command that can be copied, and what it does.
 package struct Example: Equatable, Sendable {
   package let command: String
   package let effect: String

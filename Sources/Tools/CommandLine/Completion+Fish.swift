@@ -35,7 +35,7 @@ extension Program {
       "  set -l given (string replace -r '^(--[^=]*=|-[^-])' '' -- (commandline -ct))",
       "  \(name) completion $argv[1] (string unescape -- $given; or string trim -l -c '\\'\"' -- $given) 2>/dev/null",
       "end",
-      "# Whether the word at the cursor stands behind one of these, or behind a number that does.",
+      "# Whether the word at the cursor comes after one of these, or after a number that does.",
       "function __\(name)_behind",
       "  set -l words (commandline -opc)",
       "  set -q words[2]; or return 1",

@@ -16,7 +16,7 @@ final class AutoLock: Sendable {
   static let longest = 31_536_000
 
   private let volume: Volume
-  /// Held as well by whoever sets or reads `volume.lockAfter`.
+  /// Held as well by threads that set or read `volume.lockAfter`.
   private let state = Mutex(State())
   /// Rung when `state` has changed.
   private let bell = Bell()
@@ -57,7 +57,7 @@ final class AutoLock: Sendable {
       case nil: bell.wait()
       case .some(0):
         takeTurn()
-        // Somebody may have had the turn until now.
+        // Another thread may have had the turn until now.
         if millisecondsLeft == 0 { lock() }
         endTurn()
       case .some(let left): _ = bell.wait(milliseconds: left)
@@ -70,7 +70,7 @@ final class AutoLock: Sendable {
     guard let seconds else { return nil }
     let end = max(armedAt, volume.lastKeyUse) &+ seconds &* 1_000_000_000
     let now = Clock.monotonicNanoseconds
-    // An hour at most: the wait is by a clock that somebody may set.
+    // An hour at most: the wait is by a clock that may be set.
     return end <= now ? 0 : min(3_600_000, Int((end - now) / 1_000_000) + 1)
   }
 
@@ -81,7 +81,7 @@ final class AutoLock: Sendable {
     }
     let outcome = volume.lock(.locking, isHurried: false)
     Log.notice(
-      "locked: nobody asked for encrypted files for \(seconds) s; \(outcome.purged) dropped from memory"
+      "locked: no encrypted file was used for \(seconds) s; \(outcome.purged) dropped from memory"
         + (outcome.isClean ? "" : "; \(outcome.leftovers)"))
   }
 }

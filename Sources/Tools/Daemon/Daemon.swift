@@ -34,12 +34,12 @@ enum Daemon {
   }
 
   private static func answer(_ text: String) {
-    // Whoever asked may have gone.
+    // The asker may have gone.
     try? StandardStream.output.write(Array(text.utf8))
   }
 
   private static func run(_ arguments: DaemonArguments, _ waiting: Waiting) throws {
-    // Whoever started us has put it there already.
+    // The program that started us has put it there already.
     var secret = try arguments.keyDescriptor.map { number throws(MountFailure) in
       try StartingKey.read(number, for: arguments.mountPoint)
     }
@@ -85,7 +85,7 @@ enum Daemon {
       while true {
         StopSignals.wait()
         manager?.tell("STOPPING=1", "STATUS=Unmounting \(mountPath)")
-        // Whoever still uses the mount, perhaps where it cannot be seen from here, held the first one up.
+        // Processes that still use the mount, perhaps where they cannot be seen from here, held the first one up.
         if isAskedAgain {
           takeBackUnlessReady()
           volume.giveUpLock()
@@ -218,7 +218,7 @@ private func explained<Value>(
   }
 }
 
-/// Whoever started the daemon and waits for the word that the mount is ready.
+/// The program that started the daemon and waits for the word that the mount is ready.
 private struct Waiting {
   private let descriptor: SharedDescriptor?
 

@@ -4,7 +4,7 @@
 import Arguments
 import TextForms
 
-/// A mistake in the arguments, in words for whoever mounts.
+/// A mistake in the arguments, in words for the user who mounts.
 struct ArgumentFailure: Error {
   let message: String
   /// What it is about; the mount point, where nothing is said.
@@ -43,7 +43,7 @@ struct DaemonArguments {
     var rest = words[...]
     var onlyOperands = false
     while let word = rest.popFirst() {
-      // An option that is no text is none of ours.
+      // An option that is not text is none of ours.
       switch String(decoding: word, as: UTF8.self) {
       case _ where onlyOperands: operands.append(word)
       case "--": onlyOperands = true

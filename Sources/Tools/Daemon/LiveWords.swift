@@ -97,7 +97,7 @@ struct RemountWords {
       case .live(let word):
         try settings.take(word, option)
         keep(option)
-      // The kernel's business alone, changed by whoever remounts, not here.
+      // The kernel's business alone, changed by the remounting program, not here.
       case .flag: keep(option)
       case .remount, .ignored: break
       case .fixed(let word): try requireInForce(option, RemountWords.isSo(word, option, kernel))
@@ -135,7 +135,7 @@ struct RemountWords {
     case .synchronous: kernel.isSynchronous
     case .synchronousNames: kernel.isSynchronousForNames
     case .sourceName: option.bytes == kernel.source
-    // It is said to whoever mounts; fstab says it again with each remount.
+    // The user who mounts is told; fstab says it again with each remount.
     case .keyfile, .passphraseFile: true
     case .upperDirectory, .lowerDirectories, .twins, .audit, .passthrough, .threads, .clonedDevice,
       .noReservedDirectory, .languages, .view, .foreground, .withoutFeature:

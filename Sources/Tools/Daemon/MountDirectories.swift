@@ -1,7 +1,7 @@
 // Where the two directories of a mount are: among our own paths, or among those of another mount namespace.
 //
 // Only these two are looked for there. Accounts, groups, settings, the audit log, the control socket and /proc are our
-// own: whoever rules the other namespace may have put anything under their names.
+// own: root of the other namespace may have put anything under their names.
 
 import FUSEDoor
 import LayeredVolume

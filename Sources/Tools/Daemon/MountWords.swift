@@ -44,8 +44,8 @@ struct MountWords {
       }
     }
     let rules = volume.live.rules
-    // Everybody sees himself as the owner there, and the kernel keeps what the last one saw: a set-user-id program
-    // would run as whoever looked at it last.
+    // Every user is shown as the owner there, and the kernel caches the last answer: a set-user-id program
+    // would run as the user who looked at it last.
     if rules.ignoresOwnership { kernel.ignoresSetID = true }
     kernel.source = shownSource ?? upper
     kernel.isReadOnly = rules.isReadOnly

@@ -1,7 +1,7 @@
 // `/etc/varve/groups`: groups whose members are groups.
 //
 // One file serves every mount of the machine, so a line that cannot be used costs that line and not the mounts: a group
-// may have been removed since. Whoever reads `varve status` or the log is told.
+// may have been removed since. `varve status` and the log tell of it.
 
 import LinuxFiles
 

@@ -11,7 +11,7 @@ enum Overlap {
   ///
   /// A mount on the upper directory itself is allowed: the daemon holds the directory below.
   static func refuse(upper: [UInt8], mountPoint: [UInt8]) throws(ArgumentFailure) {
-    // A path that cannot be resolved is somebody else's error to report.
+    // A path that cannot be resolved is reported elsewhere.
     guard let upper = try? realPath(upper), let mountPoint = try? realPath(mountPoint) else { return }
     try refuse(realUpper: upper, mountPoint: mountPoint)
   }

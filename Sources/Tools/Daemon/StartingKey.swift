@@ -1,4 +1,4 @@
-// The secret that a mount begins with: read from a pipe that whoever started the daemon has filled.
+// The secret that a mount begins with: read from a pipe that the program that started the daemon has filled.
 
 import Ciphers
 import FUSEDoor

@@ -118,7 +118,7 @@ package struct ExplanationText {
     }
   }
 
-  /// The reason, as one line whatever names the daemon has put into it, and whoever reads it.
+  /// The reason, as one line whatever names the daemon has put into it.
   fileprivate static func reason(of object: JSON) -> String {
     let words = object["because"]?.string ?? ""
     return String(decoding: PathText.forTerminal(Array(words.utf8)), as: UTF8.self)

@@ -12,7 +12,7 @@ package struct FileModeChange: Equatable, Sendable {
   private struct Permissions: Equatable {
     /// Bits in all three classes; `class` masks them.
     var bits: UInt32 = 0
-    /// `X`: execute, if the file is a directory or somebody may execute it.
+    /// `X`: execute, if the file is a directory or any class may execute it.
     var conditionalExecute = false
     /// `u`, `g`, `o`: the permissions that class has, as a shift of the mode.
     var copiedFrom: [UInt32] = []

@@ -30,7 +30,7 @@ package struct MountedVolume: Equatable, Sendable {
     }.first
   }
 
-  /// Whether the kernel lets this user in nowhere: without `allow_other` it lets in whoever mounted, not even root.
+  /// Whether the kernel lets this user in nowhere: without `allow_other` it lets in only the user who mounted, not even root.
   package func isClosed(to user: UInt32) -> Bool {
     guard isOurs, let owner else { return false }
     return owner != user && !says("allow_other", systemOptions)
@@ -48,7 +48,7 @@ package struct MountedVolume: Equatable, Sendable {
 
   /// Reads one line; nil if it is not a line of that file.
   ///
-  ///     36 35 0:98 / /mnt/team rw,nosuid shared:1 - fuse.varve /srv/team rw,user_id=0
+  ///     36 35 0:98 / /mnt/team rw,nosuid shared:1 - fuse.varve /srv/varve/team rw,user_id=0
   package init?(line: some Collection<UInt8>) {
     let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     // Any number of optional fields stands before the dash.
@@ -111,7 +111,7 @@ package struct MountedVolume: Equatable, Sendable {
 
   /// A mount that shows all of the file system this one is of, and is not covered itself, if it can be.
   ///
-  /// Whoever binds a part of a volume elsewhere still has one daemon, which is asked where its root is.
+  /// A part of a volume that is bound elsewhere still has one daemon, which is asked where its root is.
   package func whole(in table: [MountedVolume]) -> MountedVolume? {
     if showsAll { return self }
     let all = table.filter { $0.device == device && $0.type == type && $0.showsAll }

@@ -6,7 +6,7 @@
 //     sleep = lock
 //
 //     [/mnt/team]
-//     source = /srv/team
+//     source = /srv/varve/team
 //     options = securelevel=1
 //     sleep = nothing
 

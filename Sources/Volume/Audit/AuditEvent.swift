@@ -11,14 +11,14 @@ import LinuxFiles
 struct PolicyChange: Sendable {
   let time: Timestamp
   let caller: Caller
-  let place: [UInt8]
+  let path: [UInt8]
   let before: Item
   let after: Item
 
-  init(_ caller: Caller, _ place: [UInt8], from before: Item, to after: Item) {
+  init(_ caller: Caller, _ path: [UInt8], from before: Item, to after: Item) {
     time = Clock.realtime
     self.caller = caller
-    self.place = place
+    self.path = path
     self.before = before
     self.after = after
   }
@@ -32,7 +32,7 @@ struct PolicyChange: Sendable {
   }
 }
 
-/// The volume was unlocked or locked, or somebody tried.
+/// The volume was unlocked or locked, or that was tried.
 struct KeyChange: Sendable {
   enum Deed: String, Sendable {
     case unlocked
@@ -82,7 +82,7 @@ enum AuditEvent: Sendable {
       object += volume
       object.add("time", change.time.text)
       object.add(change.caller, names: names)
-      object.add(path: change.place)
+      object.add(path: change.path)
       object.add(difference: change, names: names)
       return JSON.object(object).compactText
     case .keys(let change):
@@ -134,7 +134,7 @@ extension [JSON.Member] {
     add("thread", Int(caller.thread))
   }
 
-  /// The members of a refusal; `hidingRules` leaves out what the caller could not read himself.
+  /// The members of a refusal; `hidingRules` leaves out what the caller could not read.
   mutating func add(_ denial: Denial, names: NameBook, hidingRules: Bool) {
     let request = denial.request
     add("time", denial.time.text)
@@ -142,7 +142,7 @@ extension [JSON.Member] {
     add("operation", request.deed)
     add(path: request.path)
     if let newName = request.newName {
-      add("newPath", bytes: (request.newPlace ?? []).path(to: newName))
+      add("newPath", bytes: (request.newNodePath ?? []).path(to: newName))
     }
     add("error", request.error.name)
     add("about", denial.verdict.role.word)

@@ -25,7 +25,7 @@ struct AuditQueue: Sendable {
     init(_ denial: Denial) {
       let request = denial.request
       (user, deed, path) = (denial.caller.user, request.deed, request.path)
-      newName = request.newName.map { (request.newPlace ?? []).path(to: $0) }
+      newName = request.newName.map { (request.newNodePath ?? []).path(to: $0) }
       (error, verdict) = (request.error, denial.verdict)
     }
   }

@@ -35,7 +35,7 @@ final class AuditSink: Sendable {
     try? state.withLock { state throws(Errno) in try state.file?.takeBack() }
   }
 
-  /// Whoever sends to a log that is not there hears nothing of it.
+  /// A message to a log that is not there is lost without an error.
   private static func requireSystemLog() throws(Errno) {
     guard try Descriptor.open(path: "/dev/log", .path).status().kind == .socket else { throw .noSuchFile }
   }
@@ -60,7 +60,7 @@ final class AuditSink: Sendable {
   }
 }
 
-/// A path in a line of the log, where bytes that are no text cannot stand.
+/// A path in a line of the log, which cannot hold bytes that are not text.
 private func shown(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
 /// A log file, found again under its name when it was moved away.

@@ -25,30 +25,30 @@ package struct DeniedRequest: Sendable {
   /// The word of `varve why` for it, or the system call.
   package var deed = ""
   /// Where in the volume the object of the request was last seen.
-  package var place: [UInt8] = []
+  package var nodePath: [UInt8] = []
   /// The name below it that the caller gave.
   package var name: [UInt8]?
-  package var newPlace: [UInt8]?
+  package var newNodePath: [UInt8]?
   package var newName: [UInt8]?
   package var error = Errno.accessDenied
 
   package init() {}
 
   /// What the request was about.
-  var path: [UInt8] { name.map { place.path(to: $0) } ?? place }
+  var path: [UInt8] { name.map { nodePath.path(to: $0) } ?? nodePath }
 }
 
 /// The ring of one volume.
 package final class Denials: Sendable {
   /// What a person looks back on.
   ///
-  /// An entry keeps two places of at most `DeepPath.longest` bytes, two names and a list of at most 2 KiB: 6 MiB for
+  /// An entry keeps two paths of at most `DeepPath.longest` bytes, two names and a list of at most 2 KiB: 6 MiB for
   /// the whole ring.
   static let capacity = 512
 
   /// Halves that wait for the other: more than there are threads that serve requests.
   ///
-  /// A half that is never completed stays until its place is needed, and pushes no refusal out.
+  /// A half that is never completed stays until its slot is needed, and pushes no refusal out.
   static let halves = 256
 
   private struct State {
@@ -79,22 +79,22 @@ package final class Denials: Sendable {
       if state.waiting.count < Denials.halves {
         state.waiting.append((number, denial))
       } else {
-        state.waiting[Denials.place(number)] = (number, denial)
+        state.waiting[Denials.slot(number)] = (number, denial)
       }
       return number
     }
     ThreadNote.leave(number)
   }
 
-  /// Numbers begin at 1 and every one takes a place, so they go round.
-  private static func place(_ number: UInt64) -> Int { Int((number - 1) % UInt64(halves)) }
+  /// Numbers begin at 1 and every one takes a slot, so they wrap around.
+  private static func slot(_ number: UInt64) -> Int { Int((number - 1) % UInt64(halves)) }
 
   /// Writes the second half; `nil` when others have pushed the first one out meanwhile.
   func complete(_ number: UInt64, _ request: DeniedRequest) -> Denial? {
     state.withLock { state in
-      let place = Denials.place(number)
-      guard state.waiting.indices.contains(place), state.waiting[place].number == number else { return nil }
-      var denial = state.waiting[place].denial
+      let slot = Denials.slot(number)
+      guard state.waiting.indices.contains(slot), state.waiting[slot].number == number else { return nil }
+      var denial = state.waiting[slot].denial
       let former = denial.request.place
       denial.request = request
       if !former.isEmpty { denial.request.place = former }
@@ -121,8 +121,8 @@ extension Volume {
   /// Called after the volume's locks are released. `node` and `newNode`: the objects the request named.
   package func refused(_ number: UInt64, _ request: DeniedRequest, at node: NodeID, to newNode: NodeID?) {
     var request = request
-    request.place = lastKnownPath(of: node)
-    request.newPlace = newNode.map { lastKnownPath(of: $0) }
+    request.nodePath = lastKnownPath(of: node)
+    request.newNodePath = newNode.map { lastKnownPath(of: $0) }
     guard let denial = denials.complete(number, request) else { return }
     audit?.add(.denial(denial))
   }

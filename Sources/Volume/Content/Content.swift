@@ -58,7 +58,7 @@ extension Content {
     }
   }
 
-  /// Opens what has only been found so far: whoever opens a file hears what stands against it.
+  /// Opens what has only been found so far: the opener of a file hears what forbids it.
   func open() throws(Errno) {
     switch self {
     case .plain(let plain): _ = try plain.opened()
@@ -105,7 +105,7 @@ extension Content {
     switch self {
     case .plain(let plain): try plain.write(bytes.span, at: position)
     case .sealed(let object): try object.write(&bytes, at: position, isWriteBack: isWriteBack)
-    // Whoever may write opens it after it was expanded.
+    // An open for writing comes after it was expanded.
     case .compressed: throw .badDescriptor
     case .text: throw .badDescriptor
     }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The files whose pages the kernel is to drop before a lock is done.
 ///
-/// One thread goes through them. Whenever it is found waiting for one file, another thread goes on with the rest: files that
+/// One thread goes through them. Whenever it is found waiting for one file, another thread does the rest: files that
 /// hang hold up each other, and none of those that do not.
 final class PageDropRound: Sendable {
   private struct State {

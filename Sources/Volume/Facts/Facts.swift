@@ -149,7 +149,7 @@ extension Attributes {
     }
     // A link's own mode means nothing; it is always shown as 0777.
     if kind == .symbolicLink { mode = 0o777 }
-    // Whoever ran it would become what is shown here.
+    // A user who ran it would become what is shown here.
     if Item.isShared(user: user, ownerGroup: record.ownerGroup) {
       mode = Mode(mode).withoutSetID(onDirectory: kind == .directory).bits
     }

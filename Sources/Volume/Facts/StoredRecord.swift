@@ -58,7 +58,7 @@ struct StoredFacts: Sendable {
 final class KnownRecord: Sendable {
   let stored: StoredRecord
   let head: KnownHead?
-  /// Whether somebody looked for a head, if the record asks for none.
+  /// Whether a head was looked for, if the record asks for none.
   let wasLookedInto: Bool
   /// The object's change time then.
   let change: Timestamp

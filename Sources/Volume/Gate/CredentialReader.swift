@@ -24,14 +24,14 @@ struct CredentialReader {
       user: caller.user, group: caller.group, groups: groups, capabilities: thread?.capabilities)
   }
 
-  /// Somebody with just these groups, whatever any account says; if it is root, with all capabilities.
+  /// A caller with just these groups, whatever any account says; if it is root, with all capabilities.
   func assumed(user: UInt32, group: UInt32, groups: [UInt32]) -> Subject {
     let all = groups.contains(group) ? groups : [group] + groups
     return Subject(
       user: user, group: group, groups: .listed(nesting.expanded(all)), capabilities: .all)
   }
 
-  /// Somebody whose own groups and capabilities were read, as those of the peer of a socket; `nil`: they could not be.
+  /// A caller whose own groups and capabilities were read, as those of the peer of a socket; `nil`: they could not be.
   func subject(user: UInt32, group: UInt32, groups: [UInt32]?, capabilities: UInt64?) -> Subject {
     let direct = live.current.groups == .nss ? Accounts.groups.value(user, RequestPatience()) : groups
     return made(user: user, group: group, groups: direct, capabilities: capabilities)

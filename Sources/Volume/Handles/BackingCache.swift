@@ -26,7 +26,7 @@ final class BackingCache: Sendable {
     self.capacity = capacity
   }
 
-  /// Whether anything may be kept: somebody looks regularly, and there is room.
+  /// Whether anything may be kept: a thread looks regularly, and there is room.
   var isOpen: Bool { capacity > 0 && swept.load(ordering: .relaxed) }
 
   /// From now on `sweep` is called twice a second while anything is kept, or never again.
@@ -87,8 +87,8 @@ extension Volume {
     let staysThere = file.node?.layer == 0 || !replacements.mayWrite()
     let mayRest = backings.isOpen && options.cache != .none && staysThere
     let (unused, isNew): (BackingID?, Bool) = attachment.state.withLock { state in
-      guard let place = state.file.handles.firstIndex(where: { $0 === file }) else { return (nil, false) }
-      state.file.handles.remove(at: place)
+      guard let index = state.file.handles.firstIndex(where: { $0 === file }) else { return (nil, false) }
+      state.file.handles.remove(at: index)
       let unused = state.file.routes.leave(
         file.route, mayRest: mayRest, mayCopy: !file.mode.contains(.withoutBytes))
       guard state.file.routes.isResting else { return (unused, false) }
@@ -112,7 +112,7 @@ extension Volume {
     takeBack(attachment.state.withLock { $0.file.routes.endRest() })
   }
 
-  // MARK: For whoever has the time
+  // MARK: For an idle thread
 
   /// To be called twice a second while `needsSweeping`, or not at all.
   package func sweep() {

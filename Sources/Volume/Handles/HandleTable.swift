@@ -41,7 +41,7 @@ final class HandleTable: Sendable {
 
   private let contents = Mutex(Contents())
   private let limit: Int
-  /// Whoever mounted shares with nobody: on a user's own mount there is nobody else.
+  /// The user who mounted shares with no other user: a user's own mount has none.
   private let owner: UInt32
 
   init(limit: Int, owner: UInt32) {

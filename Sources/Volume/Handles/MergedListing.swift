@@ -1,7 +1,7 @@
 // A listing of a directory that several layers have: part after part, the topmost first, each name once.
 //
 // Nothing is sorted and no name is kept. Of what the parts above the last have shown or hidden a hash is kept, which is
-// long enough that no two names share one; and of each name that was handed out the place in its part, because no
+// long enough that no two names share one; and of each name that was handed out the position in its part, because no
 // cookie has room for a layer beside the offset of a file system.
 
 import LinuxFiles
@@ -23,7 +23,7 @@ struct MergedListing {
   /// What each part has shown or hidden.
   private var seen: [Set<NameHash>]
   /// How many names were handed out; the cookie of the last one.
-  private(set) var place = 0
+  private(set) var position = 0
   /// Behind each name that was handed out, in its part.
   private var offsets: [Int64] = []
   /// How many names were handed out before each part.
@@ -45,7 +45,7 @@ struct MergedListing {
   var isPartImpure: Bool { impure[part] }
   /// What is being read.
   var directory: LayerDirectory { LayerDirectory(parts[part]) }
-  var cookie: Int64 { Int64(place) + 1 }
+  var cookie: Int64 { Int64(position) + 1 }
 
   /// Goes behind the name of a cookie; to the beginning with 0, and then nothing is remembered of what was shown.
   mutating func seek(to cookie: Int64) throws(Errno) {
@@ -54,11 +54,11 @@ struct MergedListing {
       return
     }
     guard cookie <= Int64(offsets.count) else { throw .invalid }
-    place = Int(cookie)
-    let wanted = starts.lastIndex { $0 < place } ?? 0
+    position = Int(cookie)
+    let wanted = starts.lastIndex { $0 < position } ?? 0
     if wanted != part { listing = nil }
     part = wanted
-    try open().seekListing(to: offsets[place - 1])
+    try open().seekListing(to: offsets[position - 1])
   }
 
   private mutating func open() throws(Errno) -> LayerDirectory {
@@ -77,7 +77,7 @@ struct MergedListing {
       guard part + 1 < parts.count else { return false }
       part += 1
       listing = nil
-      if starts.count > part { place = starts[part] } else { starts.append(place) }
+      if starts.count > part { position = starts[part] } else { starts.append(position) }
     }
     return true
   }
@@ -97,12 +97,12 @@ struct MergedListing {
   /// A name was handed out; `offset` is behind it.
   mutating func handedOut(_ offset: Int64) {
     // The part has grown since it was read the first time: what comes after it gets other cookies.
-    if starts.count > part + 1, place >= starts[part + 1] {
+    if starts.count > part + 1, position >= starts[part + 1] {
       starts.removeSubrange((part + 1)...)
-      offsets.removeSubrange(place...)
+      offsets.removeSubrange(position...)
     }
-    if place < offsets.count { offsets[place] = offset } else { offsets.append(offset) }
-    place += 1
+    if position < offsets.count { offsets[position] = offset } else { offsets.append(offset) }
+    position += 1
   }
 
   private func hash(_ name: [UInt8]) -> NameHash {

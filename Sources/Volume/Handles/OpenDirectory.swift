@@ -16,7 +16,7 @@ final class OpenDirectory: Sendable {
     var position: Int64 = 0
     /// Whether the kernel asks for names without their attributes.
     ///
-    /// It begins every listing with attributes, and goes on without them unless somebody looks at the names.
+    /// It begins every listing with attributes, and continues without them unless a program looks at the names.
     var isForNames = false
     /// Where several layers have the directory: how far they were read.
     var merged: MergedListing?

@@ -1,4 +1,4 @@
-// Keys in words, for people: what a failure means for whoever unlocks a volume or changes its keyslots, and classes.
+// Keys in words, for people: what a failure means for a user who unlocks a volume or changes its keyslots, and classes.
 
 package import Ciphers
 import JSONForm

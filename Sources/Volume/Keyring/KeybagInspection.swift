@@ -18,7 +18,7 @@ package struct KeybagInspection {
 
   init(files: SharedDescriptor) { self.files = files }
 
-  /// Refuses what a mount would refuse: bookkeeping that is not there, or somebody else's.
+  /// Refuses what a mount would refuse: bookkeeping that is not there, or belongs to another user.
   package init(of root: SharedDescriptor) throws(VolumeFailure) {
     files = try VolumeDirectory.openOwn(in: root)
   }

@@ -49,7 +49,7 @@ struct KeybagPair {
 
   private var firstReadable: (keybag: Keybag, bytes: [UInt8])? {
     for found in [first, copy] {
-      // Why it has not is told when somebody unlocks.
+      // Why it has not is told at the next unlock.
       if case .bytes(let bytes) = found, let keybag = try? Keybag(decoding: bytes.span) {
         return (keybag, bytes)
       }

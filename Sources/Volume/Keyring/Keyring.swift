@@ -73,7 +73,7 @@ package final class Keyring: Sendable {
           + "export, or a copy of .varve/keybag is put back")
       return learn(volume: own)
     }
-    // Somebody may have unlocked meanwhile, and knows better.
+    // Another unlock may have come meanwhile, and counts.
     return learn(volume: volume ?? found)
   }
 

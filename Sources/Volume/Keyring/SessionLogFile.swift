@@ -18,7 +18,7 @@ struct SessionLogFile: Sendable {
   /// The log; nil if it is missing or cannot be believed.
   func read(of volume: Bytes16, with key: borrowing Key) throws(KeyFailure) -> SessionLog? {
     guard let bytes = try stored() else { return nil }
-    // Bytes that are no log are as good as none.
+    // Bytes that are not a log count as no log.
     guard let log = try? SessionLog(decoding: bytes.span), log.volume == volume else { return nil }
     let covered = SessionLog.covered(bytes.count)
     let code: Digest
@@ -84,7 +84,7 @@ struct SessionLogFile: Sendable {
 
   /// The volume under which sessions wrote something; nil where there is no log that says so.
   func volumeInUse() throws(KeyFailure) -> Bytes16? {
-    // Bytes that are no log name no volume.
+    // Bytes that are not a log name no volume.
     guard let bytes = try stored(), let log = try? SessionLog(decoding: bytes.span),
       log != SessionLog(lostIn: log.volume)
     else { return nil }

@@ -88,7 +88,7 @@ package final class Sessions: Sendable {
     return found == nil
   }
 
-  /// Begins a session, or goes on with the one that runs; when this returns, the disk has its number.
+  /// Begins a session, or continues the one that runs; when this returns, the disk has its number.
   ///
   /// `.locked` before the first unlock.
   package func begin(now: Timestamp = Clock.realtime) throws(KeyFailure) -> UInt64 {
@@ -119,7 +119,7 @@ package final class Sessions: Sendable {
     }
   }
 
-  /// Takes the number of the session away from whoever begins to write from now on: they begin another one.
+  /// Takes the number of the session away from files that are written from now on: they begin another one.
   ///
   /// Answers what may end when all that was written under it is on the disk.
   package func retire() -> Set<UInt64> {

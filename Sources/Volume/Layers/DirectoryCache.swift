@@ -55,8 +55,8 @@ final class DirectoryCache: Sendable {
     attachment.wasUsed.store(false, ordering: .relaxed)
     attachment.state.withLock { $0.directory.close() }
     ring.withLock { ring in
-      guard let place = ring.held.firstIndex(where: { $0 === attachment }) else { return }
-      ring.held.swapAt(place, ring.held.count - 1)
+      guard let index = ring.held.firstIndex(where: { $0 === attachment }) else { return }
+      ring.held.swapAt(index, ring.held.count - 1)
       ring.held.removeLast()
       if ring.hand >= ring.held.count { ring.hand = 0 }
     }

@@ -142,7 +142,7 @@ struct LayerDirectory: Sendable {
       let opened = try descriptor.descriptor.reopen([.readOnly, .directory, .noAccessTime])
       return LayerDirectory(opened, layer: layer)
     } catch .notPermitted {
-      // Of a directory of somebody else's, without root.
+      // Of a directory of another user, without root.
       return try openListing()
     }
   }

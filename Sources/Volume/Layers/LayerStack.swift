@@ -97,7 +97,7 @@ struct LayerView: LayerAccess {
     _ name: [UInt8], in directory: Part<SharedDescriptor>
   ) throws(Errno) -> Sighting<SharedDescriptor> {
     let place = LayerDirectory(directory.directory, layer: UInt8(truncatingIfNeeded: directory.layer))
-    // A redirect that somebody forged could lead into it.
+    // A forged redirect could lead into it.
     if stack.isOwn(name, in: place) { return .absent }
     return try FileName.with(name) { name throws(Errno) in
       do throws(Errno) {

@@ -46,7 +46,7 @@ extension Volume {
   }
 
   /// The flag `opaque` of a directory in a lower speaks of the layers below that: shown, it would be set in the upper by
-  /// whoever adds another, and hide what is in the lower.
+  /// a program that adds another, and hide what is in the lower.
   private func tellAsOfLower(_ facts: inout Facts, _ node: Node) throws(Errno) {
     facts.item.flags.remove(.opaque)
     facts.record.flags.remove(.opaque)
@@ -171,7 +171,7 @@ extension Volume {
   /// Holds on to the object and reads what is true of it, so that what is decided about it and what is done to it
   /// next cannot be two different objects.
   ///
-  /// ESTALE when something else stands under its name, also where somebody has it open: whoever names it means that.
+  /// ESTALE when something else stands under its name, also where a process has it open: its name means the new object.
   func hold(_ node: Node) throws(Errno) -> HeldObject {
     guard let open = anyHandle(of: node) else { return try holdAnew(node) }
     // One object, however it was reached: what the name says of it is true of the handle's.
@@ -190,7 +190,7 @@ extension Volume {
       nameless: status.linkCount == 0 ? node.nameless : nil)
   }
 
-  /// Leads to a file that somebody has open.
+  /// Leads to a file that a process has open.
   func anyHandle(of node: Node) -> SharedDescriptor? {
     node.existingAttachment?.anyHandle
   }

@@ -92,7 +92,7 @@ extension Resolver {
     let slot = BackingSlot(identity, in: parts.top.layer)
     guard slot == node.slot else { throw .stale }
     directories.keep(parts.top.descriptor, parts, for: node.attachment)
-    // It may have been brought up while its parts were made: then those of now must be made, by whoever asks next.
+    // It may have been brought up while its parts were made: then those of now must be made, by the next request.
     guard slot == node.slot else {
       directories.drop(node.attachment)
       throw .stale
@@ -126,7 +126,7 @@ extension Resolver {
     throw .noSuchFile
   }
 
-  /// What is no directory, or the object that took its place in a layer above.
+  /// What is not a directory, or the object that took its place in a layer above.
   private func successor(
     of found: FoundObject, in layer: UInt8
   ) throws(Errno) -> (FoundObject, [LayerPart]) {

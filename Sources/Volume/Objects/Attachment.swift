@@ -20,7 +20,7 @@ final class Attachment: Sendable {
   let wasUsed = Atomic<Bool>(false)
   private let encryptedContent: Mutex<(any EncryptedContent)?> = Mutex(nil)
 
-  /// The content of an encrypted file, once somebody opened it.
+  /// The content of an encrypted file, once it was opened.
   var encrypted: (any EncryptedContent)? { encryptedContent.withLock { $0 } }
 
   /// The file is stored in another form now.
@@ -36,7 +36,7 @@ final class Attachment: Sendable {
     }
   }
 
-  /// Leads to a file that somebody has open.
+  /// Leads to a file that a process has open.
   var anyHandle: SharedDescriptor? { state.withLock { $0.file.handles.first?.object } }
 
   var isOpenForWriting: Bool { state.withLock { $0.file.handles.contains { $0.canWrite } } }
@@ -108,7 +108,7 @@ struct FileMarks: ~Copyable, Sendable {
   let isAppendOnly = Atomic<Bool>(false)
   /// The error that closes the bytes since the record was read last, also to handles from before; 0 for none.
   let contentObstacle = Atomic<CInt>(0)
-  /// Whether somebody could map the backing file for writing: then nobody remembers the attributes any more.
+  /// Whether a process could map the backing file for writing: then attributes are not remembered any more.
   ///
   /// A mapping outlives the handle it was made with, and nobody tells when it ends.
   let isWrittenUnseen = Atomic<Bool>(false)

@@ -4,8 +4,8 @@ import LinuxFiles
 
 /// The routes by which one file is open now.
 ///
-/// The kernel refuses an open (EIO) that mixes: while somebody has the file through the backing file, everybody
-/// must, with the same number; while somebody has it through the page cache, nobody can have the backing file. It
+/// The kernel refuses an open (EIO) that mixes: while a process has the file through the backing file, every opener
+/// must, with the same number; while a process has it through the page cache, none can have the backing file. It
 /// may take our answers in another order than we gave them, so the first opener counts until it is gone.
 struct OpenRoutes {
   private struct Backing {
@@ -22,7 +22,7 @@ struct OpenRoutes {
   private var copying = 0
   /// Those of them who may have none, and so have no say.
   private var bystanders = 0
-  /// Whether somebody may have written past the copies that the kernel still has.
+  /// Whether a process may have written past the copies that the kernel still has.
   private var wentPast = false
 
   /// What an open wants, before it is known what others have.
@@ -52,7 +52,7 @@ struct OpenRoutes {
 
   /// Finds a route, and counts the opener if there is one.
   ///
-  /// `mayShareBacking`: whether the opener may have the backing file at all. Whoever may not is turned away while
+  /// `mayShareBacking`: whether the opener may have the backing file at all. An opener that may not is turned away while
   /// others have it, because the kernel offers no other route then. `mayHandOver`: false once it is known that the kernel
   /// takes no backing file. `mayCopy`: whether the kernel may keep copies of pages at all.
   ///
@@ -84,7 +84,7 @@ struct OpenRoutes {
     return .granted(.cached(keepsPages: keepsPages && !wentPast))
   }
 
-  /// Counts an opener who handed the file to the kernel as `id`; false when somebody was faster.
+  /// Counts an opener who handed the file to the kernel as `id`; false when another opener was faster.
   ///
   /// `way`: by what, if it may stay handed over without users.
   mutating func establish(_ id: BackingID, by way: SharedDescriptor? = nil) -> Bool {
@@ -117,7 +117,7 @@ struct OpenRoutes {
 
   // MARK: Without users
 
-  /// Leads to the file that the kernel has, whether somebody has it open or not.
+  /// Leads to the file that the kernel has, whether it is open or not.
   var way: SharedDescriptor? { backing?.way }
 
   /// Whether the kernel has the file.

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A bounded queue of pins.
 ///
-/// The kernel forgets a removed object right away unless somebody still uses it; its place is free again then.
+/// The kernel forgets a removed object right away unless a process still uses it; its slot is free again then.
 /// When too many are in use without being open, the oldest pin gives way and its object answers ESTALE.
 final class UnlinkedObjects: Sendable {
   private struct Queue {
@@ -24,40 +24,40 @@ final class UnlinkedObjects: Sendable {
   func keep(_ attachment: Attachment, by descriptor: SharedDescriptor) {
     // The descriptor that gives way is closed after the lock: that may take as long as emptying its file.
     let former: SharedDescriptor? = queue.withLock { queue in
-      let (former, hasPlace) = attachment.state.withLock { state in
+      let (former, hasSlot) = attachment.state.withLock { state in
         defer { state.pin.way = descriptor }
         return (state.pin.way, state.pin.slot != nil)
       }
-      return hasPlace ? former : take(&queue, for: attachment)
+      return hasSlot ? former : take(&queue, for: attachment)
     }
     _ = former
   }
 
-  /// Gives `attachment` a place; the pin that had to give way for it.
+  /// Gives `attachment` a slot; the attachment that had to give way for it.
   private func take(_ queue: inout Queue, for attachment: Attachment) -> SharedDescriptor? {
-    let place: Int
+    let slot: Int
     if let free = queue.free.popLast() {
-      place = free
+      slot = free
     } else if queue.held.count < capacity {
-      place = queue.held.count
+      slot = queue.held.count
       queue.held.append(nil)
     } else {
-      place = queue.next
+      slot = queue.next
       queue.next = (queue.next + 1) % capacity
     }
-    let displaced = queue.held[place]
-    queue.held[place] = attachment
-    attachment.state.withLock { $0.pin.slot = place }
+    let displaced = queue.held[slot]
+    queue.held[slot] = attachment
+    attachment.state.withLock { $0.pin.slot = slot }
     return displaced?.state.withLock { state in state.loosePin() }
   }
 
   /// The kernel forgot the object, and nobody will ask for it again.
   func forget(_ attachment: Attachment) {
     let former: SharedDescriptor? = queue.withLock { queue in
-      let (place, former) = attachment.state.withLock { state in (state.pin.slot, state.loosePin()) }
-      if let place {
-        queue.held[place] = nil
-        queue.free.append(place)
+      let (slot, former) = attachment.state.withLock { state in (state.pin.slot, state.loosePin()) }
+      if let slot {
+        queue.held[slot] = nil
+        queue.free.append(slot)
       }
       return former
     }

@@ -10,7 +10,7 @@ import Synchronization
 /// The names of a directory as a view shows them.
 protocol ListedIndex: AnyObject, Sendable {}
 
-/// The index of a directory that was used last, as long as somebody else keeps it.
+/// The index of a directory that was used last, as long as other code keeps it.
 struct RecentIndex {
   weak var index: (any ListedIndex)?
 }

@@ -181,7 +181,7 @@ extension Volume {
       var record = facts.record
       record.ownerGroup = group
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-        // As with chown: nobody's set-id program becomes somebody else's.
+        // As with chown: no set-id program gets another owner.
         if facts.mayCarryPrivilege {
           try object.changeMode(facts.item.mode.afterChangeOfOwner.bits)
         }

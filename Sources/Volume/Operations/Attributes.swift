@@ -140,10 +140,10 @@ extension Volume {
     plan.dropsCapability = true
   }
 
-  /// The kernel's message that somebody without privilege writes to a file with set-id bits.
+  /// The kernel's message that a caller without privilege writes to a file with set-id bits.
   ///
   /// It looks like a stranger's `chown(-1, -1)`, so it is believed only from a caller who may write or may change the
-  /// mode, or while somebody has the file open for writing.
+  /// mode, or while a process has the file open for writing.
   private func planStrip(
     _ facts: Facts, of node: Node, for caller: Caller, into plan: inout Plan
   ) throws(Errno) {

@@ -24,7 +24,7 @@ extension Volume {
     for caller: Caller, _ nodes: () throws(Errno) -> [Node], names: () throws(Errno) -> Void = {},
     _ operation: () throws(Errno) -> R
   ) throws(Errno) -> R {
-    // Whoever changes layers behind the mount could keep it from ever ending.
+    // A program that changes layers behind the mount could keep it from ever ending.
     for _ in 0..<64 {
       do throws(Errno) {
         return try operation()
@@ -202,7 +202,7 @@ extension Volume {
     sealed.unregister(node.id, node.backing)
   }
 
-  /// From here on the node is the copy, for whoever has it open as well.
+  /// From here on the node is the copy, for open handles as well.
   private func settle(
     _ node: Node, on target: SharedDescriptor, _ identity: ObjectIdentity, _ copy: ObjectRaise,
     indexedAs entry: IndexedName? = nil
@@ -267,7 +267,7 @@ extension Volume {
 
   /// Lets the daemon add names to a directory whose mode keeps its own owner out; whether that was needed.
   ///
-  /// That somebody may change what is in it does not take the right to add to it. A crash leaves the owner a bit more.
+  /// To let a user change what is in it does not take the right to add to it. A crash leaves the owner a bit more.
   func open(_ directory: LayerDirectory, _ mode: UInt16) throws(Errno) -> Bool {
     guard !isPrivileged, mode & 0o300 != 0o300 else { return false }
     try directory.descriptor.descriptor.changeMode(mode | 0o300)

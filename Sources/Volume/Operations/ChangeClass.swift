@@ -146,7 +146,7 @@ extension Volume {
       node.existingAttachment?.forgetEncrypted()
       sealed.unregister(node.id, node.backing)
     }
-    // The kernel may have pages of it, from whoever had it open last.
+    // The kernel may have pages of it, from when it was last open.
     dropPagesAside(of: node.id)
   }
 

@@ -224,7 +224,7 @@ extension Volume {
       do throws(Errno) {
         let object = try workshop.hold(temporary)
         try complete(object.descriptor, as: creation)
-        // A directory that moves has its `..` rewritten, for which Linux wants it writable. So whoever has no
+        // A directory that moves has its `..` rewritten, for which Linux wants it writable. So a caller who has no
         // privilege narrows it afterwards; until then nobody but its owner may do more.
         let narrowsLater =
           !isPrivileged && creation.kind == .directory && creation.item.mode.bits & 0o200 == 0

@@ -87,7 +87,7 @@ extension Volume {
       do throws(Errno) {
         try requireUnbuffered(file, flags)
       } catch {
-        // It has its name already: somebody who takes a lease on it in this moment must not have it made again.
+        // It has its name already: a process that takes a lease on it in this moment must not have it made again.
         guard error.delay != nil else { throw error }
       }
       let answer = try register(file, node, facts, flags, for: caller)
@@ -98,7 +98,7 @@ extension Volume {
     }
   }
 
-  /// A new file under `name`, complete from the first moment it can be seen; EEXIST if the name is taken.
+  /// A new file under `name`, complete from the first moment it can be seen; EEXIST if the name exists.
   private func newFile(
     _ name: borrowing FileName, in directory: LayerDirectory, _ creation: Creation
   ) throws(Errno) -> SharedDescriptor {

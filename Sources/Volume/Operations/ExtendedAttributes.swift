@@ -27,7 +27,7 @@ private enum AttributeRoom {
   case unsupported
   /// The backing object's own, under this name.
   case stored([UInt8])
-  /// Stored, and readable without a right: the kernel asks for it in the name of whoever runs a program.
+  /// Stored, and readable without a right: the kernel asks for it in the name of the user who runs a program.
   case system([UInt8])
 
   init(_ name: borrowing AttributeName) {
@@ -222,7 +222,7 @@ extension Volume {
 
   /// The names, each with a NUL behind it.
   ///
-  /// Doors are not listed: whoever copies what is listed must not trip over them. The list for NFSv4 tools is,
+  /// Doors are not listed: programs that copy what is listed must not fail on them. The list for NFSv4 tools is,
   /// where there is one, because that is how backups find it.
   package func listExtendedAttributes(of nodeID: NodeID, for caller: Caller) throws(Errno) -> [UInt8] {
     guard SyntheticNode(rawValue: nodeID) == nil else { return [] }

@@ -1,4 +1,4 @@
-// `system.varve.extension`: whether views hide the extension of a file or package, as far as somebody has said so.
+// `system.varve.extension`: whether views hide the extension of a file or package, as far as that was set.
 //
 // `hide` is a bit of what the Finder knows, so Macs and Samba see it; `show` is kept in the names record. One takes the
 // other away. Where both are stored, the bit counts.

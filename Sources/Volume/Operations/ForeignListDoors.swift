@@ -42,10 +42,12 @@ extension Volume {
       }
     }
     let kind: ObjectKind = node.isDirectory ? .directory : .file
-    let handedDown = writing == .anew ? handedDown(to: node, kind, for: caller) : []
+    let handedDown = handedDown(to: node, kind, for: caller)
     try changeListAndMode(of: node, for: caller) { item throws(Errno) in
       do throws(NFSv4Failure) {
-        let source = InheritanceSource(user: item.user, group: item.group, handedDown: handedDown)
+        // Who edits a list names people; a program that works one out may name them as owners.
+        let owners = InheritanceSource.Owners(user: item.user, group: item.group)
+        let source = InheritanceSource(owners: writing == .anew ? owners : nil, handedDown: handedDown)
         let change = try NFSv4List.change(
           to: entries, from: item.list, mode: item.mode.bits, for: kind, as: view,
           writing: writing, inheritingFrom: source)

@@ -34,7 +34,7 @@ extension Volume {
   /// Each is decided, locked and changed as if it were alone; only the way here is shared. What is not a plain file, and
   /// what fails, is left to a question of its own, which can say why.
   ///
-  /// `isWaiting`: whether whoever asked still does. Without it the rest is left aside: a run that was killed changes
+  /// `isWaiting`: whether the asker still waits. Without it the rest is left aside: a run that was killed changes
   /// nothing after its end, when it may be undone already.
   package func handDown(
     _ names: [[UInt8]], in directory: NodeID, _ how: HandingDown, replacing isReplacing: Bool = false,

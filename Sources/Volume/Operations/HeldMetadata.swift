@@ -47,7 +47,7 @@ extension Volume {
     return stored
   }
 
-  /// What the store will not keep of a file that loses its last name while somebody has it open; nil if it keeps all.
+  /// What the store will not keep of a file that loses its last name while a process has it open; nil if it keeps all.
   ///
   /// Read before the name goes. What cannot be read then is missing later, as the file would be without this.
   func memory(

@@ -27,7 +27,7 @@ extension Volume {
   /// When the content of a protected file was asked for last, on the monotonic clock in nanoseconds.
   package var lastKeyUse: UInt64 { sealed.lastUse }
 
-  /// After how many seconds without use whoever serves the volume locks it; nil: not by itself.
+  /// After how many seconds without use the daemon locks the volume; nil: not by itself.
   ///
   /// `status` tells it.
   package var lockAfter: UInt64? {

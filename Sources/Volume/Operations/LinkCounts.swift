@@ -18,7 +18,7 @@ extension Volume {
     guard store.canCarryRecord(status.kind) else { return nil }
     // Names that are left behind would be another object from now on.
     guard let trace, store.numbers?.entryNames(of: trace.origin).isEmpty == false else { throw .unsupported }
-    // Somebody was faster; the operation finds that when it begins anew.
+    // Another thread was faster; the operation finds that when it begins anew.
     guard trace.upper?.isObject != true else { throw .belowUpper }
     return trace
   }
@@ -28,7 +28,7 @@ extension Volume {
     guard let index = resolver.stack?.layer(0)?.index,
       let name = links.upper?.name ?? store.numbers?.entryNames(of: links.origin).first
     else { throw .unsupported }
-    // The index is the daemon's, whoever the object belongs to.
+    // The index is the daemon's, whichever user owns the object.
     returnToRoot()
     if links.upper == nil { try index.makeRoom(for: name) }
     runner.index = UpperName(directory: try index.made(), name: name.bytes)

@@ -136,7 +136,7 @@ extension Volume {
   /// Whether a listing may say what lookups of its names would answer.
   ///
   /// Only where nobody could be refused the walk to them, and never in a view: the kernel takes listed names over with
-  /// the epoch from after the answer, which is safe while it holds the lock of the directory that whoever closes it needs.
+  /// the epoch from after the answer, which is safe while it holds the lock of the directory that is needed to close it.
   /// A view's directory has a lock of its own.
   func mayShowEntries(_ directory: OpenDirectory, _ above: Facts) -> Bool {
     directory.view == nil && above.item.isSearchableByAnyone

@@ -64,7 +64,7 @@ extension Volume {
         return error
       }
     }
-    stream.position = Int64(merged.place)
+    stream.position = Int64(merged.position)
     stream.merged = merged
     directory.putBack(page, &stream, isOver: isOver)
     // A page that was given up is read again from where its first name was.

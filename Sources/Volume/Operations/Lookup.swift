@@ -73,7 +73,7 @@ extension Volume {
 
   /// Sees to it that no answer from before a directory was closed can extend the time of its name now.
   ///
-  /// Under the lock of the directory above, which whoever closes that one needs exclusively: an answer with a time is
+  /// Under the lock of the directory above, which is needed exclusively to close that one: an answer with a time is
   /// noted here before it can be outdated.
   ///
   /// `isSecret`: not everybody who may walk there may know the name.

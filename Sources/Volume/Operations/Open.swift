@@ -56,7 +56,7 @@ extension Volume {
         gate.isRoot(caller, withAnyOf: .fsetid)
       }
       if strips {
-        // They may have been set behind the mount since somebody looked last.
+        // They may have been set behind the mount since they were last looked at.
         if facts.mayCarryPrivilege {
           node.attachment.marks.mayHavePrivilege.store(true, ordering: .releasing)
         }
@@ -199,7 +199,7 @@ extension Volume {
     let file = OpenFile(node: node, content, mode: mode, route: route)
     if file.canWrite { attachment.marks.writeOpens.add(1, ordering: .acquiringAndReleasing) }
     attachment.state.withLock { $0.file.handles.append(file) }
-    // Whoever reads by way of us wants the file open, and the opener to hear what stands against that.
+    // A handle that reads through the daemon needs the file open, and its opener hears what forbids that.
     if route.backingID == nil, !mode.contains(.withoutBytes) {
       do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)

@@ -29,7 +29,7 @@ extension Volume {
     let start = try Int64(checking: offset)
     let attachment = node.attachment
     let writer = Judge.strips(.write(isForeign: clearsSetID), by: caller.user) ? caller : nil
-    // The kernel's idea of the end may be old, where somebody wrote behind the mount. Of an encrypted file it is right, and
+    // The kernel's idea of the end may be old, where a program wrote behind the mount. Of an encrypted file it is right, and
     // where it keeps a copy the bytes are in it already.
     let isPlaced = file.content.sealed != nil && file.route.keepsCopy
     let position: Descriptor.WritePosition = appends && !isPlaced ? .end : .offset(start)
@@ -92,7 +92,7 @@ extension Volume {
   }
 
   /// Refuses a handle whose file has got content of another form since it was opened, or a record that nobody can read,
-  /// as far as that was noticed; and one that was opened without a key, whoever has the key since.
+  /// as far as that was noticed; and one that was opened without a key, even if the key came since.
   private func requireContent(of file: OpenFile) throws(Errno) {
     let obstacle = file.node?.existingAttachment?.marks.contentObstacle.load(ordering: .acquiring) ?? 0
     // Who has it open compressed is sent to where its bytes are.
@@ -103,7 +103,7 @@ extension Volume {
 
   /// The set-id bits and the capability go before the first foreign byte arrives.
   ///
-  /// Every unprivileged write asks for this; once done it need not be done again until somebody sets a bit.
+  /// Every unprivileged write asks for this; once done it need not be done again until a bit is set.
   private func stripBeforeWriting(_ node: Node, _ file: OpenFile, for caller: Caller) throws(Errno) {
     if let object = file.object { try stripBeforeWriting(node, object, for: caller) }
   }
@@ -118,7 +118,7 @@ extension Volume {
     if isChanged { link?.expireAttributes(node.id) }
   }
 
-  /// Takes the set-id bits and the capability from a file somebody writes to; whether there were such bits.
+  /// Takes the set-id bits and the capability from a file that is written to; whether there were such bits.
   @discardableResult
   func stripPrivilege(
     of node: Node, _ object: SharedDescriptor, _ status: FileStatus, for caller: Caller

@@ -112,7 +112,7 @@ extension Volume {
     }
   }
 
-  /// Takes a name away from an object in a way that keeps it reachable for whoever still uses it.
+  /// Takes a name away from an object in a way that keeps it reachable for processes that still use it.
   ///
   /// A file that was last seen under another of its names is reached by that one.
   func loseName(
@@ -158,7 +158,7 @@ extension Volume {
     do throws(Errno) {
       return try found.hold(name)
     } catch .tooManyOpenFiles {
-      // Whoever still uses the object without having it open gets ESTALE; the removal itself goes on.
+      // A process that still uses the object without having it open gets ESTALE; the removal itself continues.
       return nil
     }
   }

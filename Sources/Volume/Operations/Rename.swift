@@ -222,7 +222,7 @@ extension Volume {
     var record = facts.record
     record.flags.formUnion(passedOn)
     let found = try directory.findHeld(name)
-    // Whoever has the tree behind the mount may have put something else there.
+    // A process behind the mount may have put something else there.
     guard found.identity == identity else { return nil }
     try store.write(record, list: .keep, over: facts.stored, to: found.descriptor.descriptor)
     return found.descriptor

@@ -49,8 +49,8 @@ extension Volume {
     case .conflict: throw .busy
     case .needsBacking: break
     }
-    // A call to the kernel, so not under the lock; somebody may be faster or may have gone another way meanwhile.
-    // Whoever joins later writes with the ids of the owner, too.
+    // A call to the kernel, so not under the lock; another opener may be faster or may have gone another way meanwhile.
+    // A handle that joins later writes with the ids of the owner, too.
     actAsOwner(FileOwner(facts.status))
     let id = link?.openBacking(descriptor.descriptor)
     let way = descriptor.descriptor.isPath && handsOverByPath ? descriptor : nil
@@ -83,7 +83,7 @@ extension Volume {
     }
   }
 
-  /// EBUSY while somebody has a file of a lower by way of the kernel, from when the volume was read-only.
+  /// EBUSY while a process has a file of a lower by way of the kernel, from when the volume was read-only.
   func requireNotHandedOver(_ node: Node) throws(Errno) {
     endRest(of: node)
     let isHandedOver = node.existingAttachment?.state.withLock { $0.file.routes.isHandedOver } ?? false

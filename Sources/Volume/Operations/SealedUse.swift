@@ -26,7 +26,7 @@ extension Volume {
     return keyring.state(of: object.place.format) != .open
   }
 
-  /// The content of a file that somebody has open, if it is encrypted; with the way to it.
+  /// The content of a file that a process has open, if it is encrypted; with the way to it.
   func openSealedObject(of node: Node) -> (object: SealedObject, way: SharedDescriptor)? {
     guard let object = node.existingAttachment?.encrypted as? SealedObject, let way = object.way else {
       return nil

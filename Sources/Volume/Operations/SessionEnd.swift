@@ -1,7 +1,7 @@
 // The session of writing ends when all that was written under its number is on the disk: at unmount, after a lock, and once
 // a day. A crash then leaves in doubt only what was written since.
 //
-// While the mount goes on, the number is first taken away, so that whoever begins to write begins another session. Then
+// While the mount goes on, the number is first taken away, so that a file that is written begins another session. Then
 // every request is waited for that could have got it; files that nobody uses are let go of; and only if no file is left that
 // is changed under it is the file system synced, and the number taken out of the log.
 
@@ -43,7 +43,7 @@ extension Volume {
   func endSession() -> Bool {
     guard sealed.beginEnding() else { return false }
     defer { sealed.finishEnding() }
-    // Whoever writes is not made to begin another session for nothing.
+    // Writers do not begin another session for nothing.
     guard !sealed.hasUnfinished, !sealed.isOwed, !isWriting(in: keyring.sessions.running) else {
       return false
     }
@@ -108,7 +108,7 @@ extension Volume {
         "what was written to encrypted files may not be on the disk; the next mount settles that: \(error)")
       return false
     }
-    // Somebody may have failed meanwhile with a file that the kernel forgot.
+    // Another thread may have failed meanwhile with a file that the kernel forgot.
     guard !sealed.hasUnfinished else { return false }
     do {
       try keyring.sessions.end(sessions)

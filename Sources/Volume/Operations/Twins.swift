@@ -1,8 +1,8 @@
 // `user.varve.flags` and `user.varve.acl`, with the mount option `twins`: flags and lists as attributes that
 // copying and backup programs carry along without knowing of them.
 //
-// A list is set at once. Of flags, those that lock nothing are set at once; locks wait until somebody puts them into
-// force, because whoever brings an attribute (rsync, tar, cp) goes on to rename, chmod and fill what was made.
+// A list is set at once. Of flags, those that lock nothing are set at once; locks wait until a user puts them into
+// force, because programs that bring an attribute (rsync, tar, cp) then rename, chmod and fill what was made.
 
 import AccessControl
 import Decisions

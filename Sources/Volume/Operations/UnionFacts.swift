@@ -156,7 +156,7 @@ extension Volume {
       name: UpperName(directory: directory, name: name.copy()))
   }
 
-  /// The steps of an answer: refusals become error numbers, and what is missing is brought up by whoever asked.
+  /// The steps of an answer: refusals become error numbers, and what is missing is brought up by the caller.
   func steps(_ answer: Answer) throws(Errno) -> [PlanStep] {
     if let refusal = answer.refusal { throw Errno(refusal) }
     guard let steps = answer.steps else { throw .belowUpper }

@@ -1,6 +1,6 @@
 // The attribute `system.varve.verify`: reading it verifies the content of an encrypted file.
 //
-// A call works for a second at most and says where to go on: `system.varve.verify.OFFSET`. So whoever asks can be
+// A call works for a second at most and says where to go on: `system.varve.verify.OFFSET`. So the asker can be
 // interrupted between two calls, and a lock of the class does not wait for a large file.
 
 import Decisions

@@ -62,12 +62,12 @@ extension Volume {
     }
     var last: Int?
     while position - ownNames < index.entries.count {
-      let place = position - ownNames
-      let entry = index.entries[place]
+      let entryIndex = position - ownNames
+      let entry = index.entries[entryIndex]
       let listed = ListedName(
         inode: entry.inode, kind: entry.kind, nextOffset: Int64(position + 1), entry: nil)
-      guard emit(index.shownName(at: place).span, listed) else { break }
-      last = place
+      guard emit(index.shownName(at: entryIndex).span, listed) else { break }
+      last = entryIndex
       position += 1
     }
     return last.map { Array(index.shownName(at: $0)) }

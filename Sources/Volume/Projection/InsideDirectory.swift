@@ -127,7 +127,7 @@ struct InsideDirectory {
     return nil
   }
 
-  /// Whether there is an `Info.plist` where bundles have it, as somebody finds it who may search these directories.
+  /// Whether there is an `Info.plist` where bundles have it, as a user finds it who may search these directories.
   func hasInformation(_ maySearch: (Item) -> Bool) -> Bool {
     let hasVersions = kind(of: Array("Versions".utf8), in: directory) == .directory
     let places = [

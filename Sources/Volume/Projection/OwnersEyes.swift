@@ -1,7 +1,7 @@
 // Files that names come from, read as the owner of the item they name would read them.
 //
 // The daemon makes names for everybody, so no caller's rights decide about what is in them. The owner's do, and where root
-// is the owner those of a stranger: nobody learns from a name what was in a file that somebody moved or linked into their
+// is the owner those of a stranger: nobody learns from a name what was in a file that a user moved or linked into their
 // directory. What takes a key is never read: a name neither changes when a class is locked nor keeps a text alive.
 
 import AccessControl
@@ -57,7 +57,7 @@ struct OwnersEyes {
 }
 
 extension Volume {
-  /// The content of a compressed file, which whoever asks has seen to be short; nil if it cannot be read.
+  /// The content of a compressed file, which the caller has seen to be short; nil if it cannot be read.
   fileprivate func expandedBytes(of object: SharedDescriptor, _ size: Int) -> [UInt8]? {
     do throws(Errno) {
       let file = try Errno.delayedByLease { () throws(Errno) in

@@ -9,7 +9,7 @@ import RecordFormat
 /// An item as names and kinds are made of it.
 struct SeenItem {
   let status: FileStatus
-  /// An entry denies somebody a look, or the record is damaged: nothing that only a look tells may be seen in the name.
+  /// An entry denies a user a look, or the record is damaged: nothing that only a look tells may be seen in the name.
   let isWithheld: Bool
   /// The inode number that programs see; nil if it is not known.
   let number: UInt64?

@@ -65,7 +65,7 @@ final class ShownIndexes: Sendable {
     var overhead: Int { 512 + (view.languages?.languages.count ?? 0) * MemoryLayout<Language>.stride }
   }
 
-  /// One directory in one view; whoever makes its index holds `making`, and others wait for it.
+  /// One directory in one view; the thread that makes its index holds `making`, and others wait for it.
   private final class Slot: Sendable {
     let making = Mutex(())
     let present: Mutex<CachedIndex?> = Mutex(nil)
@@ -250,7 +250,7 @@ final class ShownIndexes: Sendable {
     for (index, key) in oldest where index !== made {
       guard memory.used.load(ordering: .relaxed) > limit else { break }
       index.giveWay()
-      // Whoever waits for the slot still has it; the next comer makes another.
+      // A thread that waits for the slot still has it; the next comer makes another.
       if state.slots[key]?.present.withLock({ $0 === index }) == true { state.slots[key] = nil }
     }
   }

@@ -13,7 +13,7 @@ import UnicodeText
 final class ViewRules: Sendable {
   let name: ViewName
   let names: NameRules
-  /// The order of its first language, once somebody has sorted names.
+  /// The order of its first language, once names were sorted.
   private let collator: Mutex<SharedCollator?> = Mutex(nil)
 
   fileprivate init(_ name: ViewName, _ names: NameRules) {

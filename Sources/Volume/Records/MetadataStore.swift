@@ -120,7 +120,7 @@ struct MetadataStore: Sendable {
       if found !== known?.stored { memory.keep(StoredFacts(found), for: node, status, heads) }
       return StoredFacts(found)
     }
-    // While somebody has it open, or had, that is where the size is.
+    // While a process has it open, or had, that is where the size is.
     if let head = node?.existingAttachment?.encrypted?.head { return StoredFacts(found, head) }
     if let known, known.wasLookedInto || found.core.isEncrypted, found === known.stored {
       return StoredFacts(found, known.head)

@@ -64,11 +64,11 @@ final class SharedRecords: Sendable {
     case unread
     case bytes([UInt8])
 
-    fileprivate var place: Int {
+    fileprivate var slot: Int {
       switch self {
       case .none: 0
       case .unread: 7
-      case .bytes(let bytes): 31 &* SharedRecords.place(bytes)
+      case .bytes(let bytes): 31 &* SharedRecords.slot(bytes)
       }
     }
   }
@@ -84,17 +84,17 @@ final class SharedRecords: Sendable {
 
   /// The record of these bytes, decoded by `decode` if nobody had them lately.
   func record(_ core: [UInt8], _ list: ListBytes, decode: () -> StoredRecord) -> StoredRecord {
-    let place = (SharedRecords.place(core) &+ list.place) & (SharedRecords.size - 1)
+    let slot = (SharedRecords.slot(core) &+ list.slot) & (SharedRecords.size - 1)
     let known = entries.withLock { entries -> StoredRecord? in
-      guard let entry = entries[place], entry.core == core, entry.list == list else { return nil }
+      guard let entry = entries[slot], entry.core == core, entry.list == list else { return nil }
       return entry.stored
     }
     if let known { return known }
     let fresh = decode()
-    entries.withLock { $0[place] = Entry(core: core, list: list, stored: fresh) }
+    entries.withLock { $0[slot] = Entry(core: core, list: list, stored: fresh) }
     return fresh
   }
 
   /// Both forms carry their checksum at offset 8.
-  private static func place(_ bytes: [UInt8]) -> Int { bytes.count > 8 ? Int(bytes[8]) : 0 }
+  private static func slot(_ bytes: [UInt8]) -> Int { bytes.count > 8 ? Int(bytes[8]) : 0 }
 }

@@ -19,7 +19,7 @@ final class RecordsExist: Sendable {
 
   /// Takes over what the volume's own file says, as soon as nobody else can change that.
   ///
-  /// Also if it says that there are none: whoever only supposed them must announce the first one.
+  /// Also if it says that there are none: a volume that only supposed them must announce the first one.
   func settle(_ exist: Bool) {
     known.store(exist, ordering: .releasing)
   }

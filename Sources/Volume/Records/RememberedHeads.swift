@@ -13,7 +13,7 @@ final class RememberedHeads: Sendable {
     let head: KnownHead?
   }
 
-  // A power of two. Who comes to a taken place has it.
+  // A power of two. A new entry replaces the one in its slot.
   private static let size = 16_384
   /// Empty until the first file is looked into.
   private let entries: Mutex<[Entry?]> = Mutex([])
@@ -22,7 +22,7 @@ final class RememberedHeads: Sendable {
   func recall(_ status: FileStatus) -> KnownHead?? {
     let identity = ObjectIdentity(status)
     return entries.withLock { entries -> KnownHead?? in
-      guard !entries.isEmpty, let entry = entries[RememberedHeads.place(status)], entry.identity == identity,
+      guard !entries.isEmpty, let entry = entries[RememberedHeads.slot(status)], entry.identity == identity,
         entry.change == status.change
       else { return nil }
       return .some(entry.head)
@@ -35,13 +35,13 @@ final class RememberedHeads: Sendable {
     let entry = Entry(identity: ObjectIdentity(status), change: status.change, head: head)
     entries.withLock { entries in
       if entries.isEmpty { entries = Array(repeating: nil, count: RememberedHeads.size) }
-      entries[RememberedHeads.place(status)] = entry
+      entries[RememberedHeads.slot(status)] = entry
     }
   }
 
   func forgetAll() { entries.withLock { $0 = [] } }
 
-  private static func place(_ status: FileStatus) -> Int {
+  private static func slot(_ status: FileStatus) -> Int {
     Int(truncatingIfNeeded: (status.inode &* 0x9E37_79B9_7F4A_7C15) >> 50)
   }
 }

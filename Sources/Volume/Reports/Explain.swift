@@ -129,7 +129,8 @@ struct Inquiry {
     if facts.item.item.kind == .special, [.read, .write, .append].contains(deed) {
       // Asked for already when the name was looked up.
       return walk.add(
-        spot.path, deed.rawValue, .noted("is opened by the kernel without a question by whoever finds it"))
+        spot.path, deed.rawValue,
+        .noted("is opened by the kernel without asking, for every user who can find it"))
     }
     walk.noteLayer(of: spot, facts.item, isBroughtUp: !deed.isOnlyLooking)
     let operation = deed.operation(

@@ -61,7 +61,7 @@ package struct Question: Sendable {
 package struct ExplanationStep: Sendable {
   /// What a step says.
   package enum Content: Sendable {
-    /// A judgement; `item` is what it speaks about, absent if whoever asks may not read its rules.
+    /// A judgement; `item` is what it speaks about, absent if the asker may not read its rules.
     case judged(Verdict, item: Item?)
     /// The way ends here for another reason than a right.
     case ends(Errno, String)
@@ -92,7 +92,7 @@ package struct ExplanationStep: Sendable {
   }
 }
 
-/// Where a way leaves the volume, so that whoever sees all mounts can go on.
+/// Where a way leaves the volume, so that a program that sees all mounts can continue.
 package struct Departure: Sendable {
   /// Absolute, or from the root of the volume and beginning with a step up.
   package let path: [UInt8]
@@ -165,7 +165,7 @@ extension Explanation {
   /// What a dry run is told: the reason of the change that would be refused, if there is one; else what comes of it that
   /// was not asked for.
   ///
-  /// Where the way to the item is closed to whoever asks, they are told that and nothing of the item. No path is told: it
+  /// Where the way to the item is closed to askers, they are told that and nothing of the item. No path is told: it
   /// could be far longer than the question.
   func refusal(_ names: NameBook) -> JSON {
     guard let step = steps.first(where: { $0.failure != nil }), let failure = step.failure else {

@@ -3,7 +3,7 @@
 import LinuxFiles
 
 extension Volume {
-  /// One step down, for whoever goes by spots.
+  /// One step down, for walks by spots.
   func step(to name: [UInt8], in here: Spot) throws(Errno) -> Spot {
     try find(name, in: here, path: here.path.path(to: name)).spot
   }

@@ -1,4 +1,4 @@
-// The latest refusals, told to whoever asks: users hear of their own, root of all.
+// The latest refusals, told to the asker: users hear of their own, root of all.
 //
 // A path is where the object is now, and the caller may have come to it another way, long ago. So of a path callers are
 // told what they could find out by listing; the names they gave themselves they may hear again.
@@ -64,8 +64,8 @@ extension Denial {
   /// Puts other words for the places.
   fileprivate mutating func rename(_ tellable: ([UInt8]) -> [UInt8]) {
     var request = request
-    request.place = tellable(request.place)
-    request.newPlace = request.newPlace.map(tellable)
+    request.nodePath = tellable(request.nodePath)
+    request.newNodePath = request.newNodePath.map(tellable)
     self.request = request
   }
 }

@@ -35,7 +35,7 @@ enum WayEnd {
 enum Stop: Error, Equatable {
   /// The last step says why.
   case blocked
-  /// Whoever asks may not know the rest.
+  /// The asker may not know the rest.
   case notYours
   /// The answer would be too long, or take too long.
   case tooMuch
@@ -43,7 +43,7 @@ enum Stop: Error, Equatable {
   case volumesOwn
 }
 
-/// What one question may cost the daemon: links make a way as long as somebody likes.
+/// What one question may cost the daemon: links make a way of any length.
 ///
 /// A way that is longer gets no answer, rather than a wrong one.
 package struct WalkLimits: Sendable {
@@ -60,10 +60,10 @@ package struct WalkLimits: Sendable {
   }
 }
 
-/// With whose eyes is looked: those of the subject, and of whoever asks if that is somebody else.
+/// With whose eyes is looked: those of the subject, and of the asker if that is another user.
 struct View: Sendable {
   let judge: Judge
-  /// Absent where nobody has to be protected from the answer: the subject asks himself, or root asks.
+  /// Absent where the answer needs no protection: users ask about their own rights, or root asks.
   let asker: Judge?
   let askerIsRoot: Bool
   /// Whether a refusal is told with all that would refuse behind it.
@@ -157,7 +157,7 @@ struct Walk {
 
   /// Follows `path`; throws when the subject gets no further, with the reason as the last step.
   ///
-  /// One directory is held at a time: somebody who asks about paths of thousands of names must not use up the
+  /// One directory is held at a time: an asker with paths of thousands of names must not use up the
   /// daemon's descriptors.
   mutating func go(_ path: [UInt8], _ last: LastLink, mayBeFree: Bool = false) throws(Stop) -> WayEnd {
     guard path.count < 4_096 else { throw end([], "search", .nameTooLong, "the path is too long") }

@@ -17,7 +17,7 @@ struct BookkeepingFile: Sendable {
     volume.temporary, "keybag.new", "keybag.copy.new", "sessions.new",
   ]
 
-  /// The content; nil if there is no such file, and no bytes for what is no file at all.
+  /// The content; nil if there is no such file, and no bytes for what is not a file at all.
   ///
   /// One byte more than the longest tells that it is too long.
   func read(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {

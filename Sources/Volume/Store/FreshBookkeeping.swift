@@ -37,7 +37,7 @@ extension VolumeDirectory {
     try root.descriptor.removeDirectory(name)
   }
 
-  /// The lock goes last: whoever waits for it finds that it is none any more (`tryLock`).
+  /// The lock goes last: a thread that waits for it finds that it is none any more (`tryLock`).
   private static func empty(_ directory: SharedDescriptor) throws(Errno) {
     do throws(Errno) {
       // Empty, or kept.

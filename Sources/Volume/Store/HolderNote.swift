@@ -81,7 +81,7 @@ struct HolderNote: Equatable, Sendable {
     }
   }
 
-  /// Of a host's name what can stand in a line for people, whoever wrote it.
+  /// Of a host's name what can stand in a line for people, whatever wrote it.
   private static func printable(_ name: String) -> String {
     let kept = name.unicodeScalars.filter { scalar in
       switch scalar {

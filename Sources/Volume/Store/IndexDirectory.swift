@@ -54,7 +54,7 @@ extension VolumeDirectory {
   /// Empties the workshop, but for replacements of content that a crash interrupted: whatever else it left there never got
   /// a name and is nobody's.
   ///
-  /// A directory that was about to be removed has whiteouts in it at most. What came into it behind the mount is somebody's.
+  /// A directory that was about to be removed has whiteouts in it at most. What came into it behind the mount belongs to a user.
   static func sweep(_ workshop: SharedDescriptor, of bookkeeping: SharedDescriptor) throws(Errno) {
     let place = LayerDirectory(workshop, layer: 0)
     for name in try workshop.descriptor.names() where try holdsItems(name, in: place) {

@@ -39,7 +39,7 @@ package final class VolumeInspection: Sendable {
 
   /// Looks at the bookkeeping in `root`.
   ///
-  /// Refuses what a mount would refuse: bookkeeping that belongs to somebody else.
+  /// Refuses what a mount would refuse: bookkeeping that belongs to another user.
   package init(of root: SharedDescriptor, for purpose: Purpose) throws(VolumeFailure) {
     do {
       directory = try VolumeDirectory.openOwn(in: root)
@@ -114,7 +114,7 @@ package final class VolumeInspection: Sendable {
 
   /// The names of what a crash left behind: unfinished objects, and half a file of the bookkeeping.
   ///
-  /// Not the replacements of content that the next mount goes on with: they may be the only copy of a file's content.
+  /// Not the replacements of content that the next mount continues: they may be the only copy of a file's content.
   package func leftovers() throws(Errno) -> [[UInt8]] {
     var names: [[UInt8]] = []
     do throws(Errno) {
@@ -139,7 +139,7 @@ package final class VolumeInspection: Sendable {
     return names
   }
 
-  /// The names of replacements of content that a crash interrupted; the next mount goes on with them.
+  /// The names of replacements of content that a crash interrupted; the next mount continues them.
   package func interruptedReplacements() throws(Errno) -> [[UInt8]] {
     do throws(Errno) {
       let workshop = SharedDescriptor(

@@ -33,7 +33,7 @@ extension Volume {
     }
     if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
     try directory.announceLayers(layers)
-    // Where it was mounted read-only, somebody else may have written to it since.
+    // Where it was mounted read-only, another mount may have written to it since.
     try resolver.stack?.layer(0)?.index?.look()
   }
 }

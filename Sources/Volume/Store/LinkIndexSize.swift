@@ -5,7 +5,7 @@ import LinuxFiles
 enum LinkIndexSize {
   /// The entries of `index/` in the bookkeeping of a volume; nil where there is none.
   static func entries(in bookkeeping: SharedDescriptor) -> Int? {
-    // Whoever asks wants to see the volume as it is: what cannot be counted is left out.
+    // The asker wants to see the volume as it is: what cannot be counted is left out.
     try? bookkeeping.descriptor.open(try FileName("index"), [.readOnly, .directory]).countOfNames()
   }
 }

@@ -73,9 +73,9 @@ package struct LowerRoot: Sendable {
     return try read(directory)
   }
 
-  /// A lower without bookkeeping is locked itself, for whoever is about to mount it for writing.
+  /// A lower without bookkeeping is locked itself, for a mount that is about to write to it.
   ///
-  /// Somebody else may have it for themselves alone, as any user can, and a file system may have no such locks.
+  /// Another process may have locked it exclusively, as any user can, and a file system may have no such locks.
   private static func lockedItself(_ root: SharedDescriptor) -> [SharedDescriptor] {
     guard let opened = try? SharedDescriptor(root.descriptor.reopen([.readOnly, .directory])),
       (try? opened.descriptor.tryLockOpen(exclusive: false)) == true

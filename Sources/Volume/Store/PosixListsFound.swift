@@ -3,7 +3,7 @@
 import LinuxFiles
 
 extension VolumeDirectory {
-  /// How much of the root directory is looked at: whoever asks for the status does not wait for a walk.
+  /// How much of the root directory is looked at: a request for the status does not wait for a walk.
   private static let most = 256
 
   /// Whether the upper directory or something directly in it has a POSIX list.

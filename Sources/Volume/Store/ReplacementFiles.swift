@@ -10,7 +10,7 @@ enum ReplacementFiles {
   /// Whether a name in the workshop is one of a replacement.
   static func isName(_ name: [UInt8]) -> Bool { ReplacementTrailer.isName(name) }
 
-  /// A file under a name that is swept; for the daemon alone, whoever it makes files for otherwise.
+  /// A file under a name that is swept; for the daemon alone, whichever user it makes files for otherwise.
   static func make(
     in workshop: SharedDescriptor
   ) throws(Errno) -> (name: [UInt8], file: SharedDescriptor) {

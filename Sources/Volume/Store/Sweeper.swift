@@ -29,7 +29,7 @@ enum Sweeper {
 
   /// Removes the whiteouts in a directory that shows nothing.
   ///
-  /// Anything else stays, and the directory with it, for whoever looks after it: it came there behind the mount.
+  /// Anything else stays, and the directory with it, for the administrator: it came there behind the mount.
   static func removeWhiteouts(in directory: SharedDescriptor) throws(Errno) {
     for name in try directory.descriptor.names() {
       try FileName.with(name) { name throws(Errno) in

@@ -4,7 +4,7 @@ import LayerRules
 import LinuxFiles
 import Synchronization
 
-/// A volume cannot be opened, said in words for whoever mounts it.
+/// A volume cannot be opened, said in words for the user who mounts it.
 package struct VolumeFailure: Error, Sendable {
   package let message: String
 
@@ -166,7 +166,7 @@ final class VolumeDirectory: Sendable {
       made.namespace = try space.choose(writingTo: directory)
       try refusePlanted(made.namespace, in: root)
       if try holdsItems(root) { made = made.withRecords }
-      // Unless somebody was faster, and is gone again.
+      // Unless another mount was faster, and has ended again.
       isFresh = try storedHeader(in: directory) == nil
       let volume = try open(
         directory, of: root, readOnly: false, making: made, lock: lock, lease: lease, space: space)
@@ -305,7 +305,7 @@ final class VolumeDirectory: Sendable {
   ) throws(VolumeFailure) {
     guard CurrentProcess.isRoot, namespace == .user, try holdsItems(root) else { return }
     throw VolumeFailure(
-      "its store has no attributes trusted.*, and it holds items, whose attributes user.varve.* whoever may write them can "
+      "its store has no attributes trusted.*, and it holds items, whose attributes user.varve.* every user who may write them can "
         + "have set; mount an empty directory, and copy the items into the mount")
   }
 
@@ -324,7 +324,7 @@ final class VolumeDirectory: Sendable {
     // Where there is none, it keeps the identity it was mounted under.
     let fresh = try VolumeDirectory.open(
       root: root, readOnly: false, making: header.withLock { $0 }, lease: leaseTimes, space: space)
-    // Somebody may have mounted it writable in the meantime, and unmounted it again.
+    // It may have been mounted writable in the meantime, and unmounted again.
     guard fresh.namespace == namespace else {
       throw VolumeFailure("its records are kept elsewhere by now; unmount and mount again")
     }

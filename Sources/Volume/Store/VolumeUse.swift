@@ -2,7 +2,7 @@
 
 package import LinuxFiles
 
-/// Whether a directory is a volume that somebody writes to.
+/// Whether a directory is a volume that a mount writes to.
 package enum VolumeUse: Equatable, Sendable {
   case nobody
   case held(by: LockHolder)
@@ -36,11 +36,11 @@ package enum VolumeUse: Equatable, Sendable {
 }
 
 extension VolumeDirectory {
-  /// Whether somebody has the lock in `directory`, which is the bookkeeping of a volume.
+  /// Whether a process has the lock in `directory`, which is the bookkeeping of a volume.
   static func use(of directory: SharedDescriptor) throws(Errno) -> VolumeUse {
     let name = try FileName("lock")
     do throws(Errno) {
-      // A FIFO would keep whoever opens it, a device might do anything, and what is mounted on it might not answer.
+      // A FIFO would keep its opener waiting, a device might do anything, and what is mounted on it might not answer.
       let place = try directory.descriptor.openPath(name)
       guard try place.status().kind == .regular else { return .nobody }
       let file = try place.reopen([.readOnly, .nonBlocking])

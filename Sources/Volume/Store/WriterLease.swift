@@ -74,7 +74,7 @@ final class WriterLease: Sendable {
       if live.isLeaseOver { doubt("\(error)") }
     case .taken:
       live.extendLease(until: 0)
-      doubt("somebody else has locked it")
+      doubt("another process has locked it")
     case .lost(let reason):
       live.extendLease(until: 0)
       standing.withLock { $0 = .lost(reason) }
@@ -107,7 +107,7 @@ final class WriterLease: Sendable {
 
   /// The mount ends: nothing is changed from now on, and the next holder need not wait.
   ///
-  /// Not said by whom has no lease: somebody else may have the file.
+  /// Not said by whom has no lease: another process may have the file.
   func end() {
     let wasOver = standing.withLock { _ in
       let wasOver = live.isLeaseOver

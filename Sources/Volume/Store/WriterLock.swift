@@ -1,4 +1,4 @@
-// The lock of whoever writes to a volume: how it is taken, and how it is seen that it is still there.
+// The lock of the mount that writes to a volume: how it is taken, and how it is seen that it is still there.
 //
 // On a file system of this machine the kernel keeps the lock as long as the file is open, and nothing else takes it away.
 // On any other a server keeps it, and may lose it without a word: GlusterFS does when its bricks are restarted one by
@@ -14,9 +14,9 @@ final class WriterLock: Sendable {
     case confirmed
     /// The store does not answer, or not to the point.
     case unanswered(Errno)
-    /// Somebody else has it at this moment, and has not said who it is.
+    /// Another process has it at this moment, and has not said who it is.
     case taken
-    /// Somebody else has it, or had it; it does not come back.
+    /// Another process has it, or had it; it does not come back.
     case lost(String)
   }
 
@@ -61,7 +61,7 @@ final class WriterLock: Sendable {
       isOurs = try file.descriptor.tryLockWhole(exclusive: true) == .locked
     } catch {
       // After a restart of its servers a store may know the open file no longer. To close it drops what is left of the
-      // lock, and whoever gets in between finds our note and waits.
+      // lock, and a mount that gets in between finds our note and waits.
       file = present
       isOurs = try present.descriptor.tryLockWhole(exclusive: true) == .locked
     }
@@ -120,7 +120,7 @@ extension VolumeDirectory {
     while Clock.nanosecondsSinceBoot < end { Clock.pause(milliseconds: 50) }
     try saying("the lock cannot be kept") { () throws(Errno) in try lock.write(lock.note) }
     if lease != nil, lock.confirm() != .confirmed {
-      throw VolumeFailure("somebody else has taken the lock meanwhile; try again")
+      throw VolumeFailure("another process has taken the lock meanwhile; try again")
     }
   }
 
@@ -164,7 +164,7 @@ extension VolumeDirectory {
 
   /// Who may still write without the lock, which is ours by now.
   ///
-  /// `isMissing`: the lock file was not there. In a volume it was removed then, perhaps from under somebody.
+  /// `isMissing`: the lock file was not there. In a volume it was removed then, perhaps while a mount used it.
   private static func unsettled(
     _ file: SharedDescriptor, in directory: SharedDescriptor, isMissing: Bool
   ) throws(Errno) -> LockHolder? {

@@ -1,4 +1,4 @@
-// Work that may hang, and somebody who does not wait for ever.
+// Work that may hang, and a waiter that does not wait for ever.
 
 import LinuxFiles
 import Synchronization

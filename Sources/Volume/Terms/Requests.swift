@@ -134,7 +134,7 @@ package struct AttributeChange: Sendable {
   package var size: UInt64?
   package var access: TimeChange = .omit
   package var modification: TimeChange = .omit
-  /// The kernel asks for the set-id bits to be cleared because somebody without privilege wrote.
+  /// The kernel asks for the set-id bits to be cleared because a caller without privilege wrote.
   package var clearsSetID = false
   /// Nothing is named at all: the kernel's form of "strip the set-id bits", or a stranger's `chown(-1, -1)`.
   package var namesNothing = false

@@ -1,11 +1,11 @@
-// One copy of an object at a time, and none for longer than whoever needs it waits.
+// One copy of an object at a time, and none for longer than a request waits for it.
 
 import LinuxFiles
 import Synchronization
 
 /// Which objects are being brought up now.
 ///
-/// Whoever else needs one waits, and finds it in the upper then.
+/// Another request that needs one waits, and finds it in the upper then.
 final class CopiesUnderWay: Sendable {
   private let nodes: Mutex<Set<NodeID>> = Mutex([])
   private let itemCount = Atomic<UInt64>(0)

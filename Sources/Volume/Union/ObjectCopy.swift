@@ -37,7 +37,7 @@ enum ObjectCopy {
           do throws(Errno) {
             let copied = try source.copyRange(
               from: Int64(position), to: target, at: Int64(position), length: Int(count))
-            // Shorter than it was: somebody changes the layer.
+            // Shorter than it was: a program changes the layer.
             guard copied > 0 else { throw Errno.inputOutput }
             writeBack(position..<position + UInt64(copied), of: target)
             position += UInt64(copied)

@@ -133,7 +133,7 @@ def used(directory, words):
 
 
 def opening(paths, number):
-    """A child that opens, reads and closes files for ever, and opens locked ones in vain."""
+    """A child that opens, reads and closes files for ever, and tries to open locked ones."""
     child = os.fork()
     if child:
         return child

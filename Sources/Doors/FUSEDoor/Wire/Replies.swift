@@ -42,7 +42,7 @@ extension ReplyBuffer {
   /// Answers OPENDIR.
   ///
   /// Only where `use` says so may the kernel keep the names (CACHE_DIR), and show those it kept (KEEP_CACHE): keeping
-  /// them costs whoever wants more than names.
+  /// them costs programs that want more than names.
   mutating func appendOpenDirectory(_ handle: HandleID, _ use: ListingUse) throws(Errno) {
     try append(fuse_open_out(fh: handle, open_flags: use.kernelFlags, padding: 0))
   }

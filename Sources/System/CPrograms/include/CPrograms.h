@@ -64,7 +64,7 @@ long lv_columns(int fd);
 uint32_t lv_umask(void);
 // A pipe nobody reads fails instead of ending the program, and a stream that is closed takes no other file's place.
 void lv_prepare_streams(void);
-// Whether whoever started this program had broken pipes ignored already.
+// Whether the program that started this one had broken pipes ignored already.
 int lv_broken_pipes_were_ignored(void);
 void lv_end_by_broken_pipe(void) __attribute__((noreturn));
 void lv_exit(int status) __attribute__((noreturn));

@@ -110,7 +110,7 @@ struct ExclusionChange {
         do throws(Errno) {
           try file.writeAll(content, at: 0)
           let (own, above) = (try file.status(), try place.descriptor.status())
-          // Whoever owns the directory must be able to take the tag away.
+          // The owner of the directory must be able to remove the tag.
           if CurrentProcess.isRoot, own.user != above.user {
             try file.changeOwner(user: above.user, group: above.group)
           }

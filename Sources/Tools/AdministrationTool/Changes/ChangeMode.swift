@@ -127,7 +127,7 @@ private struct ChangeOfItem {
 
   private func checkOrder(of item: VisitedItem) throws(Refusal) {
     guard let list = try item.place.descriptor.accessList() else { return }
-    do throws(NoCanonicalPlace) {
+    do throws(NoCanonicalPosition) {
       guard try !list.isCanonical() else { return }
     } catch {
       throw Refusal("entry \(error.entry) neither allows nor denies")

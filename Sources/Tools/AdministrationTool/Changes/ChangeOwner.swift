@@ -14,7 +14,7 @@ func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let paths = try PathOperands(invocation, from: 1)
   let run = try ItemRun(invocation, console, paths)
   let change = ChangeOfOwner(wanted: wanted, run: run)
-  // Contents first: whoever gives a tree away needs the owner's rights in a directory until its contents are done.
+  // Contents first: a user who gives a tree away needs the owner's rights in a directory until its contents are done.
   let walk = ItemWalk(invocation, .contentsFirst, console)
   run.go(walk) { item throws(Refusal) in try change.apply(to: item) }
   return run.finish()

@@ -62,8 +62,8 @@ final class CompressionTally: FormTally, Sendable {
 
   func leave(_ reason: LeftAlone) {
     counts.withLock { counts in
-      guard let place = LeftAlone.allCases.firstIndex(of: reason) else { return }
-      counts.left[place] += 1
+      guard let index = LeftAlone.allCases.firstIndex(of: reason) else { return }
+      counts.left[index] += 1
     }
   }
 

@@ -233,7 +233,7 @@ final class DryRun: Sendable {
     }
     let because = answer["because"]?.string ?? ""
     guard answer["isOnTheWay"] == nil else {
-      // Whoever came here by another mount may not walk there from the root of the volume.
+      // A user who came here by another mount may not walk there from the root of the volume.
       isUnknown(item, "the way to it from the root of the volume: \(because)")
       return Prospect()
     }

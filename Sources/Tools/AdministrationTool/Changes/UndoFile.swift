@@ -64,7 +64,7 @@ final class UndoFile: Sendable {
     } catch  where (try? Descriptor.place(path, .followed).status().kind) == .directory {
       throw failure(" is a directory; name a new file, in it or elsewhere")
     } catch .exists {
-      throw failure(" exists: name another file, or add --resume to go on with an interrupted run")
+      throw failure(" exists: name another file, or add --resume to continue an interrupted run")
     } catch .again {
       throw failure("; wait for its end, or name another file", "another run is writing to ")
     } catch .tooManySymbolicLinks {
@@ -142,7 +142,7 @@ final class UndoFile: Sendable {
   }
 
   private func stop(_ error: Errno) -> Never {
-    // Whoever wants silence about failures must still not take this for success.
+    // A user who wants silence about failures must still not take this for success.
     console.isSilent = false
     console.complain(path, "the undo file cannot be written: \(error); nothing more is changed")
     ThisProgram.exit(console.finish())

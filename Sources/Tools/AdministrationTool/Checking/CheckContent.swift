@@ -146,7 +146,7 @@ private final class ContentCheck {
     for name in try attempt(inspection.interruptedReplacements()) {
       allSettled = false
       report.add(
-        "leftover", "a change of class that a crash interrupted; the next mount goes on with it",
+        "leftover", "a change of class that a crash interrupted; the next mount continues it",
         joined(upper.path, Array(".varve/".utf8) + name), .harmless)
     }
     var walk = ItemWalk(isRecursive: files.isEmpty, order: .directoryFirst, console)

@@ -125,7 +125,7 @@ final class VolumeCheck {
         position += Int64(count)
       }
     } catch {
-      // Whoever may not read it does not look for damage.
+      // A user who may not read it does not look for damage.
       guard error == .inputOutput else { return console.complain(item.path, error) }
       report.add(
         Defect(
@@ -187,7 +187,7 @@ final class VolumeCheck {
     try spare(inspection, root)
   }
 
-  /// What is wrong with a volume, for whoever named a part of it.
+  /// What is wrong with a volume, for a user who named a part of it.
   private func about(_ root: [UInt8], _ named: [UInt8], _ message: String) -> String {
     root == named ? message : "the volume \(shown(root)): \(message)"
   }

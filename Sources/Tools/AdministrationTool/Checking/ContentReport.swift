@@ -22,7 +22,7 @@ final class ContentReport {
   enum Outcome: String {
     case stays
     case repaired
-    /// A crash left it, or the next mount goes on with it.
+    /// A crash left it, or the next mount continues it.
     case harmless
   }
 

@@ -72,7 +72,7 @@ struct Defect: Equatable {
     case .header: "write a new volume file"
     case .leftover: "remove what was never finished"
     case .record: "lock the item until root has looked at it"
-    case .list: "deny everything to everybody until the owner or root has set another list"
+    case .list: "deny everything to every user until the owner or root has set another list"
     case .contradiction: "let the list count"
     case .residue: "remove the list, which is not used"
     case .names: "forget whether its extension is to be shown"
@@ -185,7 +185,7 @@ extension Damage {
   var sentence: String {
     switch self {
     case .tooShort: "it is cut off"
-    case .trailingBytes: "something stands behind its end"
+    case .trailingBytes: "there are bytes after its end"
     case .foreignMagic(let byte): "it begins with the byte \(hexadecimal(byte)), which no such thing does"
     case .unknownVersion(let version): "its version is \(version)"
     case .checksum(let stored, let computed):

@@ -8,7 +8,7 @@ import TextForms
 /// Where the daemon of a mount can be asked.
 ///
 /// The mount tells where the socket is. Anybody may have made a mount, so the name must begin with the device of
-/// this very mount, and whoever answers must be root or the user who mounted: otherwise a mount could send us anywhere.
+/// this very mount, and the answering process must belong to root or to the user who mounted: otherwise a mount could send us anywhere.
 struct ControlAddress: Sendable {
   private let mount: MountedVolume
   private let directory: SharedDescriptor
@@ -95,14 +95,14 @@ private func refusal(_ error: Errno, _ mount: MountedVolume) -> Refusal {
 /// The directory of a mount's socket, and its name there.
 private func socket(of mount: MountedVolume) throws(Errno) -> (SharedDescriptor, [UInt8]) {
   let path = try MountState.controlSocket(of: mount)
-  // What follows the device only this mount knows, and whoever reaches it.
+  // What follows the device only this mount knows, and users who reach it.
   guard path.first == slash, let end = path.lastIndex(of: slash) else { throw .badMessage }
   let name = Array(path[(end + 1)...])
   guard name.starts(with: "\(mount.device).".utf8), name.suffix(5).elementsEqual(".sock".utf8) else {
     throw .badMessage
   }
   let directory = try Descriptor.place(end == 0 ? [slash] : Array(path[..<end]), .followed)
-  // A link there would lead to a socket of somebody else's choice.
+  // A link there would lead to a socket that another user chose.
   guard try directory.place(of: name, .held).knownStatus().kind == .socket else { throw .badMessage }
   return (SharedDescriptor(directory), name)
 }

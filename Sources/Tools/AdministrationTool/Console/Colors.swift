@@ -1,4 +1,4 @@
-// Colour, where somebody looks at it.
+// Colour, where a person looks at it.
 
 import AccessControl
 import Arguments

@@ -1,4 +1,4 @@
-// `varve completion`: the scripts for shells, and what they ask about this machine while somebody types.
+// `varve completion`: the scripts for shells, and what they ask about this machine while a user types.
 
 import AccessControl
 import Arguments

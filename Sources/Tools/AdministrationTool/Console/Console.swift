@@ -33,7 +33,7 @@ final class Console: Sendable {
     var listener: (@Sendable ([UInt8], String) -> Void)?
     /// Whether what is printed from now on goes nowhere: nobody reads it, or it cannot be written.
     var isOutputLost = false
-    /// Whether results could not be written, and somebody may wait for them.
+    /// Whether results could not be written, and a program may wait for them.
     var hasLostResults = false
     var lostDaemons = 0
     /// Whether a line of progress stands on the terminal.
@@ -63,10 +63,10 @@ final class Console: Sendable {
     self.init("varve \(invocation.verb)", isQuiet: invocation.has(.quiet), outputLoss: outputLoss)
   }
 
-  /// Counts what long work has done, where somebody wants to see it.
+  /// Counts what long work has done, where the user wants to see it.
   func progress() -> Progress? { isQuiet ? nil : Progress(self) }
 
-  /// From now on results are no more than a report: the work goes on without them.
+  /// From now on results are no more than a report: the work continues without them.
   func surviveOutputLoss() {
     state.withLock { $0.outputLoss = .isSurvived }
   }
@@ -117,7 +117,7 @@ final class Console: Sendable {
     return columns.map { folded(text, width: $0, indent: indent, start: start) } ?? text
   }
 
-  /// Prints lines that somebody else wrote.
+  /// Prints lines that other code wrote.
   func printLines(_ text: String) {
     let bytes = Array(text.utf8)
     print(outputIsTerminal ? PathText.forTerminal(bytes, keepingNewlines: true) : bytes)
@@ -142,7 +142,7 @@ final class Console: Sendable {
         if state.outputLoss == .endsProgram { ThisProgram.endByBrokenPipe() }
         return
       }
-      // Whoever wants silence about failures must still not take half of the results for all of them.
+      // A user who wants silence about failures must still not take half of the results for all of them.
       write(Array("\(name): standard output: \(error)".utf8))
       state.hasLostResults = true
       if state.outputLoss == .endsProgram { ThisProgram.exit(state.outputLoss.status) }
@@ -155,7 +155,7 @@ final class Console: Sendable {
     complain(path, "\(error)\(error.advice(about: path))")
   }
 
-  /// The same sentence is said of ten files, and then counted: a tree that belongs to somebody else says it a million times.
+  /// The same sentence is said of ten files, and then counted: a tree of another user says it a million times.
   ///
   /// A command in it that names the file does not make it another sentence. That a daemon is gone is said once for its mount: nothing else can be said of what is there.
   func complain(_ path: [UInt8], _ sentence: String) {

@@ -26,7 +26,7 @@ extension Refusal {
     }
   }
 
-  /// The sentence about a right somebody has not got.
+  /// The sentence about a right that is missing.
   static func missing(_ right: String, _ error: Errno) -> Refusal {
     // Root has every right: another rule refused.
     if CurrentProcess.isRoot { return Refusal("\(error)\(Errno.adviceOnDenial)") }
@@ -187,7 +187,7 @@ extension Errno {
     return "; it is a link to \(shellWord(target))"
   }
 
-  /// Says which part of a path is no directory, if it is not the whole.
+  /// Says which part of a path is not a directory, if it is not the whole.
   private func whatIsNoDirectory(_ path: [UInt8]) -> String {
     for above in waysAbove(path) {
       // Where it cannot be seen, the error alone has to do.

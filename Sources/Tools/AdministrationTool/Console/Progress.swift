@@ -1,4 +1,4 @@
-// How far long work is, for somebody who watches.
+// How far long work is, for the user who watches.
 
 import LinuxFiles
 import LinuxPrograms

@@ -85,7 +85,7 @@ private func mistypedOperation(_ word: Word) -> String? {
   return words.first { !Verb.operationWords.contains($0) }
 }
 
-/// Whether a word without a slash is no name in the working directory: in front of files it was meant as an operation.
+/// Whether a word without a slash is not a name in the working directory: in front of files it was meant as an operation.
 private func namesNothingHere(_ word: Word) -> Bool {
   guard !word.isEmpty, !word.contains(UInt8(ascii: "/")) else { return false }
   do throws(Errno) { _ = try Descriptor.place(word, .held) } catch { return error == .noSuchFile }

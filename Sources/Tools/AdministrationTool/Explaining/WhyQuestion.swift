@@ -1,6 +1,6 @@
 // Questions to daemons about what may be done, continued where a link leads out of a volume and perhaps back into it.
 //
-// A daemon does not know what is mounted where, as whoever asks sees it: it tells where a way leaves its volume, and we
+// A daemon does not know what is mounted where, as the asker sees it: it tells where a way leaves its volume, and we
 // find out where that leads.
 
 import JSONForm
@@ -147,7 +147,7 @@ extension VolumePath {
 }
 
 extension MountedVolume {
-  /// What whoever is sent elsewhere can know of it.
+  /// What the asker can know of it elsewhere.
   fileprivate var words: String {
     if isOurs { return ", on another volume" }
     return type.isEmpty ? "" : ", on \(type) at \(PathText.escaped(mountPoint))"

@@ -1,4 +1,4 @@
-// `varve find`: items of trees by flag, by entry of their lists, by class, or by what somebody may do with them.
+// `varve find`: items of trees by flag, by entry of their lists, by class, or by what a user may do with them.
 //
 // Found paths are printed as they are found: only what waits for an answer of the daemon is held, and of that the paths.
 

@@ -1,4 +1,4 @@
-// Which of many items somebody may do something with: the daemon is asked about as many at once as it answers.
+// With which of many items a user may do something: the daemon is asked about as many at once as it answers.
 
 import Arguments
 import JSONForm

@@ -1,4 +1,4 @@
-// A keyfile as a command line, or the mount option `keyfile`, names it: a path, or what somebody else has opened.
+// A keyfile as a command line, or the mount option `keyfile`, names it: a path, or a descriptor that the caller has opened.
 
 import Arguments
 import Ciphers
@@ -11,7 +11,7 @@ import TextForms
 /// A keyfile that was found in order, and not yet read.
 enum GivenKeyfile {
   case file(FoundKeyfile)
-  /// Whoever opened it answers for it.
+  /// The process that opened it answers for it.
   case stream(SharedDescriptor, Word)
 
   init(_ source: SecretSource) throws(Refusal) {
@@ -77,7 +77,7 @@ enum GivenKeyfile {
     }
   }
 
-  /// Refuses a keyfile that lies with what it protects: whoever copies that would have both.
+  /// Refuses a keyfile that lies with what it protects: a copy of that would hold both.
   ///
   /// `upper`: the volume's upper directory, as far as it is known; `device`: that of its mount, if it has one.
   func requireOutside(upper: Word, device: String? = nil) throws(Refusal) {

@@ -27,7 +27,8 @@ struct KeyfilePlace {
         switch $0 {
         case .noSuchFile:
           Refusal(
-            "there is no directory \(shown(above)) (ENOENT); make it first: mkdir -m 700 \(shellWord(above))")
+            "the directory \(shown(above)) does not exist (ENOENT); make it first: mkdir -m 700 \(shellWord(above))"
+          )
         case .notDirectory: Refusal("\(shown(above)) is not a directory (ENOTDIR); name another one")
         default: Refusal("the directory \(shown(above)) cannot be opened: \($0)")
         }

@@ -107,7 +107,7 @@ private final class LockRun {
     let mayBeOpen = purged > 0 || !unwritten.isEmpty || !kept.isEmpty || !cached.isEmpty
     let users = mayBeOpen || isVerbose ? usersOfFiles(onDevice: mount.device) : []
     sayWhoHasFiles(users, path)
-    // Whoever named none wants to know which it were.
+    // A user who named none is told which they were.
     if isVerbose || (!isOne && answer["closed"] != .array([])) { say(answer, purged, path) }
     var result = JSON.nameMembers("path", path)
     if case .object(let members) = answer { result += members.filter { $0.name != "ok" } }

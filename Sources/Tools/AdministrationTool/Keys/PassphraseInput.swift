@@ -93,7 +93,7 @@ struct PassphraseInput {
     return first
   }
 
-  /// Whether somebody types it.
+  /// Whether it is typed.
   private var isAsked: Bool { stream.map { $0.descriptor.isTerminal } ?? true }
 
   private func read(_ prompt: String) throws(Refusal) -> Passphrase {

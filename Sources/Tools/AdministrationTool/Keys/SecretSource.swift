@@ -68,7 +68,7 @@ struct SecretSource {
 
   /// Opens it for reading.
   ///
-  /// `role` is what a sentence calls it; without one the sentence is about it, and whoever says it names it.
+  /// `role` is what a sentence calls it; without one the sentence is about it, and the caller names it.
   func open(as role: String? = nil) throws(Refusal) -> SharedDescriptor {
     let name = role == nil ? "" : shown(word)
     let about = role == nil ? "" : "\(name): "

@@ -123,7 +123,7 @@ enum LayoutStep: Sendable {
       let file = try FileName.with(LayoutStep.markerName) { name throws(Errno) in
         try place.createFile(name, mode: 0o644)
       }
-      // Whoever owns the directory must be able to take the marker away.
+      // The owner of the directory must be able to remove the marker.
       if try file.status().user != status.user {
         try file.changeOwner(user: status.user, group: status.group)
       }

@@ -154,7 +154,7 @@ private struct Lister {
       case .success(let item):
         reportUnreadable(item, path, name)
         items.append(item)
-      // Somebody removed it in the meantime.
+      // It was removed in the meantime.
       case .failure(.noSuchFile): break
       case .failure(let error): console.complain(joined(path, name), error)
       }

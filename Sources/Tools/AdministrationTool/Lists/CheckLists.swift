@@ -101,7 +101,7 @@ private final class ListChecker {
   ) -> [Finding] {
     guard !list.flags.contains(.noInherit) else { return [] }
     let source = InheritanceSource(
-      user: item.status.user, group: item.status.group,
+      owners: InheritanceSource.Owners(user: item.status.user, group: item.status.group),
       handedDown: InheritanceSource.handedDown(from: above, to: kind))
     return source.copies(in: list, for: kind).map { index in
       Finding(

@@ -14,7 +14,7 @@ func importLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console(invocation)
   let paths = try PathOperands(invocation)
   let run = try ItemRun(invocation, console, paths)
-  // Contents first: a list may close a directory to whoever runs this.
+  // Contents first: a list may close a directory to the user who runs this.
   var walk = ItemWalk(isRecursive: true, order: .contentsFirst, console)
   walk.links = .named
   walk.staysOnFileSystem = true

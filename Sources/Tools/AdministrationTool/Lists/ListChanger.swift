@@ -133,7 +133,7 @@ final class ListChanger: Sendable {
       }
       return (place, status)
     } catch .noSuchFile {
-      // Somebody removed it in the meantime.
+      // It was removed in the meantime.
     } catch .crossDevice {
       // Another file system is mounted on it.
     } catch {

@@ -27,7 +27,7 @@ func propagatePermissions(
 ) throws(UsageError) -> Int32 {
   let run = try ItemRun(invocation, console, paths)
   let propagation = PermissionPropagation(parts, run)
-  // Contents first: whoever gives a tree away needs their rights in a directory until its contents are done.
+  // Contents first: a user who gives a tree away needs their rights in a directory until its contents are done.
   var walk = ItemWalk(isRecursive: true, order: .contentsFirst, console)
   walk.links = .named
   walk.staysOnFileSystem = true

@@ -34,7 +34,7 @@ struct Holder {
   }
 }
 
-/// The processes found to hold the file system of a device, `0:98`; without root, only one's own.
+/// The processes found to hold the file system of a device, `0:98`; without root, only those of the caller.
 ///
 /// Asks the file system itself nothing: its daemon may be waiting for one of them.
 func holders(ofDevice device: String, except daemon: Int?) -> [Holder] {
@@ -55,7 +55,7 @@ func holders(ofDevice device: String, except daemon: Int?) -> [Holder] {
   return users + viewers
 }
 
-/// The processes found to have regular files of a file system open, or to run one; without root, only one's own.
+/// The processes found to have regular files of a file system open, or to run one; without root, only those of the caller.
 ///
 /// Asks the file system itself nothing.
 func usersOfFiles(onDevice device: String) -> [Holder] {
@@ -63,7 +63,7 @@ func usersOfFiles(onDevice device: String) -> [Holder] {
     .map { Holder(process: $0, name: name(of: $0), hold: .hasFiles) }
 }
 
-/// The processes found to have a file open, or to run it; without root, only one's own.
+/// The processes found to have a file open, or to run it; without root, only those of the caller.
 func users(of file: FileStatus) -> [Holder] {
   processes().filter { process in
     openFiles(of: process).contains { link in
@@ -103,7 +103,7 @@ private func processes() -> [Int] {
 }
 
 private func names(in path: String) -> [String] {
-  // A process that ended, or is somebody else's, holds nothing that can be found.
+  // A process that ended, or belongs to another user, holds nothing that can be found.
   let names = try? Descriptor.place(Array(path.utf8), .followed).listing().names()
   return names?.map { String(decoding: $0, as: UTF8.self) } ?? []
 }

@@ -1,10 +1,10 @@
-// Whether somebody answers behind a mount.
+// Whether a daemon answers behind a mount.
 
 import LinuxFiles
 import LinuxPrograms
 import TextForms
 
-/// What a mount answers to whoever looks at its root.
+/// What a mount answers when its root is looked at.
 enum MountState: Equatable {
   case serving
   /// The daemon ended, and the mount is still there.
@@ -14,7 +14,7 @@ enum MountState: Equatable {
   /// Something else is wrong: closed to us, or covered by another mount.
   case unknown
 
-  /// What is said of a silent mount to whoever wants something of it.
+  /// What is said of a silent mount to users who need it.
   static let silence = "its daemon does not answer; 'varve umount -l' takes the mount away"
 
   /// What is said of a dead mount, once in a run.
@@ -23,10 +23,10 @@ enum MountState: Equatable {
   }
   static let goneWords = "the daemon of this volume is gone"
 
-  /// What everybody else is told of a user's mount that lets in nobody else.
+  /// What other users are told of a user's mount that lets nobody else in.
   static func closed(_ mount: MountedVolume) -> String {
-    "the mount is closed to everybody but user \(mount.owner ?? 0), root included; mounted with 'allow_other' it "
-      + "is open to others"
+    "only user \(mount.owner ?? 0) may use this mount, and not even root; mounted with 'allow_other' it is open to "
+      + "others"
   }
 
   /// How long is waited for an answer, in milliseconds.
@@ -73,7 +73,7 @@ enum MountState: Equatable {
     }
   }
 
-  /// Whether the mount is somebody else's, closed to us: nothing of ours can have been denied there.
+  /// Whether the mount belongs to another user, closed to us: nothing of ours can have been denied there.
   static func isOutOfReach(_ mount: MountedVolume) -> Bool {
     do throws(Errno) { _ = try controlSocket(of: mount) } catch { return error == .accessDenied }
     return false

@@ -68,7 +68,7 @@ struct OptionChange {
   func make(checkingOnly: Bool) throws(Refusal) -> String {
     let answer = try askDaemon(checkingOnly: true)
     var wanted = after
-    // Everybody sees himself as the owner there: no program may run in an owner's name.
+    // Every user is shown as the owner there: no program may run in an owner's name.
     if answer["noowners"] == .bool(true) { wanted.insert(.noSetID) }
     try requireRight(to: wanted)
     guard !checkingOnly else { return words(answer) }

@@ -31,7 +31,7 @@ func mountTable() throws(Errno) -> [MountedVolume] {
 
 /// What the daemon behind a mount tells about itself; nil if it tells nothing that can be understood.
 ///
-/// ETIMEDOUT after two seconds: it may have been stopped since somebody asked whether it serves. With `nomagic` there
+/// ETIMEDOUT after two seconds: it may have been stopped since it was asked whether it serves. With `nomagic` there
 /// is no file that says it, but there is the control socket.
 func volumeStatus(_ volume: MountedVolume) throws(Errno) -> JSON? {
   let path = joined(joined(volume.mountPoint, OwnDirectory.bytes), Array("status".utf8))
@@ -77,7 +77,7 @@ private func places(_ volume: MountedVolume) -> String {
 /// The options the kernel shows, made stricter by what the daemon enforces: a user's remount reaches only the daemon.
 private func optionsInForce(_ volume: MountedVolume, _ state: MountState) -> String {
   var words = volume.options.split(separator: ",").map { String($0) }
-  // Whoever cannot be asked has nothing to add.
+  // A daemon that cannot be asked adds nothing.
   guard state == .serving, let status = try? volumeStatus(volume) else { return volume.options }
   if status["readOnly"] == .bool(true), words.first == "rw" { words[0] = "ro" }
   if status["noexec"] == .bool(true), !words.contains("noexec") { words.append("noexec") }
@@ -107,7 +107,7 @@ private func showVolume(
     } else {
       let shown = invocation.has(.counters) ? status : withoutCounters(status)
       console.print(colors.bold(places(volume)) + "\n")
-      // Whoever serves the mount wrote it, and that may be anybody.
+      // The server of the mount wrote it, and that may be any user.
       console.printLines(described(withOwnerNamed(shown), indent: "  "))
     }
   } catch {
@@ -115,7 +115,7 @@ private func showVolume(
   }
 }
 
-/// What is in force, without what the daemon counts: that is for somebody who looks for a fault, and for programs.
+/// What is in force, without what the daemon counts: that is for a person who looks for a fault, and for programs.
 private func withoutCounters(_ status: JSON) -> JSON {
   guard case .object(let members) = status else { return status }
   let counters: Set = ["nodes", "handles", "residentBytes", "requests"]

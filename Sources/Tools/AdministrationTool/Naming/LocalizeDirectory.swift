@@ -260,7 +260,7 @@ private struct Localization {
       let last = translations.last { $0.language == translation.language }
       if shown != last?.shown.bytes {
         return
-          "views do not show this name: whoever owns the directory may not read "
+          "views do not show this name: the owner of the directory may not read "
           + ".localized/\(PathText.escaped(translation.file)), or, where root owns it, a stranger may not"
       }
     }

@@ -33,7 +33,7 @@ private struct KindOfItem {
   private let mime: String
   private let icon: String
   private let package: String
-  /// In words, where somebody has any.
+  /// In words, where there are any.
   private let description: String?
   private let codes: FinderFacts
 

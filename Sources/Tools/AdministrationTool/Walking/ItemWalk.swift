@@ -10,7 +10,7 @@ import LinuxPrograms
 
 /// Where an item is: below the root of a walk.
 ///
-/// Paths are put together only when somebody asks for one.
+/// Paths are put together only when one is needed.
 struct ItemLocation: Sendable {
   /// As it was typed.
   let root: [UInt8]
@@ -51,7 +51,7 @@ struct LeafItem: Sendable {
 /// How a tree is walked.
 struct ItemWalk {
   enum Links {
-    /// Links are items; with `-R` those that are no items for the verb are passed over.
+    /// Links are items; with `-R` those that are not items for the verb are passed over.
     case none
     case named
     case all
@@ -159,9 +159,9 @@ struct ItemWalk {
       return "\(error)\(error.advice(about: path))"
     }
     if path == Array("--".utf8) {
-      return "\(error); '--' stands in front of everything else, and behind it each word is a file"
+      return "\(error); write '--' before everything else; after it each word is a file"
     }
-    return "\(error); options stand in front of everything else, and a file of this name is './' and the name"
+    return "\(error); write options before everything else, and a file of this name with './' in front"
   }
 }
 

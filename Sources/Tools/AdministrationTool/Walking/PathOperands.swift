@@ -24,12 +24,12 @@ struct PathOperands {
     let isParted = words.startIndex > 0 && words.first == Word("--".utf8)
     named = isParted ? words.dropFirst() : words
     readsInput = invocation.has(.fromInput)
-    // As on BSD they are names. But whoever writes `--dry-run` behind a path means that nothing is to happen.
+    // As on BSD they are names. But a user who writes `--dry-run` after a path wants nothing to change.
     for word in invocation.lateOptions where !(isParted && word == Word("--".utf8)) {
       do throws(Errno) { _ = try Descriptor.place(word, .held) } catch .noSuchFile {
         throw UsageError(
-          "'\(PathText.escaped(word))' stands behind the operands, where it is a name, and there is no such file; "
-            + "options stand in front of everything else", verb: invocation.verb)
+          "'\(PathText.escaped(word))' comes after the operands, so it is a file name, and that file does not exist; "
+            + "write options before everything else", verb: invocation.verb)
       } catch {
         // It is there, and what is wrong with it will be said.
       }

@@ -125,7 +125,7 @@ final class RunningWalk {
         let place = SharedDescriptor(try place(name.bytes, in: listing, isFollowed: isFollowed))
         enter(place, location, isFollowed: isFollowed, visit)
       } catch .noSuchFile {
-        // Somebody removed it in the meantime.
+        // It was removed in the meantime.
       } catch {
         walk.console.complain(location.path, error)
       }

@@ -17,9 +17,9 @@ extension VerbGroup {
         + "'varve acl restore FILE' restores them.",
     ],
     examples: [
-      Example("varve acl get /srv/team", "Who may do what."),
-      Example("varve acl propagate --dry-run /srv/team", "What would change if the list were handed down."),
-      Example("varve acl check -R /srv/team", "Entries that do not do what they seem to do."),
+      Example("varve acl get /mnt/team", "Who may do what."),
+      Example("varve acl propagate --dry-run /mnt/team", "What would change if the list were handed down."),
+      Example("varve acl check -R /mnt/team", "Entries that do not do what they seem to do."),
     ])
 }
 
@@ -80,10 +80,10 @@ extension Verb {
         + "file, with --resume.",
     ],
     examples: [
-      Example("varve acl propagate --dry-run /srv/team", "What would change."),
-      Example("varve acl propagate --undo before.acl /srv/team", "Do it, and be able to undo it."),
+      Example("varve acl propagate --dry-run /mnt/team", "What would change."),
+      Example("varve acl propagate --undo before.acl /mnt/team", "Do it, and be able to undo it."),
       Example("varve acl restore before.acl", "Go back."),
-      Example("varve acl propagate --group --mode /srv/team", "One group and one mode for everything below."),
+      Example("varve acl propagate --group --mode /mnt/team", "One group and one mode for everything below."),
     ])
 
   package static let aclImport = Verb(
@@ -162,7 +162,7 @@ extension Verb {
         + "inheritance that reaches nothing, inherited entries that the directory above does not hand down, modes "
         + "that undo a list, and damage. The status is 1 if there is anything to report."
     ],
-    examples: [Example("varve acl check -R /srv/team", "Check a tree.")])
+    examples: [Example("varve acl check -R /mnt/team", "Check a tree.")])
 
   package static let aclDump = Verb(
     "acl dump", "write the access lists of trees to standard output",
@@ -171,7 +171,7 @@ extension Verb {
     discussion: [
       "Writes a record for every item, in the format of undo files: see varve-acl(1)."
     ],
-    examples: [Example("varve acl dump /srv/team", "Redirect the output to a file to keep it.")])
+    examples: [Example("varve acl dump /mnt/team", "Redirect the output to a file to keep it.")])
 
   package static let aclRestore = Verb(
     "acl restore", "bring back what a dump or an undo file holds",
@@ -184,7 +184,7 @@ extension Verb {
     ],
     examples: [
       Example("varve acl restore before.acl", "Restore them where they came from."),
-      Example("varve acl restore --root /srv/copy team.acl", "Restore them in a copy of the tree."),
+      Example("varve acl restore --root /mnt/copy team.acl", "Restore them in a copy of the tree."),
     ])
 
   /// All verbs of the group.

@@ -83,7 +83,7 @@ extension Verb {
     ],
     examples: [
       Example(
-        "varve chmod -R +a \"group:staff allow list,search,file_inherit,directory_inherit\" /srv/team",
+        "varve chmod -R +a \"group:staff allow list,search,file_inherit,directory_inherit\" /mnt/team",
         "Let the group in, now and in what is made later."),
       Example("varve chmod -a# 0 report.txt", "Remove the first entry."),
       Example("varve chmod u=rw,go= diary.txt", "Set the mode."),

@@ -40,8 +40,8 @@ extension Verb {
         + "could not be looked at.",
     ],
     examples: [
-      Example("varve check /srv/team", "Look at a volume, mounted or not."),
-      Example("varve check --repair /srv/team", "Repair it, while it is not mounted."),
+      Example("varve check /srv/varve/team", "Look at a volume, mounted or not."),
+      Example("varve check --repair /srv/varve/team", "Repair it, while it is not mounted."),
     ])
 
   package static let verify = Verb(
@@ -81,8 +81,9 @@ extension Verb {
         + "could not be looked at.",
     ],
     examples: [
-      Example("varve fsck --keyfile team.key /srv/team", "Verify everything."),
-      Example("varve fsck --repair --keyfile team.key /srv/team", "After a restore without attributes."),
+      Example("varve fsck --keyfile team.key /srv/varve/team", "Verify everything."),
+      Example(
+        "varve fsck --repair --keyfile team.key /srv/varve/team", "After a restore without attributes."),
     ])
 
   package static let completion = Verb(

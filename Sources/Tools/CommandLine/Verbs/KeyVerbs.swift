@@ -97,7 +97,7 @@ extension Verb {
     examples: [
       Example("varve key check team.key", "Whether the keyfile is sound and the passphrase is right."),
       Example(
-        "varve key check team.key /srv/team", "Whether it opens the volume, mounted or not."),
+        "varve key check team.key /srv/varve/team", "Whether it opens the volume, mounted or not."),
     ])
 
   package static let keySlotAdd = Verb(

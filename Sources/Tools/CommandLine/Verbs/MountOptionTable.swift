@@ -1,6 +1,6 @@
 // The options of a mount: the one table of the words after `-o`, for parsing, help, completion, mounting and remounting.
 //
-// A row says what a word means by a case of `MountEffect`, and whoever carries that out has a case for each, because
+// A row says what a word means by a case of `MountEffect`, and the code that carries that out has a case for each, because
 // the compiler asks for it: the daemon in `MountWords.swift` and `LiveWords.swift`, and for the flags that the kernel
 // keeps of a mount `Remount.swift` of the tool. What the manual and `.varve/status` say is compared with the table by tests.
 
@@ -8,7 +8,7 @@
 package enum MountEffect: Equatable, Sendable {
   /// The volume obeys it, and it can change while the volume is mounted.
   case live(Live)
-  /// The kernel keeps it for each mount; in a remount, whoever remounts changes it.
+  /// The kernel keeps it for each mount; in a remount, the remounting program changes it.
   case flag(Flag)
   /// In force until the volume is unmounted.
   case fixed(Fixed)
@@ -62,7 +62,7 @@ package enum MountEffect: Equatable, Sendable {
     case sourceName
     case noReservedDirectory
     case foreground
-    /// Whoever mounts reads it, and hands the secret to the daemon, which never sees this word.
+    /// The mounting program reads it, and hands the secret to the daemon, which never sees this word.
     case keyfile
     case passphraseFile
     /// What the view `default` shows.

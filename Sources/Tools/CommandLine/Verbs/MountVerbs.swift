@@ -16,9 +16,10 @@ extension Verb {
       "Options: " + MountOptionTable.all.map(\.synopsis).joined(separator: ", ") + ".",
     ],
     examples: [
-      Example("varve mount /srv/team /mnt/team", "Mount a directory."),
+      Example("varve mount /srv/varve/team /mnt/team", "Mount a directory."),
       Example(
-        "varve mount -o ro,noexec /srv/team /mnt/look", "Read only: nothing there can be changed or run."),
+        "varve mount -o ro,noexec /srv/varve/team /mnt/look",
+        "Read only: nothing there can be changed or run."),
     ])
 
   package static let remount = Verb(

@@ -14,7 +14,7 @@ extension Program {
         + "for every program."
     ],
     examples: [
-      Example("varve mount /srv/team /mnt/team", "Mount a directory."),
+      Example("varve mount /srv/varve/team /mnt/team", "Mount a directory."),
       Example("varve chmod +a \"everyone deny delete\" /mnt/team/plan.txt", "Only root may delete it."),
       Example("varve ls -le /mnt/team", "See who may do what."),
     ])

@@ -1,4 +1,4 @@
-// The control socket of this daemon: found a place, served, named by the mount, taken away.
+// The control socket of this daemon: given a location, served, named by the mount, removed.
 
 import ControlDoor
 import LayeredVolume
@@ -9,24 +9,24 @@ import TextForms
 
 /// The socket of the one mount this process serves.
 final class ControlSocket: Sendable {
-  private let place: Mutex<SocketLocation?> = Mutex(nil)
+  private let location: Mutex<SocketLocation?> = Mutex(nil)
 
-  /// Opens the socket, as soon as requests are served, and lets the mount tell where it is; without a place for one,
-  /// the mount goes on without.
+  /// Opens the socket, as soon as requests are served, and lets the mount tell where it is; without a location for one,
+  /// the mount works without.
   ///
   /// `upper`: the path of the upper directory, if there is one among ours.
   func open(_ verbs: ControlVerbs, volume: Volume, upper: [UInt8]?, device: MountDevice) {
     let device = device.number
     let runtime = environment("XDG_RUNTIME_DIR")
     var failure: Errno?
-    for place in SocketLocation.candidates(
+    for location in SocketLocation.candidates(
       device: device, runtime: runtime,
       bookkeeping: upper.flatMap { ControlSocket.bookkeeping(of: volume, $0) })
     {
       do throws(Errno) {
-        try ControlServer.start(try place.listen()) { verbs.answer($0, $1, device) }
-        self.place.withLock { $0 = place }
-        volume.announceControl(place.path)
+        try ControlServer.start(try location.listen()) { verbs.answer($0, $1, device) }
+        self.location.withLock { $0 = location }
+        volume.announceControl(location.path)
         return
       } catch {
         failure = error
@@ -35,14 +35,14 @@ final class ControlSocket: Sendable {
     let remedy =
       "set XDG_RUNTIME_DIR to a directory of your own for dry runs, 'varve why' and 'varve remount'"
     Log.notice(
-      "no control socket: \(failure.map { "\($0)" } ?? "there is no place for one")"
+      "no control socket: \(failure.map { "\($0)" } ?? "there is no directory for it")"
         + (CurrentProcess.isRoot ? "" : "; \(remedy)"))
   }
 
-  /// Takes the socket's name away; once, whoever comes first.
+  /// Takes the socket's name away; once, whichever thread comes first.
   func remove() {
-    // A name that is left behind is found dead by whoever tries it.
-    try? place.withLock { $0.take() }?.remove()
+    // A name that is left behind is found dead when it is tried.
+    try? location.withLock { $0.take() }?.remove()
   }
 
   private static func bookkeeping(

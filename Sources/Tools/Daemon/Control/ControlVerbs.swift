@@ -12,7 +12,7 @@ import LayeredVolume
 import LinuxFiles
 import TextForms
 
-/// A request that is not granted, in words for whoever asked.
+/// A request that is not granted, in words for the asker.
 struct ControlRefusal: Error {
   /// What the asking program ends with: 1 for something not permitted or not understood, 32 for the volume.
   let status: Int

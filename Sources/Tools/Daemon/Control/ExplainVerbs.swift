@@ -51,7 +51,7 @@ extension ControlVerbs {
       return explanation.json
     } catch .accessDenied {
       throw ControlRefusal(
-        "about somebody else you are told only where you may walk, and read every rule, yourself", status: 2)
+        "about other users you are told only where you could walk, and read every rule, yourself", status: 2)
     } catch .tooBig {
       throw ControlRefusal(
         "the question cannot be answered: the way is too long, or so much was asked that it took too long",

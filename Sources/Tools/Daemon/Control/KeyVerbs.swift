@@ -1,4 +1,4 @@
-// The verb `keys`: keyslots of a volume that is mounted. Only whoever may unlock it is told which keyfiles can.
+// The verb `keys`: keyslots of a volume that is mounted. Only users who may unlock it are told which keyfiles can.
 
 import Ciphers
 import ControlDoor

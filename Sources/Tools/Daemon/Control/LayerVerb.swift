@@ -1,4 +1,4 @@
-// `layerdiff` over the control socket: what the upper changes in one directory, with the rights of whoever asks.
+// `layerdiff` over the control socket: what the upper changes in one directory, with the rights of the asker.
 
 import JSONForm
 import LayeredVolume

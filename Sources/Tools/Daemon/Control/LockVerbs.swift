@@ -38,7 +38,7 @@ extension ControlVerbs {
         try autoLock.set(after)
         if let after { members.add("after", after) }
       } catch {
-        // It stays open: whoever asked is told, and can lock it.
+        // It stays open: the asker is told, and can lock it.
         members.add("afterError", "\(error)")
       }
       return members
@@ -108,7 +108,7 @@ extension KeyFailure {
 }
 
 extension Keyring.Unlocking {
-  /// What whoever unlocked is told.
+  /// What the user who unlocked it is told.
   var members: [JSON.Member] {
     var members: [JSON.Member] = []
     members.add("healed", healed)

@@ -1,4 +1,4 @@
-// The content of one compressed file that is open, for all its handles. They only read: whoever wants to write has the
+// The content of one compressed file that is open, for all its handles. They only read: an open for writing has the
 // file expanded first, in place, and its readers follow.
 //
 // While it is expanded its frames are written over. So before the first byte of them goes, readers are sent to the work file,
@@ -52,7 +52,7 @@ final class CompressedFile: Sendable {
   private var logicalSize: UInt64 { frames?.table.logicalSize ?? 0 }
   var way: SharedDescriptor { state.withLock { $0.way } }
 
-  /// Whether a file with this status is still the one whose table this has; somebody may have written to it natively.
+  /// Whether a file with this status is still the one whose table this has; a program may have written to it natively.
   func isOf(_ status: FileStatus, storedSize: UInt64) -> Bool {
     guard case .frames = state.withLock({ $0.form }) else { return false }
     return status.modification == modified && storedSize == self.storedSize && status.size == logicalSize
@@ -66,7 +66,7 @@ final class CompressedFile: Sendable {
   func read(at offset: Int64, into bytes: inout MutableSpan<UInt8>) throws(Errno) -> Int {
     guard offset >= 0 else { throw .invalid }
     while true {
-      // Counted first, and then asked: whoever changes the form waits for those who are counted.
+      // Counted first, and then asked: a change of the form waits for those who are counted.
       atFrames.add(1, ordering: .sequentiallyConsistent)
       let (form, way) = state.withLock { ($0.form, $0.way) }
       if case .frames = form, let frames {

@@ -40,10 +40,10 @@ final class FrameCache: Sendable {
 
   func frame(_ key: Key) -> ExpandedFrame? {
     state.withLock { state in
-      guard let place = state.entries.firstIndex(where: { $0.key == key }) else { return nil }
+      guard let index = state.entries.firstIndex(where: { $0.key == key }) else { return nil }
       state.clock += 1
-      state.entries[place].used = state.clock
-      return state.entries[place].frame
+      state.entries[index].used = state.clock
+      return state.entries[index].frame
     }
   }
 

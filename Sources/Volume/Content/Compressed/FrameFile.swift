@@ -29,7 +29,7 @@ struct FrameFile: Sendable {
     isLogged = true
   }
 
-  /// The same for somebody who has the table, and tells of damage in another way.
+  /// The same for a caller that has the table, and tells of damage in another way.
   init(_ table: SeekTable, _ cache: FrameCache) {
     (self.table, self.cache) = (table, cache)
     number = cache.nextFile()

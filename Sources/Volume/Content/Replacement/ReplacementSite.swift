@@ -52,7 +52,7 @@ extension ReplacementSite {
 
   /// Gives back what writing takes away from a file: its capability, its set-id bits, and its time of modification.
   ///
-  /// Whoever has got the file since does not get the privileges that it had; and a mode that was changed since stays.
+  /// A user who has got the file since does not get the privileges that it had; and a mode that was changed since stays.
   func giveBack(_ trailer: ReplacementTrailer, to file: borrowing Descriptor) throws(Errno) {
     let status = try file.status()
     if status.user == trailer.user, status.group == trailer.group {
@@ -75,7 +75,7 @@ extension ReplacementSite {
       if alone { try leaseAlone(opened.descriptor) }
       return opened
     } catch {
-      // Somebody else's lease, or a program that runs from it.
+      // A lease of another process, or a program that runs from it.
       throw error == .again || error == .textBusy ? .busy : error
     }
   }

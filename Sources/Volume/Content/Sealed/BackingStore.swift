@@ -12,7 +12,7 @@ final class BackingStore: SealedStore {
 
   /// Nil while nobody has the file open.
   private let held: Mutex<Held?>
-  /// Whether the file was changed, or was to be, since somebody asked.
+  /// Whether the file was changed, or was to be, since it was asked.
   private let isTouched = Atomic<Bool>(false)
 
   /// `descriptor` leads to the file, or is open for reading or for reading and writing.
@@ -20,7 +20,7 @@ final class BackingStore: SealedStore {
     held = Mutex(Held(descriptor: descriptor, isWritable: isWritable))
   }
 
-  /// Somebody uses the file again, or with more.
+  /// The file is used again, or with more.
   func wake(by descriptor: SharedDescriptor, isWritable: Bool) {
     held.withLock { held in
       guard held == nil || (isWritable && held?.isWritable == false) else { return }
@@ -46,7 +46,7 @@ final class BackingStore: SealedStore {
     return found.descriptor.isPath ? try open(.readOnly) : found
   }
 
-  /// Whether the file was changed since somebody took note of it.
+  /// Whether the file was changed since that was noted.
   var wasTouched: Bool { isTouched.load(ordering: .acquiring) }
 
   /// Takes note of that.
@@ -63,7 +63,7 @@ final class BackingStore: SealedStore {
     let opened = SharedDescriptor(
       try Errno.delayedByLease { () throws(Errno) in try found.descriptor.reopen(flags.union(.nonBlocking)) })
     return held.withLock { held in
-      // Somebody may have been faster, and with more.
+      // Another thread may have been faster, and with more.
       if let held, held.isWritable { return held.descriptor }
       held = Held(descriptor: opened, isWritable: flags == .readWrite)
       return opened

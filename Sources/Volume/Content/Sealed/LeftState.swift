@@ -26,7 +26,7 @@ extension SealedFile {
   /// What to remember of it; nil where there is nothing, or too much, to remember.
   var leftState: LeftState? {
     state.withLock { state in
-      // Whoever only read it has changed nothing of that.
+      // A session that only read it has changed nothing of that.
       if state.commit == nil { return state.left }
       guard let commit = state.commit, let identity = state.identity, state.pages > 0, !state.isBroken,
         !commit.owesAfterFailure, !commit.needsSlot, commit.frozen == nil, commit.floor == .none,
@@ -56,7 +56,7 @@ final class LeftStates: Sendable {
 
   func keep(_ state: LeftState, of inode: UInt64, seen: Timestamp, changed: UInt64) {
     entries.withLock { entries in
-      // Any will do: whoever goes round in circles finds the others.
+      // Any will do: a walk that comes back to it finds the others.
       if entries.count >= LeftStates.most, let other = entries.keys.first { entries[other] = nil }
       entries[inode] = Entry(state: state, seen: seen, changed: changed)
     }

@@ -1,6 +1,6 @@
 // Reading an encrypted file.
 //
-// Nobody waits for a reader. So between the look at the index and the read of the page somebody may have written the
+// Nobody waits for a reader. So between the look at the index and the read of the page another thread may have written the
 // block again, and its old page may hold another block by now: a tag that fails is an error only if the index still
 // says the same.
 
@@ -117,7 +117,7 @@ extension SealedFile {
         hasFailed = true
         answer = rules.afterFailure(of: version, of: block, pair)
       }
-      // Failed by somebody's writing meanwhile, not for good?
+      // Failed because of a write meanwhile, not for good?
       if hasFailed {
         let again = try self.pair(of: block, &cipher)
         if again != pair || state.withLock({ $0.rules }) != rules { continue }

@@ -89,7 +89,7 @@ extension SealedFile {
     do throws(Errno) {
       return try enter(versions, size: write.range.upperBound, &cipher)
     } catch {
-      // Some entries may be there, so the pages stay taken. Whoever tries again must not encrypt ciphertext.
+      // Some entries may be there, so the pages stay taken. Another attempt must not encrypt ciphertext.
       try decrypt(versions, write, &bytes, &cipher)
       throw error
     }

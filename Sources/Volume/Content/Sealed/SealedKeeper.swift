@@ -200,9 +200,9 @@ final class SealedKeeper: Sendable {
 
   // MARK: When
 
-  /// Somebody asked for content.
+  /// Content was asked for.
   func noteUse() { used.store(Clock.monotonicNanoseconds, ordering: .relaxed) }
 
-  /// When somebody asked for content last.
+  /// When content was last asked for.
   var lastUse: UInt64 { used.load(ordering: .relaxed) }
 }

@@ -121,7 +121,7 @@ final class SealedObject: EncryptedContent {
     return !file.mustStay && !(isUsed && file.isChanged)
   }
 
-  /// Whether somebody wrote to it.
+  /// Whether it was written.
   var isChanged: Bool { state.withLock { $0.file }?.isChanged ?? false }
 
   /// Whether it is being changed under the number of one of these sessions, or was and is kept so.
@@ -170,7 +170,7 @@ final class SealedObject: EncryptedContent {
     }
   }
 
-  /// Forgets the key, unless somebody uses the file or something of it must not be forgotten.
+  /// Forgets the key, unless the file is in use or something of it must not be forgotten.
   ///
   /// False if something has to be remembered that the file itself does not say.
   @discardableResult
@@ -207,7 +207,7 @@ final class SealedObject: EncryptedContent {
     return try work(try loaded())
   }
 
-  /// Opens the content for somebody whose rights were decided about: what is wrong with the file they hear now.
+  /// Opens the content for an opener whose rights were decided about, who hears now what is wrong with the file.
   func open() throws(Errno) {
     atWork.add(1, ordering: .sequentiallyConsistent)
     defer { atWork.subtract(1, ordering: .releasing) }

@@ -4,7 +4,7 @@ import Ciphers
 import LinuxFiles
 import SealedFormat
 
-/// Keys, sessions, and somebody to tell.
+/// Keys, sessions, and a receiver of messages.
 protocol SealedSurroundings: Sendable {
   /// Contexts to encrypt with.
   var contexts: AeadPool { get }
@@ -29,7 +29,7 @@ extension SealedSurroundings {
   func isPending(_ session: UInt64) -> Bool { false }
 }
 
-/// What somebody should hear of.
+/// What should be reported.
 enum SealedEvent: Hashable, Sendable {
   enum Part: Hashable, Sendable {
     case header

@@ -1,0 +1,68 @@
+// `make install` and what it installs, without building anything: what is said, what is put where, and as whom it builds.
+
+import Foundation
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("Installing", .enabled(if: Programs.has("make"), "needs make")) struct InstallTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent()
+      .deletingLastPathComponent().path
+
+    private func output(_ script: String) throws -> String {
+      let base = try TemporaryDirectory.make()
+      defer { TemporaryDirectory.remove(base) }
+      let result = try Program.shell(
+        script, in: base,
+        environment: [
+          "ROOT": Self.root, "BUILT": String(Program.built("varve").dropLast("/varve".count)),
+          "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C",
+        ])
+      #expect(result.exit == 0, "\(result.output)")
+      return result.output
+    }
+
+    @Test("It says what it put where, and uninstalling takes all of it away") func places() throws {
+      let said = try output(
+        """
+        export DESTDIR=$PWD/there
+        "$ROOT/scripts/place" add >said
+        find there ! -type d | sed "s|^there|$DESTDIR|" | sort >found
+        while read -r directory names; do for name in $names; do echo "${directory%:}/$name"; done; done <said | sort | diff - found
+        grep -c . <found
+        "$ROOT/scripts/place" remove
+        find there ! -type d
+        """)
+      let count = try #require(Int(said.split(separator: "\n").first ?? ""))
+      #expect(count > 40 && said == "\(count)\n", "\(said)")
+    }
+
+    @Test("Root builds as the owner of the tree, once for installing and for the package") func owner() throws
+    {
+      let said = try output(
+        """
+        mkdir tree; chown 65534:65534 tree; cd tree
+        for goal in install deb; do make -n -f "$ROOT/Makefile" $goal | grep -F 'swift build'; done |
+          sed "s/runuser -u $(id -nu 65534) -- /AS-OWNER /; s/ -c release .*--scratch-path / /" | sort | uniq -c | tr -s ' '
+        """)
+      #expect(
+        said == """
+           2 AS-OWNER scripts/swift build .build/static --product varve
+           2 AS-OWNER scripts/swift build .build/static --product varved
+
+          """)
+    }
+
+    @Test(
+      "The programs name the commit they were built from",
+      .enabled(if: FileManager.default.fileExists(atPath: root + "/.git"), "needs the history"))
+    func version() throws {
+      for program in ["varve", "varved"] {
+        let result = try Program.run(Program.built(program), ["--version"])
+        #expect(
+          result.output.contains(/^varved? [0-9.]+ \([0-9a-f]{12}\+?\)\n$/), "\(program): \(result.output)")
+      }
+    }
+  }
+}
