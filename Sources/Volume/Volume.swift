@@ -110,9 +110,7 @@ package final class Volume: Sendable {
     try directory.checkLayers(
       areSaid: options.saysLowers || !lowers.isEmpty, readOnly: options.live.isReadOnly)
     // What they say would be overlooked.
-    guard lowers.isEmpty || !isPrivileged || directory.namespace == .trusted else {
-      throw VolumeFailure("its records are in attributes user.*; layers need those in attributes trusted.*")
-    }
+    if !lowers.isEmpty { try VolumeDirectory.refuseLayers(directory.namespace) }
     layerHistory = LayerHistory(directory, root: InodeMark(status), lowers)
     let places =
       lowers.isEmpty ? nil : try LayerPlaces(upper, over: lowers, known: directory.fileSystems)
@@ -183,7 +181,7 @@ package final class Volume: Sendable {
   package var options: LiveSettings { live.current }
 
   /// What an administrator should know of this mount.
-  package var warnings: [String] { mounted.warnings + features.warnings }
+  package var warnings: [String] { mounted.warnings + features.warnings + directory.warnings }
 
   /// The words of `-o` that are in force, for `status`.
   package var words: [[UInt8]] {

@@ -26,7 +26,8 @@ import Testing
     #expect(
       MountOptionTable.kernelFeatures
         == Set(Feature.allCases.map(\.rawValue)).union([
-          "epoch", "statx", "tmpfile", "noreplace", "unlinked", "capability", "birthtime", "trusted", "local",
+          "epoch", "statx", "tmpfile", "noreplace", "exchange", "unlinked", "capability", "birthtime",
+          "trusted", "local",
         ]))
   }
 

@@ -104,6 +104,65 @@ extension FrontTests {
       }
     }
 
+    @Test("Every door of a file without a name changes what those see who have it open, and not the store")
+    func doorsOfNameless() throws {
+      try withFaults { faults, base in
+        let mounted = try varve(
+          "mount", "-o", "no_local,no_unlinked", "\(base)/upper", "\(base)/mount", faults: faults)
+        try #require(mounted.exit == 0, "\(mounted.output)")
+        let (path, listed) = ("\(base)/mount/file.txt", "\(base)/mount/listed")
+        close(creat(listed, 0o644))
+        try #require(lt_set_attribute(listed, "system.varve.acl", "user:1002 deny read", 19, 0) == 0)
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
+        let other = open(listed, O_RDONLY | O_CLOEXEC)
+        defer {
+          close(file)
+          close(other)
+        }
+        let (info, state) = ("user.com.apple.FinderInfo", "system.varve.extension")
+        try #require(OpenAttribute.set(file, state, Array("show".utf8)) == 0)
+        try #require(unlink(path) == 0)
+        faults.begin(Fault([.attribute, .mode, .owner, .times], .stale, count: 1_000_000))
+        func reads(_ name: String, _ value: [UInt8]?) {
+          #expect(OpenAttribute.get(file, name) == value, "\(name)")
+        }
+        func sets(_ name: String, _ value: [UInt8]) {
+          #expect(OpenAttribute.set(file, name, value) == 0, "\(name)")
+        }
+        reads(state, Array("show".utf8))
+        sets(state, Array("hide".utf8))
+        reads(state, Array("hide".utf8))
+        let zeros = [UInt8](repeating: 0, count: 22)
+        reads(info, [UInt8](repeating: 0, count: 9) + [0x10] + zeros)
+        // A type, and the invisible bit.
+        let wanted = Array("TEXTttxt".utf8) + [0x40, 0] + zeros
+        sets(info, wanted)
+        reads(info, wanted)
+        reads("system.varve.flags", Array("hidden".utf8))
+        #expect(OpenAttribute.remove(file, info) == 0)
+        reads(info, nil)
+        reads("system.varve.flags", [])
+        sets(state, Array("show".utf8))
+        #expect(OpenAttribute.remove(file, state) == 0)
+        reads(state, [])
+        // Mode and list in one.
+        let anyone: [UInt8] = [255, 255, 255, 255]
+        let (owner, group, others): ([UInt8], [UInt8], [UInt8]) = (
+          [1, 0, 7, 0], [4, 0, 5, 0], [32, 0, 1, 0]
+        )
+        sets(
+          "system.posix_acl_access", [2, 0, 0, 0] + owner + anyone + group + anyone + others + anyone)
+        var status = stat()
+        #expect(fstat(file, &status) == 0 && status.st_mode & 0o7777 == 0o751)
+        let list = try #require(OpenAttribute.get(other, "system.nfs4_acl"))
+        sets("system.nfs4_acl", list)
+        let text = OpenAttribute.get(file, "system.varve.acl").map { String(decoding: $0, as: UTF8.self) }
+        #expect(text?.contains("1002 deny read") == true, "\(text ?? "none")")
+        #expect(faults.end() == 0)
+        #expect(umount2("\(base)/mount", CInt(MNT_DETACH)) == 0)
+      }
+    }
+
     @Test("A mount whose steps fail says so, and is none") func mounts() throws {
       try withFaults { faults, base in
         for number in 0..<100 {
@@ -189,6 +248,34 @@ extension FrontTests {
           text
 
           """)
+    }
+  }
+}
+
+/// Attributes of an open file; minus an error number, or nil, where the call fails.
+private enum OpenAttribute {
+  static func get(_ file: CInt, _ name: String) -> [UInt8]? {
+    var room = [UInt8](repeating: 0, count: 4096)
+    let count = call(SYS_fgetxattr, file, name, &room)
+    return count < 0 ? nil : Array(room.prefix(count))
+  }
+
+  static func set(_ file: CInt, _ name: String, _ value: [UInt8]) -> Int {
+    var value = value
+    return call(SYS_fsetxattr, file, name, &value)
+  }
+
+  static func remove(_ file: CInt, _ name: String) -> Int {
+    var nothing: [UInt8] = []
+    return call(SYS_fremovexattr, file, name, &nothing)
+  }
+
+  private static func call(_ number: CInt, _ file: CInt, _ name: String, _ room: inout [UInt8]) -> Int {
+    let size = room.count
+    return name.withCString { name in
+      room.withUnsafeMutableBytes { room in
+        lt_call(Int(number), Int(file), Int(bitPattern: name), Int(bitPattern: room.baseAddress), size, 0, 0)
+      }
     }
   }
 }

@@ -84,6 +84,7 @@ extension Model {
     request.exchanges = style == .exchange
     let scene = Scene(thing.item, in: oldDirectory.item, to: newDirectory.item, over: victim?.item)
     try require(judge.decide(.rename(request), scene))
+    if style == .exchange, !exchangesNames { throw .invalid }
     if style == .exchange, let victim {
       take(newName, from: newDirectory)
       take(oldName, from: oldDirectory)

@@ -95,6 +95,8 @@ final class Model {
   let namesUnnamed: Bool
   /// Whether records are attributes `user.*`, which only files and directories have (SEMANTICS 12).
   let hasUserRecords: Bool
+  /// Whether names can be exchanged (SEMANTICS 20.5).
+  let exchangesNames: Bool
   let root: Thing
   var slots: [Int: OpenThing] = [:]
   private let judges: [Judge]
@@ -103,10 +105,11 @@ final class Model {
 
   init(
     _ rules: VolumeRules, protectsHardLinks: Bool, passesThrough: Bool, kernelStrips: Bool,
-    namesUnnamed: Bool = true, hasUserRecords: Bool = false
+    namesUnnamed: Bool = true, hasUserRecords: Bool = false, exchangesNames: Bool = true
   ) {
     self.namesUnnamed = namesUnnamed
     self.hasUserRecords = hasUserRecords
+    self.exchangesNames = exchangesNames
     self.rules = rules
     self.protectsHardLinks = protectsHardLinks
     self.passesThrough = passesThrough

@@ -51,13 +51,9 @@ struct ModelTests {
 
   @Test(
     "It does so without what some stores do not have",
-    arguments: [
-      "no_local", "no_tmpfile", "no_noreplace", "no_unlinked", "no_birthtime", "no_capability", "no_trusted",
-      "no_local,no_tmpfile,no_noreplace,no_unlinked,no_birthtime,no_capability,no_trusted",
-    ].map { Setting($0) }
-  )
+    arguments: StoreFallback.all.map { Setting($0) })
   func withoutFeatures(_ setting: Setting) throws {
-    _ = try act(setting, operations: Wish.operations / 40)
+    _ = try act(setting, operations: Wish.operations / (Wish.isLong ? 4 : 40))
   }
 
   /// Answers what happened, or nothing after a difference, which is reported.

@@ -25,7 +25,8 @@ struct Setting: Sendable, CustomStringConvertible {
         && !options.contains("no_local") && !isEncrypted,
       kernelStrips: !Machine.offers("killpriv_v2") || options.contains("no_killpriv_v2"),
       namesUnnamed: !options.contains("no_tmpfile"),
-      hasUserRecords: options.contains("no_trusted"))
+      hasUserRecords: options.contains("no_trusted"),
+      exchangesNames: !options.contains("no_exchange"))
   }
 
   static let encrypted: Setting = {

@@ -42,7 +42,10 @@ func compare(
         let area = "\(side)/\(user.user)-\(user.groups.count)-\(number)"
         try #require(Glibc.mkdir(area, 0o755) == 0 && Glibc.chown(area, user.user, user.group) == 0)
         if let setup = scenario.setup { _ = Side.transcript(of: setup, as: .root, in: area) }
-        transcripts.append(Side.transcript(of: scenario.body, as: user, in: area))
+        transcripts.append(
+          Side.transcript(
+            of: scenario.body, as: user, in: area,
+            exchangesNothing: side == plain && options.contains("no_exchange")))
       }
       #expect(!transcripts[1].isEmpty, "\(scenario.name) says nothing")
       report(transcripts[0], transcripts[1], scenario.name, user)

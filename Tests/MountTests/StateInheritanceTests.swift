@@ -67,7 +67,7 @@ extension MountTests {
 
     @Test(
       "Each kind of entry reaches files, special files and directories as the table says",
-      arguments: [""] + StoreFallbackTests.without)
+      arguments: [""] + StoreFallback.all)
     func table(options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
@@ -91,9 +91,11 @@ extension MountTests {
       }
     }
 
-    @Test("A list that was inherited is in force at once, against its maker too")
-    func inForce() throws {
-      let volume = try MountedVolume()
+    @Test(
+      "A list that was inherited is in force at once, against its maker too",
+      arguments: [""] + StoreFallback.all)
+    func inForce(options: String) throws {
+      let volume = try MountedVolume(options)
       defer { volume.remove() }
       let parent = try volume.directory(
         "d", 0, 0, 0o777, list: ["user:1002 deny write,append,file_inherit,only_inherit"])
@@ -103,9 +105,11 @@ extension MountTests {
       #expect(TestUser.carol.run { Calls.answer(access(path, W_OK)) } == nil)
     }
 
-    @Test("A list that would grow beyond 128 entries is refused and nothing is made")
-    func tooLong() throws {
-      let volume = try MountedVolume()
+    @Test(
+      "A list that would grow beyond 128 entries is refused and nothing is made",
+      arguments: [""] + StoreFallback.all)
+    func tooLong(options: String) throws {
+      let volume = try MountedVolume(options)
       defer { volume.remove() }
       let full = (0..<128).map { "user:\(3000 + $0) allow read,file_inherit,directory_inherit" }
       let parent = try volume.directory("d", 0, 0, 0o777, list: full)
@@ -116,9 +120,11 @@ extension MountTests {
       #expect(try Shown(of: parent).list.count == 128)
     }
 
-    @Test("setgid at creation is kept for members of the group the object gets, and dropped for others")
-    func setGroupAtCreation() throws {
-      let volume = try MountedVolume()
+    @Test(
+      "setgid at creation is kept for members of the group the object gets, and dropped for others",
+      arguments: [""] + StoreFallback.all)
+    func setGroupAtCreation(options: String) throws {
+      let volume = try MountedVolume(options)
       defer { volume.remove() }
       let member = TestUser(1002, group: 2009, groups: [2003])
       let foreign = try volume.directory("foreign", 0, 2003, 0o777)

@@ -2,6 +2,7 @@
 // does the same.
 
 import CMountSupport
+import Foundation
 import Glibc
 import LinuxFiles
 import MountSupport
@@ -9,29 +10,55 @@ import Testing
 
 extension MountTests {
   @Suite("Without what some stores do not have", .timeLimit(.minutes(3))) struct StoreFallbackTests {
-    static let without = [
-      "no_local", "no_tmpfile", "no_noreplace", "no_unlinked", "no_birthtime", "no_capability", "no_trusted",
-      "no_local,no_tmpfile,no_noreplace,no_unlinked,no_birthtime,no_capability,no_trusted",
-    ]
+    /// `LONG=1` runs what takes longest with everything, not only with what concerns it.
+    private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
 
-    @Test("Names are those of a plain directory", arguments: without)
+    @Test("Names are those of a plain directory", arguments: StoreFallback.all)
     func names(options: String) throws { try compare(ParityScenarios.names, options: options) }
 
-    /// They take long: with what concerns them, and with everything switched off.
-    @Test("Renames are those of a plain directory", arguments: ["no_noreplace", without[without.count - 1]])
+    /// They take long: of everything with all of it, and of files and full directories in the style that is concerned.
+    @Test("Renames are those of a plain directory", arguments: StoreFallback.all)
     func renames(options: String) throws {
-      try compare(ParityScenarios.renames, users: [.alice], options: options)
+      let style = options == "no_noreplace" ? "flags 1" : options == "no_exchange" ? "flags 2" : "flags 0"
+      let scenarios = ParityScenarios.renames.filter {
+        let isShort = $0.name.hasSuffix(style) && ($0.name.contains("file,") || $0.name.contains("full,"))
+        return isShort || Self.isLong || options == StoreFallback.together
+      }
+      try compare(scenarios, users: [.alice], options: options)
     }
 
-    @Test("Attributes are those of a plain directory", arguments: without)
+    /// Bytes go the same ways whatever is missing, but for how files are made, and who writes.
+    @Test("Bytes are those of a plain directory", arguments: StoreFallback.all)
+    func bytes(options: String) throws {
+      let short = [
+        "reading and writing", "appending", "sizes", "a mapping outlives its name and its descriptor",
+      ]
+      let scenarios = ParityScenarios.bytes.filter {
+        short.contains($0.name) || Self.isLong || options == StoreFallback.together
+      }
+      try compare(scenarios, users: [.alice], options: options)
+    }
+
+    @Test("Attributes are those of a plain directory", arguments: StoreFallback.all)
     func attributes(options: String) throws { try compare(ParityScenarios.attributes, options: options) }
 
-    @Test(
-      "Open files are those of a plain directory",
-      arguments: ["no_local", "no_unlinked", "no_local,no_unlinked,no_birthtime"])
-    func openFiles(options: String) throws { try compare(ParityScenarios.openFiles, options: options) }
+    @Test("Open files are those of a plain directory", arguments: StoreFallback.all)
+    func openFiles(options: String) throws {
+      // Without O_TMPFILE below it gets no name later, which another test tells.
+      let scenarios = ParityScenarios.openFiles.filter {
+        !options.contains("no_tmpfile") || $0.name != "a file without a name"
+      }
+      try compare(scenarios, options: options)
+    }
 
-    @Test("The status says what is missing", arguments: without) func status(options: String) throws {
+    @Test("What belongs to somebody else is as in a plain directory", arguments: StoreFallback.all)
+    func strangers(options: String) throws {
+      let users = Self.isLong ? ParityTests.strangers : Array(ParityTests.strangers.prefix(1))
+      try compare(ParityScenarios.strangers, users: users, options: options)
+    }
+
+    @Test("The status says what is missing", arguments: StoreFallback.all) func status(options: String) throws
+    {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
       let status = try Text.read(volume.path + "/.varve/status")
@@ -47,7 +74,7 @@ extension MountTests {
 
     @Test(
       "Whatever is made belongs to whom it should before anybody sees it, and leaves nothing in the workshop",
-      arguments: without)
+      arguments: StoreFallback.all)
     func made(options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
@@ -133,6 +160,113 @@ extension MountTests {
           "\(words): \(result.output)")
         #expect(try Calls.list(volume.upper).get() == ["f"], "\(words)")
       }
+    }
+
+    @Test("Where the volume file is gone, records in attributes that would not count refuse the mount")
+    func lostFile() throws {
+      let volume = try MountedVolume("no_trusted")
+      defer { volume.remove() }
+      _ = try volume.directory("d", 0, 0, 0o755)
+      _ = try volume.file("d/f", 1001, 1001, 0o600, flags: "uchg")
+      try volume.unmount()
+      try #require(unlink(volume.upper + "/.varve/volume") == 0)
+      let sentence =
+        ": '.varve/volume' is missing, and 'd/f' has a record in attributes user.*, which would not count; put that file back, "
+        + "which says where the records are, or remove the attributes user.varve.*\n"
+      let lower = "lower=\(volume.upper)"
+      for words in [["mount"], ["mount", "-f"], ["mount", "-o", "ro"], ["mount", "-o", lower]] {
+        // As a lower it is refused as well.
+        let isLower = words.last == lower
+        let upper = isLower ? volume.base + "/other" : volume.upper
+        if isLower { try #require(mkdir(upper, 0o755) == 0) }
+        let result = try Program.run(Program.built("varve"), words + [upper, volume.path])
+        #expect(
+          result.exit == 32 && result.output.hasSuffix(volume.upper + sentence),
+          "\(words): \(result.output)")
+      }
+      for words in [["check"], ["check", "--repair", "-y"]] {
+        let result = try Program.run(Program.built("varve"), words + [volume.upper])
+        #expect(result.exit == 2 && result.output.hasSuffix(sentence), "\(words): \(result.output)")
+      }
+      #expect(try !Calls.list(volume.upper + "/.varve").get().contains("volume"))
+      // A record in trusted.* only root can have written: those are the volume's.
+      try Program.shell("setfattr -n trusted.varve.m -v x .", in: volume.upper)
+      let result = try Program.run(Program.built("varve"), ["mount", "-f", volume.upper, volume.path])
+      #expect(result.exit == 0, "\(result.output)")
+    }
+
+    @Test("Where the bookkeeping is gone, records that do not count are told") func unheeded() throws {
+      let volume = try MountedVolume("no_trusted")
+      defer { volume.remove() }
+      _ = try volume.file("f", 1001, 1001, 0o600, flags: "uchg")
+      try volume.unmount()
+      try Program.shell("rm -r .varve", in: volume.upper)
+      for options in ["ro", ""] {
+        let again = try MountedVolume(options, base: volume.base)
+        #expect(
+          try Text.read(again.path + "/.varve/status").contains(
+            "'f' has a record in attributes user.*, and there was no '.varve'"), "\(options)")
+        try again.unmount()
+      }
+    }
+
+    @Test("Layers are refused where records are in attributes user.*, by a look as by the mount")
+    func layers() throws {
+      let volume = try MountedVolume("no_trusted")
+      defer { volume.remove() }
+      try volume.unmount()
+      let lower = volume.base + "/lower"
+      try #require(mkdir(lower, 0o755) == 0)
+      for words in [["mount", "-f"], ["mount"], ["mount", "-f", "-o", "ro"], ["mount", "-o", "ro"]] {
+        let result = try Program.run(
+          Program.built("varve"), words + ["-o", "lower=\(lower)", volume.upper, volume.path])
+        #expect(
+          result.exit == 32
+            && result.output
+              == "varve mount: \(volume.upper): its records are in attributes user.*; layers need those in attributes trusted.*\n",
+          "\(words): \(result.output)")
+      }
+    }
+
+    @Test(
+      "A compressed file without a name is expanded for who opens it to write",
+      arguments: ["", "no_unlinked"])
+    func expansion(options: String) throws {
+      let volume = try MountedVolume(options)
+      defer { volume.remove() }
+      let text = String(repeating: "some text that repeats itself\n", count: 20_000)
+      func form(of file: CInt) -> String {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = "system.varve.compression".withCString { name in
+          bytes.withUnsafeMutableBytes {
+            lt_call(
+              Int(SYS_fgetxattr), Int(file), Int(bitPattern: name), Int(bitPattern: $0.baseAddress), $0.count,
+              0, 0)
+          }
+        }
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+      }
+      for flags in [O_RDWR, O_RDWR | O_TRUNC] {
+        let path = volume.path + "/f"
+        try #require(Calls.write(path, text) == nil)
+        let made = try Program.run(Program.built("varve"), ["compress", path])
+        try #require(made.exit == 0, "\(made.output)")
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        let name = "/proc/self/fd/\(file)"
+        try #require(unlink(path) == 0)
+        #expect(form(of: file).hasPrefix("zstd"))
+        for step in 0..<2 {
+          let writer = open(name, step == 0 ? flags : O_RDWR)
+          #expect(writer >= 0, "\(flags), \(step): \(Errno.current)")
+          #expect(pwrite(writer, "SOME", 4, 0) == 4, "\(flags), \(step)")
+          close(writer)
+        }
+        #expect(form(of: file) == "none")
+        let wanted = flags & O_TRUNC == 0 ? "SOME" + text.dropFirst(4) : "SOME"
+        #expect(try Text.read(name) == wanted, "\(flags)")
+      }
+      try volume.unmount()
     }
 
     @Test("A volume whose records cannot be read where it lies is refused, in one line")

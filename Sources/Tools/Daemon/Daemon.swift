@@ -168,7 +168,8 @@ private func check(
   if !words.volume.live.isReadOnly { try nesting.refuseNested() }
   try directories.checkVolume(root, words.volume)
   if !words.volume.live.isReadOnly { try nesting.refuseSame() }
-  _ = try directories.lowerRoots(below: root)
+  let lowers = try directories.lowerRoots(below: root)
+  try directories.checkLayers(root, over: lowers, words.volume)
   if let target = words.audit {
     try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog.check(target) }
   }

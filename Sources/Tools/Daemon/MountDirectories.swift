@@ -112,6 +112,12 @@ struct MountDirectories {
     try aboutUpper { try root.check(options) }
   }
 
+  /// The same of a volume over lowers.
+  func checkLayers(_ root: UpperRoot, over lowers: [LowerRoot], _ options: VolumeOptions) throws {
+    guard !lowers.isEmpty else { return }
+    try aboutUpper { try root.checkLayers(options) }
+  }
+
   private func aboutUpper<Value>(_ work: () throws -> Value) throws -> Value {
     do {
       return try work()

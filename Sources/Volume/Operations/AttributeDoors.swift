@@ -234,7 +234,7 @@ extension Volume {
       } catch {
         // Both or neither; the first error is the one to tell.
         if stored !== facts.stored {
-          try? store.write(facts.record, list: .keep, over: stored, to: object.descriptor.descriptor)
+          _ = try? rewrite(facts.record, list: .keep, over: stored, to: object)
         }
         if let formerlyWaiting, !forgetsWaiting { try? letWait(formerlyWaiting, for: object) }
         throw error

@@ -287,14 +287,12 @@ extension Volume {
 
   /// Takes a change of owner back that failed half-way, as far as that can be done: the error is told already.
   private func putBackOwner(of object: HeldObject, over stored: StoredRecord) {
-    let (anchor, facts) = (object.descriptor, object.facts)
-    if stored !== facts.stored {
-      try? store.write(facts.record, list: .keep, over: stored, to: anchor.descriptor)
-    }
+    let facts = object.facts
+    if stored !== facts.stored { _ = try? rewrite(facts.record, list: .keep, over: stored, to: object) }
     // Set-id bits come back only to the owner they are of.
     do throws(Errno) {
-      try anchor.descriptor.changeOwner(user: facts.status.user, group: facts.status.group)
-      if facts.status.kind != .symbolicLink { try anchor.descriptor.changeMode(facts.status.mode) }
+      try object.changeOwner(user: facts.status.user, group: facts.status.group)
+      if facts.status.kind != .symbolicLink { try object.changeMode(facts.status.mode) }
     } catch {
       Log.error("a change of owner that failed could not be taken back: \(error)")
     }

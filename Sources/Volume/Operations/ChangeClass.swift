@@ -81,7 +81,7 @@ extension Volume {
     var record = object.facts.record
     record.protection = wanted
     try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-      try store.rewrite(record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+      try rewrite(record, list: .keep, over: object.facts.stored, to: object)
     }
   }
 
@@ -90,7 +90,7 @@ extension Volume {
     _ node: Node, _ object: HeldObject, to wanted: ProtectionClass?, for caller: Caller
   ) throws(Errno) {
     guard let wanted, let content = sealedObject(of: node, object.facts) else { throw .inputOutput }
-    let modified = try object.descriptor.descriptor.status().modification
+    let modified = try object.status().modification
     try usingSealed(content, of: node, by: object.descriptor, object.facts) { (content) throws(Errno) in
       try content.changeClass(to: wanted)
       guard keyring.state(of: content.place.format) != .open else { return }
@@ -98,7 +98,7 @@ extension Volume {
       _ = content.ending { content.lockDown() }
       dropPagesAside(of: node.id)
     }
-    try object.descriptor.descriptor.changeTimes(access: .omit, modification: .set(modified))
+    try object.changeTimes(access: .omit, modification: .set(modified))
     try store(class: wanted, of: node, object, for: caller)
   }
 

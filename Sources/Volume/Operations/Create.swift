@@ -239,7 +239,7 @@ extension Volume {
     }
   }
 
-  /// Renames; without RENAME_NOREPLACE below nothing is replaced either.
+  /// Renames; without RENAME_NOREPLACE below nothing is replaced either, and without RENAME_EXCHANGE nothing exchanged.
   ///
   /// A directory is moved to a name under which nothing was found: the kernel lets nobody else use the two directories of a
   /// rename or a creation meanwhile. Behind the mount an empty one may be made there in that moment, and is replaced.
@@ -247,6 +247,8 @@ extension Volume {
     _ name: borrowing FileName, in from: LayerDirectory, to directory: LayerDirectory,
     as newName: borrowing FileName, _ flags: RenameFlags, isDirectory: Bool
   ) throws(Errno) {
+    // What others answer to what they do not know is not always that.
+    guard flags != .exchange || features.exchangesNames else { throw .invalid }
     guard flags == .noReplace, !features.renamesOntoNothing else {
       return try from.rename(name, to: directory, as: newName, flags)
     }

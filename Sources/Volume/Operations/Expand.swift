@@ -58,6 +58,7 @@ extension Volume {
       defer { forgetFacts(of: node) }
       // If it fails, they have all they need in the work file.
       try replacement.complete()
+      noteExpanded(node)
       for reader in readers { reader.becomePlain() }
     }
     // Its blocks are others, and its flag is gone.
@@ -108,11 +109,19 @@ extension Volume {
     forgetFacts(of: node)
     var record = object.facts.record
     record.noteCompressed(size: nil)
-    let stored = try store.rewrite(
-      record, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
-    let status = try object.descriptor.descriptor.status()
+    let stored = try rewrite(record, list: .keep, over: object.facts.stored, to: object)
     return HeldObject(
-      descriptor: object.descriptor, facts: store.facts(status, StoredFacts(stored), of: node))
+      descriptor: object.descriptor, facts: store.facts(try object.status(), StoredFacts(stored), of: node),
+      nameless: object.nameless)
+  }
+
+  /// What is kept in memory of a file without a name says what its bytes are by now.
+  private func noteExpanded(_ node: Node) {
+    guard let nameless = node.nameless else { return }
+    let present = nameless.stored(nil).record
+    var record = present.core
+    record.noteCompressed(size: nil)
+    nameless.keep(store.rewritten(record, list: .keep, over: present))
   }
 
   /// The content of a compressed file, one for all who have it open.

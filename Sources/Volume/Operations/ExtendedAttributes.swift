@@ -104,7 +104,7 @@ extension Volume {
         try gate.require(caller, .readExtended, on: object.facts.item)
         guard object.nameless == nil else { return try object.attribute(stored).orNoData() }
         reach = .held(object.descriptor)
-      } else if let nameless = node.nameless {
+      } else if let nameless = node.nameless, hasLostNames(node) {
         return try nameless.attribute(stored).orNoData()
       } else if let open = anyHandle(of: node) {
         reach = .held(open)
@@ -117,6 +117,12 @@ extension Volume {
       }
       return try value.orNoData()
     }
+  }
+
+  /// Somebody may have given it another name behind the mount, or on another client, in the moment it lost its last.
+  private func hasLostNames(_ node: Node) -> Bool {
+    guard let open = anyHandle(of: node), let status = try? open.descriptor.status() else { return true }
+    return status.linkCount == 0
   }
 
   /// EOPNOTSUPP for what the store does not have, or is taken not to have.

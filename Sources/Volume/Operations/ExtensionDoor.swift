@@ -51,7 +51,7 @@ extension Volume {
     guard isNew || object.facts.record.hasNames != !names.isVoid else { return }
     forgetFacts(of: node)
     do throws(Errno) {
-      _ = try store.rewrite(names, over: object.facts.stored, to: object.descriptor.descriptor)
+      _ = try rewrite(names, over: object.facts.stored, to: object)
     } catch {
       // Both or neither; the first error is the one to tell.
       if changed != info { try? storeFinderInfo(info, to: object) }
@@ -63,7 +63,8 @@ extension Volume {
   private func names(of object: HeldObject) throws(Errno) -> NamesRecord {
     guard object.facts.record.hasNames else { return NamesRecord() }
     return try store.namesRecord(of: object.facts.status) { name throws(Errno) in
-      try object.descriptor.descriptor.attribute(name)
+      if let nameless = object.nameless { return nameless.attribute(name.copy()) }
+      return try object.descriptor.descriptor.attribute(name)
     }
   }
 

@@ -65,8 +65,7 @@ extension Volume {
       changed.flags = change.after
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
         do throws(Errno) {
-          return try store.rewrite(
-            changed, list: .keep, over: object.facts.stored, to: object.descriptor.descriptor)
+          return try rewrite(changed, list: .keep, over: object.facts.stored, to: object)
         } catch {
           // Both or neither; the first error is the one to tell.
           if rest != former { try? storeFinderInfo(former, to: object) }
@@ -81,12 +80,6 @@ extension Volume {
   }
 
   func storeFinderInfo(_ bytes: [UInt8]?, to object: HeldObject) throws(Errno) {
-    try AttributeName.with(Volume.finderInfoName) { name throws(Errno) in
-      guard let bytes else {
-        do throws(Errno) { try object.descriptor.descriptor.removeAttribute(name) } catch .noData {}
-        return
-      }
-      try object.descriptor.descriptor.setAttribute(name, to: bytes)
-    }
+    try object.storeAttribute(Volume.finderInfoName, bytes)
   }
 }

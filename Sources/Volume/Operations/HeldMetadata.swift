@@ -32,6 +32,24 @@ extension HeldObject {
     if let nameless { return nameless.attribute(name) }
     return try AttributeName.with(name) { name throws(Errno) in try descriptor.descriptor.attribute(name) }
   }
+
+  /// Sets an attribute, or removes it where `value` is nil; to remove what is not there is no error.
+  func storeAttribute(_ name: [UInt8], _ value: [UInt8]?) throws(Errno) {
+    do throws(Errno) {
+      switch (nameless, value) {
+      case (let nameless?, let value?): try nameless.setAttribute(name, to: value, .createOrReplace)
+      case (let nameless?, nil): try nameless.removeAttribute(name)
+      case (nil, let value?):
+        try AttributeName.with(name) { name throws(Errno) in
+          try descriptor.descriptor.setAttribute(name, to: value)
+        }
+      case (nil, nil):
+        try AttributeName.with(name) { name throws(Errno) in try descriptor.descriptor.removeAttribute(name) }
+      }
+    } catch {
+      guard value == nil, error == .noData else { throw error }
+    }
+  }
 }
 
 extension Volume {
@@ -45,6 +63,19 @@ extension Volume {
     let stored = store.rewritten(record, list: list, over: present)
     nameless.keep(stored)
     return stored
+  }
+
+  /// The same of what is stored about its name.
+  func rewrite(
+    _ names: NamesRecord, over present: StoredRecord, to object: HeldObject
+  ) throws(Errno) -> StoredRecord {
+    guard object.nameless != nil else {
+      return try store.rewrite(names, over: present, to: object.descriptor.descriptor)
+    }
+    var core = present.core
+    core.hasNames = !names.isVoid
+    try object.storeAttribute(store.namesName, names.isVoid ? nil : names.encoded())
+    return try rewrite(core, list: .keep, over: present, to: object)
   }
 
   /// What the store will not keep of a file that loses its last name while a process has it open; nil if it keeps all.
@@ -63,7 +94,8 @@ extension Volume {
         let isOurs =
           attribute.hasPrefix("trusted.varve.") || attribute.hasPrefix("user.varve.")
           || attribute.hasPrefix("system.")
-        guard !isOurs else { return }
+        // The record is read as such; what is stored about the name is an attribute nobody is shown.
+        guard !isOurs || attribute.equals(store.namesName) else { return }
         attributes[attribute.copy()] = try open.descriptor.attribute(attribute)
       }
       return NamelessFile(facts.status, StoredFacts(facts.stored, facts.head), attributes: attributes)

@@ -92,11 +92,10 @@ extension Volume {
   private func rewrite(
     _ list: ListUpdate, over stored: StoredRecord, of object: HeldObject
   ) throws(Errno) -> StoredRecord {
-    try store.rewrite(object.facts.record, list: list, over: stored, to: object.descriptor.descriptor)
+    try rewrite(object.facts.record, list: list, over: stored, to: object)
   }
 
   private func setMode(_ mode: Mode, of object: HeldObject) throws(Errno) {
-    try object.descriptor.descriptor.changeMode(
-      keepingRecordsReadable(mode, of: object.facts.status.kind).bits)
+    try object.changeMode(keepingRecordsReadable(mode, of: object.facts.status.kind).bits)
   }
 }

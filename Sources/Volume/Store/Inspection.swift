@@ -50,10 +50,10 @@ package final class VolumeInspection: Sendable {
     } catch {
       throw VolumeFailure("\(error)")
     }
-    // Without a volume file, the owner of the bookkeeping says where its records are: a user has no other place.
     let stored = try? VolumeDirectory.storedHeader(in: directory).map { try VolumeHeader(parsing: $0) }
     isRepair = purpose == .repairing
-    namespace = stored?.namespace ?? (CurrentProcess.isRoot ? .trusted : .user)
+    namespace =
+      if let stored { stored.namespace } else { try VolumeDirectory.findNamespace(in: root) }
     recordPrefix = "\(namespace.rawValue).varve"
   }
 
@@ -70,7 +70,7 @@ package final class VolumeInspection: Sendable {
     }
     let header = try stored.map { (text) throws(VolumeFailure) in try VolumeHeader(parsing: text) }
     let opened = VolumeDirectory.Opened(directory: directory, lock: isRepair ? lock : nil)
-    return VolumeDirectory(root: root, opened, header: header ?? .fresh().withRecords)
+    return VolumeDirectory(root: root, opened, header: header ?? .fresh(recordsIn: namespace).withRecords)
   }
 
   private static func look(

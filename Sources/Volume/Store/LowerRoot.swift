@@ -70,7 +70,7 @@ package struct LowerRoot: Sendable {
       throw VolumeFailure(
         "its '.varve' is not root's own with mode 0700, so its lists could be overlooked: \(error)")
     }
-    return try read(directory)
+    return try read(directory, of: root)
   }
 
   /// A lower without bookkeeping is locked itself, for a mount that is about to write to it.
@@ -84,7 +84,7 @@ package struct LowerRoot: Sendable {
   }
 
   private static func read(
-    _ directory: SharedDescriptor
+    _ directory: SharedDescriptor, of root: SharedDescriptor
   ) throws(VolumeFailure) -> (VolumeHeader?, [SharedDescriptor]) {
     let text: [UInt8]?
     do throws(Errno) { text = try VolumeDirectory.storedHeader(in: directory) } catch {
@@ -102,7 +102,10 @@ package struct LowerRoot: Sendable {
       }
       locks.append(lock)
     }
-    guard let text else { return (nil, locks) }
+    guard let text else {
+      try VolumeDirectory.refuseUnknown(.trusted, in: root)
+      return (nil, locks)
+    }
     let header = try VolumeHeader(parsing: text)
     try header.checkFeatures(readOnly: true)
     guard !CurrentProcess.isRoot || header.namespace == .trusted else {

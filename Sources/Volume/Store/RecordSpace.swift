@@ -28,7 +28,8 @@ struct RecordSpace: Sendable {
 
   /// Refuses a volume whose records nobody can read here: all of its rules would be missing.
   func require(_ space: MetadataStore.Namespace, in root: SharedDescriptor) throws(VolumeFailure) {
-    guard isThere(space, { () throws(Errno) in try look(for: space, in: root) }) else {
+    // The volume says that they are there; what is broken now is told by who reads them.
+    guard (try? has(space, { () throws(Errno) in try look(for: space, in: root) })) ?? true else {
       throw VolumeFailure(
         "its records are in attributes \(space.rawValue).*, which \(kind(of: root)) does not have")
     }
@@ -46,19 +47,28 @@ struct RecordSpace: Sendable {
     of object: SharedDescriptor, trying attempt: (Space) throws(Errno) -> Void
   ) throws(VolumeFailure) -> MetadataStore.Namespace {
     let spaces: [Space] = CurrentProcess.isRoot ? [.trusted, .user] : [.user]
-    for space in spaces where isThere(space, { () throws(Errno) in try attempt(space) }) { return space }
+    for space in spaces {
+      do throws(Errno) {
+        if try has(space, { () throws(Errno) in try attempt(space) }) { return space }
+      } catch {
+        throw VolumeFailure(
+          "on \(kind(of: object)), of which cannot be told whether it has attributes \(space.rawValue).*: \(error)"
+        )
+      }
+    }
     throw VolumeFailure(
       "on \(kind(of: object)), which has no extended attributes; flags and lists cannot be kept there")
   }
 
-  private func isThere(_ space: Space, _ attempt: () throws(Errno) -> Void) -> Bool {
+  /// Throws what says nothing about that: what is only short, or broken, now.
+  private func has(_ space: Space, _ attempt: () throws(Errno) -> Void) throws(Errno) -> Bool {
     if space == .trusted, switchedOff.contains("trusted") { return false }
     do throws(Errno) {
       try attempt()
       return true
     } catch {
-      // What is only short, or broken, now says nothing.
-      return ![.unsupported, .notImplemented, .notPermitted, .accessDenied].contains(error)
+      guard [.unsupported, .notImplemented, .notPermitted, .accessDenied].contains(error) else { throw error }
+      return false
     }
   }
 

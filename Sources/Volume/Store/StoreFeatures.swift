@@ -20,6 +20,7 @@ final class StoreFeatures: Sendable {
   // Until a volume is writable nothing is made, renamed or removed.
   private let unnamed = Atomic(true)
   private let ontoNothing = Atomic(true)
+  private let exchange = Atomic(true)
   private let unlinked = Atomic(true)
   private let capability = Atomic(true)
 
@@ -45,6 +46,7 @@ final class StoreFeatures: Sendable {
   func probe(_ workshop: SharedDescriptor) {
     unnamed.store(Workshop.makesUnnamedFiles(in: workshop.descriptor), ordering: .releasing)
     ontoNothing.store(Workshop.renamesOntoNothing(in: workshop), ordering: .releasing)
+    exchange.store(Workshop.exchangesNames(in: workshop), ordering: .releasing)
     unlinked.store(
       Workshop.keepsUnlinked(in: workshop.descriptor, namespace: namespace), ordering: .releasing)
     capability.store(Workshop.hasCapabilities(workshop.descriptor), ordering: .releasing)
@@ -56,6 +58,9 @@ final class StoreFeatures: Sendable {
   /// RENAME_NOREPLACE; without it a file is linked and loses its former name, and a directory is moved to a name under which
   /// nothing was found.
   var renamesOntoNothing: Bool { isOn("noreplace", ontoNothing) }
+
+  /// RENAME_EXCHANGE; without it exchanging names is EINVAL.
+  var exchangesNames: Bool { isOn("exchange", exchange) }
 
   /// Whether a file without a name keeps its mode, owner and attributes; without it an open one has them in memory.
   var keepsUnlinked: Bool { isOn("unlinked", unlinked) }
@@ -75,6 +80,7 @@ final class StoreFeatures: Sendable {
     var members: [JSON.Member] = []
     members.add("tmpfile", words("tmpfile", unnamed))
     members.add("noreplace", words("noreplace", ontoNothing))
+    members.add("exchange", words("exchange", exchange))
     members.add("unlinked", words("unlinked", unlinked))
     members.add("capability", words("capability", capability))
     members.add("birthtime", wordsOfIdentification)

@@ -33,10 +33,14 @@ package struct UpperRoot: Sendable {
   }
 
   /// Refuses what opening the volume would refuse, in the same words, and changes nothing.
-  ///
   package func check(_ options: VolumeOptions) throws {
     try VolumeDirectory.check(
       root: directory, readOnly: options.live.isReadOnly, saysLowers: options.saysLowers,
       space: RecordSpace(switchedOff: options.disabledFeatures))
+  }
+
+  /// The same of a volume over lowers.
+  package func checkLayers(_ options: VolumeOptions) throws {
+    try VolumeDirectory.checkLayers(of: directory, space: RecordSpace(switchedOff: options.disabledFeatures))
   }
 }

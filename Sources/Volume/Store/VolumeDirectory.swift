@@ -27,6 +27,8 @@ final class VolumeDirectory: Sendable {
     var workshop: SharedDescriptor?
     /// Whether it was made for this mount, and tells of nothing yet that was kept since.
     var isFresh = false
+    /// An item with a record that does not count, found where there was no bookkeeping.
+    var unheeded: [UInt8]?
   }
 
   let namespace: MetadataStore.Namespace
@@ -143,7 +145,7 @@ final class VolumeDirectory: Sendable {
     // Refused before anything is made.
     let likely = try header ?? .fresh(recordsIn: space.choose(for: root))
     if let present {
-      if try storedHeader(in: present) == nil { try refusePlanted(likely.namespace, in: root) }
+      if try storedHeader(in: present) == nil { try refuseUnknown(likely.namespace, in: root) }
       // Where the file was lost, the records were not: no lock goes with it.
       return try open(
         present, of: root, readOnly: readOnly, making: likely.withRecords, lease: lease, space: space)
@@ -151,8 +153,9 @@ final class VolumeDirectory: Sendable {
     // A plain directory mounted read-only: a volume without bookkeeping, whose records are still believed.
     if readOnly {
       try refusePlanted(likely.namespace, in: root)
+      let opened = Opened(unheeded: try findUnheeded(likely.namespace, in: root))
       return VolumeDirectory(
-        root: root, Opened(), header: likely.withRecords, lease: lease, space: space)
+        root: root, opened, header: likely.withRecords, lease: lease, space: space)
     }
     try makeBookkeeping(in: root)
     let directory = try openOwn(in: root)
@@ -165,12 +168,14 @@ final class VolumeDirectory: Sendable {
       var made = likely
       made.namespace = try space.choose(writingTo: directory)
       try refusePlanted(made.namespace, in: root)
-      if try holdsItems(root) { made = made.withRecords }
+      let holdsItems = try holdsItems(root)
+      if holdsItems { made = made.withRecords }
+      let unheeded = holdsItems ? try findUnheeded(made.namespace, in: root) : nil
       // Unless another mount was faster, and has ended again.
       isFresh = try storedHeader(in: directory) == nil
       let volume = try open(
         directory, of: root, readOnly: false, making: made, lock: lock, lease: lease, space: space)
-      volume.opened.withLock { $0.isFresh = isFresh }
+      volume.opened.withLock { ($0.isFresh, $0.unheeded) = (isFresh, unheeded) }
       return volume
     } catch {
       // The first failure is the one to tell.
@@ -215,7 +220,7 @@ final class VolumeDirectory: Sendable {
       try saying(unwritable) { () throws(Errno) in try directory.descriptor.requireChangeable() }
     }
     guard let text = try storedHeader(in: directory) else {
-      try refusePlanted(space.choose(for: root), in: root)
+      _ = try findNamespace(in: root, space: space)
       return
     }
     let header = try VolumeHeader(parsing: text)
@@ -296,23 +301,6 @@ final class VolumeDirectory: Sendable {
     }
     return try saying("'.varve' in the upper directory cannot be opened") { () throws(Errno) in
       SharedDescriptor(try found.descriptor.reopen([.readOnly, .directory]))
-    }
-  }
-
-  /// Refuses to make root's volume of items whose records anybody who may write them can have set beforehand.
-  private static func refusePlanted(
-    _ namespace: MetadataStore.Namespace, in root: SharedDescriptor
-  ) throws(VolumeFailure) {
-    guard CurrentProcess.isRoot, namespace == .user, try holdsItems(root) else { return }
-    throw VolumeFailure(
-      "its store has no attributes trusted.*, and it holds items, whose attributes user.varve.* every user who may write them can "
-        + "have set; mount an empty directory, and copy the items into the mount")
-  }
-
-  /// Whether there is anything in the upper directory but the bookkeeping.
-  private static func holdsItems(_ root: SharedDescriptor) throws(VolumeFailure) -> Bool {
-    try saying("the upper directory cannot be listed") { () throws(Errno) in
-      try root.descriptor.reopen([.readOnly, .directory]).holdsName(otherThan: name)
     }
   }
 

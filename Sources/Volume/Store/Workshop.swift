@@ -29,21 +29,35 @@ enum Workshop {
 
   /// Tries whether a rename can leave alone what is there (RENAME_NOREPLACE); EINVAL where it cannot.
   static func renamesOntoNothing(in workshop: SharedDescriptor) -> Bool {
+    renames(.noReplace, ontoFile: false, in: workshop.descriptor)
+  }
+
+  /// Tries whether two names can change places (RENAME_EXCHANGE); EINVAL where they cannot.
+  static func exchangesNames(in workshop: SharedDescriptor) -> Bool {
+    renames(.exchange, ontoFile: true, in: workshop.descriptor)
+  }
+
+  private static func renames(
+    _ flags: RenameFlags, ontoFile: Bool, in workshop: borrowing Descriptor
+  ) -> Bool {
     let (first, second) = (nextName(), nextName())
-    defer { try? FileName.with(second) { name throws(Errno) in try workshop.descriptor.removeFile(name) } }
+    defer {
+      for name in [first, second] {
+        try? FileName.with(name) { name throws(Errno) in try workshop.removeFile(name) }
+      }
+    }
     do throws(Errno) {
-      try FileName.with(first) { name throws(Errno) in
-        _ = try workshop.descriptor.createFile(name, mode: 0o600)
+      for name in ontoFile ? [first, second] : [first] {
+        try FileName.with(name) { name throws(Errno) in _ = try workshop.createFile(name, mode: 0o600) }
       }
     } catch {
       // What is short now says nothing.
       return true
     }
     do throws(Errno) {
-      try rename(first, second, .noReplace, in: workshop.descriptor)
+      try rename(first, second, flags, in: workshop)
       return true
     } catch {
-      try? FileName.with(first) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
       return ![.invalid, .unsupported, .notImplemented].contains(error)
     }
   }

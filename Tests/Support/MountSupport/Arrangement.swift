@@ -32,3 +32,13 @@ package enum Arrangement {
   /// The rows as mount options.
   package static let all: [String] = rows.map { $0.filter { !$0.isEmpty }.joined(separator: ",") }
 }
+
+/// What stores of user space and of the network do not have, switched off one by one, and all at once.
+package enum StoreFallback {
+  package static let single = [
+    "no_local", "no_tmpfile", "no_noreplace", "no_exchange", "no_unlinked", "no_birthtime", "no_capability",
+    "no_trusted",
+  ]
+  package static let all = single + [together]
+  package static let together = single.joined(separator: ",")
+}

@@ -218,8 +218,8 @@ package enum MountOptionTable {
     "init_ext", "async_read", "atomic_o_trunc", "big_writes", "ioctl_dir", "auto_inval_data",
     "explicit_inval_data", "readdirplus", "readdirplus_auto", "parallel_dirops", "max_pages", "killpriv_v2",
     "passthrough",
-    "epoch", "statx", "tmpfile", "noreplace", "unlinked", "capability", "birthtime", "trusted",
-    "local",
+    "epoch", "statx", "tmpfile", "noreplace", "exchange", "unlinked", "capability", "birthtime",
+    "trusted", "local",
   ]
 
   /// What a word does; nil if it is unknown.
