@@ -72,7 +72,7 @@ package final class Denials: Sendable {
     var denial = Denial(
       time: Clock.realtime, caller: caller, verdict: verdict, item: item,
       mayReadRules: judge.decide(.readAttributes, on: item).isAllowed)
-    denial.request.place = place
+    denial.request.nodePath = place
     let number = state.withLock { state in
       let number = state.next
       state.next += 1
@@ -95,9 +95,9 @@ package final class Denials: Sendable {
       let slot = Denials.slot(number)
       guard state.waiting.indices.contains(slot), state.waiting[slot].number == number else { return nil }
       var denial = state.waiting[slot].denial
-      let former = denial.request.place
+      let former = denial.request.nodePath
       denial.request = request
-      if !former.isEmpty { denial.request.place = former }
+      if !former.isEmpty { denial.request.nodePath = former }
       if state.ring.count < Denials.capacity {
         state.ring.append(denial)
       } else {

@@ -39,7 +39,7 @@ extension Volume {
   private func tellable(_ path: [UInt8], to judge: Judge) -> [UInt8] {
     let unknown = [UInt8(ascii: "?")]
     // Names that everybody knows.
-    if path.split(separator: UInt8(ascii: "/")).first?.elementsEqual(VolumeDirectory.name) ?? false {
+    if path.split(separator: UInt8(ascii: "/")).first?.elementsEqual(OwnDirectory.bytes) ?? false {
       return path
     }
     // Nobody can walk to names without knowing what is above; one who made a directory of the mark's name

@@ -78,7 +78,7 @@ extension VolumeDirectory {
   /// Whether there is anything in the upper directory but the bookkeeping.
   static func holdsItems(_ root: SharedDescriptor) throws(VolumeFailure) -> Bool {
     try saying("the upper directory cannot be listed") { () throws(Errno) in
-      try root.descriptor.reopen([.readOnly, .directory]).holdsName(otherThan: name)
+      try root.descriptor.reopen([.readOnly, .directory]).holdsName(otherThan: OwnDirectory.bytes)
     }
   }
 

@@ -80,7 +80,7 @@ struct RecordSearch {
       while itemsLeft > 0, let entry = try page.next() {
         guard entry.role == .child else { continue }
         let name = try page.nameBytes(of: entry)
-        guard !path.isEmpty || name != VolumeDirectory.name else { continue }
+        guard !path.isEmpty || name != OwnDirectory.bytes else { continue }
         itemsLeft -= 1
         let below = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
         let isSettled = try FileName.with(name) { name throws(Errno) in

@@ -35,8 +35,8 @@ enum SyntheticNode: NodeID {
 
   /// From the root of the volume on.
   var path: [UInt8] {
-    SyntheticNode.named.first { $0.node == self }.map { VolumeDirectory.name.path(to: $0.name) }
-      ?? VolumeDirectory.name
+    SyntheticNode.named.first { $0.node == self }.map { OwnDirectory.bytes.path(to: $0.name) }
+      ?? OwnDirectory.bytes
   }
 
   static let viewsName = Array("view".utf8)

@@ -18,11 +18,11 @@ final class FormRun {
 
   let items: ItemRun
   let isRecursive: Bool
-  private let door: String
+  private let door: StaticString
   /// Files with several names that were met by one.
   private var linked: Set<ObjectKey> = []
 
-  init(_ invocation: Invocation, _ paths: PathOperands, door: String) throws(UsageError) {
+  init(_ invocation: Invocation, _ paths: PathOperands, door: StaticString) throws(UsageError) {
     items = try ItemRun(
       invocation, Console(invocation), paths, tells: invocation.has(.listChanged) || invocation.has(.json))
     isRecursive = invocation.has(.recursive)
