@@ -132,7 +132,7 @@ class Stage:
         self.giant = (128 if words.quick else 1024) << 20
         self.lowers = [f"{base}/lower{number}" for number in (1, 2, 3)]
         self.calls_program = base + "/calls"
-        run("gcc", "-O2", "-o", self.calls_program, ROOT + "/Benchmarks/layer_calls.c")
+        run("gcc", "-O2", "-o", self.calls_program, ROOT + "/Benchmarks/calls.c")
         self.rounds = {}
         self.build()
 

@@ -18,7 +18,7 @@ clean() {
 }
 trap clean EXIT
 
-gcc -O2 -o "$base/calls" "$root/Benchmarks/view_calls.c"
+gcc -O2 -o "$base/calls" "$root/Benchmarks/calls.c"
 mkdir -p "$base/upper/d" "$base/upper/source" "$mount"
 (cd "$base/upper/d" && seq "$items" | sed 's/.*/file number &.txt/' | tr '\n' '\0' | xargs -0 touch)
 cp -a "$root/Sources" "$root/Tests" "$base/upper/source"

@@ -1,16 +1,20 @@
-// What Benchmarks/layers.py measures, so that no interpreter is measured with it. Files are NAME0, NAME1 and so on.
+// What Benchmarks/layers.py and Benchmarks/views.sh measure, so that no interpreter, shell or `ls` is measured with it.
+// Files are NAME0, NAME1 and so on.
 //
-// layer_calls stat NAME COUNT       the status of each
-// layer_calls missing NAME COUNT    the status of each, where there is none
-// layer_calls open NAME COUNT       opens, reads 4 KiB of and closes each
-// layer_calls append NAME COUNT     opens, writes 100 bytes at the end of and closes each
-// layer_calls chmod NAME COUNT      gives each another mode
-// layer_calls rename NAME COUNT     gives each another name, NAME0.new
-// layer_calls create NAME COUNT     makes each
-// layer_calls unlink NAME COUNT     removes each
-// layer_calls mkdir NAME COUNT      makes directories
-// layer_calls list DIR 1            reads names
-// layer_calls read FILE 1           reads a file by 1 MiB
+// calls stat NAME COUNT       the status of each
+// calls missing NAME COUNT    the status of each, where there is none
+// calls open NAME COUNT       opens, reads 4 KiB of and closes each
+// calls append NAME COUNT     opens, writes 100 bytes at the end of and closes each
+// calls chmod NAME COUNT      gives each another mode
+// calls rename NAME COUNT     gives each another name, NAME0.new
+// calls create NAME COUNT     makes each
+// calls unlink NAME COUNT     removes each
+// calls mkdir NAME COUNT      makes directories
+// calls list DIR              reads names
+// calls status DIR            reads names, and the status of each
+// calls native DIR            reads names, status and two attributes of each, and sorts nothing
+// calls names DIR FILE        the status of each name in FILE, one a line
+// calls read FILE             reads a file by 1 MiB
 //
 // Prints nanoseconds.
 #define _GNU_SOURCE
@@ -21,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,12 +50,34 @@ static void opened(const char *name, int flags, const char *work) {
   close(file);
 }
 
-static void list(const char *name) {
-  DIR *directory = opendir(name);
+static void list(const char *name, const char *work) {
+  char value[4096];
+  struct stat found;
+  if (chdir(name) < 0) fail(name);
+  DIR *directory = opendir(".");
   if (!directory) fail(name);
-  while (readdir(directory)) {
+  struct dirent *entry;
+  while ((entry = readdir(directory))) {
+    if (*work != 'l' && lstat(entry->d_name, &found) < 0) fail(entry->d_name);
+    if (*work == 'n') {
+      (void)!lgetxattr(entry->d_name, "trusted.varve.m", value, sizeof value);
+      (void)!lgetxattr(entry->d_name, "user.com.apple.FinderInfo", value, sizeof value);
+    }
   }
   closedir(directory);
+}
+
+static long long names(const char *name, const char *list) {
+  char line[4096];
+  struct stat found;
+  FILE *file = fopen(list, "r");
+  if (!file || chdir(name) < 0) fail(list);
+  long long start = now();
+  while (fgets(line, sizeof line, file)) {
+    line[strcspn(line, "\n")] = 0;
+    if (lstat(line, &found) < 0) fail(line);
+  }
+  return start;
 }
 
 static void read_all(const char *name) {
@@ -67,12 +94,16 @@ static void read_all(const char *name) {
 }
 
 int main(int count, char **words) {
-  if (count != 4) return 2;
+  if (count < 3) return 2;
   const char *work = words[1];
-  long times = atol(words[3]);
+  long times = count > 3 ? atol(words[3]) : 1;
   char name[4096], other[4096 + 8];
   struct stat found;
   long long start = now();
+  if (count > 3 && !strcmp(work, "names")) {
+    start = names(words[2], words[3]);
+    times = 0;
+  }
   for (long index = 0; index < times; index++) {
     snprintf(name, sizeof name, "%s%ld", words[2], index);
     if (!strcmp(work, "stat")) {
@@ -94,8 +125,8 @@ int main(int count, char **words) {
       if (unlink(name) < 0) fail(name);
     } else if (!strcmp(work, "mkdir")) {
       if (mkdir(name, 0755) < 0) fail(name);
-    } else if (!strcmp(work, "list")) {
-      list(words[2]);
+    } else if (!strcmp(work, "list") || !strcmp(work, "status") || !strcmp(work, "native")) {
+      list(words[2], work);
     } else if (!strcmp(work, "read")) {
       read_all(words[2]);
     } else {
