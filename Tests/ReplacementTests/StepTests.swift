@@ -262,6 +262,23 @@ import Testing
     #expect(try upper.stored("f").core.flags == .noDump)
   }
 
+  @Test("What changes in the record before it begins is not written over")
+  func changedBefore() throws {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    let (file, body) = try upper.replaced("f", .protected)
+    var record = file.present.core
+    record.flags = .noDump
+    record.links = CoreRecord.LinkCount(-1, relativeTo: .upper)
+    try upper.store.write(record, list: .keep, over: file.present, to: file.object.descriptor)
+    #expect(failure { _ = try Replacement.prepare(file, as: body, at: upper.site) } == .busy)
+    #expect(upper.workNames.isEmpty)
+    let stored = try upper.stored("f").core
+    #expect(stored.flags == .noDump && stored.links == record.links)
+    try upper.replace("f", .protected)
+    #expect(try upper.stored("f").core.links == record.links)
+  }
+
   @Test("One replacement of a file at a time") func twice() throws {
     let upper = try Upper()
     try upper.make("f", exampleContent())

@@ -137,9 +137,11 @@ struct Replacement: ~Copyable {
     let name = status.workName
     guard site.enter(name) else { throw .busy }
     do throws(Errno) {
-      guard try !site.record(of: file.object).core.isReplacing else { throw .busy }
       guard body.replaces(file.present.core) else { throw .invalid }
       let before = try settledStatus(of: file.object, watch)
+      // What is written into its place later must be what it was: whatever changed it after it was read, and before this
+      // status, does not move the change time any more.
+      guard try site.record(of: file.object).core == file.present.core else { throw .busy }
       // In this order: whoever maps it from now on, and changes it, moves the change time.
       if body.needsFileAlone { _ = try openForReading(file.object, alone: true) }
       let source = try openForReading(file.object, alone: false)
