@@ -46,7 +46,10 @@ extension Volume {
     return try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node, through: file)
       let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
-      if plan.changesAnything { try requireUp(node) }
+      if plan.changesAnything {
+        try requireUp(node)
+        try requireSettled(object.facts)
+      }
       if let size = plan.size, size > 0 { try requireExpanded(object.facts) }
       let after = try apply(plan, to: node, object, isOpen: file != nil, for: caller).brief
       return shown(answer(node, after, for: caller), of: nodeID)

@@ -106,9 +106,14 @@ extension Volume {
   func settleContent(of node: Node) throws(Errno) -> Bool {
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       let object = try holdAnew(node)
-      guard object.facts.record.isReplacing, try replacements.redo(object.descriptor) else { return false }
-      // Whoever reads a file that was being expanded was sent to the work file.
-      for reader in readers(of: node) { reader.becomePlain() }
+      guard object.facts.record.isReplacing else { return false }
+      let readers = readers(of: node)
+      // Some may be at the frames: where it failed between the record and the first byte, nobody was sent away.
+      let isDone = try replacements.redo(object.descriptor) { work in
+        for reader in readers { reader.leaveFrames(for: work) }
+      }
+      guard isDone else { return false }
+      for reader in readers { reader.becomePlain() }
       forgetFacts(of: node)
       return true
     }

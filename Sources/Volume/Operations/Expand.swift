@@ -13,7 +13,17 @@ extension Volume {
     throw .stillCompressed
   }
 
-  /// Gives a compressed file its plain form.
+  /// Leaves the operation to begin anew once content that was half replaced is settled; under its lock, after everything is
+  /// decided.
+  ///
+  /// To settle it gives back the mode, the capability and the time of modification that the file had, and would take away
+  /// those that it is given now.
+  func requireSettled(_ facts: Facts) throws(Errno) {
+    guard facts.status.kind == .regular, facts.record.isReplacing else { return }
+    throw .stillCompressed
+  }
+
+  /// Gives a compressed file its plain form; content that was half replaced gets the form that it was to have.
   ///
   /// Who has it open goes on reading it; nobody can have it open to write.
   /// ENOSPC where there is no room for a second copy: it stays compressed. EINTR likewise.
@@ -32,7 +42,10 @@ extension Volume {
   }
 
   private func expandAlone(_ node: Node, for caller: Caller) throws(Errno) {
-    guard let (file, frames) = try compressedOriginal(node) else { return }
+    guard let (file, frames) = try compressedOriginal(node) else {
+      _ = try settleContent(of: node)
+      return
+    }
     let body = NewBody.expanding(frames)
     var replacement = try Replacement.prepare(file, as: body, at: replacements, watch: watch(for: caller))
     try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in

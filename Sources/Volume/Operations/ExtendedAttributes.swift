@@ -204,6 +204,7 @@ extension Volume {
         try require(setting, name, of: object)
         try requireUp(node)
       }
+      if name == Volume.capabilityName { try requireSettled(object.facts) }
       try change(object)
     }
   }

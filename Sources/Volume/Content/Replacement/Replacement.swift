@@ -28,10 +28,10 @@
 //   after 3          new bytes, b10                r-, whole          the same, with the same result
 //   after 4          new bytes, no b10             r-, whole          removed by the next mount
 //
-// "Redone" is at the next mount (`ReplacementSite.recover`), or when somebody opens the file (`redo`). No room, or EIO, in
-// 3 or 4: the caller hears of it, and b10 stays. A record that says protected stands over plaintext only with b10, which
-// keeps everybody away. Bytes that are written over are not erased: where they were on the disk, and where a file system
-// puts new bytes elsewhere, old plaintext can be found until that room is used again.
+// "Redone" is at the next mount (`ReplacementSite.recover`), or when somebody opens the file, or changes what 3 gives back
+// (`redo`). No room, or EIO, in 3 or 4: the caller hears of it, and b10 stays. A record that says protected stands over
+// plaintext only with b10, which keeps everybody away. Bytes that are written over are not erased: where they were on the
+// disk, and where a file system puts new bytes elsewhere, old plaintext can be found until that room is used again.
 //
 // Room is reserved after b10, not before: fallocate(2) takes away capability and set-id bits, and moves mtime, as a write
 // does. The lease is taken because a mapping outlives its descriptor and would see garbage, or SIGBUS. One at

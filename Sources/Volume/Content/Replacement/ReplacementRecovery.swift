@@ -75,8 +75,11 @@ extension ReplacementSite {
   /// Settles the content of a file that is about to be opened, with the lock of its node; false if there is nothing to
   /// settle.
   ///
+  /// `expanding`: told before the first byte is written over, if frames are; the work file has all of the content.
   /// EIO where its work file is missing or damaged; EBUSY, ENOSPC and others as when it was begun.
-  func redo(_ object: SharedDescriptor) throws(Errno) -> Bool {
+  func redo(
+    _ object: SharedDescriptor, expanding: (SharedDescriptor) -> Void = { _ in }
+  ) throws(Errno) -> Bool {
     // Who may not write here leaves it to the next mount that may.
     guard mayWrite() else { return false }
     let core = try record(of: object).core
@@ -88,6 +91,7 @@ extension ReplacementSite {
       Log.damage("inode \(status.inode): its content was being replaced, and the new content cannot be read")
       throw .inputOutput
     }
+    if trailer.body == .plain, core.isCompressed { expanding(work) }
     try finish(object, core, from: work, trailer)
     return true
   }

@@ -1,0 +1,148 @@
+// Files whose content was half replaced when something failed: who changes them, and who reads them, until that is settled.
+
+import Decisions
+import Faults
+import Foundation
+import Glibc
+import LinuxFiles
+import RecordFormat
+import Synchronization
+import Testing
+
+@testable import LayeredVolume
+
+@Suite("Content that was half replaced") struct HalfReplacedTests {
+  private let text = softText(3_000_000)
+  private static let capability: [UInt8] = [1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+
+  /// A tree with the compressed file `f`.
+  private func compressed() throws -> Tree {
+    let tree = try Tree { file("f", "") }
+    try text.write(toFile: "\(tree.path)/f", atomically: false, encoding: .utf8)
+    usleep(30_000)
+    try tree.setAttribute("f", CompressedFileTests.door, "zstd")
+    usleep(30_000)
+    return tree
+  }
+
+  private func work(_ tree: Tree) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "\(tree.path)/.varve/work")
+  }
+
+  /// Lets an expansion fail from one change on, as a disk does; false if it did not fail.
+  private func fail(_ tree: Tree, from call: Int) -> Bool {
+    let fault = Fault(.changes, .inputOutput, after: call, count: .max >> 1)
+    return fault.during { try tree.setAttribute("f", CompressedFileTests.door, "none") }.hits > 0
+  }
+
+  private func isHalf(_ tree: Tree) throws -> Bool {
+    try tree.at("f") { volume, node in try volume.facts(of: volume.node(node)).record.isReplacing }
+  }
+
+  /// At each change from which on it can fail, with what it has left then.
+  private func forEachHalf(
+    _ prepare: (Tree) throws -> Void = { _ in }, _ look: (Tree, Int) throws -> Void
+  ) throws {
+    var halves = 0
+    for call in 0..<200 {
+      let tree = try compressed()
+      try prepare(tree)
+      guard fail(tree, from: call) else { break }
+      // What has not begun is as it was.
+      guard try isHalf(tree) else { continue }
+      halves += 1
+      try look(tree, call)
+    }
+    #expect(halves > 2)
+  }
+
+  @Test(
+    "Times and modes that are set until it is settled stay", .enabled(if: Tree.isRoot, "changes capabilities")
+  )
+  func changed() throws {
+    let wanted = Timestamp(seconds: 1_234_567, nanoseconds: 89)
+    let capability = HalfReplacedTests.capability
+    try forEachHalf { tree, call in
+      try tree.change("f") { $0.modification = .set(wanted) }
+      #expect(try tree.attributes("f").modification == wanted, "call \(call)")
+      try tree.change("f") { $0.mode = 0o640 }
+      try tree.setAttribute("f", "security.capability", bytes: capability)
+      try tree.open("f") { _, _ in }
+      #expect(try tree.attributes("f").modification == wanted, "call \(call)")
+      #expect(try tree.attributes("f").mode == 0o640)
+      #expect(try tree.attribute("f", "security.capability") == capability)
+      #expect(try tree.stored("f") == Data(text.utf8))
+      #expect(try work(tree).isEmpty)
+    }
+  }
+
+  @Test(
+    "Set-id bits and a capability that are taken away until it is settled do not come back",
+    .enabled(if: Tree.isRoot, "changes capabilities"))
+  func revoked() throws {
+    try forEachHalf {
+      try $0.change("f") { $0.mode = 0o6755 }
+      try $0.setAttribute("f", "security.capability", bytes: HalfReplacedTests.capability)
+      usleep(30_000)
+    } _: { tree, call in
+      // Either may come first.
+      if call % 2 == 0 { try tree.change("f") { $0.mode = 0o755 } }
+      try? tree.removeAttribute("f", "security.capability")
+      try tree.change("f") { $0.mode = 0o755 }
+      try tree.open("f") { _, _ in }
+      #expect(try tree.attributes("f").mode == 0o755, "call \(call)")
+      #expect((try? tree.attribute("f", "security.capability")) == nil, "call \(call)")
+    }
+  }
+
+  @Test("Who has it open reads what is in it, before it is settled, meanwhile and after") func readers()
+    throws
+  {
+    let bytes = Array(text.utf8)
+    for call in 0..<200 {
+      let tree = try compressed()
+      let isOver = try tree.open("f") { volume, handle in
+        guard fail(tree, from: call) else { return true }
+        let isDone = Atomic(false)
+        let wrong = Mutex<[String]>([])
+        let threads = (0..<2).map { number in
+          let thread = Thread {
+            var offset = number * 65_000
+            while !isDone.load(ordering: .acquiring) {
+              offset = (offset + 1_234_567) % bytes.count
+              do {
+                let read = try HalfReplacedTests.read(volume, handle, at: offset, 5_000)
+                if read != bytes[offset..<min(offset + 5_000, bytes.count)] {
+                  wrong.withLock { $0.append("other bytes at \(offset)") }
+                }
+              } catch {
+                wrong.withLock { $0.append("\(error) at \(offset)") }
+              }
+            }
+          }
+          thread.start()
+          return thread
+        }
+        defer {
+          isDone.store(true, ordering: .releasing)
+          for thread in threads { while !thread.isFinished { usleep(1_000) } }
+        }
+        try tree.open("f", .write) { _, _ in }
+        #expect(wrong.withLock { $0 } == [], "call \(call)")
+        return false
+      }
+      #expect(try tree.stored("f") == Data(bytes) || isOver)
+      if isOver { break }
+    }
+  }
+
+  private static func read(
+    _ volume: Volume, _ handle: HandleID, at offset: Int, _ count: Int
+  ) throws -> ArraySlice<UInt8> {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var span = bytes.mutableSpan
+    var isSecret = false
+    let read = try volume.read(handle, at: UInt64(offset), into: &span, isSecret: &isSecret)
+    return bytes[..<read]
+  }
+}
