@@ -63,6 +63,7 @@ enum Daemon {
     let root = try directories.root()
     let nesting = directories.nestedMountCheck(root)
     try directories.requireMountPoint(words.kernel, deadIsGone: arguments.checksOnly)
+    directories.waitForLeaving(nesting)
     if arguments.checksOnly {
       try check(arguments, words, directories, root, nesting)
       return waiting.ready(logsToSystem: false)

@@ -83,6 +83,21 @@ struct MountDirectories {
     NestedMountCheck(root.directory, path: upper, foreign: foreign?.upper)
   }
 
+  /// Gives daemons a moment to end whose mounts of these directories are gone.
+  func waitForLeaving(_ upper: NestedMountCheck) {
+    // Longer than a daemon takes that has nothing left to do; what takes one longer is said.
+    let end = Clock.nanosecondsSinceBoot + 3_000_000_000
+    upper.waitForLeaving(until: end)
+    for path in lowers {
+      let foreign = namespace.flatMap { try? MountDirectories.find(path, "the lower directory", in: $0) }
+      // What is wrong with it is told when it is opened as a layer.
+      guard namespace == nil || foreign != nil,
+        let lower = foreign?.directory ?? (try? SharedDescriptor(Descriptor.directory(atPath: path)))
+      else { continue }
+      NestedMountCheck(lower, path: path, foreign: foreign).waitForLeaving(until: end)
+    }
+  }
+
   func volume(
     _ root: UpperRoot, over lowers: [LowerRoot], _ options: VolumeOptions,
     groupNesting: [UInt32: [UInt32]], audit: AuditLog?

@@ -68,6 +68,36 @@ struct NestedMountCheck: Sendable {
     )
   }
 
+  // MARK: Who is leaving
+
+  /// Waits for a daemon that still has the directory for writing although its mount is gone; until a moment at most.
+  ///
+  /// umount(8) may come back before the daemon has ended. For a daemon whose mount is there nobody waits.
+  func waitForLeaving(until end: UInt64) {
+    while isBeingLeft, Clock.nanosecondsSinceBoot < end { Clock.pause(milliseconds: 10) }
+  }
+
+  private var isBeingLeft: Bool {
+    guard case .held(let holder) = VolumeUse.of(upper.descriptor, believing: NestedMountCheck.counts),
+      holder.host == nil, let process = holder.process
+    else { return false }
+    // Where the daemon sees a mount, it may be in another mount namespace than ours.
+    let theirs = (try? Descriptor.reading(Array("/proc/\(process)/mountinfo".utf8)).readToEnd()) ?? []
+    return !isShown(in: MountedVolume.table(of: namespace)) && !isShown(in: MountedVolume.table(theirs))
+  }
+
+  /// Whether a mount of this directory is in a table, or may be: one with another name does not tell of what it is.
+  private func isShown(in table: [MountedVolume]) -> Bool {
+    guard let position else { return true }
+    return table.indices.contains { index in
+      guard table[index].isOurs else { return false }
+      let source = table[index].source
+      guard source.first == UInt8(ascii: "/") else { return true }
+      // By what was mounted before, as below.
+      return MountedVolume.position(of: source, in: Array(table[..<index])) == position
+    }
+  }
+
   // MARK: What is above
 
   private func above(_ others: [OtherVolume]) -> String? {
