@@ -107,11 +107,12 @@ extension LayerCheck {
       numbers.tags[origin.fileSystemTag].map { Numbering.number(inode: origin.inode, at: $0) }
     }
     claims[source] = Claim(inode: status.inode, path: path, number: number)
+    if stored.core.links?.base == .upper { linked[source] = claims[source] }
     if let number { claimedNumbers[number] = path }
     return true
   }
 
-  private func renewOrigin(
+  func renewOrigin(
     of object: SharedDescriptor, _ status: FileStatus, _ record: CoreRecord, _ origin: CoreRecord.Origin
   ) throws(Errno) {
     var record = record
@@ -280,7 +281,7 @@ extension LayerCheck {
   }
 
   /// Without a list's being touched.
-  private func write(_ record: CoreRecord, to object: SharedDescriptor) throws(Errno) {
+  func write(_ record: CoreRecord, to object: SharedDescriptor) throws(Errno) {
     let name = Array("\(inspection.directory.namespace.rawValue).varve.m".utf8)
     guard !record.isVoid else { return try removeAttribute(name, of: object) }
     let bytes = record.encoded()
@@ -290,7 +291,7 @@ extension LayerCheck {
   }
 
   /// What the upper has at a path, without following links.
-  private func object(at path: [UInt8]) throws(Errno) -> SharedDescriptor {
+  func object(at path: [UInt8]) throws(Errno) -> SharedDescriptor {
     let names = path.split(separator: UInt8(ascii: "/")).map { Array($0) }
     guard let top = stack.layers.first?.root, let last = names.last else { throw .invalid }
     let above = Array(names.dropLast().joined(separator: [UInt8(ascii: "/")]))

@@ -44,6 +44,12 @@ struct LayerCheck {
   /// By the directory of a lower, the one of the upper that shows it.
   var targets: [BackingSlot: [UInt8]] = [:]
   var redirects: [[UInt8]: [UInt8]] = [:]
+  /// Items of the upper that count names in lowers.
+  var linked: [Source: Claim] = [:]
+  /// The entries of the index of hard links, by the item that they stand for; those whose lowers are there.
+  var indexed: [ItemOrigin: Entry] = [:]
+  /// The lower that is walked through alone.
+  private var onlyLayer: UInt8?
 
   init(_ inspection: LayerInspection, renewsOrigins: Bool) {
     self.inspection = inspection
@@ -56,10 +62,20 @@ struct LayerCheck {
     walk(failed, isInterrupted) { (check, parts, path) throws(Errno) in
       try check.checkDirectory(parts, path, found, failed)
     }
-    guard !claimedNumbers.isEmpty, hasLowers, !isInterrupted() else { return }
+    do throws(Errno) { try checkIndex(found) } catch { failed(Array(".varve/index".utf8), error) }
+    guard hasLowers, !claimedNumbers.isEmpty || !indexed.isEmpty, !isInterrupted() else { return }
     walk(failed, isInterrupted) { (check, parts, path) throws(Errno) in
-      try check.lookForSources(parts, path, found)
+      if !check.indexed.isEmpty { try check.countNames(parts, path) }
+      return try check.lookForSources(parts, path, found)
     }
+    for layer in stack.layers.dropFirst().map(\.root.layer)
+    where indexed.values.contains(where: { $0.lowerLinks == nil }) {
+      onlyLayer = layer
+      walk(failed, isInterrupted) { (check, parts, path) throws(Errno) in
+        try check.look(forUnseen: parts, path)
+      }
+    }
+    if !isInterrupted() { checkCounts(found) }
   }
 
   // MARK: The walk
@@ -105,6 +121,7 @@ struct LayerCheck {
   }
 
   private func rootParts() throws(Errno) -> [LayerPart] {
+    if let onlyLayer { return stack.layer(onlyLayer).map { [$0.root.part] } ?? [] }
     var parts: [LayerPart] = []
     let view = LayerView(stack: stack)
     for (number, layer) in stack.layers.enumerated() {

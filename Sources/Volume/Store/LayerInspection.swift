@@ -18,6 +18,10 @@ package struct LayerFinding {
     case impure
     /// A file without its data, as overlayfs makes them.
     case hollow
+    /// What the index of hard links has, or lacks.
+    case index
+    /// How many names an item of a lower has.
+    case links
   }
 
   package let kind: Kind

@@ -86,7 +86,8 @@ extension VolumeCheck {
 
 extension Defect {
   fileprivate init(_ finding: LayerFinding, areLowersNamed: Bool) {
-    let dependsOnLowers = finding.kind == .whiteout || finding.kind == .redirect && finding.damaged == nil
+    let dependsOnLowers =
+      [.whiteout, .links].contains(finding.kind) || finding.kind == .redirect && finding.damaged == nil
     guard dependsOnLowers, finding.remedy != nil, !areLowersNamed else {
       self.init(finding.kind, finding.text, remedy: finding.remedy)
       return
