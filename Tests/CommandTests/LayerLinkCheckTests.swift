@@ -70,7 +70,9 @@ extension CommandTests {
           """)
     }
 
-    @Test("Counts that are too high or too low are named and corrected, and no name is lost") func counts() throws {
+    @Test("Counts that are too high or too low are named and corrected, and no name is lost") func counts()
+      throws
+    {
       // A name of the first goes behind the mount, and one of the second comes back.
       try expect(
         try unmounted("mknod $UP/b c 0 0; rm $UP/y"),
@@ -97,7 +99,8 @@ extension CommandTests {
     @Test("Names that a closed directory covers, or that are outside the lower, may count, and stay counted")
     func unseen() throws {
       try expect(
-        try unmounted("ln $BASE/one/a $BASE/outside; mkdir $UP/d; setfattr -n trusted.overlay.opaque -v y $UP/d"),
+        try unmounted(
+          "ln $BASE/one/a $BASE/outside; mkdir $UP/d; setfattr -n trusted.overlay.opaque -v y $UP/d"),
         "varve check --lower $LOWERS $UP; echo $?; mounted stat -c '%n %h' a b x",
         prints: """
           0
@@ -108,7 +111,8 @@ extension CommandTests {
           """)
     }
 
-    @Test("Entries of items that the lowers no longer have go, and what they hold is kept") func gone() throws {
+    @Test("Entries of items that the lowers no longer have go, and what they hold is kept") func gone() throws
+    {
       try expect(
         try unmounted("(cd $BASE/one; rm a b d/c x y d/z)"),
         """

@@ -56,7 +56,9 @@ import Testing
     #expect(halves > 2)
   }
 
-  @Test("Times and modes that are set until it is settled stay", .enabled(if: Tree.isRoot, "changes capabilities"))
+  @Test(
+    "Times and modes that are set until it is settled stay", .enabled(if: Tree.isRoot, "changes capabilities")
+  )
   func changed() throws {
     let wanted = Timestamp(seconds: 1_234_567, nanoseconds: 89)
     let capability = HalfReplacedTests.capability
@@ -74,7 +76,8 @@ import Testing
     }
   }
 
-  @Test("Set-id bits and a capability that are taken away until it is settled do not come back",
+  @Test(
+    "Set-id bits and a capability that are taken away until it is settled do not come back",
     .enabled(if: Tree.isRoot, "changes capabilities"))
   func revoked() throws {
     try forEachHalf {
@@ -92,7 +95,9 @@ import Testing
     }
   }
 
-  @Test("Who has it open reads what is in it, before it is settled, meanwhile and after") func readers() throws {
+  @Test("Who has it open reads what is in it, before it is settled, meanwhile and after") func readers()
+    throws
+  {
     let bytes = Array(text.utf8)
     for call in 0..<200 {
       let tree = try compressed()

@@ -105,6 +105,28 @@ extension MountTests {
       #expect(try said(program) == "no file\nmemory\n")
     }
 
+    @Test(
+      "A working directory whose name somebody else is refused is called deleted, until it is looked up again, and goes on to work",
+      .enabled(if: Programs.has("setpriv"), "needs setpriv"))
+    func workingDirectory() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      _ = try volume.directory("box", 0, 0, 0o700)
+      _ = try volume.directory("box/child", 0, 0, 0o755)
+      let said = try Program.run(
+        "/bin/bash",
+        [
+          "-c",
+          """
+          cd '\(volume.path)/box/child'
+          look() { readlink /proc/$$/cwd | grep -q ' (deleted)$' && echo deleted || echo there; }
+          look; setpriv --reuid 65534 --regid 65534 --clear-groups stat '\(volume.path)/box/child' 2>&1 | grep -o 'Permission denied'
+          look; echo text > file && cat file; stat '\(volume.path)/box/child' > /dev/null; look
+          """,
+        ], in: volume.base, environment: ["LC_ALL": "C"])
+      #expect(said.output == "there\nPermission denied\ndeleted\ntext\nthere\n", "\(said.output)")
+    }
+
     @Test("Whoever has found a pipe or socket opens it by O_PATH, whatever was taken away since") func pipes()
       throws
     {

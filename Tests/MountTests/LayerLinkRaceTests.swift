@@ -9,8 +9,9 @@ extension MountTests {
   @Suite("Hard links of lowers, raced for", .timeLimit(.minutes(20))) struct LayerLinkRaceTests {
     private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
 
-    /// Three files of a lower, each with names in three directories; `fN.*` is a name of file N and of no other. One name of
-    /// each stays, in a directory that nobody changes.
+    /// Three files of a lower, each with names in three directories.
+    ///
+    /// `fN.*` is a name of file N and of no other. One name of each stays, in a directory that nobody changes.
     private static let stage = """
       set -u
       varve() { '\(Program.built("varve"))' "$@"; }

@@ -106,7 +106,8 @@ extension LayerCheck {
     let check = self
     return LayerFinding(
       kind: .index, path: claim.path,
-      text: "its entry in the index of hard links is missing, so other names of it may show what it was before",
+      text:
+        "its entry in the index of hard links is missing, so other names of it may show what it was before",
       remedy: "enter it again"
     ) { () throws(Errno) in
       let object = try check.object(at: claim.path)
@@ -206,7 +207,8 @@ extension LayerCheck {
   ) -> LayerFinding {
     let check = self
     return LayerFinding(
-      kind: .links, path: path(entry.name.bytes), text: "counts \(counted) names of an item that has \(right)",
+      kind: .links, path: path(entry.name.bytes),
+      text: "counts \(counted) names of an item that has \(right)",
       remedy: "correct the count"
     ) { () throws(Errno) in
       guard let difference = Int32(exactly: right - base) else { throw .invalid }
