@@ -31,11 +31,8 @@ extension Volume {
   ///
   /// `status` tells it.
   package var lockAfter: UInt64? {
-    get {
-      let seconds = sealed.lockAfter.load(ordering: .acquiring)
-      return seconds == 0 ? nil : seconds
-    }
-    set { sealed.lockAfter.store(newValue ?? 0, ordering: .releasing) }
+    get { sealed.lockAfter }
+    set { sealed.lockAfter = newValue }
   }
 
   /// Opens all classes with a keyfile's secret.

@@ -43,7 +43,7 @@ extension Volume {
     if layerHistory.isRestored { object.add("upperDirectory", LayerHistory.restored) }
     if keyring.volume != nil {
       object.add("classes", .object(keyring.classMembers))
-      if let lockAfter { object.add("lockAfter", Int(clamping: lockAfter)) }
+      if let lockAfter = sealed.lockAfter { object.add("lockAfter", Int(clamping: lockAfter)) }
       object.add("encryptedFiles", .object(encryptedMembers()))
     }
     if views.count > 0 || indexes.count > 0 { object.add("views", .object(viewMembers())) }

@@ -44,13 +44,22 @@ final class SealedKeeper: Sendable {
   private let counts = Mutex(Counts())
   private let unfinished = Atomic<Bool>(false)
   private let used = Atomic<UInt64>(0)
-  /// After how many seconds without use the volume is to be locked; 0: never.
-  let lockAfter = Atomic<UInt64>(0)
+  /// 0: never.
+  private let idleSeconds = Atomic<UInt64>(0)
   private let conversions = Atomic(0)
   private let isEnding = Atomic<Bool>(false)
   private let triedToEnd = Atomic<UInt64>(0)
 
   init(_ keyring: Keyring) { self.keyring = keyring }
+
+  /// After how many seconds without use whoever serves the volume locks it; nil: not by itself.
+  var lockAfter: UInt64? {
+    get {
+      let seconds = idleSeconds.load(ordering: .acquiring)
+      return seconds == 0 ? nil : seconds
+    }
+    set { idleSeconds.store(newValue ?? 0, ordering: .releasing) }
+  }
 
   // MARK: Who is open, or was
 
