@@ -26,16 +26,9 @@ private func level(of invocation: Invocation) throws(UsageError) -> Int {
 }
 
 private func changeForm(_ invocation: Invocation, level: Int?) throws(UsageError) -> Int32 {
-  let console = Console(invocation)
-  let paths = try PathOperands(invocation)
-  let run = try ItemRun(
-    invocation, console, paths, tells: invocation.has(.listChanged) || invocation.has(.json))
-  let change = ChangeOfForm(level: level, run, isRecursive: invocation.has(.recursive))
-  var walk = ItemWalk(invocation, .directoryFirst, console)
-  walk.staysOnFileSystem = true
-  // Never through a link, also not one that is named.
-  walk.actsOnLinks = true
-  run.go(walk) { item throws(Refusal) in try change.apply(to: item) }
+  let change = ChangeOfForm(
+    level: level, try FormRun(invocation, PathOperands(invocation), door: "system.varve.compression"))
+  change.form.go(invocation) { item throws(Refusal) in try change.apply(to: item) }
   return change.finish()
 }
 
@@ -61,19 +54,15 @@ private struct StoredForm {
 /// Gives files their form.
 private final class ChangeOfForm {
   private static let shortest: UInt64 = 8192
-  /// The kernel tells the volume late that a file was closed.
-  private static let patience: UInt64 = 1_500_000_000
 
   /// Nil: files are expanded.
   private let level: Int?
-  private let run: ItemRun
-  private let isRecursive: Bool
+  let form: FormRun
+  private var run: ItemRun { form.items }
   private let tally: CompressionTally
-  /// Files with several names that were met by one.
-  private var linked: Set<ObjectKey> = []
 
-  init(level: Int?, _ run: ItemRun, isRecursive: Bool) {
-    (self.level, self.run, self.isRecursive) = (level, run, isRecursive)
+  init(level: Int?, _ form: FormRun) {
+    (self.level, self.form) = (level, form)
     tally = CompressionTally(compresses: level != nil)
   }
 
@@ -81,7 +70,7 @@ private final class ChangeOfForm {
     let kind = item.status.kind
     guard kind == .regular else {
       run.ignore()
-      guard item.depth == 0, kind != .directory || !isRecursive else { return }
+      guard item.depth == 0, kind != .directory || !form.isRecursive else { return }
       throw Refusal(
         kind == .directory
           ? "is a directory; -R goes through the files in it"
@@ -89,18 +78,14 @@ private final class ChangeOfForm {
             ? "is a symbolic link, which is not followed here; name what it leads to"
             : "is not a file; nothing of it can be compressed")
     }
-    if item.status.linkCount > 1, !linked.insert(ObjectKey(item.status)).inserted { return run.ignore() }
-    let form = try attempt(StoredForm.of(item)) { error in
-      error == .unsupported || error == .accessDenied
-        ? Refusal.change(error, item.path, item.place.descriptor, needs: "readattr") : Refusal(error)
-    }
-    guard let form else { throw Refusal(.unsupported) }
-    guard form.isCompressed != (level != nil) else { return tally.standing() }
+    if form.wasMet(item) { return run.ignore() }
+    let stored = try attempt(StoredForm.of(item)) { FormRun.unreadable($0, item) }
+    guard let stored else { throw Refusal(.unsupported) }
+    guard stored.isCompressed != (level != nil) else { return tally.standing() }
     do throws(Refusal) {
-      if let level { try compress(item, level) } else { try expand(item, form) }
+      if let level { try compress(item, level) } else { try expand(item, stored) }
     } catch {
-      run.ledger.report(
-        failureOf: item.path, members("failed", item, nil) + [JSON.Member("error", .string(error.sentence))])
+      form.report(error, of: item, members("failed", item, nil))
       throw error
     }
   }
@@ -114,7 +99,7 @@ private final class ChangeOfForm {
     guard !run.ledger.isDryRun else { return try plan(item, level) }
     run.progress?.begin(item.path, bytes: item.status.size)
     do throws(Errno) {
-      try set(item, "zstd:\(level)")
+      try form.set(item, "zstd:\(level)")
     } catch {
       switch error {
       case .canceled: return leave(item, .gain)
@@ -165,40 +150,24 @@ private final class ChangeOfForm {
 
   // MARK: Expanding
 
-  private func expand(_ item: VisitedItem, _ form: StoredForm) throws(Refusal) {
+  private func expand(_ item: VisitedItem, _ before: StoredForm) throws(Refusal) {
     let size = item.status.size
     guard !run.ledger.isDryRun else {
       return try tell(item, size, result: "would expand") { [tally] in
-        tally.add(before: form.stored, after: size)
+        tally.add(before: before.stored, after: size)
       }
     }
     run.progress?.begin(item.path, bytes: size)
-    do throws(Errno) { try set(item, "none") } catch {
+    do throws(Errno) { try form.set(item, "none") } catch {
       if error == .interrupted, Interruption.isRequested { return run.ignore() }
       throw refusal(error, item)
     }
     run.progress?.add(bytes: size)
-    tally.add(before: form.stored, after: size)
+    tally.add(before: before.stored, after: size)
     try tell(item, size, result: "expanded")
   }
 
   // MARK: Both
-
-  private func set(_ item: VisitedItem, _ word: String) throws(Errno) {
-    let start = Clock.monotonicNanoseconds
-    while true {
-      do throws(Errno) {
-        return try item.place.descriptor.setAttribute(
-          AttributeName("system.varve.compression"), to: Array(word.utf8).span,
-          unless: { Interruption.isRequested })
-      } catch .busy {
-        guard Clock.monotonicNanoseconds &- start < ChangeOfForm.patience, !Interruption.isRequested,
-          users(of: item.status).isEmpty
-        else { throw .busy }
-        Clock.pause(milliseconds: 50)
-      }
-    }
-  }
 
   private func refusal(_ error: Errno, _ item: VisitedItem) -> Refusal {
     switch error {
@@ -244,18 +213,7 @@ private final class ChangeOfForm {
       + [JSON.Member("result", .string(result))]
   }
 
-  func finish() -> Int32 {
-    // Only when all of a dry run was asked is it known what to add.
-    run.finish { [run, tally] in
-      let (console, isDryRun) = (run.console, run.ledger.isDryRun)
-      if !isDryRun, !console.isQuiet, run.ledger.tellsHow || isRecursive, !run.ledger.tellsCounts {
-        let summary = tally.summary(isPlan: false)
-        if !summary.isEmpty { console.note(summary) }
-      }
-      return ChangeLedger.Addition(
-        sentence: tally.summary(isPlan: true), members: tally.members(isPlan: isDryRun))
-    }
-  }
+  func finish() -> Int32 { form.finish(tally, tells: run.ledger.tellsHow || form.isRecursive) }
 }
 
 /// How short a file would get, by a few of its pieces.

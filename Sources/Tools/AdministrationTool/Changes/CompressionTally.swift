@@ -36,7 +36,7 @@ enum LeftAlone: String, CaseIterable, Sendable {
 }
 
 /// The counts of one run, for any thread.
-final class CompressionTally: Sendable {
+final class CompressionTally: FormTally, Sendable {
   private struct Counts {
     var files = 0
     var before: UInt64 = 0

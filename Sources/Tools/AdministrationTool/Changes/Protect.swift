@@ -6,19 +6,10 @@ import LinuxFiles
 import LinuxPrograms
 
 func protect(_ invocation: Invocation) throws(UsageError) -> Int32 {
-  let console = Console(invocation)
   let wanted = try classNamed(invocation.operands[0], for: invocation.verb)
-  let paths = try PathOperands(invocation, from: 1)
-  let run = try ItemRun(
-    invocation, console, paths, tells: invocation.has(.listChanged) || invocation.has(.json))
-  let change = ChangeOfClass(to: wanted, run, isRecursive: invocation.has(.recursive))
-  // A directory before what is in it: what is made in it from then on is of the class, and all that was there before is
-  // met by the walk, which reads the directory afterwards.
-  var walk = ItemWalk(invocation, .directoryFirst, console)
-  walk.staysOnFileSystem = true
-  // Never through a link, also not one that is named.
-  walk.actsOnLinks = true
-  run.go(walk) { item throws(Refusal) in try change.apply(to: item) }
+  let change = ChangeOfClass(
+    to: wanted, try FormRun(invocation, PathOperands(invocation, from: 1), door: "system.varve.class"))
+  change.form.go(invocation) { item throws(Refusal) in try change.apply(to: item) }
   return change.finish()
 }
 
@@ -44,19 +35,15 @@ extension Descriptor {
 private final class ChangeOfClass {
   /// Below a directory that is changed alone, so many items are looked at.
   private static let mostBelow = 10_000
-  /// The kernel tells the volume late that a file was closed: nobody is named as its user then.
-  private static let patience: UInt64 = 1_500_000_000
 
   private let wanted: String
-  private let run: ItemRun
-  private let isRecursive: Bool
+  let form: FormRun
+  private var run: ItemRun { form.items }
   private let tally = ProtectionTally()
   private let refusals: ClassRefusals
-  /// Files with several names that were met by one.
-  private var linked: Set<ObjectKey> = []
 
-  init(to wanted: String, _ run: ItemRun, isRecursive: Bool) {
-    (self.wanted, self.run, self.isRecursive) = (wanted, run, isRecursive)
+  init(to wanted: String, _ form: FormRun) {
+    (self.wanted, self.form) = (wanted, form)
     refusals = ClassRefusals(to: wanted)
   }
 
@@ -70,19 +57,14 @@ private final class ChangeOfClass {
           ? "is a symbolic link, which is not followed here; name what it leads to"
           : "is neither a file nor a directory; nothing of it can be encrypted")
     }
-    if kind == .regular, item.status.linkCount > 1, !linked.insert(ObjectKey(item.status)).inserted {
-      return run.ignore()
-    }
-    let before = try attempt(item.place.descriptor.protectionWord()) { error in
-      error == .unsupported || error == .accessDenied
-        ? Refusal.change(error, item.path, item.place.descriptor, needs: "readattr") : Refusal(error)
-    }
+    if form.wasMet(item) { return run.ignore() }
+    let before = try attempt(item.place.descriptor.protectionWord()) { FormRun.unreadable($0, item) }
     if before ?? "none" == wanted {
       tally.count(.standing, item.status)
     } else {
       try change(item, from: before ?? "none")
     }
-    if kind == .directory, item.depth == 0, !isRecursive { tellWhatStays(below: item) }
+    if kind == .directory, item.depth == 0, !form.isRecursive { tellWhatStays(below: item) }
   }
 
   private func change(_ item: VisitedItem, from before: String) throws(Refusal) {
@@ -111,7 +93,7 @@ private final class ChangeOfClass {
           ledger.console.printPath(location.path, ": \(before) -> \(wanted)")
         }
       } _: { () throws(Errno) in
-        do throws(Errno) { try set(item) } catch {
+        do throws(Errno) { try form.set(item, wanted) } catch {
           isGivenUp = error == .interrupted
           throw error
         }
@@ -119,27 +101,10 @@ private final class ChangeOfClass {
     } catch {
       // It is as it was, and the end says how to go on.
       if isGivenUp, Interruption.isRequested { return run.ignore() }
-      let failure = members("failed") + [JSON.Member("error", .string(error.sentence))]
-      ledger.report(failureOf: item.path, failure)
+      form.report(error, of: item, members("failed"))
       throw error
     }
     if isWritten, !ledger.isDryRun { run.progress?.add(bytes: status.size) }
-  }
-
-  private func set(_ item: VisitedItem) throws(Errno) {
-    let start = Clock.monotonicNanoseconds
-    while true {
-      do throws(Errno) {
-        return try item.place.descriptor.setAttribute(
-          AttributeName("system.varve.class"), to: Array(wanted.utf8).span,
-          unless: { Interruption.isRequested })
-      } catch .busy {
-        guard Clock.monotonicNanoseconds &- start < ChangeOfClass.patience, !Interruption.isRequested,
-          users(of: item.status).isEmpty
-        else { throw .busy }
-        Clock.pause(milliseconds: 50)
-      }
-    }
   }
 
   /// Says how many items of another class are below a directory that was changed alone.
@@ -168,20 +133,10 @@ private final class ChangeOfClass {
   }
 
   func finish() -> Int32 {
-    // Only when all of a dry run was asked is it known what to add.
-    run.finish { [run, tally] in
-      let (console, isDryRun) = (run.console, run.ledger.isDryRun)
-      if !isDryRun, !console.isQuiet, run.ledger.tellsHow, !run.ledger.tellsCounts {
-        let summary = tally.summary(isPlan: false)
-        if !summary.isEmpty { console.note(summary) }
-      }
-      if !isDryRun, !console.isQuiet, tally.bytes(of: .encrypt) > 0 {
-        console.note(
-          "the disk may keep the old bytes of what is encrypted now until their room is used again: they are not erased"
-        )
-      }
-      return ChangeLedger.Addition(
-        sentence: tally.summary(isPlan: true), members: tally.members(isPlan: isDryRun))
+    form.finish(tally, tells: run.ledger.tellsHow) { [tally] in
+      tally.bytes(of: .encrypt) == 0
+        ? nil
+        : "the disk may keep the old bytes of what is encrypted now until their room is used again: they are not erased"
     }
   }
 }

@@ -6,7 +6,7 @@ import Synchronization
 import TextForms
 
 /// The counts of one run, for any thread.
-final class ProtectionTally: Sendable {
+final class ProtectionTally: FormTally, Sendable {
   enum Deed: Int, CaseIterable {
     case encrypt
     case decrypt
