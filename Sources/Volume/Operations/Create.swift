@@ -117,7 +117,7 @@ extension Volume {
     _ name: borrowing FileName, in parentID: NodeID, kind: FileKind, mode: UInt16, for caller: Caller,
     using create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) -> Entry {
-    let parent = try directory(ofNames: parentID, for: caller)
+    let parent = try directory(of: name, in: parentID, for: caller)
     do throws(Errno) {
       return try raising(for: caller, { [parent] }) { () throws(Errno) in
         try make(name, in: parent, kind: kind, mode: mode, for: caller, using: create)
@@ -134,7 +134,6 @@ extension Volume {
   ) throws(Errno) -> Entry {
     try locks.holding(.shared(parent.stripe)) { () throws(Errno) in
       let above = try directoryFacts(parent)
-      try requireUnreserved(name, in: parent)
       let creation = try creation(of: kind, mode: mode, in: above, for: caller)
       let directory = try requireFree(name, in: parent)
       let isExact = creation.item.mode.bits == mode & 0o7777 || kind == .symbolicLink

@@ -8,7 +8,7 @@ extension Volume {
   package func create(
     _ name: borrowing FileName, in parentID: NodeID, mode: UInt16, flags: OpenMode, for caller: Caller
   ) throws(Errno) -> (Entry, OpenAnswer) {
-    let parent = try directory(ofNames: parentID, for: caller)
+    let parent = try directory(of: name, in: parentID, for: caller)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
       return try raising(for: caller, { [parent] }) { () throws(Errno) in
@@ -45,7 +45,6 @@ extension Volume {
     let lock: LockRequest = overWhiteout ? .exclusive(parent.stripe) : .shared(parent.stripe)
     return try locks.holding(lock) { () throws(Errno) in
       let above = try directoryFacts(parent)
-      try requireUnreserved(name, in: parent)
       // Nothing is said of names to those who may not search.
       try gate.require(caller, .lookUp, on: above.item)
       let creation: Creation

@@ -71,7 +71,6 @@ extension Volume {
     _ request: HandDownRequest, for caller: Caller
   ) throws(Errno) -> HandedFile {
     try FileName.with(bytes) { name throws(Errno) in
-      try requireUnreserved(name, in: parent)
       let found = try directory.findHeld(name)
       let identity = found.identity
       guard identity.kind == .regular else { throw .unsupported }

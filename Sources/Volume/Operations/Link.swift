@@ -10,8 +10,7 @@ extension Volume {
     _ nodeID: NodeID, as name: borrowing FileName, in parentID: NodeID, for caller: Caller
   ) throws(Errno) -> Entry {
     let node = try node(nodeID)
-    let parent = try self.directory(ofNames: parentID, for: caller)
-    try requireUnreserved(name, in: parent)
+    let parent = try directory(of: name, in: parentID, for: caller)
     do throws(Errno) {
       return try raising(for: caller, { [parent, node] }) { () throws(Errno) in
         try link(node, as: name, in: parent, overWhiteout: false, for: caller)

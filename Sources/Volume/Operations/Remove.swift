@@ -21,8 +21,7 @@ extension Volume {
   private func remove(
     _ name: borrowing FileName, from parentID: NodeID, directory isDirectory: Bool, for caller: Caller
   ) throws(Errno) {
-    let parent = try directory(ofNames: parentID, for: caller)
-    try requireUnreserved(name, in: parent)
+    let parent = try directory(of: name, in: parentID, for: caller)
     try raising(for: caller, { [parent] }) { () throws(Errno) in
       try remove(name, from: parent, directory: isDirectory, for: caller)
     }

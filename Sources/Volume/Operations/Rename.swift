@@ -10,10 +10,8 @@ extension Volume {
     _ name: borrowing FileName, in parentID: NodeID, to newName: borrowing FileName,
     in newParentID: NodeID, _ style: RenameStyle, for caller: Caller
   ) throws(Errno) {
-    let parent = try directory(ofNames: parentID, for: caller)
-    let newParent = try directory(ofNames: newParentID, for: caller)
-    try requireUnreserved(name, in: parent)
-    try requireUnreserved(newName, in: newParent)
+    let parent = try directory(of: name, in: parentID, for: caller)
+    let newParent = try directory(of: newName, in: newParentID, for: caller)
     guard resolver.stack != nil else {
       return try rename(name, in: parent, to: newName, in: newParent, style, for: caller)
     }

@@ -104,9 +104,13 @@ extension Volume {
     return node
   }
 
-  /// Refuses names that belong to the volume's bookkeeping.
-  func requireUnreserved(_ name: borrowing FileName, in parent: Node) throws(Errno) {
-    if parent.id == root.id, name.equals(VolumeDirectory.name) { throw .reserved }
+  /// The same for a name, which is not one of the volume's own.
+  func directory(
+    of name: borrowing FileName, in id: NodeID, for caller: Caller
+  ) throws(Errno) -> Node {
+    let node = try directory(ofNames: id, for: caller)
+    if node.id == root.id, name.equals(VolumeDirectory.name) { throw .reserved }
+    return node
   }
 
   /// The volume tells about itself only to users who may search its root.
