@@ -34,10 +34,8 @@ final class LayerStack: Sendable {
 
   /// Whether this is the bookkeeping at the root of a layer, which nobody sees.
   func isOwn(_ name: [UInt8], in directory: LayerDirectory) -> Bool {
-    name == LayerStack.hidden && layer(directory.layer)?.root.descriptor === directory.descriptor
+    name == OwnDirectory.bytes && layer(directory.layer)?.root.descriptor === directory.descriptor
   }
-
-  private static let hidden = Array(".varve".utf8)
 
   // MARK: Shape
 

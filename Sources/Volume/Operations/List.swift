@@ -161,7 +161,7 @@ extension Volume {
     _ entry: DirectoryEntry, _ page: borrowing EntryBuffer, in node: Node
   ) throws(Errno) -> Bool {
     guard node.id == root.id else { return false }
-    return try page.withName(of: entry) { name throws(Errno) in name.equals(VolumeDirectory.name) }
+    return try page.withName(of: entry) { name throws(Errno) in name.equals(OwnDirectory.bytes) }
   }
 
   /// What a lookup of a listed name would answer; `nil`, and so a plain name, where that fails.

@@ -13,7 +13,7 @@ extension Volume {
     _ name: borrowing FileName, in parent: NodeID, for caller: Caller, request: UInt64
   ) throws(Errno) -> LookupAnswer? {
     let own = SyntheticNode(rawValue: parent)
-    guard own != nil || parent == Volume.rootNode && name.equals(VolumeDirectory.name) else { return nil }
+    guard own != nil || parent == Volume.rootNode && name.equals(OwnDirectory.bytes) else { return nil }
     let bytes = name.copy()
     return try locks.holding(.shared(root.stripe)) { () throws(Errno) in
       let above = try directoryFacts(root)

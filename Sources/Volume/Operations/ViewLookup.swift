@@ -12,7 +12,7 @@ extension Volume {
   func lookup(
     _ name: borrowing FileName, in view: ViewDirectory, for caller: Caller, request: UInt64
   ) throws(Errno) -> LookupAnswer {
-    if view.parent == nil, name.equals(VolumeDirectory.name) {
+    if view.parent == nil, name.equals(OwnDirectory.bytes) {
       try requireEntry(caller)
       return .missing(.none)
     }

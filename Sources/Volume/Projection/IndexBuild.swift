@@ -77,7 +77,7 @@ struct IndexBuild {
       while let entry = try page.next() {
         guard entry.role == .child else { continue }
         let name = try page.nameBytes(of: entry)
-        if directory.isRoot, name == VolumeDirectory.name { continue }
+        if directory.isRoot, name == OwnDirectory.bytes { continue }
         if merged.isHidden(name) { continue }
         merged.take(name)
         if entry.kind == nil || entry.kind == .characterDevice, isWhiteout(name, in: merged.directory) {

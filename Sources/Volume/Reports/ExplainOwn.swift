@@ -9,7 +9,7 @@ extension Inquiry {
   /// For changes the same as `Volume.node(_:)` answers.
   mutating func tellVolumesOwn() {
     let names = walk.namesOfVolume
-    let path = ([VolumeDirectory.name] + names).reduce(into: [UInt8]()) { $0 = $0.path(to: $1) }
+    let path = ([OwnDirectory.bytes] + names).reduce(into: [UInt8]()) { $0 = $0.path(to: $1) }
     guard let node = SyntheticNode.directory.descendant(named: names) else {
       let above = SyntheticNode.directory.descendant(named: names.prefix(1))
       let obstacle: Obstacle = above?.isDirectory == false ? .notDirectory : makesName ? .reserved : .missing

@@ -99,7 +99,7 @@ extension Volume {
       while let entry = try page.next() {
         guard entry.role == .child else { continue }
         let name = try page.nameBytes(of: entry)
-        if spot.path.isEmpty, name == VolumeDirectory.name { continue }
+        if spot.path.isEmpty, name == OwnDirectory.bytes { continue }
         try tell(name, in: comparison, spot, &answer)
         left -= 1
         if left == 0 || answer.bytes > 1 << 19 || Clock.monotonicNanoseconds > limits.deadline {

@@ -182,7 +182,7 @@ struct Walk {
         here = try parent(of: here, identity)
         continue
       }
-      if here.path.isEmpty, name == VolumeDirectory.name {
+      if here.path.isEmpty, name == OwnDirectory.bytes {
         try searchAlone(here)
         if here.view != nil { throw end(name, "search", .missing) }
         if let view = enteredView(&rest) {
@@ -322,7 +322,7 @@ struct Walk {
 
   /// Whether the way comes back out of `.varve`; else what follows is noted, and the way ends.
   private mutating func passes(_ rest: inout [[UInt8]], _ mayBeFree: Bool) throws(Stop) -> Bool {
-    let path = VolumeDirectory.name
+    let path = OwnDirectory.bytes
     guard volume.mounted.showsReservedDirectory else {
       // Not there, and not to be made.
       throw end(path, "search", mayBeFree && rest.isEmpty ? .reserved : .missing)

@@ -42,7 +42,7 @@ enum EncryptedSearch {
         guard entry.role == .child else { continue }
         search.items += 1
         let name = try page.nameBytes(of: entry)
-        guard !path.isEmpty || name != VolumeDirectory.name else { continue }
+        guard !path.isEmpty || name != OwnDirectory.bytes else { continue }
         let below = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
         let isFile = try page.withName(of: entry) { (name) throws(Errno) in
           guard entry.kind == nil || entry.kind == .regular else { return false }

@@ -24,7 +24,7 @@ extension VolumeDirectory {
   static func takeBack(
     _ directory: SharedDescriptor, from root: SharedDescriptor, isLocked: Bool
   ) throws(Errno) {
-    let name = try FileName(".varve")
+    let name = try FileName(OwnDirectory.name)
     guard
       try ObjectIdentity(root.descriptor.status(of: name)) == ObjectIdentity(directory.descriptor.status())
     else { return }

@@ -20,7 +20,7 @@ extension LinkIndex {
       guard lower.header != nil else { return nil }
       do throws(Errno) {
         // By way of the layer, which nobody writes to.
-        let directory = try lower.directory.descriptor.openDirectoryPath(FileName(".varve"))
+        let directory = try lower.directory.descriptor.openDirectoryPath(FileName(OwnDirectory.name))
         return LayerDirectory(try directory.openDirectoryPath(FileName("index")), layer: layer)
       } catch .noSuchFile {
         return nil

@@ -149,7 +149,7 @@ struct LayerCheck {
   func names(of part: LayerPart, at path: [UInt8]) throws(Errno) -> [[UInt8]] {
     let listing = try LayerDirectory(part).openListingAside()
     return try listing.descriptor.descriptor.names()
-      .filter { !path.isEmpty || $0 != VolumeDirectory.name }
+      .filter { !path.isEmpty || $0 != OwnDirectory.bytes }
       .sorted { $0.lexicographicallyPrecedes($1) }
   }
 

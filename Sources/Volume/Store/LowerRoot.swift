@@ -56,7 +56,7 @@ package struct LowerRoot: Sendable {
   ) throws(VolumeFailure) -> (header: VolumeHeader?, locks: [SharedDescriptor]) {
     let directory: SharedDescriptor
     do throws(Errno) {
-      let found = try root.descriptor.openDirectoryPath(try FileName(".varve"))
+      let found = try root.descriptor.openDirectoryPath(try FileName(OwnDirectory.name))
       let status = try found.status()
       if CurrentProcess.isRoot, status.user != 0 || status.mode & 0o077 != 0 {
         throw Errno.notPermitted

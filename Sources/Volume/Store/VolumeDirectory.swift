@@ -19,8 +19,6 @@ package struct VolumeFailure: Error, Sendable {
 /// stand beside each other and beside one that writes. It shares the directory itself instead, which a repair
 /// takes alone.
 final class VolumeDirectory: Sendable {
-  static let name = Array(".varve".utf8)
-
   /// What is open of it; a volume mounted read-only has less, until it becomes writable.
   struct Opened {
     var directory: SharedDescriptor?
@@ -228,7 +226,7 @@ final class VolumeDirectory: Sendable {
 
   private static func makeBookkeeping(in root: SharedDescriptor) throws(VolumeFailure) {
     try saying("'.varve' cannot be made there") { () throws(Errno) in
-      try root.descriptor.makeDirectory(try FileName(".varve"), mode: 0o700)
+      try root.descriptor.makeDirectory(try FileName(OwnDirectory.name), mode: 0o700)
     }
   }
 
@@ -270,7 +268,7 @@ final class VolumeDirectory: Sendable {
     let status: FileStatus
     do throws(Errno) {
       // Holds it without opening it: what somebody has mounted there is not asked anything, and may never answer.
-      found = SharedDescriptor(try root.descriptor.openDirectoryPath(FileName(".varve")))
+      found = SharedDescriptor(try root.descriptor.openDirectoryPath(FileName(OwnDirectory.name)))
       status = try found.descriptor.status()
     } catch {
       switch error {

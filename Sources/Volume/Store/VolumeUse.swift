@@ -17,7 +17,7 @@ package enum VolumeUse: Equatable, Sendable {
     _ root: borrowing Descriptor, believing users: (_ owner: UInt32) -> Bool
   ) -> VolumeUse {
     do throws(Errno) {
-      let directory = SharedDescriptor(try root.openDirectoryPath(try FileName(".varve")))
+      let directory = SharedDescriptor(try root.openDirectoryPath(try FileName(OwnDirectory.name)))
       let status = try directory.descriptor.status()
       guard users(status.user), status.mode & 0o077 == 0 else { return .nobody }
       return try VolumeDirectory.use(of: directory)

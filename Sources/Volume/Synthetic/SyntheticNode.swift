@@ -109,7 +109,7 @@ extension Volume {
     of name: borrowing FileName, in id: NodeID, for caller: Caller
   ) throws(Errno) -> Node {
     let node = try directory(ofNames: id, for: caller)
-    if node.id == root.id, name.equals(VolumeDirectory.name) { throw .reserved }
+    if node.id == root.id, name.equals(OwnDirectory.bytes) { throw .reserved }
     return node
   }
 

@@ -225,7 +225,7 @@ final class VolumeCheck {
     try repair(
       Defect(
         .leftover, "\(PathText.escaped(first))\(more): left by a crash, not finished and not used"),
-      joined(root, Array(".varve".utf8))
+      joined(root, OwnDirectory.bytes)
     ) { () throws(Errno) in try inspection.removeLeftovers() }
   }
 

@@ -1,6 +1,7 @@
 // From a path to what it names and to the upper directory that is in, followed once: what was found is held, so a name
 // that is swapped afterwards changes nothing.
 
+import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 
@@ -36,7 +37,7 @@ struct UpperDirectory {
 
   /// Nil where there is none, or none that may be looked at.
   fileprivate init?(_ path: [UInt8], _ place: SharedDescriptor) {
-    guard let bookkeeping = try? place.descriptor.place(of: Array(".varve".utf8), .held),
+    guard let bookkeeping = try? place.descriptor.place(of: OwnDirectory.bytes, .held),
       let status = try? bookkeeping.knownStatus(), status.kind == .directory
     else { return nil }
     self.path = path

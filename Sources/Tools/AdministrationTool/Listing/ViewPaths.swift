@@ -2,13 +2,14 @@
 
 import Arguments
 import DisplayNames
+import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 import TextForms
 
 /// A place on a volume, by real names.
 struct RealPath {
-  private static let views = [Array(".varve".utf8), Array("view".utf8)]
+  private static let views = [OwnDirectory.bytes, Array("view".utf8)]
 
   /// Where all of the volume is mounted.
   let mountPoint: Word

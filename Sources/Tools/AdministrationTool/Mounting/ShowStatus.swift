@@ -3,6 +3,7 @@
 import AccessControl
 import Arguments
 import JSONForm
+import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 import TextForms
@@ -33,7 +34,7 @@ func mountTable() throws(Errno) -> [MountedVolume] {
 /// ETIMEDOUT after two seconds: it may have been stopped since somebody asked whether it serves. With `nomagic` there
 /// is no file that says it, but there is the control socket.
 func volumeStatus(_ volume: MountedVolume) throws(Errno) -> JSON? {
-  let path = joined(joined(volume.mountPoint, Array(".varve".utf8)), Array("status".utf8))
+  let path = joined(joined(volume.mountPoint, OwnDirectory.bytes), Array("status".utf8))
   let heard = try QuestionApart.ask(milliseconds: MountState.patience) { () throws(Errno) -> [UInt8] in
     try Descriptor.reading(path).readToEnd()
   }

@@ -50,6 +50,6 @@ final class ControlSocket: Sendable {
   ) -> (directory: SharedDescriptor, path: [UInt8])? {
     // A path that cannot be resolved is none to tell.
     guard let directory = volume.bookkeeping, let path = try? realPath(upper) else { return nil }
-    return (directory, path + Array("/.varve".utf8))
+    return (directory, path + [UInt8(ascii: "/")] + OwnDirectory.bytes)
   }
 }
