@@ -2,6 +2,7 @@
 
 import LinuxFiles
 import SealedFormat
+import Synchronization
 import Testing
 
 @testable import LayeredVolume
@@ -121,6 +122,70 @@ import Testing
       #expect(store.takeCalls().filter { $0 != "read" } == calls)
       _ = try file.close()
     }
+  }
+
+  @Test("A file that is written over and never synced takes an eighth more room at most, not twice as much")
+  func replacedPagesAreBounded() throws {
+    let file = try open()
+    let (piece, pieces) = (1 << 20, 16)
+    for round in 1...3 {
+      if round == 2 {
+        try file.commit()
+        _ = store.takeCalls()
+      }
+      for number in 0..<pieces {
+        try file.put([UInt8](repeating: UInt8(round), count: piece), at: Int64(number * piece))
+        #expect(file.state.withLock { $0.commit?.waitingPages ?? 0 } <= 1024 + piece / 4096)
+      }
+    }
+    #expect(store.takeCalls().count { $0 == "sync" } >= 4)
+    let needed = UInt64(pieces * piece / 4096) * 50 / 49 + 2
+    #expect(file.state.withLock { $0.pages } <= needed + 1400)
+    // A sync that fails is heard of by whoever asks for one.
+    for number in 0..<3 { try file.put([UInt8](repeating: 9, count: piece), at: Int64(number * piece)) }
+    try file.commit()
+    for number in 0..<4 {
+      if number == 3 { failNextSync() }
+      try file.put([UInt8](repeating: 9, count: piece), at: Int64(number * piece))
+    }
+    try file.put([UInt8](repeating: 9, count: piece), at: 5 << 20)
+    #expect(file.owesAfterFailure)
+    #expect(throws: Errno.inputOutput) { try file.commit() }
+    for number in 0..<pieces { try file.put([UInt8](repeating: 8, count: piece), at: Int64(number * piece)) }
+    try file.commit()
+    #expect(try file.get(0..<4096) == [UInt8](repeating: 8, count: 4096))
+  }
+
+  private func failNextSync() {
+    store.state.withLock { state in
+      state.beforeSync = { [store] in store.state.withLock { ($0.failsAfter, $0.failsOnce) = (0, true) } }
+    }
+  }
+
+  @Test("Many open files keep no more of their index than the volume may") func theIndexOfManyFiles() throws {
+    let budget = IndexBudget(pages: 16)
+    var files: [TestFile] = []
+    for number in 0..<40 {
+      let file = try TestFile(MemoryStore(), in: surroundings, budget: budget)
+      try file.put([UInt8(number)], at: 0)
+      files.append(file)
+    }
+    #expect(budget.pagesInUse == 12)
+    // A quarter is for those that have more than a first page.
+    for block in 0..<10 { try files[39].put([7], at: Int64(24 + 48 * block) << 12) }
+    #expect(budget.pagesInUse == 16)
+    for number in 0..<39 {
+      #expect(try files[number].get(0..<1) == [UInt8(number)])
+      try files[number].put([9], at: 1)
+      try files[number].commit()
+      _ = try files[number].close()
+    }
+    for block in 0..<10 {
+      #expect(try files[39].get((24 + 48 * block) << 12..<(24 + 48 * block) << 12 + 1) == [7])
+    }
+    #expect(budget.pagesInUse == 16)
+    files = []
+    #expect(budget.pagesInUse == 0)
   }
 
   /// 10 GiB with holes: the first write does not wait for its index.

@@ -94,7 +94,7 @@ final class CrashWorld {
     }
   }
 
-  private var owes: Bool { file.owesAfterFailure }
+  private var owes: Bool { file.owesAfterFailure || file.owesAnnouncement }
 
   // MARK: Operations
 
@@ -246,10 +246,15 @@ final class CrashWorld {
   }
 
   private func failSync() {
-    guard disk.isCreationDurable, file.state.withLock({ $0.commit != nil }) else { return }
-    trace.append("fsync fails")
+    guard disk.isCreationDurable else { return }
+    let isFirst = file.state.withLock { $0.commit == nil }
+    trace.append(isFirst ? "first change fails" : "fsync fails")
     live.failSync = { [unowned self] disk in disk.failSync(&self.dice) }
-    try? file.synchronize(dataOnly: true)
+    if isFirst, !dice.once(in: 4) {
+      try? file.changing { (_) throws(Errno) in () }
+    } else {
+      try? file.synchronize(dataOnly: true)
+    }
     live.failSync = nil
   }
 

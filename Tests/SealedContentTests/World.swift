@@ -16,6 +16,19 @@ final class MemoryStore: SealedStore {
     var failsAfter: Int?
     var error = Errno.inputOutput
     var failsOnce = false
+    /// What happens before the next write, or the next sync; once.
+    var beforeWrite: (@Sendable () -> Void)?
+    var beforeSync: (@Sendable () -> Void)?
+
+    fileprivate mutating func takeHook(_ name: String) -> (@Sendable () -> Void)? {
+      var hook: (@Sendable () -> Void)?
+      switch name {
+      case "write": swap(&hook, &beforeWrite)
+      case "sync": swap(&hook, &beforeSync)
+      default: break
+      }
+      return hook
+    }
   }
 
   let state = Mutex(State())
@@ -26,6 +39,7 @@ final class MemoryStore: SealedStore {
   }
 
   private func call(_ name: String) throws(Errno) {
+    state.withLock { $0.takeHook(name) }?()
     try state.withLock { state throws(Errno) in
       state.calls.append(name)
       guard let left = state.failsAfter else { return }

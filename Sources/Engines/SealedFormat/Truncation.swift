@@ -48,6 +48,13 @@ extension CommitState {
     floorStage = .set
   }
 
+  /// The slot that was to say so could not be written: size and floor are again what they were.
+  ///
+  /// A commit that ended meanwhile covered no floor of this truncation.
+  package mutating func takeBackTruncation(to before: CommitState) {
+    (fileSize, floor, floorStage) = (before.fileSize, before.floor, before.floorStage)
+  }
+
   /// Makes the file longer; there is nothing but zeros behind its size.
   package mutating func grow(to size: UInt64) {
     fileSize = max(fileSize, size)

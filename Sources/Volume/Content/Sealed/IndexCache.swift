@@ -11,9 +11,21 @@ final class IndexBudget: Sendable {
 
   init(pages: Int) { capacity = pages }
 
-  fileprivate func take() { used.add(1, ordering: .relaxed) }
+  /// Whether there is room for one more page.
+  ///
+  /// The first pages of many open files leave a quarter to the index of large ones.
+  fileprivate func take(forFirstPage isFirst: Bool) -> Bool {
+    guard used.add(1, ordering: .relaxed).oldValue < (isFirst ? capacity - capacity / 4 : capacity) else {
+      used.subtract(1, ordering: .relaxed)
+      return false
+    }
+    return true
+  }
+
   fileprivate func giveBack(_ count: Int) { used.subtract(count, ordering: .relaxed) }
-  fileprivate var isSpent: Bool { used.load(ordering: .relaxed) >= capacity }
+
+  /// For tests.
+  var pagesInUse: Int { used.load(ordering: .relaxed) }
 }
 
 /// The index pages one file keeps; page 0 among them, with its slots.
@@ -67,11 +79,10 @@ struct IndexCache: ~Copyable {
   }
 
   private mutating func insert(_ page: Page, _ number: UInt64) {
-    // Page 0 stays: every slot and every small file needs it.
-    if budget.isSpent, let other = pages.keys.first(where: { $0 != 0 }) {
+    if !budget.take(forFirstPage: number == 0) {
+      // Page 0 stays: every slot and every small file needs it. A file that has nothing to give reads its pages anew.
+      guard let other = pages.keys.first(where: { $0 != 0 }) else { return }
       pages.removeValue(forKey: other)
-    } else {
-      budget.take()
     }
     pages[number] = page
   }

@@ -53,7 +53,10 @@ extension SealedFile {
     }
     begin(CommitState(announcing: view, session: session))
     try writeSlot(&cipher)
+    // If the sync fails, the page cache shows a slot that the disk does not have: it is written again before any change.
+    state.withLock { $0.owesAnnouncement = true }
     try commitAtOnce()
+    state.withLock { $0.owesAnnouncement = false }
     try learnFreePages(&cipher)
   }
 
@@ -85,7 +88,7 @@ extension SealedFile {
 
   /// Under the turn, and before anybody else can have begun a commit.
   private func commitAtOnce() throws(Errno) {
-    guard state.withLock({ $0.commit?.freeze() }) == .ready else { throw .inputOutput }
+    try beginCommit()
     try store.synchronize(dataOnly: true)
     synced()
   }

@@ -15,32 +15,89 @@ extension SealedFile {
         state.withLock { $0.left = nil }
         return false
       }
-      guard isFrozen else {
-        return try store.synchronize(dataOnly: dataOnly)
-      }
-      do throws(Errno) { try store.synchronize(dataOnly: dataOnly) } catch {
-        try turn.withLock { (_) throws(Errno) in try syncFailed() }
-        throw error
-      }
-      synced()
-      if state.withLock({ $0.commit?.mayClearFloor ?? false }) {
-        try turn.withLock { (_) throws(Errno) in try clearFloor() }
-      }
+      guard isFrozen else { return try synchronizeUnchanged(dataOnly: dataOnly) }
+      try finishCommit(dataOnly: dataOnly)
     }
   }
 
   func commit() throws(Errno) { try synchronize(dataOnly: true) }
 
+  /// Brings to the disk what is frozen; within ``commits``.
+  private func finishCommit(dataOnly: Bool) throws(Errno) {
+    do throws(Errno) { try store.synchronize(dataOnly: dataOnly) } catch {
+      try turn.withLock { (_) throws(Errno) in try syncFailed() }
+      throw error
+    }
+    synced()
+    if state.withLock({ $0.commit?.mayClearFloor ?? false }) {
+      try turn.withLock { (_) throws(Errno) in try clearFloor() }
+    }
+  }
+
+  /// A file that nobody has changed since it was opened may have been changed before, and let go of without a sync.
+  private func synchronizeUnchanged(dataOnly: Bool) throws(Errno) {
+    do throws(Errno) { try store.synchronize(dataOnly: dataOnly) } catch {
+      // The kernel takes the pages for written now, and the sync before the next change would succeed.
+      if [.inputOutput, .noSpace, .quotaExceeded].contains(error) {
+        state.withLock { $0.isBroken = $0.isBroken || $0.pages > 0 }
+      }
+      throw error
+    }
+  }
+
+  // MARK: Commits that nobody asked for
+
+  /// Commits when the pages that wait for a commit have become many: a file that is written over and never synced would
+  /// take twice its room, and the list of them tens of megabytes.
+  ///
+  /// Without the turn. One writer does that, and the others go on until there are twice as many.
+  func commitOverdue() {
+    guard isOverdue(times: 1) else { return }
+    if isOverdue(times: 2) {
+      commits.withLock { _ in commitIfOverdue() }
+    } else {
+      _ = commits.withLockIfAvailable { _ in commitIfOverdue() }
+    }
+  }
+
+  private func isOverdue(times: UInt64) -> Bool {
+    state.withLock { state in
+      guard let commit = state.commit else { return false }
+      return UInt64(commit.waitingPages) > times * SealedLimits.waitingPages(of: state.pages)
+    }
+  }
+
+  private func commitIfOverdue() {
+    guard isOverdue(times: 1) else { return }
+    do throws(Errno) {
+      guard try turn.withLock({ (_) throws(Errno) in try freeze() }) else { return }
+      try finishCommit(dataOnly: true)
+    } catch {
+      // Whoever asks for a sync hears of it, as long as not all of it is written again.
+    }
+  }
+
   /// Whether there is anything to commit; then it is frozen.
   private func freeze() throws(Errno) -> Bool {
-    guard let commit = state.withLock({ $0.pages > 0 ? $0.commit : nil }) else { return false }
     if state.withLock({ $0.isBroken }) { throw .inputOutput }
+    guard let commit = state.withLock({ $0.pages > 0 ? $0.commit : nil }) else { return false }
     // A slot that could not be written with the bytes it tells of.
     if commit.owesSize, var cipher = try currentCipher() { try writeSlot(&cipher) }
-    switch state.withLock({ $0.commit?.freeze() }) {
-    case .ready?: return true
-    case nil: return false
-    case .failed?, .wait?, .drain?: throw .inputOutput
+    try beginCommit()
+    return true
+  }
+
+  /// Freezes what was written; under the turn, when no other commit is under way.
+  func beginCommit() throws(Errno) {
+    try state.withLock { (state) throws(Errno) in
+      switch state.commit?.freeze() {
+      case .ready?: return
+      case nil, .failed?: throw .inputOutput
+      case .wait?, .drain?:
+        // Nobody writes under our turn, so nobody will ever end what it waits for.
+        state.isBroken = true
+        throw .inputOutput
+      }
     }
   }
 
@@ -59,8 +116,9 @@ extension SealedFile {
   ///
   /// Where it cannot be told which blocks those are, nothing is written any more until the next mount settles the file.
   private func syncFailed() throws(Errno) {
-    guard var cipher = try currentCipher(), let commit = state.withLock({ $0.commit }) else { return }
+    guard let commit = state.withLock({ $0.commit }) else { return }
     do throws(Errno) {
+      guard var cipher = try currentCipher() else { throw .inputOutput }
       var blocks: [Block] = []
       try forEachIndexed { (block) throws(Errno) in
         if commit.isUncommitted(try pair(of: block, &cipher)) { blocks.append(block) }
@@ -73,7 +131,7 @@ extension SealedFile {
       }
       throw error
     }
-    try writeSlot(&cipher)
+    if var cipher = try currentCipher() { try writeSlot(&cipher) }
   }
 
   /// Something was written that no sync has brought to the disk, and none may.
@@ -147,7 +205,7 @@ extension SealedFile {
     }
     guard let length else { return false }
     try writeSlot(&cipher)
-    guard state.withLock({ $0.commit?.freeze() }) == .ready else { throw .inputOutput }
+    try beginCommit()
     do throws(Errno) { try store.synchronize(dataOnly: true) } catch {
       try syncFailed()
       throw error
@@ -188,4 +246,7 @@ enum SealedLimits {
   static let entriesAtOnce = 4096
   /// Index pages that are read at the first change, so that all free pages are known: 12 MiB of file.
   static let indexPagesAtFirstChange: UInt64 = 64
+
+  /// How many pages of a file may wait for a commit before one is made: an eighth of it, 4 MiB at least and 1 GiB at most.
+  static func waitingPages(of pages: UInt64) -> UInt64 { max(1024, min(pages / 8, 262_144)) }
 }

@@ -52,7 +52,9 @@ extension SealedFile {
       return before
     }
     do throws(Errno) { try writeSlot(&cipher) } catch {
-      state.withLock { $0.commit = before }
+      // Of the rest a commit beside us may have changed something.
+      if let before { state.withLock { $0.commit?.takeBackTruncation(to: before) } }
+      if let versions { giveBack(versions) }
       throw error
     }
     if let versions { try enter(versions, size: 0, &cipher) }

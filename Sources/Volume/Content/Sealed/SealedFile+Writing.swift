@@ -11,6 +11,7 @@ extension SealedFile {
     _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition
   ) throws(Errno) -> Int {
     guard bytes.count > 0 else { return 0 }
+    defer { commitOverdue() }
     let isDone: Bool
     do throws(Errno) {
       isDone = try writeOnce(&bytes, at: position)
@@ -121,7 +122,23 @@ extension SealedFile {
     let count = write.blocks.count
     let randoms = try RandomWords(count: count)
     guard var versions = state.withLock({ $0.takePages(for: write.blocks) }) else { throw .fileTooBig }
-    for index in 0..<count {
+    do throws(Errno) {
+      try encrypt(write, &bytes, &scratch, into: &versions, randoms, &cipher)
+    } catch {
+      // A commit would wait for them for ever.
+      giveBack(versions)
+      let generations = versions.generations
+      state.withLock { $0.commit?.end(generations) }
+      throw error
+    }
+    return versions
+  }
+
+  private func encrypt(
+    _ write: BlockWrite, _ bytes: inout MutableSpan<UInt8>, _ scratch: inout WriteScratch,
+    into versions: inout NewVersions, _ randoms: RandomWords, _ cipher: inout FileCipher
+  ) throws(Errno) {
+    for index in 0..<write.blocks.count {
       guard let block = Block(write.blocks.lowerBound + UInt64(index)) else { throw .fileTooBig }
       let (generation, random) = (versions.generations[UInt64(index)], randoms[index])
       let tag: Bytes16
@@ -144,7 +161,6 @@ extension SealedFile {
           version: BlockVersion(page: versions.pages[index], generation: generation, random: random, tag: tag)
         ))
     }
-    return versions
   }
 
   /// The request's bytes as they came, after their ciphertext could not be stored.
@@ -159,7 +175,7 @@ extension SealedFile {
     }
   }
 
-  private func giveBack(_ versions: NewVersions) {
+  func giveBack(_ versions: NewVersions) {
     state.withLock { state in
       for page in versions.pages { state.free.free(page) }
     }

@@ -45,10 +45,17 @@ final class SealedFile<Store: SealedStore>: Sendable {
   /// failed.
   var mustStay: Bool {
     state.withLock { state in
-      guard let commit = state.commit, state.pages > 0 else { return state.isBroken }
+      guard let commit = state.commit, state.pages > 0 else {
+        return state.isBroken || state.owesAnnouncement
+      }
       return state.isBroken || commit.owesAfterFailure || commit.needsSlot
     }
   }
+
+  /// The file itself seems to say that this session writes it, and a crash would show that it does not.
+  ///
+  /// Nothing is lost by that, but whoever forgot it would write without saying so first.
+  var owesAnnouncement: Bool { state.withLock { $0.owesAnnouncement } }
 
   /// The session that it is changed under, from its first change on.
   var session: UInt64? { state.withLock { $0.commit?.session } }
@@ -131,7 +138,15 @@ final class SealedFile<Store: SealedStore>: Sendable {
         return try body(&cipher)
       }
       if let done { return done }
-      commits.withLock { _ in }
+      try commits.withLock { (_) throws(Errno) in
+        guard state.withLock({ $0.commit?.frozen != nil }) else { return }
+        // None is under way now, so this one never ends.
+        try turn.withLock { (_) throws(Errno) in
+          guard state.withLock({ $0.commit?.frozen != nil }) else { return }
+          state.withLock { $0.isBroken = true }
+          throw .inputOutput
+        }
+      }
     }
   }
 }

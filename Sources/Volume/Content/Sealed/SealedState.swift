@@ -22,6 +22,8 @@ struct SealedState: ~Copyable {
   var reported: Set<UInt64> = []
   /// A sync failed, and what it was to bring to the disk is not known or cannot be written again.
   var isBroken = false
+  /// The sync failed that was to make durable whose the file is.
+  var owesAnnouncement = false
   /// Its bytes are being cut off: what readers still find wrong with them is no damage.
   var isBeingEmptied = false
   /// Pages became free that may take room on the disk.
@@ -60,6 +62,7 @@ struct SealedState: ~Copyable {
     reported = []
     hasFreed = false
     isBroken = false
+    owesAnnouncement = false
   }
 
   /// A slot is written, and the file has the size that it says.
