@@ -1,6 +1,7 @@
 // An open file: what it may do was decided at open and stays with it.
 
 import LinuxFiles
+import Synchronization
 
 /// One open file.
 final class OpenFile: ObjectHandle {
@@ -10,9 +11,12 @@ final class OpenFile: ObjectHandle {
   let mode: OpenMode
   /// How the kernel gets at the bytes.
   let route: Route
+  /// The losses of an encrypted file that whoever opened this has heard of.
+  private let knownLosses: Atomic<UInt64>
 
   init(node: Node?, _ content: consuming Content, mode: OpenMode, route: Route) {
     self.node = node
+    knownLosses = Atomic(content.sealed?.losses ?? 0)
     self.content = content
     self.mode = mode
     self.route = route
@@ -29,10 +33,19 @@ final class OpenFile: ObjectHandle {
   ) throws(Errno) -> Int {
     let count = try content.write(&bytes, at: position, isWriteBack: isWriteBack)
     // The backing file of a plain one was opened so itself.
-    if let object = content.sealed, !mode.isDisjoint(with: [.synchronous, .dataSynchronous]) {
-      try object.synchronize(dataOnly: !mode.contains(.synchronous))
+    if content.sealed != nil, !mode.isDisjoint(with: [.synchronous, .dataSynchronous]) {
+      try synchronize(dataOnly: !mode.contains(.synchronous))
     }
     return count
+  }
+
+  /// Brings to the disk what was written; EIO once, if something was lost since this was opened, as from fsync(2) after
+  /// pages could not be written.
+  func synchronize(dataOnly: Bool) throws(Errno) {
+    try content.synchronize(dataOnly: dataOnly)
+    guard let object = content.sealed else { return }
+    let losses = object.losses
+    guard knownLosses.exchange(losses, ordering: .relaxed) == losses else { throw .inputOutput }
   }
 
   var canRead: Bool { mode.contains(.read) || mode.contains(.execute) }

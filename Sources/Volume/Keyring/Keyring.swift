@@ -35,6 +35,7 @@ package final class Keyring: Sendable {
   let keys = Mutex(ClassKeys())
   private let states = Atomic<UInt32>(0)
   private let locks = Atomic<UInt64>(0)
+  private let lettingGo = Atomic(0)
 
   init(of directory: VolumeDirectory, heads: SealedHeads = SealedHeads()) {
     self.directory = directory
@@ -86,7 +87,7 @@ package final class Keyring: Sendable {
     let secret = secret
     return try turns.withLock { _ throws(KeyFailure) in
       guard let files = directory.descriptor else { throw .noKeybag }
-      guard !isDraining else { throw .busy }
+      guard !isDraining, lettingGo.load(ordering: .acquiring) == 0 else { throw .busy }
       var aead = try Keyring.ownContext()
       let pair = try KeybagPair(in: files)
       var outcome = Unlocking()
@@ -207,6 +208,12 @@ package final class Keyring: Sendable {
       contexts.drain()
     }
   }
+
+  /// Files of classes that are closed are let go of: until that has ended nothing is unlocked.
+  ///
+  /// Begun before the classes are closed.
+  func beginLettingGo() { lettingGo.add(1, ordering: .acquiringAndReleasing) }
+  func endLettingGo() { lettingGo.subtract(1, ordering: .acquiringAndReleasing) }
 
   /// Called with the turn taken, so nobody else writes.
   private func setStates(of classes: ClassSet, to state: ClassState) {

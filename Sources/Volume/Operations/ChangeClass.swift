@@ -149,8 +149,8 @@ extension Volume {
   private func prepare(
     _ file: ReplacedFile, _ body: NewBody, for caller: Caller
   ) throws(Errno) -> Replacement {
-    sealed.beginConversion()
-    defer { sealed.endConversion() }
+    sealed.beginConversion(of: file.path)
+    defer { sealed.endConversion(of: file.path) }
     let locks = keyring.epoch
     let isLocked = { self.keyring.isDraining || self.keyring.epoch != locks }
     let watch = ReplacementWatch(isInterrupted: { self.copyUps.isUnwanted(caller) || isLocked() })

@@ -70,6 +70,7 @@ extension Volume {
     defer { audit?.add(.keys(KeyChange(user: user, deed: .locked, classes: closed.words))) }
     // What it does not drop now it is told to drop again when nothing can be read any more.
     if !isHurried { _ = dropPages(of: filesToClose(in: closed).map(\.node), atMost: patience) }
+    keyring.beginLettingGo()
     keyring.finishLocking(closed)
     // Asked again: an open that was let before the class was closed may have come to its key since.
     let files = filesToClose(in: closed)
@@ -77,11 +78,17 @@ extension Volume {
     let kept = letGo(of: files, and: sealed.owing(in: closed), atMost: patience)
     // Contexts that were used to write the last slots.
     keyring.contexts.drain()
+    keyring.endLettingGo()
     let cached = dropPages(of: nodes, atMost: patience)
     var outcome = LockOutcome(closed: closed, purged: files.count - cached.count)
+    outcome.kept = sealed.converting
+    for file in kept where file.node == nil {
+      outcome.kept.append(Array("inode \(file.object.place.inode)".utf8))
+    }
+    let keptNodes = Set(kept.compactMap(\.node))
     for (node, object) in files {
       if cached.contains(node) { outcome.cached.append(path(of: node)) }
-      if kept.contains(node) {
+      if keptNodes.contains(node) {
         outcome.kept.append(path(of: node))
       } else if object.takeLossReport() {
         outcome.unwritten.append(path(of: node))
@@ -116,42 +123,34 @@ extension Volume {
   /// `owing`: files that the kernel has forgotten.
   private func letGo(
     of files: [(node: NodeID, object: SealedObject)], and owing: [SealedObject], atMost patience: UInt64
-  ) -> Set<NodeID> {
-    let left = LeftToLock(Set(files.map(\.node)))
-    // What is left to do is what `left` says.
-    _ = LimitedTime.run(atMost: patience) { [self] in
-      var waiting = files
-      for object in owing { _ = object.ending { object.lockDown() } }
-      sealed.dropSettled()
-      let end = Clock.monotonicNanoseconds + patience
-      while true {
-        waiting = waiting.filter { node, object in
-          guard !object.isBusy else { return true }
-          letGo(of: object, node)
-          left.done(node)
-          return false
-        }
-        guard !waiting.isEmpty || self.sealed.isConverting, Clock.monotonicNanoseconds < end else { break }
-        Clock.pause(milliseconds: 1)
+  ) -> [KeyRelease.File] {
+    let all =
+      owing.map { KeyRelease.File(node: nil, object: $0) }
+      + files.map { KeyRelease.File(node: $0.node, object: $0.object) }
+    let release = KeyRelease(of: all) { [self] file in
+      guard let node = file.node else {
+        return _ = file.object.ending { file.object.lockDown(mayBeLate: true) }
       }
-      // A request that hangs has the key as long as it hangs; with its end the key is wiped.
-      for (_, object) in waiting { object.abandon() }
+      letGo(of: file.object, node, mayBeLate: true)
     }
-    return left.nodes
+    let left = release.run(atMost: patience) { !sealed.converting.isEmpty }
+    sealed.dropSettled()
+    return left
   }
 
-  func letGo(of object: SealedObject, _ id: NodeID) {
-    guard let node = try? node(id) else { return _ = object.ending { object.lockDown() } }
+  /// `mayBeLate`: whoever asked for it may have stopped waiting.
+  func letGo(of object: SealedObject, _ id: NodeID, mayBeLate: Bool = false) {
+    guard let node = try? node(id) else { return _ = object.ending { object.lockDown(mayBeLate: mayBeLate) } }
     do throws(Errno) {
       // So that its times are given back.
       try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
         object.ending {
           complete(object, of: node)
-          _ = object.lockDown()
+          _ = object.lockDown(mayBeLate: mayBeLate)
         }
       }
     } catch {
-      _ = object.ending { object.lockDown() }
+      _ = object.ending { object.lockDown(mayBeLate: mayBeLate) }
     }
   }
 
@@ -159,15 +158,4 @@ extension Volume {
     guard let node = try? node(id) else { return Array("?".utf8) }
     return lastKnownPath(of: node)
   }
-}
-
-/// Nodes that are not done with yet.
-private final class LeftToLock: Sendable {
-  private let left: Mutex<Set<NodeID>>
-
-  init(_ nodes: Set<NodeID>) { left = Mutex(nodes) }
-
-  var nodes: Set<NodeID> { left.withLock { $0 } }
-
-  func done(_ node: NodeID) { left.withLock { _ = $0.remove(node) } }
 }

@@ -146,7 +146,7 @@ extension Volume {
   }
 
   package func synchronize(_ handle: HandleID, dataOnly: Bool) throws(Errno) {
-    try handles.file(handle).content.synchronize(dataOnly: dataOnly)
+    try handles.file(handle).synchronize(dataOnly: dataOnly)
   }
 
   // MARK: Space

@@ -46,7 +46,7 @@ final class SealedKeeper: Sendable {
   private let used = Atomic<UInt64>(0)
   /// After how many seconds without use the volume is to be locked; 0: never.
   let lockAfter = Atomic<UInt64>(0)
-  private let conversions = Atomic(0)
+  private let conversions = Mutex<[[UInt8]]>([])
   private let isEnding = Atomic<Bool>(false)
   private let triedToEnd = Atomic<UInt64>(0)
 
@@ -124,6 +124,15 @@ final class SealedKeeper: Sendable {
     if let displaced, displaced !== object { displaced.forgetUnused() }
   }
 
+  /// Lets go of all that nobody uses: the keys of others need the room.
+  func endRest() {
+    let all: [Weak] = resting.withLock { resting in
+      defer { resting = Resting() }
+      return resting.ring
+    }
+    for entry in all { entry.object?.forgetUnused() }
+  }
+
   // MARK: Noted
 
   func count(_ event: SealedEvent) {
@@ -169,11 +178,16 @@ final class SealedKeeper: Sendable {
 
   // MARK: Files that become encrypted, or cease to be
 
-  func beginConversion() { conversions.add(1, ordering: .sequentiallyConsistent) }
-  func endConversion() { conversions.subtract(1, ordering: .releasing) }
+  func beginConversion(of path: [UInt8]) { conversions.withLock { $0.append(path) } }
 
-  /// Whether keys are in use for that.
-  var isConverting: Bool { conversions.load(ordering: .acquiring) > 0 }
+  func endConversion(of path: [UInt8]) {
+    conversions.withLock { conversions in
+      if let index = conversions.firstIndex(of: path) { conversions.remove(at: index) }
+    }
+  }
+
+  /// Their last known paths: keys are in use for that.
+  var converting: [[UInt8]] { conversions.withLock { $0 } }
 
   // MARK: When
 

@@ -20,6 +20,8 @@ final class SealedObject: EncryptedContent {
   private struct State {
     /// Nil while the key is not in memory.
     var file: SealedFile<BackingStore>?
+    /// What was let go of while a request was at work on it: as long as that has not ended, it may still write.
+    weak var abandoned: SealedFile<BackingStore>?
     /// Leads to the backing file, while somebody uses it.
     var way: SharedDescriptor?
     var isWritable = false
@@ -31,6 +33,8 @@ final class SealedObject: EncryptedContent {
     var changedAt: UInt64 = 0
     /// Something that was written could not be brought to the disk before the key was wiped.
     var hasLost = false
+    /// How often that happened.
+    var losses: UInt64 = 0
     /// No lock has told of that yet.
     var owesReport = false
     /// It was counted as one that a crash may have left as it is.
@@ -38,7 +42,10 @@ final class SealedObject: EncryptedContent {
     /// The keeper has it among those that nobody uses.
     var isResting = false
 
-    mutating func lose() { (hasLost, owesReport) = (true, true) }
+    mutating func lose() {
+      (hasLost, owesReport) = (true, true)
+      losses += 1
+    }
   }
 
   let place: SealedPlace
@@ -209,8 +216,11 @@ final class SealedObject: EncryptedContent {
     _ = try loaded()
   }
 
-  /// Whether something that was written could not be brought to the disk.
-  var hasLost: Bool { state.withLock { $0.hasLost } }
+  /// Whether something that was written could not be brought to the disk, and the file was not opened anew since.
+  private var hasLost: Bool { state.withLock { $0.hasLost } }
+
+  /// How often something that was written could not be brought to the disk.
+  var losses: UInt64 { state.withLock { $0.losses } }
 
   /// Whether there is such a loss that no lock has told of; from now on one has.
   func takeLossReport() -> Bool {
@@ -245,9 +255,8 @@ final class SealedObject: EncryptedContent {
       if let present { return present }
       let locks = place.keeper.keyring.epoch
       guard let way else { throw .stale }
-      let file = try SealedFile(
-        BackingStore(way, isWritable: isWritable), in: place, budget: place.keeper.budget,
-        left: place.keeper.left.take(place.inode, seen: seen))
+      try requireAlone()
+      let file = try opened(BackingStore(way, isWritable: isWritable), seen)
       let isFound = file.isDoubtful
       let (isLate, isNew) = state.withLock { state -> (Bool, Bool) in
         // A lock that did not wait for the disk has let go of the file already.
@@ -261,6 +270,25 @@ final class SealedObject: EncryptedContent {
       guard !isLate else { throw .noKey }
       if isNew { place.keeper.countDoubtful() }
       return file
+    }
+  }
+
+  /// Refuses to open the file a second time: the request that still has it would write over what is written now.
+  private func requireAlone() throws(Errno) {
+    guard state.withLock({ $0.abandoned == nil }) else { throw .inputOutput }
+  }
+
+  private func opened(
+    _ store: BackingStore, _ seen: Timestamp?
+  ) throws(Errno) -> SealedFile<BackingStore> {
+    let keeper = place.keeper
+    let left = keeper.left.take(place.inode, seen: seen)
+    do throws(Errno) {
+      return try SealedFile(store, in: place, budget: keeper.budget, left: left)
+    } catch .noMemory {
+      // Keys of files that nobody has open take room that somebody needs.
+      keeper.endRest()
+      return try SealedFile(store, in: place, budget: keeper.budget, left: left)
     }
   }
 
@@ -295,6 +323,7 @@ final class SealedObject: EncryptedContent {
     atWork.add(1, ordering: .sequentiallyConsistent)
     defer { atWork.subtract(1, ordering: .releasing) }
     try loading.withLock { (_) throws(Errno) in
+      try requireAlone()
       let (file, way, isWritable) = state.withLock { ($0.file, $0.way, $0.isWritable) }
       if let file {
         do throws(Errno) { return try file.truncate(to: 0) } catch {
@@ -312,8 +341,9 @@ final class SealedObject: EncryptedContent {
 
   /// Writes what is pending and forgets the key; false if something is lost by that.
   ///
-  /// Within ``ending(_:)``, when the class is closed and nobody is at work, or never will be again.
-  func lockDown() -> Bool {
+  /// Within ``ending(_:)``, when the class is closed and nobody is at work, or never will be again. `mayBeLate`: the lock
+  /// may have gone on without us, and the class may be open again; then the key stays with those who use the file.
+  func lockDown(mayBeLate: Bool = false) -> Bool {
     let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
     guard let file else { return true }
     var isWhole = !file.owesAfterFailure
@@ -326,12 +356,23 @@ final class SealedObject: EncryptedContent {
     } catch {
       isWhole = false
     }
-    if !isWhole { place.noteForgotten() }
+    if !isWhole || file.owesAnnouncement { place.noteForgotten() }
     state.withLock { state in
-      state.file = nil
+      if !mayBeLate || place.keeper.keyring.state(of: place.format) != .open { state.file = nil }
       if !isWhole { state.lose() }
     }
     return isWhole
+  }
+
+  /// The same, if it waits for nobody and for no disk; whether it was done.
+  func lockDownAtOnce() -> Bool {
+    endings.withLockIfAvailable { _ in
+      guard !isBusy else { return false }
+      let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
+      if let file, file.isChanged, isUsed || file.mustStay || file.owesFinish { return false }
+      _ = lockDown()
+      return true
+    } ?? false
   }
 
   /// Forgets the key without writing anything: a request is at work that does not end.
@@ -340,6 +381,7 @@ final class SealedObject: EncryptedContent {
     let file: SealedFile<BackingStore>? = state.withLock { state in
       state.lose()
       defer { state.file = nil }
+      if state.file != nil { state.abandoned = state.file }
       return state.file
     }
     _ = file
