@@ -128,10 +128,13 @@ private func heap(holding address: UInt) throws -> Mapping? {
       #expect(failure { try SecureHeap.prepare() } == .memoryNotLocked(limit: 64 << 10))
       #expect(failure { _ = try Key.random() } == .memoryNotLocked(limit: 64 << 10))
       #expect(SecureHeap.used == 0)
-      limit.rlim_cur = 8 << 20
+      #expect(SecureHeap.fileKeys == 0)
+      limit.rlim_cur = 5 << 20
       limit.rlim_max = max(limit.rlim_max, limit.rlim_cur)
       try #require(setrlimit(CInt(__RLIMIT_MEMLOCK.rawValue), &limit) == 0)
       _ = try Key.random()
+      // 4 MiB of it, as the heap is a power of two.
+      #expect((24_000..<32_768).contains(SecureHeap.fileKeys), "\(SecureHeap.fileKeys)")
     }
   }
 
@@ -174,6 +177,21 @@ private func heap(holding address: UInt) throws -> Mapping? {
       for piece in pieces { free(piece, nil, 0) }
       held.secrets = []
       _ = try Key(agreeingOn: try Key.random(), with: point)
+    }
+  }
+
+  @Test("Keys of files leave room for the blocks that requests put together") func scratch() async {
+    await #expect(processExitsWith: .success) {
+      let held = Held()
+      while SecureHeap.used < (SecureHeap.fileKeys - 4096) * 128 {
+        held.secrets.append(Holder(try SecretBytes(count: 32 << 10)))
+      }
+      var keys: [FileKeyHolder] = []
+      #expect(failure { while true { keys.append(FileKeyHolder(try KeyBlock())) } } == .noMemory)
+      #expect(keys.count > 1000)
+      for _ in 0..<32 { held.secrets.append(Holder(try SecretBytes(count: 4096))) }
+      _ = try Key.random()
+      #expect(failure { _ = try KeyBlock() } == .noMemory)
     }
   }
 
@@ -232,6 +250,11 @@ private final class Held {
 }
 
 /// libcrypto itself, which this module has loaded.
+private final class FileKeyHolder {
+  private let keys: KeyBlock
+  init(_ keys: consuming KeyBlock) { self.keys = keys }
+}
+
 private enum Library {
   typealias Allocate = @convention(c) (Int, UnsafePointer<CChar>?, CInt) -> UnsafeMutableRawPointer?
   typealias Free = @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, CInt) -> Void

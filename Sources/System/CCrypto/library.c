@@ -86,12 +86,14 @@ static enum lv_crypto make_heap(size_t size) {
   }
 }
 
-enum lv_crypto lv_crypto_prepare(size_t size) {
+enum lv_crypto lv_crypto_prepare(size_t least, size_t most) {
   if (lv_gcm_cipher && lv_sha256_digest) return LV_CRYPTO_DONE;
   enum lv_crypto result = load();
   if (result) return result;
   if (!heap_size) {
-    if ((result = make_heap(size))) return result;
+    size_t size = most;
+    while ((result = make_heap(size)) && size > least) size /= 2;
+    if (result) return result;
     heap_size = size;
   }
   // No configuration file decides here which code handles keys, and nothing is torn down at exit below running threads.
@@ -109,8 +111,11 @@ uint64_t lv_lock_limit(void) {
   return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
-void *lv_secure_new(size_t size) {
-  if (!heap_size || lv_lib.CRYPTO_secure_used() + size > heap_size - LV_RESERVE) return NULL;
+size_t lv_secure_size(void) { return heap_size ? heap_size - LV_RESERVE : 0; }
+
+void *lv_secure_new(size_t size, size_t spare) {
+  size_t room = lv_secure_size();
+  if (!room || lv_lib.CRYPTO_secure_used() + size + spare > room) return NULL;
   return lv_lib.CRYPTO_secure_zalloc(size, NULL, 0);
 }
 

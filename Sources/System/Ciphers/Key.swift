@@ -11,7 +11,7 @@ import CCrypto
   /// Zeros, for whoever makes a key of them.
   init() throws(CipherFailure) {
     try SecureHeap.prepare()
-    guard let start = unsafe lv_secure_new(Key.size) else { throw .noMemory }
+    guard let start = unsafe lv_secure_new(Key.size, 0) else { throw .noMemory }
     unsafe self.start = start
   }
 

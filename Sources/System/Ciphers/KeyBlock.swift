@@ -15,7 +15,8 @@ import CCrypto
 
   package init() throws(CipherFailure) {
     try SecureHeap.prepare()
-    guard let memory = unsafe lv_secure_new(Position.allCases.count * Key.size) else { throw .noMemory }
+    let size = Position.allCases.count * Key.size
+    guard let memory = unsafe lv_secure_new(size, SecureHeap.scratch) else { throw .noMemory }
     unsafe self.memory = memory
   }
 

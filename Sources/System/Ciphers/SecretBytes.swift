@@ -10,7 +10,7 @@ import CCrypto
 
   package init(count: Int) throws(CipherFailure) {
     try SecureHeap.prepare()
-    guard count > 0, let start = unsafe lv_secure_new(count) else { throw .noMemory }
+    guard count > 0, let start = unsafe lv_secure_new(count, 0) else { throw .noMemory }
     unsafe self.start = start
     self.count = count
   }

@@ -25,8 +25,14 @@ package enum CipherFailure: Error, Equatable, Sendable {
 
 /// The memory that keys and all of libcrypto's own lie in.
 package enum SecureHeap {
-  /// A page is locked when it is first used; about 230 KiB are in use after the first key.
+  /// The least there must be; about 230 KiB are in use after the first key.
   package static let size: UInt64 = 2 << 20
+  /// What is taken where this process may lock so much: room for a quarter of a million files.
+  ///
+  /// A page is locked when it is first used, so it costs nothing before.
+  private static let largest: UInt64 = 32 << 20
+  /// What the keys of files leave to others: to blocks that requests put together, of which each of many threads may have a few.
+  static let scratch = 256 << 10
 
   // Guards the first use of the library. Held while it is loaded, which reads its file.
   private static let isReady = Mutex(false)
@@ -37,9 +43,14 @@ package enum SecureHeap {
   package static func prepare() throws(CipherFailure) {
     try isReady.withLock { isReady throws(CipherFailure) in
       if isReady { return }
-      try check(lv_crypto_prepare(Int(size)))
+      try check(lv_crypto_prepare(Int(size), Int(largest)))
       isReady = true
     }
+  }
+
+  /// How many files can have their keys here at once, about; 0 before the first key.
+  package static var fileKeys: Int {
+    max(0, lv_secure_size() - scratch - scratch) / (KeyBlock.Position.allCases.count * Key.size)
   }
 
   /// How many bytes are in use.

@@ -10,6 +10,11 @@ final class HandleTable: Sendable {
   private enum Opened {
     case file(OpenFile)
     case directory(OpenDirectory)
+
+    var isEncrypted: Bool {
+      guard case .file(let file) = self else { return false }
+      return file.content.sealed != nil
+    }
   }
 
   private struct Slot {
@@ -23,6 +28,15 @@ final class HandleTable: Sendable {
     var free: [Int] = []
     /// How many are open, by who opened them.
     var counts: [UInt32: Int] = [:]
+    /// How many of them are of encrypted files.
+    var encrypted: [UInt32: Int] = [:]
+    var allEncrypted = 0
+
+    mutating func countEncrypted(_ change: Int, of user: UInt32) {
+      let count = (encrypted[user] ?? 0) + change
+      encrypted[user] = count > 0 ? count : nil
+      allEncrypted += change
+    }
   }
 
   private let contents = Mutex(Contents())
@@ -45,6 +59,14 @@ final class HandleTable: Sendable {
     guard own < limit / 2, all < limit - limit / 10 else { throw .tooManyOpenFiles }
   }
 
+  /// The same for the memory that keys are in, which has room for so many files: also what is written and locked by
+  /// others needs some of it.
+  func requireKeyRoom(for user: UInt32, of capacity: Int) throws(Errno) {
+    guard capacity > 0, user != 0, user != owner else { return }
+    let (all, own) = contents.withLock { ($0.allEncrypted, $0.encrypted[user] ?? 0) }
+    guard own < capacity / 2, all < capacity - capacity / 10 else { throw .tooManyOpenFiles }
+  }
+
   func add(_ file: OpenFile, for user: UInt32) -> HandleID { add(.file(file), user) }
 
   func add(_ directory: OpenDirectory, for user: UInt32) -> HandleID { add(.directory(directory), user) }
@@ -61,6 +83,7 @@ final class HandleTable: Sendable {
       contents.slots[slot].opened = opened
       contents.slots[slot].user = user
       contents.counts[user, default: 0] += 1
+      if opened.isEncrypted { contents.countEncrypted(1, of: user) }
       return UInt64(contents.slots[slot].epoch) << 32 | UInt64(slot)
     }
   }
@@ -99,6 +122,7 @@ final class HandleTable: Sendable {
       let user = contents.slots[slot].user
       let left = (contents.counts[user] ?? 1) - 1
       contents.counts[user] = left > 0 ? left : nil
+      if let opened, opened.isEncrypted { contents.countEncrypted(-1, of: user) }
       return opened
     }
     guard case .file(let file) = removed else { return nil }

@@ -1,8 +1,10 @@
 // open(O_CREAT) and O_TMPFILE: a new file and a handle on it in one request.
 
+import Ciphers
 import Decisions
 import DirectoryModes
 package import LinuxFiles
+import RecordFormat
 
 extension Volume {
   package func create(
@@ -59,6 +61,7 @@ extension Volume {
         throw .exists
       }
       let directory = try requireFree(name, in: parent)
+      try requireKeyRoom(for: creation, by: caller)
       let file =
         overWhiteout
         ? try newFile(name, inPlaceOfWhiteoutIn: parent, directory, creation)
@@ -66,6 +69,13 @@ extension Volume {
       let facts = try newFacts(file.descriptor.status(), creation)
       let node = refer(to: facts.brief, name, in: parent)
       return try handOut(node, file, facts, flags, in: above, for: caller)
+    }
+  }
+
+  /// Asked again when it is opened; but then it is there.
+  private func requireKeyRoom(for creation: Creation, by caller: Caller) throws(Errno) {
+    if creation.record.isEncrypted {
+      try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys)
     }
   }
 
@@ -178,6 +188,7 @@ extension Volume {
       let above = try directoryFacts(parent)
       let creation = try creation(of: .regular, mode: mode, in: above, for: caller)
       let directory = try requireUpperPart(of: parent)
+      try requireKeyRoom(for: creation, by: caller)
       let file =
         if features.makesUnnamedFiles {
           try unnamedFile(in: directory, creation)

@@ -1,6 +1,7 @@
 // Opening and closing files.
 
 import AccessControl
+import Ciphers
 import Decisions
 import FlagRules
 import LayerRules
@@ -174,6 +175,7 @@ extension Volume {
     let attachment = node.attachment
     attachment.marks.learn(facts)
     let object = sealedObject(of: node, facts)
+    if object != nil { try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys) }
     let content: Content
     let route: Route
     if let object {

@@ -29,14 +29,16 @@ struct lv_bytes {
   size_t count;
 };
 
-// Loads the library and locks `size` bytes, a power of two. Again after success: does nothing. Not from two threads at
-// once.
-enum lv_crypto lv_crypto_prepare(size_t size);
+// Loads the library and locks as much as this process may, from `least` to `most` bytes, powers of two. Again after
+// success: does nothing. Not from two threads at once.
+enum lv_crypto lv_crypto_prepare(size_t least, size_t most);
 // What this process may lock in memory, in bytes; UINT64_MAX: as much as it likes.
 uint64_t lv_lock_limit(void);
 
-// Zeros, or NULL when there is no room. A part of the heap is left to libcrypto.
-void *_Nullable lv_secure_new(size_t size);
+// Zeros, or NULL when there is no room for that and `spare` bytes more. After `lv_crypto_prepare`.
+void *_Nullable lv_secure_new(size_t size, size_t spare);
+// How much there is, but for what is left to libcrypto; 0 before there is a heap.
+size_t lv_secure_size(void);
 void lv_secure_free(void *memory);
 // How much of the secure heap is in use.
 size_t lv_secure_used(void);
