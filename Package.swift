@@ -206,7 +206,7 @@ let package = Package(
       ["KeyFixture", "Randomness", "LayeredVolume", "LinuxFiles", "Ciphers", "SealedFormat", "Faults"],
       settings: unoptimized),
     .target(name: "CMountSupport", path: "Tests/Support/CMountSupport"),
-    support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport"]),
+    support("MountSupport", "MountSupport", ["LinuxFiles", "CMountSupport", "KeyFixture"]),
     tests(
       "MountTests",
       [

@@ -37,6 +37,9 @@ struct ModelTests {
     _ = try act(setting, operations: Wish.operations / 8)
   }
 
+  @Test("It does so where every file is encrypted")
+  func encrypted() throws { _ = try act(.encrypted, operations: Wish.operations / 4) }
+
   static let arrangements = Arrangement.all.map { Setting($0) }
 
   @Test(

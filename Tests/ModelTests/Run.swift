@@ -10,6 +10,8 @@ import Randomness
 struct Setting: Sendable, CustomStringConvertible {
   var options: String
   var rules = VolumeRules()
+  /// Every file is.
+  var isEncrypted = false
 
   init(_ options: String, _ change: (inout VolumeRules) -> Void = { _ in }) {
     self.options = options
@@ -20,13 +22,22 @@ struct Setting: Sendable, CustomStringConvertible {
     Model(
       rules, protectsHardLinks: Machine.protectsHardLinks,
       passesThrough: Machine.passesThrough && !options.contains("passthrough=off")
-        && !options.contains("no_local"),
+        && !options.contains("no_local") && !isEncrypted,
       kernelStrips: !Machine.offers("killpriv_v2") || options.contains("no_killpriv_v2"),
       namesUnnamed: !options.contains("no_tmpfile"),
       hasUserRecords: options.contains("no_trusted"))
   }
 
-  var description: String { options.isEmpty ? "default options" : "-o \(options)" }
+  static let encrypted: Setting = {
+    var setting = Setting("")
+    setting.isEncrypted = true
+    return setting
+  }()
+
+  var description: String {
+    let words = options.isEmpty ? "default options" : "-o \(options)"
+    return isEncrypted ? "encrypted, \(words)" : words
+  }
 }
 
 /// Where the model and the real world parted.
@@ -47,6 +58,10 @@ final class Stage {
     _ = chmod(volume.path, 0o777)
     world = RealWorld(volume.path)
     do {
+      if setting.isEncrypted {
+        try volume.addKeys()
+        try volume.protect()
+      }
       actors = try Actor.all()
     } catch {
       volume.remove()
@@ -129,8 +144,11 @@ struct Run {
     let differences =
       TreeText.differences(
         "mount", model.tree(isFull: true), RealWorld.tree(stage.volume.path, isFull: true))
-      + TreeText.differences(
-        "backing", model.tree(isFull: false), RealWorld.tree(stage.volume.upper, isFull: false))
+      // What is in the backing files of encrypted ones, others look at.
+      + (setting.isEncrypted
+        ? []
+        : TreeText.differences(
+          "backing", model.tree(isFull: false), RealWorld.tree(stage.volume.upper, isFull: false)))
     return differences.isEmpty ? nil : differences.joined(separator: "\n")
   }
 }

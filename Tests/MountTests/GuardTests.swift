@@ -1,6 +1,5 @@
 import CMountSupport
 import Glibc
-import KeyFixture
 import LinuxFiles
 import MountSupport
 import Testing
@@ -117,30 +116,18 @@ extension MountTests {
       let lists =
         way == .listed ? ["group:2001 allow list,search,readattr,file_inherit,directory_inherit"] : []
       _ = try volume.directory("d", TestUser.bob.user, TestUser.bob.group, 0o755, list: lists)
-      let keyfile = way == .encrypted ? "keyfile=\(base)/key" : ""
       if way == .encrypted {
-        try volume.unmount()
-        try write(StoredKeys.rawKeyfile, "\(base)/key")
-        for name in ["keybag", "keybag.copy"] {
-          try write(StoredKeys.keybag, "\(volume.upper)/.varve/\(name)")
-        }
-        try volume.mount(more: keyfile)
-        try #require(Attribute.set(volume.path + "/d", "system.varve.class", "complete") == nil)
+        try volume.addKeys()
+        try volume.protect("/d")
       }
       try GuardWork.prepare(volume.path + "/d")
       // The kernel knows nothing of what is there.
       try volume.unmount()
-      try volume.mount(more: keyfile)
+      try volume.mount(more: way == .encrypted ? volume.keyOption : "")
       let daemon = try #require(volume.daemon)
       let tracer = try CallTracer(daemon, of: volume.path, logsIn: base)
       defer { tracer.end() }
       return try GuardWork(volume.path + "/d").count(with: tracer, way)
-    }
-
-    private func write(_ bytes: [UInt8], _ path: String) throws {
-      let file = try #require(fopen(path, "w"))
-      defer { fclose(file) }
-      try #require(fwrite(bytes, 1, bytes.count, file) == bytes.count && chmod(path, 0o400) == 0)
     }
   }
 }

@@ -21,10 +21,18 @@ struct Scenario: Sendable {
 
 /// The same calls on both sides, by root and by an ordinary user.
 ///
-/// The user's areas carry the user's own group, because on the mount a group comes from the parent.
-func compare(_ scenarios: [Scenario], users: [TestUser] = [.root, .alice], options: String = "") throws {
+/// The user's areas carry the user's own group, because on the mount a group comes from the parent. `isEncrypted`: every
+/// file on the mount is.
+func compare(
+  _ scenarios: [Scenario], users: [TestUser] = [.root, .alice], options: String = "",
+  isEncrypted: Bool = false
+) throws {
   let volume = try MountedVolume(options)
   defer { volume.remove() }
+  if isEncrypted {
+    try volume.addKeys()
+    try volume.protect()
+  }
   let plain = volume.base + "/plain"
   try #require(Glibc.mkdir(plain, 0o755) == 0)
   for user in users {
@@ -74,6 +82,14 @@ extension MountTests {
 
     @Test("What belongs to somebody else")
     func ofOthers() throws { try compare(ParityScenarios.strangers, users: ParityTests.strangers) }
+
+    @Test("All of it in an encrypted directory")
+    func encrypted() throws {
+      try compare(
+        ParityScenarios.names + ParityScenarios.renames + ParityScenarios.bytes + ParityScenarios.openFiles
+          + ParityScenarios.attributes + ParityScenarios.births, users: [.alice], isEncrypted: true)
+      try compare(ParityScenarios.strangers, users: ParityTests.strangers, isEncrypted: true)
+    }
 
     @Test(
       "All of it in every arrangement of threads, routes, caches and kernel",

@@ -1,6 +1,8 @@
 // A volume on a temporary directory, mounted for one test and gone after it.
 
+import CMountSupport
 import Glibc
+import KeyFixture
 import LinuxFiles
 
 /// Why a test cannot run here, or that it can.
@@ -38,6 +40,34 @@ package final class MountedVolume: Sendable {
     if !options.isEmpty { words += ["-o", options] }
     let status = try Program.run(Program.built("varve"), words.dropFirst() + [upper, path])
     guard status.exit == 0 else { throw TestFailure("mount failed: \(status.output)") }
+  }
+
+  /// Mounts once more, with the keybag of the fixture, and its keyfile, which opens it.
+  package func addKeys() throws {
+    try unmount()
+    try MountedVolume.write(StoredKeys.rawKeyfile, base + "/key")
+    for name in ["keybag", "keybag.copy"] {
+      try MountedVolume.write(StoredKeys.keybag, "\(upper)/.varve/\(name)")
+    }
+    try mount(more: keyOption)
+  }
+
+  /// The mount option that unlocks a volume with keys.
+  package var keyOption: String { "keyfile=\(base)/key" }
+
+  private static func write(_ bytes: [UInt8], _ path: String) throws {
+    guard let file = fopen(path, "w") else { throw TestFailure("\(path): \(Errno.current)") }
+    defer { fclose(file) }
+    guard fwrite(bytes, 1, bytes.count, file) == bytes.count, chmod(path, 0o400) == 0 else {
+      throw TestFailure("\(path): \(Errno.current)")
+    }
+  }
+
+  /// Has all encrypted that is made in a directory from now on.
+  package func protect(_ directory: String = "") throws {
+    let word = Array("complete".utf8)
+    let answer = lt_set_attribute(path + directory, "system.varve.class", word, word.count, 0)
+    guard answer >= 0 else { throw TestFailure("\(directory): \(Errno(rawValue: CInt(-answer)))") }
   }
 
   /// The daemon's process, from the volume's own status.
