@@ -1,3 +1,4 @@
+import Glibc
 import MountSupport
 import Testing
 
@@ -15,6 +16,25 @@ extension MountTests {
       defer { stage.remove() }
       try stage.run(
         "crashes", EncryptedStage.times(10, 500), "overwrite", "append", "truncate", "rename", "journal")
+    }
+
+    @Test(
+      "A reader without our code refuses every bit that is turned in a file whose session has ended",
+      .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"))
+    func flips() throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("flips", EncryptedStage.times(101, 1))
+    }
+
+    @Test(
+      "The same kills of gocryptfs: what it loses is printed",
+      .enabled(if: EncryptedStage.isLong && Programs.has("gocryptfs"), "LONG=1, and gocryptfs"))
+    func peer() throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      defer { umount2("\(stage.base)/peer", CInt(MNT_DETACH)) }
+      try stage.run("crashes", "500", "--peer", "overwrite", "append", "truncate", "rename")
     }
 
     @Test("SQLite with a rollback journal and with a write-ahead log")

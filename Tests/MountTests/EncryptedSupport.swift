@@ -12,7 +12,7 @@ struct EncryptedStage {
   /// What the reader of Tests/Fixtures needs.
   static let hasCryptography =
     (try? Program.run("/usr/bin/python3", ["-c", "import cryptography"]))?.exit == 0
-  private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+  static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appending(components: "Fixtures", "encrypted").path
 

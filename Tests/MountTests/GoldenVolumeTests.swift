@@ -29,6 +29,14 @@ extension MountTests {
         "$VARVE" mount -o keyfile=key upper mount
         "$GOLDEN/show" mount >shown
         diff expected shown
+        if /usr/bin/python3 -c 'import cryptography' 2>errors; then
+          (cd upper && find complete complete-unless-open until-first-unlock -type f -size +0) >files
+          test -s files
+          while read -r file; do
+            /usr/bin/python3 "$READER" key upper/.varve/keybag --sessions upper/.varve/sessions "upper/$file" >read
+            cmp read "mount/$file"
+          done <files
+        fi
         for class in complete complete-unless-open until-first-unlock none; do
           for file in 0 1 4095 4096 4097 cut sparse rewritten; do
             sha256sum <"mount/$class/$file" >before
@@ -49,7 +57,8 @@ extension MountTests {
       let result = try Program.run(
         "/bin/bash", ["-c", script], in: base,
         environment: [
-          "GOLDEN": Self.folder, "VERSION": version, "VARVE": Program.built("varve"), "LC_ALL": "C",
+          "GOLDEN": Self.folder, "READER": Self.folder + "/../sealed_reader.py", "VERSION": version,
+          "VARVE": Program.built("varve"), "LC_ALL": "C",
         ])
       #expect(result.exit == 0 && result.output.hasSuffix("sound\n"), "\(result.output.suffix(3000))")
     }

@@ -1,6 +1,9 @@
-"""Kills the daemon while encrypted files are written, again and again; what was synced is there afterwards.
+"""Kills the daemon while encrypted files are written, again and again; what was synced is there afterwards, and a reader
+that shares no code with it finds in the backing files what the mount shows.
 
 crashes.py BASE ROUNDS [PROFILE...]
+
+`--peer` in place of BASE's volume: the same with gocryptfs. Its losses are printed, and are no failure.
 """
 
 import os
@@ -8,10 +11,11 @@ import random
 import signal
 import sqlite3
 import struct
+import subprocess
 import sys
 import time
 
-from vault import Failure, Vault, seeded, watch
+from vault import VARVE, Failure, Vault, require, run, seeded, watch
 
 SIZES = [10, 4096, 5000, 100_000, 300_000]
 
@@ -207,6 +211,94 @@ class LogDatabase(Database):
     kind, mode = "wal", "wal"
 
 
+class Stranger:
+    """Tests/Fixtures/sealed_reader.py, where what it needs is installed."""
+
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sealed_reader.py")
+
+    def __init__(self, vault):
+        self.vault, self.target = vault, f"{vault.base}/read"
+        self.isThere = run("/usr/bin/python3", "-c", "import cryptography", check=False).returncode == 0
+        os.mkdir(self.target)
+        self.keys = [vault.key, f"{vault.base}/second.key"]
+        run(VARVE, "key", "create", self.keys[1])
+        run(VARVE, "key", "slot", "add", vault.path, self.keys[1], "--with", vault.key)
+
+    def read(self, number):
+        """Reads all backing files, with one of two keyfiles, after the daemon is gone."""
+        self.found = {}
+        if not self.isThere:
+            return
+        folder, own = f"{self.vault.upper}/a", f"{self.vault.upper}/.varve"
+        names = sorted(name for name in os.listdir(folder) if os.path.isfile(f"{folder}/{name}"))
+        if not names:
+            return
+        words = [self.keys[number % 2], f"{own}/keybag", "--sessions", f"{own}/sessions", "--into", self.target]
+        ran = run("/usr/bin/python3", self.program, *words, *(f"{folder}/{name}" for name in names), check=False)
+        for name in names:
+            if f"{folder}/{name}: " in ran.stderr:
+                self.found[name] = None
+                continue
+            with open(f"{self.target}/{name}", "rb") as file:
+                self.found[name] = file.read()
+            os.unlink(f"{self.target}/{name}")
+        require(ran.returncode == (1 if None in self.found.values() else 0), f"the reader: {ran.stderr}")
+
+    def compare(self):
+        """With what the mount shows before anything is changed."""
+        for name, expected in self.found.items():
+            try:
+                with open(f"{self.vault.path}/a/{name}", "rb") as file:
+                    got = file.read()
+            except OSError:
+                got = None
+            if got != expected:
+                size = [None if data is None else len(data) for data in (got, expected)]
+                raise Failure(f"{name}: the mount and the reader differ, {size[0]} and {size[1]} bytes")
+        return len(self.found)
+
+
+class NoStranger:
+    def read(self, number):
+        pass
+
+    def compare(self):
+        return 0
+
+
+class Peer:
+    """gocryptfs, as far as the trials need a volume."""
+
+    def __init__(self, base):
+        self.path, self.stored, self.word = f"{base}/peer", f"{base}/stored", f"{base}/word"
+        for path in (self.path, self.stored):
+            os.mkdir(path)
+        with open(self.word, "w") as file:
+            file.write("word\n")
+        run("gocryptfs", "-init", "-q", "-scryptn", "10", "-passfile", self.word, self.stored)
+        self.mount()
+        os.mkdir(f"{self.path}/a")
+
+    def mount(self):
+        words = ["gocryptfs", "-q", "-fg", "-passfile", self.word, self.stored, self.path]
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.ismount(self.path):
+            require(self.process.poll() is None, "gocryptfs does not mount")
+            time.sleep(0.005)
+
+    @property
+    def daemon(self):
+        return self.process.pid
+
+    def take_away(self, _):
+        self.process.wait()
+        run("umount", "-l", self.path)
+
+    def unmount(self):
+        run("umount", self.path)
+        self.process.wait()
+
+
 def working(trial):
     """A child that does the work and says nothing of the end of its mount."""
     child = os.fork()
@@ -225,37 +317,58 @@ def main():
     base, rounds = sys.argv[1], int(sys.argv[2])
     seed, dice = seeded("crashes")
     kinds = [Overwrite, Append, Truncate, Rename, Journal, RollbackDatabase, LogDatabase]
-    kinds = [kind for kind in kinds if not sys.argv[3:] or kind.kind in sys.argv[3:]]
-    vault = Vault(base)
+    words = [word for word in sys.argv[3:] if word != "--peer"]
+    kinds = [kind for kind in kinds if not words or kind.kind in words]
+    isPeer = "--peer" in sys.argv
+    vault = Peer(base) if isPeer else Vault(base)
+    stranger = NoStranger() if isPeer else Stranger(vault)
     trials = [kind(vault, dice.random()) for kind in kinds]
-    lost, worst = [], 0
+    lost, worst, compared = [], 0, 0
     for number in range(rounds):
         guard = watch(120)
         daemon = vault.daemon
         for trial in trials:
-            trial.prepare()
+            try:
+                trial.prepare()
+            except OSError:
+                # What a peer has lost it may not even let us write over.
+                require(isPeer, f"seed {seed}, round {number}, {trial.kind}: cannot be prepared")
+                os.unlink(trial.path)
+                trial.prepare()
         children = [working(trial) for trial in trials]
         time.sleep(dice.random() * dice.choice([0.005, 0.05, 0.2]))
         os.kill(daemon, signal.SIGKILL)
         for child in children:
             os.waitpid(child, 0)
         for trial in trials:
-            trial.forget()
+            try:
+                trial.forget()
+            except OSError:
+                # close(2) asks the daemon, where that wants it.
+                require(isPeer, f"seed {seed}, round {number}, {trial.kind}: cannot be closed")
         vault.take_away(daemon)
+        stranger.read(number)
         started = time.monotonic()
         vault.mount()
         worst = max(worst, time.monotonic() - started)
+        try:
+            compared += stranger.compare()
+        except Failure as failure:
+            lost.append(f"seed {seed}, round {number}: {failure}")
+            print(lost[-1], flush=True)
         for trial in trials:
             try:
                 trial.check()
             except (Failure, OSError, sqlite3.Error) as failure:
                 lost.append(f"seed {seed}, round {number}, {trial.kind}: {failure}")
-                print(lost[-1], flush=True)
+                if not isPeer:
+                    print(lost[-1], flush=True)
                 trial.states = None
         guard.cancel()
     vault.unmount()
-    print(f"{rounds} rounds of {[trial.kind for trial in trials]}: {len(lost)} lost, mounted within {worst:.2f} s")
-    raise SystemExit(1 if lost else 0)
+    words = f"{rounds} rounds of {[trial.kind for trial in trials]}: {len(lost)} lost, mounted within {worst:.2f} s"
+    print(f"gocryptfs, {words}" if isPeer else f"{words}, {compared} files read by a stranger, too")
+    raise SystemExit(1 if lost and not isPeer else 0)
 
 
 if __name__ == "__main__":
