@@ -1,0 +1,131 @@
+// What the kernel may still remember of names in views when something changes.
+
+import Glibc
+import LinuxFiles
+import Synchronization
+import Testing
+
+@testable import LayeredVolume
+
+/// A kernel that counts how often all names it remembers are made stale.
+private final class CountingKernel: Sendable {
+  private let epochs = Atomic(0)
+
+  var link: KernelLink {
+    KernelLink(
+      canExpireNames: true, stripsItself: false, features: { [] }, requests: { [] },
+      expireNames: { self.epochs.add(1, ordering: .sequentiallyConsistent) }, dropPages: { _ in },
+      expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in })
+  }
+
+  /// How often it was during `work`.
+  func count(_ work: () throws -> Void) rethrows -> Int {
+    let before = epochs.load(ordering: .sequentiallyConsistent)
+    try work()
+    return epochs.load(ordering: .sequentiallyConsistent) - before
+  }
+}
+
+@Suite("What is remembered of views") struct ViewMemoryTests {
+  @Test("A change of a name makes what views told of it stale, and other changes make nothing stale")
+  func changes() throws {
+    let tree = try Tree {
+      directory("Library") { file(".localized") }
+      directory("Other")
+    }
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h", "j", "k", "l"] { try tree.create("\(name).txt") }
+    let kernel = CountingKernel()
+    try tree.volume().attach(kernel.link)
+    func told(_ name: String) throws { try tree.lookup(".varve/view/fr/\(name)") }
+    typealias Change = (what: String, told: String, change: () throws -> Void)
+    let changes: [Change] = [
+      ("a file is made whose name is a shown one", "a", { try tree.create("a") }),
+      ("a directory", "b", { try tree.makeDirectory("b") }),
+      ("a FIFO", "c", { try tree.makeNode("c", .fifo) }),
+      ("a link", "d", { try tree.makeSymbolicLink("d", to: "x") }),
+      ("a further name", "e", { try tree.link("f.txt", as: "e") }),
+      ("what is shown loses its name", "f", { try tree.remove("f.txt") }),
+      ("it is replaced", "g", { try tree.rename("a.txt", to: "g.txt") }),
+      ("by its real name", "h.txt", { try tree.rename("b.txt", to: "h.txt") }),
+      ("it is renamed", "j", { try tree.rename("j.txt", to: "Other/j.txt") }),
+      ("it is exchanged", "k", { try tree.rename("l.txt", to: "k.txt", .exchange) }),
+      ("a directory is renamed", "Bibliothèque", { try tree.rename("Library", to: "Music") }),
+      ("a directory is removed", "Music", { try tree.rename("Music", to: "Other/Music") }),
+    ]
+    for (what, name, change) in changes {
+      try told(name)
+      try told("Other")
+      #expect(try kernel.count { try tree.create("Other/beside") } == 0, "\(what)")
+      #expect(try kernel.count { try tree.remove("Other/beside") } == 0, "\(what)")
+      #expect(try kernel.count(change) > 0, "\(what)")
+    }
+    // All of it is stale by now.
+    #expect(try kernel.count { try tree.remove("h.txt") } == 0)
+  }
+
+  @Test("Where nothing of views is remembered, or something is mounted inside, no change makes names stale")
+  func nothingRemembered() throws {
+    for cache in [CacheUse.none, .shared] {
+      let tree = try Tree({ $0.live.cache = cache }) { file("a.txt") }
+      let kernel = CountingKernel()
+      try tree.volume().attach(kernel.link)
+      if cache != .none { try tree.volume().mountsInside = 1 }
+      try tree.lookup(".varve/view/fr/a")
+      #expect(try kernel.count { try tree.create("a") } == 0)
+    }
+  }
+
+  @Test("An answer that arrives late opens no shown name to those who may not list the directory any more")
+  func late() throws {
+    let tree = try Tree { directory("d") { directory("Library") { file(".localized") } } }
+    let kernel = CountingKernel()
+    try tree.volume().attach(kernel.link)
+    let library = Array("Bibliothèque".utf8)
+    // A thread that is there, and has not been given the answer.
+    let walker = Caller(user: 1001, group: 1001, thread: getpid())
+    let owner = Caller(user: geteuid(), group: getegid(), thread: 0)
+    try tree.at(".varve/view/fr/d") { volume, view in
+      var found: [NodeID] = []
+      // The kernel has it all the time.
+      defer { for node in found { volume.forget(node, references: 1) } }
+      func validity(for caller: Caller) throws -> Validity {
+        let answer = try FileName.with(library) { name throws(Errno) in
+          try volume.lookup(name, in: view, for: caller, request: 1)
+        }
+        guard case .found(let entry) = answer else { throw Errno.noSuchFile }
+        found.append(entry.node)
+        return entry.nameValidity
+      }
+      #expect(try validity(for: walker) != .none)
+      #expect(try kernel.count { try tree.change("d") { $0.mode = 0o711 } } > 0)
+      // What the kernel has of the name now would be extended by that answer.
+      #expect(try kernel.count { #expect(try validity(for: owner) == .none) } == 1)
+      volume.threadAsks(walker)
+      #expect(try kernel.count { #expect(try validity(for: owner) == .none) } == 0)
+      #expect(throws: Errno.noSuchFile) { _ = try validity(for: walker) }
+    }
+  }
+
+  @Test("A shown name is remembered until a second after the directory was read for it") func age() throws {
+    let tree = try Tree {
+      file("a.txt")
+      file("plain")
+    }
+    try tree.volume().attach(CountingKernel().link)
+    try tree.at(".varve/view/fr") { volume, view in
+      func validity(_ name: String) throws -> Validity {
+        let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
+          try volume.lookup(name, in: view, for: Caller(user: 1001, group: 1001, thread: getpid()))
+        }
+        guard case .found(let entry) = answer else { throw Errno.noSuchFile }
+        volume.forget(entry.node, references: 1)
+        return entry.nameValidity
+      }
+      guard case .nanoseconds(let left) = try validity("a") else { throw Errno.invalid }
+      #expect(left < 1_000_000_000)
+      // Its real name leads to an item whatever else there is.
+      #expect(try validity("plain") == .seconds(1))
+      #expect(try validity("a.txt") == .seconds(1))
+    }
+  }
+}
