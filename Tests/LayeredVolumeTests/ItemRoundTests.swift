@@ -4,7 +4,9 @@ import Testing
 @testable import LayeredVolume
 
 @Suite("Items of a large directory") struct ItemRoundTests {
-  @Test("Each is looked at once, and they keep their order, however many there are", arguments: [0, 1, 4095, 4096, 20_001])
+  @Test(
+    "Each is looked at once, and they keep their order, however many there are",
+    arguments: [0, 1, 4095, 4096, 20_001])
   func order(_ count: Int) {
     let looks = Atomic(0)
     let items = ItemRound(Array(0..<count)) { name -> String in

@@ -56,8 +56,8 @@ extension VolumeDirectory {
   ) throws(VolumeFailure) {
     guard CurrentProcess.isRoot, namespace == .user, try holdsItems(root) else { return }
     throw VolumeFailure(
-      "its store has no attributes trusted.*, and it holds items, whose attributes user.varve.* whoever may write them can "
-        + "have set; mount an empty directory, and copy the items into the mount")
+      "its store has no attributes trusted.*, and it holds items, whose attributes user.varve.* every user "
+        + "who may write them can have set; mount an empty directory, and copy the items into the mount")
   }
 
   /// Refuses layers where what those below say would be overlooked.

@@ -35,7 +35,7 @@ final class ControlSocket: Sendable {
     let remedy =
       "set XDG_RUNTIME_DIR to a directory of your own for dry runs, 'varve why' and 'varve remount'"
     Log.notice(
-      "no control socket: \(failure.map { "\($0)" } ?? "there is no directory for it")"
+      "no control socket: \(failure.map { "\($0)" } ?? "no directory can hold it")"
         + (CurrentProcess.isRoot ? "" : "; \(remedy)"))
   }
 
