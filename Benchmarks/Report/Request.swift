@@ -60,7 +60,7 @@ package struct Request: Equatable, Sendable {
       case "--quick":
         rounds = 3
         places = [.tmpfs]
-        contenders = contenders.filter { !$0.tellsPrice }
+        contenders = contenders.filter { !$0.tellsPrice && $0.options == nil }
         rows = Row.all.filter { Request.quick.contains($0.id) }
       case "--encryption":
         subject = .encryption

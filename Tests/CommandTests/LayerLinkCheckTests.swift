@@ -151,8 +151,8 @@ extension CommandTests {
       try expect(
         try unmounted(
           """
-          echo note > $INDEX/note; echo forged > $INDEX/1-2-3; mkdir $INDEX/1-2-4
           entry=$(of_a); rm $entry; echo other > $entry
+          echo note > $INDEX/note; echo forged > $INDEX/1-2-3; mkdir $INDEX/1-2-4
           """),
         """
         checked | sort; repaired; cat $UP/.varve/trash/rescued-note $UP/.varve/trash/rescued-1-2-3
