@@ -1,7 +1,7 @@
 // In which attributes the items of a tree have records, where no volume file says it: looked for, never guessed.
 //
-// Attributes `trusted.*` only root can have written, so one record there settles it. Those in `user.*` whoever may write an
-// item can have made.
+// Attributes `trusted.*` only root can have written, so one record there settles it. Those in `user.*` every user who
+// may write an item can have made.
 
 import LayerRules
 import LinuxFiles
@@ -83,11 +83,10 @@ struct RecordSearch {
         guard !path.isEmpty || name != OwnDirectory.bytes else { continue }
         itemsLeft -= 1
         let below = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
-        let isSettled = try FileName.with(name) { name throws(Errno) in
-          try settles(
-            { attribute throws(Errno) in try directory.descriptor.attribute(attribute, of: name) }, below)
+        guard let item = try hold(name, in: directory) else { continue }
+        if try settles({ attribute throws(Errno) in try item.descriptor.attribute(attribute) }, below) {
+          return true
         }
-        if isSettled { return true }
         // Where the file system does not say, opening it does.
         if entry.kind == .directory || entry.kind == nil {
           pending.append(Pending(parent: directory, name: name, path: below))
@@ -96,6 +95,20 @@ struct RecordSearch {
       if itemsLeft == 0 { break }
     }
     return false
+  }
+
+  /// Nil for what is gone, and for what is mounted there, which is not asked anything: it may never answer.
+  private func hold(_ name: [UInt8], in directory: SharedDescriptor) throws(Errno) -> SharedDescriptor? {
+    do throws(Errno) {
+      return try FileName.with(name) { name throws(Errno) in
+        SharedDescriptor(try directory.descriptor.openPath(name))
+      }
+    } catch {
+      switch error {
+      case .noSuchFile, .crossDevice: return nil
+      default: throw error
+      }
+    }
   }
 
   private mutating func settles(
@@ -113,8 +126,8 @@ struct RecordSearch {
       return try AttributeName.with(attribute) { name throws(Errno) in try read(name) } != nil
     } catch {
       switch error {
-      // What has no such attributes, as links have none of `user.*`; or is gone, or has something mounted on it.
-      case .unsupported, .notPermitted, .noSuchFile, .crossDevice: return false
+      // What has no such attributes, as links have none of `user.*`.
+      case .unsupported, .notPermitted: return false
       default: throw error
       }
     }
