@@ -72,15 +72,14 @@ private final class ComingAndGoing: Sendable {
       case 0: try save(dice.below(ComingAndGoing.stays))
       case 1: try exchange()
       case 2: try wander()
-      default: break
-      }
-      let name = "x \(dice.below(12))\(dice.pick(ends))"
-      if present.contains(name) {
-        guard unlink("\(directory)/\(name)") == 0 else { throw TestFailure("\(name): \(Errno.current)") }
-        present.remove(name)
-      } else {
-        try write(name, name)
-        present.insert(name)
+      default:
+        let name = "x \(dice.below(12))\(dice.pick(ends))"
+        if present.remove(name) == nil {
+          try write(name, name)
+          present.insert(name)
+        } else if unlink("\(directory)/\(name)") != 0 {
+          throw TestFailure("\(name): \(Errno.current)")
+        }
       }
     }
   }
