@@ -155,7 +155,7 @@ extension MountTests {
           result.exit == 32
             && result.output
               == "varve mount: \(volume.upper): its store has no attributes trusted.*, and it holds items, whose attributes "
-              + "user.varve.* whoever may write them can have set; mount an empty directory, and copy the items into the "
+              + "user.varve.* every user who may write them can have set; mount an empty directory, and copy the items into the "
               + "mount\n",
           "\(words): \(result.output)")
         #expect(try Calls.list(volume.upper).get() == ["f"], "\(words)")
