@@ -6,6 +6,12 @@ import RecordFormat
 import Synchronization
 
 extension HeldObject {
+  /// An object of a node, with what is kept of it if it has lost its name.
+  init(_ descriptor: SharedDescriptor, _ facts: Facts, of node: Node) {
+    self.init(
+      descriptor: descriptor, facts: facts, nameless: facts.status.linkCount == 0 ? node.nameless : nil)
+  }
+
   func status() throws(Errno) -> FileStatus {
     let present = try descriptor.descriptor.status()
     return nameless?.shown(present) ?? present

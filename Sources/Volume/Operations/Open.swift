@@ -64,12 +64,12 @@ extension Volume {
       }
       if truncates {
         if let object {
-          _ = try marked(HeldObject(descriptor: file, facts: facts), node)
+          _ = try marked(HeldObject(file, facts, of: node), node)
           try usingSealed(object, of: node, by: file, facts) { (object) throws(Errno) in
             try object.makeEmpty()
           }
         } else if facts.item.content == .compressed {
-          facts = try emptied(HeldObject(descriptor: file, facts: facts), node).facts
+          facts = try emptied(HeldObject(file, facts, of: node), node).facts
         } else {
           try emptied(file, mode)
         }
