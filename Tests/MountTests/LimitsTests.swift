@@ -8,13 +8,13 @@ import Testing
 extension MountTests {
   @Suite("Limits of memory, descriptors and time", .timeLimit(.minutes(4))) struct LimitsTests {
     /// A number of the volume's status.
-    private func status(_ path: String, _ name: String) throws -> Int {
+    static func status(_ path: String, _ name: String) throws -> Int {
       let text = try Text.read(path + "/.varve/status")
       let start = try #require(text.firstRange(of: "\"\(name)\":"))
       return try #require(Int(text[start.upperBound...].prefix { $0.isNumber }))
     }
 
-    private func residentMegabytes(_ process: Int) throws -> Double {
+    static func residentMegabytes(_ process: Int) throws -> Double {
       let lines = try Text.read("/proc/\(process)/status").split(separator: "\n")
       let line = try #require(lines.first { $0.hasPrefix("VmRSS:") })
       let kilobytes = try #require(Int(line.filter(\.isNumber)))
@@ -32,7 +32,7 @@ extension MountTests {
         let took = ContinuousClock.now - began
         milliseconds.append(
           Double(took.components.attoseconds) / 1e15 + Double(took.components.seconds) * 1000)
-        megabytes.append(try residentMegabytes(try status(volume.path, "pid")))
+        megabytes.append(try Self.residentMegabytes(try Self.status(volume.path, "pid")))
         try volume.unmount()
       }
       let (time, memory) = (milliseconds.sorted()[4], megabytes.sorted()[4])
@@ -65,7 +65,7 @@ extension MountTests {
       )
       try #require(mounted.exit == 0, "\(mounted.output)")
       let path = base + "/mount"
-      let daemon = try status(path, "pid")
+      let daemon = try Self.status(path, "pid")
       #expect(
         try Text.read("/proc/\(daemon)/limits").contains("1024                 1024                 files"))
       let began = ContinuousClock.now
@@ -74,9 +74,9 @@ extension MountTests {
       repeat {
         try atOnce(2) { Self.lookUp(below: path, part: $0) }
         rounds += 1
-      } while try status(path, "nodes") < 1_000_000 && rounds < 3
+      } while try Self.status(path, "nodes") < 1_000_000 && rounds < 3
       let took = ContinuousClock.now - began
-      let (nodes, memory) = (try status(path, "nodes"), try residentMegabytes(daemon))
+      let (nodes, memory) = (try Self.status(path, "nodes"), try Self.residentMegabytes(daemon))
       print("\(nodes) nodes looked up in \(took): \(memory) MB resident")
       #expect(nodes >= 1_000_000)
       #expect(memory < 300)
@@ -97,7 +97,7 @@ extension MountTests {
     }
 
     /// A thousand directories with a thousand files each; each thread makes every other directory.
-    private static func makeItems(below upper: String, part: Int) -> String? {
+    static func makeItems(below upper: String, part: Int) -> String? {
       for directory in stride(from: part, to: 1000, by: 2) {
         let path = "\(upper)/d\(directory)"
         guard Glibc.mkdir(path, 0o755) == 0 else { return "mkdir: \(Errno.current)" }
@@ -113,7 +113,7 @@ extension MountTests {
     }
 
     /// stat of every item, by listing each directory first as `ls -l` does.
-    private static func lookUp(below path: String, part: Int) -> String? {
+    static func lookUp(below path: String, part: Int) -> String? {
       for directory in stride(from: part, to: 1000, by: 2) {
         let fd = Glibc.open("\(path)/d\(directory)", O_RDONLY | O_DIRECTORY)
         guard fd >= 0 else { return "open d\(directory): \(Errno.current)" }

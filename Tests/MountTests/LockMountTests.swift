@@ -1,3 +1,4 @@
+import Glibc
 import MountSupport
 import Testing
 
@@ -22,6 +23,21 @@ extension MountTests {
       let stage = try EncryptedStage()
       defer { stage.remove() }
       try stage.run("cycles", EncryptedStage.times(10, 1000), options)
+    }
+
+    @Test("A disk that hangs keeps the key of its own file, which is named, and no byte is lost")
+    func frozen() throws {
+      let base = try TemporaryDirectory.make()
+      try Program.shell(
+        "truncate -s 64M \(base).image; mkfs.ext4 -q \(base).image; mount -o loop \(base).image \(base)")
+      defer {
+        _ = try? Program.shell("fsfreeze -u \(base)")
+        umount2("\(base)/mount", CInt(MNT_DETACH))
+        umount2(base, CInt(MNT_DETACH))
+        unlink(base + ".image")
+        TemporaryDirectory.remove(base)
+      }
+      try EncryptedStage(in: base).run("frozen")
     }
 
     @Test(

@@ -124,36 +124,59 @@ import Testing
     }
   }
 
-  @Test("A file that is written over and never synced takes an eighth more room at most, not twice as much")
+  @Test(
+    "A file that is written over and never synced takes an eighth more room, or 64 MiB, and not twice as much"
+  )
   func replacedPagesAreBounded() throws {
     let file = try open()
-    let (piece, pieces) = (1 << 20, 16)
-    for round in 1...3 {
-      if round == 2 {
-        try file.commit()
-        _ = store.takeCalls()
-      }
-      for number in 0..<pieces {
-        try file.put([UInt8](repeating: UInt8(round), count: piece), at: Int64(number * piece))
-        #expect(file.state.withLock { $0.commit?.waitingPages ?? 0 } <= 1024 + piece / 4096)
+    let (piece, pieces, most) = (1 << 20, 80, 16_384)
+    func put(_ byte: UInt8, _ numbers: Range<Int>) throws {
+      for number in numbers {
+        try file.put([UInt8](repeating: byte, count: piece), at: Int64(number * piece))
+        #expect(file.state.withLock { $0.commit?.waitingPages ?? 0 } <= most + piece / 4096)
       }
     }
-    #expect(store.takeCalls().count { $0 == "sync" } >= 4)
-    let needed = UInt64(pieces * piece / 4096) * 50 / 49 + 2
-    #expect(file.state.withLock { $0.pages } <= needed + 1400)
-    // A sync that fails is heard of by whoever asks for one.
-    for number in 0..<3 { try file.put([UInt8](repeating: 9, count: piece), at: Int64(number * piece)) }
+    try put(1, 0..<pieces)
     try file.commit()
-    for number in 0..<4 {
-      if number == 3 { failNextSync() }
-      try file.put([UInt8](repeating: 9, count: piece), at: Int64(number * piece))
-    }
-    try file.put([UInt8](repeating: 9, count: piece), at: 5 << 20)
+    _ = store.takeCalls()
+    try put(2, 0..<pieces)
+    #expect(store.takeCalls().count { $0 == "sync" } == 1)
+    let needed = UInt64(pieces * piece / 4096) * 49 / 48 + 50
+    #expect(file.state.withLock { $0.pages } <= needed + UInt64(most + 1024))
+    // A sync that fails is heard of by whoever asks for one.
+    try file.commit()
+    try put(3, 0..<64)
+    failNextSync()
+    try put(3, 64..<65)
     #expect(file.owesAfterFailure)
     #expect(throws: Errno.inputOutput) { try file.commit() }
-    for number in 0..<pieces { try file.put([UInt8](repeating: 8, count: piece), at: Int64(number * piece)) }
+    try put(4, 0..<pieces)
     try file.commit()
-    #expect(try file.get(0..<4096) == [UInt8](repeating: 8, count: 4096))
+    #expect(try file.get(0..<4096) == [UInt8](repeating: 4, count: 4096))
+  }
+
+  @Test(
+    "A last close commits a file of which much was written over, so that the room of the old pages is free")
+  func aLastCloseFreesRoom() throws {
+    let file = try open()
+    func put(_ byte: UInt8, blocks: Int) throws {
+      try file.put([UInt8](repeating: byte, count: blocks << 12), at: 0)
+      _ = store.takeCalls()
+    }
+    try put(1, blocks: 4096)
+    _ = try file.close()
+    #expect(!store.takeCalls().contains("sync"))
+    try file.commit()
+    try put(2, blocks: 4096)
+    #expect(file.owesFinish)
+    _ = try file.close()
+    #expect(store.takeCalls().contains("sync"))
+    #expect(file.state.withLock { $0.commit?.waitingPages } == 0)
+    // Little is left to the next change.
+    try put(3, blocks: 1024)
+    _ = try file.close()
+    #expect(!store.takeCalls().contains("sync"))
+    #expect(file.state.withLock { $0.commit?.waitingPages } == 1024)
   }
 
   private func failNextSync() {

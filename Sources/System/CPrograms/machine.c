@@ -86,6 +86,12 @@ long lv_known_device(int fd, uint32_t *major, uint32_t *minor) {
   return 0;
 }
 
+long lv_known_mode(int fd) {
+  struct statx found;
+  long result = answer(statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &found));
+  return result < 0 ? result : found.stx_mode;
+}
+
 long lv_is_executable(const char *path) {
   struct stat status;
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;

@@ -56,6 +56,12 @@ extension Descriptor {
     return "\(major):\(minor)"
   }
 
+  /// Whether it is a regular file; its file system is asked nothing.
+  package borrowing func isKnownRegular() throws(Errno) -> Bool {
+    let number = rawValue
+    return mode_t(truncatingIfNeeded: try retrying { lv_known_mode(number) }) & S_IFMT == S_IFREG
+  }
+
   /// Opens the directory this descriptor holds on to, for listing.
   package borrowing func listing() throws(Errno) -> Descriptor {
     try Descriptor.openAny(rawValue, [UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)

@@ -44,6 +44,20 @@ test -z "$(rsync -aHi@-1 $HOME/source/ tar/)" || { echo 'tar has changed somethi
 cp -a rsync cp; test -z "$(rsync -aHi@-1 --checksum rsync/ cp/)"
 rsync -a cp/ $HOME/back/; diff -r --no-dereference $HOME/source $HOME/back
 
+if command -v vim > /dev/null; then
+  seq 5000 > text
+  vim -Es -u NONE -c 'set backup backupcopy=no' -c '%s/7/seven/g' -c wq text
+  vim -Es -u NONE -c 'set backup backupcopy=yes' -c '%s/8/eight/g' -c wq text
+  diff <(seq 5000 | sed 's/7/seven/g; s/8/eight/g') text
+fi
+seq 3000 > edited; sed -i 's/9/nine/g' edited; diff <(seq 3000 | sed 's/9/nine/g') edited
+if command -v fio > /dev/null; then
+  for mode in write randwrite randrw; do
+    fio --name=$mode --rw=$mode --size=4M --bsrange=512-64k --bs_unaligned --verify=crc32c --do_verify=1 --fsync=50 \
+      --thread --numjobs=2 --output=fio.out || { cat fio.out; exit 1; }
+  done
+fi
+
 mkdir build; cd build
 for n in 1 2 3 4; do printf '#include "all.h"\nint f%s(void) { return %s; }\n' $n $n > f$n.c; echo "int f$n(void);" >> all.h; done
 { echo '#include "all.h"'; echo '#include <stdio.h>'; echo 'int main(void) { printf("%d\n", f1()+f2()+f3()+f4()); return 0; }'; } > main.c

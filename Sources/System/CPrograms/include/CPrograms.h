@@ -56,6 +56,8 @@ long lv_remount(const char *path, unsigned flags, int whole);
 long lv_bind(const char *directory, const char *path);
 // Asks the file system nothing.
 long lv_known_device(int fd, uint32_t *major, uint32_t *minor);
+// The mode as the kernel remembers it; the file system is asked nothing.
+long lv_known_mode(int fd);
 long lv_unmount(const char *path, int is_lazy);
 long lv_is_executable(const char *path);
 long lv_is_terminal(int fd);

@@ -85,7 +85,7 @@ private func hasFile(_ process: Int, _ device: String) -> Bool {
     guard let file = try? Descriptor.place(Array("/proc/\(process)/\(link)".utf8), .followed),
       (try? file.knownDevice()) == device
     else { return false }
-    return (try? file.knownStatus().kind) == .regular
+    return (try? file.isKnownRegular()) ?? false
   }
 }
 

@@ -176,6 +176,8 @@ extension SealedFile {
       // What a truncation cut off takes room until two commits have passed.
       try commit()
       try commit()
+    } else if state.withLock({ $0.wastesRoom }) {
+      try commit()
     }
     return try commits.withLock { (_) throws(Errno) in
       try turn.withLock { (_) throws(Errno) in
@@ -247,6 +249,12 @@ enum SealedLimits {
   /// Index pages that are read at the first change, so that all free pages are known: 12 MiB of file.
   static let indexPagesAtFirstChange: UInt64 = 64
 
-  /// How many pages of a file may wait for a commit before one is made: an eighth of it, 4 MiB at least and 1 GiB at most.
-  static func waitingPages(of pages: UInt64) -> UInt64 { max(1024, min(pages / 8, 262_144)) }
+  /// How many pages of a file may wait for a commit before a writer makes one: an eighth of it, 64 MiB at least and 1 GiB
+  /// at most.
+  ///
+  /// From 4 MiB on, random writes to a file of 256 MiB would wait for the disk a third of the time.
+  static func waitingPages(of pages: UInt64) -> UInt64 { max(16_384, min(pages / 8, 262_144)) }
+
+  /// The same for a last close, after which nobody would make one.
+  static func waitingPagesAtRest(of pages: UInt64) -> UInt64 { max(1024, min(pages / 8, 262_144)) }
 }

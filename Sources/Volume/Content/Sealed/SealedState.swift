@@ -40,6 +40,12 @@ struct SealedState: ~Copyable {
 
   var fileSize: UInt64 { commit?.fileSize ?? view?.slot.fileSize ?? 0 }
 
+  /// Many pages that nobody needs wait for a commit, and after a last close nobody would make one.
+  var wastesRoom: Bool {
+    guard let commit, !commit.owesAfterFailure else { return false }
+    return UInt64(commit.waitingPages) > SealedLimits.waitingPagesAtRest(of: pages)
+  }
+
   /// After the first change every version counts that this mount has not taken back.
   var rules: ReadingRules {
     if let commit {

@@ -1,0 +1,96 @@
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+// Memory and times of volumes with keys.
+
+extension MountTests {
+  @Suite("Limits of volumes with keys", .timeLimit(.minutes(20))) struct EncryptedLimitsTests {
+    private func milliseconds(_ work: () throws -> Void) rethrows -> Double {
+      let began = ContinuousClock.now
+      try work()
+      let took = (ContinuousClock.now - began).components
+      return Double(took.attoseconds) / 1e15 + Double(took.seconds) * 1000
+    }
+
+    private func varve(_ words: String...) throws {
+      let ran = try Program.run(Program.built("varve"), words)
+      try #require(ran.exit == 0, "\(words): \(ran.output)")
+    }
+
+    @Test("An unlock takes 100 ms at most beside scrypt, and the daemon 20 MB before and 30 MB after it")
+    func unlock() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.addKeys()
+      try volume.protect()
+      try volume.unmount()
+      try volume.mount()
+      let daemon = try LimitsTests.status(volume.path, "pid")
+      let before = try LimitsTests.residentMegabytes(daemon)
+      var times: [Double] = []
+      for _ in 0..<9 {
+        times.append(try milliseconds { try varve("unlock", volume.path, volume.base + "/key") })
+        try varve("lock", volume.path)
+      }
+      try varve("unlock", volume.path, volume.base + "/key")
+      let after = try LimitsTests.residentMegabytes(daemon)
+      print("unlock: \(times.sorted()[4]) ms (median of 9); resident: \(before) MB before, \(after) MB after")
+      #expect(before <= 20 && after <= 30)
+      #expect(times.sorted()[4] <= 100)
+      try volume.unmount()
+    }
+
+    @Test(
+      "A lock with 1 GiB of 1,000 files in memory takes 3 s at most",
+      .enabled(if: EncryptedStage.isLong && Machine.freeMemory > 4 << 30, "LONG=1 and 4 GB of free memory"))
+    func lock() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.addKeys()
+      try volume.protect()
+      let path = volume.path
+      try #require(
+        try Program.shell(
+          "head -c 1M /dev/urandom > '\(path)/0'; for n in $(seq 999); do cat '\(path)/0' > '\(path)/'$n; done; "
+            + "cat '\(path)'/[0-9]* | wc -c | grep -qx \(1000 << 20)"
+        ).exit == 0)
+      let took = try milliseconds { try varve("lock", path) }
+      print("lock: \(took) ms")
+      #expect(took <= 3000)
+      try volume.unmount()
+    }
+
+    @Test(
+      "A million encrypted items looked up: below 300 MB",
+      .enabled(if: EncryptedStage.isLong && Machine.freeMemory > 6 << 30, "LONG=1 and 6 GB of free memory"))
+    func million() throws {
+      let base = try TemporaryDirectory.make()
+      defer {
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        umount2(base, CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      try #require(
+        try Program.shell("mount -t tmpfs -o size=4g,nr_inodes=0,mode=755 million '\(base)'").exit == 0)
+      let volume = try MountedVolume("cache=exclusive", base: base)
+      try volume.addKeys()
+      try volume.protect()
+      try atOnce(2) { LimitsTests.makeItems(below: volume.path, part: $0) }
+      try volume.unmount()
+      try volume.mount(more: volume.keyOption)
+      var rounds = 0
+      repeat {
+        try atOnce(2) { LimitsTests.lookUp(below: volume.path, part: $0) }
+        rounds += 1
+      } while try LimitsTests.status(volume.path, "nodes") < 1_000_000 && rounds < 3
+      let nodes = try LimitsTests.status(volume.path, "nodes")
+      let memory = try LimitsTests.residentMegabytes(try LimitsTests.status(volume.path, "pid"))
+      print("\(nodes) encrypted nodes looked up: \(memory) MB resident")
+      #expect(nodes >= 1_000_000)
+      #expect(memory < 300)
+      try volume.unmount()
+    }
+  }
+}
