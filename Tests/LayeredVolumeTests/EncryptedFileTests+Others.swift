@@ -81,6 +81,28 @@ extension EncryptedFileTests {
     #expect(try tree.classOf("plain/copy") == (word == "a" ? "complete" : "complete-unless-open"))
   }
 
+  @Test("A file that is cut to nothing by its path, and that nobody has open, is shown with no bytes")
+  func aCutByPath() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "secret text")
+    for isKnown in [true, false] {
+      tree.unmount()
+      try tree.unlock()
+      let caller = tree.caller()
+      try tree.at("a/file") { volume, node in
+        if isKnown { _ = try tree.read("a/file") }
+        var change = AttributeChange()
+        change.size = 0
+        let answer = try volume.changeAttributes(of: node, change, handle: nil, for: caller)
+        #expect(answer.attributes.size == 0)
+        #expect(try volume.attributes(of: node, handle: nil, for: caller).attributes.size == 0)
+      }
+      #expect(try tree.attributes("a/file").size == 0)
+      #expect(try tree.classOf("a/file") == "complete")
+      try tree.write("a/file", "another text")
+    }
+  }
+
   @Test("A lock says of which files the kernel may still have pages") func lockTellsOfPages() throws {
     let tree = try Tree.vault()
     try tree.make("a/file", "one")

@@ -25,6 +25,13 @@ enum Outcome: Sendable, CustomStringConvertible {
     }
   }
 
+  /// The same with the time of access left open: whoever opens an encrypted file has its header read.
+  var withoutAccess: Outcome {
+    guard case .status(var status) = self else { return self }
+    status.accessed = nil
+    return .status(status)
+  }
+
   /// Whether the real world did what the model says; what the model leaves open is not compared.
   func isMet(by real: Outcome) -> Bool {
     switch (self, real) {

@@ -126,7 +126,7 @@ struct Run {
     while let operation = next() {
       number += 1
       if model.leavesOpen(operation) { continue }
-      let expected = model.perform(operation)
+      let expected = setting.isEncrypted ? model.perform(operation).withoutAccess : model.perform(operation)
       let real = stage.perform(operation)
       guard expected.isMet(by: real) else {
         return Difference(number: number, text: "\(operation)\n    model: \(expected)\n    real:  \(real)")

@@ -33,9 +33,13 @@ extension MountTests {
           (cd upper && find complete complete-unless-open until-first-unlock -type f -size +0) >files
           test -s files
           while read -r file; do
+            # A file that was decrypted stays where it is.
+            test "$(head -c 4 "upper/$file" | od -An -tx1)" = ' 89 45 41 52' || continue
             /usr/bin/python3 "$READER" key upper/.varve/keybag --sessions upper/.varve/sessions "upper/$file" >read
             cmp read "mount/$file"
+            echo "$file" >>compared
           done <files
+          test "$(wc -l <compared)" -gt 20
         fi
         for class in complete complete-unless-open until-first-unlock none; do
           for file in 0 1 4095 4096 4097 cut sparse rewritten; do

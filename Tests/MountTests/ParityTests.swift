@@ -48,10 +48,19 @@ func compare(
             exchangesNothing: side == plain && options.contains("no_exchange")))
       }
       #expect(!transcripts[1].isEmpty, "\(scenario.name) says nothing")
+      if isEncrypted { transcripts = transcripts.map { $0.compactMap(withoutForm) } }
       report(transcripts[0], transcripts[1], scenario.name, user)
     }
   }
   try volume.unmount()
+}
+
+/// A line without what the stored form of an encrypted file makes different: room that is only reserved is a hole, and
+/// to open a file moves its time of access.
+private func withoutForm(_ line: String) -> String? {
+  if line.hasPrefix("data [") { return nil }
+  guard line.hasPrefix("modification moved"), let comma = line.firstIndex(of: ",") else { return line }
+  return String(line[..<comma])
 }
 
 private func report(_ mount: [String], _ plain: [String], _ name: String, _ user: TestUser) {

@@ -230,9 +230,10 @@ extension Volume {
   private func facts(
     after stored: StoredRecord, of node: Node, _ object: HeldObject
   ) throws(Errno) -> Facts {
-    let head = node.existingAttachment?.encrypted?.head ?? object.facts.head
-    return store(of: node.layer).facts(
-      try object.status(), StoredFacts(stored, head), of: node)
+    let status = try object.status()
+    // What was cut to nothing has no head, and if nobody has it open nobody knows of one.
+    let head = node.existingAttachment?.encrypted?.head ?? (status.size == 0 ? nil : object.facts.head)
+    return store(of: node.layer).facts(status, StoredFacts(stored, head), of: node)
   }
 
   /// Cuts or extends a file; to be had before anything is changed, as it may be delayed.
