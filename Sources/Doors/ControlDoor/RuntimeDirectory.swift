@@ -36,6 +36,8 @@ package struct RuntimeDirectory: Sendable {
     let directory = try above.open(name, [.readOnly, .directory])
     let status = try directory.status()
     guard status.user == CurrentProcess.user, status.mode & 0o022 == 0 else { throw .notPermitted }
+    // Whatever made it may have let everybody list it.
+    if status.mode & 0o777 & ~mode != 0 { try directory.changeMode(mode) }
     descriptor = SharedDescriptor(directory)
     path = parent + Array("/varve".utf8)
   }
