@@ -58,7 +58,7 @@ func compare(
 /// A line without what the stored form of an encrypted file makes different: room that is only reserved is a hole, and
 /// to open a file moves its time of access.
 private func withoutForm(_ line: String) -> String? {
-  if line.hasPrefix("data [") { return nil }
+  if line.drop(while: { $0 == " " }).hasPrefix("data [") { return nil }
   guard line.hasPrefix("modification moved"), let comma = line.firstIndex(of: ",") else { return line }
   return String(line[..<comma])
 }

@@ -102,7 +102,7 @@ extension MountTests {
         if ls mount 2> complaint; then exit 10; fi
         grep -q 'Permission denied' complaint
         as_user 'touch mount/file'
-        closed='closed to everybody but user 65534, root included'
+        closed='only user 65534 may use this mount, and not even root'
         for words in 'status mount' 'why read mount/file' 'access mount/file' 'chmod 600 mount/file' 'ls mount'; do
           varve $words 2>&1 | grep "$closed"
         done
