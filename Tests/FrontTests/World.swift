@@ -25,18 +25,18 @@ struct World {
   ///
   /// `fstab TEXT` makes a text the /etc/fstab; `as_user SCRIPT` runs a script as nobody.
   func run(_ script: String, environment: [String: String] = [:]) throws -> ProgramResult {
-    let helper = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("mount-helpers/mount.varve").path
+    let helpers = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("mount-helpers").path
     let prologue = """
       set -e
       sbin=$(readlink -f /sbin)
       mkdir -p "$BASE/world" && mount -t tmpfs -o mode=755 tmpfs "$BASE/world"
       mkdir -m 755 "$BASE/world/upper" "$BASE/world/work"
       mount -t overlay -o "lowerdir=$sbin,upperdir=$BASE/world/upper,workdir=$BASE/world/work" overlay "$sbin"
-      cp '\(Program.built("varve"))' '\(Program.built("varved"))' '\(helper)' "$sbin"
+      cp '\(Program.built("varve"))' '\(Program.built("varved"))' '\(helpers)/mount.varve' '\(helpers)/umount.fuse.varve' "$sbin"
       # The machine may have one.
       ln -sfn mount.varve "$sbin/mount.fuse.varve"
-      chmod 755 "$sbin/varve" "$sbin/varved" "$sbin/mount.varve"
+      chmod 755 "$sbin/varve" "$sbin/varved" "$sbin/mount.varve" "$sbin/umount.fuse.varve"
       export PATH=/usr/sbin:/usr/bin:/sbin:/bin
       fstab() { printf '%s\\n' "$1" >"$BASE/world/fstab"; mount --bind "$BASE/world/fstab" /etc/fstab; }
       as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups /bin/bash -ec "$1"; }
