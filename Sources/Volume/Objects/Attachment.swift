@@ -77,6 +77,10 @@ struct FileState {
   var handles: [any ObjectHandle] = []
   /// The ways by which the kernel gets at the bytes for them.
   var routes = OpenRoutes()
+  /// Leads to a file of a lower that is, or was, open for reading; opened itself once somebody had to read from it.
+  ///
+  /// The kernel has its pages as a rule, and may keep them: a lower does not change.
+  var lowerWay: SharedDescriptor?
   /// Whether ``BackingCache`` has it, resting or in use again.
   var isInBackingCache = false
   /// Whether it began to rest after the last sweep.
@@ -85,6 +89,19 @@ struct FileState {
   var nameless: NamelessFile?
   /// The change time at the last open: while it stays, the kernel's pages are right.
   var seenAtOpen: Timestamp?
+}
+
+extension FileState {
+  /// Whether something is kept that nobody uses.
+  var isResting: Bool { routes.isResting || lowerWay != nil && handles.isEmpty }
+
+  /// Takes back what nobody uses.
+  mutating func endRest() -> RestingBacking? {
+    if let resting = routes.endRest() { return resting }
+    guard handles.isEmpty, let way = lowerWay else { return nil }
+    lowerWay = nil
+    return RestingBacking(id: nil, way: way)
+  }
 }
 
 /// An open handle, as far as its object knows it.

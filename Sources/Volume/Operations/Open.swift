@@ -77,16 +77,16 @@ extension Volume {
         }
       }
       let answer = try register(file, node, facts, mode, for: caller)
-      if outdatesAttributes(answer.route, mode) { link?.expireAttributes(node.id) }
+      if outdatesAttributes(answer.route, mode, of: node) { link?.expireAttributes(node.id) }
       return answer
     }
   }
 
   /// Whether what the kernel remembers of size and times must go.
-  private func outdatesAttributes(_ route: Route, _ mode: OpenMode) -> Bool {
+  private func outdatesAttributes(_ route: Route, _ mode: OpenMode, of node: Node) -> Bool {
     switch route {
-    // Pages are read anew up to the size it remembers, which may be as old as they are.
-    case .cached(let keepsPages): !keepsPages
+    // Pages are read anew up to the size it remembers, which may be as old as they are; what is in a lower does not change.
+    case .cached(let keepsPages): !keepsPages && node.layer == 0
     // From now on a mapping can move the file's times without its taking note.
     case .backing, .mapped: mode.contains(.read) && mode.contains(.write)
     case .direct: false
@@ -106,8 +106,9 @@ extension Volume {
       try decide(facts)
       return (open.way, facts)
     }
-    if case .named = reach, mode.isForReadingAlone, handsOverByPath, mayHandOver(from: node.layer) {
-      return try found(node, by: reach, decide)
+    if case .named = reach, mode.isForReadingAlone {
+      let isHandedOver = handsOverByPath && mayHandOver(from: node.layer)
+      if isHandedOver || opensLate(node) { return try found(node, by: reach, decide) }
     }
     let seen = try facts(of: node, by: reach)
     try decide(seen)
@@ -123,14 +124,27 @@ extension Volume {
     _ node: Node, by reach: Reach, _ decide: (Facts) throws(Errno) -> Void
   ) throws(Errno) -> (SharedDescriptor, Facts) {
     // What is held cannot be another object than what has its identity now: its number is not free.
-    if let way = node.existingAttachment?.state.withLock({ $0.file.routes.way }) {
+    let way = node.existingAttachment?.state.withLock { state in
+      state.file.routes.way ?? (node.layer == 0 ? nil : state.file.lowerWay)
+    }
+    if let way {
       let facts = try facts(of: node, by: reach)
       try decide(facts)
       return (way, facts)
     }
     let object = try holdAnew(node)
     try decide(object.facts)
+    if opensLate(node) { node.attachment.state.withLock { $0.file.lowerWay = object.descriptor } }
     return (object.descriptor, object.facts)
+  }
+
+  /// Whether a file is opened at the first READ, and not before: the kernel has the pages of a lower's file as a rule.
+  ///
+  /// Where nothing is to be heard from the file system below when it is opened, but that a disk fails.
+  private func opensLate(_ node: Node) -> Bool {
+    guard node.layer != 0, isPrivileged, lowers.indices.contains(Int(node.layer) - 1) else { return false }
+    let lower = lowers[Int(node.layer) - 1]
+    return lower.isSealed && lower.fileSystem.isLocal
   }
 
   /// EIO for a file whose bytes lie in another layer, as overlayfs makes them when it is told to: it would show holes.
@@ -198,7 +212,9 @@ extension Volume {
     if file.canWrite { attachment.marks.writeOpens.add(1, ordering: .acquiringAndReleasing) }
     attachment.state.withLock { $0.file.handles.append(file) }
     // Whoever reads by way of us wants the file open, and the opener to hear what stands against that.
-    if route.backingID == nil, !mode.contains(.withoutBytes) {
+    let isLate =
+      object == nil && descriptor.descriptor.isPath && facts.item.content != .compressed && opensLate(node)
+    if route.backingID == nil, !mode.contains(.withoutBytes), !isLate {
       do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)
         // Nothing was done to it, so there is nothing to write.
