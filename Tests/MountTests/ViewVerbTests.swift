@@ -50,7 +50,7 @@ extension MountTests {
           let told = try varve("access", "--as", user, path).output
           return told.split(separator: "\n").map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
         }
-        for user in ["0", "1002"] {
+        for user in ["0", "1002:1002"] {
           let (byShown, byReal) = (try verdicts(shown, user), try verdicts(real, user))
           #expect(byShown.count > 10 && byShown.count == byReal.count, "\(byShown)")
           for (one, other) in zip(byShown, byReal) where one != other {
