@@ -134,6 +134,14 @@ static long lv_read_once(const char *path, char *into, size_t count) {
   return length;
 }
 
+long lv_is_blocked(int thread) {
+  char path[40], place[64];
+  snprintf(path, sizeof path, "/proc/%d/wchan", thread);
+  long length = lv_read_once(path, place, sizeof place);
+  // "0": it is on the way to a processor or from one, or may not be looked at.
+  return length < 0 ? length : length > 0 && place[0] != '0';
+}
+
 long lv_mount_number(int process, int fd) {
   char path[64], text[256];
   snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", process, fd);

@@ -2,6 +2,8 @@
 //
 // Functions with an `enum lv_crypto` answer LV_CRYPTO_DONE or why not; after anything else their output is zeros.
 // What needs libcrypto needs `lv_crypto_prepare` to have succeeded before.
+//
+// For volumes with keys alone: a daemon without one never loads the library.
 
 #ifndef CCRYPTO_H
 #define CCRYPTO_H

@@ -4,6 +4,8 @@
 // Every function answers a value >= 0, or the negated error number. Nothing here reads or keeps
 // `errno`: between a call and a look at `errno` Swift may release an object, and that may change it.
 // Nothing here repeats an interrupted call; `retrying` in LinuxFiles does that for all of them.
+//
+// For LinuxFiles, which gives each of these a typed error: a call here costs what the system call costs.
 
 #ifndef CLINUX_H
 #define CLINUX_H
@@ -178,6 +180,8 @@ uint64_t lv_take_note(void);
 long lv_open_thread_status(int thread);
 // The numbers of one thread, as in proc_pid_stat(5); `process` may be any thread of its process.
 long lv_open_thread_figures(int process, int thread);
+// 1 or 0: whether a thread has left its processor and is not about to get one.
+long lv_is_blocked(int thread);
 // 1 or 0: whether a thread is in the user namespace of this process, where alone its capabilities count.
 long lv_shares_users(int thread);
 // The number of the mount that a descriptor of a process is on; no file system is asked.

@@ -1,6 +1,8 @@
 // What command-line programs need from Linux beside files: processes, mounts, streams, local time.
 //
 // Every function answers a value >= 0, or the negated error number, and repeats no interrupted call.
+//
+// For the tool and the start of the daemon; nothing here is called while a request is served.
 
 #ifndef CPROGRAMS_H
 #define CPROGRAMS_H
