@@ -1,4 +1,7 @@
 // varved: opens the volume, mounts it, says that it is ready, serves until it is unmounted.
+//
+// For mount(8), systemd and `varve mount`, which wait for it: a mount is one process, and each step that fails ends it with one
+// line that says why (`DaemonFaultTests`).
 
 import Arguments
 import Ciphers

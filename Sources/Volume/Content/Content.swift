@@ -2,6 +2,9 @@
 //
 // A closed set, so that every operation says what it does with each form. Which locks an operation takes, and whether
 // it may happen, is decided above (`Operations/ReadWrite.swift`); here bytes come and go.
+//
+// For reads and writes: a plain file pays one switch for the other forms; docs/performance.md has the rates beside the
+// directory itself.
 
 import LinuxFiles
 

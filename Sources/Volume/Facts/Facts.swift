@@ -1,4 +1,7 @@
 // What is true of an object at one moment: the backing file's status and our record of it.
+//
+// For everything that decides or shows something: read once for each request, and passed on as a value. `GuardTests` hold
+// what reading them costs.
 
 import AccessControl
 import Decisions

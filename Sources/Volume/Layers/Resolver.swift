@@ -1,4 +1,7 @@
 // From a node to its object, through the directories it is in.
+//
+// For every request, which names its object by a number: what is in use is held open, so that a request reaches it in
+// one call. `GuardTests` hold the calls of each operation.
 
 import LayerRules
 import LinuxFiles
@@ -150,12 +153,8 @@ struct Resolver: ~Copyable, Sendable {
 
   /// The same of a directory that is made of these parts.
   func find(_ name: borrowing FileName, in parts: [LayerPart]) throws(Errno) -> FoundName? {
-    for part in parts {
-      let directory = LayerDirectory(part)
-      guard let status = try directory.look(name) else { continue }
-      return status.isWhiteout ? nil : try found(status, name, in: directory)
-    }
-    return nil
+    guard let seen = try FoundName(name, in: parts[...]) else { return nil }
+    return try found(seen.status, name, in: seen.directory)
   }
 
   /// What a name leads to, of which the object is this.

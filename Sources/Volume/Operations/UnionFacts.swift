@@ -10,7 +10,7 @@ struct NameSight {
   /// What the upper itself has, whiteouts as well.
   var upper: FileStatus?
   /// What the layers below show.
-  var lower: FileStatus?
+  var lower: Found<FileStatus>
 }
 
 extension Volume {
@@ -27,17 +27,13 @@ extension Volume {
   }
 
   func sight(_ name: borrowing FileName, in directory: Node) throws(Errno) -> NameSight {
-    var sight = NameSight()
-    for part in try resolver.parts(directory).all {
-      guard let status = try LayerDirectory(part).look(name) else { continue }
-      if part.layer == 0 {
-        sight.upper = status
-      } else {
-        sight.lower = status.isWhiteout ? nil : status
-        break
-      }
+    var below = try resolver.parts(directory).all[...]
+    var upper: FileStatus?
+    if let top = below.first, top.layer == 0 {
+      upper = try LayerDirectory(top).look(name)
+      below.removeFirst()
     }
-    return sight
+    return NameSight(upper: upper, lower: try Found.find(name, in: below))
   }
 
   /// The facts of a plan about one name.
@@ -48,13 +44,7 @@ extension Volume {
     found: FoundName? = nil
   ) throws(Errno) -> NameFacts {
     let sight = try sight(name, in: directory)
-    let lower: LowerEntry =
-      switch sight.lower?.kind {
-      case nil: .nothing
-      case .directory: .directory
-      default: .file
-      }
-    var facts = NameFacts(upper: .absent, lower: lower)
+    var facts = NameFacts(upper: .absent, lower: sight.lower.entry)
     if let status = sight.upper {
       if status.isWhiteout {
         facts.upper = .whiteout

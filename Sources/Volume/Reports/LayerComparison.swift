@@ -33,7 +33,7 @@ struct LayerComparison {
     guard let upper else { return [] }
     return try FileName.with(name) { bytes throws(Errno) in
       guard let status = try upper.look(bytes) else { return [] }
-      let below = try find(bytes, in: parts.dropFirst())
+      let below = try FoundName(bytes, in: parts.dropFirst())
       let removed = below.map { LayerChange(kind: .removed, isDirectory: $0.status.kind == .directory) }
       if status.isWhiteout { return [removed].compactMap { $0 } }
       if status.kind == .directory { return try changes(ofDirectory: bytes, removed) }
@@ -43,17 +43,6 @@ struct LayerComparison {
       let kind = try difference(FoundName(directory: upper, status: status), below, bytes)
       return kind.map { [LayerChange(kind: $0, isDirectory: false)] } ?? []
     }
-  }
-
-  private func find(
-    _ name: borrowing FileName, in parts: ArraySlice<LayerPart>
-  ) throws(Errno) -> FoundName? {
-    for part in parts {
-      let directory = LayerDirectory(part)
-      guard let status = try directory.look(name) else { continue }
-      return status.isWhiteout ? nil : FoundName(directory: directory, status: status)
-    }
-    return nil
   }
 
   // MARK: Directories

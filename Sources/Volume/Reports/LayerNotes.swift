@@ -45,14 +45,15 @@ extension Volume {
   /// The layer whose whiteout hides a name of the layers below it; nil where nothing has the name.
   fileprivate func layer(removing name: [UInt8], in here: Spot) -> UInt8? {
     guard resolver.stack != nil else { return nil }
-    for part in here.parts {
+    let found = Found<FileStatus>.find(inParts: here.parts.indices) { part in
       // What cannot be looked at now is not known to be a mark.
-      guard
-        let status = try? FileName.with(name, { name throws(Errno) in try LayerDirectory(part).look(name) })
-      else { continue }
-      return status.isWhiteout ? part.layer : nil
+      let status = try? FileName.with(name) { name throws(Errno) in
+        try LayerDirectory(here.parts[part]).look(name)
+      }
+      return Sighting(status ?? nil)
     }
-    return nil
+    guard case .removed(let part) = found else { return nil }
+    return here.parts[part].layer
   }
 
   fileprivate func nameOfLayer(_ number: UInt8) -> String {

@@ -5,7 +5,7 @@ import LinuxFiles
 
 extension Volume {
   /// What stands under a name.
-  struct Found {
+  struct SeenSpot {
     let spot: Spot
     let facts: Facts
     /// Where a link leads.
@@ -22,7 +22,7 @@ extension Volume {
   /// The directory as it is now, and what stands under `name` in it.
   func look(
     at name: [UInt8], in here: Spot, path: [UInt8]
-  ) throws(Errno) -> (Item, Result<Found, Errno>) {
+  ) throws(Errno) -> (Item, Result<SeenSpot, Errno>) {
     try locks.holding(.shared(here.stripe)) { () throws(Errno) in
       let item = try facts(at: here).item
       do throws(Errno) {
@@ -33,7 +33,7 @@ extension Volume {
     }
   }
 
-  func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> Found {
+  func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> SeenSpot {
     let (object, parts) = try findHeld(name, in: here)
     let target = object.status.kind == .symbolicLink ? try object.descriptor.descriptor.readLink() : nil
     let facts = try facts(
@@ -41,6 +41,6 @@ extension Volume {
       in: parts.first?.layer ?? 0)
     let spot = Spot(
       descriptor: object.descriptor, identity: object.identity, place: facts.place, path: path, parts: parts)
-    return Found(spot: spot, facts: facts, target: target)
+    return SeenSpot(spot: spot, facts: facts, target: target)
   }
 }

@@ -23,14 +23,7 @@ extension Volume {
   }
 
   func findHeld(_ name: [UInt8], in here: Spot) throws(Errno) -> (FoundObject, [LayerPart]) {
-    try FileName.with(name) { bytes throws(Errno) in
-      guard resolver.stack != nil else {
-        let found = try LayerDirectory(here.descriptor).findHeld(bytes)
-        if found.status.isWhiteout { throw .noSuchFile }
-        return (found, [LayerPart(layer: 0, descriptor: found.descriptor)])
-      }
-      return try resolver.findHeld(bytes, in: here.parts)
-    }
+    try FileName.with(name) { bytes throws(Errno) in try resolver.findHeld(bytes, in: here.parts) }
   }
 
   /// What is true of a spot now, read as an operation reads it.

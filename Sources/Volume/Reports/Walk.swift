@@ -261,7 +261,7 @@ struct Walk {
     // Links can lead further down than any path that can be written.
     guard path.count < 4_096 else { throw .tooMuch }
     let item: Item
-    let sight: Result<Volume.Found, Errno>
+    let sight: Result<Volume.SeenSpot, Errno>
     do throws(Errno) {
       (item, sight) = try volume.look(at: name, in: here, path: path)
     } catch {

@@ -60,7 +60,7 @@ extension LayerCheck {
     guard hasLowers, let top = parts.first, case .says = try stack.redirect(of: top.descriptor),
       try !stack.isClosedByFlag(top.descriptor, in: 0)
     else { return nil }
-    return try below(name, in: parts) == nil ? "has a name that no lower has" : nil
+    return try FoundName(name, in: parts.dropFirst()) == nil ? "has a name that no lower has" : nil
   }
 
   private func strayWhiteout(
@@ -241,7 +241,7 @@ extension LayerCheck {
     ) { () throws(Errno) in
       // Without the path what has its name below would show in it.
       let isTaken = try FileName.with(name) { name throws(Errno) in
-        try check.below(name, in: parts)?.status.kind == .directory
+        try FoundName(name, in: parts.dropFirst())?.status.kind == .directory
       }
       if isTaken { return try check.close(directory) }
       try check.removeAttribute(check.stack.redirectName, of: directory)

@@ -152,16 +152,6 @@ struct LayerCheck {
     return try walk.parts(of: name, in: above.map { Part(layer: Int($0.layer), $0.descriptor) })
   }
 
-  /// What the layers below the first of these parts show under a name.
-  func below(_ name: borrowing FileName, in parts: [LayerPart]) throws(Errno) -> FoundName? {
-    for part in parts.dropFirst() {
-      let directory = LayerDirectory(part)
-      guard let status = try directory.look(name) else { continue }
-      return status.isWhiteout ? nil : FoundName(directory: directory, status: status)
-    }
-    return nil
-  }
-
   /// The names of one part, in order.
   func names(of part: LayerPart, at path: [UInt8]) throws(Errno) -> [[UInt8]] {
     let listing = try LayerDirectory(part).openListingAside()

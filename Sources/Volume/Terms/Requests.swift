@@ -1,4 +1,7 @@
 // The values a door and the volume exchange: requests as words, answers as plain data.
+//
+// For doors, which know a volume by these values alone. They are read from a request without a copy of their own
+// (`AllocationTests`).
 
 package import LinuxFiles
 

@@ -7,7 +7,6 @@ import RecordFormat
 /// Copies parts of objects.
 enum ObjectCopy {
   private static let pieceSize: UInt64 = 16 << 20
-  private static let bufferSize = 1 << 18
 
   /// Fills an empty file with the bytes of another, holes as holes; whether its blocks are shared, so that
   /// nothing is left to be written.
@@ -48,7 +47,7 @@ enum ObjectCopy {
             copiesInKernel = false
           }
         }
-        try byHand(position..<position + count, of: source, to: target)
+        try SparseCopy.copyByHand(position..<position + count, of: source, to: target)
         writeBack(position..<position + count, of: target)
         position += count
         try goOn()
@@ -64,21 +63,6 @@ enum ObjectCopy {
     target.writeBack(piece, waiting: false)
     guard piece.lowerBound >= pieceSize else { return }
     target.writeBack(piece.lowerBound - pieceSize..<piece.lowerBound, waiting: true)
-  }
-
-  private static func byHand(
-    _ range: Range<UInt64>, of source: borrowing Descriptor, to target: borrowing Descriptor
-  ) throws(Errno) {
-    var buffer = [UInt8](repeating: 0, count: min(bufferSize, range.count))
-    var bytes = buffer.mutableSpan
-    var position = range.lowerBound
-    while position < range.upperBound {
-      let count = Int(min(UInt64(bytes.count), range.upperBound - position))
-      var part = bytes._mutatingExtracting(0..<count)
-      guard try source.readFully(into: &part, at: Int64(position)) == count else { throw .inputOutput }
-      try target.writeAll(part.span, at: Int64(position))
-      position += UInt64(count)
-    }
   }
 
   /// The attributes of a source that its copy gets, but for its record; `security.capability` last, as every change of an

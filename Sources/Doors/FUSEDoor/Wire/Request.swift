@@ -2,6 +2,9 @@
 //
 // This file and `ReplyBuffer.swift` are the only ones that touch the memory of the wire. A request that
 // is shorter than it says, or has a name without an end, is an error here and never a trap.
+//
+// For the door, in place of libfuse's parser, which loses bits (docs/design/serving.md). Nothing of a request is copied;
+// `AllocationTests` hold it.
 
 import CFUSE
 import Glibc

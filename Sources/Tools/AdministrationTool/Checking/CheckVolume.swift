@@ -1,4 +1,7 @@
 // `varve check`: goes through what a volume stores, below the upper directory or through a mount.
+//
+// For administrators after a crash, a restore or a move: it changes nothing without `--repair`, and its memory does not grow
+// with the tree (`ToolMemoryTests`).
 
 import AccessControl
 import Arguments

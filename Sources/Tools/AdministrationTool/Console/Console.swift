@@ -1,4 +1,6 @@
 // What a verb says: results on standard output, complaints and progress on standard error.
+//
+// For people at a terminal and for scripts alike: what is printed is the same, but for colours and progress (`TerminalTests`).
 
 import Arguments
 import LinuxFiles

@@ -1,4 +1,6 @@
 // `varve why`: what the daemon would decide, and by which rule.
+//
+// For users who were refused something, and for administrators who want to know beforehand. The answer is the daemon's.
 
 import Arguments
 import JSONForm

@@ -1,4 +1,6 @@
 // `varve ls`: names, or the long form of macOS with flags, access lists and extended attributes.
+//
+// For users of `ls -leO` on macOS. What a listing of everything takes beside `ls -lR` is in docs/performance.md, "Whole trees".
 
 import Arguments
 import DisplayNames

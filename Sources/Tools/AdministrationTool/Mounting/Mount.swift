@@ -1,4 +1,6 @@
 // `varve mount`: checks, starts the daemon, and waits until it serves.
+//
+// For people, fstab and systemd, who get the exit statuses of mount(8), and an error before the command returns, not in a log.
 
 import Arguments
 import JSONForm

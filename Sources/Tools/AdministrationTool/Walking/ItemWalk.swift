@@ -3,6 +3,8 @@
 //
 // A level holds one open directory and one page of names, however large the directory is. Only the
 // deepest levels stay open; a level above them remembers its place and is found again through `..`.
+//
+// For verbs with `-R`: memory is bounded by the depth of a tree, not by its size (`ToolMemoryTests`).
 
 import Arguments
 import LinuxFiles

@@ -1,4 +1,7 @@
 // The program as a whole.
+//
+// For the parser, the help, the completion and the tests of the manuals, which read one table of verbs and options:
+// `ManualTests` find each option in a manual, and no other.
 
 extension Program {
   package static let varve = Program(

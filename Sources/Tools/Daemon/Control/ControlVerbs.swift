@@ -3,6 +3,9 @@
 // A request is one line, `{"verb": "status", ...}`; the answer is one line, `{"ok": true, ...}` or
 // `{"ok": false, "status": 1, "error": "why"}`. Secrets follow the line, and are never in it (`SecretReader`). Only the mount tells where the socket is, so who can ask could also look
 // at the mount; every verb checks by itself what its peer may ask.
+//
+// For verbs that ask about a mount or change it as a whole; what can be asked as an attribute of an item has no verb here.
+// Nothing of it is on the path of a request.
 
 import AccessControl
 import ControlDoor

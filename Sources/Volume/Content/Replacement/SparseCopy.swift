@@ -109,7 +109,7 @@ enum SparseCopy {
   }
 
   /// Through memory that is wiped: it may be plaintext.
-  private static func copyByHand(
+  static func copyByHand(
     _ range: Range<UInt64>, of source: borrowing Descriptor, to target: borrowing Descriptor
   ) throws(Errno) {
     var buffer = [UInt8](repeating: 0, count: min(bufferSize, range.count))
