@@ -38,7 +38,7 @@ struct ModelTests {
   }
 
   @Test("It does so where every file is encrypted")
-  func encrypted() throws { _ = try act(.encrypted, operations: Wish.operations / 4) }
+  func encrypted() throws { _ = try act(.encrypted, operations: Wish.operations / (Wish.isLong ? 4 : 8)) }
 
   static let arrangements = Arrangement.all.map { Setting($0) }
 
@@ -46,7 +46,7 @@ struct ModelTests {
     "It does so in every arrangement of threads, routes, caches and kernel",
     arguments: arrangements)
   func arranged(_ setting: Setting) throws {
-    _ = try act(setting, operations: Wish.operations / 10)
+    _ = try act(setting, operations: Wish.operations / (Wish.isLong ? 10 : 16))
   }
 
   @Test(
