@@ -7,46 +7,12 @@ import Testing
 
 extension MountTests {
   @Suite("Layers on a mount") struct LayerMountTests {
-    /// Directories for layers, and a shell in which they have names.
-    private final class Stage {
-      let base: String
-
-      init() throws {
-        base = try TemporaryDirectory.make()
-        chmod(base, 0o755)
-        try shell("mkdir lower lower2 upper mount work kernel")
-      }
-
-      func remove() {
-        umount2(base + "/mount", CInt(MNT_DETACH))
-        umount2(base + "/kernel", CInt(MNT_DETACH))
-        TemporaryDirectory.remove(base)
-      }
-
-      @discardableResult
-      func shell(_ script: String, exits expected: Int32? = 0) throws -> String {
-        let varve = Program.built("varve")
-        let result = try Program.run(
-          "/bin/bash", ["-c", "set -e\nvarve() { '\(varve)' \"$@\"; }\n" + script], in: base,
-          environment: ["LC_ALL": "C", "HOME": base])
-        if let expected, result.exit != expected {
-          throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
-        }
-        return result.output
-      }
-    }
-
-    /// Everything about a tree that a program can see, but for change times.
-    private static let look =
-      "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l %s\\n' | sed 's/ [0-9]*$//' | sort; "
-      + "find . -path ./.varve -prune -o -type f -print | sort | xargs -r sha1sum); }\n"
-
     @Test("A tree over a lower is filled, changed and emptied as any other, and the lower stays as it is")
     func programs() throws {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       try stage.shell(
-        LayerMountTests.look + """
+        LayerStage.look + """
           mkdir -p lower/tree/deep/er; for i in $(seq 40); do echo $i > lower/tree/deep/f$i; done
           ln -s deep lower/tree/link; mkfifo lower/tree/fifo; cp -a lower/tree lower/other
           look lower > before
@@ -65,7 +31,7 @@ extension MountTests {
     }
 
     @Test("A version history lives over a lower", .enabled(if: Programs.has("git"))) func history() throws {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       try stage.shell(
         """
@@ -79,7 +45,7 @@ extension MountTests {
 
     @Test("Whoever follows a file sees what is written to it after it was brought up") func followed() throws
     {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       let seen = try stage.shell(
         """
@@ -94,7 +60,7 @@ extension MountTests {
     }
 
     @Test("Many who write to one file of a lower at once bring it up once") func together() throws {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       try stage.shell(
         """
@@ -109,7 +75,7 @@ extension MountTests {
       "On a read-only volume the kernel reads files of lowers itself; once it is writable they are changed when they are closed",
       .enabled(if: Machine.passesThrough))
     func handedOver() throws {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       try stage.shell(
         """
@@ -132,7 +98,7 @@ extension MountTests {
     @Test("A signal ends a copy, also for who waits for it, and nothing of it is left") func interrupted()
       throws
     {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       // Sparse files are copied fast: this one has data in each piece.
       try stage.shell(
@@ -152,7 +118,7 @@ extension MountTests {
     }
 
     @Test("Nothing of the layers can be written to but the upper") func sealed() throws {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       let said = try stage.shell(
         """
@@ -167,7 +133,7 @@ extension MountTests {
 
     @Test("What cannot be a layer is refused in a line that says why")
     func refusals() throws {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       try stage.shell("mkdir lower/inner; : > file")
       for (lower, upper, words) in [
@@ -185,7 +151,7 @@ extension MountTests {
     }
 
     @Test("A volume that is a layer of another is not mounted for writing") func inUse() throws {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       try stage.shell(
         "varve mount lower kernel; touch kernel/f; varve umount kernel; varve mount -o lower=lower upper mount"
@@ -200,7 +166,7 @@ extension MountTests {
 
     @Test("A tree that is a layer of a volume is not mounted for writing, and becomes no volume")
     func shown() throws {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       try stage.shell("touch lower/f; varve mount -o lower=lower upper mount")
       for words in ["", "-f"] {
@@ -222,10 +188,10 @@ extension MountTests {
       "The kernel's own overlayfs reads and continues what was made here, and the other way round",
       .enabled(if: hasOverlay))
     func agreement() throws {
-      let stage = try Stage()
+      let stage = try LayerStage()
       defer { stage.remove() }
       try stage.shell(
-        LayerMountTests.look + """
+        LayerStage.look + """
           mkdir -p lower/d/e lower2/d lower2/g; for i in 1 2 3 4; do echo $i > lower/d/e/$i; echo $i > lower2/d/$i; done
           echo g > lower2/g/g
           kernel() { mount -t overlay -o redirect_dir=on,index=off,metacopy=off,lowerdir=lower:lower2,upperdir=upper,workdir=work overlay kernel; }

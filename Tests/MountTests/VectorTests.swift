@@ -26,11 +26,11 @@ extension MountTests {
       for (options, group) in Dictionary(grouping: vectors, by: \.scene.volume.words) {
         let words = options.isEmpty ? arrangement : "\(arrangement),\(options)"
         let mounted = try MountedVolume(words, base: volume.base)
-        for vector in group { check(vector, stage(vector, "cold", mounted), "cold, '\(words)'") }
+        for vector in group { stage(vector, "cold", mounted).check(vector, "cold, '\(words)'") }
         for vector in group {
           let stage = stage(vector, "warm", mounted)
           stage.walk()
-          check(vector, stage, "warm, '\(words)'")
+          stage.check(vector, "warm, '\(words)'")
         }
         try mounted.unmount()
       }
@@ -39,23 +39,12 @@ extension MountTests {
     private func stage(_ vector: AuthorizationVector, _ tree: String, _ volume: MountedVolume) -> Stage {
       Stage(vector, below: "\(volume.path)/\(tree)", backing: "\(volume.upper)/\(tree)")
     }
-
-    private func check(_ vector: AuthorizationVector, _ stage: Stage, _ how: String) {
-      let caller = vector.scene.caller
-      let user = TestUser(caller.uid, group: caller.gid, groups: caller.groups)
-      let refusal = user.run { stage.perform() }
-      if refusal != vector.expected.refusal {
-        let seen = refusal.map { "\($0)" } ?? "ok"
-        let expected = vector.expected.rawValue
-        Issue.record("vector \(vector.number) (\(how)): \(vector.why): \(seen), not \(expected)")
-      }
-    }
   }
 }
 
 extension AuthorizationVector.Volume {
   /// The mount options that make it so.
-  fileprivate var words: String {
+  var words: String {
     var words: [String] = []
     if isReadOnly { words.append("ro") }
     if forbidsExecution { words.append("noexec") }
@@ -67,7 +56,7 @@ extension AuthorizationVector.Volume {
 }
 
 extension AuthorizationVector.Answer {
-  fileprivate var refusal: Errno? {
+  var refusal: Errno? {
     switch self {
     case .ok: nil
     case .notPermitted: .notPermitted
@@ -78,6 +67,18 @@ extension AuthorizationVector.Answer {
 }
 
 extension Stage {
+  /// Does what the scene says as its caller, and compares.
+  func check(_ vector: AuthorizationVector, _ how: String) {
+    let caller = vector.scene.caller
+    let user = TestUser(caller.uid, group: caller.gid, groups: caller.groups)
+    let refusal = user.run { perform() }
+    if refusal != vector.expected.refusal {
+      let seen = refusal.map { "\($0)" } ?? "ok"
+      let expected = vector.expected.rawValue
+      Issue.record("vector \(vector.number) (\(how)): \(vector.why): \(seen), not \(expected)")
+    }
+  }
+
   /// The operation of the scene, by the calling thread.
   fileprivate func perform() -> Errno? {
     let argument = scene.argument

@@ -26,6 +26,7 @@ package enum Programs {
     Source("borgbackup", "borg"),
     Source("bsdutils", "script", isEssential: true),
     Source("btrfs-progs", "mkfs.btrfs"),
+    Source("dpkg", "dpkg", "dpkg-deb", isEssential: true),
     Source("e2fsprogs", "chattr", "lsattr", "mkfs.ext4"),
     Source("fish", "fish"),
     Source("fuse3", "fusermount3", "mount.fuse3"),

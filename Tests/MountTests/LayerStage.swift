@@ -1,0 +1,39 @@
+// Directories for layers, and a shell in which they have names.
+
+import Glibc
+import LinuxFiles
+import MountSupport
+
+/// `lower`, `lower2`, `upper`, `work`, and the mount points `mount` and `kernel`, in a directory of their own.
+final class LayerStage {
+  let base: String
+
+  init(in place: String? = nil) throws {
+    base = try place ?? TemporaryDirectory.make()
+    chmod(base, 0o755)
+    try shell("mkdir lower lower2 upper mount work kernel")
+  }
+
+  func remove() {
+    umount2(base + "/mount", CInt(MNT_DETACH))
+    umount2(base + "/kernel", CInt(MNT_DETACH))
+    TemporaryDirectory.remove(base)
+  }
+
+  @discardableResult
+  func shell(_ script: String, exits expected: Int32? = 0) throws -> String {
+    let varve = Program.built("varve")
+    let result = try Program.run(
+      "/bin/bash", ["-c", "set -e\nvarve() { '\(varve)' \"$@\"; }\n" + script], in: base,
+      environment: ["LC_ALL": "C", "HOME": base])
+    if let expected, result.exit != expected {
+      throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
+    }
+    return result.output
+  }
+
+  /// Everything about a tree that a program can see, but for change times.
+  static let look =
+    "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l %s\\n' | sed 's/ [0-9]*$//' | sort; "
+    + "find . -path ./.varve -prune -o -type f -print | sort | xargs -r sha1sum); }\n"
+}
