@@ -36,6 +36,11 @@ struct PlainContent: ~Copyable, Sendable {
   func opened() throws(Errno) -> SharedDescriptor {
     let found = object
     guard found.descriptor.isPath else { return found }
+    // One for all who read a file of a lower.
+    if let opened = attachment.state.withLock({ $0.file.lowerWay }), !opened.descriptor.isPath {
+      held.withLock { if $0 === found { $0 = opened } }
+      return opened
+    }
     let opened = SharedDescriptor(
       try Errno.delayedByLease { () throws(Errno) in
         try found.descriptor.reopen(flags.union(.nonBlocking))
@@ -43,7 +48,10 @@ struct PlainContent: ~Copyable, Sendable {
     // Unless the file was brought up meanwhile.
     held.withLock { if $0 === found { $0 = opened } }
     // Of two descriptors one goes, so that nobody gets more of them than they have handles.
-    attachment.state.withLock { $0.file.routes.loseWay() }
+    attachment.state.withLock { state in
+      state.file.routes.loseWay()
+      if state.file.lowerWay === found { state.file.lowerWay = opened }
+    }
     return opened
   }
 

@@ -50,7 +50,7 @@ final class BackingCache: Sendable {
     }
     return displaced?.state.withLock { state in
       state.file.isInBackingCache = false
-      return state.file.routes.endRest()
+      return state.file.endRest()
     }
   }
 
@@ -60,12 +60,12 @@ final class BackingCache: Sendable {
       var gone: [RestingBacking] = []
       ring.held.removeAll { attachment in
         attachment.state.withLock { state in
-          if state.file.routes.isResting, state.file.hasRestedLately {
+          if state.file.isResting, state.file.hasRestedLately {
             state.file.hasRestedLately = false
             return false
           }
           state.file.isInBackingCache = false
-          if let resting = state.file.routes.endRest() { gone.append(resting) }
+          if let resting = state.file.endRest() { gone.append(resting) }
           return true
         }
       }
@@ -85,13 +85,15 @@ extension Volume {
   func leave(_ attachment: Attachment, _ file: OpenFile) {
     // What is in a lower may be about to be brought up.
     let staysThere = file.node?.layer == 0 || !replacements.mayWrite()
-    let mayRest = backings.isOpen && options.cache != .none && staysThere
+    let mayKeep = backings.isOpen && options.cache != .none
+    let mayRest = mayKeep && staysThere
     let (unused, isNew): (BackingID?, Bool) = attachment.state.withLock { state in
       guard let index = state.file.handles.firstIndex(where: { $0 === file }) else { return (nil, false) }
       state.file.handles.remove(at: index)
       let unused = state.file.routes.leave(
         file.route, mayRest: mayRest, mayCopy: !file.mode.contains(.withoutBytes))
-      guard state.file.routes.isResting else { return (unused, false) }
+      if !mayKeep || file.node?.layer == 0, state.file.handles.isEmpty { state.file.lowerWay = nil }
+      guard state.file.isResting else { return (unused, false) }
       state.file.hasRestedLately = true
       let isNew = !state.file.isInBackingCache
       state.file.isInBackingCache = true
@@ -103,13 +105,13 @@ extension Volume {
   }
 
   func takeBack(_ resting: RestingBacking?) {
-    if let resting { link?.closeBacking(resting.id) }
+    if let id = resting?.id { link?.closeBacking(id) }
   }
 
   /// Nothing may keep what an object holds on the disk any longer than its openers do.
   func endRest(of node: Node) {
     guard let attachment = node.existingAttachment else { return }
-    takeBack(attachment.state.withLock { $0.file.routes.endRest() })
+    takeBack(attachment.state.withLock { $0.file.endRest() })
   }
 
   // MARK: For an idle thread

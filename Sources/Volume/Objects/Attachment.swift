@@ -77,6 +77,8 @@ struct FileState {
   var handles: [any ObjectHandle] = []
   /// The ways by which the kernel gets at the bytes for them.
   var routes = OpenRoutes()
+  /// Leads to a file of a lower that is, or was, open for reading; itself open since the first READ.
+  var lowerWay: SharedDescriptor?
   /// Whether ``BackingCache`` has it, resting or in use again.
   var isInBackingCache = false
   /// Whether it began to rest after the last sweep.
@@ -85,6 +87,19 @@ struct FileState {
   var nameless: NamelessFile?
   /// The change time at the last open: while it stays, the kernel's pages are right.
   var seenAtOpen: Timestamp?
+}
+
+extension FileState {
+  /// Whether something is kept that nobody uses.
+  var isResting: Bool { routes.isResting || lowerWay != nil && handles.isEmpty }
+
+  /// Takes back what nobody uses.
+  mutating func endRest() -> RestingBacking? {
+    let kept = handles.isEmpty ? lowerWay : nil
+    if handles.isEmpty { lowerWay = nil }
+    if let resting = routes.endRest() { return resting }
+    return kept.map { RestingBacking(id: nil, way: $0) }
+  }
 }
 
 /// An open handle, as far as its object knows it.

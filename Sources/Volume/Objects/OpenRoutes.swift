@@ -139,9 +139,10 @@ struct OpenRoutes {
   }
 }
 
-/// What is left to take back of a file that the kernel has and nobody uses.
+/// What is left to take back of a file that nobody uses.
 struct RestingBacking {
-  let id: BackingID
+  /// What the kernel has; nil for a file that only we have.
+  let id: BackingID?
   /// Closed with the last copy of this; not under a lock, as it may be the last to hold a removed file.
   let way: SharedDescriptor?
 }

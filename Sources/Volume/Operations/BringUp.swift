@@ -213,7 +213,10 @@ extension Volume {
     if let attachment = node.existingAttachment {
       if node.isDirectory { resolver.directories.drop(attachment) }
       for handle in attachment.state.withLock({ $0.file.handles }) { handle.follow(target) }
-      attachment.state.withLock { if $0.pin.way != nil { $0.pin.way = target } }
+      attachment.state.withLock {
+        if $0.pin.way != nil { $0.pin.way = target }
+        $0.file.lowerWay = nil
+      }
     }
     copyUps.count(bytes: copy.kind == .directory ? 0 : copy.size)
     // Its change time is another, and its blocks.

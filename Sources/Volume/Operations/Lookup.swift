@@ -112,7 +112,7 @@ extension Volume {
     if attachment.encrypted != nil { sealed.unregister(node, forgotten.backing) }
     if forgotten.isDirectory { resolver.directories.drop(attachment) }
     unlinked.forget(attachment)
-    takeBack(attachment.state.withLock { $0.file.routes.endRest() })
+    takeBack(attachment.state.withLock { $0.file.endRest() })
   }
 
   package func readLink(_ nodeID: NodeID) throws(Errno) -> [UInt8] {

@@ -78,16 +78,16 @@ extension Volume {
         }
       }
       let answer = try register(file, node, facts, mode, for: caller)
-      if outdatesAttributes(answer.route, mode) { link?.expireAttributes(node.id) }
+      if outdatesAttributes(answer.route, mode, of: node) { link?.expireAttributes(node.id) }
       return answer
     }
   }
 
   /// Whether what the kernel remembers of size and times must go.
-  private func outdatesAttributes(_ route: Route, _ mode: OpenMode) -> Bool {
+  private func outdatesAttributes(_ route: Route, _ mode: OpenMode, of node: Node) -> Bool {
     switch route {
-    // Pages are read anew up to the size it remembers, which may be as old as they are.
-    case .cached(let keepsPages): !keepsPages
+    // Pages are read anew up to the size it remembers, which may be as old as they are; what is in a lower does not change.
+    case .cached(let keepsPages): !keepsPages && node.layer == 0
     // From now on a mapping can move the file's times without its taking note.
     case .backing, .mapped: mode.contains(.read) && mode.contains(.write)
     case .direct: false
@@ -107,8 +107,9 @@ extension Volume {
       try decide(facts)
       return (open.way, facts)
     }
-    if case .named = reach, mode.isForReadingAlone, handsOverByPath, mayHandOver(from: node.layer) {
-      return try found(node, by: reach, decide)
+    if case .named = reach, mode.isForReadingAlone {
+      let isHandedOver = handsOverByPath && mayHandOver(from: node.layer)
+      if isHandedOver || opensLate(node) { return try found(node, by: reach, decide) }
     }
     let seen = try facts(of: node, by: reach)
     try decide(seen)
@@ -124,14 +125,27 @@ extension Volume {
     _ node: Node, by reach: Reach, _ decide: (Facts) throws(Errno) -> Void
   ) throws(Errno) -> (SharedDescriptor, Facts) {
     // What is held cannot be another object than what has its identity now: its number is not free.
-    if let way = node.existingAttachment?.state.withLock({ $0.file.routes.way }) {
+    let way = node.existingAttachment?.state.withLock { state in
+      state.file.routes.way ?? (node.layer == 0 ? nil : state.file.lowerWay)
+    }
+    if let way {
       let facts = try facts(of: node, by: reach)
       try decide(facts)
       return (way, facts)
     }
     let object = try holdAnew(node)
     try decide(object.facts)
+    if opensLate(node) { node.attachment.state.withLock { $0.file.lowerWay = object.descriptor } }
     return (object.descriptor, object.facts)
+  }
+
+  /// Whether a file of a lower is opened at its first READ, as the kernel has the pages of most.
+  ///
+  /// Only where nothing but a failing disk could be in the way of that. A file that the kernel reads itself is never opened.
+  private func opensLate(_ node: Node) -> Bool {
+    guard node.layer != 0, isPrivileged, lowers.indices.contains(Int(node.layer) - 1) else { return false }
+    let lower = lowers[Int(node.layer) - 1]
+    return lower.isSealed && lower.fileSystem.isLocal && !mayHandOver(from: node.layer)
   }
 
   /// EIO for a file whose bytes lie in another layer, as overlayfs makes them when it is told to: it would show holes.
@@ -200,7 +214,9 @@ extension Volume {
     if file.canWrite { attachment.marks.writeOpens.add(1, ordering: .acquiringAndReleasing) }
     attachment.state.withLock { $0.file.handles.append(file) }
     // A handle that reads through the daemon needs the file open, and its opener hears what forbids that.
-    if route.backingID == nil, !mode.contains(.withoutBytes) {
+    let isLate =
+      object == nil && descriptor.descriptor.isPath && facts.item.content != .compressed && opensLate(node)
+    if route.backingID == nil, !mode.contains(.withoutBytes), !isLate {
       do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)
         // Nothing was done to it, so there is nothing to write.
