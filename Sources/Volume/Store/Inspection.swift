@@ -32,8 +32,8 @@ package final class VolumeInspection: Sendable {
   package let use: Use
   /// The attributes of the records, without `.m` and `.acl`.
   package let recordPrefix: String
-  private let directory: SharedDescriptor
-  private let lock: WriterLock?
+  let directory: SharedDescriptor
+  let lock: WriterLock?
   private let namespace: MetadataStore.Namespace
   private let isRepair: Bool
 

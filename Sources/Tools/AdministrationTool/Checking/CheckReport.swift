@@ -191,7 +191,7 @@ final class ItemRecords {
     case .contradiction:
       let list = stored.list.flatMap { try? AccessListBytes.decode($0.span) }
       try write(list.flatMap { stored.record(announcing: $0) }, coreName, item)
-    case .header, .leftover, .newer, .unheeded, .unused, .restored, .content: throw .invalid
+    case .header, .type, .owner, .leftover, .newer, .unheeded, .unused, .restored, .content: throw .invalid
     }
   }
 

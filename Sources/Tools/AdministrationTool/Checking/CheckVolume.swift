@@ -223,8 +223,11 @@ final class VolumeCheck {
         try inspection.letRecordsCount()
       }
     }
+    let misplaced = try attempt(inspection.misplaced()) { Refusal("\($0)") }
+    for entry in misplaced { try settle(entry, inspection, root) }
     // While it is mounted, what is there is being worked on.
-    guard case .nobody = inspection.use else { return }
+    let hasWorkshop = !misplaced.contains { $0.name == Array("work".utf8) && $0.isOfWrongType }
+    guard case .nobody = inspection.use, hasWorkshop else { return }
     let leftovers = try attempt(inspection.leftovers()) { Refusal("\($0)") }
     guard let first = leftovers.first else { return }
     let more = leftovers.count > 1 ? " and \(leftovers.count - 1) more" : ""
@@ -233,6 +236,24 @@ final class VolumeCheck {
         .leftover, "\(PathText.escaped(first))\(more): left by a crash, not finished and not used"),
       joined(root, OwnDirectory.bytes)
     ) { () throws(Errno) in try inspection.removeLeftovers() }
+  }
+
+  /// An entry of `.varve` that a mount would not have made so.
+  private func settle(
+    _ entry: MisplacedEntry, _ inspection: VolumeInspection, _ root: [UInt8]
+  ) throws(Refusal) {
+    let path = joined(root, Array(".varve/".utf8) + entry.name)
+    switch entry.fault {
+    case .type(let expected):
+      report.add(
+        Defect(.type, "is not \(expected); move it away, so that a new one can be made"), path,
+        isRepaired: false)
+    case .owner(let user):
+      try repair(Defect(.owner, "belongs to the user \(user), not to the one whose volume this is"), path) {
+        () throws(Errno) in
+        try inspection.takeOver(entry)
+      }
+    }
   }
 
   /// Records that were found do not count while the volume file says that there are none.

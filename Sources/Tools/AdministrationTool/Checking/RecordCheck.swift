@@ -24,6 +24,10 @@ struct Defect: Equatable {
   enum OwnKind: String {
     /// The volume file.
     case header
+    /// An entry of the bookkeeping is something else than it has to be.
+    case type
+    /// An entry of the bookkeeping is another user's.
+    case owner
     /// What a crash left behind.
     case leftover
     /// The record of an item: its flags, its owner.
@@ -70,6 +74,7 @@ struct Defect: Equatable {
   private static func remedy(_ kind: OwnKind) -> String? {
     switch kind {
     case .header: "write a new volume file"
+    case .owner: "give it to the user whose volume it is"
     case .leftover: "remove what was never finished"
     case .record: "lock the item until root has looked at it"
     case .list: "deny everything to every user until the owner or root has set another list"
@@ -79,7 +84,7 @@ struct Defect: Equatable {
     case .unheeded: "let the records count"
     case .unused: "no longer ask items for records"
     case .restored: "renew what the copies say of themselves"
-    case .content, .newer: nil
+    case .content, .newer, .type: nil
     }
   }
 }
