@@ -90,6 +90,9 @@ import Testing
     #expect(throws: Errno.exists) { try set("merged/a", "user.note", .create) }
     #expect(throws: Errno.noData) { try set("merged/a", "user.none", .replace) }
     #expect(throws: Errno.noData) { try set("merged/a", "user.none", nil) }
+    // Only files and directories have attributes of users.
+    #expect(throws: Errno.notPermitted) { try set("link", "user.note", .createOrReplace) }
+    #expect(throws: Errno.notPermitted) { try set("link", "user.none", nil) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: tree.upper) == [".varve"])
     #expect(throws: Never.self) { try set("merged/a", "user.note", .replace) }
   }

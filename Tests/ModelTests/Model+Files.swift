@@ -68,8 +68,10 @@ extension Model {
   }
 
   private func keep(_ thing: Thing, _ wish: OpenWish, _ slot: Int) {
-    let route =
-      passesThrough ? thing.routes.next(isAppendOnly: thing.flags.isAppendOnly, wish) : .unbacked
+    let route: HandleRoute =
+      !passesThrough
+      ? .unbacked
+      : thing.mayBeInLower ? .unclear : thing.routes.next(isAppendOnly: thing.flags.isAppendOnly, wish)
     thing.routes.add(route)
     slots[slot] = OpenThing(
       thing: thing, canRead: wish.reads || !wish.writes, canWrite: wish.writes, appends: wish.appends,

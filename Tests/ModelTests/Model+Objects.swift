@@ -50,8 +50,7 @@ extension Model {
     return Status(
       kind: thing.kind, mode: thing.mode, user: isMine ? subject.user : thing.user,
       group: isMine ? subject.group : thing.group,
-      // The root has the bookkeeping below it, which nobody sees.
-      links: thing === root ? nil : thing.links, size: size, accessed: thing.accessed,
+      links: shownLinks(thing), size: size, accessed: thing.accessed,
       modified: thing.modified)
   }
 

@@ -36,6 +36,8 @@ final class Thing {
   var wasStrippedUnseen = false
   /// How the handles on it reach the bytes.
   var routes = HandleRoutes()
+  /// Whether a lower has it or had it, so that it depends on the past how the kernel gets at its bytes.
+  var mayBeInLower = false
   /// Made by O_TMPFILE and never given a name: the only nameless file that can get one.
   var mayGetFirstName = false
 
@@ -97,6 +99,8 @@ final class Model {
   let hasUserRecords: Bool
   /// Whether names can be exchanged (SEMANTICS 20.5).
   let exchangesNames: Bool
+  /// Whether there are lowers, so that directories have one link (SEMANTICS 18.1).
+  let hasLowers: Bool
   let root: Thing
   var slots: [Int: OpenThing] = [:]
   private let judges: [Judge]
@@ -105,8 +109,10 @@ final class Model {
 
   init(
     _ rules: VolumeRules, protectsHardLinks: Bool, passesThrough: Bool, kernelStrips: Bool,
-    namesUnnamed: Bool = true, hasUserRecords: Bool = false, exchangesNames: Bool = true
+    namesUnnamed: Bool = true, hasUserRecords: Bool = false, exchangesNames: Bool = true,
+    hasLowers: Bool = false
   ) {
+    self.hasLowers = hasLowers
     self.namesUnnamed = namesUnnamed
     self.hasUserRecords = hasUserRecords
     self.exchangesNames = exchangesNames
@@ -144,6 +150,9 @@ final class Model {
 
   private func answer(_ call: Call) throws(Errno) -> Outcome {
     switch call {
+    case .makeLower:
+      makeLower()
+      return .done
     case .open, .openUnnamed, .linkOpen, .close, .read, .readAt, .write, .writeAt, .cutOpen, .statusOfOpen:
       return try answerOnOpen(call)
     case .setFlags, .setFlagsText, .removeFlags, .getFlags, .setList, .setListText, .removeList, .getList,
@@ -154,6 +163,25 @@ final class Model {
     default:
       return try answerOnObject(call)
     }
+  }
+
+  private func makeLower() {
+    for slot in Array(slots.keys) { close(slot) }
+    func visit(_ thing: Thing) {
+      thing.mayBeInLower = true
+      thing.routes = HandleRoutes()
+      thing.entries.values.forEach(visit)
+    }
+    visit(root)
+    // The new upper directory was looked at and filled.
+    (root.accessed, root.modified) = (nil, nil)
+  }
+
+  /// The count of links that stat shows.
+  func shownLinks(_ thing: Thing) -> Int? {
+    // The root has the bookkeeping below it, which nobody sees.
+    if thing === root { return nil }
+    return hasLowers && thing.isDirectory ? 1 : thing.links
   }
 
   func require(_ verdict: Verdict) throws(Errno) {

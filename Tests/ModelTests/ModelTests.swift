@@ -40,6 +40,13 @@ struct ModelTests {
   @Test("It does so where every file is encrypted")
   func encrypted() throws { _ = try act(.encrypted, operations: Wish.operations / (Wish.isLong ? 4 : 8)) }
 
+  @Test(
+    "It does so of items that lie in lowers, while the upper becomes a lower again and again",
+    .enabled(if: Programs.has("rsync")), arguments: ["passthrough=off", ""])
+  func overLowers(options: String) throws {
+    _ = try act(.layered(options), operations: Wish.isLong ? Wish.operations : Wish.operations / 16)
+  }
+
   static let arrangements = Arrangement.all.map { Setting($0) }
 
   @Test(

@@ -99,4 +99,6 @@ enum Call: Sendable {
   case access(String, mode: UInt8)
   case status(String, follows: Bool)
   case list(String)
+  /// All files are closed, and what there is becomes the topmost lower of an empty upper.
+  case makeLower
 }

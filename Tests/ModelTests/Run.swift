@@ -12,6 +12,8 @@ struct Setting: Sendable, CustomStringConvertible {
   var rules = VolumeRules()
   /// Every file is.
   var isEncrypted = false
+  /// Again and again, what there is becomes a lower.
+  var hasLowers = false
 
   init(_ options: String, _ change: (inout VolumeRules) -> Void = { _ in }) {
     self.options = options
@@ -26,7 +28,7 @@ struct Setting: Sendable, CustomStringConvertible {
       kernelStrips: !Machine.offers("killpriv_v2") || options.contains("no_killpriv_v2"),
       namesUnnamed: !options.contains("no_tmpfile"),
       hasUserRecords: options.contains("no_trusted"),
-      exchangesNames: !options.contains("no_exchange"))
+      exchangesNames: !options.contains("no_exchange"), hasLowers: hasLowers)
   }
 
   static let encrypted: Setting = {
@@ -35,8 +37,14 @@ struct Setting: Sendable, CustomStringConvertible {
     return setting
   }()
 
+  static func layered(_ options: String) -> Setting {
+    var setting = Setting(options)
+    setting.hasLowers = true
+    return setting
+  }
+
   var description: String {
-    let words = options.isEmpty ? "default options" : "-o \(options)"
+    let words = (options.isEmpty ? "default options" : "-o \(options)") + (hasLowers ? ", over lowers" : "")
     return isEncrypted ? "encrypted, \(words)" : words
   }
 }
@@ -52,6 +60,8 @@ final class Stage {
   let volume: MountedVolume
   let world: RealWorld
   let actors: [Actor]
+  /// The topmost first.
+  private var lowers: [String] = []
 
   init(_ setting: Setting) throws {
     let volume = try MountedVolume(setting.options)
@@ -59,6 +69,7 @@ final class Stage {
     _ = chmod(volume.path, 0o777)
     world = RealWorld(volume.path)
     do {
+      if setting.hasLowers { lowers = try Stage.makeLower(of: volume, over: []) }
       if setting.isEncrypted {
         try volume.addKeys()
         try volume.protect()
@@ -77,6 +88,25 @@ final class Stage {
     return box.outcome
   }
 
+  /// What there is becomes the topmost lower; the new upper directory is like the one before.
+  private static func makeLower(of volume: MountedVolume, over lowers: [String]) throws -> [String] {
+    try volume.unmount()
+    let lowers = ["\(volume.base)/lower\(lowers.count)"] + lowers
+    // In a directory that has something in it records count from the beginning: that of the root is copied.
+    try Program.shell(
+      "mv '\(volume.upper)' '\(lowers[0])'; mkdir '\(volume.upper)'; touch '\(volume.upper)/something'")
+    let copy = try Program.shell("rsync -aX --exclude='*' '\(lowers[0])/' '\(volume.upper)/'")
+    guard copy.exit == 0 else { throw TestFailure(copy.output) }
+    try volume.mount(more: "lower=" + lowers.joined(separator: ":"))
+    _ = unlink("\(volume.upper)/something")
+    return lowers
+  }
+
+  func makeLower() throws {
+    world.closeAll()
+    lowers = try Stage.makeLower(of: volume, over: lowers)
+  }
+
   func clear() {
     for actor in actors { actor.stop() }
     world.closeAll()
@@ -93,6 +123,8 @@ struct Run {
   let setting: Setting
   /// After so many operations the whole trees are compared.
   static let treeInterval = 400
+  /// After so many the upper becomes a lower, where there are any.
+  static let lowerInterval = 900
 
   /// Does random operations; answers what was done and the first difference.
   func random(seed: UInt64, operations count: Int, _ tally: inout Tally) throws -> ([Operation], Difference?)
@@ -102,7 +134,8 @@ struct Run {
     var done: [Operation] = []
     let difference = try perform(on: model, &tally) {
       guard done.count < count else { return nil }
-      let operation = generator.next()
+      let isTurn = setting.hasLowers && done.count % Run.lowerInterval == Run.lowerInterval - 1
+      let operation = isTurn ? Operation(user: 0, call: .makeLower) : generator.next()
       done.append(operation)
       return operation
     }
@@ -127,6 +160,10 @@ struct Run {
       number += 1
       if model.leavesOpen(operation) { continue }
       let expected = setting.isEncrypted ? model.perform(operation).withoutAccess : model.perform(operation)
+      if case .makeLower = operation.call {
+        do { try stage.makeLower() } catch { return Difference(number: number, text: "makeLower: \(error)") }
+        continue
+      }
       let real = stage.perform(operation)
       guard expected.isMet(by: real) else {
         return Difference(number: number, text: "\(operation)\n    model: \(expected)\n    real:  \(real)")
@@ -145,8 +182,8 @@ struct Run {
     let differences =
       TreeText.differences(
         "mount", model.tree(isFull: true), RealWorld.tree(stage.volume.path, isFull: true))
-      // What is in the backing files of encrypted ones, others look at.
-      + (setting.isEncrypted
+      // What is in the backing files of encrypted ones, others look at; over lowers not all of it is in the upper.
+      + (setting.isEncrypted || setting.hasLowers
         ? []
         : TreeText.differences(
           "backing", model.tree(isFull: false), RealWorld.tree(stage.volume.upper, isFull: false)))

@@ -45,7 +45,7 @@ extension Model {
     func visit(_ thing: Thing, _ path: String) {
       var shown = Status(
         kind: thing.kind, mode: thing.mode, user: thing.user, group: thing.group,
-        links: thing === root ? nil : thing.links)
+        links: shownLinks(thing))
       shown.size = nil
       let content = thing.kind == .link ? Array(thing.target.utf8) : thing.bytes
       let plain = TreeText.plain(shown, content)

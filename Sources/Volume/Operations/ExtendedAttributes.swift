@@ -218,6 +218,9 @@ extension Volume {
   private func require(
     _ setting: AttributeSetting, _ name: [UInt8], of object: HeldObject
   ) throws(Errno) {
+    // The kernel lets nothing but files and directories have attributes of users; root is no exception.
+    let isOrdinary = [.regular, .directory].contains(object.facts.status.kind)
+    if !isOrdinary, name.starts(with: "user.".utf8) { throw .reserved }
     guard setting != .createOrReplace else { return }
     let isThere = try AttributeName.with(name) { name throws(Errno) in
       try object.descriptor.descriptor.attribute(name) != nil
