@@ -12,7 +12,7 @@ extension Volume {
     let content = node.attachment.encrypted {
       sealed.owing(node.backing)
         ?? SealedObject(
-          SealedPlace(
+          SealedContext(
             sealed, inode: facts.status.inode, protection, isMarked: facts.head?.isMarked ?? true))
     }
     guard let object = content as? SealedObject else { return nil }
@@ -23,7 +23,7 @@ extension Volume {
   /// Whether the key of an encrypted file is not to be had.
   func isLocked(_ object: SealedObject?) -> Bool {
     guard let object else { return false }
-    return keyring.state(of: object.place.format) != .open
+    return keyring.state(of: object.context.format) != .open
   }
 
   /// The content of a file that a process has open, if it is encrypted; with the way to it.
@@ -53,10 +53,10 @@ extension Volume {
     else { return object }
     forgetFacts(of: node)
     var record = object.facts.record
-    record.protection = content.place.protection
+    record.protection = content.context.protection
     record.isEncrypted = true
     let stored = try rewrite(record, list: .keep, over: object.facts.stored, to: object)
-    content.place.isMarked = true
+    content.context.isMarked = true
     let now = KnownHead(protection: head.protection, size: content.head?.size ?? head.size, isMarked: true)
     return HeldObject(
       descriptor: object.descriptor, facts: Facts(try object.status(), StoredFacts(stored, now)),
@@ -127,7 +127,7 @@ extension Volume {
     object.noteSeen()
     object.rest()
     sealed.rest(object)
-    guard keyring.state(of: object.place.format) != .open else { return true }
+    guard keyring.state(of: object.context.format) != .open else { return true }
     // It was open when its class was locked; now its key goes, too, and what the kernel keeps of it.
     guard object.forgetUnused() else { return false }
     keyring.contexts.drain()

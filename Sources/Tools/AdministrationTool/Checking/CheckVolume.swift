@@ -59,7 +59,7 @@ final class VolumeCheck {
     do throws(Errno) {
       found = try FollowedPath(path)
       do throws(Errno) {
-        isMounted = try found.place.descriptor.fileFlags() != nil
+        isMounted = try found.held.descriptor.fileFlags() != nil
       } catch .inputOutput {
         isMounted = true
       }
@@ -80,17 +80,17 @@ final class VolumeCheck {
   /// All that is there, which a view may hide.
   private func checkThroughMount(_ typed: [UInt8]) throws(Refusal) {
     let path = ordinaryPath(typed)
-    let place = try attempt(FollowedPath(path).place) { Refusal($0, at: path) }
+    let held = try attempt(FollowedPath(path).held) { Refusal($0, at: path) }
     var walk = self.walk()
     walk.links = .named
-    walk.go(path, at: place, leaf: nil) { item in
+    walk.go(path, at: held, leaf: nil) { item in
       report.checked += 1
-      if let lists = try? item.place.descriptor.posixLists(), !lists.isEmpty {
+      if let lists = try? item.held.descriptor.posixLists(), !lists.isEmpty {
         report.addPosixList(item.path)
       }
       do throws(Errno) {
-        _ = try item.place.descriptor.fileFlags()
-        if let text = try item.place.descriptor.accessListText(), !text.isEmpty {
+        _ = try item.held.descriptor.fileFlags()
+        if let text = try item.held.descriptor.accessListText(), !text.isEmpty {
           do throws(ParseFailure) {
             _ = try AccessListText.readList(bytes: text, names: .machine)
           } catch {
@@ -100,7 +100,7 @@ final class VolumeCheck {
         }
         try checkContent(item)
       } catch .inputOutput {
-        let isList = (try? item.place.descriptor.fileFlags()) != nil
+        let isList = (try? item.held.descriptor.fileFlags()) != nil
         report.add(
           Defect(
             isList ? .list : .record,
@@ -116,11 +116,11 @@ final class VolumeCheck {
   /// A compressed file is opened, which reads its table; and read, if that is wanted; by one of its names.
   private func checkContent(_ item: VisitedItem) throws(Errno) {
     guard item.status.kind == .regular,
-      let form = try item.place.descriptor.attribute(AttributeName("system.varve.compression")),
+      let form = try item.held.descriptor.attribute(AttributeName("system.varve.compression")),
       form.starts(with: "zstd".utf8), report.isFirstName(item.status)
     else { return }
     do throws(Errno) {
-      let file = try item.place.descriptor.reopen([.readOnly, .nonBlocking])
+      let file = try item.held.descriptor.reopen([.readOnly, .nonBlocking])
       var position: Int64 = 0
       while readsContent, !Interruption.isRequested {
         let count = try file.read(upTo: 1 << 20, at: position).count
@@ -157,7 +157,7 @@ final class VolumeCheck {
     let bookkeeping: FileStatus
     let listing: SharedDescriptor
     do {
-      listing = SharedDescriptor(try upper.place.descriptor.listing())
+      listing = SharedDescriptor(try upper.held.descriptor.listing())
       inspection = try VolumeInspection(of: listing, for: repairs ? .repairing : .looking)
       bookkeeping = try inspection.directoryStatus()
     } catch let failure as VolumeFailure {
@@ -176,7 +176,7 @@ final class VolumeCheck {
     var isWhole = real == root
     var walk = self.walk()
     walk.passingOver = { isWhole = false }
-    walk.go(real, at: found.place, leaf: nil) { item in
+    walk.go(real, at: found.held, leaf: nil) { item in
       guard !item.status.isSame(as: bookkeeping) else { return .past }
       // What is mounted there hides items of the volume.
       if item.depth > 0, item.status.isMountRoot { isWhole = false }

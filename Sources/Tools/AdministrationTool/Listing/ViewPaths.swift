@@ -40,8 +40,8 @@ struct RealPath {
       }
       path = joined(path, name)
       do throws(Errno) {
-        let place = try Descriptor.place(path, .held)
-        names.append(try place.attribute(AttributeName("system.varve.realname")) ?? name)
+        let held = try Descriptor.item(atPath: path, .held)
+        names.append(try held.attribute(AttributeName("system.varve.realname")) ?? name)
       } catch {
         throw Refusal(error, at: path)
       }
