@@ -63,17 +63,18 @@ extension Volume {
       nameless: object.nameless)
   }
 
-  /// A user of the content is gone; called without a lock.
+  /// A handle or request stops using the content; called without a lock.
   func leave(_ object: SealedObject, of node: Node) {
     guard object.leave() else { return }
     defer { if object.isChanged, keyring.sessions.isOld() { endSessionAside() } }
-    // Another one may have come and gone, who has yet to write: then it is as if we had.
+    // Another user may have come and left meanwhile, whose writes are finished here as well.
     if !object.owesFinish, object.ending({ settle(object, of: node) }) { return }
     do throws(Errno) {
       let isTouched = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
         finish(object, of: node)
       }
-      // Who shows the file learns of its new change time; not under the lock, which write-back may wait for.
+      // The kernel forgets the attributes it caches, for the change time is new; outside the lock, which write-back may
+      // wait for.
       if isTouched { link?.expireAttributes(node.id) }
     } catch {
       failed(error)
@@ -98,7 +99,7 @@ extension Volume {
   @discardableResult
   func complete(_ object: SealedObject, of node: Node) -> Bool {
     guard let way = object.way, object.owesFinish else { return false }
-    // Who has lost the lock for writing leaves it to the next mount.
+    // A daemon that has lost the lock for writing leaves this to the next mount.
     guard !live.forbidsChanges else {
       failed(.readOnly)
       return false

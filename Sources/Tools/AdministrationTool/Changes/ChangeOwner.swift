@@ -182,8 +182,8 @@ extension OwnerRequest {
         "\(error): without root you need the right chown, and must be a member of the group")
     case nil:
       return Refusal(
-        "\(error): the group is changed by the owner, and by who has the right writesecurity, to a group of "
-          + "their own; or by root")
+        "\(error): only root, the owner, or a user with writesecurity can change the group; the last two "
+          + "only to a group they are in")
     }
   }
 }

@@ -154,7 +154,7 @@ private final class UndoRoot {
         undo.begin(resolved: root)
         path = name
       } catch {
-        throw Refusal("its path cannot be told to the undo file: \(error); left alone")
+        throw Refusal("its path cannot be written to the undo file: \(error); left alone")
       }
       isInForce = false
     } else if !isInForce {

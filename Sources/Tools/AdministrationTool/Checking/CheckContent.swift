@@ -16,7 +16,7 @@ func checkContents(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let keyfile = try SecretSource.given(.contentKeyfile, invocation)
   let passphrase = try SecretSource.given(.passphraseFile, invocation)
   if keyfile == nil, passphrase != nil {
-    throw UsageError("--passphrase-file is of no use without --keyfile", verb: "fsck")
+    throw UsageError("--passphrase-file needs --keyfile", verb: "fsck")
   }
   let report = ContentReport(console, isJSON: invocation.has(.json))
   let upper = invocation.operands[0]
@@ -79,7 +79,7 @@ private final class ContentCheck {
     }
     switch inspection.use {
     case .nobody: break
-    case .mounted, .mountedForReading: throw Refusal("the volume is mounted; it is checked while it is not")
+    case .mounted, .mountedForReading: throw Refusal("the volume is mounted; unmount it first")
     }
     if case .notForUs(let message) = inspection.header { throw Refusal(message) }
     let content = self.content

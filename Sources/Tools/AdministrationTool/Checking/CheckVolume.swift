@@ -17,7 +17,7 @@ func checkVolumes(_ invocation: Invocation) throws(UsageError) -> Int32 {
     throw UsageError("--repair asks before each change; where nobody can answer, it needs -y", verb: "check")
   }
   if invocation.has(.yes), !invocation.has(.repair) {
-    throw UsageError("-y is of no use without --repair", verb: "check")
+    throw UsageError("-y needs --repair", verb: "check")
   }
   let paths = invocation.operands.isEmpty ? [Array(".".utf8)] : invocation.operands
   for path in paths where !Interruption.isRequested {
@@ -200,13 +200,13 @@ final class VolumeCheck {
     case .nobody:
       // What was mounted before it had any bookkeeping shares nothing of it.
       guard (try? mountTable())?.contains(where: { $0.isOurs && $0.source == root }) ?? false else { return }
-      throw Refusal("the volume is mounted; it is repaired while it is not")
+      throw Refusal("the volume is mounted; unmount it first")
     case .mounted(let holder):
       throw Refusal(
-        "the volume is mounted, by \(VolumeUse.name(of: holder)); it is repaired while it is not")
+        "the volume is mounted, by \(VolumeUse.name(of: holder)); unmount it first")
     case .mountedForReading:
       throw Refusal(
-        "the volume is mounted read-only, maybe in another mount namespace; it is repaired while it is not")
+        "the volume is mounted read-only, maybe in another mount namespace; unmount it first")
     }
   }
 

@@ -39,7 +39,7 @@ struct ControlAddress: Sendable {
     do throws(Errno) {
       line = try stream.receiveLastLine(limit: 1 << 24, deadline: deadline)
     } catch .noData {
-      throw Refusal("the daemon turned the request away; it is asked too much at once", status: 32)
+      throw Refusal("the daemon has too many requests; try again", status: 32)
     } catch {
       throw Refusal("the daemon does not answer: \(error)", status: 32)
     }

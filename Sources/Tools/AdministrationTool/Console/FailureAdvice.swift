@@ -45,7 +45,7 @@ extension Refusal {
           + "mount point changes that", isAboutVolume: true)
     default:
       return Refusal(
-        "has no record: here only files and directories have them, in attributes user.* (ENOTSUP)")
+        "this volume keeps flags and lists of files and directories only (ENOTSUP)")
     }
   }
 

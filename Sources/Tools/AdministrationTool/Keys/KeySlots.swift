@@ -166,7 +166,7 @@ private func presentKeyfile(
   let passphrase = try SecretSource.given(.presentPassphraseFile, invocation)
   guard let source else {
     if passphrase != nil {
-      throw UsageError("--with-passphrase-file is of no use without --with", verb: invocation.verb)
+      throw UsageError("--with-passphrase-file needs --with", verb: invocation.verb)
     }
     return (nil, nil)
   }

@@ -30,7 +30,7 @@ func createKeyfile(_ invocation: Invocation) throws(UsageError) -> Int32 {
     if destination.isOnVolume {
       console.note(
         path,
-        "made, but on a Varve volume, which it cannot open from there and with which it is lost; move it elsewhere"
+        "made, but on a Varve volume: it cannot unlock that volume from there, and is lost with it; move it elsewhere"
       )
     }
     return KeyfileFacts(id: Bytes16(secret.keyfile.span, at: 0), hasPassphrase: input != nil)

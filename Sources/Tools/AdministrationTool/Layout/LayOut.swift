@@ -233,7 +233,7 @@ private final class LayoutRun {
     } else {
       above = try hold(below.split(separator: "/").dropLast().joined(separator: "/"))
     }
-    guard let above else { throw Refusal("the directory it belongs in is not there (ENOENT)") }
+    guard let above else { throw Refusal("its directory does not exist (ENOENT)") }
     guard above.descriptor.isOnVolume() else { throw Refusal(.unsupported) }
     do throws(Errno) {
       try FileName.with(name) { name throws(Errno) in

@@ -36,7 +36,7 @@ struct RealPath {
     var names: [[UInt8]] = []
     for name in typed[3...] where name != [UInt8(ascii: ".")] {
       guard name != Array("..".utf8) else {
-        throw Refusal("steps up through a view cannot be followed; name the path without them", status: 2)
+        throw Refusal("'..' cannot be used in a path through a view", status: 2)
       }
       path = joined(path, name)
       do throws(Errno) {

@@ -42,7 +42,7 @@ private final class ListChecker {
       guard let directory = try directoryAbove(path) else { return }
       listsAbove = [.some(try directory.descriptor.accessList())]
     } catch {
-      // What is wrong with the path, the walk says; above it nobody asked for anything.
+      // The walk reports what is wrong with the path; errors of the directory above it were not asked for.
     }
   }
 

@@ -136,9 +136,9 @@ func requireRight(toTakeAway mount: MountedVolume) throws(Refusal) {
     "it was mounted by \(name); only \(owner == 0 ? "root takes" : "\(name) and root take") it away")
 }
 
-/// The daemon lets go of the volume's lock when it ends.
+/// Waits until the daemon has ended, and with that has released the lock of the volume.
 ///
-/// It goes on while the mount is held anywhere: then it is said by whom, and waited on.
+/// It does not end while a process uses the mount: then those processes are named, and the wait continues.
 private func waitForEnd(
   of daemon: RunningDaemon, of mount: MountedVolume, _ console: Console
 ) throws(Refusal) {
