@@ -24,7 +24,7 @@ setup: ## Install missing Debian packages and check the Swift toolchain
 	@scripts/setup
 
 build: ## Build varve and varved into .build/release
-	@scripts/setup
+	@scripts/setup build
 	$(SWIFT) build -c release --product varve
 	$(SWIFT) build -c release --product varved
 
@@ -66,7 +66,7 @@ OWNER   = $(shell [ "$$(id -u)" != 0 ] || stat -c %U .)
 AS_OWNER = $(if $(filter-out root UNKNOWN,$(OWNER)),runuser -u $(OWNER) --)
 
 $(STATIC)/release/varve $(STATIC)/release/varved: FORCE
-	@scripts/setup
+	@scripts/setup build
 	$(AS_OWNER) $(SWIFT) build -c release --static-swift-stdlib $(HARDEN) --scratch-path $(STATIC) --product $(@F)
 
 .PHONY: FORCE

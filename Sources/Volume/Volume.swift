@@ -112,9 +112,9 @@ package final class Volume: Sendable {
     // What they say would be overlooked.
     if !lowers.isEmpty { try VolumeDirectory.refuseLayers(directory.namespace) }
     layerHistory = LayerHistory(directory, root: InodeMark(status), lowers)
-    let places =
-      lowers.isEmpty ? nil : try LayerPlaces(upper, over: lowers, known: directory.fileSystems)
-    layers = places?.announced
+    let numbering =
+      lowers.isEmpty ? nil : try LayerNumbering(upper, over: lowers, known: directory.fileSystems)
+    layers = numbering?.announced
     let heads = SealedHeads()
     keyring = Keyring(of: directory, heads: heads)
     sealed = SealedKeeper(keyring)
@@ -137,11 +137,11 @@ package final class Volume: Sendable {
         try directory.announceRecords()
       },
       memory: RecordMemory(live, trustsChangeTimes: isLocal && directory.movesChangeTimes),
-      heads: heads, numbers: places?.numbers.first)
+      heads: heads, numbers: numbering?.numbers.first)
     let top = Layer(
       root: LayerDirectory(rootDescriptor), store: store, tag: nil, index: LinkIndex(of: directory))
-    let stack = try places.map { [live] places throws in
-      try LayerStack(upper: top, over: lowers, places, live, heads)
+    let stack = try numbering.map { [live] numbering throws in
+      try LayerStack(upper: top, over: lowers, numbering, live, heads)
     }
     let settings = live
     replacements = ReplacementSite(of: directory, store: store) { !settings.current.isReadOnly }
@@ -151,7 +151,7 @@ package final class Volume: Sendable {
       denials: denials)
     root = Node(
       id: Volume.rootNode, BackingSlot(ObjectIdentity(status)),
-      number: places?.numbers.first?.number(ofInode: status.inode) ?? ItemNumber(status), parent: nil,
+      number: numbering?.numbers.first?.number(ofInode: status.inode) ?? ItemNumber(status), parent: nil,
       name: [])
     handles = HandleTable(limit: budget * 11 / 20, owner: CurrentProcess.user)
     let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))

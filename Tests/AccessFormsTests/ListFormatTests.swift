@@ -63,7 +63,7 @@ import Testing
     (.nfs4, "A:q:1001:r", "'q' is not a flag of an NFSv4 entry"),
     (.nfs4, "A::1001:q", "'q' is not a right of an NFSv4 entry"),
     (.nfs4, "A::bob:r", "no user is called 'bob'; a number will do, such as user:1001"),
-    (.nfs4, "A::4294967295:r", "4294967295 is the number for 'no id'; nobody can have it"),
+    (.nfs4, "A::4294967295:r", "4294967295 cannot be the number of an account"),
     (.zfs, "user:1:r:allow", "'r' is not an inheritance flag of a ZFS entry"),
     (.zfs, "user:1:r:f:permit", "'permit' is not a type: allow, deny, audit and alarm are"),
     (.json, "[]]", "this is not JSON"),

@@ -2,7 +2,7 @@ import Arguments
 import Foundation
 import Testing
 
-/// What several manual pages repeat, they repeat completely.
+/// The page about rules names every word, and the others lead to it.
 @Suite("The manual pages about rules and formats") struct OtherManualTests {
   private static let folder = ManualTests.folder
 
@@ -22,16 +22,23 @@ import Testing
     "file_inherit", "directory_inherit", "limit_inherit", "only_inherit", "full", "modify", "readonly",
   ]
 
-  @Test(arguments: ["varve.1", "varve-acl.7", "varve.5"]) func nameEveryRight(_ page: String) throws {
-    let words = try words(of: page)
+  @Test func nameEveryRight() throws {
+    let words = try words(of: "varve-acl.7")
     #expect(OtherManualTests.rights.filter { !words.contains($0) } == [])
     let help = Verb.chmod.discussion.joined()
     #expect(OtherManualTests.rights.dropLast(3).filter { !help.contains($0) } == [])
   }
 
-  @Test(arguments: ["varve.1", "varve-acl.7"]) func nameEveryFlag(_ page: String) throws {
-    let words = try words(of: page)
+  @Test func nameEveryFlag() throws {
+    let words = try words(of: "varve-acl.7")
     #expect(Verb.flagWords.filter { !words.contains($0) } == [])
+  }
+
+  @Test(arguments: ["varve.1", "varve-acl.1", "varve.5"]) func leadToTheRules(_ page: String) throws {
+    let text = try String(
+      contentsOf: OtherManualTests.folder.appendingPathComponent(page), encoding: .utf8)
+    let body = text.prefix(upTo: text.range(of: ".Sh SEE ALSO")?.lowerBound ?? text.endIndex)
+    #expect(body.contains(".Xr varve-acl 7"))
   }
 
   /// There is a page for every program and subject, each with the sections people look for.

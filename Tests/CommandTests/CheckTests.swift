@@ -62,7 +62,7 @@ extension CommandTests {
         prints: """
           0
           {"items": [], "checked": 7, "findings": 0, "repaired": 0, "posixLists": 0, "failed": 0}
-          varve check: BASE/upper: the volume is mounted, by process N; it is repaired while it is not
+          varve check: BASE/upper: the volume is mounted, by process N; unmount it first
           varve check: BASE/mount: is on a mounted volume; unmount it, and repair its upper directory
 
           """)
@@ -101,7 +101,7 @@ extension CommandTests {
     }
 
     private static let readOnly =
-      "the volume is mounted read-only, maybe in another mount namespace; it is repaired while it is not"
+      "the volume is mounted read-only, maybe in another mount namespace; unmount it first"
 
     private static let wounds =
       """
@@ -130,7 +130,7 @@ extension CommandTests {
           BASE/upper/d/locked: record: the record of flags and owner is damaged: its checksum is 0xN and should be 0xN
           BASE/upper/d: list: the access list is missing
           BASE/upper/fifo: record: the record of flags and owner is damaged: its checksum is 0xN and should be 0xN
-          BASE/upper/link: record: the record of flags and owner is damaged: it begins with the byte 0xa8, which no such thing does
+          BASE/upper/link: record: the record of flags and owner is damaged: it begins with the byte 0xa8, which is not the start of a record
           BASE/upper/plain: residue: has an access list that no record announces; it is ignored
           1
           t-1
@@ -176,7 +176,7 @@ extension CommandTests {
         """,
         prints: """
           varve check: --repair asks before each change; where nobody can answer, it needs -y
-          varve check: -y is of no use without --repair
+          varve check: -y needs --repair
           7
           '.varve/work/t-1' was being removed, but is not empty; it is kept in '.varve/trash'
           0

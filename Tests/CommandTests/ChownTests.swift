@@ -128,7 +128,7 @@ extension CommandTests {
         prints: """
           varve chown: f: Operation not permitted (EPERM): only root gives items to others; to take one over needs the right chown
           1
-          varve chown: f: Operation not permitted (EPERM): the group is changed by the owner, and by who has the right writesecurity, to a group of their own; or by root
+          varve chown: f: Operation not permitted (EPERM): only root, the owner, or a user with writesecurity can change the group; the last two only to a group they are in
           1
           varve chown: f: Operation not permitted (EPERM): without root you need the right chown, and must be a member of the group
           1

@@ -36,7 +36,7 @@ extension CommandTests {
           0
           varve fsck: upper/d: is not the upper directory of a Varve volume
           2
-          varve fsck: upper: the volume is mounted; it is checked while it is not
+          varve fsck: upper: the volume is mounted; unmount it first
           2
 
           """)
@@ -242,7 +242,7 @@ extension CommandTests {
           varve fsck: nothing: No such file or directory (ENOENT)
           2
           varve fsck: closed: the passphrase is wrong, or the keyfile is damaged, which cannot be told apart 
-          varve fsck: --passphrase-file is of no use without --keyfile
+          varve fsck: --passphrase-file needs --keyfile
           Usage: varve fsck [-q] [--repair] [--keyfile=SRC] [--passphrase-file=SRC]
                               [--json] UPPER [FILE...]
           'varve help fsck' tells more.

@@ -31,11 +31,34 @@ extension CommandTests {
         find there ! -type d | sed "s|^there|$DESTDIR|" | sort >found
         while read -r directory names; do for name in $names; do echo "${directory%:}/$name"; done; done <said | sort | diff - found
         grep -c . <found
+        for text in LICENSE SECURITY.md; do cmp "$ROOT/$text" there/usr/local/share/doc/varve/$text; done
         "$ROOT/scripts/place" remove
         find there ! -type d
         """)
       let count = try #require(Int(said.split(separator: "\n").first ?? ""))
       #expect(count > 40 && said == "\(count)\n", "\(said)")
+    }
+
+    @Test("What building needs is few packages, which are named to users who cannot install them")
+    func packages() throws {
+      // A machine without packages, on which nobody is root, with a compiler.
+      let said = try output(
+        """
+        mkdir bin
+        printf '#!/bin/sh\\nexit 1\\n' >bin/dpkg-query
+        printf '#!/bin/sh\\necho 1000\\n' >bin/id
+        printf '#!/bin/sh\\necho Swift version 6.2\\n' >bin/swift
+        chmod 755 bin/*; PATH=$PWD/bin:$PATH
+        "$ROOT/scripts/setup" build >said 2>&1 || echo $?
+        sed -n 's/^ *\\(apt-get .*[^ ]\\) *$/\\1/p' said
+        """)
+      #expect(
+        said == """
+          1
+          apt-get install --no-install-recommends gcc git libfuse3-dev libicu-dev libssl-dev libzstd-dev fuse3 make \
+          pkg-config libcurl4 libncurses6 libsqlite3-0 libxml2
+
+          """)
     }
 
     @Test("Root builds as the owner of the tree, once for installing and for the package") func owner() throws

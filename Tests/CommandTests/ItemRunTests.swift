@@ -260,6 +260,10 @@ extension CommandTests {
         varve chmod -a# 5 f; echo $?
         varve ls -leO f | sed -n '2,$p'
         varve chflags 0200003 f; varve ls -lO f | cut -c1-42; varve chflags 0 f
+        mkdir source there
+        for words in "mount --bogus there" "mount -o bogus source there" "remount --bogus ." "remount -o bogus ."; do
+          eval "varve $words" 2>&1 | head -n 1 | grep -o "bogus'"; eval "varve $words" 2>/dev/null; echo $?
+        done
         """,
         prints: """
           varve chmod: '9' is neither a mode nor a form such as +a
@@ -304,6 +308,14 @@ extension CommandTests {
           1
            0: user:daemon allow read
           -rw-r--r--+ 1 root  root  arch,uchg,nodump
+          bogus'
+          1
+          bogus'
+          1
+          bogus'
+          1
+          bogus'
+          1
 
           """)
       try desk.end()

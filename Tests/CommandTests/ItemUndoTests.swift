@@ -60,7 +60,7 @@ extension CommandTests {
       try desk.expect(
         """
         varve chmod -n -R go-rx d; echo $?
-        varve chmod -q -n +a 'user:7003 allow list' d
+        varve chmod -qnv +a 'user:7003 allow list' d
         varve chflags -qnR uchg d
         varve chown -q -R --dry-run :group=7002 d
         varve chmod -q -R -n --json go-rx d
@@ -68,7 +68,8 @@ extension CommandTests {
         varve chown -q -R --dry-run --json 7005:7006 d
         varve chown -qn 7001 d
         varve ls -leO d | tail -1 | cut -c1-34; stat -c '%a %u' d d/f
-        varve chmod -R --json go-rx d
+        varve chmod -R --json go-rx d; varve chmod --json 600 d/none d/f 2>/dev/null; echo $?
+        varve chflags uchg d/f; varve chmod --json 640 d/f 2>/dev/null; varve chflags nouchg d/f
         varve chown -R --undo $BASE/undo :group=7002 d; varve chflags --undo $BASE/undo --resume uchg d/f
         varve acl restore -q -n $BASE/undo; varve acl restore --json -v $BASE/undo
         """,
@@ -79,6 +80,7 @@ extension CommandTests {
           varve chmod: as things stand now; earlier steps of the same run are not taken into account
           0
           d: 0 -> 1 entry
+            + user:7003 allow list
           1 of 1 item would change
           d: none -> uchg
           d/f: hidden -> uchg,hidden
@@ -104,6 +106,13 @@ extension CommandTests {
           755 0
           644 7001
           {"changes": [], "dryRun": false, "items": 2, "changed": 2, "unchanged": 0, "leftAlone": 0, "failed": 0, "interrupted": false}
+          {"changes": [
+            {"path": "d/none", "error": "No such file or directory (ENOENT)"}
+          ], "dryRun": false, "items": 2, "changed": 0, "unchanged": 1, "leftAlone": 0, "failed": 1, "interrupted": false}
+          1
+          {"changes": [
+            {"path": "d/f", "error": "is locked by uchg; clear it first: varve chflags nouchg d/f (EPERM)"}
+          ], "dryRun": false, "items": 1, "changed": 0, "unchanged": 0, "leftAlone": 0, "failed": 1, "interrupted": false}
           BASE/mount/d: owner group=7002:0 -> 0:0
           BASE/mount/d/f: flags uchg,hidden -> hidden
           BASE/mount/d/f: owner group=7002:0 -> 7001:0

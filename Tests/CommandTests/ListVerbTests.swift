@@ -106,7 +106,7 @@ extension CommandTests {
         varve acl get shared/file
         """,
         prints: """
-          varve acl set: 4294967295 is the number for 'no id'; nobody can have it
+          varve acl set: 4294967295 cannot be the number of an account
           2
           varve acl set: 'no-such-user' is neither a user nor a group; a number will do, such as user:1001
           2

@@ -24,7 +24,7 @@ extension CommandTests {
           1
           varve chmod: d/f: there was no access list; the entry became entry 0
           0
-          varve chmod: 4294967295 is the number for 'no id'; nobody can have it
+          varve chmod: 4294967295 cannot be the number of an account
           2
            0: user:7001 allow read
           varve chmod: d/f: is locked by uchg; clear it first: varve chflags nouchg d/f (EPERM)

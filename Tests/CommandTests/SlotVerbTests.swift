@@ -95,8 +95,8 @@ extension CommandTests {
         ls vol; varve umount vol
         """,
         prints: """
-          varve key create: vol/key: made, but on a Varve volume, which it cannot open from there and with which it is lost; move it elsewhere
-          varve key create: upper/key2: made, but on a Varve volume, which it cannot open from there and with which it is lost; move it elsewhere
+          varve key create: vol/key: made, but on a Varve volume: it cannot unlock that volume from there, and is lost with it; move it elsewhere
+          varve key create: upper/key2: made, but on a Varve volume: it cannot unlock that volume from there, and is lost with it; move it elsewhere
           key
           key2
 
@@ -127,7 +127,7 @@ extension CommandTests {
           varve key export: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
           {"path": "vol", "file": "other", "bytes": 384}
           0
-          varve key export: --with-passphrase-file is of no use without --with
+          varve key export: --with-passphrase-file needs --with
           varve unlock: vol: \(SlotVerbTests.none)
           varve unlock: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
           varve unlock: vol: has taken the exported keybag as its own

@@ -73,6 +73,7 @@ extension CommandTests {
       try desk.expect(
         #"""
         terminal "varve ls d" | cat -v; varve ls --color=always d | cat -v
+        terminal "varve ls -G d" | cat -v | grep dir; varve ls -G d | grep dir
         varve ls -leO --color=always d > $BASE/colored; varve ls -leO d > $BASE/plain
         sed 's/\x1b\[[0-9;]*m//g' $BASE/colored | cmp - $BASE/plain; cat -v $BASE/colored |
           sed -nE 's/^.*root  (.*) +[0-9]+ [A-Z].* (.*)/\1 \2/p; /^ [0-9]/p' | tr -s ' '
@@ -93,6 +94,8 @@ extension CommandTests {
           ^[[33mpipe^[[0m
           plan
           ^[[32mrun^[[0m
+          ^[[1;34mdir^[[0m
+          dir
           ^[[33muchg^[[0m data
           - ^[[1;34mdir^[[0m
           - plan

@@ -84,7 +84,7 @@ extension FrontTests {
           varve mount: BASE/mount: the keyfile 'closed.key': the passphrase file 'none' cannot be opened: No such file or directory
           status 32
           not mounted
-          varve mount: BASE/mount: 'passphrase_file' is of no use without 'keyfile'
+          varve mount: BASE/mount: 'passphrase_file' needs 'keyfile'
           status 1
           not mounted
           varve mount: BASE/mount: the keyfile and its passphrase cannot both come from '-'

@@ -95,9 +95,13 @@ extension FrontTests {
           then echo "$group is read"; else echo "$group is not read"; fi
         done
         varve status mount | grep -o 'warnings:.*' | sed 's/: */: /'
+        varve why --as 3000:4003 read mount/4002 | grep -o 'by its mode (group .*'
         varve umount mount
         wait
         cat lines
+        varve mount -o admin_group=4002 "$BASE/upper" "$BASE/mount" 2>/dev/null
+        varve why --as 3000:4003 read mount/4004 | grep -o 'read allowed.*'
+        varve umount mount
         """)
       let lines = [
         "/etc/varve/groups, line 1 is left out: there is no group 'no-such-group'",
@@ -111,7 +115,9 @@ extension FrontTests {
           4005 is not read
           4006 is read
           warnings: \(lines.joined(separator: ", "))
+          by its mode (group r--); a member of it by way of group:4003
           \(lines.map { "<4>varved: \($0)" }.joined(separator: "\n"))
+          read allowed by admin_group, as a member of group:4002: only flags could stop this; a member of it by way of group:4003
 
           """)
     }

@@ -207,9 +207,9 @@ struct LockHangTests {
     let tree = try Tree.vault()
     let volume = try tree.volume()
     let table = HandleTable(limit: 1000, owner: 0)
-    let place = SealedPlace(volume.sealed, inode: 1, .complete, isMarked: true)
+    let context = SealedContext(volume.sealed, inode: 1, .complete, isMarked: true)
     func open(_ user: UInt32, isEncrypted: Bool = true) -> HandleID {
-      let content: Content = isEncrypted ? .sealed(SealedObject(place)) : .text([])
+      let content: Content = isEncrypted ? .sealed(SealedObject(context)) : .text([])
       return table.add(OpenFile(node: nil, content, mode: .read, route: .direct), for: user)
     }
     var handles: [HandleID] = []

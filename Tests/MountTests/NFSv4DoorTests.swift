@@ -222,6 +222,29 @@ extension MountTests {
       }
     }
 
+    @Test("An entry that the directory hands down is inherited, whichever of the two attributes it came by")
+    func inheritedMarks() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let directory = try volume.directory("d", 1001, 2001, 0o755)
+      let rights: Rights = [.read, .write]
+      let handedDown = AccessList([
+        AccessEntry(.allow, .group(2009), rights, [.fileInherit, .directoryInherit])
+      ])
+      try #require(
+        Attribute.set(
+          directory, Self.numbers, NFSv4List.encodeNumbers(handedDown, mode: 0o755, for: .directory)) == nil)
+      for name in [Self.names, Self.numbers] {
+        let file = try volume.file("d/\(name)", 1001, 2001, 0o600)
+        // Without the mark, and beside an entry of its own.
+        let entries = [AccessEntry(.deny, .user(1003), .read), AccessEntry(.allow, .group(2009), rights)]
+        #expect(Attribute.set(file, name, Self.bytes(entries, mode: 0o600, name)) == nil)
+        #expect(
+          try Shown(of: file).list == ["user:1003 deny read", "group:2009 inherited allow read,write"],
+          "\(name)")
+      }
+    }
+
     @Test("Lists that Samba would keep for itself are refused, also to root") func foreignLists() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }

@@ -292,7 +292,7 @@ final class ModelWriter {
     }
     guard rules.contains(.frozenBlocksWait) else { return true }
     return try request.blocks.allSatisfy {
-      state.placement(of: $0.version.generation, in: try reader.pair(of: $0.block)) != .wait
+      state.destination(of: $0.version.generation, in: try reader.pair(of: $0.block)) != .wait
     }
   }
 
@@ -329,11 +329,11 @@ final class ModelWriter {
     var kept: [(UInt64, Block, Page?)] = []
     for (block, version) in request.blocks {
       var pair = try reader.pair(of: block)
-      var placement = state.placement(of: version.generation, in: pair)
-      if placement == .wait {
-        placement = .half(pair.committed(state.committed)?.other ?? .first, free: nil, keep: nil)
+      var destination = state.destination(of: version.generation, in: pair)
+      if destination == .wait {
+        destination = .half(pair.committed(state.committed)?.other ?? .first, free: nil, keep: nil)
       }
-      guard case .half(let half, let page, var keep) = placement else { continue }
+      guard case .half(let half, let page, var keep) = destination else { continue }
       pair[half] = version
       pairs.append((block, pair))
       if let page { freed.append(page) }

@@ -120,7 +120,7 @@ private func begin(_ count: UInt64, _ state: inout CommitState) throws -> Genera
     for one in UInt64(0)..<9 {
       for two in UInt64(0)..<9 where one != two || one == 0 {
         let pair = Pair(version(one, page: 1), version(two, page: 2))
-        guard case .half(let half, let free, let keep) = state.placement(of: 21, in: pair) else {
+        guard case .half(let half, let free, let keep) = state.destination(of: 21, in: pair) else {
           Issue.record("wait")
           continue
         }
@@ -139,16 +139,16 @@ private func begin(_ count: UInt64, _ state: inout CommitState) throws -> Genera
     let block = try #require(Block(0))
     #expect(state.freeze() == .drain)
     // It is part of the commit itself.
-    #expect(state.placement(of: first.first, in: Pair()) == .half(.first, free: nil, keep: nil))
+    #expect(state.destination(of: first.first, in: Pair()) == .half(.first, free: nil, keep: nil))
     state.wrote(first.first, of: block, keeping: nil)
     state.end(first)
     #expect(state.freeze() == .wait)
     let second = try begin(1, &state)
-    #expect(state.placement(of: second.first, in: Pair(version(first.first))) == .wait)
+    #expect(state.destination(of: second.first, in: Pair(version(first.first))) == .wait)
     #expect(state.drained() == .ready)
     state.synced()
     #expect(state.committed == first.first)
-    let answer = state.placement(of: second.first, in: Pair(version(first.first)))
+    let answer = state.destination(of: second.first, in: Pair(version(first.first)))
     #expect(answer == .half(.second, free: nil, keep: Page(1)))
   }
 

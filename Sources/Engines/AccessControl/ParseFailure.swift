@@ -42,8 +42,8 @@ package struct ParseFailure: Error, Hashable, Sendable {
 extension ParseFailure: CustomStringConvertible {
   /// One line for a person: where, which word, what was expected.
   package var description: String {
-    let place = line.map { "line \($0): " } ?? ""
-    return place + sentence
+    let prefix = line.map { "line \($0): " } ?? ""
+    return prefix + sentence
   }
 
   private var sentence: String {

@@ -132,7 +132,7 @@ package struct CommitState: Sendable {
   // MARK: Entries
 
   /// What writing an entry does to the others.
-  package enum Placement: Hashable, Sendable {
+  package enum EntryDestination: Hashable, Sendable {
     /// The block is in a commit under way: wait for its end and ask again.
     case wait
     /// Write the entry into this half. Then `free` may be used again, and `keep` after the commit of the new version.
@@ -142,7 +142,7 @@ package struct CommitState: Sendable {
   /// Where the version `generation` of a block goes.
   ///
   /// Asked while no other entry of the file is written, right before the entry: a commit moves the answer.
-  package func placement(of generation: UInt64, in pair: Pair) -> Placement {
+  package func destination(of generation: UInt64, in pair: Pair) -> EntryDestination {
     guard let newest = pair.newest else { return .half(.first, free: nil, keep: nil) }
     let replaced = pair[newest].generation
     if let frozen, replaced > durable, replaced <= frozen, generation > frozen { return .wait }

@@ -34,7 +34,7 @@ extension Descriptor {
   /// A value of any length in an array of its own; nil when there is no such attribute.
   package borrowing func attribute(_ attribute: borrowing AttributeName) throws(Errno) -> [UInt8]? {
     do throws(Errno) {
-      return try growing { buffer throws(Errno) in try unsafe place.get(attribute.pointer, buffer) }
+      return try growing { buffer throws(Errno) in try unsafe target.get(attribute.pointer, buffer) }
     } catch .noData {
       return nil
     }
@@ -45,7 +45,7 @@ extension Descriptor {
   ) throws(Errno) -> [UInt8]? {
     do throws(Errno) {
       return try growing { buffer throws(Errno) in
-        try unsafe place.get(attribute.pointer, of: name.pointer, buffer)
+        try unsafe target.get(attribute.pointer, of: name.pointer, buffer)
       }
     } catch .noData {
       return nil
@@ -58,7 +58,7 @@ extension Descriptor {
     _ change: AttributeSetting = .createOrReplace, unless givesUp: () -> Bool = { false }
   ) throws(Errno) {
     try unsafe value.withUnsafeBytes { value throws(Errno) in
-      try unsafe place.set(attribute.pointer, value, change.flags, unless: givesUp)
+      try unsafe target.set(attribute.pointer, value, change.flags, unless: givesUp)
     }
   }
 
@@ -70,13 +70,13 @@ extension Descriptor {
 
   /// Removes an attribute; ENODATA when it is not there.
   package borrowing func removeAttribute(_ attribute: borrowing AttributeName) throws(Errno) {
-    try unsafe place.remove(attribute.pointer)
+    try unsafe target.remove(attribute.pointer)
   }
 
   /// The names of all attributes this thread may see.
   package borrowing func attributeNames() throws(Errno) -> AttributeNames {
-    AttributeNames(bytes: try growing { buffer throws(Errno) in try unsafe place.list(buffer) })
+    AttributeNames(bytes: try growing { buffer throws(Errno) in try unsafe target.list(buffer) })
   }
 
-  private var place: AttributePlace { unsafe AttributePlace(descriptor: rawValue, isPath: isPath) }
+  private var target: AttributeTarget { unsafe AttributeTarget(descriptor: rawValue, isPath: isPath) }
 }

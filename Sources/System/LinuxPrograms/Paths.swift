@@ -12,28 +12,28 @@ extension Descriptor {
   }
 
   /// Holds on to what a path names, without opening it for reading or writing.
-  package static func place(_ path: [UInt8], _ link: LastLink) throws(Errno) -> Descriptor {
+  package static func item(atPath path: [UInt8], _ link: LastLink) throws(Errno) -> Descriptor {
     try openAny(AT_FDCWD, path, pathOnly | (link == .held ? O_NOFOLLOW : 0))
   }
 
   /// Holds on to what an absolute path of any length names, if no link is on the way nor at its end.
   ///
   /// ENOTDIR where a link, or anything but a directory, is on the way; ELOOP for a link at the end.
-  package static func place(withoutLinks path: [UInt8]) throws(Errno) -> Descriptor {
+  package static func item(withoutLinks path: [UInt8]) throws(Errno) -> Descriptor {
     guard path.first == UInt8(ascii: "/") else { throw .invalid }
     let names = path.split(separator: UInt8(ascii: "/"))
-    var place = try openAny(AT_FDCWD, [UInt8(ascii: "/")], pathOnly | O_DIRECTORY)
+    var item = try openAny(AT_FDCWD, [UInt8(ascii: "/")], pathOnly | O_DIRECTORY)
     for name in names.dropLast() {
-      place = try openAny(place.rawValue, Array(name), pathOnly | O_NOFOLLOW | O_DIRECTORY)
+      item = try openAny(item.rawValue, Array(name), pathOnly | O_NOFOLLOW | O_DIRECTORY)
     }
-    guard let last = names.last else { return place }
-    place = try openAny(place.rawValue, Array(last), pathOnly | O_NOFOLLOW)
-    guard try place.knownStatus().kind != .symbolicLink else { throw .tooManySymbolicLinks }
-    return place
+    guard let last = names.last else { return item }
+    item = try openAny(item.rawValue, Array(last), pathOnly | O_NOFOLLOW)
+    guard try item.knownStatus().kind != .symbolicLink else { throw .tooManySymbolicLinks }
+    return item
   }
 
   /// Holds on to a name in this directory, also across a mount point.
-  package borrowing func place(of name: [UInt8], _ link: LastLink) throws(Errno) -> Descriptor {
+  package borrowing func item(named name: [UInt8], _ link: LastLink) throws(Errno) -> Descriptor {
     try Descriptor.openAny(rawValue, name, pathOnly | (link == .held ? O_NOFOLLOW : 0))
   }
 

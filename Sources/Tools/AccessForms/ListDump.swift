@@ -76,7 +76,7 @@ package struct DumpReader: Sendable {
   ) throws(DumpFailure) -> DumpPiece? {
     let words = rest.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
     guard words.count == 3, let facts = ItemFacts(String(decoding: words[1], as: UTF8.self)) else {
-      throw failure("the number of lines, what is said of the item, and a path were expected")
+      throw failure("expected: number of lines, properties, path")
     }
     // A list that is not spoken of.
     let isSilent = words[0].elementsEqual("-".utf8)

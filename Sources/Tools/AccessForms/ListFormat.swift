@@ -125,7 +125,7 @@ extension ListFormat {
   package static func check(_ identity: Identity) throws(FormatFailure) {
     switch identity {
     case .user(.max), .group(.max):
-      throw FormatFailure("4294967295 is the number for 'no id'; nobody can have it")
+      throw FormatFailure("4294967295 cannot be the number of an account")
     default: break
     }
   }

@@ -66,7 +66,7 @@ package struct ListReview: Sendable {
       }
     } catch {
       findings.append(
-        Finding(.undeciding, entry: error.entry, "neither allows nor denies; no decision looks at it"))
+        Finding(.undeciding, entry: error.entry, "neither allows nor denies; is never used for a decision"))
     }
     for index in list.entries.indices {
       findings += [account(index), travelling(index), rights(index), standing(index)].compactMap { $0 }

@@ -7,8 +7,8 @@ import LinuxPrograms
 import TextForms
 
 enum LayerOverlap {
-  /// A layer by its path and by its place on its file system, past all bind mounts.
-  private struct Place {
+  /// A layer by its path and by its position on its file system, past all bind mounts.
+  private struct LocatedLayer {
     let path: [UInt8]
     let directory: SharedDescriptor
     let position: PositionInFileSystem?
@@ -29,30 +29,30 @@ enum LayerOverlap {
       path.flatMap { MountedVolume.position(of: $0, in: table) }
     }
     let upperPath = (try? upper.directory.descriptor.heldPath()) ?? upper.path
-    var layers = [Place(path: upper.path, directory: upper.directory, position: position(upperPath))]
+    var layers = [LocatedLayer(path: upper.path, directory: upper.directory, position: position(upperPath))]
     for lower in lowers {
-      let place = Place(
+      let layer = LocatedLayer(
         path: lower.path, directory: lower.directory, position: position(lower.path), isSealed: lower.isSealed
       )
       for other in layers {
-        guard let words = overlap(place, other) else { continue }
+        guard let words = overlap(layer, other) else { continue }
         throw MountFailure(
-          place.path, "this lower directory \(words) the layer \(PathText.escaped(other.path))")
+          layer.path, "this lower directory \(words) the layer \(PathText.escaped(other.path))")
       }
       if !lower.isSealed, let mountPoint, mountPoint != lower.path, Overlap.isBelow(mountPoint, lower.path) {
         throw MountFailure(mountPoint, "the mount point is inside the layer \(PathText.escaped(lower.path))")
       }
-      layers.append(place)
+      layers.append(layer)
     }
   }
 
-  private static func overlap(_ place: Place, _ other: Place) -> String? {
-    if let one = try? place.directory.descriptor.status(), let two = try? other.directory.descriptor.status(),
+  private static func overlap(_ layer: LocatedLayer, _ other: LocatedLayer) -> String? {
+    if let one = try? layer.directory.descriptor.status(), let two = try? other.directory.descriptor.status(),
       one.device == two.device, one.inode == two.inode
     {
       return "is"
     }
-    guard let one = place.position, let two = other.position else { return nil }
+    guard let one = layer.position, let two = other.position else { return nil }
     if one == two { return "is" }
     if one.path(below: two) != nil { return "is inside" }
     return two.path(below: one) != nil ? "holds" : nil

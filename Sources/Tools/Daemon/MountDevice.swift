@@ -17,7 +17,7 @@ struct MountDevice {
     let found: String?
     if let namespace {
       found = try? namespace.visit { () throws(Errno) in
-        try Descriptor.place(mountPoint, .held).knownDevice()
+        try Descriptor.item(atPath: mountPoint, .held).knownDevice()
       }
     } else {
       found = MountedVolume.table().last { $0.mountPoint == mountPoint && $0.isOurs }?.device

@@ -77,11 +77,11 @@ struct AuditFile: Sendable {
 
   init(_ path: [UInt8]) throws(Errno) {
     self.path = path
-    (directory, name) = try AuditFile.place(path)
+    (directory, name) = try AuditFile.directory(of: path)
     (file, isFresh) = try AuditFile.open(name, in: directory)
   }
 
-  private static func place(_ path: [UInt8]) throws(Errno) -> (SharedDescriptor, name: [UInt8]) {
+  private static func directory(of path: [UInt8]) throws(Errno) -> (SharedDescriptor, name: [UInt8]) {
     let slash = UInt8(ascii: "/")
     guard path.first == slash, let end = path.lastIndex(of: slash) else { throw .invalid }
     let directory = try Descriptor.directory(atPath: end == 0 ? [slash] : Array(path[..<end]))
@@ -90,7 +90,7 @@ struct AuditFile: Sendable {
 
   /// Fails where the file could not be opened or made, and makes none.
   static func check(_ path: [UInt8]) throws(Errno) {
-    let (directory, name) = try place(path)
+    let (directory, name) = try directory(of: path)
     try FileName.with(name) { name throws(Errno) in
       do throws(Errno) {
         _ = try directory.descriptor.status(of: name)

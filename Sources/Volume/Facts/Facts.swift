@@ -21,7 +21,7 @@ struct Facts: Sendable {
   let stored: StoredRecord
   /// Of an encrypted file; then the status has its size, too, as it has that of a compressed one.
   let head: KnownHead?
-  var place: ItemPlace
+  var layerFacts: LayerFacts
 
   /// `stored` is complete: a decision takes the list.
   init(_ status: FileStatus, _ found: StoredFacts) {
@@ -29,7 +29,7 @@ struct Facts: Sendable {
     self.status = status.showing(found)
     self.stored = stored
     head = found.head
-    place = ItemPlace(status)
+    layerFacts = LayerFacts(status)
     record = stored.core
     item = Item(
       kind: ItemKind(status.kind), user: status.user, group: status.group,
@@ -52,10 +52,10 @@ struct Facts: Sendable {
     return (.noKey, "belongs to the keybag of another volume; only a volume with that keybag can read it")
   }
 
-  var brief: BriefFacts { BriefFacts(status, StoredFacts(stored, head), at: place) }
-  var number: ItemNumber { place.number }
+  var brief: BriefFacts { BriefFacts(status, StoredFacts(stored, head), at: layerFacts) }
+  var number: ItemNumber { layerFacts.number }
   /// What a node of it is found by.
-  var slot: BackingSlot { place.slot(status) }
+  var slot: BackingSlot { layerFacts.slot(status) }
 
   var mayCarryPrivilege: Bool { item.mode.hasSetUser || item.mode.hasSetGroup }
 }
@@ -65,25 +65,25 @@ struct BriefFacts: Sendable {
   let status: FileStatus
   let stored: StoredRecord
   let head: KnownHead?
-  var place: ItemPlace
+  var layerFacts: LayerFacts
 
-  init(_ status: FileStatus, _ found: StoredFacts, at place: ItemPlace? = nil) {
+  init(_ status: FileStatus, _ found: StoredFacts, at layerFacts: LayerFacts? = nil) {
     self.status = status.showing(found)
     stored = found.record
     head = found.head
-    self.place = place ?? ItemPlace(status)
+    self.layerFacts = layerFacts ?? LayerFacts(status)
   }
 
   /// Everything that is known, if that is all there is.
   var facts: Facts? {
     guard stored.bytesWithoutList == nil else { return nil }
     var facts = Facts(status, StoredFacts(stored, head))
-    facts.place = place
+    facts.layerFacts = layerFacts
     return facts
   }
 
   /// What a node of it is found by.
-  var slot: BackingSlot { place.slot(status) }
+  var slot: BackingSlot { layerFacts.slot(status) }
 
   var isVisibleToAnyone: Bool {
     facts?.item.isVisibleToAnyone ?? true
@@ -144,8 +144,8 @@ extension Attributes {
   /// owner to itself.
   init(_ brief: BriefFacts, ignoringOwnershipFor caller: Caller? = nil) {
     self = brief.status
-    inode = brief.place.number.value
-    if let links = brief.place.links { linkCount = links }
+    inode = brief.layerFacts.number.value
+    if let links = brief.layerFacts.links { linkCount = links }
     let record = brief.stored.core
     if let told = record.birthTime {
       birth = Timestamp(seconds: told.seconds, nanoseconds: told.nanoseconds)

@@ -50,21 +50,21 @@ extension Volume {
   private func tellAsOfLower(_ facts: inout Facts, _ node: Node) throws(Errno) {
     facts.item.flags.remove(.opaque)
     facts.record.flags.remove(.opaque)
-    try countNames(of: node, facts.status, facts.record, in: &facts.place)
+    try countNames(of: node, facts.status, facts.record, in: &facts.layerFacts)
   }
 
   /// The count of names of what is in a lower: some may be removed, and nothing there says so.
   private func countNames(
-    of node: Node, _ status: FileStatus, _ record: CoreRecord, in place: inout ItemPlace
+    of node: Node, _ status: FileStatus, _ record: CoreRecord, in layerFacts: inout LayerFacts
   ) throws(Errno) {
     guard !node.isDirectory else { return }
     if node.isNameless {
-      place.links = 0
+      layerFacts.links = 0
       return
     }
     guard let stack = resolver.stack, stack.mayHaveEntries(above: node.layer) else { return }
     let trace = try stack.trace(status, in: node.layer, isIndexed: node.indexed != nil) { record }
-    if let trace { place.links = trace.state.shown }
+    if let trace { layerFacts.links = trace.state.shown }
   }
 
   /// The facts about an object that is held, whose status is known.
@@ -93,7 +93,7 @@ extension Volume {
     } else {
       facts = try self.facts(found.status, of: name, in: found.directory)
     }
-    facts.place.links = links.state.shown
+    facts.layerFacts.links = links.state.shown
     return facts
   }
 
@@ -104,7 +104,7 @@ extension Volume {
     }
     guard links.object == nil else { return try facts(of: found, name).brief }
     var facts = try briefFacts(found.status, of: name, in: found.directory)
-    facts.place.links = links.state.shown
+    facts.layerFacts.links = links.state.shown
     return facts
   }
 
@@ -141,7 +141,7 @@ extension Volume {
     } head: { () throws(Errno) in
       try reach.head()
     }
-    if node.layer > 0 { try countNames(of: node, facts.status, facts.stored.core, in: &facts.place) }
+    if node.layer > 0 { try countNames(of: node, facts.status, facts.stored.core, in: &facts.layerFacts) }
     return facts
   }
 
@@ -156,13 +156,13 @@ extension Volume {
   func refer(
     to found: BriefFacts, _ name: borrowing FileName, in parent: Node, by entry: IndexEntry? = nil
   ) -> Node {
-    let number = found.place.number
+    let number = found.layerFacts.number
     guesses.note(name, in: parent.id, number.stripe)
     let (node, isNew) = nodes.refer(
       to: found.slot, number: number, name: name, in: parent,
       indexedAs: entry.map { IndexedName($0.name, in: $0.layer) })
     if isNew {
-      let store = store(of: found.place.layer)
+      let store = store(of: found.layerFacts.layer)
       if store.remembersFacts { store.remember(found, of: node) }
     }
     return node

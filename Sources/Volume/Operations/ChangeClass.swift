@@ -93,7 +93,7 @@ extension Volume {
     let modified = try object.status().modification
     try usingSealed(content, of: node, by: object.descriptor, object.facts) { (content) throws(Errno) in
       try content.changeClass(to: wanted)
-      guard keyring.state(of: content.place.format) != .open else { return }
+      guard keyring.state(of: content.context.format) != .open else { return }
       // A lock of the new class has passed it by, because it still had the old one.
       _ = content.ending { content.lockDown() }
       dropPagesAside(of: node.id)
@@ -123,10 +123,10 @@ extension Volume {
   private func replace(
     _ file: ReplacedFile, of node: Node, to wanted: ProtectionClass?, for caller: Caller
   ) throws(Errno) {
-    let place = SealedPlace(
+    let context = SealedContext(
       sealed, inode: try file.object.descriptor.status().inode, wanted ?? .complete, isMarked: true)
     let body: NewBody =
-      wanted == nil ? .decrypting(place, sealed.budget) : .encrypting(place, sealed.budget)
+      wanted == nil ? .decrypting(context, sealed.budget) : .encrypting(context, sealed.budget)
     let writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
     var replacement = try prepare(file, body, for: caller)
     // The last moment: from here on it can only go forward.

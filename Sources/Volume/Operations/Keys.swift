@@ -80,7 +80,7 @@ extension Volume {
     var outcome = LockOutcome(closed: closed, purged: files.count - cached.count)
     outcome.kept = sealed.converting
     for file in kept where file.node == nil {
-      outcome.kept.append(Array("inode \(file.object.place.inode)".utf8))
+      outcome.kept.append(Array("inode \(file.object.context.inode)".utf8))
     }
     let keptNodes = Set(kept.compactMap(\.node))
     for (node, object) in files {

@@ -54,7 +54,7 @@ extension Volume {
     let shown = try resolver.find(name, in: parent)
     if shown != nil { throw .exists }
     let linked = MakingPlan.LinkedObject(
-      isUp: object.facts.place.layer == 0, hasOrigin: hasOrigin(object.facts))
+      isUp: object.facts.layerFacts.layer == 0, hasOrigin: hasOrigin(object.facts))
     let directory = try upperPart(of: parent)
     let steps = try steps(
       MakingPlan.link(

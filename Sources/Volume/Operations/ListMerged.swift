@@ -37,7 +37,7 @@ extension Volume {
       guard let status = (try? place.look(name)) ?? nil,
         let found = try? briefFacts(status, of: name, in: place)
       else { return plain }
-      return found.place.number.value
+      return found.layerFacts.number.value
     }
   }
 

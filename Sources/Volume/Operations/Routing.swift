@@ -27,7 +27,7 @@ extension Volume {
       // (F_SETFL). We are told at each write whether it is there, and then the end is where the backing file ends.
       wish = .mapped
     }
-    let mayHandOver = mayHandOver(from: facts.place.layer)
+    let mayHandOver = mayHandOver(from: facts.layerFacts.layer)
     // What is refused must not have been put into a copy before.
     if isAppendOnly { wish = .direct }
     // Pages that others have read are not for who came without a key.

@@ -12,7 +12,7 @@ extension Volume {
     let content = node.attachment.encrypted {
       sealed.owing(node.backing)
         ?? SealedObject(
-          SealedPlace(
+          SealedContext(
             sealed, inode: facts.status.inode, protection, isMarked: facts.head?.isMarked ?? true))
     }
     guard let object = content as? SealedObject else { return nil }
@@ -23,7 +23,7 @@ extension Volume {
   /// Whether the key of an encrypted file is not to be had.
   func isLocked(_ object: SealedObject?) -> Bool {
     guard let object else { return false }
-    return keyring.state(of: object.place.format) != .open
+    return keyring.state(of: object.context.format) != .open
   }
 
   /// The content of a file that a process has open, if it is encrypted; with the way to it.
@@ -53,27 +53,28 @@ extension Volume {
     else { return object }
     forgetFacts(of: node)
     var record = object.facts.record
-    record.protection = content.place.protection
+    record.protection = content.context.protection
     record.isEncrypted = true
     let stored = try rewrite(record, list: .keep, over: object.facts.stored, to: object)
-    content.place.isMarked = true
+    content.context.isMarked = true
     let now = KnownHead(protection: head.protection, size: content.head?.size ?? head.size, isMarked: true)
     return HeldObject(
       descriptor: object.descriptor, facts: Facts(try object.status(), StoredFacts(stored, now)),
       nameless: object.nameless)
   }
 
-  /// A user of the content is gone; called without a lock.
+  /// A handle or request stops using the content; called without a lock.
   func leave(_ object: SealedObject, of node: Node) {
     guard object.leave() else { return }
     defer { if object.isChanged, keyring.sessions.isOld() { endSessionAside() } }
-    // Another one may have come and gone, who has yet to write: then it is as if we had.
+    // Another user may have come and left meanwhile, whose writes are finished here as well.
     if !object.owesFinish, object.ending({ settle(object, of: node) }) { return }
     do throws(Errno) {
       let isTouched = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
         finish(object, of: node)
       }
-      // Who shows the file learns of its new change time; not under the lock, which write-back may wait for.
+      // The kernel forgets the attributes it caches, for the change time is new; outside the lock, which write-back may
+      // wait for.
       if isTouched { link?.expireAttributes(node.id) }
     } catch {
       failed(error)
@@ -98,7 +99,7 @@ extension Volume {
   @discardableResult
   func complete(_ object: SealedObject, of node: Node) -> Bool {
     guard let way = object.way, object.owesFinish else { return false }
-    // Who has lost the lock for writing leaves it to the next mount.
+    // A daemon that has lost the lock for writing leaves this to the next mount.
     guard !live.forbidsChanges else {
       failed(.readOnly)
       return false
@@ -127,7 +128,7 @@ extension Volume {
     object.noteSeen()
     object.rest()
     sealed.rest(object)
-    guard keyring.state(of: object.place.format) != .open else { return true }
+    guard keyring.state(of: object.context.format) != .open else { return true }
     // It was open when its class was locked; now its key goes, too, and what the kernel keeps of it.
     guard object.forgetUnused() else { return false }
     keyring.contexts.drain()

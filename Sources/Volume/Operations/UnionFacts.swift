@@ -67,13 +67,15 @@ extension Volume {
   /// How a name takes part in the count of hard links.
   private func links(_ shown: Facts, _ found: FoundName?) -> Links {
     if found?.links != nil { return .lowerName }
-    guard shown.place.layer == 0, shown.record.links?.base == .upper, hasOrigin(shown) else { return .single }
+    guard shown.layerFacts.layer == 0, shown.record.links?.base == .upper, hasOrigin(shown) else {
+      return .single
+    }
     return .upperName
   }
 
   /// Whether an object's number is that of something else.
   func hasOrigin(_ facts: Facts) -> Bool {
-    guard facts.place.layer == 0 else { return true }
+    guard facts.layerFacts.layer == 0 else { return true }
     return store.numbers?.countingOrigin(of: facts.status, facts.record) != nil
   }
 

@@ -41,7 +41,7 @@ extension Volume {
     }
     guard let (content, way) = found else { return Array(plainAnswer(of: node).utf8) }
     defer { leave(content, of: node) }
-    var answer = VerifyAnswer(protection: content.place.protection)
+    var answer = VerifyAnswer(protection: content.context.protection)
     if start == 0 {
       // A change of class, which leaves two headers for a moment, holds this lock alone.
       let isOpenable = try locks.holding(.shared(node.stripe)) { () throws(Errno) in
@@ -84,7 +84,7 @@ extension SealedObject {
       try using(.bytes) { (file) throws(Errno) in try file.verifyHeader(into: &findings) }
       return true
     } catch .inputOutput {
-      let found = try SealedFile.headerFindings(of: BackingStore(way), in: place)
+      let found = try SealedFile.headerFindings(of: BackingStore(way), in: context)
       // A disk that cannot be read is not damage of this kind.
       guard found.contains(where: { $0.isDamage }) else { throw .inputOutput }
       findings.header = found

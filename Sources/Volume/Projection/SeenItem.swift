@@ -27,7 +27,7 @@ struct SeenItem {
     _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
   ) {
     status = found.status
-    number = found.place.number.value
+    number = found.layerFacts.number.value
     isWithheld = !found.isVisibleToAnyone
     guard !isWithheld else { return }
     hasHiddenFlag = found.stored.core.flags.contains(.hidden)

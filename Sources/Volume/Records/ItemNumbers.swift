@@ -22,8 +22,8 @@ struct ItemNumbers: Sendable {
   /// Where the objects lie that origins in this layer name, by the tags that its volume gave.
   let tags: [UInt32: Residence]
 
-  func place(of status: FileStatus, _ record: CoreRecord) -> ItemPlace {
-    ItemPlace(
+  func layerFacts(of status: FileStatus, _ record: CoreRecord) -> LayerFacts {
+    LayerFacts(
       layer: layer, number: number(of: status, record),
       links: status.kind == .directory ? 1 : record.links.flatMap { links(of: status, record, $0) })
   }

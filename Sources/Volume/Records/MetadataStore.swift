@@ -61,22 +61,22 @@ struct MetadataStore: Sendable {
     _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?, head: () throws(Errno) -> [UInt8]
   ) throws(Errno) -> BriefFacts {
     let stored = try stored(status, knownBy: node, withList: false, read: read, head: head)
-    return BriefFacts(status, stored, at: place(of: status, stored, node))
+    return BriefFacts(status, stored, at: layerFacts(of: status, stored, node))
   }
 
   /// The facts about an object of which everything is known.
   func facts(_ status: FileStatus, _ stored: StoredFacts, of node: Node?) -> Facts {
     var facts = Facts(status, stored)
-    if let place = place(of: status, stored, node) { facts.place = place }
+    if let layerFacts = layerFacts(of: status, stored, node) { facts.layerFacts = layerFacts }
     return facts
   }
 
   /// Where an object lies; nil where there is one layer.
-  private func place(of status: FileStatus, _ stored: StoredFacts, _ node: Node?) -> ItemPlace? {
-    guard var place = numbers?.place(of: status, stored.record.core) else { return nil }
+  private func layerFacts(of status: FileStatus, _ stored: StoredFacts, _ node: Node?) -> LayerFacts? {
+    guard var layerFacts = numbers?.layerFacts(of: status, stored.record.core) else { return nil }
     // What is known keeps its number, also where none could be stored.
-    if let node { place.number = node.number }
-    return place
+    if let node { layerFacts.number = node.number }
+    return layerFacts
   }
 
   /// The record of an object alone, read now.

@@ -34,7 +34,7 @@ package struct ChangeDeviation: Sendable {
   var copiedBytes: UInt64?
 
   mutating func noteCopy(of facts: Facts) {
-    guard facts.place.layer > 0 else { return }
+    guard facts.layerFacts.layer > 0 else { return }
     copiedBytes = facts.status.kind == .regular ? facts.status.size : 0
   }
 

@@ -152,7 +152,7 @@ extension Volume {
     for name in spot.path.split(separator: UInt8(ascii: "/")) {
       here = try step(to: Array(name), in: here)
       var redirect: Redirect?
-      if here.place.layer == 0, here.isDirectory {
+      if here.layerFacts.layer == 0, here.isDirectory {
         guard case .says(let found) = try stack.redirect(of: here.descriptor) else { throw .inputOutput }
         redirect = found
       }

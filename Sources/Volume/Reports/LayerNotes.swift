@@ -33,10 +33,10 @@ extension Walk {
     if spot.parts.count > 1 {
       words = "is merged from layers " + spot.parts.map { "\($0.layer)" }.joined(separator: ", ")
     } else {
-      words = "is in \(volume.nameOfLayer(spot.place.layer))"
-      if spot.place.layer == 0, volume.hasOrigin(facts) { words += ", copied from a lower" }
+      words = "is in \(volume.nameOfLayer(spot.layerFacts.layer))"
+      if spot.layerFacts.layer == 0, volume.hasOrigin(facts) { words += ", copied from a lower" }
     }
-    if isBroughtUp, spot.place.layer > 0 { words += "; it would be copied to the upper directory first" }
+    if isBroughtUp, spot.layerFacts.layer > 0 { words += "; it would be copied to the upper directory first" }
     add(spot.path, "layer", .noted(words))
   }
 }

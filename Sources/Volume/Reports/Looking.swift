@@ -16,7 +16,7 @@ extension Volume {
     let parts = (try? resolver.parts(root))?.all ?? [resolver.top.part]
     return Spot(
       descriptor: resolver.top.descriptor, identity: root.backing,
-      place: ItemPlace(layer: 0, number: root.number), path: [], parts: parts)
+      layerFacts: LayerFacts(layer: 0, number: root.number), path: [], parts: parts)
   }
 
   /// The directory as it is now, and what stands under `name` in it.
@@ -40,7 +40,8 @@ extension Volume {
       object.status, of: object.descriptor, knownBy: rememberingNode(of: object.status),
       in: parts.first?.layer ?? 0)
     let spot = Spot(
-      descriptor: object.descriptor, identity: object.identity, place: facts.place, path: path, parts: parts)
+      descriptor: object.descriptor, identity: object.identity, layerFacts: facts.layerFacts, path: path,
+      parts: parts)
     return SeenSpot(spot: spot, facts: facts, target: target)
   }
 }

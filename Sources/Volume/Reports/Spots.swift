@@ -14,7 +14,7 @@ extension Volume {
       let directory = try resolver.top.descend(beneath: path.span).descriptor
       let status = try directory.descriptor.status()
       return Spot(
-        descriptor: directory, identity: ObjectIdentity(status), place: ItemPlace(status), path: path,
+        descriptor: directory, identity: ObjectIdentity(status), layerFacts: LayerFacts(status), path: path,
         parts: [LayerPart(layer: 0, descriptor: directory)])
     }
     var here = rootSpot()
@@ -30,6 +30,6 @@ extension Volume {
   func facts(at spot: Spot) throws(Errno) -> Facts {
     let status = try spot.descriptor.descriptor.status()
     return try facts(
-      status, of: spot.descriptor, knownBy: rememberingNode(of: status), in: spot.place.layer)
+      status, of: spot.descriptor, knownBy: rememberingNode(of: status), in: spot.layerFacts.layer)
   }
 }

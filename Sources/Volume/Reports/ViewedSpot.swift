@@ -34,9 +34,9 @@ extension Volume {
     guard !view.isRaw else { return nil }
     guard let parts = DirectoryParts(here.parts, shape: 0) else { return nil }
     let directory = IndexedDirectory(
-      parts: parts, isRoot: here.path.isEmpty, number: here.place.number.value,
+      parts: parts, isRoot: here.path.isEmpty, number: here.layerFacts.number.value,
       // Nobody reads this listing.
-      parentNumber: here.place.number.value)
+      parentNumber: here.layerFacts.number.value)
     let deadline = Clock.monotonicNanoseconds &+ 10_000_000_000
     while true {
       do throws(Errno) {
@@ -55,7 +55,7 @@ extension Volume {
     else {
       return false
     }
-    let seen = SeenItem(facts.brief, in: store(of: spot.place.layer)) { attribute throws(Errno) in
+    let seen = SeenItem(facts.brief, in: store(of: spot.layerFacts.layer)) { attribute throws(Errno) in
       try spot.descriptor.descriptor.attribute(attribute)
     }
     return viewRules.kinds.isPackage(

@@ -11,7 +11,7 @@ import LinuxFiles
 struct Spot {
   let descriptor: SharedDescriptor
   let identity: ObjectIdentity
-  let place: ItemPlace
+  let layerFacts: LayerFacts
   /// From the root of the volume, by real names.
   let path: [UInt8]
   /// With lowers, the directories it is made of; of anything else, itself.
@@ -20,7 +20,7 @@ struct Spot {
   var view: ViewedSpot?
 
   var isDirectory: Bool { identity.kind == .directory }
-  var stripe: Int { place.number.stripe }
+  var stripe: Int { layerFacts.number.stripe }
 }
 
 /// Where a path leads.

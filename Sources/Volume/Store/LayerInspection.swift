@@ -131,12 +131,12 @@ package final class LayerInspection {
     _ upper: UpperRoot, _ lowers: [LowerRoot], _ directory: VolumeDirectory
   ) throws -> LayerStack {
     let (live, heads) = (LiveOptions(LiveSettings()), SealedHeads())
-    let places = try LayerPlaces(upper, over: lowers, known: directory.fileSystems)
+    let numbering = try LayerNumbering(upper, over: lowers, known: directory.fileSystems)
     let store = MetadataStore(
       namespace: directory.namespace, records: RecordsExist(true) { throw Errno.readOnly },
-      memory: RecordMemory(live, trustsChangeTimes: false), heads: heads, numbers: places.numbers.first)
+      memory: RecordMemory(live, trustsChangeTimes: false), heads: heads, numbers: numbering.numbers.first)
     let top = Layer(root: LayerDirectory(upper.directory), store: store, tag: nil)
-    return try LayerStack(upper: top, over: lowers, places, live, heads)
+    return try LayerStack(upper: top, over: lowers, numbering, live, heads)
   }
 
   /// Looks at everything, and tells what is wrong: `found` may repair it at once.

@@ -4,7 +4,8 @@ import LinuxFiles
 
 extension LayerStack {
   convenience init(
-    upper: Layer, over lowers: [LowerRoot], _ places: LayerPlaces, _ live: LiveOptions, _ heads: SealedHeads
+    upper: Layer, over lowers: [LowerRoot], _ numbering: LayerNumbering, _ live: LiveOptions,
+    _ heads: SealedHeads
   ) throws(Errno) {
     let namespace = upper.store.namespace
     var layers = [upper]
@@ -12,11 +13,11 @@ extension LayerStack {
       let store = MetadataStore(
         namespace: namespace, records: RecordsExist(true) { throw Errno.readOnly },
         memory: RecordMemory(live, trustsChangeTimes: lower.fileSystem.isLocal), heads: heads,
-        numbers: places.numbers[index + 1])
+        numbers: numbering.numbers[index + 1])
       let layer = UInt8(truncatingIfNeeded: index + 1)
       layers.append(
         Layer(
-          root: LayerDirectory(lower.directory, layer: layer), store: store, tag: places.tags[index + 1],
+          root: LayerDirectory(lower.directory, layer: layer), store: store, tag: numbering.tags[index + 1],
           index: lower.header == nil ? nil : LinkIndex(of: lower, layer: layer)))
     }
     for layer in layers { try layer.index?.look() }

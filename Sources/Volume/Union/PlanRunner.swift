@@ -105,7 +105,7 @@ struct PlanRunner {
     }
   }
 
-  private func place(_ position: Position) throws(Errno) -> UpperName {
+  private func upperName(_ position: Position) throws(Errno) -> UpperName {
     switch position {
     case .name: return name
     case .newName:
@@ -121,12 +121,12 @@ struct PlanRunner {
   func at<R>(
     _ position: Position, _ body: (LayerDirectory, borrowing FileName) throws(Errno) -> R
   ) throws(Errno) -> R {
-    let place = try place(position)
-    return try FileName.with(place.name) { name throws(Errno) in try body(place.directory, name) }
+    let target = try upperName(position)
+    return try FileName.with(target.name) { name throws(Errno) in try body(target.directory, name) }
   }
 
   private func rename(_ from: Position, _ to: Position, _ flags: RenameFlags) throws(Errno) {
-    let target = try place(to)
+    let target = try upperName(to)
     try at(from) { (directory, name) throws(Errno) in
       try FileName.with(target.name) { newName throws(Errno) in
         try directory.rename(name, to: target.directory, as: newName, flags)

@@ -83,7 +83,7 @@ def main():
         with open(copy, "wb") as file:
             file.write(stored[: pages * PAGE])
         _, reason = read(copy, keys, sessions)
-        # A file that was emptied is one of the things nobody notices (docs/SECURITY.md).
+        # A file that was emptied is one of the things nobody notices (docs/encryption.md).
         require(reason or pages == 0, f"cut to {pages} pages: not refused")
     bag = whole["keybag"]
     for number in range(dice.randrange(min(step, 8)), len(bag) * 8, step):

@@ -33,8 +33,8 @@ func excludeItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
   for path in invocation.operands where !Interruption.isRequested {
     do throws(Refusal) {
       // A view takes no names, and a tag is one.
-      let (place, kind) = try heldItem(ordinaryPath(path))
-      var change = ExclusionChange(path, place, kind)
+      let (held, kind) = try heldItem(ordinaryPath(path))
+      var change = ExclusionChange(path, held, kind)
       let marks =
         given.isEmpty
         ? try change.set(withTag: invocation.has(.cacheTag))
@@ -43,7 +43,7 @@ func excludeItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
         let verb = given.isEmpty ? "set" : "removed"
         console.printPath(path, ": \(verb) \(marks.names.joined(separator: ", "))")
       }
-      if !given.isEmpty { try noteOtherReasons(path, place, kind, console) }
+      if !given.isEmpty { try noteOtherReasons(path, held, kind, console) }
     } catch {
       console.complain(path, error.sentence)
     }
@@ -52,10 +52,10 @@ func excludeItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
 }
 
 /// The item that a path names, a link itself.
-private func heldItem(_ path: Word) throws(Refusal) -> (place: SharedDescriptor, kind: FileKind) {
+private func heldItem(_ path: Word) throws(Refusal) -> (held: SharedDescriptor, kind: FileKind) {
   do throws(Errno) {
-    let place = SharedDescriptor(try Descriptor.place(path, .held))
-    return (place, try place.descriptor.knownStatus().kind)
+    let held = SharedDescriptor(try Descriptor.item(atPath: path, .held))
+    return (held, try held.descriptor.knownStatus().kind)
   } catch {
     throw Refusal(error, at: path)
   }
@@ -63,9 +63,9 @@ private func heldItem(_ path: Word) throws(Refusal) -> (place: SharedDescriptor,
 
 /// Says what excludes an item all the same.
 private func noteOtherReasons(
-  _ path: Word, _ place: SharedDescriptor, _ kind: FileKind, _ console: Console
+  _ path: Word, _ held: SharedDescriptor, _ kind: FileKind, _ console: Console
 ) throws(Refusal) {
-  guard !console.isQuiet, let found = try attempt(Exclusion.effective(of: place, kind)) else { return }
+  guard !console.isQuiet, let found = try attempt(Exclusion.effective(of: held, kind)) else { return }
   if found.isOwn {
     console.note(path, "its CACHEDIR.TAG was made by another program and still excludes it; --tag removes it")
   } else {
@@ -81,14 +81,14 @@ private struct Exclusion {
   let marks: ExclusionMarks
 
   /// Nil if neither the item nor a directory above it on its volume has a mark.
-  static func effective(of place: SharedDescriptor, _ kind: FileKind) throws(Errno) -> Exclusion? {
-    var path = try place.descriptor.heldPath()
-    let marks = try place.descriptor.exclusionMarks(kind)
+  static func effective(of held: SharedDescriptor, _ kind: FileKind) throws(Errno) -> Exclusion? {
+    var path = try held.descriptor.heldPath()
+    let marks = try held.descriptor.exclusionMarks(kind)
     if !marks.isEmpty { return Exclusion(path: path, isOwn: true, marks: marks) }
-    let device = try place.descriptor.knownStatus().device
+    let device = try held.descriptor.knownStatus().device
     while let end = path.lastIndex(of: slash), end > 0 {
       path.removeSubrange(end...)
-      let above = try Descriptor.place(path, .held)
+      let above = try Descriptor.item(atPath: path, .held)
       let status = try above.knownStatus()
       guard status.device == device else { break }
       do throws(Errno) {
@@ -108,8 +108,8 @@ private func checkExclusion(_ invocation: Invocation, _ console: Console) -> Int
   var objects: [JSON] = []
   for path in invocation.operands where !Interruption.isRequested {
     do throws(Refusal) {
-      let (place, kind) = try heldItem(path)
-      let found = try attempt(Exclusion.effective(of: place, kind))
+      let (held, kind) = try heldItem(path)
+      let found = try attempt(Exclusion.effective(of: held, kind))
       areAllExcluded = areAllExcluded && found != nil
       guard !invocation.has(.json) else {
         var members = JSON.nameMembers("path", path) + [JSON.Member("excluded", .bool(found != nil))]
@@ -148,7 +148,7 @@ private func listExcluded(_ invocation: Invocation, _ console: Console) -> Int32
   for root in invocation.operands where !Interruption.isRequested {
     walk.go(root, leaf: nil) { item in
       let marks: ExclusionMarks
-      do throws(Errno) { marks = try item.place.descriptor.exclusionMarks(item.status.kind) } catch {
+      do throws(Errno) { marks = try item.held.descriptor.exclusionMarks(item.status.kind) } catch {
         console.complain(item.path, Refusal(error, at: item.path).sentence)
         return item.depth == 0 ? .past : .into
       }

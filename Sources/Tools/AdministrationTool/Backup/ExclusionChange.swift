@@ -15,13 +15,13 @@ struct ExclusionChange {
   }
 
   private let path: [UInt8]
-  private let place: SharedDescriptor
+  private let held: SharedDescriptor
   private let kind: FileKind
   private var done: [Step] = []
 
   /// Begins a change; ENOTSUP where the item is not on a volume.
-  init(_ path: [UInt8], _ place: SharedDescriptor, _ kind: FileKind) {
-    (self.path, self.place, self.kind) = (path, place, kind)
+  init(_ path: [UInt8], _ held: SharedDescriptor, _ kind: FileKind) {
+    (self.path, self.held, self.kind) = (path, held, kind)
   }
 
   /// Sets all marks that the item can have; answers those that it did not have.
@@ -29,21 +29,21 @@ struct ExclusionChange {
     var wanted = ExclusionMarks.possible(for: kind)
     if withTag {
       guard kind == .directory else { throw Refusal("not a directory, so it cannot hold a CACHEDIR.TAG") }
-      if case .somethingElse = try attempt(place.descriptor.exclusionTag()) {
+      if case .somethingElse = try attempt(held.descriptor.exclusionTag()) {
         throw Refusal("the CACHEDIR.TAG in it is something else and is left alone; nothing was changed")
       }
       wanted.insert(.tag)
     }
-    let missing = try wanted.subtracting(attempt(place.descriptor.exclusionMarks(kind)))
+    let missing = try wanted.subtracting(attempt(held.descriptor.exclusionMarks(kind)))
     try change(missing, isSet: true)
     return missing
   }
 
   /// Takes away the marks that the item has; of a CACHEDIR.TAG that others made, only with `withTag`.
   mutating func remove(withTag: Bool) throws(Refusal) -> ExclusionMarks {
-    var present = try attempt(place.descriptor.exclusionMarks(kind))
+    var present = try attempt(held.descriptor.exclusionMarks(kind))
     if present.contains(.tag), !withTag,
-      case .tag(isOwn: false) = try attempt(place.descriptor.exclusionTag())
+      case .tag(isOwn: false) = try attempt(held.descriptor.exclusionTag())
     {
       present.remove(.tag)
     }
@@ -76,14 +76,14 @@ struct ExclusionChange {
   private func setAttribute(
     _ name: [UInt8], _ value: [UInt8]?
   ) throws(Errno) -> () throws(Errno) -> Void {
-    let former = try place.descriptor.userAttribute(name)
-    let place = place
+    let former = try held.descriptor.userAttribute(name)
+    let held = held
     func set(_ value: [UInt8]?) throws(Errno) {
       try AttributeName.with(name) { name throws(Errno) in
         if let value {
-          try place.descriptor.setAttribute(name, to: value)
+          try held.descriptor.setAttribute(name, to: value)
         } else {
-          try place.descriptor.removeAttribute(name)
+          try held.descriptor.removeAttribute(name)
         }
       }
     }
@@ -92,43 +92,43 @@ struct ExclusionChange {
   }
 
   private func setFlag(_ isSet: Bool) throws(Errno) -> () throws(Errno) -> Void {
-    let place = place
+    let held = held
     func set(_ isSet: Bool) throws(Errno) {
-      guard var flags = try place.descriptor.fileFlags() else { throw .unsupported }
+      guard var flags = try held.descriptor.fileFlags() else { throw .unsupported }
       if isSet { flags.insert(.noDump) } else { flags.remove(.noDump) }
-      try place.descriptor.setFileFlags(flags)
+      try held.descriptor.setFileFlags(flags)
     }
     try set(isSet)
     return { () throws(Errno) in try set(!isSet) }
   }
 
   private func setTag(_ isSet: Bool) throws(Errno) -> () throws(Errno) -> Void {
-    let place = place
+    let held = held
     func make(_ content: [UInt8]) throws(Errno) {
       try FileName.with(ExclusionForm.tag) { name throws(Errno) in
-        let file = try place.descriptor.createFile(name, mode: 0o644)
+        let file = try held.descriptor.createFile(name, mode: 0o644)
         do throws(Errno) {
           try file.writeAll(content, at: 0)
-          let (own, above) = (try file.status(), try place.descriptor.status())
+          let (own, above) = (try file.status(), try held.descriptor.status())
           // The owner of the directory must be able to remove the tag.
           if CurrentProcess.isRoot, own.user != above.user {
             try file.changeOwner(user: above.user, group: above.group)
           }
         } catch {
           // Half a tag is none; the first error is the one to tell.
-          try? place.descriptor.removeFile(name)
+          try? held.descriptor.removeFile(name)
           throw error
         }
       }
     }
     func remove() throws(Errno) {
-      try FileName.with(ExclusionForm.tag) { name throws(Errno) in try place.descriptor.removeFile(name) }
+      try FileName.with(ExclusionForm.tag) { name throws(Errno) in try held.descriptor.removeFile(name) }
     }
     if isSet {
       try make(ExclusionForm.ownTag)
       return { () throws(Errno) in try remove() }
     }
-    let content = try place.descriptor.reading(ExclusionForm.tag).readToEnd(limit: 1 << 16)
+    let content = try held.descriptor.reading(ExclusionForm.tag).readToEnd(limit: 1 << 16)
     try remove()
     return { () throws(Errno) in try make(content) }
   }
@@ -156,7 +156,7 @@ struct ExclusionChange {
       default: "writeextattr"
       }
     let verb = isSet ? "set" : "removed"
-    let sentence = Refusal.change(error, path, place.descriptor, needs: right).sentence
+    let sentence = Refusal.change(error, path, held.descriptor, needs: right).sentence
     return Refusal("\(mark.names[0]) cannot be \(verb): \(sentence); \(rest)")
   }
 }

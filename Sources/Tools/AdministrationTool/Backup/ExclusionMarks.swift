@@ -102,7 +102,7 @@ extension Descriptor {
   /// What is called CACHEDIR.TAG in this directory; what may not be looked at is none.
   borrowing func exclusionTag() throws(Errno) -> FoundTag {
     do throws(Errno) {
-      let file = try place(of: ExclusionForm.tag, .held)
+      let file = try item(named: ExclusionForm.tag, .held)
       // Anything but a file could keep us waiting.
       guard try file.knownStatus().kind == .regular else { return .somethingElse }
       let content = try file.reopen(.readOnly).read(upTo: ExclusionForm.ownTag.count + 1)

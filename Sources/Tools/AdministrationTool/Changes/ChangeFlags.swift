@@ -27,8 +27,8 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
 private func change(
   _ item: VisitedItem, _ wanted: FileFlags.Instruction, _ run: ItemRun
 ) throws(Refusal) {
-  let place = item.place
-  guard let before = try attempt(place.descriptor.fileFlags(), { Refusal.flags($0, item, wanted) }) else {
+  let held = item.held
+  guard let before = try attempt(held.descriptor.fileFlags(), { Refusal.flags($0, item, wanted) }) else {
     throw Refusal(.unsupported)
   }
   let asked = wanted.applied(to: before)
@@ -49,7 +49,7 @@ private func change(
         ? "\(flagWords(old.flags)) -> \(flagWords(new.flags))"
         : "\(octal(before)) -> \(octal(after))", before: .object(old.members), after: .object(new.members))
   } _: { () throws(Errno) in
-    try place.descriptor.setFileFlags(after)
+    try held.descriptor.setFileFlags(after)
   }
 }
 
@@ -57,7 +57,7 @@ private func change(
 private func waitingFlags(of item: VisitedItem) throws(Refusal) -> FileFlags.Instruction {
   var wanted = FileFlags.Instruction()
   do throws(Errno) {
-    guard let twin = try item.place.descriptor.attribute(AttributeName("user.varve.flags")) else {
+    guard let twin = try item.held.descriptor.attribute(AttributeName("user.varve.flags")) else {
       return wanted
     }
     guard let flags = TwinText.readFlags(twin) else { throw .badMessage }

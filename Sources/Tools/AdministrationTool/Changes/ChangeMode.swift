@@ -58,7 +58,7 @@ private struct ChangeOfItem {
     try run.change(item, facts: isKept ? ItemFacts(mode: old) : ItemFacts(), changes: [.mode(asked)]) {
       error in
       guard error != .unsupported || item.status.kind != .symbolicLink else { return noMode }
-      return Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+      return Refusal.change(error, item.path, item.held.descriptor, needs: "writesecurity")
     } tell: { prospect in
       let mode = ledger.isDryRun ? prospect.otherMode ?? asked : standing(item, asked)
       let isWatched = ledger.detail > 0 && !ledger.console.isQuiet && prospect.refusal == nil
@@ -74,14 +74,14 @@ private struct ChangeOfItem {
         after: .object(ItemFacts(mode: mode).members))
     } _: { () throws(Errno) in
       // Also if nothing differs: whether it is permitted is for the volume to say.
-      try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: asked))
+      try item.held.descriptor.changeMode(UInt16(truncatingIfNeeded: asked))
     }
   }
 
   private func apply(_ edit: AccessListEdit, to item: VisitedItem) throws(Refusal) {
     let before: AccessList?
     do throws(Refusal) {
-      before = try item.place.descriptor.accessList()
+      before = try item.held.descriptor.accessList()
     } catch {
       // What is removed need not be readable.
       guard edit == .removeList else { throw error }
@@ -109,7 +109,7 @@ private struct ChangeOfItem {
     let (kind, ledger, showsEntries) = (item.status.objectKind, run.ledger, showsEntries)
     let change = AskedChange.list(isRemoved: list == nil)
     try run.change(item, lines: numericLines(before, kind), changes: [change]) { error in
-      Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+      Refusal.change(error, item.path, item.held.descriptor, needs: "writesecurity")
     } tell: { _ in
       guard isTold else { return nil }
       let told = ledger.told(
@@ -121,12 +121,12 @@ private struct ChangeOfItem {
         ledger.console.printDifferences(before, list, kind)
       }
     } _: { () throws(Errno) in
-      try item.place.descriptor.setAccessListText(storedText(list, kind))
+      try item.held.descriptor.setAccessListText(storedText(list, kind))
     }
   }
 
   private func checkOrder(of item: VisitedItem) throws(Refusal) {
-    guard let list = try item.place.descriptor.accessList() else { return }
+    guard let list = try item.held.descriptor.accessList() else { return }
     do throws(NoCanonicalPosition) {
       guard try !list.isCanonical() else { return }
     } catch {
@@ -139,7 +139,7 @@ private struct ChangeOfItem {
 /// The mode an item has after a change to `mode`: a file system may drop bits, and add some.
 private func standing(_ item: VisitedItem, _ mode: UInt32) -> UInt32 {
   // Not known is taken for done.
-  UInt32((try? item.place.descriptor.knownStatus().mode) ?? UInt16(truncatingIfNeeded: mode))
+  UInt32((try? item.held.descriptor.knownStatus().mode) ?? UInt16(truncatingIfNeeded: mode))
 }
 
 private func shown(_ mode: UInt32) -> String { "0\(String(mode, radix: 8)) [\(modeText(mode)) ]" }

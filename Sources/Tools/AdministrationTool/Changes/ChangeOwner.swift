@@ -119,7 +119,7 @@ private struct ChangeOfOwner {
         before: .object(before.members),
         after: .object(after.members))
     } _: { () throws(Errno) in
-      try item.place.descriptor.changeOwner(wanted.owner, group: wanted.group)
+      try item.held.descriptor.changeOwner(wanted.owner, group: wanted.group)
     }
   }
 
@@ -138,15 +138,15 @@ private struct ChangeOfOwner {
 
 /// Who owns the item now; nil if that cannot be seen any more.
 private func standing(_ item: VisitedItem) -> ItemFacts? {
-  guard let status = try? item.place.descriptor.knownStatus() else { return nil }
+  guard let status = try? item.held.descriptor.knownStatus() else { return nil }
   return try? ownership(
-    of: VisitedItem(location: item.location, status: status, place: item.place, depth: item.depth))
+    of: VisitedItem(location: item.location, status: status, held: item.held, depth: item.depth))
 }
 
 /// Who owns an item: stat shows `nobody` where it is a group.
 private func ownership(of item: VisitedItem) throws(Refusal) -> ItemFacts {
-  let owner = try attempt(item.place.descriptor.owner(item.status)) { error in
-    Refusal.change(error, item.path, item.place.descriptor, needs: "readattr")
+  let owner = try attempt(item.held.descriptor.owner(item.status)) { error in
+    Refusal.change(error, item.path, item.held.descriptor, needs: "readattr")
   }
   return ItemFacts(owner: owner, group: item.status.group)
 }
@@ -168,9 +168,9 @@ extension OwnerRequest {
   /// What the system's answer means.
   fileprivate func refusal(_ error: Errno, _ item: VisitedItem) -> Refusal {
     guard error == .notPermitted || error == .accessDenied else {
-      return Refusal.change(error, item.path, item.place.descriptor, needs: "chown")
+      return Refusal.change(error, item.path, item.held.descriptor, needs: "chown")
     }
-    if let locked = Refusal.locked(item.path, item.place.descriptor) {
+    if let locked = Refusal.locked(item.path, item.held.descriptor) {
       return Refusal("\(locked) (\(error.name))")
     }
     switch owner {
@@ -182,8 +182,8 @@ extension OwnerRequest {
         "\(error): without root you need the right chown, and must be a member of the group")
     case nil:
       return Refusal(
-        "\(error): the group is changed by the owner, and by who has the right writesecurity, to a group of "
-          + "their own; or by root")
+        "\(error): only root, the owner, or a user with writesecurity can change the group; the last two "
+          + "only to a group they are in")
     }
   }
 }

@@ -33,12 +33,12 @@ final class ClassRefusals: Sendable {
   }
 
   func refusal(_ error: Errno, _ item: VisitedItem, from before: String) -> Refusal {
-    let place = item.place
+    let held = item.held
     switch error {
     case .busy: return inUse(item)
     case .noKey: return noKey(item, from: before)
     case .accessDenied, .notPermitted:
-      if let locked = Refusal.locked(item.path, place.descriptor) {
+      if let locked = Refusal.locked(item.path, held.descriptor) {
         return Refusal("\(locked) (\(error.name))")
       }
       return Refusal(
@@ -50,7 +50,7 @@ final class ClassRefusals: Sendable {
         "\(error): there is no room for a second copy of it, which is needed meanwhile; it is as it was")
     case .inputOutput:
       return Refusal("\(error): it is damaged, or the disk fails; the log of its daemon says more")
-    default: return Refusal.change(error, item.path, place.descriptor, needs: "writeattr")
+    default: return Refusal.change(error, item.path, held.descriptor, needs: "writeattr")
     }
   }
 
@@ -93,7 +93,7 @@ final class ClassRefusals: Sendable {
   func refusalToVerify(_ item: VisitedItem) -> Refusal {
     // To others the volume also refuses what lacks its mark.
     if CurrentProcess.isRoot, let volume = volume(of: item), volume.hasKeybag,
-      let word = try? item.place.descriptor.protectionWord(), !volume.closed.contains(word)
+      let word = try? item.held.descriptor.protectionWord(), !volume.closed.contains(word)
     {
       return ClassRefusals.foreign
     }
@@ -107,7 +107,7 @@ final class ClassRefusals: Sendable {
   private func volume(of item: VisitedItem) -> Volume? {
     let device = item.status.device
     if let known = state.withLock({ $0.volumes[device] }) { return known }
-    guard let path = try? item.place.descriptor.heldPath(), let table = try? volumeTable(),
+    guard let path = try? item.held.descriptor.heldPath(), let table = try? volumeTable(),
       let mount = try? VolumePath(held: path, table).mount, let status = try? volumeStatus(mount)
     else { return nil }
     var volume = Volume(mountPoint: mount.mountPoint)

@@ -47,7 +47,7 @@ private struct StoredForm {
 
   static func of(_ item: VisitedItem) throws(Errno) -> StoredForm? {
     StoredForm(
-      try item.place.descriptor.attribute(AttributeName("system.varve.compression")), item.status)
+      try item.held.descriptor.attribute(AttributeName("system.varve.compression")), item.status)
   }
 }
 
@@ -94,7 +94,7 @@ private final class ChangeOfForm {
 
   private func compress(_ item: VisitedItem, _ level: Int) throws(Refusal) {
     if try isInLower(item) { return leave(item, .lower) }
-    if try attempt(item.place.descriptor.protectionWord()) != nil { return leave(item, .encrypted) }
+    if try attempt(item.held.descriptor.protectionWord()) != nil { return leave(item, .encrypted) }
     if item.status.size < ChangeOfForm.shortest { return leave(item, .short) }
     guard !run.ledger.isDryRun else { return try plan(item, level) }
     run.progress?.begin(item.path, bytes: item.status.size)
@@ -127,7 +127,7 @@ private final class ChangeOfForm {
   /// Where nobody tells of layers, there is one.
   private func isInLower(_ item: VisitedItem) throws(Refusal) -> Bool {
     do throws(Errno) {
-      let word = try item.place.descriptor.attribute(AttributeName("system.varve.layer"))
+      let word = try item.held.descriptor.attribute(AttributeName("system.varve.layer"))
       return word?.starts(with: "lower".utf8) ?? false
     } catch {
       guard error == .unsupported else { throw Refusal(error) }
@@ -178,7 +178,7 @@ private final class ChangeOfForm {
     case .busy: return Refusal("is in use (EBUSY); it stays as it is")
     case .inputOutput:
       return Refusal("\(error): it is damaged, or the disk fails; the log of its daemon says more")
-    default: return Refusal.change(error, item.path, item.place.descriptor, needs: "write")
+    default: return Refusal.change(error, item.path, item.held.descriptor, needs: "write")
     }
   }
 
@@ -193,8 +193,8 @@ private final class ChangeOfForm {
       level == nil
       ? ": \(result), \(sizeText(after))" : ": \(result), \(sizeText(before)) to \(sizeText(after))"
     try run.change(item, changes: [.compression(level != nil)]) {
-      [path = item.path, place = item.place] error in
-      Refusal.change(error, path, place.descriptor, needs: "write")
+      [path = item.path, held = item.held] error in
+      Refusal.change(error, path, held.descriptor, needs: "write")
     } tell: { prospect in
       let isRefused = prospect.refusal != nil
       if !isRefused { planned() }
@@ -223,7 +223,7 @@ private enum SampleEstimate {
 
   /// How much would be stored; nil if libzstd is missing.
   static func stored(_ item: VisitedItem, _ level: Int) throws(Errno) -> UInt64? {
-    let file = try item.place.descriptor.reopen([.readOnly, .nonBlocking])
+    let file = try item.held.descriptor.reopen([.readOnly, .nonBlocking])
     guard let compressor = FrameCompressor(level: level) else { return nil }
     let pieces = (item.status.size + UInt64(piece) - 1) / UInt64(piece)
     let count = min(pieces, mostPieces)

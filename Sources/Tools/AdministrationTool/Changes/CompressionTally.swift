@@ -19,7 +19,7 @@ enum LeftAlone: String, CaseIterable, Sendable {
     case .gain: "would get too little shorter: by less than 12 % or less than 4 KiB"
     case .open: "is in use (EBUSY)"
     case .encrypted: "is encrypted, and what is encrypted is not compressed (EOPNOTSUPP)"
-    case .lower: "lies in a lower layer, which would keep it"
+    case .lower: "is in a lower layer: compressing it saves no space"
     }
   }
 

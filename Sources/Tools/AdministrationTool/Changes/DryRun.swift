@@ -74,7 +74,7 @@ struct ToldChange: Sendable {
 /// An item, and what a run changes or would change of it.
 struct ItemChange: Sendable {
   let location: ItemLocation
-  let place: SharedDescriptor
+  let held: SharedDescriptor
   let changes: [AskedChange]
   /// The sentence of the run about an error of a change, of which the word for `varve why` is given.
   let refusal: @Sendable (Errno, _ deed: String) -> Refusal
@@ -178,24 +178,25 @@ final class DryRun: Sendable {
     var questions: [JSON] = []
     var bytes = 0
     for item in items {
-      let place: VolumePath
-      do throws(Refusal) { place = try self.place(item) } catch {
+      let volumePath: VolumePath
+      do throws(Refusal) { volumePath = try self.volumePath(item) } catch {
         if mount == nil { isUnknown(item, error.sentence) }
         break
       }
-      if let mount, mount.named != place.named { break }
+      if let mount, mount.named != volumePath.named { break }
       let question = JSON.object(
-        JSON.nameMembers("path", place.path) + [JSON.Member("changes", .array(item.changes.map(\.json)))])
+        JSON.nameMembers("path", volumePath.path) + [JSON.Member("changes", .array(item.changes.map(\.json)))]
+      )
       bytes += question.compactText.utf8.count
       guard questions.isEmpty || bytes <= DryRun.mostBytes else { break }
-      mount = mount ?? place
+      mount = mount ?? volumePath
       questions.append(question)
     }
     return (mount, questions)
   }
 
-  private func place(_ item: ItemChange) throws(Refusal) -> VolumePath {
-    let path = try attempt(item.place.descriptor.heldPath()) { Refusal("\($0)") }
+  private func volumePath(_ item: ItemChange) throws(Refusal) -> VolumePath {
+    let path = try attempt(item.held.descriptor.heldPath()) { Refusal("\($0)") }
     var table = state.withLock { $0.table }
     if table == nil {
       table = try volumeTable()
@@ -204,11 +205,11 @@ final class DryRun: Sendable {
     return try VolumePath(held: path, table ?? [])
   }
 
-  private func answers(_ place: VolumePath, _ questions: [JSON], about item: ItemChange) -> [JSON] {
-    let key = place.mount.device
+  private func answers(_ volumePath: VolumePath, _ questions: [JSON], about item: ItemChange) -> [JSON] {
+    let key = volumePath.mount.device
     guard !state.withLock({ $0.silent.contains(key) }) else { return [] }
     do throws(Refusal) {
-      return try askDryRun(place, questions)
+      return try askDryRun(volumePath, questions)
     } catch {
       // One that answers, and only not this, is asked again about what comes.
       if error.status == 32 { state.withLock { _ = $0.silent.insert(key) } }

@@ -48,14 +48,14 @@ final class FormRun {
   /// Why the door of an item cannot be read.
   static func unreadable(_ error: Errno, _ item: VisitedItem) -> Refusal {
     error == .unsupported || error == .accessDenied
-      ? Refusal.change(error, item.path, item.place.descriptor, needs: "readattr") : Refusal(error)
+      ? Refusal.change(error, item.path, item.held.descriptor, needs: "readattr") : Refusal(error)
   }
 
   func set(_ item: VisitedItem, _ word: String) throws(Errno) {
     let start = Clock.monotonicNanoseconds
     while true {
       do throws(Errno) {
-        return try item.place.descriptor.setAttribute(
+        return try item.held.descriptor.setAttribute(
           AttributeName(door), to: Array(word.utf8).span, unless: { Interruption.isRequested })
       } catch .busy {
         guard Clock.monotonicNanoseconds &- start < FormRun.patience, !Interruption.isRequested,

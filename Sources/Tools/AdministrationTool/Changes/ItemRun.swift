@@ -46,15 +46,15 @@ final class ItemRun {
     walk.progress = progress
     paths.forEach(console) { path in
       do throws(Errno) {
-        let place = try walk.place(path)
+        let held = try walk.hold(path)
         var isOutside = false
-        do throws(Refusal) { try begin(path, place) } catch {
+        do throws(Refusal) { try begin(path, held) } catch {
           console.complain(path, error.sentence)
           return
         }
-        try undoRoot?.begin(path, place, followsEverything: walk.links == .all && walk.isRecursive)
+        try undoRoot?.begin(path, held, followsEverything: walk.links == .all && walk.isRecursive)
         ledger.beginTree()
-        walk.go(path, at: place, leaf: nil) { item in
+        walk.go(path, at: held, leaf: nil) { item in
           isCounted = false
           do throws(Refusal) {
             try visit(item)
@@ -68,7 +68,7 @@ final class ItemRun {
             if isOutside {
               ledger.count { $0.left += 1 }
             } else {
-              console.complain(place.descriptor.isOnVolume() ? item.path : path, error.sentence)
+              console.complain(held.descriptor.isOnVolume() ? item.path : path, error.sentence)
             }
             isOutside = true
           }
@@ -95,7 +95,7 @@ final class ItemRun {
       record = DumpRecord(item.status.recordKind, path: path, facts: facts, lines: lines)
     }
     let change = ItemChange(
-      location: item.location, place: item.place, changes: changes, refusal: { error, _ in refusal(error) },
+      location: item.location, held: item.held, changes: changes, refusal: { error, _ in refusal(error) },
       tell: tell)
     try ledger.change(change, keeping: record) { () throws(Refusal) in try attempt(call(), refusal) }
     isCounted = true
@@ -124,13 +124,13 @@ private final class UndoRoot {
     self.undo = undo
   }
 
-  func begin(_ path: Word, _ place: SharedDescriptor, followsEverything: Bool) throws(Errno) {
-    let status = try place.descriptor.status()
+  func begin(_ path: Word, _ held: SharedDescriptor, followsEverything: Bool) throws(Errno) {
+    let status = try held.descriptor.status()
     device = status.device
     self.followsEverything = followsEverything
     isInForce = false
     do throws(Errno) {
-      (root, name) = split(try place.descriptor.heldPath(), status)
+      (root, name) = split(try held.descriptor.heldPath(), status)
     } catch {
       // A path too long for the system to tell.
       guard status.kind != .symbolicLink else { throw error }
@@ -150,11 +150,11 @@ private final class UndoRoot {
     // Behind a link and across a mount point the way down from the root is none that is gone again.
     if item.depth > 0, followsEverything || item.status.device != device {
       do throws(Errno) {
-        let (root, name) = split(try item.place.descriptor.heldPath(), item.status)
+        let (root, name) = split(try item.held.descriptor.heldPath(), item.status)
         undo.begin(resolved: root)
         path = name
       } catch {
-        throw Refusal("its path cannot be told to the undo file: \(error); left alone")
+        throw Refusal("its path cannot be written to the undo file: \(error); left alone")
       }
       isInForce = false
     } else if !isInForce {

@@ -58,7 +58,7 @@ private final class ChangeOfClass {
           : "is neither a file nor a directory; nothing of it can be encrypted")
     }
     if form.wasMet(item) { return run.ignore() }
-    let before = try attempt(item.place.descriptor.protectionWord()) { FormRun.unreadable($0, item) }
+    let before = try attempt(item.held.descriptor.protectionWord()) { FormRun.unreadable($0, item) }
     if before ?? "none" == wanted {
       tally.count(.standing, item.status)
     } else {
@@ -117,12 +117,12 @@ private final class ChangeOfClass {
     var walk = ItemWalk(isRecursive: true, order: .directoryFirst, silent)
     walk.staysOnFileSystem = true
     walk.hasEnough = { seen > ChangeOfClass.mostBelow }
-    walk.go(directory.path, at: directory.place, leaf: nil) { item in
+    walk.go(directory.path, at: directory.held, leaf: nil) { item in
       guard item.depth > 0, item.status.kind == .regular || item.status.kind == .directory else {
         return .into
       }
       seen += 1
-      let word = try? item.place.descriptor.protectionWord()
+      let word = try? item.held.descriptor.protectionWord()
       if word ?? "none" != wanted { others += 1 }
       return .into
     }

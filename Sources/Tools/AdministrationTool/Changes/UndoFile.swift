@@ -61,7 +61,7 @@ final class UndoFile: Sendable {
       try UndoFile.begin(file, text, path, isNew: !resumes)
       written = Mutex(Written(length: sound + text.utf8.count))
       self.file = file
-    } catch  where (try? Descriptor.place(path, .followed).status().kind) == .directory {
+    } catch  where (try? Descriptor.item(atPath: path, .followed).status().kind) == .directory {
       throw failure(" is a directory; name a new file, in it or elsewhere")
     } catch .exists {
       throw failure(" exists: name another file, or add --resume to continue an interrupted run")

@@ -16,7 +16,7 @@ func checkContents(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let keyfile = try SecretSource.given(.contentKeyfile, invocation)
   let passphrase = try SecretSource.given(.passphraseFile, invocation)
   if keyfile == nil, passphrase != nil {
-    throw UsageError("--passphrase-file is of no use without --keyfile", verb: "fsck")
+    throw UsageError("--passphrase-file needs --keyfile", verb: "fsck")
   }
   let report = ContentReport(console, isJSON: invocation.has(.json))
   let upper = invocation.operands[0]
@@ -59,7 +59,7 @@ private final class ContentCheck {
   init(_ typed: Word, repairs: Bool, _ console: Console, _ report: ContentReport) throws(Refusal) {
     (self.console, self.report, self.repairs, self.typed) = (console, report, repairs, typed)
     let found = try attempt(FollowedPath(typed)) { Refusal($0, at: typed) }
-    let isMounted = found.place.descriptor.isOnVolume()
+    let isMounted = found.held.descriptor.isOnVolume()
     guard !isMounted, let upper = found.upper, upper.path == found.path else {
       throw Refusal(
         isMounted
@@ -68,7 +68,7 @@ private final class ContentCheck {
     }
     self.upper = upper
     do {
-      let root = SharedDescriptor(try upper.place.descriptor.listing())
+      let root = SharedDescriptor(try upper.held.descriptor.listing())
       inspection = try VolumeInspection(of: root, for: repairs ? .repairing : .looking)
       bookkeeping = try inspection.directoryStatus()
       content = try OfflineContent(inspection, root: root)
@@ -79,7 +79,7 @@ private final class ContentCheck {
     }
     switch inspection.use {
     case .nobody: break
-    case .mounted, .mountedForReading: throw Refusal("the volume is mounted; it is checked while it is not")
+    case .mounted, .mountedForReading: throw Refusal("the volume is mounted; unmount it first")
     }
     if case .notForUs(let message) = inspection.header { throw Refusal(message) }
     let content = self.content
@@ -191,7 +191,7 @@ private final class ContentCheck {
 
   private func check(_ item: VisitedItem, isDoubted: Bool) throws(Refusal) {
     let record = try records.record(of: item)
-    let file = SharedDescriptor(try attempt(item.place.descriptor.reopen([.readOnly, .nonBlocking])))
+    let file = SharedDescriptor(try attempt(item.held.descriptor.reopen([.readOnly, .nonBlocking])))
     let start = try attempt(file.descriptor.read(upTo: SealedHead.length))
     let isMarked = record?.isEncrypted ?? false
     guard let head = SealedHead(start.span, of: volume), volume != nil else {
@@ -328,11 +328,11 @@ private struct ContentRecords {
   }
 
   /// Nil if the item has none.
-  func record(of item: VisitedItem) throws(Refusal) -> CoreRecord? { try record(item.place) }
+  func record(of item: VisitedItem) throws(Refusal) -> CoreRecord? { try record(item.held) }
 
-  private func record(_ place: SharedDescriptor) throws(Refusal) -> CoreRecord? {
+  private func record(_ held: SharedDescriptor) throws(Refusal) -> CoreRecord? {
     let bytes = try attempt(
-      AttributeName.with(name) { (name) throws(Errno) in try place.descriptor.attribute(name) })
+      AttributeName.with(name) { (name) throws(Errno) in try held.descriptor.attribute(name) })
     guard let bytes else { return nil }
     do { return try CoreRecord(decoding: bytes.span) } catch {
       throw Refusal("its record is damaged; 'varve check' tells more")
@@ -340,32 +340,32 @@ private struct ContentRecords {
   }
 
   func mark(_ item: VisitedItem, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
-    try write(protection, item.place) { $0.isEncrypted = true }
+    try write(protection, item.held) { $0.isEncrypted = true }
   }
 
   /// The same of a file that is still empty.
   func markEmpty(_ file: Word, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
-    let place = try place(file)
-    guard try attempt(place.descriptor.status()).size == 0 else { return }
-    try write(protection, place) { $0.isEncrypted = true }
+    let held = try hold(file)
+    guard try attempt(held.descriptor.status()).size == 0 else { return }
+    try write(protection, held) { $0.isEncrypted = true }
   }
 
   func needsClass(_ directory: Word) throws(Refusal) -> Bool {
-    try record(place(directory)).map { $0.protectionClass == .none } ?? true
+    try record(hold(directory)).map { $0.protectionClass == .none } ?? true
   }
 
-  func hasNone(_ directory: Word) throws(Refusal) -> Bool { try record(place(directory)) == nil }
+  func hasNone(_ directory: Word) throws(Refusal) -> Bool { try record(hold(directory)) == nil }
 
   func giveClass(_ directory: Word, _ protection: StaticSector.ProtectionClass) throws(Refusal) {
-    try write(protection, place(directory)) { _ in }
+    try write(protection, hold(directory)) { _ in }
   }
 
-  private func place(_ directory: Word) throws(Refusal) -> SharedDescriptor {
-    SharedDescriptor(try attempt(Descriptor.place(directory, .held)))
+  private func hold(_ directory: Word) throws(Refusal) -> SharedDescriptor {
+    SharedDescriptor(try attempt(Descriptor.item(atPath: directory, .held)))
   }
 
   private func write(
-    _ protection: StaticSector.ProtectionClass, _ place: SharedDescriptor,
+    _ protection: StaticSector.ProtectionClass, _ held: SharedDescriptor,
     _ change: (inout CoreRecord) -> Void
   ) throws(Refusal) {
     // While the volume file says that there are no records, this one would not count.
@@ -373,13 +373,13 @@ private struct ContentRecords {
     } else {
       try attempt(inspection.letRecordsCount())
     }
-    var record = try record(place) ?? CoreRecord()
+    var record = try record(held) ?? CoreRecord()
     record.protectionClass = CoreRecord.ProtectionClass(rawValue: protection.rawValue) ?? .none
     change(&record)
     let bytes = record.encoded()
     try attempt(
       AttributeName.with(name) { (name) throws(Errno) in
-        try place.descriptor.setAttribute(name, to: bytes.span)
+        try held.descriptor.setAttribute(name, to: bytes.span)
       })
   }
 }

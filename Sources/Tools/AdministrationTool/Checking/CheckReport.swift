@@ -155,7 +155,7 @@ final class ItemRecords {
       let size = record.logicalSize, !record.isReplacing, report.isFirstName(item.status)
     else { return nil }
     do throws(Errno) {
-      let file = try item.place.descriptor.reopen([.readOnly, .nonBlocking])
+      let file = try item.held.descriptor.reopen([.readOnly, .nonBlocking])
       return try compressed.damage(of: file, logicalSize: size, readsContent: readsContent) {
         Interruption.isRequested
       }?.defect
@@ -171,14 +171,14 @@ final class ItemRecords {
     ] {
       if let bytes { try inspection.keepAside(CheckReport.line(for: bytes, of: name, item.path)) }
     }
-    let place = item.place
+    let held = item.held
     guard case .own(let kind) = defect.kind else { throw .invalid }
     switch kind {
-    case .residue: try remove(listName, from: place)
+    case .residue: try remove(listName, from: held)
     case .names:
       // The record first: what it announces must be there.
       try write(stored.recordWithoutNames, coreName, item)
-      if stored.names != nil { try remove(namesName, from: place) }
+      if stored.names != nil { try remove(namesName, from: held) }
     case .record:
       // The list first: a record that announces one that is not there yet would be damage again.
       try write(StoredBytes.closedList.encoded, listName, item)
@@ -195,22 +195,22 @@ final class ItemRecords {
     }
   }
 
-  private func remove(_ name: String, from place: SharedDescriptor) throws(Errno) {
+  private func remove(_ name: String, from held: SharedDescriptor) throws(Errno) {
     try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
-      try place.descriptor.removeAttribute(name)
+      try held.descriptor.removeAttribute(name)
     }
   }
 
   private func read(_ name: String, _ item: VisitedItem) throws(Errno) -> [UInt8]? {
     try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
-      try item.place.descriptor.attribute(name)
+      try item.held.descriptor.attribute(name)
     }
   }
 
   private func write(_ bytes: [UInt8]?, _ name: String, _ item: VisitedItem) throws(Errno) {
     guard let bytes else { throw .invalid }
     try AttributeName.with(Array(name.utf8)) { name throws(Errno) in
-      try item.place.descriptor.setAttribute(name, to: bytes.span)
+      try item.held.descriptor.setAttribute(name, to: bytes.span)
     }
   }
 }

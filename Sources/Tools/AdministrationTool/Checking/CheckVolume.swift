@@ -17,7 +17,7 @@ func checkVolumes(_ invocation: Invocation) throws(UsageError) -> Int32 {
     throw UsageError("--repair asks before each change; where nobody can answer, it needs -y", verb: "check")
   }
   if invocation.has(.yes), !invocation.has(.repair) {
-    throw UsageError("-y is of no use without --repair", verb: "check")
+    throw UsageError("-y needs --repair", verb: "check")
   }
   let paths = invocation.operands.isEmpty ? [Array(".".utf8)] : invocation.operands
   for path in paths where !Interruption.isRequested {
@@ -59,7 +59,7 @@ final class VolumeCheck {
     do throws(Errno) {
       found = try FollowedPath(path)
       do throws(Errno) {
-        isMounted = try found.place.descriptor.fileFlags() != nil
+        isMounted = try found.held.descriptor.fileFlags() != nil
       } catch .inputOutput {
         isMounted = true
       }
@@ -80,17 +80,17 @@ final class VolumeCheck {
   /// All that is there, which a view may hide.
   private func checkThroughMount(_ typed: [UInt8]) throws(Refusal) {
     let path = ordinaryPath(typed)
-    let place = try attempt(FollowedPath(path).place) { Refusal($0, at: path) }
+    let held = try attempt(FollowedPath(path).held) { Refusal($0, at: path) }
     var walk = self.walk()
     walk.links = .named
-    walk.go(path, at: place, leaf: nil) { item in
+    walk.go(path, at: held, leaf: nil) { item in
       report.checked += 1
-      if let lists = try? item.place.descriptor.posixLists(), !lists.isEmpty {
+      if let lists = try? item.held.descriptor.posixLists(), !lists.isEmpty {
         report.addPosixList(item.path)
       }
       do throws(Errno) {
-        _ = try item.place.descriptor.fileFlags()
-        if let text = try item.place.descriptor.accessListText(), !text.isEmpty {
+        _ = try item.held.descriptor.fileFlags()
+        if let text = try item.held.descriptor.accessListText(), !text.isEmpty {
           do throws(ParseFailure) {
             _ = try AccessListText.readList(bytes: text, names: .machine)
           } catch {
@@ -100,7 +100,7 @@ final class VolumeCheck {
         }
         try checkContent(item)
       } catch .inputOutput {
-        let isList = (try? item.place.descriptor.fileFlags()) != nil
+        let isList = (try? item.held.descriptor.fileFlags()) != nil
         report.add(
           Defect(
             isList ? .list : .record,
@@ -116,11 +116,11 @@ final class VolumeCheck {
   /// A compressed file is opened, which reads its table; and read, if that is wanted; by one of its names.
   private func checkContent(_ item: VisitedItem) throws(Errno) {
     guard item.status.kind == .regular,
-      let form = try item.place.descriptor.attribute(AttributeName("system.varve.compression")),
+      let form = try item.held.descriptor.attribute(AttributeName("system.varve.compression")),
       form.starts(with: "zstd".utf8), report.isFirstName(item.status)
     else { return }
     do throws(Errno) {
-      let file = try item.place.descriptor.reopen([.readOnly, .nonBlocking])
+      let file = try item.held.descriptor.reopen([.readOnly, .nonBlocking])
       var position: Int64 = 0
       while readsContent, !Interruption.isRequested {
         let count = try file.read(upTo: 1 << 20, at: position).count
@@ -157,7 +157,7 @@ final class VolumeCheck {
     let bookkeeping: FileStatus
     let listing: SharedDescriptor
     do {
-      listing = SharedDescriptor(try upper.place.descriptor.listing())
+      listing = SharedDescriptor(try upper.held.descriptor.listing())
       inspection = try VolumeInspection(of: listing, for: repairs ? .repairing : .looking)
       bookkeeping = try inspection.directoryStatus()
     } catch let failure as VolumeFailure {
@@ -176,7 +176,7 @@ final class VolumeCheck {
     var isWhole = real == root
     var walk = self.walk()
     walk.passingOver = { isWhole = false }
-    walk.go(real, at: found.place, leaf: nil) { item in
+    walk.go(real, at: found.held, leaf: nil) { item in
       guard !item.status.isSame(as: bookkeeping) else { return .past }
       // What is mounted there hides items of the volume.
       if item.depth > 0, item.status.isMountRoot { isWhole = false }
@@ -200,13 +200,13 @@ final class VolumeCheck {
     case .nobody:
       // What was mounted before it had any bookkeeping shares nothing of it.
       guard (try? mountTable())?.contains(where: { $0.isOurs && $0.source == root }) ?? false else { return }
-      throw Refusal("the volume is mounted; it is repaired while it is not")
+      throw Refusal("the volume is mounted; unmount it first")
     case .mounted(let holder):
       throw Refusal(
-        "the volume is mounted, by \(VolumeUse.name(of: holder)); it is repaired while it is not")
+        "the volume is mounted, by \(VolumeUse.name(of: holder)); unmount it first")
     case .mountedForReading:
       throw Refusal(
-        "the volume is mounted read-only, maybe in another mount namespace; it is repaired while it is not")
+        "the volume is mounted read-only, maybe in another mount namespace; unmount it first")
     }
   }
 

@@ -83,7 +83,7 @@ struct Defect: Equatable {
     case .names: "forget whether its extension is to be shown"
     case .unheeded: "let the records count"
     case .unused: "no longer ask items for records"
-    case .restored: "renew what the copies say of themselves"
+    case .restored: "rewrite the origin marks of the copies"
     case .content, .newer, .type: nil
     }
   }
@@ -191,7 +191,8 @@ extension Damage {
     switch self {
     case .tooShort: "it is cut off"
     case .trailingBytes: "there are bytes after its end"
-    case .foreignMagic(let byte): "it begins with the byte \(hexadecimal(byte)), which no such thing does"
+    case .foreignMagic(let byte):
+      "it begins with the byte \(hexadecimal(byte)), which is not the start of a record"
     case .unknownVersion(let version): "its version is \(version)"
     case .checksum(let stored, let computed):
       "its checksum is \(hexadecimal(stored)) and should be \(hexadecimal(computed))"
@@ -201,7 +202,7 @@ extension Damage {
       switch field {
       case .protectionClass: "its protection class is none"
       case .reserved: "bytes that are always zero are not"
-      case .linkBase: "it counts links from nowhere"
+      case .linkBase: "its link count has no base"
       case .nanoseconds: "its time of birth has more than a second of nanoseconds"
       case .identityClass(let entry): "entry \(entry) is about an unknown kind of identity"
       case .kind(let entry): "entry \(entry) neither allows nor denies nor watches"

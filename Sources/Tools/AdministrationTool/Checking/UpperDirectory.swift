@@ -9,38 +9,38 @@ import LinuxPrograms
 struct FollowedPath {
   /// Without links.
   let path: [UInt8]
-  let place: SharedDescriptor
+  let held: SharedDescriptor
   /// The nearest directory with bookkeeping that it is in, or is.
   private(set) var upper: UpperDirectory?
 
   init(_ typed: [UInt8]) throws(Errno) {
     path = try realPath(typed)
     // A link that appears on the way from now on is ENOTDIR.
-    var place = SharedDescriptor(try Descriptor.place([slash], .held))
-    upper = UpperDirectory([slash], place)
+    var held = SharedDescriptor(try Descriptor.item(atPath: [slash], .held))
+    upper = UpperDirectory([slash], held)
     let names = path.split(separator: slash).map { Array($0) }
     var way: [UInt8] = []
     for name in names {
-      place = SharedDescriptor(try place.descriptor.place(of: name, .held))
+      held = SharedDescriptor(try held.descriptor.item(named: name, .held))
       way += [slash] + name
-      if let nearer = UpperDirectory(way, place) { upper = nearer }
+      if let nearer = UpperDirectory(way, held) { upper = nearer }
     }
-    guard try place.descriptor.knownStatus().kind != .symbolicLink else { throw .tooManySymbolicLinks }
-    self.place = place
+    guard try held.descriptor.knownStatus().kind != .symbolicLink else { throw .tooManySymbolicLinks }
+    self.held = held
   }
 }
 
 /// A directory with the bookkeeping of a volume in it.
 struct UpperDirectory {
   let path: [UInt8]
-  let place: SharedDescriptor
+  let held: SharedDescriptor
 
   /// Nil where there is none, or none that may be looked at.
-  fileprivate init?(_ path: [UInt8], _ place: SharedDescriptor) {
-    guard let bookkeeping = try? place.descriptor.place(of: OwnDirectory.bytes, .held),
+  fileprivate init?(_ path: [UInt8], _ held: SharedDescriptor) {
+    guard let bookkeeping = try? held.descriptor.item(named: OwnDirectory.bytes, .held),
       let status = try? bookkeeping.knownStatus(), status.kind == .directory
     else { return nil }
     self.path = path
-    self.place = place
+    self.held = held
   }
 }

@@ -75,7 +75,7 @@ private final class VerifyRun {
     let bytes: [UInt8]?
     do throws(Errno) {
       bytes = try AttributeName.with(Array(name.utf8)) { (name) throws(Errno) in
-        try item.place.descriptor.attribute(name)
+        try item.held.descriptor.attribute(name)
       }
     } catch {
       if error == .notConnected { console.noteLostDaemon() }

@@ -39,7 +39,7 @@ struct ControlAddress: Sendable {
     do throws(Errno) {
       line = try stream.receiveLastLine(limit: 1 << 24, deadline: deadline)
     } catch .noData {
-      throw Refusal("the daemon turned the request away; it is asked too much at once", status: 32)
+      throw Refusal("the daemon has too many requests; try again", status: 32)
     } catch {
       throw Refusal("the daemon does not answer: \(error)", status: 32)
     }
@@ -101,8 +101,8 @@ private func socket(of mount: MountedVolume) throws(Errno) -> (SharedDescriptor,
   guard name.starts(with: "\(mount.device).".utf8), name.suffix(5).elementsEqual(".sock".utf8) else {
     throw .badMessage
   }
-  let directory = try Descriptor.place(end == 0 ? [slash] : Array(path[..<end]), .followed)
+  let directory = try Descriptor.item(atPath: end == 0 ? [slash] : Array(path[..<end]), .followed)
   // A link there would lead to a socket that another user chose.
-  guard try directory.place(of: name, .held).knownStatus().kind == .socket else { throw .badMessage }
+  guard try directory.item(named: name, .held).knownStatus().kind == .socket else { throw .badMessage }
   return (SharedDescriptor(directory), name)
 }

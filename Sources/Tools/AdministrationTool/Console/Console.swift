@@ -130,7 +130,7 @@ final class Console: Sendable {
     state.withLock { flush(&$0) }
   }
 
-  /// A reader that has gone away wants no more: what only shows ends as the tools of the system do.
+  /// Writes what is waiting; when the reader has closed its end, a verb that only shows something ends by SIGPIPE.
   private func flush(_ state: inout State) {
     let bytes = state.waiting
     state.waiting = []

@@ -10,18 +10,18 @@ extension Refusal {
   ///
   /// `path` is the item as it would be typed, `right` the right the change needs, as `chmod +a` has it.
   static func change(
-    _ error: Errno, _ path: [UInt8], _ place: borrowing Descriptor, needs right: String
+    _ error: Errno, _ path: [UInt8], _ held: borrowing Descriptor, needs right: String
   ) -> Refusal {
     switch error {
     case .notPermitted, .accessDenied:
-      if let locked = locked(path, place) { return Refusal("\(locked) (\(error.name))") }
+      if let locked = locked(path, held) { return Refusal("\(locked) (\(error.name))") }
       return missing(right, error)
-    case .inputOutput: return damaged(place)
+    case .inputOutput: return damaged(held)
     case .readOnly:
       return Refusal(
         "the volume, or this mount of it, is read-only (EROFS); 'varve remount -o rw' at its mount point may change that"
       )
-    case .unsupported: return notKept(place)
+    case .unsupported: return notKept(held)
     default: return Refusal(error)
     }
   }
@@ -36,33 +36,33 @@ extension Refusal {
   }
 
   /// The sentence about something that is not kept where `place` is.
-  private static func notKept(_ place: borrowing Descriptor) -> Refusal {
-    guard place.isOnVolume() else { return Refusal(.unsupported) }
-    switch try? place.knownStatus().kind {
+  private static func notKept(_ held: borrowing Descriptor) -> Refusal {
+    guard held.isOnVolume() else { return Refusal(.unsupported) }
+    switch try? held.knownStatus().kind {
     case .regular, .directory:
       return Refusal(
         "the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its "
           + "mount point changes that", isAboutVolume: true)
     default:
       return Refusal(
-        "has no record: here only files and directories have them, in attributes user.* (ENOTSUP)")
+        "this volume keeps flags and lists of files and directories only (ENOTSUP)")
     }
   }
 
   /// The sentence about a list that could not be read.
-  static func reading(_ error: Errno, _ place: borrowing Descriptor) -> Refusal {
+  static func reading(_ error: Errno, _ held: borrowing Descriptor) -> Refusal {
     switch error {
-    case .inputOutput: damaged(place)
+    case .inputOutput: damaged(held)
     case .accessDenied: Refusal("\(error): this needs the right readsecurity and a way to the item")
     default: Refusal(error)
     }
   }
 
   /// The sentence about an item of which something stored is damaged; `place` is the item.
-  private static func damaged(_ place: borrowing Descriptor) -> Refusal {
+  private static func damaged(_ held: borrowing Descriptor) -> Refusal {
     // Flags live in the record, lists beside it: if flags can be read, it is the list.
     do throws(Errno) {
-      _ = try place.fileFlags()
+      _ = try held.fileFlags()
       return Refusal("its access list is damaged (EIO); as root, 'varve acl strip' removes it")
     } catch {
       return Refusal(
@@ -76,9 +76,9 @@ extension Refusal {
     _ error: Errno, _ item: VisitedItem, _ wanted: FileFlags.Instruction
   ) -> Refusal {
     guard error == .notPermitted else {
-      return .change(error, item.path, item.place.descriptor, needs: "writesecurity")
+      return .change(error, item.path, item.held.descriptor, needs: "writesecurity")
     }
-    guard let before = try? item.place.descriptor.fileFlags() else { return Refusal(error) }
+    guard let before = try? item.held.descriptor.fileFlags() else { return Refusal(error) }
     let changed = before.symmetricDifference(wanted.applied(to: before))
     let system = changed.intersection(.systemDomain)
     let pinned = before.intersection([.systemImmutable, .systemAppendOnly])
@@ -95,8 +95,8 @@ extension Refusal {
   }
 
   /// Says which flags stand in the way, if any do.
-  static func locked(_ path: [UInt8], _ place: borrowing Descriptor) -> String? {
-    guard let flags = try? place.fileFlags() else { return nil }
+  static func locked(_ path: [UInt8], _ held: borrowing Descriptor) -> String? {
+    guard let flags = try? held.fileFlags() else { return nil }
     let locks = flags.intersection(FileFlags.immutable.union(.appendOnly))
     guard !locks.isEmpty else { return nil }
     let words = locks.text
@@ -111,7 +111,7 @@ extension VisitedItem {
   /// Whether a flag forbids to change it.
   var isLocked: Bool {
     // Not known is not locked: then a failure had another reason.
-    guard let flags = try? place.descriptor.fileFlags() else { return false }
+    guard let flags = try? held.descriptor.fileFlags() else { return false }
     return flags.isImmutable || flags.isAppendOnly
   }
 }
@@ -176,14 +176,14 @@ extension Errno {
   /// Says which part of a path is not there, if it is not the whole.
   private func whatIsMissing(_ path: [UInt8]) -> String {
     for above in waysAbove(path) {
-      do throws(Errno) { _ = try Descriptor.place(above, .followed) } catch {
+      do throws(Errno) { _ = try Descriptor.item(atPath: above, .followed) } catch {
         guard error == .noSuchFile else { return "" }
-        let isLink = (try? Descriptor.place(above, .held).readLink()) != nil
+        let isLink = (try? Descriptor.item(atPath: above, .held).readLink()) != nil
         return isLink ? "; \(shellWord(above)) is a link to nowhere" : "; there is no \(shellWord(above))"
       }
     }
     // It is there, and what it leads to is not.
-    guard let target = try? Descriptor.place(withoutSlashes(path), .held).readLink() else { return "" }
+    guard let target = try? Descriptor.item(atPath: withoutSlashes(path), .held).readLink() else { return "" }
     return "; it is a link to \(shellWord(target))"
   }
 
@@ -191,7 +191,7 @@ extension Errno {
   private func whatIsNoDirectory(_ path: [UInt8]) -> String {
     for above in waysAbove(path) {
       // Where it cannot be seen, the error alone has to do.
-      guard let kind = try? Descriptor.place(above, .followed).status().kind else { return "" }
+      guard let kind = try? Descriptor.item(atPath: above, .followed).status().kind else { return "" }
       if kind != .directory { return "; \(shellWord(above)) is not a directory" }
     }
     return ""

@@ -28,18 +28,18 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
   // What a complaint is about.
   var asked = words[1]
   do throws(Refusal) {
-    let place: VolumePath
+    let path: VolumePath
     let answer: JSON
     if words.count > 2 {
-      (place, answer) = try askTwoNames(
+      (path, answer) = try askTwoNames(
         operation, Array(words[1...2]), other, wantsAll: invocation.has(.everyObstacle), about: &asked)
     } else {
-      place = try VolumePath(words[1], try volumeTable())
-      var question = WhyQuestion(operation: operation, path: place)
+      path = try VolumePath(words[1], try volumeTable())
+      var question = WhyQuestion(operation: operation, path: path)
       question.wantsAll = invocation.has(.everyObstacle)
       answer = try askWhy([question], other)[0]
     }
-    let text = ExplanationText(answer, mountPoint: place.mount.mountPoint)
+    let text = ExplanationText(answer, mountPoint: path.mount.mountPoint)
     if invocation.has(.json) {
       console.print(answer.indentedText() + "\n")
     } else {
@@ -63,30 +63,30 @@ private func printExplanation(_ text: ExplanationText, _ console: Console, _ col
 
 /// Asks the daemon of a mount about several things at once and answers one explanation for each.
 func askDaemonWhy(
-  _ place: VolumePath, _ questions: [JSON], _ other: AskedUser?
+  _ path: VolumePath, _ questions: [JSON], _ other: AskedUser?
 ) throws(Refusal) -> [JSON] {
   // The daemon knows nothing of whom the kernel turns away.
-  guard !place.named.isClosed(to: other?.user ?? CurrentProcess.user) else {
-    throw Refusal("\(MountState.closed(place.named)) (EACCES)", status: 2)
+  guard !path.named.isClosed(to: other?.user ?? CurrentProcess.user) else {
+    throw Refusal("\(MountState.closed(path.named)) (EACCES)", status: 2)
   }
-  return try askAll(place, "why", questions, other.map { [JSON.Member("as", $0.json)] } ?? [], "explanations")
+  return try askAll(path, "why", questions, other.map { [JSON.Member("as", $0.json)] } ?? [], "explanations")
 }
 
 /// Asks what of a dry run would be refused; answers one object for each question, empty if nothing.
-func askDryRun(_ place: VolumePath, _ questions: [JSON]) throws(Refusal) -> [JSON] {
-  try askAll(place, "dryrun", questions, [], "answers")
+func askDryRun(_ path: VolumePath, _ questions: [JSON]) throws(Refusal) -> [JSON] {
+  try askAll(path, "dryrun", questions, [], "answers")
 }
 
 private func askAll(
-  _ place: VolumePath, _ verb: String, _ questions: [JSON], _ others: [JSON.Member], _ name: String
+  _ path: VolumePath, _ verb: String, _ questions: [JSON], _ others: [JSON.Member], _ name: String
 ) throws(Refusal) -> [JSON] {
   // What the mount forbids that the path was named on, of which the daemon knows nothing.
   let limits = JSON.object([
-    JSON.Member("readOnly", .bool(place.named.isReadOnly)),
-    JSON.Member("noexec", .bool(place.named.forbidsPrograms)),
+    JSON.Member("readOnly", .bool(path.named.isReadOnly)),
+    JSON.Member("noexec", .bool(path.named.forbidsPrograms)),
   ])
   let members = [JSON.Member("questions", .array(questions)), JSON.Member("mount", limits)] + others
-  let answer = try ask(place.mount, verb, members)
+  let answer = try ask(path.mount, verb, members)
   guard case .array(let answers)? = answer[name], answers.count == questions.count else {
     throw Refusal("the daemon's answer is not understood", status: 2)
   }

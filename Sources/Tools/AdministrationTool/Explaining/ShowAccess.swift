@@ -36,12 +36,12 @@ func showAccess(_ invocation: Invocation) throws(UsageError) -> Int32 {
   var isFirst = true
   operands.forEach(console) { path in
     do throws(Refusal) {
-      let place = try VolumePath(path, try volumeTable())
-      let questions = operations.map { WhyQuestion(operation: $0, path: place) }
+      let volumePath = try VolumePath(path, try volumeTable())
+      let questions = operations.map { WhyQuestion(operation: $0, path: volumePath) }
       let answers = try askWhy(questions, other).filter {
-        !isComplete || ExplanationText($0, mountPoint: place.mount.mountPoint).isForItsKind
+        !isComplete || ExplanationText($0, mountPoint: volumePath.mount.mountPoint).isForItsKind
       }
-      let texts = answers.map { ExplanationText($0, mountPoint: place.mount.mountPoint) }
+      let texts = answers.map { ExplanationText($0, mountPoint: volumePath.mount.mountPoint) }
       if let obstacle = ExplanationText.commonObstacle(texts) {
         guard invocation.has(.json) else { throw Refusal(obstacle, status: 2) }
         // A program finds it in its table.
@@ -88,7 +88,7 @@ private func mistypedOperation(_ word: Word) -> String? {
 /// Whether a word without a slash is not a name in the working directory: in front of files it was meant as an operation.
 private func namesNothingHere(_ word: Word) -> Bool {
   guard !word.isEmpty, !word.contains(UInt8(ascii: "/")) else { return false }
-  do throws(Errno) { _ = try Descriptor.place(word, .held) } catch { return error == .noSuchFile }
+  do throws(Errno) { _ = try Descriptor.item(atPath: word, .held) } catch { return error == .noSuchFile }
   return false
 }
 

@@ -54,17 +54,17 @@ func askTwoNames(
     return (path, try askWhy([question], other)[0])
   }
   asked = words[0]
-  guard let place = names[0].path ?? names[1].path else {
+  guard let path = names[0].path ?? names[1].path else {
     throw Refusal("not on a Varve volume; 'varve status' lists the volumes", status: 2)
   }
-  return (place, try acrossFileSystems(operation, names, place, other))
+  return (path, try acrossFileSystems(operation, names, path, other))
 }
 
 /// What the kernel says of two file systems, once it has found the directory on the volume.
 private func acrossFileSystems(
-  _ operation: String, _ names: [TypedName], _ place: VolumePath, _ other: AskedUser?
+  _ operation: String, _ names: [TypedName], _ path: VolumePath, _ other: AskedUser?
 ) throws(Refusal) -> JSON {
-  let answer = try askWhy([WhyQuestion(operation: "search", path: place.directory)], other)[0].with(
+  let answer = try askWhy([WhyQuestion(operation: "search", path: path.directory)], other)[0].with(
     [JSON.Member("operation", .string(operation))] + JSON.nameMembers("path", names[0].shown)
       + JSON.nameMembers("newPath", names[1].shown)
   ).without(["directory"])

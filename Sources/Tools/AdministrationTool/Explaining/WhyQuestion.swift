@@ -53,18 +53,18 @@ private struct FollowedQuestion {
     let leaving = heard.removeLast()
     steps += heard
     links += 1
-    let place = isNew ? question.newPath ?? question.path : question.path
+    let path = isNew ? question.newPath ?? question.path : question.path
     var (outcome, error, words) = ("outside", String?.none, "")
     if links > FollowedQuestion.mostLinks {
       (outcome, error, words) = ("impossible", "ELOOP", "too many links on the way")
     } else {
       do throws(Refusal) {
-        if let found = try place.followed(target, isName: question.newPath != nil) {
+        if let found = try path.followed(target, isName: question.newPath != nil) {
           if isNew { question.newPath = found } else { question.path = found }
           if let newPath = question.newPath { try newPath.requireMount(of: question.path) }
           return nil
         }
-        words = try place.elsewhere(target)
+        words = try path.elsewhere(target)
         if question.newPath != nil {
           (outcome, error) = ("impossible", "EXDEV")
           words += "; only a copy can be made there"

@@ -112,15 +112,15 @@ private struct ItemTest {
   func matches(_ item: VisitedItem) throws(Refusal) -> Bool {
     if !flags.isEmpty {
       let found: FileFlags?
-      do throws(Errno) { found = try item.place.descriptor.fileFlags() } catch {
-        throw Refusal.reading(error, item.place.descriptor)
+      do throws(Errno) { found = try item.held.descriptor.fileFlags() } catch {
+        throw Refusal.reading(error, item.held.descriptor)
       }
       guard let found else { throw Refusal(.unsupported) }
       guard flags.allSatisfy({ $0.applied(to: found) == found }) else { return false }
     }
     guard try isOfClasses(item) else { return false }
     guard !identities.isEmpty, item.status.kind != .symbolicLink else { return identities.isEmpty }
-    let entries = try item.place.descriptor.accessList()?.entries ?? []
+    let entries = try item.held.descriptor.accessList()?.entries ?? []
     return identities.allSatisfy { identity in entries.contains { $0.identity == identity } }
   }
 
@@ -129,8 +129,8 @@ private struct ItemTest {
     // Nothing else is encrypted.
     guard item.status.kind == .regular || item.status.kind == .directory else { return false }
     let found: String
-    do throws(Errno) { found = try item.place.descriptor.protectionWord() ?? "none" } catch {
-      throw Refusal.reading(error, item.place.descriptor)
+    do throws(Errno) { found = try item.held.descriptor.protectionWord() ?? "none" } catch {
+      throw Refusal.reading(error, item.held.descriptor)
     }
     return classes.allSatisfy { $0 == found || $0 == "any" && found != "none" }
   }

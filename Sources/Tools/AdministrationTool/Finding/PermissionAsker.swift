@@ -55,7 +55,7 @@ final class PermissionAsker {
   func add(_ item: VisitedItem) throws(Refusal) {
     // What may be done through a link is what may be done with the item it leads to, which is found by itself.
     guard item.status.kind != .symbolicLink, !isSilent else { return }
-    let held = try attempt(item.place.descriptor.heldPath()) { Refusal("\($0)") }
+    let held = try attempt(item.held.descriptor.heldPath()) { Refusal("\($0)") }
     if table == nil { table = try volumeTable() }
     let path = try VolumePath(held: held, table ?? [])
     let size = path.path.count * 2 + 64

@@ -67,8 +67,8 @@ private final class KeyfileCheck {
   /// The volume of an upper directory or a mount, if the keyfile is not kept on it.
   private func volume(_ word: Word, _ keyfile: FoundKeyfile) throws(Refusal) -> Volume {
     facts += JSON.nameMembers("upper", word)
-    let place = try attemptAbout(word) { () throws(Refusal) in try TypedPath(word, try volumeTable()) }
-    if place.mount.isOurs {
+    let typed = try attemptAbout(word) { () throws(Refusal) in try TypedPath(word, try volumeTable()) }
+    if typed.mount.isOurs {
       let volume = try attemptAbout(word) { () throws(Refusal) in
         try KeyedVolume(word, to: "check keyfiles with it; name its upper directory")
       }
@@ -80,7 +80,7 @@ private final class KeyfileCheck {
     return .unmounted(
       try attemptAbout(word) { () throws(Refusal) in
         do {
-          return try KeybagInspection(of: SharedDescriptor(try root.place.descriptor.listing()))
+          return try KeybagInspection(of: SharedDescriptor(try root.held.descriptor.listing()))
         } catch let failure as VolumeFailure {
           throw Refusal(failure.message)
         } catch {

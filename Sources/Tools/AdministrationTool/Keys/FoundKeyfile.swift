@@ -11,14 +11,14 @@ import SealedFormat
 struct FoundKeyfile {
   let path: Word
   let status: FileStatus
-  private let place: SharedDescriptor
+  private let held: SharedDescriptor
 
   /// Refuses whatever nobody should trust; nothing is opened for that.
   init(_ path: Word) throws(Refusal) {
     self.path = path
     do throws(Errno) {
-      place = SharedDescriptor(try Descriptor.place(path, .held))
-      status = try place.descriptor.status()
+      held = SharedDescriptor(try Descriptor.item(atPath: path, .held))
+      status = try held.descriptor.status()
     } catch {
       throw Refusal(error, at: path)
     }
@@ -33,7 +33,7 @@ struct FoundKeyfile {
     case .regular: return
     case .symbolicLink:
       // Where it leads to helps, and is no reason to fail.
-      let target = (try? place.descriptor.readLink()).map { " to \(shown($0))" } ?? ""
+      let target = (try? held.descriptor.readLink()).map { " to \(shown($0))" } ?? ""
       throw Refusal("is a symbolic link\(target), which may be exchanged; name the keyfile itself (ELOOP)")
     case .directory: kind = "a directory"
     case .fifo: kind = "a FIFO"
@@ -68,7 +68,7 @@ struct FoundKeyfile {
         "is not a keyfile, or a damaged one: it has \(status.size) bytes, and a keyfile has \(Keyfile.size) (EBADMSG)"
       )
     }
-    let file = try attempt(place.descriptor.reopen(.readOnly)) { Refusal("cannot be opened: \($0)") }
+    let file = try attempt(held.descriptor.reopen(.readOnly)) { Refusal("cannot be opened: \($0)") }
     var content = try secretRoom(Keyfile.size)
     let count = try content.withMutableBytes { bytes throws(Refusal) in
       try attempt(file.readFully(into: &bytes, at: 0)) { Refusal("cannot be read: \($0)") }

@@ -89,7 +89,7 @@ func removeSlot(_ invocation: Invocation) throws(UsageError) -> Int32 {
 /// The identifier that a word is, or that of the keyfile that it names.
 private func identifier(_ word: Word) throws(Refusal) -> Bytes16 {
   if let identifier = Bytes16(hexadecimal: String(decoding: word, as: UTF8.self)) { return identifier }
-  if (try? Descriptor.place(word, .held)) == nil, !word.contains(slash) {
+  if (try? Descriptor.item(atPath: word, .held)) == nil, !word.contains(slash) {
     throw Refusal(
       "is neither a keyfile nor the identifier of one, 32 hexadecimal digits; 'varve key slot list' shows them"
     )
@@ -120,10 +120,10 @@ func exportKeybag(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let run = KeyRun(invocation, about: invocation.operands[0])
   do throws(Refusal) {
     let volume = try KeyedVolume(invocation.operands[0], to: deed)
-    let place = try run.about(file) { () throws(Refusal) in
-      let place = try KeyfilePlace(file)
-      try place.requireFree()
-      return place
+    let destination = try run.about(file) { () throws(Refusal) in
+      let destination = try KeyfileDestination(file)
+      try destination.requireFree()
+      return destination
     }
     var attachments = Attachments()
     if let source = present.source {
@@ -134,8 +134,8 @@ func exportKeybag(_ invocation: Invocation) throws(UsageError) -> Int32 {
       throw Refusal("the daemon's answer is not understood")
     }
     try run.about(file) { () throws(Refusal) in
-      try write(bytes, place)
-      if place.isOnVolume {
+      try write(bytes, destination)
+      if destination.isOnVolume {
         run.note("made, but on a Varve volume, with which it is lost; move it elsewhere")
       }
     }
@@ -147,13 +147,13 @@ func exportKeybag(_ invocation: Invocation) throws(UsageError) -> Int32 {
 }
 
 /// Not secret, but as well kept as a keyfile: who has the one should not find the other beside it.
-private func write(_ keybag: [UInt8], _ place: KeyfilePlace) throws(Refusal) {
+private func write(_ keybag: [UInt8], _ destination: KeyfileDestination) throws(Refusal) {
   var content = try secretRoom(keybag.count)
   content.withMutableBytes { bytes in
     for index in keybag.indices { bytes[index] = keybag[index] }
   }
   Interruption.watch()
-  try place.create(content)
+  try destination.create(content)
   // A signal that came while the file was written waited for it.
   if Interruption.isRequested { Interruption.end() }
 }
@@ -166,7 +166,7 @@ private func presentKeyfile(
   let passphrase = try SecretSource.given(.presentPassphraseFile, invocation)
   guard let source else {
     if passphrase != nil {
-      throw UsageError("--with-passphrase-file is of no use without --with", verb: invocation.verb)
+      throw UsageError("--with-passphrase-file needs --with", verb: invocation.verb)
     }
     return (nil, nil)
   }

@@ -21,16 +21,16 @@ func createKeyfile(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let input =
       try source.map { (source) throws(Refusal) in try PassphraseInput(source) }
       ?? (invocation.has(.passphrase) ? .terminal : nil)
-    let place = try KeyfilePlace(path)
-    try place.requireFree()
+    let destination = try KeyfileDestination(path)
+    try destination.requireFree()
     let secret = try keyed { () throws(KeyFailure) in try KeyfileContent.fresh() }
     let content = try keyfileContent(of: secret, path, passphraseFrom: input)
     Interruption.watch()
-    try place.create(content)
-    if place.isOnVolume {
+    try destination.create(content)
+    if destination.isOnVolume {
       console.note(
         path,
-        "made, but on a Varve volume, which it cannot open from there and with which it is lost; move it elsewhere"
+        "made, but on a Varve volume: it cannot unlock that volume from there, and is lost with it; move it elsewhere"
       )
     }
     return KeyfileFacts(id: Bytes16(secret.keyfile.span, at: 0), hasPassphrase: input != nil)
@@ -54,7 +54,7 @@ func changePassphrase(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let input = try source.map { (source) throws(Refusal) in try PassphraseInput(source) }
     let newInput = try newSource.map { (source) throws(Refusal) in try PassphraseInput(source) }
     let found = try FoundKeyfile(path)
-    let place = try KeyfilePlace(path)
+    let destination = try KeyfileDestination(path)
     let keyfile = try ReadKeyfile(try found.read())
     guard keyfile.hasPassphrase || !removes else {
       throw Refusal("has no passphrase to remove; nothing was changed")
@@ -67,7 +67,7 @@ func changePassphrase(_ invocation: Invocation) throws(UsageError) -> Int32 {
     }
     let content = try keyfileContent(of: secret, path, passphraseFrom: removes ? nil : wanted)
     Interruption.watch()
-    try place.replace(found.status, by: content)
+    try destination.replace(found.status, by: content)
     return KeyfileFacts(id: keyfile.header.id, hasPassphrase: !removes)
   }
 }

@@ -76,7 +76,7 @@ func requireDifferent(
 
 /// An exported keybag, which is no secret.
 private func readKeybag(_ path: Word) throws(Refusal) -> [UInt8] {
-  let kind = try attempt(Descriptor.place(path, .followed).status().kind) { Refusal($0, at: path) }
+  let kind = try attempt(Descriptor.item(atPath: path, .followed).status().kind) { Refusal($0, at: path) }
   // A FIFO could keep us waiting.
   guard kind == .regular else { throw Refusal("is not a regular file, and an exported keybag is one") }
   let bytes = try attempt(Descriptor.reading(path).readToEnd(limit: Keybag.longest + 1)) {

@@ -11,9 +11,9 @@ func diffLayers(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let path = invocation.operands.first ?? Array(".".utf8)
   do throws(Refusal) {
     let table = try attempt(mountTable()) { Refusal("/proc/self/mountinfo: \($0)") }
-    let place = try VolumePath(path, table)
-    let difference = LayerDifference(try ControlAddress(place.mount), console, isJSON: invocation.has(.json))
-    try difference.tell(place.path, shownAs: path)
+    let here = try VolumePath(path, table)
+    let difference = LayerDifference(try ControlAddress(here.mount), console, isJSON: invocation.has(.json))
+    try difference.tell(here.path, shownAs: path)
     difference.end()
   } catch {
     console.complain(path, error.sentence)
@@ -42,12 +42,12 @@ private struct LayerDifference {
   }
 
   /// A path of the volume, and the same as it was typed.
-  private struct Place {
+  private struct ShownPath {
     let path: [UInt8]
     let shown: [UInt8]
 
-    func appending(_ name: [UInt8]) -> Place {
-      Place(path: path.isEmpty ? name : joined(path, name), shown: joined(shown, name))
+    func appending(_ name: [UInt8]) -> ShownPath {
+      ShownPath(path: path.isEmpty ? name : joined(path, name), shown: joined(shown, name))
     }
   }
 
@@ -66,41 +66,41 @@ private struct LayerDifference {
   /// `shown`: the path as it was typed.
   func tell(_ path: [UInt8], shownAs shown: [UInt8]) throws(Refusal) {
     let whole = Array(path.split(separator: slash).joined(separator: [slash]))
-    let place = Place(path: whole, shown: shown)
-    var pending = waiting(try changes(in: place, isNamed: true), in: place)
-    while let (change, place) = pending.popLast(), !Interruption.isRequested {
-      print(change, place)
+    let here = ShownPath(path: whole, shown: shown)
+    var pending = waiting(try changes(in: here, isNamed: true), in: here)
+    while let (change, here) = pending.popLast(), !Interruption.isRequested {
+      print(change, here)
       guard change.leadsOn else { continue }
       do throws(Refusal) {
-        pending += waiting(try changes(in: place), in: place)
+        pending += waiting(try changes(in: here), in: here)
       } catch {
-        console.complain(place.shown, error.sentence)
+        console.complain(here.shown, error.sentence)
       }
     }
   }
 
   /// The next one last.
-  private func waiting(_ changes: [Change], in place: Place) -> [(Change, Place)] {
+  private func waiting(_ changes: [Change], in here: ShownPath) -> [(Change, ShownPath)] {
     changes.sorted {
       $1.name.lexicographicallyPrecedes($0.name) || $0.name == $1.name && $0.letter < $1.letter
     }
-    .map { ($0, place.appending($0.name)) }
+    .map { ($0, here.appending($0.name)) }
   }
 
   /// `isNamed`: then what is said of the item itself is printed.
-  private func changes(in place: Place, isNamed: Bool = false) throws(Refusal) -> [Change] {
+  private func changes(in here: ShownPath, isNamed: Bool = false) throws(Refusal) -> [Change] {
     var found: [Change] = []
     var offset: Int?
     repeat {
-      var request = JSON.nameMembers("path", place.path)
+      var request = JSON.nameMembers("path", here.path)
       if let offset { request.append(JSON.Member("from", .number(offset))) }
       if isNamed, offset == nil { request.append(JSON.Member("itself", .bool(true))) }
       let answer = try daemon.ask("layerdiff", request)
-      for change in list(answer["itself"]).compactMap({ Change($0) }) { print(change, place) }
+      for change in list(answer["itself"]).compactMap({ Change($0) }) { print(change, here) }
       found += list(answer["changes"]).compactMap { Change($0) }
       for failure in list(answer["failures"]) {
         console.complain(
-          joined(place.shown, failure.nameBytes("name") ?? []),
+          joined(here.shown, failure.nameBytes("name") ?? []),
           "cannot be compared (\(failure["error"]?.string ?? "EIO"))")
       }
       offset = answer["next"]?.integer
@@ -112,14 +112,14 @@ private struct LayerDifference {
     if case .array(let values)? = value { values } else { [] }
   }
 
-  private func print(_ change: Change, _ place: Place) {
+  private func print(_ change: Change, _ here: ShownPath) {
     guard change.letter != "=" else { return }
     guard let json else {
       let former = change.formerPath.map { "\(PathText.escaped($0)) -> " } ?? ""
       let mark = change.isDirectory ? "/" : ""
-      return console.printLines("\(change.letter) \(former)\(PathText.escaped(place.shown))\(mark)\n")
+      return console.printLines("\(change.letter) \(former)\(PathText.escaped(here.shown))\(mark)\n")
     }
-    var members = JSON.nameMembers("path", place.shown)
+    var members = JSON.nameMembers("path", here.shown)
     members.append(JSON.Member("change", .string(change.letter)))
     members.append(JSON.Member("directory", .bool(change.isDirectory)))
     if let former = change.formerPath { members += JSON.nameMembers("from", former) }

@@ -55,6 +55,6 @@ private func line(_ layer: JSON) -> String {
   if let entries = layer["indexEntries"]?.integer, entries > 0 {
     words.append("index of \(grouped(entries))")
   }
-  let place = PathText.escaped(layer.nameBytes("path") ?? [])
-  return "\(number) \(place) (\(layer["fileSystem"]?.string ?? "unknown")): \(words.joined(separator: ", "))"
+  let path = PathText.escaped(layer.nameBytes("path") ?? [])
+  return "\(number) \(path) (\(layer["fileSystem"]?.string ?? "unknown")): \(words.joined(separator: ", "))"
 }

@@ -29,7 +29,7 @@ func tellOrigins(_ invocation: Invocation) throws(UsageError) -> Int32 {
 private func layerOrigin(of path: Word) throws(Refusal) -> LayerOrigin {
   let text: [UInt8]?
   do throws(Errno) {
-    text = try Descriptor.place(path, .held).attribute(AttributeName("system.varve.layer"))
+    text = try Descriptor.item(atPath: path, .held).attribute(AttributeName("system.varve.layer"))
   } catch .unsupported {
     throw Refusal("not on a Varve volume; 'varve status' lists the volumes")
   } catch .inputOutput {

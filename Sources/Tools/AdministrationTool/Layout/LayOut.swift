@@ -115,12 +115,12 @@ private final class LayoutRun {
   /// Nil if it is not there yet.
   private func lookAtRoot() throws(Refusal) -> FileStatus? {
     do throws(Errno) {
-      let place = try Descriptor.place(root, .followed)
-      let status = try place.knownStatus()
+      let held = try Descriptor.item(atPath: root, .followed)
+      let status = try held.knownStatus()
       guard status.kind == .directory else { throw .notDirectory }
-      guard place.isOnVolume() else { throw .unsupported }
+      guard held.isOnVolume() else { throw .unsupported }
       var page = EntryBuffer()
-      let listing = try place.listing()
+      let listing = try held.listing()
       isFresh = true
       while isFresh, try listing.readEntries(into: &page) > 0 {
         while let entry = try page.next() {
@@ -147,7 +147,7 @@ private final class LayoutRun {
       owner = LayoutOwner(user: owner.user, group: administrators)
     }
     let path = path(row.path)
-    let found = try place(row.path)
+    let found = try hold(row.path)
     if row.isOnlyHidden {
       guard let found else { return }
       return try perform([.flags(row.flags)], on: path, found, isMade: false, isAsked: true)
@@ -168,15 +168,15 @@ private final class LayoutRun {
 
   /// `isAsked`: whether what is there already may change.
   private func perform(
-    _ steps: [LayoutStep], on path: [UInt8], _ place: SharedDescriptor, isMade: Bool, isAsked: Bool
+    _ steps: [LayoutStep], on path: [UInt8], _ held: SharedDescriptor, isMade: Bool, isAsked: Bool
   ) throws(Refusal) {
-    let status = try attempt(place.descriptor.status())
+    let status = try attempt(held.descriptor.status())
     var changes = isMade ? ["made"] : []
     var differences: [String] = []
     // What was done before a step failed is done, and told.
     defer { if !changes.isEmpty { tell(path, changes) } }
     for step in steps {
-      guard try !step.isDone(place.descriptor, status) else {
+      guard try !step.isDone(held.descriptor, status) else {
         // Of what is new everything is told.
         if isMade { changes.append(step.text) }
         continue
@@ -185,7 +185,7 @@ private final class LayoutRun {
         differences.append(step.text)
         continue
       }
-      if !isDryRun { try step.perform(on: path, place) }
+      if !isDryRun { try step.perform(on: path, held) }
       changes.append(step.text)
     }
     if !differences.isEmpty, !console.isQuiet {
@@ -207,14 +207,14 @@ private final class LayoutRun {
   // MARK: - Directories
 
   /// What is at a path below the root, never through a link; nil if it is not there.
-  private func place(_ below: String) throws(Refusal) -> SharedDescriptor? {
+  private func hold(_ below: String) throws(Refusal) -> SharedDescriptor? {
     do throws(Errno) {
-      var place = SharedDescriptor(try Descriptor.place(root, .followed))
+      var held = SharedDescriptor(try Descriptor.item(atPath: root, .followed))
       for name in below.split(separator: "/") {
-        guard try place.descriptor.knownStatus().kind == .directory else { throw .notDirectory }
-        place = SharedDescriptor(try place.descriptor.place(of: Array(name.utf8), .held))
+        guard try held.descriptor.knownStatus().kind == .directory else { throw .notDirectory }
+        held = SharedDescriptor(try held.descriptor.item(named: Array(name.utf8), .held))
       }
-      return place
+      return held
     } catch .noSuchFile {
       return nil
     } catch {
@@ -229,18 +229,18 @@ private final class LayoutRun {
     let name = below.isEmpty ? lastName(root) : Array((below.split(separator: "/").last ?? "").utf8)
     let above: SharedDescriptor?
     if let cut {
-      above = SharedDescriptor(try attempt(Descriptor.place(cut, .followed)) { Refusal($0, at: full) })
+      above = SharedDescriptor(try attempt(Descriptor.item(atPath: cut, .followed)) { Refusal($0, at: full) })
     } else {
-      above = try place(below.split(separator: "/").dropLast().joined(separator: "/"))
+      above = try hold(below.split(separator: "/").dropLast().joined(separator: "/"))
     }
-    guard let above else { throw Refusal("the directory it belongs in is not there (ENOENT)") }
+    guard let above else { throw Refusal("its directory does not exist (ENOENT)") }
     guard above.descriptor.isOnVolume() else { throw Refusal(.unsupported) }
     do throws(Errno) {
       try FileName.with(name) { name throws(Errno) in
         // Nobody else looks in before it has its list.
         try above.descriptor.makeDirectory(name, mode: 0o700)
       }
-      return SharedDescriptor(try above.descriptor.place(of: name, .held))
+      return SharedDescriptor(try above.descriptor.item(named: name, .held))
     } catch {
       throw Refusal.change(error, full, above.descriptor, needs: "add_subdirectory")
     }
@@ -263,19 +263,19 @@ private final class LayoutRun {
     let folder = LayoutRow(UserDirectories.folder, 0o700)
     let file = path("\(UserDirectories.folder)/\(UserDirectories.name)")
     do throws(Refusal) {
-      if try place(folder.path) == nil { try settle(folder, owner) }
-      guard let place = try place(folder.path) else {
+      if try hold(folder.path) == nil { try settle(folder, owner) }
+      guard let held = try hold(folder.path) else {
         // Only a dry run gets here.
         return tell(file, ["made"])
       }
-      if let found = try self.place("\(folder.path)/\(UserDirectories.name)") {
+      if let found = try self.hold("\(folder.path)/\(UserDirectories.name)") {
         let isOurs = try attempt(isOurs(found.descriptor))
         if !isOurs, !console.isQuiet { console.note(file, "is there already and is left as it is") }
         return
       }
       if !isDryRun {
-        do throws(Errno) { try write(UserDirectories.text, in: place.descriptor, owner) } catch {
-          throw Refusal.change(error, file, place.descriptor, needs: "add_file")
+        do throws(Errno) { try write(UserDirectories.text, in: held.descriptor, owner) } catch {
+          throw Refusal.change(error, file, held.descriptor, needs: "add_file")
         }
       }
       tell(file, ["made"])

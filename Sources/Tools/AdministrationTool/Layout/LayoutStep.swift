@@ -65,19 +65,19 @@ enum LayoutStep: Sendable {
   }
 
   /// Whether the directory has it already.
-  func isDone(_ place: borrowing Descriptor, _ status: FileStatus) throws(Refusal) -> Bool {
+  func isDone(_ held: borrowing Descriptor, _ status: FileStatus) throws(Refusal) -> Bool {
     switch self {
     case .owner(let owner): return status.user == owner.user && status.group == owner.group
     case .mode(let mode): return status.mode & 0o7777 == mode
     case .entry(let wanted, _):
-      return try place.accessList()?.entries.contains { entry in
+      return try held.accessList()?.entries.contains { entry in
         entry.kind == wanted.kind && entry.identity == wanted.identity && !entry.isInherited
           && entry.rights.isSuperset(of: wanted.rights)
           && entry.inheritance.isSuperset(of: wanted.inheritance)
       } ?? false
     case .marker:
       do throws(Errno) {
-        _ = try place.place(of: LayoutStep.markerName, .held)
+        _ = try held.item(named: LayoutStep.markerName, .held)
         return true
       } catch .noSuchFile {
         return false
@@ -85,23 +85,23 @@ enum LayoutStep: Sendable {
         throw Refusal(error)
       }
     case .backup(let withTag):
-      let marks = try attempt(place.exclusionMarks(.directory))
+      let marks = try attempt(held.exclusionMarks(.directory))
       return marks.contains(
         withTag ? [.timeMachine, .robots, .noDump, .tag] : [.timeMachine, .robots, .noDump])
     case .flags(let flags):
-      return try attempt(place.fileFlags())?.contains(flags) ?? false
+      return try attempt(held.fileFlags())?.contains(flags) ?? false
     }
   }
 
-  func perform(on path: [UInt8], _ place: SharedDescriptor) throws(Refusal) {
+  func perform(on path: [UInt8], _ held: SharedDescriptor) throws(Refusal) {
     switch self {
     case .backup(let withTag):
-      var change = ExclusionChange(path, place, .directory)
+      var change = ExclusionChange(path, held, .directory)
       _ = try change.set(withTag: withTag)
-    case .entry(let entry, _): try add(entry, to: path, place)
+    case .entry(let entry, _): try add(entry, to: path, held)
     default:
-      do throws(Errno) { try call(place.descriptor) } catch {
-        throw Refusal.change(error, path, place.descriptor, needs: right)
+      do throws(Errno) { try call(held.descriptor) } catch {
+        throw Refusal.change(error, path, held.descriptor, needs: right)
       }
     }
   }
@@ -114,36 +114,36 @@ enum LayoutStep: Sendable {
     }
   }
 
-  private func call(_ place: borrowing Descriptor) throws(Errno) {
+  private func call(_ held: borrowing Descriptor) throws(Errno) {
     switch self {
-    case .owner(let owner): try place.changeOwner(user: owner.user, group: owner.group)
-    case .mode(let mode): try place.changeMode(mode)
+    case .owner(let owner): try held.changeOwner(user: owner.user, group: owner.group)
+    case .mode(let mode): try held.changeMode(mode)
     case .marker:
-      let status = try place.knownStatus()
+      let status = try held.knownStatus()
       let file = try FileName.with(LayoutStep.markerName) { name throws(Errno) in
-        try place.createFile(name, mode: 0o644)
+        try held.createFile(name, mode: 0o644)
       }
       // The owner of the directory must be able to remove the marker.
       if try file.status().user != status.user {
         try file.changeOwner(user: status.user, group: status.group)
       }
     case .flags(let flags):
-      guard let present = try place.fileFlags() else { throw .unsupported }
-      try place.setFileFlags(present.union(flags))
+      guard let present = try held.fileFlags() else { throw .unsupported }
+      try held.setFileFlags(present.union(flags))
     case .entry, .backup: break
     }
   }
 
-  private func add(_ entry: AccessEntry, to path: [UInt8], _ place: SharedDescriptor) throws(Refusal) {
-    let before = try place.descriptor.accessList()
+  private func add(_ entry: AccessEntry, to path: [UInt8], _ held: SharedDescriptor) throws(Refusal) {
+    let before = try held.descriptor.accessList()
     let list: AccessList?
     do throws(EditFailure) { list = try AccessListEdit.add(entry).applied(to: before) } catch {
       throw Refusal("\(error)")
     }
     do throws(Errno) {
-      try place.descriptor.setAccessListText(storedText(list, .directory))
+      try held.descriptor.setAccessListText(storedText(list, .directory))
     } catch {
-      throw Refusal.change(error, path, place.descriptor, needs: "writesecurity")
+      throw Refusal.change(error, path, held.descriptor, needs: "writesecurity")
     }
   }
 }

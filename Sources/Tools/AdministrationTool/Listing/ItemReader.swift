@@ -85,19 +85,20 @@ struct ItemReader: Sendable {
   ) throws(Errno) -> ReadItem {
     guard followingLinks else {
       return try read(
-        SharedDescriptor(try directory.descriptor.place(of: name, .held)), name: name, linkTarget: true)
+        SharedDescriptor(try directory.descriptor.item(named: name, .held)), name: name, linkTarget: true)
     }
     do throws(Errno) {
       return try read(
-        SharedDescriptor(try directory.descriptor.place(of: name, .followed)), name: name, linkTarget: false)
+        SharedDescriptor(try directory.descriptor.item(named: name, .followed)), name: name, linkTarget: false
+      )
     } catch .noSuchFile {
       return try read(name, in: directory, followingLinks: false)
     }
   }
 
   /// Reads what a descriptor holds on to.
-  func read(_ place: SharedDescriptor, name: [UInt8], linkTarget: Bool) throws(Errno) -> ReadItem {
-    let status = try options.has(.birthTime) ? place.descriptor.status() : place.descriptor.knownStatus()
+  func read(_ held: SharedDescriptor, name: [UInt8], linkTarget: Bool) throws(Errno) -> ReadItem {
+    let status = try options.has(.birthTime) ? held.descriptor.status() : held.descriptor.knownStatus()
     var item = ReadItem(
       listed: ListedItem(name: name), status: status, time: time(status), fileName: name)
     item.listed.inode = status.inode
@@ -113,8 +114,8 @@ struct ItemReader: Sendable {
     item.listed.date = date(item.time.seconds)
     // Only there can a group be the owner.
     if status.user == OwnerRequest.nobody {
-      reading("owner", of: place, into: &item) { item throws(Errno) in
-        let owner = try place.descriptor.owner(status)
+      reading("owner", of: held, into: &item) { item throws(Errno) in
+        let owner = try held.descriptor.owner(status)
         guard case .group(let group) = owner else { return }
         item.ownerGroup = group
         item.listed.owner = "group:" + account(group, NameBook.machine.groupName)
@@ -124,25 +125,25 @@ struct ItemReader: Sendable {
     // Each of these is a question to the volume; nobody asks what is not shown.
     let isFreeBSD = options.has(.long) && options.has(.noGroup)
     if options.has(.flags) || isFreeBSD || options.has(.json) {
-      reading("flags", of: place, into: &item) { item throws(Errno) in
-        item.listed.flags = try place.descriptor.fileFlags()?.text ?? ""
+      reading("flags", of: held, into: &item) { item throws(Errno) in
+        item.listed.flags = try held.descriptor.fileFlags()?.text ?? ""
       }
     }
     if options.has(.json), status.kind == .regular || status.kind == .directory {
-      reading("class", of: place, into: &item) { item throws(Errno) in
-        do throws(Errno) { item.protection = try place.descriptor.protectionWord() } catch .unsupported {
+      reading("class", of: held, into: &item) { item throws(Errno) in
+        do throws(Errno) { item.protection = try held.descriptor.protectionWord() } catch .unsupported {
           // Another file system.
         }
       }
     }
-    reading("access list", of: place, into: &item) { item throws(Errno) in
-      (item.listed.entries, found) = try entries(of: place, status.kind)
+    reading("access list", of: held, into: &item) { item throws(Errno) in
+      (item.listed.entries, found) = try entries(of: held, status.kind)
     }
     colors.paint(&item.listed, status, found)
-    reading("extended attributes", of: place, into: &item) { item throws(Errno) in
-      item.listed.attributes = try attributes(of: place)
+    reading("extended attributes", of: held, into: &item) { item throws(Errno) in
+      item.listed.attributes = try attributes(of: held)
     }
-    if linkTarget, status.kind == .symbolicLink { item.listed.linkTarget = try place.descriptor.readLink() }
+    if linkTarget, status.kind == .symbolicLink { item.listed.linkTarget = try held.descriptor.readLink() }
     return item
   }
 
@@ -169,7 +170,7 @@ struct ItemReader: Sendable {
   }
 
   private func reading(
-    _ what: String, of place: SharedDescriptor, into item: inout ReadItem,
+    _ what: String, of held: SharedDescriptor, into item: inout ReadItem,
     _ read: (inout ReadItem) throws(Errno) -> Void
   ) {
     do throws(Errno) {
@@ -177,7 +178,7 @@ struct ItemReader: Sendable {
     } catch {
       // Of lists and flags the place tells more: which of the two is damaged, and what helps.
       item.unreadable.append(
-        error == .inputOutput ? Refusal.reading(error, place.descriptor).sentence : "\(what): \(error)")
+        error == .inputOutput ? Refusal.reading(error, held.descriptor).sentence : "\(what): \(error)")
     }
   }
 
@@ -201,9 +202,9 @@ struct ItemReader: Sendable {
   }
 
   private func entries(
-    of place: SharedDescriptor, _ kind: FileKind
+    of held: SharedDescriptor, _ kind: FileKind
   ) throws(Errno) -> (lines: [String], entries: [AccessEntry]) {
-    guard let text = try place.descriptor.accessListText() else { return ([], []) }
+    guard let text = try held.descriptor.accessListText() else { return ([], []) }
     do throws(ParseFailure) {
       let list = try AccessListText.readList(bytes: text, names: .machine)
       let lines = AccessListText.lines(
@@ -217,10 +218,10 @@ struct ItemReader: Sendable {
   }
 
   /// The attributes that are data; access lists of other systems are shown by the doors, not here.
-  private func attributes(of place: SharedDescriptor) throws(Errno) -> [ListedItem.Attribute] {
+  private func attributes(of held: SharedDescriptor) throws(Errno) -> [ListedItem.Attribute] {
     let names: [[UInt8]]
     do throws(Errno) {
-      names = try place.descriptor.attributeNames().copies
+      names = try held.descriptor.attributeNames().copies
     } catch {
       // Who may not read them is told so only where they asked for them; the mark `@` is no such question.
       guard error == .unsupported || (error == .accessDenied && !options.has(.attributes)) else {
@@ -233,7 +234,7 @@ struct ItemReader: Sendable {
     where !name.starts(with: "system.".utf8) {
       let size = try AttributeName.with(name) { name throws(Errno) in
         // Gone in the meantime is gone.
-        try place.descriptor.attribute(name)?.count
+        try held.descriptor.attribute(name)?.count
       }
       if let size { attributes.append(ListedItem.Attribute(name: name, size: size)) }
     }

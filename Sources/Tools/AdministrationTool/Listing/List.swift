@@ -68,7 +68,7 @@ private struct Lister {
   /// Items first, then what the directories hold.
   mutating func list(_ operands: [Word]) {
     var items: [ReadItem] = []
-    var directories: [(path: Word, place: SharedDescriptor)] = []
+    var directories: [(path: Word, held: SharedDescriptor)] = []
     for path in operands {
       let named: Word
       do throws(Refusal) {
@@ -78,11 +78,11 @@ private struct Lister {
         continue
       }
       do throws(Errno) {
-        let place = SharedDescriptor(try open(named))
-        let item = try reader.read(place, name: path, linkTarget: true)
+        let held = SharedDescriptor(try open(named))
+        let item = try reader.read(held, name: path, linkTarget: true)
         reportUnreadable(item, path, nil)
         if item.status.kind == .directory, !options.has(.directory) {
-          directories.append((path, place))
+          directories.append((path, held))
         } else {
           items.append(item)
         }
@@ -94,7 +94,7 @@ private struct Lister {
     let showsPath = operands.count > 1 || options.has(.recursive) || options.has(.fromInput)
     directories.sort { $0.path.lexicographicallyPrecedes($1.path) }
     for directory in directories {
-      list(directory.path, directory.place, showsPath: showsPath)
+      list(directory.path, directory.held, showsPath: showsPath)
     }
     if options.has(.json) { console.print(JSON.array(objects).indentedText() + "\n") }
   }
@@ -107,19 +107,19 @@ private struct Lister {
       case .some(.followNone): true
       default: false
       }
-    if isHeld { return try Descriptor.place(path, .held) }
+    if isHeld { return try Descriptor.item(atPath: path, .held) }
     do throws(Errno) {
-      return try Descriptor.place(path, .followed)
+      return try Descriptor.item(atPath: path, .followed)
     } catch .noSuchFile {
-      return try Descriptor.place(path, .held)
+      return try Descriptor.item(atPath: path, .held)
     }
   }
 
-  private mutating func list(_ path: Word, _ place: SharedDescriptor, showsPath: Bool) {
+  private mutating func list(_ path: Word, _ held: SharedDescriptor, showsPath: Bool) {
     // Directories wait by their names below this one: only those on the way to the one being listed are open, and
     // no path is too long.
     var waiting: [[[UInt8]]] = [[]]
-    let chain = DirectoryChain(place, followingLinks: options.has(.followAll))
+    let chain = DirectoryChain(held, followingLinks: options.has(.followAll))
     while let names = waiting.popLast() {
       let path = names.reduce(path) { joined($0, $1) }
       do throws(Errno) {
@@ -142,12 +142,12 @@ private struct Lister {
   }
 
   /// What a directory holds, in the order asked for.
-  private func contents(of place: SharedDescriptor, path: Word) throws(Errno) -> [ReadItem] {
+  private func contents(of held: SharedDescriptor, path: Word) throws(Errno) -> [ReadItem] {
     let reader = reader
     let followsLinks = options.has(.followAll)
-    let names = try names(in: place)
+    let names = try names(in: held)
     let read = parallelMap(names) { name in
-      Result { () throws(Errno) in try reader.read(name, in: place, followingLinks: followsLinks) }
+      Result { () throws(Errno) in try reader.read(name, in: held, followingLinks: followsLinks) }
     }
     var items: [ReadItem] = []
     items.reserveCapacity(read.count)
@@ -168,14 +168,14 @@ private struct Lister {
     return items
   }
 
-  private func names(in place: SharedDescriptor) throws(Errno) -> [Word] {
-    let directory = try place.descriptor.listing()
+  private func names(in held: SharedDescriptor) throws(Errno) -> [Word] {
+    let directory = try held.descriptor.listing()
     var buffer = EntryBuffer()
     var names: [Word] = []
     while try directory.readEntries(into: &buffer) > 0 {
       while let entry = try buffer.next() {
         let name = try buffer.nameBytes(of: entry)
-        if isShown(name, entry.role), !isSkipped(name, entry.role, in: place) { names.append(name) }
+        if isShown(name, entry.role), !isSkipped(name, entry.role, in: held) { names.append(name) }
       }
     }
     return names
@@ -199,7 +199,7 @@ private struct Lister {
   }
 
   private func fact(_ attribute: StaticString, _ name: Word, in directory: SharedDescriptor) -> [UInt8]? {
-    (try? directory.descriptor.place(of: name, .held).attribute(AttributeName(attribute))) ?? nil
+    (try? directory.descriptor.item(named: name, .held).attribute(AttributeName(attribute))) ?? nil
   }
 
   private func isBefore(_ first: ReadItem, _ second: ReadItem) -> Bool {

@@ -36,12 +36,12 @@ struct RealPath {
     var names: [[UInt8]] = []
     for name in typed[3...] where name != [UInt8(ascii: ".")] {
       guard name != Array("..".utf8) else {
-        throw Refusal("steps up through a view cannot be followed; name the path without them", status: 2)
+        throw Refusal("'..' cannot be used in a path through a view", status: 2)
       }
       path = joined(path, name)
       do throws(Errno) {
-        let place = try Descriptor.place(path, .held)
-        names.append(try place.attribute(AttributeName("system.varve.realname")) ?? name)
+        let held = try Descriptor.item(atPath: path, .held)
+        names.append(try held.attribute(AttributeName("system.varve.realname")) ?? name)
       } catch {
         throw Refusal(error, at: path)
       }

@@ -66,8 +66,8 @@ private func replacement(_ invocation: Invocation) throws(UsageError) -> ListRul
       list = try format.list(text, names: .machine)
     }
   } catch {
-    let place = files.first.map { "\(shown($0)): " } ?? ""
-    throw invocation.mistake("\(place)\(error)")
+    let prefix = files.first.map { "\(shown($0)): " } ?? ""
+    throw invocation.mistake("\(prefix)\(error)")
   }
   guard list.entries.count <= AccessList.entryLimit else {
     throw invocation.mistake("an access list holds at most \(AccessList.entryLimit) entries")
@@ -119,8 +119,8 @@ private func copy(_ invocation: Invocation) throws(UsageError) -> ListRule {
   let source = invocation.operands[0]
   let list: AccessList?
   do throws(Refusal) {
-    let place = try attempt(Descriptor.place(source, .followed)) { Refusal($0, at: source) }
-    list = try place.accessList()
+    let held = try attempt(Descriptor.item(atPath: source, .followed)) { Refusal($0, at: source) }
+    list = try held.accessList()
   } catch {
     throw invocation.mistake("\(shown(source)): \(error.sentence)")
   }

@@ -42,7 +42,7 @@ private final class ListChecker {
       guard let directory = try directoryAbove(path) else { return }
       listsAbove = [.some(try directory.descriptor.accessList())]
     } catch {
-      // What is wrong with the path, the walk says; above it nobody asked for anything.
+      // The walk reports what is wrong with the path; errors of the directory above it were not asked for.
     }
   }
 
@@ -54,16 +54,16 @@ private final class ListChecker {
     var findings: [Finding] = []
     var list: AccessList??
     do throws(Errno) {
-      let text = try item.place.descriptor.storedAccessList() ?? []
+      let text = try item.held.descriptor.storedAccessList() ?? []
       do throws(ParseFailure) {
         list = .some(text.isEmpty ? nil : try AccessListText.readList(bytes: text, names: .machine))
       } catch {
         findings.append(Finding(.damage, "the list cannot be read: \(error)"))
       }
     } catch .inputOutput {
-      findings.append(Finding(.damage, Refusal.reading(.inputOutput, item.place.descriptor).sentence))
+      findings.append(Finding(.damage, Refusal.reading(.inputOutput, item.held.descriptor).sentence))
     } catch {
-      let refusal = Refusal.reading(error, item.place.descriptor)
+      let refusal = Refusal.reading(error, item.held.descriptor)
       console.complain(item.path, refusal.sentence)
       // The walk stays on one file system: what is below has no lists either.
       if refusal.isAboutVolume { return .past }
@@ -125,9 +125,9 @@ private final class ListChecker {
       return json.add(JSON.nameMembers("path", item.path) + [JSON.Member("findings", .array(values))])
     }
     for finding in findings {
-      let place = finding.entry.map { "entry \($0): " } ?? ""
+      let prefix = finding.entry.map { "entry \($0): " } ?? ""
       let word = finding.kind == .damage ? colors.failure("damage") : colors.warning(finding.kind.rawValue)
-      console.printPath(item.path, ": \(word): \(place)\(finding.text)")
+      console.printPath(item.path, ": \(word): \(prefix)\(finding.text)")
     }
   }
 

@@ -26,7 +26,7 @@ func dumpLists(_ invocation: Invocation) throws(UsageError) -> Int32 {
       guard item.status.kind != .symbolicLink else { return .past }
       do throws(Refusal) {
         let kind = item.status.objectKind
-        let list = try item.place.descriptor.accessList()
+        let list = try item.held.descriptor.accessList()
         let record = DumpRecord(
           kind == .directory ? .directory : .file, path: item.location.relative,
           lines: numericLines(list, kind, printed))

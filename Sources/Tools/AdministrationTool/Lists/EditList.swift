@@ -23,9 +23,9 @@ private struct ListEditor {
   let isNumeric: Bool
 
   func edit(_ path: Word) throws(Refusal) {
-    let place = SharedDescriptor(try attempt(Descriptor.place(path, .followed)))
-    let status = try attempt(place.descriptor.status())
-    let before = try place.descriptor.accessList()
+    let held = SharedDescriptor(try attempt(Descriptor.item(atPath: path, .followed)))
+    let status = try attempt(held.descriptor.status())
+    let before = try held.descriptor.accessList()
     let kind = status.objectKind
     let text = Array(sheet(before, path, kind).utf8)
     let directory = environment("TMPDIR") ?? Array("/tmp".utf8)
@@ -39,10 +39,10 @@ private struct ListEditor {
     }
     let after = edited.isEmpty ? nil : edited
     do throws(Refusal) {
-      guard try place.descriptor.accessList() == before else {
+      guard try held.descriptor.accessList() == before else {
         throw Refusal("the list has changed meanwhile")
       }
-      guard try store(after, place, status, path) else {
+      guard try store(after, held, status, path) else {
         return console.note(path, "not changed; what you wrote is in \(shown(file))")
       }
       forget(file)
@@ -53,14 +53,14 @@ private struct ListEditor {
 
   /// Answers whether that could be done; if not, it was said why.
   private func store(
-    _ after: AccessList?, _ place: SharedDescriptor, _ status: FileStatus, _ path: Word
+    _ after: AccessList?, _ held: SharedDescriptor, _ status: FileStatus, _ path: Word
   ) throws(Refusal) -> Bool {
     try attempt(changer.undo?.begin(path))
     let rule = ListRule { before, _ in before == after ? .unchanged : .store(after) }
     let failures = console.failures
     _ = changer.change(
       VisitedItem(
-        location: ItemLocation(root: path, above: [], name: []), status: status, place: place, depth: 0),
+        location: ItemLocation(root: path, above: [], name: []), status: status, held: held, depth: 0),
       by: rule)
     guard console.failures == failures else { return false }
     if after == nil, !console.isQuiet { console.note(path, "no entry is left; the access list was removed") }

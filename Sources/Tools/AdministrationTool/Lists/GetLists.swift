@@ -47,7 +47,7 @@ private final class ListPrinter {
   func show(_ item: VisitedItem) -> Bool {
     do throws(Refusal) {
       guard item.status.kind != .symbolicLink else { return true }
-      let list = try item.place.descriptor.accessList()
+      let list = try item.held.descriptor.accessList()
       guard list != nil || showsEverything || item.depth == 0 else { return true }
       let kind = item.status.objectKind
       if let json { json.add(members(list, item, kind)) } else { showText(list, item, kind) }

@@ -39,11 +39,11 @@ private func importLists(of item: VisitedItem, _ run: ItemRun) throws(Refusal) -
     run.ignore()
     return false
   }
-  let place = item.place
-  let lists = try attempt(place.descriptor.posixLists()) { Refusal.reading($0, place.descriptor) }
+  let held = item.held
+  let lists = try attempt(held.descriptor.posixLists()) { Refusal.reading($0, held.descriptor) }
   guard !lists.isEmpty else { return false }
   let kind = item.status.objectKind
-  let before = try place.descriptor.accessList()
+  let before = try held.descriptor.accessList()
   let after: AccessList?
   do throws(TooManyEntries) {
     after = try lists.imported(into: before, for: kind, isSticky: item.status.mode & 0o1000 != 0)
@@ -67,14 +67,14 @@ private func importLists(of item: VisitedItem, _ run: ItemRun) throws(Refusal) -
   let changes: [AskedChange] = (before == after ? [] : [.list(isRemoved: false)]) + [.mode(UInt32(mode))]
   let text = storedText(after, kind)
   try run.change(item, facts: facts, lines: numericLines(before, kind), changes: changes) { error in
-    Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    Refusal.change(error, item.path, item.held.descriptor, needs: "writesecurity")
   } tell: { _ in
     shown
   } _: { () throws(Errno) in
-    if before != after { try place.descriptor.setAccessListText(text) }
-    try place.descriptor.setPosixLists(PosixLists())
+    if before != after { try held.descriptor.setAccessListText(text) }
+    try held.descriptor.setPosixLists(PosixLists())
     // What was in a lower until now had its list there.
-    if try place.descriptor.status().mode != mode { try place.descriptor.changeMode(mode) }
+    if try held.descriptor.status().mode != mode { try held.descriptor.changeMode(mode) }
   }
   return isNarrowed
 }

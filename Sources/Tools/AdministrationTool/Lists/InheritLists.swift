@@ -83,7 +83,7 @@ private final class Inheritance {
     guard item.status.kind == .directory else {
       throw Refusal("not a directory; 'varve acl inherit' renews the entries of a single file")
     }
-    let list = try item.place.descriptor.accessList()
+    let list = try item.held.descriptor.accessList()
     if let list, list.flags.contains(.noInherit), !changer.replaces {
       throw Refusal("is marked no_inherit: it and everything below is left alone")
     }
@@ -117,14 +117,14 @@ private final class Inheritance {
 /// The directory an item is in; nil above the root of a volume.
 func directoryAbove(_ path: Word) throws(Refusal) -> SharedDescriptor? {
   do throws(Errno) {
-    let item = try Descriptor.place(path, .followed)
+    let item = try Descriptor.item(atPath: path, .followed)
     let status = try item.knownStatus()
     guard !status.isMountRoot else { return nil }
     if status.kind == .directory { return SharedDescriptor(try item.parent()) }
     // Without links: the directory that holds the item, not one that holds a link to it.
     let real = try realPath(path)
     let end = max(real.lastIndex(of: slash) ?? 0, 1)
-    return SharedDescriptor(try Descriptor.place(Array(real[..<end]), .held))
+    return SharedDescriptor(try Descriptor.item(atPath: Array(real[..<end]), .held))
   } catch {
     throw Refusal(error, at: path)
   }

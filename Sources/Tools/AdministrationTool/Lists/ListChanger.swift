@@ -45,14 +45,14 @@ final class ListChanger: Sendable {
   /// An item whose list is to be what a rule says.
   private struct Target {
     let location: ItemLocation
-    let place: SharedDescriptor
+    let held: SharedDescriptor
     var kind = ObjectKind.file
     let rule: ListRule
   }
 
   /// Decides about one item and carries it out.
   func change(_ item: VisitedItem, by rule: ListRule, _ answer: Answer = .atOnce) -> Outcome {
-    let target = Target(location: item.location, place: item.place, kind: item.status.objectKind, rule: rule)
+    let target = Target(location: item.location, held: item.held, kind: item.status.objectKind, rule: rule)
     return change([target], answer).first ?? .unknown
   }
 
@@ -61,8 +61,8 @@ final class ListChanger: Sendable {
     var found: [Target] = []
     found.reserveCapacity(leaves.count)
     for (item, rule) in leaves {
-      guard let (place, status) = open(item) else { continue }
-      let target = Target(location: item.location, place: place, rule: rule)
+      guard let (held, status) = open(item) else { continue }
+      let target = Target(location: item.location, held: held, rule: rule)
       // By its next name such a file is to be met as this one has left it.
       guard status.linkCount > 1 else {
         found.append(target)
@@ -117,12 +117,12 @@ final class ListChanger: Sendable {
 
   private func open(_ item: LeafItem) -> (SharedDescriptor, FileStatus)? {
     do throws(Errno) {
-      let place = SharedDescriptor(
+      let held = SharedDescriptor(
         try FileName.with(item.location.name) { name throws(Errno) in
           try item.directory.descriptor.openPath(name)
         })
       // What the listing called it may have been replaced since.
-      let status = try place.descriptor.knownStatus()
+      let status = try held.descriptor.knownStatus()
       let kind = status.kind
       guard kind != .directory, kind != .symbolicLink else {
         console.complain(
@@ -131,7 +131,7 @@ final class ListChanger: Sendable {
             + "left alone")
         return nil
       }
-      return (place, status)
+      return (held, status)
     } catch .noSuchFile {
       // It was removed in the meantime.
     } catch .crossDevice {
@@ -144,9 +144,9 @@ final class ListChanger: Sendable {
 
   private func decide(_ target: Target) throws(Refusal) -> ListDecision {
     let text: [UInt8]?
-    do throws(Errno) { text = try target.place.descriptor.storedAccessList() } catch {
+    do throws(Errno) { text = try target.held.descriptor.storedAccessList() } catch {
       guard error == .inputOutput, target.rule.replacesDamage else {
-        throw Refusal.reading(error, target.place.descriptor)
+        throw Refusal.reading(error, target.held.descriptor)
       }
       return try target.rule.decideUnread(target.kind)
     }
@@ -160,10 +160,10 @@ final class ListChanger: Sendable {
   /// Answers the list that is in force afterwards.
   private func carryOut(_ decision: ListDecision, on target: Target) throws(Refusal) -> AccessList? {
     guard case .store(let after) = decision.answer else { return decision.before }
-    let (location, place) = (target.location, target.place)
+    let (location, held) = (target.location, target.held)
     let (kind, before, console, tellsHow) = (target.kind, decision.before, console, ledger.tellsHow)
     let refusal: @Sendable (Errno) -> Refusal = { error in
-      Refusal.change(error, location.path, place.descriptor, needs: "writesecurity")
+      Refusal.change(error, location.path, held.descriptor, needs: "writesecurity")
     }
     let told = ToldChange {
       ListFormat.json(before, for: kind, names: .machine)
@@ -174,10 +174,10 @@ final class ListChanger: Sendable {
       if tellsHow { console.printDifferences(before, after, kind) }
     }
     let change = ItemChange(
-      location: location, place: place, changes: [.list(isRemoved: decision.text.isEmpty)],
+      location: location, held: held, changes: [.list(isRemoved: decision.text.isEmpty)],
       refusal: { error, _ in refusal(error) }, tell: { _ in told })
     try ledger.change(change) { () throws(Refusal) in
-      try attempt(place.descriptor.setAccessListText(decision.text), refusal)
+      try attempt(held.descriptor.setAccessListText(decision.text), refusal)
     }
     return after
   }

@@ -31,8 +31,8 @@ func propagatePermissions(
   var walk = ItemWalk(isRecursive: true, order: .contentsFirst, console)
   walk.links = .named
   walk.staysOnFileSystem = true
-  run.go(walk) { path, place throws(Refusal) in
-    try propagation.begin(path, place)
+  run.go(walk) { path, held throws(Refusal) in
+    try propagation.begin(path, held)
   } _: { item throws(Refusal) in
     try propagation.apply(to: item)
   }
@@ -51,9 +51,9 @@ private final class PermissionPropagation {
   }
 
   /// Begins with another directory.
-  func begin(_ path: Word, _ place: SharedDescriptor) throws(Refusal) {
-    model = try permissions(path, place)
-    guard try attempt(place.descriptor.knownStatus(), { Refusal($0) }).kind == .directory else {
+  func begin(_ path: Word, _ held: SharedDescriptor) throws(Refusal) {
+    model = try permissions(path, held)
+    guard try attempt(held.descriptor.knownStatus(), { Refusal($0) }).kind == .directory else {
       throw Refusal("not a directory: there is nothing below it")
     }
   }
@@ -61,7 +61,7 @@ private final class PermissionPropagation {
   func apply(to item: VisitedItem) throws(Refusal) {
     // The directory itself is the model.
     guard item.depth > 0 else { return run.ignore() }
-    let before = try permissions(item.path, item.place)
+    let before = try permissions(item.path, item.held)
     let isLink = item.status.kind == .symbolicLink
     var after = before
     if parts.owner { after.owner = model.owner }
@@ -81,7 +81,7 @@ private final class PermissionPropagation {
     if isLink { kept.mode = nil }
     let (ledger, console, told) = (run.ledger, run.console, after)
     try run.change(item, facts: kept, changes: changes) { error in
-      Refusal.change(error, item.path, item.place.descriptor, needs: owner == nil ? "writesecurity" : "chown")
+      Refusal.change(error, item.path, item.held.descriptor, needs: owner == nil ? "writesecurity" : "chown")
     } tell: { _ in
       guard ledger.tells || ledger.tellsCounts || ledger.isDryRun else { return nil }
       return ToldChange {
@@ -92,15 +92,15 @@ private final class PermissionPropagation {
         console.printPath(item.path, ": \(differences(before, told).joined(separator: ", "))")
       }
     } _: { () throws(Errno) in
-      if owner != nil || group != nil { try item.place.descriptor.changeOwner(owner, group: group) }
-      if let mode { try item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: mode)) }
+      if owner != nil || group != nil { try item.held.descriptor.changeOwner(owner, group: group) }
+      if let mode { try item.held.descriptor.changeMode(UInt16(truncatingIfNeeded: mode)) }
     }
   }
 
-  private func permissions(_ path: [UInt8], _ place: SharedDescriptor) throws(Refusal) -> ItemFacts {
-    let failed = { (error: Errno) in Refusal.change(error, path, place.descriptor, needs: "readattr") }
-    let status = try attempt(place.descriptor.knownStatus(), failed)
-    let owner = try attempt(place.descriptor.owner(status), failed)
+  private func permissions(_ path: [UInt8], _ held: SharedDescriptor) throws(Refusal) -> ItemFacts {
+    let failed = { (error: Errno) in Refusal.change(error, path, held.descriptor, needs: "readattr") }
+    let status = try attempt(held.descriptor.knownStatus(), failed)
+    let owner = try attempt(held.descriptor.owner(status), failed)
     return ItemFacts(owner: owner, group: status.group, mode: UInt32(status.mode))
   }
 }

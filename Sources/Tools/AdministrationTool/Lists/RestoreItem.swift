@@ -69,11 +69,11 @@ struct ItemRestorer {
       let (now, wanted) = (now, wanted)
       let told = told(now, wanted, item)
       let change = ItemChange(
-        location: item.location, place: item.place, changes: changes(now, wanted, item),
+        location: item.location, held: item.held, changes: changes(now, wanted, item),
         refusal: { error, deed in
           guard deed != "chflags" else { return refusal(error, item, wanted.facts.flags) }
           let right = deed == "chown" ? "chown" : "writesecurity"
-          return .change(error, item.path, item.place.descriptor, needs: right)
+          return .change(error, item.path, item.held.descriptor, needs: right)
         }, tell: { _ in told })
       let lines = { wanted.list == nil ? nil : numericLines(now.list ?? nil, item.status.objectKind) }
       try ledger.change(
@@ -104,15 +104,15 @@ struct ItemRestorer {
   private func state(of item: VisitedItem, like wanted: State) throws(Refusal) -> State {
     var state = State(facts: ItemFacts(), list: nil)
     if wanted.facts.owner != nil || wanted.facts.group != nil {
-      let owner = try attempt(item.place.descriptor.owner(item.status))
+      let owner = try attempt(item.held.descriptor.owner(item.status))
       if wanted.facts.owner != nil { state.facts.owner = owner }
       if wanted.facts.group != nil { state.facts.group = item.status.group }
     }
     if wanted.facts.mode != nil { state.facts.mode = UInt32(item.status.mode) }
     if wanted.facts.flags != nil { state.facts.flags = try flags(of: item) }
-    if wanted.facts.posix != nil { state.facts.posix = try attempt(item.place.descriptor.posixLists()) }
+    if wanted.facts.posix != nil { state.facts.posix = try attempt(item.held.descriptor.posixLists()) }
     if wanted.list != nil {
-      do throws(Refusal) { state.list = .some(try item.place.descriptor.accessList()) } catch {
+      do throws(Refusal) { state.list = .some(try item.held.descriptor.accessList()) } catch {
         // A damaged list is replaced all the same.
         guard !error.isAboutVolume else { throw error }
       }
@@ -121,7 +121,7 @@ struct ItemRestorer {
   }
 
   private func flags(of item: VisitedItem) throws(Refusal) -> UInt32 {
-    guard let flags = try attempt(item.place.descriptor.fileFlags()) else { throw Refusal(.unsupported) }
+    guard let flags = try attempt(item.held.descriptor.fileFlags()) else { throw Refusal(.unsupported) }
     return flags.rawValue
   }
 
@@ -176,13 +176,13 @@ struct ItemRestorer {
     do throws(Refusal) {
       try setOwnerAndMode(now.facts, wanted.facts, item)
       if let list = wanted.list, now.list != wanted.list {
-        try attempt(item.place.descriptor.setAccessListText(storedText(list, item.status.objectKind))) {
-          error in Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+        try attempt(item.held.descriptor.setAccessListText(storedText(list, item.status.objectKind))) {
+          error in Refusal.change(error, item.path, item.held.descriptor, needs: "writesecurity")
         }
       }
       if let posix = wanted.facts.posix, posix != now.facts.posix {
-        try attempt(item.place.descriptor.setPosixLists(posix)) { error in
-          Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+        try attempt(item.held.descriptor.setPosixLists(posix)) { error in
+          Refusal.change(error, item.path, item.held.descriptor, needs: "writesecurity")
         }
       }
     } catch {
@@ -202,19 +202,19 @@ struct ItemRestorer {
     if now.owner != wanted.owner || now.group != wanted.group {
       let owner = now.owner == wanted.owner ? nil : wanted.owner
       let refusal = { (error: Errno) in
-        Refusal.change(error, item.path, item.place.descriptor, needs: "chown")
+        Refusal.change(error, item.path, item.held.descriptor, needs: "chown")
       }
-      try attempt(item.place.descriptor.changeOwner(owner, group: wanted.group), refusal)
-      mode = UInt32(try attempt(item.place.descriptor.status(), refusal).mode)
+      try attempt(item.held.descriptor.changeOwner(owner, group: wanted.group), refusal)
+      mode = UInt32(try attempt(item.held.descriptor.status(), refusal).mode)
     }
     guard let wantedMode = wanted.mode, wantedMode != mode else { return }
-    try attempt(item.place.descriptor.changeMode(UInt16(truncatingIfNeeded: wantedMode))) { error in
-      Refusal.change(error, item.path, item.place.descriptor, needs: "writesecurity")
+    try attempt(item.held.descriptor.changeMode(UInt16(truncatingIfNeeded: wantedMode))) { error in
+      Refusal.change(error, item.path, item.held.descriptor, needs: "writesecurity")
     }
   }
 
   private func set(_ flags: FileFlags, on item: VisitedItem) throws(Refusal) {
-    try attempt(item.place.descriptor.setFileFlags(flags)) { refusal($0, item, flags.rawValue) }
+    try attempt(item.held.descriptor.setFileFlags(flags)) { refusal($0, item, flags.rawValue) }
   }
 
   // MARK: - Telling

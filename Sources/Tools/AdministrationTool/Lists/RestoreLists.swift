@@ -134,10 +134,10 @@ private final class Restoration {
     root = newRoot ?? path
     chain = nil
     do throws(Errno) {
-      let place = try openRoot()
+      let held = try openRoot()
       let resolved = newRoot == nil ? root : try absolute(root)
       restorer.ledger.undo?.begin(resolved: resolved)
-      chain = DirectoryChain(place)
+      chain = DirectoryChain(held)
     } catch  where lostRoot == root {
       // That was said.
     } catch {
@@ -153,8 +153,8 @@ private final class Restoration {
 
   /// Links were resolved when the path was written down: one that is there now was put there since.
   private func openRoot() throws(Errno) -> SharedDescriptor {
-    guard newRoot == nil else { return SharedDescriptor(try Descriptor.place(root, .followed)) }
-    return SharedDescriptor(try Descriptor.place(withoutLinks: root))
+    guard newRoot == nil else { return SharedDescriptor(try Descriptor.item(atPath: root, .followed)) }
+    return SharedDescriptor(try Descriptor.item(withoutLinks: root))
   }
 
   private func restore(_ record: DumpRecord, own: RestoredParts = []) {
@@ -166,8 +166,8 @@ private final class Restoration {
     let location = ItemLocation(
       root: root, above: Array(names.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
     do throws(Errno) {
-      let place = try chain.item(names)
-      let status = try place.descriptor.status()
+      let held = try chain.item(names)
+      let status = try held.descriptor.status()
       guard status.recordKind == record.kind else {
         console.complain(location.path, "is not a \(record.kind.rawValue) any more")
         return
@@ -177,7 +177,7 @@ private final class Restoration {
       let parts = RestoredParts(record).subtracting(known)
       guard !parts.isEmpty else { return }
       restored[key] = known.union(parts)
-      let item = VisitedItem(location: location, status: status, place: place, depth: names.count)
+      let item = VisitedItem(location: location, status: status, held: held, depth: names.count)
       if closes(record, status) || !apply(record, item, known) {
         guard let rootInFile else { return }
         postponed.append(Postponed(root: rootInFile, record: record, parts: parts))

@@ -67,7 +67,7 @@ func usersOfFiles(onDevice device: String) -> [Holder] {
 func users(of file: FileStatus) -> [Holder] {
   processes().filter { process in
     openFiles(of: process).contains { link in
-      guard let open = try? Descriptor.place(Array("/proc/\(process)/\(link)".utf8), .followed),
+      guard let open = try? Descriptor.item(atPath: Array("/proc/\(process)/\(link)".utf8), .followed),
         let status = try? open.knownStatus()
       else { return false }
       // The descriptor of this program only leads there.
@@ -82,7 +82,7 @@ private func openFiles(of process: Int) -> [String] {
 
 private func hasFile(_ process: Int, _ device: String) -> Bool {
   openFiles(of: process).contains { link in
-    guard let file = try? Descriptor.place(Array("/proc/\(process)/\(link)".utf8), .followed),
+    guard let file = try? Descriptor.item(atPath: Array("/proc/\(process)/\(link)".utf8), .followed),
       (try? file.knownDevice()) == device
     else { return false }
     return (try? file.isKnownRegular()) ?? false
@@ -104,13 +104,13 @@ private func processes() -> [Int] {
 
 private func names(in path: String) -> [String] {
   // A process that ended, or belongs to another user, holds nothing that can be found.
-  let names = try? Descriptor.place(Array(path.utf8), .followed).listing().names()
+  let names = try? Descriptor.item(atPath: Array(path.utf8), .followed).listing().names()
   return names?.map { String(decoding: $0, as: UTF8.self) } ?? []
 }
 
 /// What tells one mount namespace from another.
 private func namespace(of process: String) -> [UInt8]? {
-  try? Descriptor.place(Array("/proc/\(process)/ns/mnt".utf8), .held).readLink()
+  try? Descriptor.item(atPath: Array("/proc/\(process)/ns/mnt".utf8), .held).readLink()
 }
 
 private func hasMount(_ process: Int, _ device: String) -> Bool {
@@ -122,8 +122,8 @@ private func hasMount(_ process: Int, _ device: String) -> Bool {
 private func used(by process: Int, _ device: String) -> [UInt8]? {
   let links = ["cwd", "root", "exe"] + names(in: "/proc/\(process)/fd").map { "fd/\($0)" }
   for link in links.map({ Array("/proc/\(process)/\($0)".utf8) })
-  where (try? Descriptor.place(link, .followed).knownDevice()) == device {
-    return (try? Descriptor.place(link, .held).readLink()) ?? []
+  where (try? Descriptor.item(atPath: link, .followed).knownDevice()) == device {
+    return (try? Descriptor.item(atPath: link, .held).readLink()) ?? []
   }
   return nil
 }

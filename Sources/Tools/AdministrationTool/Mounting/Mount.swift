@@ -219,7 +219,9 @@ private struct MountPlan {
         .usage, path, "\(role.rawValue) has no name; a variable may be empty that should hold it")
     }
     do throws(Errno) {
-      guard try Descriptor.place(path, .followed).status().kind == .directory else { throw .notDirectory }
+      guard try Descriptor.item(atPath: path, .followed).status().kind == .directory else {
+        throw .notDirectory
+      }
       return try realPath(path)
     } catch .noSuchFile {
       throw Refusal(.failed, path, missing(path, role))

@@ -17,7 +17,7 @@ struct MountKeyfile {
     let source = try MountKeyfile.take("keyfile", from: &options)
     passphrase = try MountKeyfile.take("passphrase_file", from: &options)
     guard let source else {
-      if passphrase != nil { throw Refusal("'passphrase_file' is of no use without 'keyfile'") }
+      if passphrase != nil { throw Refusal("'passphrase_file' needs 'keyfile'") }
       return nil
     }
     if source.path == nil, source == passphrase {

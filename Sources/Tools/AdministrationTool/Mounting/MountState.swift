@@ -67,7 +67,7 @@ enum MountState: Equatable {
   /// mount, and ENOTCONN would.
   private static func reached(_ mount: MountedVolume) throws(Errno) -> Descriptor {
     do throws(Errno) {
-      return try Descriptor.place(mount.mountPoint, .held)
+      return try Descriptor.item(atPath: mount.mountPoint, .held)
     } catch .notConnected {
       throw .inputOutput
     }

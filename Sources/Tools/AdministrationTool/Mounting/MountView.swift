@@ -95,15 +95,17 @@ struct ViewMount {
 
   private static func mounted(at point: Word) -> MountedVolume? {
     // What cannot be found is told of when the directory is looked for.
-    guard let place = try? TypedPath(point, volumeTable()), place.rest.isEmpty, place.isMountPoint,
-      place.mount.view != nil
+    guard let typed = try? TypedPath(point, volumeTable()), typed.rest.isEmpty, typed.isMountPoint,
+      typed.mount.view != nil
     else { return nil }
-    return place.mount
+    return typed.mount
   }
 
   private static func directory(_ point: Word) throws(Refusal) -> Word {
     do throws(Errno) {
-      guard try Descriptor.place(point, .followed).status().kind == .directory else { throw .notDirectory }
+      guard try Descriptor.item(atPath: point, .followed).status().kind == .directory else {
+        throw .notDirectory
+      }
       return try realPath(point)
     } catch {
       throw Refusal.mounting(
@@ -158,7 +160,7 @@ struct ViewMount {
     do throws(Errno) {
       let path = path
       let found = try QuestionApart.ask(milliseconds: MountState.patience) { () throws(Errno) -> [UInt8] in
-        _ = try Descriptor.place(path, .held)
+        _ = try Descriptor.item(atPath: path, .held)
         return []
       }
       guard let found else { throw .timedOut }

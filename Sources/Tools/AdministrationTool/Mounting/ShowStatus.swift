@@ -64,12 +64,12 @@ private func listVolumes(
   if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
   for (volume, (state, options)) in zip(volumes, zip(states, options)) {
     let remark = state.remark.isEmpty ? "" : colors.failure(state.remark)
-    console.print("\(places(volume)) (\(options))\(remark)\n")
+    console.print("\(mountLine(volume)) (\(options))\(remark)\n")
   }
 }
 
 /// What is mounted where, as one line whatever the names are.
-private func places(_ volume: MountedVolume) -> String {
+private func mountLine(_ volume: MountedVolume) -> String {
   let view = volume.view.map { "view \(PathText.escaped($0)) of " } ?? ""
   return "\(view)\(PathText.escaped(volume.source)) on \(PathText.escaped(volume.mountPoint))"
 }
@@ -106,7 +106,7 @@ private func showVolume(
       console.printLines(status.indentedText() + "\n")
     } else {
       let shown = invocation.has(.counters) ? status : withoutCounters(status)
-      console.print(colors.bold(places(volume)) + "\n")
+      console.print(colors.bold(mountLine(volume)) + "\n")
       // The server of the mount wrote it, and that may be any user.
       console.printLines(described(withOwnerNamed(shown), indent: "  "))
     }
@@ -138,7 +138,7 @@ private func withOwnerNamed(_ status: JSON) -> JSON {
 /// Refuses a name that leads to nothing; where we may not look, the volume is told about all the same.
 private func requireItem(_ path: Word) throws(Refusal) {
   do throws(Errno) {
-    _ = try Descriptor.place(path, .held)
+    _ = try Descriptor.item(atPath: path, .held)
   } catch {
     if error == .noSuchFile || error == .notDirectory { throw Refusal(error) }
   }

@@ -41,15 +41,15 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
 ///
 /// `program`: the one that does for other file systems what is to be done here.
 func ownMount(_ path: Word, elsewhere program: String = "umount(8)") throws(Refusal) -> MountedVolume {
-  let place = try TypedPath(path, try volumeTable())
+  let typed = try TypedPath(path, try volumeTable())
   // A step to a directory of the volume and back is not taken: only the volume knows where it leads.
-  guard place.rest.isEmpty, place.isMountPoint else {
+  guard typed.rest.isEmpty, typed.isMountPoint else {
     throw Refusal("not a mount point; 'varve status' lists the volumes")
   }
-  guard place.mount.isOurs else {
-    throw Refusal("a mount of type \(place.mount.type), not of Varve; \(program) is for it")
+  guard typed.mount.isOurs else {
+    throw Refusal("a mount of type \(typed.mount.type), not of Varve; \(program) is for it")
   }
-  return place.mount
+  return typed.mount
 }
 
 /// A running daemon: its number, and its directory in /proc, which never comes to mean another process.
@@ -61,7 +61,7 @@ private struct RunningDaemon {
 private func runningDaemon(of mount: MountedVolume) -> RunningDaemon? {
   // A daemon that cannot be asked or found is not waited for.
   guard let process = try? volumeStatus(mount)?["pid"]?.integer else { return nil }
-  let directory = try? SharedDescriptor(Descriptor.place(Array("/proc/\(process)".utf8), .held))
+  let directory = try? SharedDescriptor(Descriptor.item(atPath: Array("/proc/\(process)".utf8), .held))
   return directory.map { RunningDaemon(process: process, directory: $0) }
 }
 
@@ -76,7 +76,8 @@ func removeControlSocket(of mount: MountedVolume) {
 }
 
 private func removeSockets(named beginning: String, in path: Word) throws(Errno) {
-  for name in try Descriptor.place(path, .held).listing().names() where name.starts(with: beginning.utf8) {
+  for name in try Descriptor.item(atPath: path, .held).listing().names()
+  where name.starts(with: beginning.utf8) {
     try removeFile(joined(path, name))
   }
 }
@@ -135,9 +136,9 @@ func requireRight(toTakeAway mount: MountedVolume) throws(Refusal) {
     "it was mounted by \(name); only \(owner == 0 ? "root takes" : "\(name) and root take") it away")
 }
 
-/// The daemon lets go of the volume's lock when it ends.
+/// Waits until the daemon has ended, and with that has released the lock of the volume.
 ///
-/// It goes on while the mount is held anywhere: then it is said by whom, and waited on.
+/// It does not end while a process uses the mount: then those processes are named, and the wait continues.
 private func waitForEnd(
   of daemon: RunningDaemon, of mount: MountedVolume, _ console: Console
 ) throws(Refusal) {

@@ -64,7 +64,7 @@ private struct Localization {
   private static let limit = PropertyListLimits.strings
 
   private let path: Word
-  private let place: SharedDescriptor
+  private let held: SharedDescriptor
   private let name: [UInt8]
   private let parent: SharedDescriptor
   private let rules: NameRules
@@ -76,10 +76,10 @@ private struct Localization {
     self.rules = rules
     let name: [UInt8]
     do throws(Errno) {
-      place = SharedDescriptor(try Descriptor.place(path, .followed))
-      guard try place.descriptor.knownStatus().kind == .directory else { throw .notDirectory }
-      name = try Localization.name(of: place.descriptor)
-      parent = SharedDescriptor(try place.descriptor.parent())
+      held = SharedDescriptor(try Descriptor.item(atPath: path, .followed))
+      guard try held.descriptor.knownStatus().kind == .directory else { throw .notDirectory }
+      name = try Localization.name(of: held.descriptor)
+      parent = SharedDescriptor(try held.descriptor.parent())
     } catch {
       throw Refusal(error, at: path)
     }
@@ -91,7 +91,7 @@ private struct Localization {
     if lacksEnd, name.count + Localization.suffix.count > 255 {
       throw Refusal("its name is too long for .localized at its end (ENAMETOOLONG)")
     }
-    if lacksEnd, (try? parent.descriptor.place(of: name + Localization.suffix, .held)) != nil {
+    if lacksEnd, (try? parent.descriptor.item(named: name + Localization.suffix, .held)) != nil {
       throw Refusal("there is a \(PathText.escaped(name + Localization.suffix)) already (EEXIST)")
     }
   }
@@ -134,7 +134,7 @@ private struct Localization {
 
   private func folder() throws(Refusal) -> SharedDescriptor? {
     do throws(Errno) {
-      let folder = SharedDescriptor(try place.descriptor.place(of: Localization.suffix, .held))
+      let folder = SharedDescriptor(try held.descriptor.item(named: Localization.suffix, .held))
       if try folder.descriptor.knownStatus().kind == .directory { return folder }
     } catch .noSuchFile {
       return nil
@@ -147,11 +147,11 @@ private struct Localization {
   private func makeFolder() throws(Refusal) -> SharedDescriptor {
     do throws(Errno) {
       try FileName.with(Localization.suffix) { name throws(Errno) in
-        try place.descriptor.makeDirectory(name, mode: 0o755)
+        try held.descriptor.makeDirectory(name, mode: 0o755)
       }
-      return SharedDescriptor(try place.descriptor.place(of: Localization.suffix, .held))
+      return SharedDescriptor(try held.descriptor.item(named: Localization.suffix, .held))
     } catch {
-      throw Refusal.change(error, path, place.descriptor, needs: "add_subdirectory")
+      throw Refusal.change(error, path, held.descriptor, needs: "add_subdirectory")
     }
   }
 
@@ -160,9 +160,9 @@ private struct Localization {
   private func content(of file: [UInt8], in folder: SharedDescriptor) throws(Refusal) -> StringTable? {
     let bytes: [UInt8]
     do throws(Errno) {
-      let held = try folder.descriptor.place(of: file, .held)
-      guard try held.knownStatus().kind == .regular else { throw .badMessage }
-      bytes = try held.reopen(.readOnly).read(upTo: Localization.limit.size + 1)
+      let opened = try folder.descriptor.item(named: file, .held)
+      guard try opened.knownStatus().kind == .regular else { throw .badMessage }
+      bytes = try opened.reopen(.readOnly).read(upTo: Localization.limit.size + 1)
     } catch .noSuchFile {
       return nil
     } catch {
@@ -238,7 +238,7 @@ private struct Localization {
         }
       }
     } catch {
-      let reason = Refusal.change(error, path, place.descriptor, needs: "delete").sentence
+      let reason = Refusal.change(error, path, held.descriptor, needs: "delete").sentence
       throw Refusal("the translations are written, but it cannot be renamed: \(reason)")
     }
     return self
@@ -251,7 +251,7 @@ private struct Localization {
       do throws(Errno) {
         shown = try AttributeName.with(displayNameAttribute(LanguageList([translation.language]))) {
           name throws(Errno) in
-          try place.descriptor.attribute(name)
+          try held.descriptor.attribute(name)
         }
       } catch {
         throw Refusal("what views show of it cannot be asked: \(error)")

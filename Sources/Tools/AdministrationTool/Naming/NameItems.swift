@@ -44,7 +44,7 @@ func nameItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
 
 private func displayName(of path: Word, _ languages: LanguageList?) throws(Refusal) -> [UInt8] {
   do throws(Errno) {
-    return try displayName(of: try Descriptor.place(path, .held), languages)
+    return try displayName(of: try Descriptor.item(atPath: path, .held), languages)
   } catch .noData {
     throw Refusal("has no name of its own: it is the root of a volume")
   } catch {
@@ -53,10 +53,10 @@ private func displayName(of path: Word, _ languages: LanguageList?) throws(Refus
 }
 
 private func displayName(
-  of place: borrowing Descriptor, _ languages: LanguageList?
+  of held: borrowing Descriptor, _ languages: LanguageList?
 ) throws(Errno) -> [UInt8] {
   let name = try AttributeName.with(displayNameAttribute(languages)) { name throws(Errno) in
-    try place.attribute(name)
+    try held.attribute(name)
   }
   guard let name else { throw .noData }
   return name
@@ -82,8 +82,8 @@ private func setExtension(of path: Word, _ option: Option) throws(Refusal) {
     default: []
     }
   do throws(Errno) {
-    let place = try Descriptor.place(path, .held)
-    try place.setAttribute(AttributeName("system.varve.extension"), to: value)
+    let held = try Descriptor.item(atPath: path, .held)
+    try held.setAttribute(AttributeName("system.varve.extension"), to: value)
   } catch .unsupported {
     throw Refusal("not a file or package of a Varve volume, so it has no extension that views hide (ENOTSUP)")
   } catch {

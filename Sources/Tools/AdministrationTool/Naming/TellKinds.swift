@@ -40,22 +40,22 @@ private struct KindOfItem {
   init(_ path: Word) throws(Refusal) {
     self.path = path
     do throws(Errno) {
-      let place = try Descriptor.place(path, .held)
+      let held = try Descriptor.item(atPath: path, .held)
       func fact(_ name: StaticString) throws(Errno) -> String {
-        guard let value = try place.attribute(AttributeName(name)) else { throw .noData }
+        guard let value = try held.attribute(AttributeName(name)) else { throw .noData }
         return String(decoding: value, as: UTF8.self)
       }
       type = try fact("system.varve.uti")
       let known = try fact("system.varve.mime")
       icon = try fact("system.varve.icon")
       package = try fact("system.varve.package")
-      let status = try place.knownStatus()
+      let status = try held.knownStatus()
       // What Varve has no type for, the desktop's table may know by the extension, which a view may not show.
       let isUnknown = status.kind == .regular && type == "public.data"
       let name = isUnknown ? Array(try fact("system.varve.realname").utf8) : []
       mime = isUnknown ? SharedMimeInfo.type(of: name) ?? known : known
       description = SharedMimeInfo.comment(of: mime)
-      let info = try? place.attribute(AttributeName("user.com.apple.FinderInfo"))
+      let info = try? held.attribute(AttributeName("user.com.apple.FinderInfo"))
       codes =
         (info ?? nil).flatMap { FinderFacts($0, isDirectory: status.kind == .directory) } ?? FinderFacts()
     } catch {

@@ -10,7 +10,7 @@ import LinuxPrograms
 final class DirectoryChain {
   private struct Step {
     let name: [UInt8]
-    let place: SharedDescriptor
+    let held: SharedDescriptor
   }
 
   private static let mostKept = 128
@@ -27,7 +27,7 @@ final class DirectoryChain {
   /// Holds on to the directory whose names lead down from the root; also across a mount point.
   func directory(_ names: [[UInt8]]) throws(Errno) -> SharedDescriptor {
     try descend(names[...]) { name, above throws(Errno) in
-      try above.descriptor.place(of: name, followsLinks ? .followed : .held)
+      try above.descriptor.item(named: name, followsLinks ? .followed : .held)
     }
   }
 
@@ -47,11 +47,11 @@ final class DirectoryChain {
     var known = 0
     while known < min(steps.count, names.count), steps[known].name == names[known] { known += 1 }
     steps.removeLast(steps.count - known)
-    var place = steps.last?.place ?? root
+    var held = steps.last?.held ?? root
     for name in names[known...] {
-      place = SharedDescriptor(try open(name, place))
-      if steps.count < DirectoryChain.mostKept { steps.append(Step(name: name, place: place)) }
+      held = SharedDescriptor(try open(name, held))
+      if steps.count < DirectoryChain.mostKept { steps.append(Step(name: name, held: held)) }
     }
-    return place
+    return held
   }
 }

@@ -36,7 +36,7 @@ struct VisitedItem: Sendable {
   let location: ItemLocation
   let status: FileStatus
   /// A place in the tree, or an open directory.
-  let place: SharedDescriptor
+  let held: SharedDescriptor
   /// 0 for the root.
   let depth: Int
 
@@ -121,28 +121,28 @@ struct ItemWalk {
   ///   - visit: takes everything else.
   func go(_ path: [UInt8], leaf: ((LeafItem) -> Void)?, _ visit: (VisitedItem) -> Descent) {
     do throws(Errno) {
-      go(path, at: try place(path), leaf: leaf, visit)
+      go(path, at: try hold(path), leaf: leaf, visit)
     } catch {
       console.complain(path, missing(path, error))
     }
   }
 
   /// Holds on to what a walk from `path` begins with.
-  func place(_ path: [UInt8]) throws(Errno) -> SharedDescriptor {
-    SharedDescriptor(try Descriptor.place(path, followsRoot ? .followed : .held))
+  func hold(_ path: [UInt8]) throws(Errno) -> SharedDescriptor {
+    SharedDescriptor(try Descriptor.item(atPath: path, followsRoot ? .followed : .held))
   }
 
   private var followsRoot: Bool { isRecursive ? links != .none : !actsOnLinks }
 
   /// Visits from a place on that is held already; `path` only says how it was come by.
   func go(
-    _ path: [UInt8], at place: SharedDescriptor, leaf: ((LeafItem) -> Void)?,
+    _ path: [UInt8], at held: SharedDescriptor, leaf: ((LeafItem) -> Void)?,
     _ visit: (VisitedItem) -> Descent
   ) {
     do throws(Errno) {
-      let running = RunningWalk(self, root: path, device: try place.descriptor.knownStatus().device)
+      let running = RunningWalk(self, root: path, device: try held.descriptor.knownStatus().device)
       running.enter(
-        place, ItemLocation(root: path, above: [], name: []), isFollowed: followsRoot, visit)
+        held, ItemLocation(root: path, above: [], name: []), isFollowed: followsRoot, visit)
       // One complaint about a daemon that is gone is enough.
       let lostBefore = console.lostDaemons
       while running.isDescending, !Interruption.isRequested, hasEnough?() != true,

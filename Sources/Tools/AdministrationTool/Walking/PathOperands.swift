@@ -26,7 +26,7 @@ struct PathOperands {
     readsInput = invocation.has(.fromInput)
     // As on BSD they are names. But a user who writes `--dry-run` after a path wants nothing to change.
     for word in invocation.lateOptions where !(isParted && word == Word("--".utf8)) {
-      do throws(Errno) { _ = try Descriptor.place(word, .held) } catch .noSuchFile {
+      do throws(Errno) { _ = try Descriptor.item(atPath: word, .held) } catch .noSuchFile {
         throw UsageError(
           "'\(PathText.escaped(word))' comes after the operands, so it is a file name, and that file does not exist; "
             + "write options before everything else", verb: invocation.verb)

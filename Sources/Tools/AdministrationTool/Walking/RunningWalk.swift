@@ -54,17 +54,17 @@ final class RunningWalk {
 
   /// Visits an item, and opens it if it is a directory to go into.
   func enter(
-    _ place: SharedDescriptor, _ location: ItemLocation, isFollowed: Bool,
+    _ held: SharedDescriptor, _ location: ItemLocation, isFollowed: Bool,
     _ visit: (VisitedItem) -> ItemWalk.Descent
   ) {
     do throws(Errno) {
-      let status = try place.descriptor.knownStatus()
+      let status = try held.descriptor.knownStatus()
       if status.kind == .symbolicLink, walk.isRecursive, !walk.actsOnLinks { return }
       if walk.staysOnFileSystem, status.device != device {
         walk.passingOver?()
         return
       }
-      let item = VisitedItem(location: location, status: status, place: place, depth: levels.count)
+      let item = VisitedItem(location: location, status: status, held: held, depth: levels.count)
       walk.progress?.count()
       let isEntered = walk.isRecursive && status.kind == .directory
       // Without links nothing leads back up.
@@ -83,7 +83,7 @@ final class RunningWalk {
 
   private func descend(_ item: VisitedItem, isFollowed: Bool, _ visit: (VisitedItem) -> ItemWalk.Descent) {
     do throws(Errno) {
-      let listing = SharedDescriptor(try item.place.descriptor.listing())
+      let listing = SharedDescriptor(try item.held.descriptor.listing())
       if !item.location.name.isEmpty {
         if !above.isEmpty { above.append(slash) }
         above += item.location.name
@@ -122,8 +122,8 @@ final class RunningWalk {
       do throws(Errno) {
         // What is a link comes from the listing; a name of unknown kind is followed as if it were one.
         let isFollowed = walk.links == .all && (name.kind ?? .symbolicLink) == .symbolicLink
-        let place = SharedDescriptor(try place(name.bytes, in: listing, isFollowed: isFollowed))
-        enter(place, location, isFollowed: isFollowed, visit)
+        let held = SharedDescriptor(try hold(name.bytes, in: listing, isFollowed: isFollowed))
+        enter(held, location, isFollowed: isFollowed, visit)
       } catch .noSuchFile {
         // It was removed in the meantime.
       } catch {
@@ -136,14 +136,14 @@ final class RunningWalk {
   }
 
   /// With `-L`, a link that leads nowhere is held instead.
-  private func place(
+  private func hold(
     _ name: [UInt8], in listing: SharedDescriptor, isFollowed: Bool
   ) throws(Errno) -> Descriptor {
-    guard isFollowed else { return try listing.descriptor.place(of: name, .held) }
+    guard isFollowed else { return try listing.descriptor.item(named: name, .held) }
     do throws(Errno) {
-      return try listing.descriptor.place(of: name, .followed)
+      return try listing.descriptor.item(named: name, .followed)
     } catch .noSuchFile {
-      return try listing.descriptor.place(of: name, .held)
+      return try listing.descriptor.item(named: name, .held)
     }
   }
 
@@ -167,7 +167,7 @@ final class RunningWalk {
     if let above = levels.last, above.listing == nil { reopen(above, from: listing) }
     if walk.order == .contentsFirst {
       _ = visit(
-        VisitedItem(location: location, status: level.status, place: listing, depth: levels.count))
+        VisitedItem(location: location, status: level.status, held: listing, depth: levels.count))
     }
   }
 
@@ -198,9 +198,9 @@ final class RunningWalk {
   private func reopen(_ level: Level, from below: SharedDescriptor?) {
     do throws(Errno) {
       guard let below else { throw .stale }
-      let place = try below.descriptor.parent()
-      guard try place.knownStatus().isSame(as: level.status) else { throw .stale }
-      let listing = try place.listing()
+      let held = try below.descriptor.parent()
+      guard try held.knownStatus().isSame(as: level.status) else { throw .stale }
+      let listing = try held.listing()
       try listing.seekDirectory(to: level.offset)
       level.listing = SharedDescriptor(listing)
     } catch .stale {

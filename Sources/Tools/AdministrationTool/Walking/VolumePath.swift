@@ -24,8 +24,8 @@ struct VolumePath {
   }
 
   init(_ typed: [UInt8], _ table: [MountedVolume]) throws(Refusal) {
-    let place = try TypedPath(typed, table)
-    try self.init(place.rest, on: place.mount, place.table, wantsDirectory: place.wantsDirectory)
+    let path = try TypedPath(typed, table)
+    try self.init(path.rest, on: path.mount, path.table, wantsDirectory: path.wantsDirectory)
   }
 
   /// Takes the path of something that is held, as the kernel tells it: absolute, and without links.
@@ -138,7 +138,7 @@ struct TypedPath {
     var found = MountedVolume.serving(path, in: table) ?? .unlisted
     if found.type == "autofs", found != mount {
       // Looking into it makes the mount, if it can be made; whatever goes wrong shows below.
-      _ = try? Descriptor.place(path + [slash], .followed)
+      _ = try? Descriptor.item(atPath: path + [slash], .followed)
       table = try volumeTable()
       found = MountedVolume.serving(path, in: table) ?? found
     }
@@ -151,8 +151,8 @@ struct TypedPath {
   /// Where a link outside of our volumes leads; nil for anything else.
   private func target(_ way: [[UInt8]], _ typed: [UInt8]) throws(Refusal) -> [UInt8]? {
     do throws(Errno) {
-      let place = try Descriptor.place(TypedPath.path(way), .held)
-      return try place.knownStatus().kind == .symbolicLink ? try place.readLink() : nil
+      let held = try Descriptor.item(atPath: TypedPath.path(way), .held)
+      return try held.knownStatus().kind == .symbolicLink ? try held.readLink() : nil
     } catch {
       // Advice about a refusal begins with finding the place, which this is part of.
       let advice = error == .accessDenied ? Errno.adviceOnDenial : error.advice(about: typed)

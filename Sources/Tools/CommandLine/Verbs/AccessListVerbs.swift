@@ -94,7 +94,7 @@ extension Verb {
       "POSIX ACLs of the upper directory count for nothing on a volume, except that their mask is taken for the rights "
         + "of the group. This gives every item below PATH entries that say what its ACL said, the mask included, a mode "
         + "with what the group really had, and no POSIX ACL. Default ACLs become entries that are inherited.",
-      "Nobody gets more than the ACL gave. Members of several groups may get less, where POSIX would have given what "
+      "No user gets more rights than the ACL gave. Members of several groups may get less, where POSIX would have given what "
         + "either group has; such items are counted.",
     ],
     examples: [

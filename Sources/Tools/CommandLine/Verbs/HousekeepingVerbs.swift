@@ -94,9 +94,8 @@ extension Verb {
     ],
     forms: ["SHELL", "entry | who | owner | mounts [WORD]"],
     discussion: [
-      "The scripts ask varve for what depends on the machine: 'entry' prints how an entry of an access list that begins "
-        + "with WORD may go on, 'who' whom one may be about, 'owner' the accounts for chown, "
-        + "and 'mounts' where volumes are mounted."
+      "The scripts ask varve for what depends on the machine: 'entry' prints how to complete an entry of an access list, "
+        + "'who' names for an entry, 'owner' accounts for chown, and 'mounts' mount points."
     ],
     examples: [
       Example("varve completion bash", "To be read by 'source' in ~/.bashrc."),

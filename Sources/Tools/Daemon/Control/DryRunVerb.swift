@@ -36,7 +36,7 @@ extension ControlVerbs {
       } catch {
         throw ControlRefusal(
           error == .tooBig
-            ? "so much was asked that it took too long, or a way is too long"
+            ? "a path is too long, or the answer took too long; ask about fewer items"
             : "the question cannot be answered: \(error)", status: 2)
       }
     }

@@ -51,11 +51,11 @@ extension ControlVerbs {
       return explanation.json
     } catch .accessDenied {
       throw ControlRefusal(
-        "about other users you are told only where you could walk, and read every rule, yourself", status: 2)
+        "about other users you can ask only where you can search the whole path and read every list on it",
+        status: 2)
     } catch .tooBig {
       throw ControlRefusal(
-        "the question cannot be answered: the way is too long, or so much was asked that it took too long",
-        status: 2)
+        "a path is too long, or the answer took too long; ask about fewer items", status: 2)
     } catch {
       throw ControlRefusal("the question cannot be answered: \(error)", status: 2)
     }

@@ -56,7 +56,7 @@ extension SealedFile {
     if growing, commit.nextSlot() == nil { return false }
     for number in blocks {
       guard let block = Block(number) else { throw .fileTooBig }
-      if commit.placement(of: .max, in: try pair(of: block, &cipher)) == .wait { return false }
+      if commit.destination(of: .max, in: try pair(of: block, &cipher)) == .wait { return false }
     }
     return true
   }
@@ -239,8 +239,8 @@ extension SealedFile {
     placed.reserveCapacity(versions.items.count)
     guard let commit = state.withLock({ $0.commit }) else { throw .inputOutput }
     for item in versions.items {
-      let placement = commit.placement(of: item.version.generation, in: try pair(of: item.block, &cipher))
-      guard case .half(let half, let free, let keep) = placement else { throw .inputOutput }
+      let destination = commit.destination(of: item.version.generation, in: try pair(of: item.block, &cipher))
+      guard case .half(let half, let free, let keep) = destination else { throw .inputOutput }
       changes.append(EntryChange(block: item.block, half: half, version: item.version))
       placed.append((keep, free))
     }

@@ -102,7 +102,7 @@ final class SealedKeeper: Sendable {
 
   /// Those of some classes.
   func owing(in classes: ClassSet) -> [SealedObject] {
-    owing.withLock { owing in owing.values.filter { classes.contains(ClassSet($0.place.format)) } }
+    owing.withLock { owing in owing.values.filter { classes.contains(ClassSet($0.context.format)) } }
   }
 
   /// All that are registered, and whether one that is not still owes something; at one moment.
@@ -113,7 +113,7 @@ final class SealedKeeper: Sendable {
   /// Those of some classes, at about this moment.
   func registered(in classes: ClassSet) -> [(node: NodeID, object: SealedObject)] {
     registered.withLock { all in
-      all.filter { classes.contains(ClassSet($0.value.place.format)) }.map { ($0.key, $0.value) }
+      all.filter { classes.contains(ClassSet($0.value.context.format)) }.map { ($0.key, $0.value) }
     }
   }
 

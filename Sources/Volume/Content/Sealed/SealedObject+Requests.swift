@@ -39,9 +39,9 @@ extension SealedObject {
   /// Needs the keys of both classes.
   func changeClass(to wanted: ProtectionClass) throws(Errno) {
     try using(.bytes) { (file) throws(Errno) in
-      _ = try file.changeClass { (keys) throws(Errno) in try place.sector(for: keys, wanted) }
+      _ = try file.changeClass { (keys) throws(Errno) in try context.sector(for: keys, wanted) }
     }
-    place.protection = wanted
+    context.protection = wanted
   }
 
   func truncate(to size: UInt64) throws(Errno) {

@@ -48,7 +48,7 @@ final class SealedObject: EncryptedContent {
     }
   }
 
-  let place: SealedPlace
+  let context: SealedContext
   private let state = Mutex(State())
   /// One request reads the header; held while it does.
   private let loading = Mutex(())
@@ -56,11 +56,11 @@ final class SealedObject: EncryptedContent {
   private let endings = Mutex(())
   private let atWork = Atomic(0)
 
-  init(_ place: SealedPlace) { self.place = place }
+  init(_ context: SealedContext) { self.context = context }
 
   var head: KnownHead? {
     guard let file = state.withLock({ $0.file }) else { return nil }
-    return KnownHead(protection: place.protection, size: file.size, isMarked: place.isMarked)
+    return KnownHead(protection: context.protection, size: file.size, isMarked: context.isMarked)
   }
 
   /// Leads to the backing file; nil while nobody uses it.
@@ -182,7 +182,7 @@ final class SealedObject: EncryptedContent {
       defer { state.file = nil }
       // Who reads it from now on is no change that anybody has to know of.
       if let seen = state.seen, !file.store.wasTouched, let left = file.leftState {
-        place.keeper.left.keep(left, of: place.inode, seen: seen, changed: state.changedAt)
+        context.keeper.left.keep(left, of: context.inode, seen: seen, changed: state.changedAt)
       }
       return (file, true)
     }
@@ -203,7 +203,7 @@ final class SealedObject: EncryptedContent {
       if use == .writeBack { state.withLock { $0.lose() } }
       throw .noKey
     }
-    place.keeper.noteUse()
+    context.keeper.noteUse()
     return try work(try loaded())
   }
 
@@ -211,7 +211,7 @@ final class SealedObject: EncryptedContent {
   func open() throws(Errno) {
     atWork.add(1, ordering: .sequentiallyConsistent)
     defer { atWork.subtract(1, ordering: .releasing) }
-    place.keeper.noteUse()
+    context.keeper.noteUse()
     // A class that is closed meanwhile gives no key out; a file without bytes needs none.
     _ = try loaded()
   }
@@ -236,7 +236,7 @@ final class SealedObject: EncryptedContent {
   }
 
   private func mayServe(_ use: ContentUse) -> Bool {
-    switch place.keeper.keyring.state(of: place.format) {
+    switch context.keeper.keyring.state(of: context.format) {
     case .open: return true
     case .draining: return use == .writeBack || isOpenUnlessOpen
     case .locked: return isOpenUnlessOpen
@@ -245,7 +245,7 @@ final class SealedObject: EncryptedContent {
 
   /// Files of this class that are open when it is locked stay so, and files that are made while it is.
   var isOpenUnlessOpen: Bool {
-    place.protection == .completeUnlessOpen && state.withLock { $0.file != nil && $0.users > 0 }
+    context.protection == .completeUnlessOpen && state.withLock { $0.file != nil && $0.users > 0 }
   }
 
   private func loaded() throws(Errno) -> SealedFile<BackingStore> {
@@ -253,22 +253,24 @@ final class SealedObject: EncryptedContent {
     return try loading.withLock { (_) throws(Errno) in
       let (present, way, isWritable, seen) = state.withLock { ($0.file, $0.way, $0.isWritable, $0.seen) }
       if let present { return present }
-      let locks = place.keeper.keyring.epoch
+      let locks = context.keeper.keyring.epoch
       guard let way else { throw .stale }
       try requireAlone()
       let file = try opened(BackingStore(way, isWritable: isWritable), seen)
       let isFound = file.isDoubtful
       let (isLate, isNew) = state.withLock { state -> (Bool, Bool) in
         // A lock that did not wait for the disk has let go of the file already.
-        let keyring = place.keeper.keyring
-        guard keyring.epoch == locks || keyring.state(of: place.format) == .open else { return (true, false) }
+        let keyring = context.keeper.keyring
+        guard keyring.epoch == locks || keyring.state(of: context.format) == .open else {
+          return (true, false)
+        }
         state.file = file
         state.hasLost = false
         defer { state.wasDoubtful = state.wasDoubtful || isFound }
         return (false, isFound && !state.wasDoubtful)
       }
       guard !isLate else { throw .noKey }
-      if isNew { place.keeper.countDoubtful() }
+      if isNew { context.keeper.countDoubtful() }
       return file
     }
   }
@@ -281,14 +283,14 @@ final class SealedObject: EncryptedContent {
   private func opened(
     _ store: BackingStore, _ seen: Timestamp?
   ) throws(Errno) -> SealedFile<BackingStore> {
-    let keeper = place.keeper
-    let left = keeper.left.take(place.inode, seen: seen)
+    let keeper = context.keeper
+    let left = keeper.left.take(context.inode, seen: seen)
     do throws(Errno) {
-      return try SealedFile(store, in: place, budget: keeper.budget, left: left)
+      return try SealedFile(store, in: context, budget: keeper.budget, left: left)
     } catch .noMemory {
       // Keys of files that nobody has open take room that somebody needs.
       keeper.endRest()
-      return try SealedFile(store, in: place, budget: keeper.budget, left: left)
+      return try SealedFile(store, in: context, budget: keeper.budget, left: left)
     }
   }
 
@@ -356,9 +358,9 @@ final class SealedObject: EncryptedContent {
     } catch {
       isWhole = false
     }
-    if !isWhole || file.owesAnnouncement { place.noteForgotten() }
+    if !isWhole || file.owesAnnouncement { context.noteForgotten() }
     state.withLock { state in
-      if !mayBeLate || place.keeper.keyring.state(of: place.format) != .open { state.file = nil }
+      if !mayBeLate || context.keeper.keyring.state(of: context.format) != .open { state.file = nil }
       if !isWhole { state.lose() }
     }
     return isWhole
@@ -377,7 +379,7 @@ final class SealedObject: EncryptedContent {
 
   /// Forgets the key without writing anything: a request is at work that does not end.
   func abandon() {
-    place.noteForgotten()
+    context.noteForgotten()
     let file: SealedFile<BackingStore>? = state.withLock { state in
       state.lose()
       defer { state.file = nil }

@@ -7,7 +7,7 @@ import CLinux
 // the path of directory and name in /proc.
 
 /// The object whose attributes are asked for.
-@unsafe struct AttributePlace {
+@unsafe struct AttributeTarget {
   let descriptor: CInt
   /// Whether the descriptor is known to be an `O_PATH` one.
   let isPath: Bool

@@ -6,7 +6,7 @@ import LinuxFiles
 import LinuxPrograms
 
 /// The directory that a path leads to, and the name in it.
-struct KeyfilePlace {
+struct KeyfileDestination {
   private static let mode: UInt16 = 0o400
 
   private let directory: SharedDescriptor
@@ -64,7 +64,7 @@ struct KeyfilePlace {
     } catch {
       throw failure(whileWriting: error)
     }
-    throw KeyfilePlace.taken
+    throw KeyfileDestination.taken
   }
 
   /// Makes the keyfile.
@@ -106,7 +106,7 @@ struct KeyfilePlace {
   /// Makes a file with the content and brings it to the disk; nothing is left of one that fails.
   private func make(_ name: Word, _ content: borrowing SecretBytes) throws(Refusal) {
     let file = try attempt(createFile(name)) {
-      $0 == .exists ? KeyfilePlace.taken : failure(whileWriting: $0)
+      $0 == .exists ? KeyfileDestination.taken : failure(whileWriting: $0)
     }
     let isClosed: Bool
     do throws(Errno) {
@@ -125,7 +125,7 @@ struct KeyfilePlace {
 
   private func createFile(_ name: Word) throws(Errno) -> Descriptor {
     try FileName.with(name) { name throws(Errno) in
-      try directory.descriptor.createFile(name, mode: KeyfilePlace.mode)
+      try directory.descriptor.createFile(name, mode: KeyfileDestination.mode)
     }
   }
 

@@ -6,8 +6,8 @@ import LinuxFiles
 import SealedFormat
 import Synchronization
 
-/// One encrypted file, as it stands in its volume.
-final class SealedPlace: SealedSurroundings {
+/// What an encrypted file needs of its volume: keys, sessions, its class, and the log.
+final class SealedContext: SealedSurroundings {
   let keeper: SealedKeeper
   let inode: UInt64
   private let number: Atomic<UInt8>

@@ -1,9 +1,9 @@
-// Where an object lies, and what that makes of its number and of the count of its names.
+// In which layer an object lies, and what that makes of its number and of the count of its names.
 
 import LinuxFiles
 
 /// The layer of an object, the number that programs see, and how many names they see.
-struct ItemPlace: Hashable, Sendable {
+struct LayerFacts: Hashable, Sendable {
   /// 0 is the upper.
   var layer: UInt8 = 0
   var number: ItemNumber

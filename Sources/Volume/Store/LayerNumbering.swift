@@ -17,7 +17,7 @@ struct AnnouncedLayers: Sendable {
 }
 
 /// The layers of a mount, as far as numbers and tags depend on them.
-struct LayerPlaces {
+struct LayerNumbering {
   /// For each layer, the upper first.
   private(set) var numbers: [ItemNumbers] = []
   /// For each layer; nil where none was left.
@@ -32,8 +32,8 @@ struct LayerPlaces {
       devices.append(status.device)
     }
     func home(_ device: UInt64) -> Residence {
-      guard let place = devices.firstIndex(of: device) else { return .upperDevice }
-      return .lowerDevice(UInt8(truncatingIfNeeded: place + 1))
+      guard let position = devices.firstIndex(of: device) else { return .upperDevice }
+      return .lowerDevice(UInt8(truncatingIfNeeded: position + 1))
     }
     var table = known
     let described = zip(lowers, statuses).map { lower, status in
@@ -54,7 +54,7 @@ struct LayerPlaces {
         ItemNumbers(
           layer: UInt8(truncatingIfNeeded: index + 1), device: statuses[index].device,
           home: home(statuses[index].device),
-          tags: LayerPlaces.homes(in: lower.header, lowers, statuses, home)))
+          tags: LayerNumbering.homes(in: lower.header, lowers, statuses, home)))
       tags.append(usable[index])
     }
     announced = AnnouncedLayers(
@@ -69,8 +69,8 @@ struct LayerPlaces {
   ) -> [UInt32: Residence] {
     var homes: [UInt32: Residence] = [:]
     for entry in header?.fileSystems.entries ?? [] {
-      guard let place = lowers.firstIndex(where: { $0.identifier == entry.identifier }) else { continue }
-      homes[entry.tag] = home(statuses[place].device)
+      guard let position = lowers.firstIndex(where: { $0.identifier == entry.identifier }) else { continue }
+      homes[entry.tag] = home(statuses[position].device)
     }
     return homes
   }
