@@ -63,7 +63,8 @@ import Testing
     }
   }
 
-  @Test("Without the lock for writing nothing of it is done, and the next mount finishes it") func lost() throws
+  @Test("Without the lock for writing nothing of it is done, and the next mount finishes it") func lost()
+    throws
   {
     let upper = try Upper()
     try upper.make("f", exampleContent())

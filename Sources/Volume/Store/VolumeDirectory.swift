@@ -313,7 +313,8 @@ final class VolumeDirectory: Sendable {
 
   /// Takes what a volume mounted read-only went without: the lock, the workshop, where there was none a volume file.
   ///
-  /// - Parameter begin: what else there is to do before anybody writes; where that fails, nothing was taken.
+  /// `begin`: what else there is to do before anybody writes; where that fails, nothing was taken.
+  ///
   /// - Returns: whether the volume has records, which is sure from now on; nil if there was nothing to take.
   func becomeWritable(_ begin: (_ recordsExist: Bool) throws -> Void = { _ in }) throws -> Bool? {
     guard workshop == nil else { return nil }

@@ -179,7 +179,7 @@ extension VolumeDirectory {
       former.holder.process == nil
       ? "nothing says who had the volume for writing last, and that it was unmounted"
       : "the volume was not unmounted by \(VolumeUse.name(of: former.holder)), which had it for writing"
-    Log.notice("\(reason); waiting \(waiting / 1_000) s, in which whoever still has it gives up")
+    Log.notice("\(reason); waiting \(waiting / 1_000) s, in which a mount that still has it gives up")
     let end = Clock.nanosecondsSinceBoot + UInt64(waiting) * 1_000_000
     while Clock.nanosecondsSinceBoot < end { Clock.pause(milliseconds: 50) }
     let isOurs = try saying("the lock cannot be kept") { () throws(Errno) in

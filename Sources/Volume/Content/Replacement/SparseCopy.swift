@@ -118,7 +118,7 @@ enum SparseCopy {
   /// Through memory that is wiped: it may be plaintext.
   static func copyByHand(
     _ range: Range<UInt64>, of source: borrowing Descriptor, to target: borrowing Descriptor,
-    _ before: () throws(Errno) -> Void
+    _ before: () throws(Errno) -> Void = {}
   ) throws(Errno) {
     var buffer = [UInt8](repeating: 0, count: min(bufferSize, range.count))
     var bytes = buffer.mutableSpan
