@@ -93,10 +93,11 @@ extension Volume {
 
   private func becomeWritable() -> ChangeRefusal? {
     do {
-      if let exist = try directory.becomeWritable() {
+      _ = try directory.becomeWritable { exist in
+        // Nothing is changed before.
+        try directory.beginLease(live)
         store.settleRecords(exist)
         if let workshop = directory.workshop { features.probe(workshop) }
-        try directory.beginLease(live)
         replacements.recover(beneath: directory.root)
         try beginLayers()
       }

@@ -94,6 +94,7 @@ package final class Volume: Sendable {
     isOfThisMachine = upper.isOfThisMachine && !options.disabledFeatures.contains("local")
     isLocal = fileSystem.isLocal && isOfThisMachine
     let isStacked = [FileSystemStatus.overlayMagic, FileSystemStatus.fuseMagic].contains(fileSystem.magic)
+    if !isOfThisMachine { live.requireLease() }
     // What the kernel is handed it writes to without asking, also when the lock is lost; and beyond this machine it
     // fails with errors that are nobody's.
     stackDepth = isPrivileged && isOfThisMachine ? (isStacked ? 2 : 1) : 0
@@ -117,7 +118,7 @@ package final class Volume: Sendable {
     layers = numbering?.announced
     let heads = SealedHeads()
     keyring = Keyring(of: directory, heads: heads)
-    sealed = SealedKeeper(keyring)
+    sealed = SealedKeeper(keyring, live)
     do throws(KeyFailure) { try keyring.lookForKeybag() } catch {
       guard case .damaged = error else {
         throw VolumeFailure("the keybag, which tells which files are encrypted: \(error.sentence)")
@@ -144,7 +145,9 @@ package final class Volume: Sendable {
       try LayerStack(upper: top, over: lowers, numbering, live, heads)
     }
     let settings = live
-    replacements = ReplacementSite(of: directory, store: store) { !settings.current.isReadOnly }
+    replacements = ReplacementSite(of: directory, store: store, lacksLock: { settings.lacksLock }) {
+      !settings.current.isReadOnly
+    }
     gate = Gatekeeper(
       live: live, keyring: keyring,
       credentials: CredentialReader(live: live, nesting: GroupNesting(members: groupNesting)),

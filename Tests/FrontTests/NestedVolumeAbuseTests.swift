@@ -77,7 +77,7 @@ extension FrontTests {
         liars=; claim .; user 1001 mkdir upper/hers; claim upper/hers
         mounts upper mount; varve umount mount; mounts upper/inner mount; varve umount mount
         echo "root's, in the same way"
-        rm -r upper/.varve; install -d -m 700 upper/.varve; echo 1 >upper/.varve/lock
+        rm -r upper/.varve; install -d -m 700 upper/.varve; printf '1\\ntoken a\\n' >upper/.varve/lock
         perl -e "$lock" "$BASE/upper/.varve/lock" & liars="$liars $!"
         until [ -e upper/.varve/lock.held ]; do sleep 0.01; done
         mounts upper/inner mount

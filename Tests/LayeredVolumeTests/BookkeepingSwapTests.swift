@@ -36,7 +36,7 @@ struct BookkeepingSwapTests {
     try #require(mkdir(theirs, 0o700) == 0)
     let directory = SharedDescriptor(try Descriptor.directory(atPath: theirs))
     try VolumeDirectory.store(.fresh(), in: directory)
-    _ = try VolumeDirectory.tryLock(in: directory)
+    _ = try VolumeDirectory.tryLock(in: directory, of: root)
     for name in ["", "/volume", "/lock"] {
       try #require(chown(theirs + name, Self.stranger, Self.stranger) == 0)
     }

@@ -27,7 +27,7 @@ import Testing
       let opened = try VolumeDirectory.openOwn(in: root)
       made.takeBack()
       #expect(!stays(path))
-      #expect(throws: Errno.noSuchFile) { try VolumeDirectory.tryLock(in: opened) }
+      #expect(throws: Errno.noSuchFile) { try VolumeDirectory.tryLock(in: opened, of: root) }
       #expect(throws: Never.self) { try VolumeDirectory.open(root: root, readOnly: false) }
     }
   }

@@ -31,13 +31,15 @@ import Testing
       }
     }
     #expect(note(Self.here).text != note(Self.here).text, "two notes can be told apart")
-    // What earlier versions wrote, and what nobody did.
-    #expect(HolderNote(Array("12\n".utf8))?.process == 12)
-    #expect(HolderNote(Array("12\n".utf8))?.mayStillWrite(seenFrom: Self.here) == false)
-    for text in ["", "12", "x\n", "-1\nhost a\n", "0\n", String(repeating: "1\n", count: 600)] {
+    // What nobody wrote, or not to its end.
+    let halves = ["", "12", "12\n", "12\nhost a\nlease 10\n", "12\ntoken a"]
+    let others = [
+      "x\ntoken a\n", "-1\ntoken a\n", "0\ntoken a\n", "12\ntoken a\n" + String(repeating: "1\n", count: 600),
+    ]
+    for text in halves + others {
       #expect(HolderNote(Array(text.utf8)) == nil, "\(text.prefix(20))")
     }
-    let rude = HolderNote(Array("12\nhost a\u{1b}[31m b;c\nboot x\n".utf8))
+    let rude = HolderNote(Array("12\nhost a\u{1b}[31m b;c\nboot x\ntoken a\n".utf8))
     #expect(rude?.holder(seenFrom: Self.here) == LockHolder(process: 12, host: "a31mbc"))
   }
 
@@ -48,27 +50,37 @@ import Testing
     let otherBoot = MachineIdentity(hostName: "here", boot: "b-2", processNamespace: 7)
     let otherSpace = MachineIdentity(hostName: "here", boot: "b-1", processNamespace: 8)
     let unknown = MachineIdentity(hostName: "here", boot: nil, processNamespace: nil)
-    let cases: [(HolderNote, Bool)] = [
-      (note(otherBoot), true), (note(otherBoot, process: gone), true),
-      (note(otherSpace, process: gone), true),
-      (note(unknown, process: gone), true), (note(Self.here, process: 1), true),
-      (note(Self.here, process: gone), false), (note(Self.here, process: getpid()), false),
-      (note(otherBoot, lease: nil), false), (note(otherBoot, end: .ended), false),
-      (note(Self.here, process: gone, end: .waits), true),
+    // In a store, and on a file system of this machine.
+    let cases: [(HolderNote, Bool, Bool)] = [
+      (note(otherBoot), true, true), (note(otherBoot, process: gone), true, true),
+      (note(otherSpace, process: gone), true, true),
+      (note(unknown, process: gone), true, true), (note(Self.here, process: 1), true, true),
+      (note(Self.here, process: gone), true, false), (note(Self.here, process: getpid()), false, false),
+      (note(otherBoot, lease: nil), false, false), (note(otherBoot, end: .ended), false, false),
+      (note(Self.here, process: gone, end: .waits), true, true),
+      (note(Self.here, process: gone, end: .ended), false, false),
     ]
-    for (number, (note, expected)) in cases.enumerated() {
-      #expect(note.mayStillWrite(seenFrom: Self.here) == expected, "case \(number)")
+    for (number, (note, inStore, here)) in cases.enumerated() {
+      #expect(note.mayStillWrite(inStore: true, seenFrom: Self.here) == inStore, "case \(number)")
+      #expect(note.mayStillWrite(inStore: false, seenFrom: Self.here) == here, "case \(number)")
+    }
+    // Another process had our number once.
+    var other = note(Self.here, process: getpid())
+    other.token = "another"
+    #expect(other.mayStillWrite(inStore: true, seenFrom: Self.here))
+    for (lease, expected) in [(nil, 15_000), (10, 15_000), (20, 30_000), (-5, 15_000), (Int.max, 5_400_000)] {
+      #expect(FormerHolder(lease: lease).waiting(atLeast: 15_000) == expected)
     }
   }
 
   // MARK: A lease
 
-  private static func isShort(_ options: inout VolumeOptions) {
+  static func isShort(_ options: inout VolumeOptions) {
     options.disabledFeatures = ["local"]
-    (options.leaseTimes.renewal, options.leaseTimes.validity, options.leaseTimes.waiting) = (20, 2_000, 1_500)
+    (options.leaseTimes.renewal, options.leaseTimes.validity, options.leaseTimes.waiting) = (20, 2_000, 300)
   }
 
-  private func wait(_ what: String, until isSo: () throws -> Bool) rethrows {
+  func wait(_ what: String, until isSo: () throws -> Bool) rethrows {
     let end = Clock.monotonicNanoseconds + 20_000_000_000
     while try !isSo() {
       guard Clock.monotonicNanoseconds < end else {
@@ -79,9 +91,9 @@ import Testing
     }
   }
 
-  private func lock(_ tree: Tree) throws -> String { try tree.volume().status()["lock"]?.string ?? "" }
+  func lock(_ tree: Tree) throws -> String { try tree.volume().status()["lock"]?.string ?? "" }
 
-  private func tree() throws -> Tree {
+  func tree() throws -> Tree {
     try Tree(Self.isShort) {
       file("old", "text")
       directory("d")
@@ -138,6 +150,101 @@ import Testing
     #expect(access("\(tree.path)/.varve/lock", F_OK) == -1)
   }
 
+  @Test("Where '.varve' is moved away or removed nothing is changed any more, and a new one waits")
+  func moved() throws {
+    for isRemoved in [false, true] {
+      let tree = try tree()
+      _ = try tree.volume()
+      #expect(try lock(tree) == "held")
+      let (own, aside) = ("\(tree.path)/.varve", "\(tree.path)/d/aside")
+      if isRemoved {
+        try FileManager.default.removeItem(atPath: own)
+      } else {
+        #expect(rename(own, aside) == 0)
+      }
+      let start = Clock.monotonicNanoseconds
+      var options = VolumeOptions()
+      Self.isShort(&options)
+      options.leaseTimes.waiting = 2_500
+      let root = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
+      let second = try VolumeDirectory.open(root: root, readOnly: false, lease: options.leaseTimes)
+      let took = (Clock.monotonicNanoseconds - start) / 1_000_000
+      #expect(took >= 2_500, "\(took) ms")
+      #expect(try lock(tree).hasPrefix("lost: '.varve' was removed or replaced"))
+      #expect(throws: Errno.readOnly) { try tree.create("new") }
+      #expect(second.lock != nil)
+    }
+  }
+
+  @Test(
+    "What an encrypted file owes is not written when the lock is gone", arguments: ["fsync", "lock", "end"])
+  func owed(by deed: String) throws {
+    let tree = try Tree(Self.isShort) { directory("d") }
+    try tree.addKeybag()
+    try waitForNobody(tree)
+    try tree.unlock()
+    try tree.setClass("d", "complete")
+    try tree.create("d/f")
+    let caller = tree.caller()
+    let handle = try tree.at("d/f") { volume, node in
+      try volume.open(node, [.read, .write], for: caller).handle
+    }
+    let volume = try tree.volume()
+    func write(_ count: Int, at offset: UInt64) throws {
+      var bytes = [UInt8](repeating: 7, count: count)
+      var span = bytes.mutableSpan
+      _ = try volume.write(handle, at: offset, &span, appends: false, clearsSetID: false, for: caller)
+    }
+    try write(400_000, at: 0)
+    try volume.synchronize(handle, dataOnly: false)
+    // The end that is cut off is still there until a commit.
+    try write(5_000, at: 3)
+    try tree.cut("d/f", to: 70_000, by: handle)
+    try write(5_000, at: 20_000)
+    unlink("\(tree.path)/.varve/lock")
+    try wait("the loss is noticed") { try lock(tree).hasPrefix("lost: ") }
+    let before = try tree.stored("d/f")
+    switch deed {
+    case "fsync": try? volume.synchronize(handle, dataOnly: false)
+    case "lock": _ = try tree.lock(.all)
+    default: volume.endSessions()
+    }
+    #expect(try tree.stored("d/f") == before)
+    volume.release(handle)
+    volume.endSessions()
+    #expect(try tree.stored("d/f") == before)
+  }
+
+  @Test("A volume that cannot become writable holds nothing, and can be tried again") func becoming() throws {
+    let tree = try tree()
+    var options = VolumeOptions()
+    Self.isShort(&options)
+    let root = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
+    let directory = try VolumeDirectory.open(root: root, readOnly: true, lease: options.leaseTimes)
+    let live = LiveOptions(LiveSettings())
+    live.requireLease()
+    for _ in 0..<2 {
+      #expect(throws: VolumeFailure.self) {
+        try directory.becomeWritable { _ in throw VolumeFailure("the lock for writing cannot be kept") }
+      }
+      #expect(directory.lock == nil && directory.workshop == nil && !directory.isLocked)
+      #expect(live.forbidsChanges)
+    }
+    #expect(throws: VolumeFailure.self) {
+      try directory.becomeWritable { _ in
+        try directory.beginLease(live)
+        #expect(directory.isLocked && !live.forbidsChanges)
+        throw VolumeFailure("later")
+      }
+    }
+    #expect(directory.lock == nil && live.forbidsChanges)
+    #expect(try directory.becomeWritable { _ in try directory.beginLease(live) } != nil)
+    #expect(directory.isLocked && !live.forbidsChanges)
+    unlink("\(tree.path)/.varve/lock")
+    wait("the loss is noticed") { !directory.isLocked }
+    directory.endLease()
+  }
+
   @Test("While the store gives no answer nothing is changed, and afterwards everything goes on")
   func unanswered() throws {
     let tree = try tree()
@@ -184,7 +291,11 @@ import Testing
 
   @Test("A lease that has run out counts before anybody has noticed it") func late() {
     let live = LiveOptions(LiveSettings())
-    #expect(!live.forbidsChanges && !live.current.isReadOnly)
+    #expect(!live.forbidsChanges && !live.current.isReadOnly && !live.lacksLock)
+    // A lock that can get lost counts for nothing before its lease begins.
+    live.requireLease()
+    live.set(LiveSettings())
+    #expect(live.forbidsChanges && live.current.isReadOnly && live.lacksLock)
     live.beginLease(until: Clock.nanosecondsSinceBoot + 60_000_000_000)
     #expect(!live.forbidsChanges && !live.current.isReadOnly)
     // As after a sleep of the machine.
@@ -194,62 +305,5 @@ import Testing
     #expect(live.forbidsChanges && live.current.isReadOnly)
     live.extendLease(until: Clock.nanosecondsSinceBoot + 60_000_000_000)
     #expect(!live.forbidsChanges && !live.current.isReadOnly)
-  }
-
-  // MARK: The next holder
-
-  /// A volume that a mount with a lease left, with another note.
-  private func leave(_ tree: Tree, _ note: HolderNote?) throws {
-    _ = try tree.volume()
-    tree.close()
-    // The thread of the lease may be looking at the lock for a moment still.
-    let root = try Descriptor.directory(atPath: tree.path)
-    wait("nobody has the lock") { VolumeUse.of(root) { _ in true } == .nobody }
-    let path = "\(tree.path)/.varve/lock"
-    if let note { try Data(note.text).write(to: URL(fileURLWithPath: path)) } else { unlink(path) }
-  }
-
-  @Test(
-    "Who finds another machine without a clean end waits, and a second one after a crash meanwhile as well")
-  func waits() throws {
-    let elsewhere = MachineIdentity(hostName: "there", boot: "another", processNamespace: nil)
-    var ended = HolderNote(lease: 10, machine: elsewhere)
-    ended.end = .ended
-    var waiting = HolderNote(lease: 10)
-    waiting.end = .waits
-    let cases: [(String, HolderNote?, Bool)] = [
-      ("another machine", HolderNote(lease: 10, machine: elsewhere), true), ("a clean end", ended, false),
-      ("without a lease", HolderNote(lease: nil, machine: elsewhere), false),
-      ("one that waited", waiting, true),
-      ("no lock file", nil, true),
-    ]
-    for (name, note, expected) in cases {
-      let tree = try tree()
-      try leave(tree, note)
-      let start = Clock.monotonicNanoseconds
-      _ = try tree.volume()
-      let took = (Clock.monotonicNanoseconds - start) / 1_000_000
-      #expect((took >= 1_500) == expected, "\(name): \(took) ms")
-      let left = HolderNote(try [UInt8](Data(contentsOf: URL(fileURLWithPath: "\(tree.path)/.varve/lock"))))
-      #expect(left?.end == HolderNote.End.none && left?.machine == .present && left?.lease == 2, "\(name)")
-      try tree.volume().giveUpLock()
-      let text = try String(contentsOfFile: "\(tree.path)/.varve/lock", encoding: .utf8)
-      #expect(text.hasSuffix("\nended\n"), "\(name)")
-      #expect(throws: Errno.readOnly) { try tree.create("new") }
-    }
-  }
-
-  @Test("A look leaves the note of who may still write, and a repair refuses") func inspection() throws {
-    let tree = try tree()
-    let elsewhere = HolderNote(
-      lease: 10, machine: MachineIdentity(hostName: "there", boot: "another", processNamespace: nil))
-    try leave(tree, elsewhere)
-    let root = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
-    for purpose in [VolumeInspection.Purpose.looking, .repairing] {
-      let use = "\(try VolumeInspection(of: root, for: purpose).use)"
-      #expect(purpose == .looking ? use == "nobody" : use.contains("there"))
-      let text = try [UInt8](Data(contentsOf: URL(fileURLWithPath: "\(tree.path)/.varve/lock")))
-      #expect(text == elsewhere.text)
-    }
   }
 }

@@ -281,7 +281,9 @@ struct Generator {
       .archived, .opaque,
       .compressed,
     ]
-    return dice.once(in: 3) ? dice.pick(single).union(dice.pick(single)) : dice.pick(single)
+    let flags = dice.once(in: 3) ? dice.pick(single).union(dice.pick(single)) : dice.pick(single)
+    // Over lowers it changes what a directory shows, and in a lower it is not shown (SEMANTICS 18.9).
+    return model.hasLowers ? flags.subtracting(.opaque) : flags
   }
 
   private mutating func attributeName() -> String {

@@ -5,6 +5,7 @@ import Foundation
 import LinuxFiles
 import Randomness
 import RecordFormat
+import Synchronization
 import Testing
 
 @testable import LayeredVolume
@@ -60,6 +61,28 @@ import Testing
       #expect(try upper.form(name) == goal.form)
       #expect(upper.workNames.isEmpty)
     }
+  }
+
+  @Test("Without the lock for writing nothing of it is done, and the next mount finishes it") func lost()
+    throws
+  {
+    let upper = try Upper()
+    try upper.make("f", exampleContent())
+    try upper.begin("f", .protected)
+    let (before, names) = (try upper.bytes("f"), upper.workNames)
+    // It may get lost at each question.
+    for allowed in 0..<3 {
+      let asked = Atomic(0)
+      let site = ReplacementSite(
+        of: upper.directory, store: upper.store,
+        lacksLock: { asked.add(1, ordering: .relaxed).newValue > allowed })
+      #expect(throws: Errno.readOnly) { try site.redo(try upper.object("f")) }
+      if allowed == 0 { #expect(try upper.bytes("f") == before) }
+      #expect(try upper.stored("f").core.isReplacing)
+      #expect(upper.workNames == names)
+    }
+    #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1))
+    #expect(try upper.content("f") == exampleContent())
   }
 
   @Test("A file that is being expanded is finished although it is being read") func readers() throws {

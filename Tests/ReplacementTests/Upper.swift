@@ -31,7 +31,7 @@ struct Appearance: Equatable {
 final class Upper {
   let path: String
   let root: SharedDescriptor
-  private let directory: VolumeDirectory
+  let directory: VolumeDirectory
   let workshop: SharedDescriptor
   let store: MetadataStore
   private(set) var keyring: Keyring

@@ -91,7 +91,7 @@ enum Daemon {
         // Processes that still use the mount, perhaps where they cannot be seen from here, held the first one up.
         if isAskedAgain {
           takeBackUnlessReady()
-          volume.giveUpLock()
+          // The lock file does not say that this mount has ended: requests are at work.
           control.remove()
           audit?.finish()
           ThisProgram.exit(0)

@@ -2,12 +2,28 @@
 // to look for, and the next holder whether the last one may still believe that it has the lock.
 
 import LinuxFiles
+import Synchronization
 
 /// Who has the lock of a volume, as far as anybody knows.
 package struct LockHolder: Equatable, Sendable {
   package var process: Int32?
   /// Another machine than this one.
   package var host: String?
+}
+
+/// Who had the lock, and may not know yet that it is gone.
+struct FormerHolder: Equatable, Sendable {
+  var holder = LockHolder()
+  /// After how many seconds it stops by itself; nil if it did not say.
+  var lease: Int?
+
+  /// Longer than anybody would have to wait.
+  private static let longestLease = 3_600
+
+  /// How long to wait, in milliseconds: `usual`, or half as long again as its own lease.
+  func waiting(atLeast usual: Int) -> Int {
+    max(usual, 1_500 * min(max(lease ?? 0, 0), FormerHolder.longestLease))
+  }
 }
 
 /// The text of the lock file.
@@ -38,11 +54,16 @@ struct HolderNote: Equatable, Sendable {
     self.machine = machine
     self.lease = lease
     token = RandomIdentifier.make()
+    let token = token
+    HolderNote.own.withLock { _ = $0.insert(token) }
   }
+
+  /// The tokens of this process.
+  private static let own = Mutex<Set<String>>([])
 
   // MARK: The text
 
-  /// The first line is what earlier versions wrote.
+  /// A beginning of it is no note, but for one that ends before the last word.
   var text: [UInt8] {
     var lines = ["\(process)", "host \(HolderNote.printable(machine.hostName))"]
     if let boot = machine.boot { lines.append("boot \(boot)") }
@@ -57,7 +78,7 @@ struct HolderNote: Equatable, Sendable {
     return Array((lines.joined(separator: "\n") + "\n").utf8)
   }
 
-  /// Nil for what is no note; lines of later versions are passed over.
+  /// Nil for what is no note, or half of one; lines of later versions are passed over.
   init?(_ text: [UInt8]) {
     guard text.count < HolderNote.longest, text.last == UInt8(ascii: "\n") else { return nil }
     let lines = text.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
@@ -79,6 +100,7 @@ struct HolderNote: Equatable, Sendable {
       default: break
       }
     }
+    guard !token.isEmpty else { return nil }
   }
 
   /// Of a host's name what can stand in a line for people, whatever wrote it.
@@ -95,7 +117,9 @@ struct HolderNote: Equatable, Sendable {
   // MARK: What follows from it
 
   /// Whether who wrote this may go on for a while, although the lock was free.
-  func mayStillWrite(seenFrom here: MachineIdentity = .present) -> Bool {
+  ///
+  /// `inStore`: also of a process that is gone the store's client may still be carrying out calls.
+  func mayStillWrite(inStore: Bool, seenFrom here: MachineIdentity = .present) -> Bool {
     switch end {
     case .ended: return false
     case .waits: return true
@@ -106,7 +130,8 @@ struct HolderNote: Equatable, Sendable {
     guard let boot = machine.boot, boot == here.boot, let namespace = machine.processNamespace,
       namespace == here.processNamespace
     else { return true }
-    return process != CurrentProcess.identifier && MachineIdentity.mayRun(process)
+    if process == CurrentProcess.identifier { return !HolderNote.own.withLock { $0.contains(token) } }
+    return inStore || MachineIdentity.mayRun(process)
   }
 
   func holder(seenFrom here: MachineIdentity = .present) -> LockHolder {
@@ -120,6 +145,6 @@ extension LockHolder {
   /// Whom the text of a lock file names.
   init(readFrom file: borrowing Descriptor) {
     let note = (try? file.read(upTo: HolderNote.longest)).flatMap { HolderNote($0) }
-    self = note?.holder() ?? LockHolder(process: file.recordedHolder())
+    self = note?.holder() ?? LockHolder()
   }
 }

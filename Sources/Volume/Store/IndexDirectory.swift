@@ -55,15 +55,20 @@ extension VolumeDirectory {
   /// a name and is nobody's.
   ///
   /// A directory that was about to be removed has whiteouts in it at most. What came into it behind the mount belongs to a user.
-  static func sweep(_ workshop: SharedDescriptor, of bookkeeping: SharedDescriptor) throws(Errno) {
+  ///
+  /// `before` each change it is asked whether that may go on.
+  static func sweep(
+    _ workshop: SharedDescriptor, of bookkeeping: SharedDescriptor, before: () throws(Errno) -> Void
+  ) throws(Errno) {
     let place = LayerDirectory(workshop, layer: 0)
     for name in try workshop.descriptor.names() where try holdsItems(name, in: place) {
+      try before()
       try rescue(name, from: place, in: bookkeeping)
       Log.notice(
         "'.varve/work/\(String(decoding: name, as: UTF8.self))' was being removed, but is not empty; it is kept in "
           + "'.varve/trash'")
     }
-    try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
+    try Sweeper.empty(workshop, sparing: ReplacementFiles.isName, before: before)
   }
 
   /// Whether there is anything in a directory but whiteouts.

@@ -36,14 +36,22 @@ package final class VolumeInspection: Sendable {
   let lock: WriterLock?
   private let namespace: MetadataStore.Namespace
   private let isRepair: Bool
+  private let isLeased: Bool
 
   /// Looks at the bookkeeping in `root`.
   ///
-  /// Refuses what a mount would refuse: bookkeeping that belongs to another user.
-  package init(of root: SharedDescriptor, for purpose: Purpose) throws(VolumeFailure) {
+  /// Refuses what a mount would refuse: bookkeeping that belongs to another user. `leaseTimes` count where the lock may get
+  /// lost, or always if `isStore`.
+  package init(
+    of root: SharedDescriptor, for purpose: Purpose, leaseTimes: LeaseTimes = LeaseTimes(),
+    isStore: Bool = false
+  ) throws(VolumeFailure) {
     do {
       directory = try VolumeDirectory.openOwn(in: root)
-      (lock, use) = try VolumeInspection.look(into: directory, for: purpose)
+      let device = DeviceNumber(packed: try root.descriptor.status().device)
+      isLeased = try isStore || !root.descriptor.fileSystemStatus().isOfThisMachine(on: device)
+      (lock, use) = try VolumeInspection.look(
+        into: directory, of: root, for: purpose, lease: isLeased ? leaseTimes : nil)
       header = try VolumeInspection.header(in: directory)
     } catch let failure as VolumeFailure {
       throw failure
@@ -55,6 +63,17 @@ package final class VolumeInspection: Sendable {
     namespace =
       if let stored { stored.namespace } else { try VolumeDirectory.findNamespace(in: root) }
     recordPrefix = "\(namespace.rawValue).varve"
+  }
+
+  deinit {
+    // The next mount need not wait; where it is not said, it does.
+    if isLeased { _ = try? lock?.end() }
+  }
+
+  /// Before each change of a repair: EBUSY where the store has lost the lock, and a mount may be at work.
+  package func requireLock() throws(Errno) {
+    guard let lock else { throw .busy }
+    try lock.keep()
   }
 
   /// The directory `.varve` itself.
@@ -74,21 +93,30 @@ package final class VolumeInspection: Sendable {
   }
 
   private static func look(
-    into directory: SharedDescriptor, for purpose: Purpose
-  ) throws(Errno) -> (WriterLock?, Use) {
-    do throws(Errno) {
-      switch try VolumeDirectory.tryLock(in: directory, for: purpose == .looking ? .looking : .repairing) {
+    into directory: SharedDescriptor, of root: SharedDescriptor, for purpose: Purpose, lease: LeaseTimes?
+  ) throws -> (WriterLock?, Use) {
+    // In a store a repair waits as a mount does.
+    let waits = purpose == .repairing && lease != nil
+    do {
+      let taken = try VolumeDirectory.tryLock(
+        in: directory, of: root, lease: lease,
+        for: waits ? .mounting : purpose == .looking ? .looking : .repairing)
+      switch taken {
       case .held(let holder): return (nil, .mounted(by: holder))
       case .taken(let lock, unsettled: let unsettled):
-        // Only a mount waits until who had it last has noticed that the store gave it to us.
-        if let unsettled, purpose == .repairing { return (nil, .mounted(by: unsettled)) }
+        if let unsettled, waits {
+          try VolumeDirectory.settle(lock, after: unsettled, lease)
+        } else if let unsettled, purpose == .repairing {
+          return (nil, .mounted(by: unsettled.holder))
+        }
         // What a mount for reading remembers must not change below it.
         if purpose == .repairing, try !directory.descriptor.tryLockOpen(exclusive: true) {
+          if waits { _ = try? lock.end() }
           return (nil, .mountedForReading)
         }
         return (lock, .nobody)
       }
-    } catch {
+    } catch let error as Errno {
       // Where nobody can make the lock, or nobody has and there is no room for it, nobody has the volume for writing.
       let isFull = error == .noSpace || error == .quotaExceeded
       guard error == .readOnly || (isFull && purpose == .looking) else { throw error }
@@ -152,11 +180,11 @@ package final class VolumeInspection: Sendable {
 
   /// Removes what a crash left behind; nothing of it was ever acknowledged.
   package func removeLeftovers() throws(Errno) {
-    guard lock != nil else { throw .busy }
+    try requireLock()
     do throws(Errno) {
       let workshop = SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
-      try VolumeDirectory.sweep(workshop, of: directory)
+      try VolumeDirectory.sweep(workshop, of: directory) { () throws(Errno) in try requireLock() }
     } catch .noSuchFile {
       // Nothing was ever begun.
     }
@@ -171,7 +199,7 @@ package final class VolumeInspection: Sendable {
 
   /// Writes a volume file by which every record counts: the present one if it can be read, else a new one.
   package func letRecordsCount() throws(Errno) {
-    guard lock != nil else { throw .busy }
+    try requireLock()
     var header = VolumeHeader.fresh()
     header.namespace = namespace
     // What cannot be parsed is replaced.
@@ -187,7 +215,7 @@ package final class VolumeInspection: Sendable {
   ///
   /// Only after every item of the volume has been looked at and none had one.
   package func letRecordsBeSkipped() throws(Errno) {
-    guard lock != nil else { throw .busy }
+    try requireLock()
     guard let text = try VolumeDirectory.storedHeader(in: directory),
       var header = try? VolumeHeader(parsing: text)
     else { throw .badMessage }
@@ -197,7 +225,7 @@ package final class VolumeInspection: Sendable {
 
   /// Adds a line to the file that keeps damaged bytes, and waits until the disk has it.
   package func keepAside(_ line: [UInt8]) throws(Errno) {
-    guard lock != nil else { throw .busy }
+    try requireLock()
     let name = try FileName("damaged")
     let file: Descriptor
     do throws(Errno) {

@@ -5,14 +5,17 @@ import LinuxFiles
 enum Sweeper {
   /// Removes everything in `directory` but what is `spared`, going down into directories; follows no link.
   ///
+  /// `before` each removal it is asked whether that may go on.
   /// Goes by a stack of its own, not by calling itself: the depth is what a crash left, not ours to choose.
   static func empty(
-    _ directory: SharedDescriptor, sparing spared: ([UInt8]) -> Bool = { _ in false }
+    _ directory: SharedDescriptor, sparing spared: ([UInt8]) -> Bool = { _ in false },
+    before: () throws(Errno) -> Void = {}
   ) throws(Errno) {
     var path: [(directory: SharedDescriptor, name: [UInt8], left: [[UInt8]])] = [
       (directory, [], try directory.descriptor.names().filter { !spared($0) })
     ]
     while var level = path.popLast() {
+      try before()
       guard let name = level.left.popLast() else {
         guard let above = path.last else { return }
         try FileName.with(level.name) { name throws(Errno) in

@@ -72,8 +72,10 @@ final class VolumeDirectory: Sendable {
   /// The lock of who writes to the volume; nil where it is mounted read-only.
   var lock: WriterLock? { opened.withLock { $0.lock } }
 
-  /// Whether nobody else can write to the volume.
-  var isLocked: Bool { lock != nil }
+  /// Whether nobody else can write to the volume, as far as that is confirmed.
+  var isLocked: Bool {
+    opened.withLock { $0.lock != nil && (leaseTimes == nil || $0.lease?.isConfirmed ?? false) }
+  }
 
   /// What the volume file says; without the lock it may say something else by now.
   var recordsExist: Bool { header.withLock { $0.recordsExist } }
@@ -162,7 +164,7 @@ final class VolumeDirectory: Sendable {
     var lock: WriterLock?
     var isFresh = true
     do {
-      lock = try takeLock(in: directory, lease: lease)
+      lock = try takeLock(in: directory, of: root, lease: lease)
       // The bookkeeping may have been moved away, or not been restored with the rest. Looked at with the lock held:
       // from here on records are written by this mount alone.
       var made = likely
@@ -192,11 +194,16 @@ final class VolumeDirectory: Sendable {
     if readOnly {
       try refuseRepair(of: directory)
     } else if lock == nil {
-      opened.lock = try takeLock(in: directory, lease: lease)
+      opened.lock = try takeLock(in: directory, of: root, lease: lease)
     }
+    // There is no lease yet, and to look at the items may have taken long.
+    let keep = { [lock = opened.lock] () throws(Errno) in _ = try lock?.keep() }
+    try saying("the lock for writing cannot be kept") { () throws(Errno) in try keep() }
     let header = try readHeader(in: directory, readOnly: readOnly, making: header)
     try space.require(header.namespace, in: root)
-    if !readOnly { opened.workshop = try openWorkshop(in: directory, holdsLayers: header.isLayered) }
+    if !readOnly {
+      opened.workshop = try openWorkshop(in: directory, holdsLayers: header.isLayered, before: keep)
+    }
     return VolumeDirectory(root: root, opened, header: header, lease: lease, space: space)
   }
 
@@ -306,9 +313,12 @@ final class VolumeDirectory: Sendable {
 
   /// Takes what a volume mounted read-only went without: the lock, the workshop, where there was none a volume file.
   ///
+  /// `begin`: what else there is to do before anybody writes; where that fails, nothing was taken.
+  ///
   /// - Returns: whether the volume has records, which is sure from now on; nil if there was nothing to take.
-  func becomeWritable() throws -> Bool? {
+  func becomeWritable(_ begin: (_ recordsExist: Bool) throws -> Void = { _ in }) throws -> Bool? {
     guard workshop == nil else { return nil }
+    let former = opened.withLock { $0 }
     // Where there is none, it keeps the identity it was mounted under.
     let fresh = try VolumeDirectory.open(
       root: root, readOnly: false, making: header.withLock { $0 }, lease: leaseTimes, space: space)
@@ -320,6 +330,17 @@ final class VolumeDirectory: Sendable {
     opened.withLock { $0 = found }
     let next = fresh.header.withLock { $0 }
     header.withLock { $0 = next }
+    do {
+      try begin(next.recordsExist)
+    } catch {
+      // A writer without all of it would be none that the next attempt completes.
+      let lease = opened.withLock { opened in
+        defer { opened = former }
+        return opened.lease
+      }
+      lease?.end()
+      throw error
+    }
     return next.recordsExist
   }
 
@@ -346,9 +367,10 @@ final class VolumeDirectory: Sendable {
 
   /// The workshop, empty but for replacements of content that a crash interrupted.
   ///
-  /// `holdsLayers`: whether anything in it may be more than unfinished.
+  /// `holdsLayers`: whether anything in it may be more than unfinished. `before` each removal it is asked whether the lock is
+  /// still there.
   private static func openWorkshop(
-    in directory: SharedDescriptor, holdsLayers: Bool
+    in directory: SharedDescriptor, holdsLayers: Bool, before: () throws(Errno) -> Void
   ) throws(Errno) -> SharedDescriptor {
     let name = try FileName("work")
     do throws(Errno) {
@@ -358,9 +380,9 @@ final class VolumeDirectory: Sendable {
     }
     let workshop = SharedDescriptor(try directory.descriptor.open(name, [.readOnly, .directory]))
     if holdsLayers {
-      try sweep(workshop, of: directory)
+      try sweep(workshop, of: directory, before: before)
     } else {
-      try Sweeper.empty(workshop, sparing: ReplacementFiles.isName)
+      try Sweeper.empty(workshop, sparing: ReplacementFiles.isName, before: before)
     }
     return workshop
   }

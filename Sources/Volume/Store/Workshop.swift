@@ -8,10 +8,11 @@ enum Workshop {
   static let whiteout = Array("wh".utf8)
 
   private static let counter = Atomic<UInt64>(0)
+  private static let process = RandomIdentifier.make().prefix(8)
 
-  /// A name nobody else uses: the workshop is emptied at mount, and only one daemon holds the volume.
+  /// A name nobody else uses, not even a daemon that has lost the lock for writing and has not noticed it.
   static func nextName() -> [UInt8] {
-    Array("t-\(counter.add(1, ordering: .relaxed).newValue)".utf8)
+    Array("t-\(process)-\(counter.add(1, ordering: .relaxed).newValue)".utf8)
   }
 
   /// Tries whether files can be made here that have no name yet (O_TMPFILE).

@@ -50,8 +50,15 @@ final class WriterLease: Sendable {
   private func watch() -> UInt32? {
     guard !hasEnded.load(ordering: .acquiring) else { return nil }
     if !isAsking.exchange(true, ordering: .acquiringAndReleasing) { question.ring() }
-    if live.isLeaseOver, standing.withLock({ $0 == .held }) { doubt("the store does not answer") }
+    if live.isLeaseOver { tell(standing.withLock { doubt("the store does not answer", &$0, isVague: true) }) }
     return UInt32(times.renewal)
+  }
+
+  /// What the log is told.
+  private enum Change {
+    case confirmed
+    case doubted(String)
+    case lost(String)
   }
 
   private func confirm() {
@@ -59,42 +66,66 @@ final class WriterLease: Sendable {
     let start = Clock.nanosecondsSinceBoot
     // Who has lost it once does not know what others have changed since.
     if case .lost = standing.withLock({ $0 }) { return }
-    switch lock.confirm() {
+    let finding = lock.confirm()
+    tell(standing.withLock { follow(finding, start, &$0) })
+  }
+
+  /// The lease and what is said of it change together.
+  private func follow(_ finding: WriterLock.Finding, _ start: UInt64, _ standing: inout Standing) -> Change? {
+    // At the end of the mount we have written something else ourselves.
+    guard !hasEnded.load(ordering: .acquiring) else { return nil }
+    if case .lost = standing { return nil }
+    switch finding {
     case .confirmed:
-      let isNew = standing.withLock { standing in
-        // Not after the end of the mount.
-        guard !hasEnded.load(ordering: .acquiring) else { return false }
-        live.extendLease(until: start + UInt64(times.validity) * 1_000_000)
-        defer { standing = .held }
-        return standing != .held
-      }
-      if isNew { Log.notice("the writer's lock is confirmed again; changes are allowed") }
+      live.extendLease(until: start + UInt64(times.validity) * 1_000_000)
+      // An answer that took longer than the lease begins none.
+      guard !live.isLeaseOver, standing != .held else { return nil }
+      standing = .held
+      return .confirmed
     case .unanswered(let error):
       // The lease runs on to its end.
-      if live.isLeaseOver { doubt("\(error)") }
+      return live.isLeaseOver ? doubt("\(error)", &standing) : nil
     case .taken:
       live.extendLease(until: 0)
-      doubt("another process has locked it")
+      return doubt("another process has locked it", &standing)
     case .lost(let reason):
       live.extendLease(until: 0)
-      standing.withLock { $0 = .lost(reason) }
+      standing = .lost(reason)
+      return .lost(reason)
+    }
+  }
+
+  /// Said once, whatever further reasons there are; a loss stays one.
+  private func doubt(_ reason: String, _ standing: inout Standing, isVague: Bool = false) -> Change? {
+    guard live.isLeaseOver, !hasEnded.load(ordering: .acquiring) else { return nil }
+    switch standing {
+    case .lost: return nil
+    case .doubtful:
+      if !isVague { standing = .doubtful(reason) }
+      return nil
+    case .held:
+      standing = .doubtful(reason)
+      return .doubted(reason)
+    }
+  }
+
+  private func tell(_ change: Change?) {
+    switch change {
+    case nil: break
+    case .confirmed: Log.notice("the writer's lock is confirmed again; changes are allowed")
+    case .doubted(let reason): Log.error("the writer's lock is \(WriterLease.doubt(reason))")
+    case .lost(let reason):
       Log.error(
         "the writer's lock is lost: \(reason); nothing is changed any more, unmount and mount again")
     }
   }
 
-  /// Said once, whatever further reasons there are.
-  private func doubt(_ reason: String) {
-    let isNew = standing.withLock { standing in
-      defer { standing = .doubtful(reason) }
-      return standing == .held
-    }
-    if isNew { Log.error("the writer's lock is \(WriterLease.doubt(reason))") }
-  }
-
   private static func doubt(_ reason: String) -> String {
     "not confirmed: \(reason); nothing is changed until it is"
   }
+
+  /// Whether it may be written to the volume at this moment.
+  var isConfirmed: Bool { !live.isLeaseOver }
 
   /// For `status`.
   var description: String {
@@ -117,7 +148,10 @@ final class WriterLease: Sendable {
     }
     guard !wasOver else { return }
     _ = LimitedTime.run(atMost: 2_000_000_000) { [lock] in
-      do throws(Errno) { try lock.end() } catch {
+      do throws(Errno) {
+        guard try !lock.end() else { return }
+        Log.warning("the next mount will wait: the lock file is another one by now, or cannot be confirmed")
+      } catch {
         Log.warning("the next mount will wait: the lock file does not tell of the end of this one: \(error)")
       }
     }

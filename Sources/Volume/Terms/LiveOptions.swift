@@ -58,6 +58,14 @@ final class LiveOptions: Sendable {
   /// Only where there is a lease the clock is asked, and only by those who look at the word anyway.
   var isLeaseOver: Bool { Clock.nanosecondsSinceBoot >= leaseEnd.load(ordering: .acquiring) }
 
+  /// The lock for writing may get lost: without a lease that has begun nothing is changed.
+  func requireLease() {
+    word.bitwiseOr(LiveOptions.leased, ordering: .acquiringAndReleasing)
+  }
+
+  /// Whether the lock for writing has to be confirmed, and is not.
+  var lacksLock: Bool { word.load(ordering: .acquiring) & LiveOptions.leased != 0 && isLeaseOver }
+
   /// Before anybody writes by these settings.
   func beginLease(until end: UInt64) {
     leaseEnd.store(end, ordering: .releasing)

@@ -35,6 +35,9 @@ package struct LeaseTimes: Equatable, Sendable {
   package var waiting = 15_000
 
   package init() {}
+
+  /// As the lock file says it.
+  var seconds: Int { max(1, validity / 1_000) }
 }
 
 package struct VolumeOptions: Sendable {

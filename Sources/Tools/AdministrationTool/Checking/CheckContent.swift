@@ -250,6 +250,7 @@ private final class ContentCheck {
     // A file whose end is cut off takes no change, and none makes it better.
     let mayChange = findings.header.isDisjoint(with: [.header, .slots, .slot, .shortened])
     if repairs, mayChange, findings.isDoubtful || !findings.header.isDisjoint(with: mendable) {
+      try attempt(inspection.requireLock())
       try attempt(content.mend(file, isDoubted: isDoubted))
       if findings.isDoubtful {
         report.add(
@@ -377,6 +378,7 @@ private struct ContentRecords {
     record.protectionClass = CoreRecord.ProtectionClass(rawValue: protection.rawValue) ?? .none
     change(&record)
     let bytes = record.encoded()
+    try attempt(inspection.requireLock())
     try attempt(
       AttributeName.with(name) { (name) throws(Errno) in
         try held.descriptor.setAttribute(name, to: bytes.span)

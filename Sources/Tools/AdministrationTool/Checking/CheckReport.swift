@@ -166,6 +166,7 @@ final class ItemRecords {
   }
 
   private func repair(_ defect: Defect, _ stored: StoredBytes, _ item: VisitedItem) throws(Errno) {
+    try inspection.requireLock()
     for (name, bytes) in [
       (coreName, stored.core), (listName, stored.list), (namesName, stored.names),
     ] {

@@ -23,6 +23,9 @@ extension ControlVerbs {
         throw ControlRefusal("the volume has no lower directories")
       } catch .accessDenied {
         throw ControlRefusal("\(Errno.accessDenied): this needs the rights list and search")
+      } catch .notConnected {
+        // A store says it of its servers; who hears it would take us for dead.
+        throw ControlRefusal("\(Errno.inputOutput)")
       } catch {
         throw ControlRefusal("\(error)")
       }

@@ -55,11 +55,34 @@ final class ReplacementSite: Sendable {
 
   /// Whether the volume may be written to at this moment.
   let mayWrite: @Sendable () -> Bool
+  /// Whether the lock for writing is not confirmed at this moment; also asked while the volume becomes writable.
+  private let lacksLock: @Sendable () -> Bool
 
   init(
-    of directory: VolumeDirectory, store: MetadataStore, mayWrite: @escaping @Sendable () -> Bool = { true }
+    of directory: VolumeDirectory, store: MetadataStore,
+    lacksLock: @escaping @Sendable () -> Bool = { false },
+    mayWrite: @escaping @Sendable () -> Bool = { true }
   ) {
-    (self.directory, self.store, self.mayWrite) = (directory, store, mayWrite)
+    (self.directory, self.store, self.mayWrite, self.lacksLock) = (directory, store, mayWrite, lacksLock)
+  }
+
+  /// Before each part of what takes long: EROFS when the lock was lost meanwhile, and another mount may be at work.
+  func requireLock() throws(Errno) {
+    if lacksLock() { throw .readOnly }
+  }
+
+  /// Removes work files that came to nothing; without the lock they may be another mount's by now.
+  fileprivate func discard(_ names: [[UInt8]], in workshop: SharedDescriptor) {
+    guard !lacksLock() else { return }
+    for name in names {
+      do throws(Errno) {
+        try ReplacementFiles.remove(name, from: workshop)
+      } catch .noSuchFile {
+        // The other name, then.
+      } catch {
+        Log.error("a work file stays until the next mount: \(error)")
+      }
+    }
   }
 
   /// EROFS while the volume is mounted read-only.
@@ -91,8 +114,11 @@ struct ReplacementWatch {
   var isInterrupted: () -> Bool = { false }
   /// Bytes of content that are done, of all of them.
   var progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+  /// Where the work file is made.
+  var site: ReplacementSite?
 
   func report(_ done: UInt64, of total: UInt64) throws(Errno) {
+    try site?.requireLock()
     progress(done, total)
     if isInterrupted() { throw .interrupted }
   }
@@ -132,6 +158,8 @@ struct Replacement: ~Copyable {
     watch: ReplacementWatch = ReplacementWatch()
   ) throws(Errno) -> Replacement {
     let workshop = try site.workshop()
+    var watch = watch
+    watch.site = site
     let status = try file.object.descriptor.status()
     guard status.kind == .regular else { throw .invalid }
     let name = status.workName
@@ -148,13 +176,14 @@ struct Replacement: ~Copyable {
       let made = try ReplacementFiles.make(in: workshop)
       do throws(Errno) {
         let trailer = try write(body, of: file, from: source, before, to: made.file, watch)
+        try site.requireLock()
         try ReplacementFiles.publish(made.file, made.name, as: name, in: workshop)
         return Replacement(
           site: site, workshop: workshop, file: file, before: before, trailer: trailer, workFile: made.file,
           needsFileAlone: body.needsFileAlone)
       } catch {
         // Whichever name it has by now.
-        discard([made.name, name], in: workshop)
+        site.discard([made.name, name], in: workshop)
         throw error
       }
     } catch {
@@ -173,7 +202,7 @@ struct Replacement: ~Copyable {
   }
 
   deinit {
-    if case .prepared = phase { Replacement.discard([trailer.name], in: workshop) }
+    if case .prepared = phase { site.discard([trailer.name], in: workshop) }
     site.leave(trailer.name)
   }
 
@@ -211,6 +240,7 @@ struct Replacement: ~Copyable {
   /// ENOSPC if there is no room for the new bytes beside the work file.
   mutating func begin(isInUse: () -> Bool) throws(Errno) {
     guard case .prepared = phase, !isInUse() else { throw .busy }
+    try site.requireLock()
     let opened = try ReplacementSite.open(file.object, alone: needsFileAlone)
     guard try Replacement.isUnchanged(opened.descriptor.status(), since: before) else { throw .busy }
     phase = .begun
@@ -239,6 +269,7 @@ struct Replacement: ~Copyable {
   /// Makes it as if step 2 had not begun; where that cannot be had, the work file stays.
   private mutating func undo(_ opened: SharedDescriptor) {
     do throws(Errno) {
+      try site.requireLock()
       // Gives back the room behind the end.
       if trailer.storedSize > before.size { try opened.descriptor.truncate(to: before.size) }
       try site.giveBack(trailer, to: opened.descriptor)
@@ -290,18 +321,6 @@ extension Replacement {
     let name = Array("security.capability".utf8)
     guard try file.attributeNames().copies.contains(name) else { return [] }
     return try file.attribute(try AttributeName("security.capability")) ?? []
-  }
-
-  private static func discard(_ names: [[UInt8]], in workshop: SharedDescriptor) {
-    for name in names {
-      do throws(Errno) {
-        try ReplacementFiles.remove(name, from: workshop)
-      } catch .noSuchFile {
-        // The other name, then.
-      } catch {
-        Log.error("a work file stays until the next mount: \(error)")
-      }
-    }
   }
 }
 

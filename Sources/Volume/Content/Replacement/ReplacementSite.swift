@@ -11,10 +11,15 @@ extension ReplacementSite {
     _ opened: SharedDescriptor, from work: SharedDescriptor, _ trailer: ReplacementTrailer,
     named name: [UInt8]
   ) throws(Errno) {
-    try SparseCopy.copy(trailer.storedSize, of: work.descriptor, to: opened.descriptor)
+    try SparseCopy.copy(trailer.storedSize, of: work.descriptor, to: opened.descriptor) {
+      () throws(Errno) in try requireLock()
+    }
+    try requireLock()
     try giveBack(trailer, to: opened.descriptor)
     try opened.descriptor.sync()
+    try requireLock()
     try settleRecord(of: opened, trailer)
+    try requireLock()
     do throws(Errno) {
       try ReplacementFiles.remove(name, from: try workshop())
     } catch {

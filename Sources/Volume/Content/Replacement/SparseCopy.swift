@@ -7,25 +7,30 @@ enum SparseCopy {
   private static let pieceSize = 8 << 20
   private static let bufferSize = 256 << 10
 
-  /// Makes `target` exactly the first `length` bytes of `source`.
+  /// Makes `target` exactly the first `length` bytes of `source`; `before` each piece asks whether that may go on.
   static func copy(
-    _ length: UInt64, of source: borrowing Descriptor, to target: borrowing Descriptor
+    _ length: UInt64, of source: borrowing Descriptor, to target: borrowing Descriptor,
+    before: () throws(Errno) -> Void = {}
   ) throws(Errno) {
     let size = try target.status().size
     var position: UInt64 = 0
     var copiesInKernel = true
     while let data = try data(in: source, from: position, to: length) {
+      try before()
       try clear(position..<data.lowerBound, in: target, size: size)
       if copiesInKernel {
-        position = try copyInKernel(data, of: source, to: target)
+        position = try copyInKernel(data, of: source, to: target, before)
         copiesInKernel = position == data.upperBound
       } else {
         position = data.lowerBound
       }
       // Where the kernel cannot copy between these files.
-      if position < data.upperBound { try copyByHand(position..<data.upperBound, of: source, to: target) }
+      if position < data.upperBound {
+        try copyByHand(position..<data.upperBound, of: source, to: target, before)
+      }
       position = data.upperBound
     }
+    try before()
     try clear(position..<length, in: target, size: size)
     try target.truncate(to: length)
   }
@@ -88,10 +93,12 @@ enum SparseCopy {
 
   /// Where it ended: before the end where the kernel does not copy between these files.
   private static func copyInKernel(
-    _ range: Range<UInt64>, of source: borrowing Descriptor, to target: borrowing Descriptor
+    _ range: Range<UInt64>, of source: borrowing Descriptor, to target: borrowing Descriptor,
+    _ before: () throws(Errno) -> Void
   ) throws(Errno) -> UInt64 {
     var position = range.lowerBound
     while position < range.upperBound {
+      try before()
       let offset = try Int64(checking: position)
       do throws(Errno) {
         let count = try source.copyRange(
@@ -110,7 +117,8 @@ enum SparseCopy {
 
   /// Through memory that is wiped: it may be plaintext.
   static func copyByHand(
-    _ range: Range<UInt64>, of source: borrowing Descriptor, to target: borrowing Descriptor
+    _ range: Range<UInt64>, of source: borrowing Descriptor, to target: borrowing Descriptor,
+    _ before: () throws(Errno) -> Void = {}
   ) throws(Errno) {
     var buffer = [UInt8](repeating: 0, count: min(bufferSize, range.count))
     var bytes = buffer.mutableSpan
@@ -119,6 +127,7 @@ enum SparseCopy {
     while position < range.upperBound {
       let count = Int(min(UInt64(bytes.count), range.upperBound - position))
       var part = bytes._mutatingExtracting(0..<count)
+      try before()
       guard try source.readFully(into: &part, at: try Int64(checking: position)) == count else {
         throw .inputOutput
       }

@@ -15,8 +15,12 @@ final class BackingStore: SealedStore {
   /// Whether the file was changed, or was to be, since it was asked.
   private let isTouched = Atomic<Bool>(false)
 
+  /// Asked before each change, because what is owed is written late: who has lost the lock for writing changes nothing.
+  private let live: LiveOptions?
+
   /// `descriptor` leads to the file, or is open for reading or for reading and writing.
-  init(_ descriptor: SharedDescriptor, isWritable: Bool = false) {
+  init(_ descriptor: SharedDescriptor, isWritable: Bool = false, live: LiveOptions? = nil) {
+    self.live = live
     held = Mutex(Held(descriptor: descriptor, isWritable: isWritable))
   }
 
@@ -53,6 +57,7 @@ final class BackingStore: SealedStore {
   func takeTouched() -> Bool { isTouched.exchange(false, ordering: .acquiringAndReleasing) }
 
   private func writable() throws(Errno) -> SharedDescriptor {
+    if let live, live.lacksLock { throw .readOnly }
     isTouched.store(true, ordering: .releasing)
     let found = try taken()
     return found.isWritable ? found.descriptor : try open(.readWrite)

@@ -50,7 +50,10 @@ final class SealedKeeper: Sendable {
   private let isEnding = Atomic<Bool>(false)
   private let triedToEnd = Atomic<UInt64>(0)
 
-  init(_ keyring: Keyring) { self.keyring = keyring }
+  /// Tells whether the lock for writing is confirmed.
+  let live: LiveOptions
+
+  init(_ keyring: Keyring, _ live: LiveOptions) { (self.keyring, self.live) = (keyring, live) }
 
   /// After how many seconds without use whoever serves the volume locks it; nil: not by itself.
   var lockAfter: UInt64? {

@@ -256,7 +256,7 @@ final class SealedObject: EncryptedContent {
       let locks = context.keeper.keyring.epoch
       guard let way else { throw .stale }
       try requireAlone()
-      let file = try opened(BackingStore(way, isWritable: isWritable), seen)
+      let file = try opened(BackingStore(way, isWritable: isWritable, live: context.keeper.live), seen)
       let isFound = file.isDoubtful
       let (isLate, isNew) = state.withLock { state -> (Bool, Bool) in
         // A lock that did not wait for the disk has let go of the file already.
@@ -335,7 +335,7 @@ final class SealedObject: EncryptedContent {
         }
       }
       guard let way else { throw .stale }
-      try BackingStore(way, isWritable: isWritable).cut(to: 0)
+      try BackingStore(way, isWritable: isWritable, live: context.keeper.live).cut(to: 0)
     }
   }
 
