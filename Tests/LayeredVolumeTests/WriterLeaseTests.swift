@@ -218,6 +218,24 @@ import Testing
     #expect(try tree.stored("d/f") == before)
   }
 
+  @Test("A damaged keybag is healed by an unlock, but not without the lock", arguments: [false, true])
+  func keybag(isLost: Bool) throws {
+    let tree = try Tree(Self.isShort) { directory("d") }
+    try tree.addKeybag()
+    try waitForNobody(tree)
+    let keybag = URL(fileURLWithPath: "\(tree.path)/.varve/keybag")
+    let whole = try Data(contentsOf: keybag)
+    try Data("torn".utf8).write(to: keybag)
+    _ = try tree.volume()
+    if isLost {
+      unlink("\(tree.path)/.varve/lock")
+      try wait("the loss is noticed") { try lock(tree).hasPrefix("lost: ") }
+    }
+    try tree.unlock()
+    let isHealed = try Data(contentsOf: keybag) == whole
+    #expect(isHealed == !isLost)
+  }
+
   @Test("A volume that cannot become writable holds nothing, and can be tried again") func becoming() throws {
     let tree = try tree()
     var options = VolumeOptions()
