@@ -4,38 +4,59 @@ import Testing
 @testable import LayeredVolume
 
 @Suite("The options in force") struct LiveOptionsTests {
-  /// Every value of every option, each with all the others at either end.
-  private var settings: [LiveSettings] {
-    var all: [LiveSettings] = []
-    for bits in 0..<128 {
-      func isSet(_ place: Int) -> Bool { bits >> place & 1 == 1 }
-      for cache in [CacheUse.shared, .exclusive, .none] {
-        for level in -1...3 {
-          for group in [nil, 0, 1, UInt32.max - 1, UInt32.max] as [UInt32?] {
-            var settings = LiveSettings()
-            settings.rules.isReadOnly = isSet(0)
-            settings.rules.forbidsExecution = isSet(1)
-            settings.rules.ignoresOwnership = isSet(2)
-            settings.rules.usesLists = isSet(3)
-            settings.rules.handsOverOwnership = isSet(4)
-            settings.groups = isSet(5) ? .nss : .process
-            settings.chattr = isSet(6) ? .user : .system
-            settings.debug = isSet(0) != isSet(6)
-            settings.cache = cache
-            settings.rules.secureLevel = level
-            settings.rules.adminGroup = group
-            all.append(settings)
-          }
-        }
-      }
+  /// Gives each option a value, by some bits.
+  private struct Choosing: LiveOptionWalk {
+    var bits: () -> UInt64
+
+    mutating func option<Value: LiveValue>(_ name: String, _ value: inout Value) {
+      value = Value(bits: bits() & (1 << Value.width - 1))
     }
-    return all
+  }
+
+  private struct Measuring: LiveOptionWalk {
+    var names: [String] = []
+    var width: UInt64 = 0
+
+    mutating func option<Value: LiveValue>(_ name: String, _ value: inout Value) {
+      names.append(name)
+      width += Value.width
+    }
   }
 
   @Test("All of them fit into one word and come back") func word() {
-    for settings in settings where LiveSettings(word: settings.word) != settings {
-      Issue.record("\(settings) came back as \(LiveSettings(word: settings.word))")
+    // A simple generator, whose upper bits are good: 33 of them are the widest option.
+    var seed: UInt64 = 1
+    let sources: [() -> UInt64] = [
+      { 0 }, { ~0 },
+      {
+        seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return seed >> 31
+      },
+    ]
+    for source in sources {
+      for _ in 0..<10_000 {
+        var (settings, choosing) = (LiveSettings(), Choosing(bits: source))
+        settings.walk(&choosing)
+        guard LiveSettings(word: settings.word) != settings else { continue }
+        Issue.record("\(settings) came back as \(LiveSettings(word: settings.word))")
+      }
     }
-    #expect(Set(settings.map(\.word)).count == settings.count)
+  }
+
+  @Test("Each option is packed, and one bit above them is free for the lease") func completeness() {
+    var (settings, measuring) = (LiveSettings(), Measuring())
+    settings.walk(&measuring)
+    #expect(measuring.width < 64)
+    #expect(Set(measuring.names).count == measuring.names.count)
+    // All but `rules` itself, and what of the rules is no option: that the lock is not confirmed, and keys.
+    let options = Mirror(reflecting: settings).children.count - 1
+    #expect(measuring.names.count == options + Mirror(reflecting: settings.rules).children.count - 2)
+  }
+
+  @Test("A read-only volume is known by the word alone") func readOnly() {
+    var settings = LiveSettings()
+    #expect(!LiveSettings.isReadOnly(settings.word))
+    settings.rules.isReadOnly = true
+    #expect(LiveSettings.isReadOnly(settings.word))
   }
 }

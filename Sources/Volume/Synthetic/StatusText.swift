@@ -114,19 +114,17 @@ extension Volume {
 extension LiveSettings {
   /// What is in force, by the names of `.varve/status`.
   package var members: [JSON.Member] {
-    var members: [JSON.Member] = []
-    members.add("readOnly", isReadOnly)
-    members.add("acl", rules.usesLists)
-    members.add("noowners", rules.ignoresOwnership)
-    members.add("securelevel", rules.secureLevel)
-    members.add("suiddir", rules.handsOverOwnership)
-    members.add("noexec", rules.forbidsExecution)
-    if let group = rules.adminGroup { members.add("adminGroup", Int(group)) }
-    members.add("cache", cache.rawValue)
-    members.add("groups", groups.rawValue)
-    members.add("chattr", chattr.rawValue)
-    members.add("debug", debug)
-    return members
+    var (copy, telling) = (self, TellingWalk())
+    copy.walk(&telling)
+    return telling.members
+  }
+}
+
+private struct TellingWalk: LiveOptionWalk {
+  private(set) var members: [JSON.Member] = []
+
+  mutating func option<Value: LiveValue>(_ name: String, _ value: inout Value) {
+    if let shown = value.shown { members.add(name, shown) }
   }
 }
 

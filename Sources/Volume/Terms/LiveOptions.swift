@@ -1,6 +1,9 @@
 // The options that can change while the volume is mounted, kept in one word. `ChangeOptions.swift` changes it.
+//
+// `LiveSettings.walk` is the one list of them: from it come the word, the settings made of the word, and the status.
 
 package import Decisions
+import JSONForm
 import LinuxFiles
 import Synchronization
 
@@ -24,7 +27,8 @@ final class LiveOptions: Sendable {
   /// When the writer's lease ends, by the clock that goes on while the machine sleeps; without a lease it does not count.
   private let leaseEnd = Atomic<UInt64>(0)
 
-  private static let leased: UInt64 = 1 << 46
+  // Above all the options.
+  private static let leased: UInt64 = 1 << 63
 
   init(_ settings: LiveSettings) {
     word = Atomic(settings.word)
@@ -79,40 +83,108 @@ final class LiveOptions: Sendable {
 }
 
 extension LiveSettings {
-  /// All settings in 64 bits; the group takes the lower half.
-  var word: UInt64 {
-    var bits = UInt64(rules.adminGroup ?? 0)
-    func set(_ isOn: Bool, _ place: UInt64) { if isOn { bits |= 1 << place } }
-    set(rules.adminGroup != nil, 32)
-    set(rules.isReadOnly, 33)
-    set(rules.forbidsExecution, 34)
-    set(rules.ignoresOwnership, 35)
-    set(rules.usesLists, 36)
-    set(rules.handsOverOwnership, 37)
-    set(groups == .nss, 38)
-    set(chattr == .user, 39)
-    set(debug, 40)
-    set(cache == .exclusive, 41)
-    set(cache == .none, 42)
-    // From -1 to 3.
-    bits |= UInt64(min(max(rules.secureLevel, -1), 3) + 1) << 43
-    return bits
+  /// Hands each option to `walk`, with its name in `.varve/status`; the word has them in this order, from the lowest bit.
+  ///
+  /// Inlined, because then a word is taken apart without a branch, a call or an allocation: each request does it.
+  @inline(__always)
+  mutating func walk(_ walk: inout some LiveOptionWalk) {
+    // The first one: `isReadOnly(_:)`.
+    walk.option("readOnly", &rules.isReadOnly)
+    walk.option("acl", &rules.usesLists)
+    walk.option("noowners", &rules.ignoresOwnership)
+    walk.option("securelevel", &rules.secureLevel)
+    walk.option("suiddir", &rules.handsOverOwnership)
+    walk.option("noexec", &rules.forbidsExecution)
+    walk.option("adminGroup", &rules.adminGroup)
+    walk.option("cache", &cache)
+    walk.option("groups", &groups)
+    walk.option("chattr", &chattr)
+    walk.option("debug", &debug)
   }
 
-  static func isReadOnly(_ word: UInt64) -> Bool { word >> 33 & 1 == 1 }
+  /// All settings in 64 bits.
+  var word: UInt64 {
+    var (copy, packing) = (self, PackingWalk())
+    copy.walk(&packing)
+    return packing.word
+  }
+
+  static func isReadOnly(_ word: UInt64) -> Bool { word & 1 == 1 }
 
   init(word: UInt64) {
-    func isSet(_ place: UInt64) -> Bool { word >> place & 1 == 1 }
-    rules.adminGroup = isSet(32) ? UInt32(truncatingIfNeeded: word) : nil
-    rules.isReadOnly = LiveSettings.isReadOnly(word)
-    rules.forbidsExecution = isSet(34)
-    rules.ignoresOwnership = isSet(35)
-    rules.usesLists = isSet(36)
-    rules.handsOverOwnership = isSet(37)
-    groups = isSet(38) ? .nss : .process
-    chattr = isSet(39) ? .user : .system
-    debug = isSet(40)
-    cache = isSet(41) ? .exclusive : isSet(42) ? .none : .shared
-    rules.secureLevel = Int(word >> 43 & 7) - 1
+    var unpacking = UnpackingWalk(rest: word)
+    walk(&unpacking)
   }
 }
+
+/// What is done with each of the options in turn.
+protocol LiveOptionWalk {
+  mutating func option<Value: LiveValue>(_ name: String, _ value: inout Value)
+}
+
+private struct PackingWalk: LiveOptionWalk {
+  private(set) var word: UInt64 = 0
+  private var position: UInt64 = 0
+
+  @inline(__always)
+  mutating func option<Value: LiveValue>(_ name: String, _ value: inout Value) {
+    word |= value.bits << position
+    position += Value.width
+  }
+}
+
+private struct UnpackingWalk: LiveOptionWalk {
+  var rest: UInt64
+
+  @inline(__always)
+  mutating func option<Value: LiveValue>(_ name: String, _ value: inout Value) {
+    value = Value(bits: rest & (1 << Value.width - 1))
+    rest >>= Value.width
+  }
+}
+
+/// A value of an option, as it is packed and shown.
+protocol LiveValue: Equatable {
+  /// How many bits of the word it takes.
+  static var width: UInt64 { get }
+  var bits: UInt64 { get }
+  /// Any bits make a value.
+  init(bits: UInt64)
+  /// As `.varve/status` has it; nil where there is nothing to say.
+  var shown: JSON? { get }
+}
+
+extension Bool: LiveValue {
+  static var width: UInt64 { 1 }
+  var bits: UInt64 { self ? 1 : 0 }
+  init(bits: UInt64) { self = bits == 1 }
+  var shown: JSON? { .bool(self) }
+}
+
+/// The secure level: from -1 to 3.
+extension Int: LiveValue {
+  static var width: UInt64 { 3 }
+  var bits: UInt64 { UInt64(Swift.min(Swift.max(self, -1), 3) + 1) }
+  init(bits: UInt64) { self = Int(truncatingIfNeeded: Swift.min(bits, 4)) - 1 }
+  var shown: JSON? { .number(self) }
+}
+
+/// A group, or none.
+extension UInt32?: LiveValue {
+  static var width: UInt64 { 33 }
+  var bits: UInt64 { map { UInt64($0) << 1 | 1 } ?? 0 }
+  init(bits: UInt64) { self = bits & 1 == 1 ? UInt32(truncatingIfNeeded: bits >> 1) : nil }
+  var shown: JSON? { map { .number(Int($0)) } }
+}
+
+/// One of up to four words.
+extension LiveValue where Self: CaseIterable & RawRepresentable<String>, AllCases == [Self] {
+  static var width: UInt64 { 2 }
+  var bits: UInt64 { UInt64(Self.allCases.firstIndex(of: self) ?? 0) }
+  init(bits: UInt64) { self = Self.allCases[min(Int(truncatingIfNeeded: bits), Self.allCases.count - 1)] }
+  var shown: JSON? { .string(rawValue) }
+}
+
+extension CacheUse: LiveValue {}
+extension GroupSource: LiveValue {}
+extension ChattrDomain: LiveValue {}

@@ -1,7 +1,7 @@
 // How a volume is mounted: the mount options that the volume itself obeys.
 
 /// How far changes behind the mount are reckoned with.
-package enum CacheUse: String, Hashable, Sendable {
+package enum CacheUse: String, CaseIterable, Hashable, Sendable {
   /// Others may change the tree behind the mount: what is remembered is believed for a second.
   case shared
   /// The tree changes through the mount alone.
@@ -11,7 +11,7 @@ package enum CacheUse: String, Hashable, Sendable {
 }
 
 /// Where supplementary groups come from.
-package enum GroupSource: String, Hashable, Sendable {
+package enum GroupSource: String, CaseIterable, Hashable, Sendable {
   /// The calling thread's own list.
   case process
   /// The user database, by uid.
@@ -19,7 +19,7 @@ package enum GroupSource: String, Hashable, Sendable {
 }
 
 /// Which flags root's `chattr +i` and `+a` set.
-package enum ChattrDomain: String, Hashable, Sendable {
+package enum ChattrDomain: String, CaseIterable, Hashable, Sendable {
   case system
   case user
 }
