@@ -128,25 +128,11 @@ extension Volume {
       runner.work = copy.work
       runner.object = target
       let entry = try links.map { links throws(Errno) in try enter(links, &runner) }
-      defer { forgetFacts(of: parent) }
-      let closed = try open(upper, before.status.mode)
-      defer { if closed { try? upper.descriptor.descriptor.changeMode(before.status.mode) } }
-      try runner.run(plan.steps) { step throws(Errno) in
-        switch step {
-        case .markImpure: try markImpure(parent, upper)
-        case .restoreParentTimes:
-          // The name is there by now; without root another user's directory keeps the time of the change.
-          try? upper.descriptor.descriptor.changeTimes(
-            access: .omit, modification: .set(before.status.modification))
-        case .linkFromIndex(let position):
-          // From the entry on it is the copy that all names lead to, also if this one finds no room.
-          copy.isPublished = true
-          settle(node, on: target, identity, copy, indexedAs: entry)
-          try runner.at(position) { (directory, name) throws(Errno) in try directory.link(target, as: name) }
-        case .settleCount(_, let change): if let links { settleCount(of: links, by: change) }
-        // Done already, with less or no lock.
-        default: return
-        }
+      try publish(plan, runner, in: parent, upper, as: before, links) {
+        // From the entry on it is the copy that all names lead to, also if this one finds no room.
+        copy.isPublished = true
+        settle(node, on: target, identity, copy, indexedAs: entry)
+        return target
       }
       if !copy.isPublished {
         copy.isPublished = true
@@ -154,6 +140,33 @@ extension Volume {
       }
       if node.isDirectory, !isPrivileged { try target.descriptor.changeMode(mode(of: source.facts)) }
       return true
+    }
+  }
+
+  /// Carries out a plan that ends in a name in the upper; its directory is afterwards what it was `before`.
+  ///
+  /// `links`: of an object of several names. `entered`: the object, once the index has it.
+  func publish(
+    _ plan: CopyUp, _ runner: PlanRunner, in parent: Node, _ upper: LayerDirectory, as before: Facts,
+    _ links: LinkTrace?, entered: () -> SharedDescriptor
+  ) throws(Errno) {
+    defer { forgetFacts(of: parent) }
+    let closed = try open(upper, before.status.mode)
+    defer { if closed { try? upper.descriptor.descriptor.changeMode(before.status.mode) } }
+    try runner.run(plan.steps) { step throws(Errno) in
+      switch step {
+      case .markImpure: try markImpure(parent, upper)
+      case .linkFromIndex(let position):
+        let object = entered()
+        try runner.at(position) { (directory, name) throws(Errno) in try directory.link(object, as: name) }
+      case .restoreParentTimes:
+        // The name is there by now; without root another user's directory keeps the time of the change.
+        try? upper.descriptor.descriptor.changeTimes(
+          access: .omit, modification: .set(before.status.modification))
+      case .settleCount(_, let change): if let links { settleCount(of: links, by: change) }
+      // Done already, with less or no lock.
+      default: return
+      }
     }
   }
 
@@ -271,7 +284,7 @@ extension Volume {
   /// Lets the daemon add names to a directory whose mode keeps its own owner out; whether that was needed.
   ///
   /// To let a user change what is in it does not take the right to add to it. A crash leaves the owner a bit more.
-  func open(_ directory: LayerDirectory, _ mode: UInt16) throws(Errno) -> Bool {
+  private func open(_ directory: LayerDirectory, _ mode: UInt16) throws(Errno) -> Bool {
     guard !isPrivileged, mode & 0o300 != 0o300 else { return false }
     try directory.descriptor.descriptor.changeMode(mode | 0o300)
     return true

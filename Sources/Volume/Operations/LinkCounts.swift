@@ -107,23 +107,7 @@ extension Volume {
       let runner = try planRunner(name, in: upper)
       let plan = CopyUp(
         .file(.none), names: .nextOfSeveral, parentIsImpure: before.record.isImpure)
-      defer { forgetFacts(of: parent) }
-      let closed = try open(upper, before.status.mode)
-      defer { if closed { try? upper.descriptor.descriptor.changeMode(before.status.mode) } }
-      try runner.run(plan.steps) { step throws(Errno) in
-        switch step {
-        case .markImpure: try markImpure(parent, upper)
-        case .linkFromIndex(let position):
-          try runner.at(position) { (directory, name) throws(Errno) in
-            try directory.link(entry.object, as: name)
-          }
-        case .restoreParentTimes:
-          try? upper.descriptor.descriptor.changeTimes(
-            access: .omit, modification: .set(before.status.modification))
-        case .settleCount(_, let change): settleCount(of: links, by: change)
-        default: throw .inputOutput
-        }
-      }
+      try publish(plan, runner, in: parent, upper, as: before, links) { entry.object }
     }
   }
 
