@@ -175,14 +175,12 @@ extension Volume {
     return try page.withName(of: listed) { name throws(Errno) in
       guard let seen = seen(name, in: directory),
         // Refused at lookup, to some or to all; never handed out in passing.
-        ItemKind(seen.status.kind) != .special, staysWhatItIs(seen, under: held),
-        let found = try? briefFacts(of: seen, name)
+        ItemKind(seen.status.kind) != .special
       else { return nil }
-      let node = refer(to: found, name, in: directory.node, by: seen.successor)
-      guard staysWhatItIs(seen, under: held) else {
-        forget(node.id, references: 1)
-        return nil
+      let known = try? refer(to: seen, name, in: directory.node, under: held) { () throws(Errno) in
+        try briefFacts(of: seen, name)
       }
+      guard let (node, found) = known ?? nil else { return nil }
       return entry(node, found, in: above, for: caller)
     }
   }

@@ -31,21 +31,13 @@ extension Volume {
         guard let seen = try resolver.find(name, in: parent) else {
           return .missing(nameValidity(in: above))
         }
-        guard staysWhatItIs(seen, under: locks) else {
-          item = seen.links?.origin.number.stripe
-          return nil
-        }
-        let found: BriefFacts
-        if ItemKind(seen.status.kind) == .special {
+        let known = try refer(to: seen, name, in: parent, under: locks) { () throws(Errno) in
+          guard ItemKind(seen.status.kind) == .special else { return try briefFacts(of: seen, name) }
           let facts = try facts(of: seen, name)
           try gate.require(caller, .find, on: facts.item, in: above.item)
-          found = facts.brief
-        } else {
-          found = try briefFacts(of: seen, name)
+          return facts.brief
         }
-        let node = refer(to: found, name, in: parent, by: seen.successor)
-        guard staysWhatItIs(seen, under: locks) else {
-          forget(node.id, references: 1)
+        guard let (node, found) = known else {
           item = seen.links?.origin.number.stripe
           return nil
         }
@@ -62,11 +54,26 @@ extension Volume {
     }
   }
 
+  /// The node of what was found under a name, with one more reference; nil if it takes the lock of the item as well.
+  func refer(
+    to seen: FoundName, _ name: borrowing FileName, in parent: Node, under locks: LockRequests,
+    reading facts: () throws(Errno) -> BriefFacts
+  ) throws(Errno) -> (node: Node, facts: BriefFacts)? {
+    guard staysWhatItIs(seen, under: locks) else { return nil }
+    let facts = try facts()
+    let node = refer(to: facts, name, in: parent, by: seen.successor)
+    guard staysWhatItIs(seen, under: locks) else {
+      forget(node.id, references: 1)
+      return nil
+    }
+    return (node, facts)
+  }
+
   /// Whether nobody can bring up what was found, by another of its names, before it has a node.
   ///
   /// There must not be two nodes for it. Where it has one name, the lock of its directory sees to that; and while the index
   /// is empty, nothing of several names was ever brought up: so this is asked again once there is a node.
-  func staysWhatItIs(_ found: FoundName, under locks: LockRequests) -> Bool {
+  private func staysWhatItIs(_ found: FoundName, under locks: LockRequests) -> Bool {
     guard let links = found.links else { return true }
     return !(resolver.stack?.mayHaveEntries(above: 1) ?? false) || locks.includes(links.origin.number.stripe)
   }

@@ -43,12 +43,10 @@ extension Volume {
       let node = try self.locks.holding(locks) { () throws(Errno) -> Node? in
         item = nil
         guard let found = try resolver.find(name, in: parent) else { return nil }
-        let facts = try briefFacts(of: found, name)
-        if staysWhatItIs(found, under: locks) {
-          let node = refer(to: facts, name, in: parent, by: found.successor)
-          if staysWhatItIs(found, under: locks) { return node }
-          forget(node.id, references: 1)
+        let known = try refer(to: found, name, in: parent, under: locks) { () throws(Errno) in
+          try briefFacts(of: found, name)
         }
+        if let known { return known.node }
         item = found.links?.origin.number.stripe
         return nil
       }
