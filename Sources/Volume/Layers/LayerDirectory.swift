@@ -82,6 +82,17 @@ struct LayerDirectory: Sendable {
     }
   }
 
+  /// Whether an entry of its listing is a whiteout; only what may be one is looked at.
+  func isWhiteout(_ entry: DirectoryEntry, on page: borrowing EntryBuffer) throws(Errno) -> Bool {
+    guard entry.kind == nil || entry.kind == .characterDevice else { return false }
+    return try page.withName(of: entry) { name throws(Errno) in try look(name)?.isWhiteout ?? false }
+  }
+
+  /// The same for who shows names: what cannot be looked at is shown.
+  func hides(_ entry: DirectoryEntry, on page: borrowing EntryBuffer) -> Bool {
+    (try? isWhiteout(entry, on: page)) ?? false
+  }
+
   /// The same with a descriptor that leads there; ENOENT if nothing stands under the name.
   func findHeld(_ name: borrowing FileName) throws(Errno) -> FoundObject {
     let object = try hold(name)

@@ -145,15 +145,7 @@ extension Volume {
   private func isHidden(
     _ entry: DirectoryEntry, _ page: borrowing EntryBuffer, in directory: OpenDirectory
   ) throws(Errno) -> Bool {
-    if entry.kind == nil || entry.kind == .characterDevice,
-      try page.withName(
-        of: entry,
-        { name throws(Errno) in
-          ((try? directory.backing.look(name)) ?? nil)?.isWhiteout ?? false
-        })
-    {
-      return true
-    }
+    if directory.backing.hides(entry, on: page) { return true }
     return try isReserved(entry, page, in: directory.node)
   }
 

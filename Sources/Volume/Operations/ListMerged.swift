@@ -90,13 +90,7 @@ extension Volume {
       case .child:
         if merged.isHidden(name) { continue }
         if try isReserved(next, page, in: directory.node) { continue }
-        if next.kind == nil || next.kind == .characterDevice,
-          try page.withName(
-            of: next,
-            { name throws(Errno) in
-              ((try? place.look(name)) ?? nil)?.isWhiteout ?? false
-            })
-        {
+        if place.hides(next, on: page) {
           merged.take(name)
           continue
         }

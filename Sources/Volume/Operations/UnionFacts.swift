@@ -124,9 +124,7 @@ extension Volume {
           }
           let bytes = try page.nameBytes(of: entry)
           if removed.contains(bytes) { continue }
-          guard entry.kind == nil || entry.kind == .characterDevice,
-            try FileName.with(bytes, { name throws(Errno) in try listing.look(name)?.isWhiteout ?? false })
-          else { return .names }
+          guard try listing.isWhiteout(entry, on: page) else { return .names }
           removed.insert(bytes)
           if part.layer == 0 { hasWhiteouts = true }
         }

@@ -83,9 +83,7 @@ struct IndexBuild {
         if directory.isRoot, name == OwnDirectory.bytes { continue }
         if merged.isHidden(name) { continue }
         merged.take(name)
-        if entry.kind == nil || entry.kind == .characterDevice, isWhiteout(name, in: merged.directory) {
-          continue
-        }
+        if merged.directory.hides(entry, on: page) { continue }
         read.names.append(ReadName(name: name, inode: entry.inode, kind: entry.kind))
         if read.names.count > mostItems {
           read.isTooLarge = true
@@ -94,11 +92,6 @@ struct IndexBuild {
       }
     }
     return read
-  }
-
-  private func isWhiteout(_ name: [UInt8], in part: LayerDirectory) -> Bool {
-    // What cannot be looked at is shown by its name.
-    ((try? FileName.with(name) { name throws(Errno) in try part.look(name) }) ?? nil)?.isWhiteout ?? false
   }
 
   private func item(_ read: ReadName, _ listed: HiddenList?) -> ReadItem {
