@@ -32,7 +32,7 @@ struct KeyedVolume {
   }
 }
 
-/// A verb that says what went wrong about the volume or about a keyfile, and with `--json` prints what was answered.
+/// A verb that says what went wrong, about the volume or about a keyfile, and with `--json` prints what was answered.
 final class KeyRun {
   let console: Console
   let isVerbose: Bool
@@ -41,8 +41,8 @@ final class KeyRun {
   private var subject: Word
   private var facts: [JSON.Member]
 
-  init(_ invocation: Invocation, about path: Word) {
-    console = Console(invocation, outputLoss: .isSurvived)
+  init(_ invocation: Invocation, about path: Word, outputLoss: Console.OutputLoss = .isSurvived) {
+    console = Console(invocation, outputLoss: outputLoss)
     isVerbose = invocation.has(.verbose)
     isJSON = invocation.has(.json)
     subject = path
@@ -70,6 +70,12 @@ final class KeyRun {
     let value = try work()
     subject = former
     return value
+  }
+
+  /// Says of a failure that it is about another path.
+  func failure(about path: Word, _ refusal: Refusal) -> Refusal {
+    subject = path
+    return refusal
   }
 
   /// Prints a line, unless it is JSON that is wanted.
