@@ -130,6 +130,16 @@ package struct LanguageList: Hashable, Sendable {
     self.init(languages)
   }
 
+  /// The value of `lang=`: tags with `+` between, or with the colons that `LANGUAGE` has.
+  package init?(option text: String) {
+    self.init(String(text.map { $0 == ":" ? "+" : $0 }), separator: "+")
+  }
+
+  /// What `lang=` takes, for those who said something else.
+  package static var words: String {
+    "a language such as fr or pt-BR, or up to \(limit) with '+' between them"
+  }
+
   /// What the environment of a program asks for; nil: the languages of the volume.
   ///
   /// `LANGUAGE` is a list, of which what is no language is passed over. The others are one locale each.

@@ -97,11 +97,8 @@ struct MountWords {
         "'\(option.name)' is for a view of a volume that is mounted, which 'varve mount -o view=display' shows"
       )
     case .languages:
-      // Colons are what LANGUAGE has between them.
-      let text = String(try option.neededText().map { $0 == ":" ? "+" : $0 })
-      guard let list = LanguageList(text, separator: "+") else {
-        throw ArgumentFailure(
-          "'lang' is a language such as fr or pt-BR, or up to \(LanguageList.limit) with '+' between them")
+      guard let list = LanguageList(option: try option.neededText()) else {
+        throw ArgumentFailure("'lang' is \(LanguageList.words)")
       }
       volume.names.languages = list
     case .withoutFeature(let feature): volume.disabledFeatures.insert(feature)

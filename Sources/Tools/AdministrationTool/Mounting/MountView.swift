@@ -80,11 +80,8 @@ struct ViewMount {
           name.languages = nil
           continue
         }
-        guard let list = LanguageList(String(text.map { $0 == ":" ? "+" : $0 }), separator: "+") else {
-          throw Refusal.mounting(
-            point,
-            "'lang' is a language such as fr or pt-BR, or up to \(LanguageList.limit) with '+' between them",
-            status: 1)
+        guard let list = LanguageList(option: text) else {
+          throw Refusal.mounting(point, "'lang' is \(LanguageList.words)", status: 1)
         }
         name.languages = list
       default: break
