@@ -9,6 +9,7 @@ import DirectoryModes
 import FlagRules
 import LinuxFiles
 import RecordFormat
+import SealedFormat
 
 /// Everything a decision or a stat needs to know about an object.
 struct Facts: Sendable {
@@ -87,6 +88,26 @@ struct BriefFacts: Sendable {
 
   var isVisibleToAnyone: Bool {
     facts?.item.isVisibleToAnyone ?? true
+  }
+}
+
+extension ProtectionClass {
+  init(_ format: StaticSector.ProtectionClass) {
+    self =
+      switch format {
+      case .complete: .complete
+      case .completeUnlessOpen: .completeUnlessOpen
+      case .untilFirstUnlock: .untilFirstUnlock
+      }
+  }
+
+  /// The same in the words of the stored form.
+  var format: StaticSector.ProtectionClass {
+    switch self {
+    case .complete: .complete
+    case .completeUnlessOpen: .completeUnlessOpen
+    case .untilFirstUnlock: .untilFirstUnlock
+    }
   }
 }
 

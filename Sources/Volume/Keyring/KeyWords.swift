@@ -1,6 +1,7 @@
 // Keys in words, for people: what a failure means for a user who unlocks a volume or changes its keyslots, and classes.
 
 package import Ciphers
+import Decisions
 import JSONForm
 import LinuxFiles
 import SealedFormat
@@ -77,13 +78,7 @@ extension CipherFailure {
 
 extension StaticSector.ProtectionClass {
   /// As the attribute system.varve.class has it.
-  package var word: String {
-    switch self {
-    case .complete: "complete"
-    case .completeUnlessOpen: "complete-unless-open"
-    case .untilFirstUnlock: "until-first-unlock"
-    }
-  }
+  package var word: String { Decisions.ProtectionClass(self).word }
 }
 
 extension Keyring {

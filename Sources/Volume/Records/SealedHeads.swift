@@ -55,10 +55,10 @@ final class SealedHeads: Sendable {
   /// What the first bytes of such a file say; of an unmarked one only those of this volume count.
   func head(in bytes: Span<UInt8>, _ core: CoreRecord) -> KnownHead? {
     let isMarked = core.isEncrypted
-    guard let head = SealedHead(bytes, of: isMarked ? nil : volume),
-      let protection = ProtectionClass(rawValue: head.protectionClass.rawValue)
-    else { return nil }
+    guard let head = SealedHead(bytes, of: isMarked ? nil : volume) else { return nil }
     let isForeign = isMarked && areSought && SealedHead(bytes, of: volume) == nil
-    return KnownHead(protection: protection, size: head.fileSize, isMarked: isMarked, isForeign: isForeign)
+    return KnownHead(
+      protection: ProtectionClass(head.protectionClass), size: head.fileSize, isMarked: isMarked,
+      isForeign: isForeign)
   }
 }

@@ -97,13 +97,3 @@ final class SealedContext: SealedSurroundings {
     }
   }
 }
-
-extension ProtectionClass {
-  var format: StaticSector.ProtectionClass {
-    switch self {
-    case .complete: .complete
-    case .completeUnlessOpen: .completeUnlessOpen
-    case .untilFirstUnlock: .untilFirstUnlock
-    }
-  }
-}
