@@ -70,7 +70,7 @@ import Testing
     (.json, "{}", "an entry needs 'who' and 'type'"),
     (
       .json, #"{"who": "user:1", "type": "allow", "rights": ["fly"]}"#,
-      "'fly' is not a right and not an inheritance word; varve(1) lists both"
+      "'fly' is not a right and not an inheritance word; varve-acl(7) lists both"
     ),
   ]
 

@@ -63,6 +63,8 @@ import Testing
       "a way in by another entry", "user:0 allow list\neveryone allow search", on: .directory, mode: 0o700, []
     ),
     Row("everybody may write anyway", "user:0 allow write", mode: 0o666, ["mode"]),
+    Row("everybody may add and see", "user:0 allow list", on: .directory, mode: 0o777, ["mode"]),
+    Row("a drop box", "user:0 allow list", on: .directory, mode: 0o733, []),
     Row("a set-id program others may change", "user:0 allow write", mode: 0o4755, ["mode"]),
     Row("no program", "user:0 allow execute", ["mode 0"]),
   ]

@@ -303,7 +303,7 @@ extension CommandTests {
           varve chmod: 'nobody-here' is neither a user nor a group; a number will do, such as user:1001
           varve chmod: no user is called 'nobody-here'; a number will do, such as user:1001
           varve chmod: expected 'allow' or 'deny', found 'alow'
-          varve chmod: 'reed' is not a right and not an inheritance word; varve(1) lists both
+          varve chmod: 'reed' is not a right and not an inheritance word; varve-acl(7) lists both
           varve chmod: '888' is neither a mode nor a form such as +a
           varve chmod: 'u+q' is neither a mode nor a form such as +a
           varve chflags: unknown flag 'uhcg'; did you mean 'uchg'?

@@ -51,6 +51,7 @@ extension CommandTests {
           2
           varve chflags: f: compressed is the volume's own to set, and stays as it is
           varve chflags: f: compressed is the volume's own to set, and stays as it is
+          varve chflags: f: compressed is the volume's own to set, and stays as it is
           f
           1
           varve chflags: BASE/plain: not on a Varve volume, or the volume does not keep this (ENOTSUP); 'varve status' lists the volumes
@@ -60,6 +61,30 @@ extension CommandTests {
 
           """)
       try desk.end()
+    }
+
+    @Test("Locks that wait are put into force or forgotten, and are not looked for without twins")
+    func waitingLocks() throws {
+      let script = """
+        locks() { varve ls -lO "$1" | grep -o uchg; getfattr -n user.varve.flags "$1" 2>/dev/null | grep -o uchg; echo; }
+        touch f; varve chflags uchg f; cp -a f g; cp -a f h; cp -a f i
+        locks g; varve chflags 0 g; locks g; varve chflags nouchg i; locks i
+        varve chflags waiting h; echo $?; locks h
+        """
+      let desk = try Desk("twins")
+      defer { desk.volume.remove() }
+      try desk.expect(script, prints: "uchg\n\n\n\n0\nuchg\nuchg\n\n")
+      try desk.end()
+      let plain = try Desk("", "touch f")
+      defer { plain.volume.remove() }
+      try plain.expect(
+        "varve chflags waiting f; echo $?",
+        prints: """
+          varve chflags: f: which locks wait is told only where a volume is mounted with 'twins': unmount it, and mount it with -o twins
+          1
+
+          """)
+      try plain.end()
     }
 
     @Test("Names cannot steer a terminal, nor pretend to be entries") func names() throws {

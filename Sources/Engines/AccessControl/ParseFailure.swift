@@ -58,7 +58,7 @@ extension ParseFailure: CustomStringConvertible {
     case .unknownVerb: "expected 'allow' or 'deny', found '\(word)'"
     case .missingWords: "no right is named after the verb, such as read or full"
     case .emptyWord: "empty word in '\(word)'"
-    case .unknownWord: "'\(word)' is not a right and not an inheritance word; varve(1) lists both"
+    case .unknownWord: "'\(word)' is not a right and not an inheritance word; varve-acl(7) lists both"
     case .unknownHeader: "'\(word)' is not a first line this version knows"
     case .tooManyEntries: "more than \(AccessList.entryLimit) entries"
     case .notText: "the list is not UTF-8 text"

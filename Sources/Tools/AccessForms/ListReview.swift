@@ -187,7 +187,9 @@ package struct ListReview: Sendable {
   private var comparedWithMode: [Finding] {
     var findings: [Finding] = []
     let permits = list.entries.contains { $0.kind == .allow && !$0.inheritance.contains(.onlyInherit) }
-    if permits, mode & 0o002 != 0 {
+    // Who may put something into a directory and not list it finds a drop box: that is wanted.
+    let isDropBox = kind == .directory && mode & 0o004 == 0
+    if permits, mode & 0o002 != 0, !isDropBox {
       findings.append(
         Finding(
           .mode, "the mode lets every user write, whatever the list says; 'varve chmod o-w' ends that"))

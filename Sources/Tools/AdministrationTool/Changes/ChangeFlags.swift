@@ -18,7 +18,11 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   // Contents first: a tree can be locked in one pass.
   let walk = ItemWalk(invocation, .contentsFirst, console)
   run.go(walk) { item throws(Refusal) in
-    let wanted = isWaiting ? try waitingFlags(of: item) : named
+    guard isWaiting else { return try change(item, named, run) }
+    if item.depth == 0 { try requireTwins(item) }
+    guard let waiting = try waitingFlags(of: item) else { return }
+    var wanted = FileFlags.Instruction()
+    wanted.set = waiting
     try change(item, wanted, run)
   }
   return run.finish()
@@ -35,10 +39,16 @@ private func change(
   let after = FlagChange(from: before, to: asked).after
   let ignored = asked.symmetricDifference(after)
   let ledger = run.ledger
-  if !ignored.isEmpty, ledger.detail > 0, !run.console.isQuiet {
+  // Whoever named the item and nothing else is told; of a tree only who wants details.
+  let isWanted = ledger.detail > 0 || (item.depth == 0 && after == before)
+  if !ignored.isEmpty, isWanted, !run.console.isQuiet {
     run.console.note(item.path, "\(ignored.text) is the volume's own to set, and stays as it is")
   }
-  guard after != before else { return }
+  guard after != before else {
+    // Locks that wait are forgotten when the flags are set, also to what they are.
+    guard !ledger.isDryRun, let waiting = try waitingFlags(of: item), waiting != before else { return }
+    return try attempt(held.descriptor.setFileFlags(after)) { Refusal.flags($0, item, wanted) }
+  }
   let (old, new) = (ItemFacts(flags: before.rawValue), ItemFacts(flags: after.rawValue))
   try run.change(item, facts: old, changes: [.flags(after)]) { error in
     Refusal.flags(error, item, wanted)
@@ -53,19 +63,26 @@ private func change(
   }
 }
 
-/// The flags that an item's twin tells, in force or not.
-private func waitingFlags(of item: VisitedItem) throws(Refusal) -> FileFlags.Instruction {
-  var wanted = FileFlags.Instruction()
+/// Without twins nothing tells which locks wait, and nothing must look as if there were none.
+private func requireTwins(_ item: VisitedItem) throws(Refusal) {
+  let mount = try TypedPath(item.path, try volumeTable()).mount
+  guard mount.isOurs, case .array(let options) = (try? volumeStatus(mount))?["options"] else { return }
+  guard options.contains(.string("twins")) else {
+    throw Refusal(
+      "which locks wait is told only where a volume is mounted with 'twins': "
+        + "unmount it, and mount it with -o twins")
+  }
+}
+
+/// The flags that an item's twin tells, in force or not; nil without a twin.
+private func waitingFlags(of item: VisitedItem) throws(Refusal) -> FileFlags? {
   do throws(Errno) {
-    guard let twin = try item.held.descriptor.attribute(AttributeName("user.varve.flags")) else {
-      return wanted
-    }
+    guard let twin = try item.held.descriptor.attribute(AttributeName("user.varve.flags")) else { return nil }
     guard let flags = TwinText.readFlags(twin) else { throw .badMessage }
-    wanted.set = flags
-    return wanted
+    return flags
   } catch {
     // Linux keeps `user.` attributes of files and directories only.
-    if error == .notPermitted { return wanted }
+    if error == .notPermitted { return nil }
     throw Refusal(error)
   }
 }
