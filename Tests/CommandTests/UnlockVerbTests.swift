@@ -202,7 +202,12 @@ extension CommandTests {
         open --after 1; closes
         # What comes later is in force.
         open --after 1; varve lock --after 0 -v vol; open --after 1; varve lock --after 600 vol; open --after 1; open
-        sleep 1.5; states vol; varve lock vol; varve lock -v --after 5 vol; varve umount vol
+        sleep 1.5; states vol
+        # Who uses a file that no lock closes holds up none.
+        mkdir vol/always; varve protect until-first-unlock vol/always;
+        varve lock --after 1 vol
+        for ((i = 0; i < 60; i++)); do echo more >>vol/always/file; sleep 0.05; done; states vol; open
+        varve lock --after 0 vol; varve lock vol; varve lock -v --after 5 vol; varve umount vol
         """,
         prints: """
           1
@@ -212,6 +217,7 @@ extension CommandTests {
           locked locked open 
           vol: does not lock by itself
           open open open 
+          locked locked open 
           vol is locked already
 
           """)

@@ -294,6 +294,14 @@ private func begin(_ count: UInt64, _ state: inout CommitState) throws -> Genera
       #expect(recovery.settle(pair, of: block) { _ in good } == left)
     }
     #expect(recovery.highest == 10)
+    // Where the seal does not hold, a page that does not verify may be another block's.
+    let kept = recovery.settle(Pair(old), of: block, isTorn: true) { _ in true }
+    #expect(recovery.mustVerify(old, of: block, isTorn: true) && !recovery.mustVerify(old, of: block))
+    #expect(kept == Pair(old) && Recovery.pageInUse(kept) == old.page)
+    let damaged = recovery.settle(Pair(old), of: block, isTorn: true) { _ in false }
+    let (version, expected) = (damaged.newest.map { damaged[$0] }, old.generation)
+    #expect(version?.generation == expected && version?.target == .invalid && version?.page == nil)
+    #expect(Recovery.pageInUse(damaged) == nil)
   }
 
   @Test func whatIsUnderTheFloorOrBehindTheSizeGoes() throws {

@@ -16,9 +16,12 @@ package struct Recovery: Sendable {
       blocks: Block.count(view.slot.fileSize))
   }
 
-  /// Whether it depends on its tag if this version stays.
-  package func mustVerify(_ version: Version, of block: Block) -> Bool {
-    rules.isLive(version, of: block) && version.generation > rules.committed && version.target != .invalid
+  /// Whether it depends on its tag if this version stays, and how.
+  ///
+  /// `isTorn`: the seal of its sector does not hold, so its entry may be another one than was written.
+  package func mustVerify(_ version: Version, of block: Block, isTorn: Bool = false) -> Bool {
+    rules.isLive(version, of: block) && (isTorn || version.generation > rules.committed)
+      && version.target != .invalid
   }
 
   /// No session writes so many blocks: a generation further away than this is damage, and counting it would leave none.
@@ -27,8 +30,11 @@ package struct Recovery: Sendable {
   /// The pair as it stays, given which versions verified.
   ///
   /// A pair that comes back changed, and each sector whose seal did not hold, is written in the plan. A committed version
-  /// that does not verify stays: it is damage, and reading says so.
-  package mutating func settle(_ pair: Pair, of block: Block, verified: (Version) -> Bool) -> Pair {
+  /// that does not verify stays: it is damage, and reading says so. In a torn sector it stays without its page, which may
+  /// be another block's.
+  package mutating func settle(
+    _ pair: Pair, of block: Block, isTorn: Bool = false, verified: (Version) -> Bool
+  ) -> Pair {
     var settled = pair
     for half in Half.allCases where pair[half].exists {
       let version = pair[half]
@@ -41,6 +47,8 @@ package struct Recovery: Sendable {
       }
       if version.generation > rules.committed, !(mustVerify(version, of: block) && verified(version)) {
         settled[half] = .none
+      } else if isTorn, mustVerify(version, of: block, isTorn: true), !verified(version) {
+        settled[half] = version.withoutPage
       }
     }
     // A generation that was not counted must not stay.

@@ -59,6 +59,9 @@ package struct Version: Hashable, Sendable {
     return .page(page)
   }
 
+  /// The same as damage that occupies no page: who reads it finds that it does not verify, and nobody frees its page.
+  package var withoutPage: Version { Version(tag: tag, random: random, generation: generation, pageAndKind: 0) }
+
   /// The page it occupies.
   package var page: Page? {
     if exists, case .page(let page) = target { return page }

@@ -44,7 +44,7 @@ package final class Keyring: Sendable {
   }
 
   package func state(of protection: StaticSector.ProtectionClass) -> ClassState {
-    ClassStates(rawValue: states.load(ordering: .acquiring))[protection]
+    ClassStates(rawValue: states.load(ordering: .sequentiallyConsistent))[protection]
   }
 
   /// How many locks there were: who reads compares before and after, and then knows that nothing was locked between.
@@ -223,6 +223,6 @@ package final class Keyring: Sendable {
       next[protection] = state
     }
     next.canMakeUnlessOpen = next.canMakeUnlessOpen || state == .open
-    states.store(next.rawValue, ordering: .releasing)
+    states.store(next.rawValue, ordering: .sequentiallyConsistent)
   }
 }

@@ -17,7 +17,7 @@ extension Volume {
     return try file.content.read(at: try Int64(checking: offset), into: &bytes)
   }
 
-  /// Bytes that were written may be others afterwards; those of a request that failed are what they were.
+  /// Bytes that were written may be others afterwards; those of a request that is delayed are what they were.
   ///
   /// `appends`: the caller's open file carries O_APPEND now. `isWriteBack`: the kernel brings pages that a program wrote
   /// through a mapping.
@@ -26,6 +26,21 @@ extension Volume {
     isWriteBack: Bool = false, clearsSetID: Bool, for caller: Caller
   ) throws(Errno) -> Int {
     let (file, node) = try writable(handle)
+    do throws(Errno) {
+      return try write(
+        file, of: node, at: offset, &bytes, appends: appends, isWriteBack: isWriteBack,
+        clearsSetID: clearsSetID, for: caller)
+    } catch {
+      // What was to be encrypted stays in no buffer, whoever refused it.
+      if file.content.sealed != nil, error.delay == nil { bytes.wipe() }
+      throw error
+    }
+  }
+
+  private func write(
+    _ file: OpenFile, of node: Node, at offset: UInt64, _ bytes: inout MutableSpan<UInt8>, appends: Bool,
+    isWriteBack: Bool, clearsSetID: Bool, for caller: Caller
+  ) throws(Errno) -> Int {
     let start = try Int64(checking: offset)
     let attachment = node.attachment
     let writer = Judge.strips(.write(isForeign: clearsSetID), by: caller.user) ? caller : nil

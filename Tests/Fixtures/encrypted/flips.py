@@ -70,12 +70,12 @@ def main():
     }
     tried = 0
     for name, span in live.items():
-        for number in range(dice.randrange(min(step, 8)), len(span) * 8, step):
+        for number in range(dice.randrange(step), len(span) * 8, step):
             byte, bit = span[number // 8], number % 8
             refused([(byte, bit)], f"{name}, byte {byte}, bit {bit}")
             tried += 1
     # The static sector has a copy; what is behind the wrapped key is reserved.
-    for number in range(dice.randrange(min(step, 8)), 164 * 8, step):
+    for number in range(dice.randrange(step), 164 * 8, step):
         byte, bit = number // 8, number % 8
         refused([(byte, bit), (SECTOR + byte, bit)], f"both static sectors, byte {byte}, bit {bit}")
         tried += 1
@@ -86,7 +86,7 @@ def main():
         # A file that was emptied is one of the things nobody notices (docs/encryption.md).
         require(reason or pages == 0, f"cut to {pages} pages: not refused")
     bag = whole["keybag"]
-    for number in range(dice.randrange(min(step, 8)), len(bag) * 8, step):
+    for number in range(dice.randrange(step), len(bag) * 8, step):
         changed = bytearray(bag)
         changed[number // 8] ^= 1 << number % 8
         try:

@@ -154,14 +154,14 @@ extension SealedFile {
     try forEachIndexed { (block) throws(Errno) in
       let (pair, isTorn) = try tornPair(of: block, &cipher)
       var verified: [BlockVersion] = []
-      for half in Half.allCases where recovery.mustVerify(pair[half], of: block) {
+      for half in Half.allCases where recovery.mustVerify(pair[half], of: block, isTorn: isTorn) {
         if try scratch.withMutableBytes({ (plain) throws(Errno) in
           try reads(pair[half], of: block, into: &plain, &cipher)
         }) {
           verified.append(pair[half])
         }
       }
-      let settled = recovery.settle(pair, of: block) { verified.contains($0) }
+      let settled = recovery.settle(pair, of: block, isTorn: isTorn) { verified.contains($0) }
       if settled != pair || isTorn {
         for half in Half.allCases {
           changes.append(EntryChange(block: block, half: half, version: settled[half]))

@@ -31,7 +31,9 @@ extension SealedObject {
       return count
     } catch {
       // A request that is delayed comes again.
-      if error.delay == nil { bytes.wipe() }
+      guard error.delay == nil else { throw error }
+      bytes.wipe()
+      if isWriteBack { noteLostPages() }
       throw error
     }
   }

@@ -1,7 +1,8 @@
 // The content of one encrypted file of the volume, for all its handles; it comes and goes with the key.
 //
 // Every request that wants bytes goes through `using`: it is counted first, and then the class is asked. So a lock that
-// has closed the class and waits until nobody is counted knows that no key is in use any more.
+// has closed the class and waits until nobody is counted knows that no key is in use any more: all four are sequentially
+// consistent.
 
 import Decisions
 import LinuxFiles
@@ -69,7 +70,7 @@ final class SealedObject: EncryptedContent {
   var hasUsers: Bool { state.withLock { $0.users > 0 } }
 
   /// Whether a request is at work on it.
-  var isBusy: Bool { atWork.load(ordering: .acquiring) > 0 }
+  var isBusy: Bool { atWork.load(ordering: .sequentiallyConsistent) > 0 }
 
   // MARK: Users
 
@@ -203,7 +204,7 @@ final class SealedObject: EncryptedContent {
       if use == .writeBack { state.withLock { $0.lose() } }
       throw .noKey
     }
-    context.keeper.noteUse()
+    noteUse()
     return try work(try loaded())
   }
 
@@ -211,9 +212,19 @@ final class SealedObject: EncryptedContent {
   func open() throws(Errno) {
     atWork.add(1, ordering: .sequentiallyConsistent)
     defer { atWork.subtract(1, ordering: .releasing) }
-    context.keeper.noteUse()
+    noteUse()
     // A class that is closed meanwhile gives no key out; a file without bytes needs none.
     _ = try loaded()
+  }
+
+  /// For the lock that comes by itself: of files that it does not close nobody is asked.
+  private func noteUse() {
+    if ClassSet.locking.contains(ClassSet(context.format)) { context.keeper.noteUse() }
+  }
+
+  /// Pages that a lock has made the kernel bring could not be written, and nobody will bring them again.
+  func noteLostPages() {
+    if context.keeper.keyring.state(of: context.format) != .open { state.withLock { $0.lose() } }
   }
 
   /// Whether something that was written could not be brought to the disk, and the file was not opened anew since.
