@@ -110,6 +110,40 @@ import Testing
     #expect(surroundings.events.contains(.damaged(.block(9))))
   }
 
+  /// Where the entry of a block of a doubtful file names another one's page, recovery does not free that page.
+  @Test func aWrongPageOfADoubtfulFileFreesNobodyElses() throws {
+    let (store, surroundings) = (MemoryStore(), TestSurroundings())
+    let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 16))
+    let content = (0..<10 * 4096).map { UInt8(truncatingIfNeeded: $0 / 4096 + 1) }
+    try file.put(content, at: 0)
+    try file.synchronize(dataOnly: true)
+    surroundings.remount(killed: true)
+    var bytes = store.bytes
+    func position(of number: UInt64) throws -> Int {
+      let block = try #require(Block(number))
+      let sector = Int(block.sectorAddress.page.number) * 4096 + block.sectorAddress.offset
+      let pair = try IndexSector.pairOrDamage(
+        of: block, in: bytes.span.extracting(sector..<sector + IndexSector.size))
+      let newest = pair[try #require(pair.newest)]
+      var tag = [UInt8](repeating: 0, count: 16)
+      var span = tag.mutableSpan
+      newest.tag.store(in: &span, at: 0)
+      return try #require((sector..<sector + IndexSector.size - 40).first { bytes[$0..<$0 + 16].elementsEqual(tag) })
+    }
+    let (damaged, other) = (try position(of: 2), try position(of: 5))
+    bytes.replaceSubrange(damaged + 32..<damaged + 40, with: Array(bytes[other + 32..<other + 40]))
+    store.bytes = bytes
+    let again = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 16))
+    try again.put([100], at: 9 * 4096)
+    #expect(throws: Errno.inputOutput) { try again.get(2 * 4096..<3 * 4096) }
+    for block in [2, 6, 7, 8, 1] {
+      try again.put([UInt8](repeating: 50, count: 4096), at: Int64(block) * 4096)
+      try again.synchronize(dataOnly: true)
+    }
+    #expect(try again.get(5 * 4096..<6 * 4096) == Array(content[5 * 4096..<6 * 4096]))
+    #expect(try again.get(2 * 4096..<3 * 4096) == [UInt8](repeating: 50, count: 4096))
+  }
+
   /// The first static sector may be lost: its copy opens the file.
   @Test func theCopyOfTheHeaderWillDo() throws {
     var (bytes, content, surroundings) = try made()

@@ -7,6 +7,7 @@ import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import RecordFormat
+import TextForms
 
 func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console(invocation)
