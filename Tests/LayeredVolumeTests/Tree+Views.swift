@@ -62,6 +62,22 @@ extension Tree {
     try names(".varve/view/\(view)/\(path)")
   }
 
+  func setMode(_ path: String, to mode: UInt16) throws {
+    var change = AttributeChange()
+    change.mode = mode
+    let caller = caller()
+    _ = try at(path) { volume, node in
+      try volume.changeAttributes(of: node, change, handle: nil, for: caller)
+    }
+  }
+
+  func mode(_ path: String) throws -> UInt16 {
+    let caller = caller()
+    return try at(path) { volume, node in
+      try volume.attributes(of: node, handle: nil, for: caller).attributes.mode & 0o7777
+    }
+  }
+
   /// The number of what a path leads to, as the kernel has it and as programs do.
   func numbers(_ path: String) throws -> (node: NodeID, inode: UInt64) {
     let caller = caller()

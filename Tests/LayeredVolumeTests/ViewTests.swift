@@ -63,6 +63,41 @@ import Testing
     }
   }
 
+  /// The kernel takes listed names over after the answer, under a lock that a change through a view does not need.
+  @Test("A directory is not closed through a view while names of its listing are on their way")
+  func listingUnderWay() throws {
+    let tree = try tree()
+    let (real, view) = ("Library", ".varve/view/de/Bibliothek")
+    let before = try tree.mode(real)
+    let changes: [(String, () throws -> Void)] = [
+      ("chmod", { try tree.setMode(view, to: 0o700) }),
+      ("list", { try tree.setAttribute(view, "system.varve.acl", "user:1002 deny search") }),
+      ("list in numbers", { try tree.setAttribute(view, "user.varve.acl", "") }),
+    ]
+    try tree.listing(real) { listing in
+      try listing.read(4, withAttributes: true)
+      #expect(listing.entries > 0)
+      for (name, change) in changes {
+        #expect(throws: Errno.busy, "\(name)") { try change() }
+      }
+      #expect(try tree.mode(real) == before)
+      // At the real path the kernel holds it up as long as it has to.
+      try tree.setMode(real, to: before)
+      // Times and names alone close nothing, and what was taken over is no longer on its way.
+      try listing.read(3, withAttributes: false)
+      try tree.setMode(view, to: 0o700)
+      try tree.setMode(view, to: 0o755)
+      while try listing.read(3, withAttributes: true) {}
+      try tree.setMode(view, to: 0o700)
+      try tree.setMode(view, to: 0o755)
+      listing.rewind()
+      try listing.read(3, withAttributes: true)
+    }
+    // Closed in the middle.
+    try tree.setMode(view, to: 0o700)
+    #expect(try tree.mode(real) == 0o700)
+  }
+
   @Test("A real name that is made later than the names were leads to its item at once")
   func madeLater() throws {
     let tree = try tree()

@@ -117,6 +117,9 @@ import Testing
     let content = (0..<10 * 4096).map { UInt8(truncatingIfNeeded: $0 / 4096 + 1) }
     try file.put(content, at: 0)
     try file.synchronize(dataOnly: true)
+    // The next sync says of those before that they are committed.
+    try file.put([90], at: 9 * 4096)
+    try file.synchronize(dataOnly: true)
     surroundings.remount(killed: true)
     var bytes = store.bytes
     func position(of number: UInt64) throws -> Int {

@@ -18,6 +18,8 @@ final class OpenDirectory: Sendable {
     ///
     /// It begins every listing with attributes, and continues without them unless a program looks at the names.
     var isForNames = false
+    /// Whether the last answer had entries, which the kernel may be taking over.
+    var isUnderWay = false
     /// Where several layers have the directory: how far they were read.
     var merged: MergedListing?
     /// In a view: what the listing reads from.
@@ -71,7 +73,11 @@ final class OpenDirectory: Sendable {
   }
 
   deinit {
-    if let page = stream.withLock({ $0.page.take() }) { pages.giveBack(page, of: user) }
+    let page = stream.withLock { stream in
+      endAnswer(&stream)
+      return stream.page.take()
+    }
+    if let page { pages.giveBack(page, of: user) }
   }
 
   /// The page of the listing, for one request; an empty one if there is none.
@@ -87,5 +93,23 @@ final class OpenDirectory: Sendable {
     } else {
       pages.giveBack(page, of: user)
     }
+  }
+}
+
+// MARK: - Entries under way
+
+extension OpenDirectory {
+  /// Whether an answer may have entries; from then on it is under way.
+  func mayGiveEntries(_ stream: inout Stream) -> Bool {
+    if !stream.isUnderWay {
+      stream.isUnderWay = node.attachment.state.withLock { $0.directory.underWay.beginAnswer() }
+    }
+    return stream.isUnderWay
+  }
+
+  func endAnswer(_ stream: inout Stream) {
+    guard stream.isUnderWay else { return }
+    stream.isUnderWay = false
+    node.attachment.state.withLock { $0.directory.underWay.endAnswer() }
   }
 }

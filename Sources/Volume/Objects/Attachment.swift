@@ -58,6 +58,7 @@ struct DirectoryState {
   var facts: RememberedFacts?
   /// Whether the kernel may keep its names.
   var listing = ListingCache()
+  var underWay = ListingsUnderWay()
 
   mutating func close() {
     descriptor = nil

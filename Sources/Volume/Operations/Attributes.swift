@@ -42,6 +42,17 @@ extension Volume {
     of nodeID: NodeID, _ change: AttributeChange, handle: HandleID?, for caller: Caller
   ) throws(Errno) -> AttributeAnswer {
     let node = try node(nodeID)
+    guard change.mode != nil || change.user != nil || change.group != nil else {
+      return try carryOut(change, of: nodeID, node, handle: handle, for: caller)
+    }
+    return try changingRights(of: node, by: nodeID) { () throws(Errno) in
+      try carryOut(change, of: nodeID, node, handle: handle, for: caller)
+    }
+  }
+
+  private func carryOut(
+    _ change: AttributeChange, of nodeID: NodeID, _ node: Node, handle: HandleID?, for caller: Caller
+  ) throws(Errno) -> AttributeAnswer {
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
     return try changing(node, for: caller) { () throws(Errno) in
       let object = try hold(node, through: file)

@@ -140,11 +140,19 @@ extension Volume {
     if isMark(name) { throw .reserved }
     switch AttributeRoom(name) {
     // Nothing is refused for CREATE or REPLACE: what is behind a door is always there, and NFSv4 tools say REPLACE.
-    case .door(let door): try write(door, of: node, copy(value), setting, for: caller)
+    case .door(let door):
+      let value = copy(value)
+      try changingRights(of: node, by: nodeID) { () throws(Errno) in
+        try write(door, of: node, value, setting, for: caller)
+      }
     case .finderInfo: try setFinderInfo(of: node, to: copy(value), setting, for: caller)
     case .extensionState: try setExtensionState(of: node, to: copy(value), for: caller)
     case .control, .verification, .fact, .layers: throw .reserved
-    case .hidden: try writeTwin(name, of: node, copy(value), setting, for: caller)
+    case .hidden:
+      let value = copy(value)
+      try changingRights(of: node, by: nodeID) { () throws(Errno) in
+        try writeTwin(name, of: node, value, setting, for: caller)
+      }
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
       try requireThere(stored)
@@ -168,11 +176,15 @@ extension Volume {
     let node = try node(nodeID)
     if isMark(name) { throw .reserved }
     switch AttributeRoom(name) {
-    case .door(let door): try clear(door, of: node, for: caller)
+    case .door(let door):
+      try changingRights(of: node, by: nodeID) { () throws(Errno) in try clear(door, of: node, for: caller) }
     case .finderInfo: try removeFinderInfo(of: node, for: caller)
     case .extensionState: try setExtensionState(of: node, to: [], for: caller)
     case .control, .verification, .fact, .layers: throw .reserved
-    case .hidden: try removeTwin(name, of: node, for: caller)
+    case .hidden:
+      try changingRights(of: node, by: nodeID) { () throws(Errno) in
+        try removeTwin(name, of: node, for: caller)
+      }
     case .unsupported: throw .unsupported
     case .system(let stored), .stored(let stored):
       try requireThere(stored)

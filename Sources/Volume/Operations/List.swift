@@ -57,6 +57,7 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let above = try directoryFacts(node)
       let failure: Errno? = directory.stream.withLock { stream in
+        directory.endAnswer(&stream)
         if stream.merged != nil {
           // Begun anew, it shows what has been brought up or made in the upper since.
           if offset == 0, let fresh = (try? mergedListing(resolver.parts(node))) ?? nil {
@@ -119,7 +120,7 @@ extension Volume {
             isImpure: directory.backing.layer > 0 || above.record.isImpure)
         }
       }
-      if showsEntries, next.role == .child {
+      if showsEntries, next.role == .child, directory.mayGiveEntries(&stream) {
         listed.entry = try child(next, page, of: directory, above, for: caller)
       }
       let isTaken = try page.withNameBytes(of: next) { name throws(Errno) in emit(name, listed) }
@@ -137,9 +138,20 @@ extension Volume {
   ///
   /// Only where nobody could be refused the walk to them, and never in a view: the kernel takes listed names over with
   /// the epoch from after the answer, which is safe while it holds the lock of the directory that is needed to close it.
-  /// A view's directory has a lock of its own.
+  /// A view's directory has a lock of its own, which is what `ListingsUnderWay` is for.
   func mayShowEntries(_ directory: OpenDirectory, _ above: Facts) -> Bool {
     directory.view == nil && above.item.isSearchableByAnyone
+  }
+
+  /// Changes what may be the rights of an object; EBUSY for a directory that is changed by its number in a view while a
+  /// listing of the ordinary tree is under way.
+  func changingRights<Value>(
+    of node: Node, by id: NodeID, _ change: () throws(Errno) -> Value
+  ) throws(Errno) -> Value {
+    guard node.isDirectory, views.directory(id) != nil else { return try change() }
+    guard node.attachment.state.withLock({ $0.directory.underWay.beginChange() }) else { throw .busy }
+    defer { node.attachment.state.withLock { $0.directory.underWay.endChange() } }
+    return try change()
   }
 
   private func isHidden(

@@ -57,7 +57,7 @@ extension Volume {
           page.clear()
         }
         isOver = try copy(
-          &merged, &page, directory, above, withAttributes: withAttributes, for: caller, emit: emit)
+          &merged, &stream, &page, directory, above, withAttributes: withAttributes, for: caller, emit: emit)
         return nil
       } catch {
         page.clear()
@@ -72,8 +72,8 @@ extension Volume {
   }
 
   private func copy(
-    _ merged: inout MergedListing, _ page: inout EntryBuffer, _ directory: OpenDirectory, _ above: Facts,
-    withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+    _ merged: inout MergedListing, _ stream: inout OpenDirectory.Stream, _ page: inout EntryBuffer,
+    _ directory: OpenDirectory, _ above: Facts, withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
   ) throws(Errno) -> Bool {
     let showsEntries = withAttributes && mayShowEntries(directory, above)
     while true {
@@ -99,7 +99,7 @@ extension Volume {
       var listed = ListedName(
         inode: try shownNumber(of: next, name.span, in: place, of: directory.node, isImpure: isImpure),
         kind: next.kind, nextOffset: merged.cookie, entry: nil)
-      if showsEntries, next.role == .child {
+      if showsEntries, next.role == .child, directory.mayGiveEntries(&stream) {
         listed.entry = try child(next, page, of: directory, above, for: caller)
         // Later the kernel cannot be told of names that it got before an epoch and took after it.
         if var entry = listed.entry, case .unlimited = entry.nameValidity {
