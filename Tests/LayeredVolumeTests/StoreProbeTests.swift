@@ -44,7 +44,9 @@ import Testing
     return found
   }
 
-  @Test("A call that the store does not know takes away what needs it, and nothing else") func missing() throws {
+  @Test("A call that the store does not know takes away what needs it, and nothing else") func missing()
+    throws
+  {
     #expect(try found(.make, .unsupported) == ["tmpfile"])
     #expect(try found(.name, .invalid) == ["noreplace", "exchange"])
     #expect(try found([.mode, .attribute], .stale) == ["unlinked"])

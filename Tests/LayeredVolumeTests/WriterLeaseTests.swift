@@ -171,7 +171,8 @@ import Testing
       let took = (Clock.monotonicNanoseconds - start) / 1_000_000
       #expect(took >= 2_500, "\(took) ms")
       // What is removed goes piece by piece, and a look can come in between.
-      let expected = ["lost: '.varve' was removed or replaced"] + (isRemoved ? ["lost: the lock file was removed"] : [])
+      let expected =
+        ["lost: '.varve' was removed or replaced"] + (isRemoved ? ["lost: the lock file was removed"] : [])
       let found = try lock(tree)
       #expect(expected.contains { found.hasPrefix($0) }, "\(found)")
       #expect(throws: Errno.readOnly) { try tree.create("new") }

@@ -131,7 +131,8 @@ import Testing
       var tag = [UInt8](repeating: 0, count: 16)
       var span = tag.mutableSpan
       newest.tag.store(in: &span, at: 0)
-      return try #require((sector..<sector + IndexSector.size - 40).first { bytes[$0..<$0 + 16].elementsEqual(tag) })
+      return try #require(
+        (sector..<sector + IndexSector.size - 40).first { bytes[$0..<$0 + 16].elementsEqual(tag) })
     }
     let (damaged, other) = (try position(of: 2), try position(of: 5))
     bytes.replaceSubrange(damaged + 32..<damaged + 40, with: Array(bytes[other + 32..<other + 40]))

@@ -60,7 +60,9 @@ package struct Version: Hashable, Sendable {
   }
 
   /// The same as damage that occupies no page: who reads it finds that it does not verify, and nobody frees its page.
-  package var withoutPage: Version { Version(tag: tag, random: random, generation: generation, pageAndKind: 0) }
+  package var withoutPage: Version {
+    Version(tag: tag, random: random, generation: generation, pageAndKind: 0)
+  }
 
   /// The page it occupies.
   package var page: Page? {

@@ -73,7 +73,8 @@ extension Volume {
 
   private func copy(
     _ merged: inout MergedListing, _ stream: inout OpenDirectory.Stream, _ page: inout EntryBuffer,
-    _ directory: OpenDirectory, _ above: Facts, withAttributes: Bool, for caller: Caller, emit: (Span<UInt8>, ListedName) -> Bool
+    _ directory: OpenDirectory, _ above: Facts, withAttributes: Bool, for caller: Caller,
+    emit: (Span<UInt8>, ListedName) -> Bool
   ) throws(Errno) -> Bool {
     let showsEntries = withAttributes && mayShowEntries(directory, above)
     while true {

@@ -65,4 +65,24 @@ extension SealedObject {
     guard offset >= 0 else { throw .noDevice }
     return try using(.bytes) { (file) throws(Errno) in try file.seek(from: UInt64(offset), origin) }
   }
+
+  // MARK: Whether it is served
+
+  /// For what is done without the header, which may be damaged.
+  func requireServed() throws(Errno) {
+    guard mayServe(.bytes) else { throw .noKey }
+  }
+
+  func mayServe(_ use: ContentUse) -> Bool {
+    switch context.keeper.keyring.state(of: context.format) {
+    case .open: return true
+    case .draining: return use == .writeBack || isOpenUnlessOpen
+    case .locked: return isOpenUnlessOpen
+    }
+  }
+
+  /// For the lock that comes by itself: of files that it does not close nobody is asked.
+  func noteUse() {
+    if ClassSet.locking.contains(ClassSet(context.format)) { context.keeper.noteUse() }
+  }
 }

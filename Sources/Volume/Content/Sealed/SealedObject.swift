@@ -217,11 +217,6 @@ final class SealedObject: EncryptedContent {
     _ = try loaded()
   }
 
-  /// For the lock that comes by itself: of files that it does not close nobody is asked.
-  private func noteUse() {
-    if ClassSet.locking.contains(ClassSet(context.format)) { context.keeper.noteUse() }
-  }
-
   /// Pages that a lock has made the kernel bring could not be written, and nobody will bring them again.
   func noteLostPages() {
     if context.keeper.keyring.state(of: context.format) != .open { state.withLock { $0.lose() } }
@@ -238,19 +233,6 @@ final class SealedObject: EncryptedContent {
     state.withLock { state in
       defer { state.owesReport = false }
       return state.owesReport
-    }
-  }
-
-  /// For what is done without the header, which may be damaged.
-  func requireServed() throws(Errno) {
-    guard mayServe(.bytes) else { throw .noKey }
-  }
-
-  private func mayServe(_ use: ContentUse) -> Bool {
-    switch context.keeper.keyring.state(of: context.format) {
-    case .open: return true
-    case .draining: return use == .writeBack || isOpenUnlessOpen
-    case .locked: return isOpenUnlessOpen
     }
   }
 
