@@ -14,7 +14,7 @@ package struct StaticSector: Hashable, Sendable {
   package static let authenticated = 0..<104
 
   /// How the key of the file is wrapped follows from its class.
-  package enum ProtectionClass: UInt8, Sendable {
+  package enum ProtectionClass: UInt8, CaseIterable, Sendable {
     case complete = 1
     case completeUnlessOpen = 2
     case untilFirstUnlock = 3

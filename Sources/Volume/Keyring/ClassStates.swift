@@ -22,12 +22,6 @@ package struct ClassSet: OptionSet, Sendable {
   }
 }
 
-extension StaticSector.ProtectionClass: CaseIterable {
-  package static let allCases: [StaticSector.ProtectionClass] = [
-    .complete, .completeUnlessOpen, .untilFirstUnlock,
-  ]
-}
-
 /// The state of one class.
 package enum ClassState: UInt32, Sendable {
   case locked = 0
