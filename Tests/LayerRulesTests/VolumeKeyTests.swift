@@ -4,23 +4,23 @@ import LayerRules
 import Randomness
 import Testing
 
-@Suite("Paths in the volume file") struct PathTextTests {
+@Suite("Paths in the volume file") struct StoredPathTests {
   @Test("Golden") func golden() {
-    #expect(PathText.text(of: Array("/a b/c".utf8)) == "/a b/c")
-    #expect(PathText.text(of: Array("/a:b\\c\nd".utf8)) == #"/a\:b\\c\nd"#)
-    #expect(PathText.text(of: Array("/Größe".utf8)) == "/Größe")
-    #expect(PathText.text(of: [47, 0xFF, 0x0D, 0x20]) == #"/\xff\x0d\x20"#)
-    #expect(PathText.text(ofAll: [Array("/a".utf8), Array("/b:".utf8)]) == #"/a:/b\:"#)
-    #expect(PathText.paths(of: "") == [])
-    #expect(PathText.paths(of: "/a:/b")?.count == 2)
+    #expect(StoredPath.text(of: Array("/a b/c".utf8)) == "/a b/c")
+    #expect(StoredPath.text(of: Array("/a:b\\c\nd".utf8)) == #"/a\:b\\c\nd"#)
+    #expect(StoredPath.text(of: Array("/Größe".utf8)) == "/Größe")
+    #expect(StoredPath.text(of: [47, 0xFF, 0x0D, 0x20]) == #"/\xff\x0d\x20"#)
+    #expect(StoredPath.text(ofAll: [Array("/a".utf8), Array("/b:".utf8)]) == #"/a:/b\:"#)
+    #expect(StoredPath.paths(of: "") == [])
+    #expect(StoredPath.paths(of: "/a:/b")?.count == 2)
   }
 
   @Test(
     "What is no path is none",
     arguments: [#"/a\"#, #"/a\q"#, #"/a\x1"#, #"/a\xgg"#, #"/a\xAB"#, "/a:", ":/a", "/a::/b"])
   func refused(_ text: String) {
-    #expect(PathText.paths(of: text) == nil)
-    #expect(PathText.path(of: text) == nil)
+    #expect(StoredPath.paths(of: text) == nil)
+    #expect(StoredPath.path(of: text) == nil)
   }
 
   @Test("Any bytes come back, and keep to one line without blanks at its ends") func fuzz() {
@@ -32,8 +32,8 @@ import Testing
           dice.once(in: 4) ? UInt8.random(in: 1...255, using: &dice) : dice.pick(alphabet)
         }
       }
-      let text = PathText.text(ofAll: paths)
-      #expect(PathText.paths(of: text) == paths)
+      let text = StoredPath.text(ofAll: paths)
+      #expect(StoredPath.paths(of: text) == paths)
       // As the volume file is read: by characters, which may be several letters joined.
       let line = "lower = \(text)"
       #expect(line.split(whereSeparator: \.isNewline).count == 1)
@@ -43,7 +43,7 @@ import Testing
     }
     for _ in 0..<50_000 {
       let text = String(decoding: (0..<dice.below(10)).map { _ in dice.pick(alphabet) }, as: UTF8.self)
-      _ = PathText.paths(of: text)
+      _ = StoredPath.paths(of: text)
     }
   }
 }

@@ -84,7 +84,7 @@ package struct FileSystemEntry: Hashable, Sendable {
   package static let keyPrefix = "fs."
 
   package var key: String { FileSystemEntry.keyPrefix + String(tag, radix: 16) }
-  package var value: String { "\(identifier.text) \(root.text) \(PathText.text(of: path))" }
+  package var value: String { "\(identifier.text) \(root.text) \(StoredPath.text(of: path))" }
 
   /// Nil for any other key or value.
   package init?(key: String, value: String) {
@@ -96,7 +96,7 @@ package struct FileSystemEntry: Hashable, Sendable {
     guard let tag = cursor.hexadecimal(UInt32.self, of: digits.span, until: nil), tag > 0 else { return nil }
     let words = value.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
     guard words.count == 4, let identifier = FileSystemIdentifier(words[0]),
-      let root = InodeMark("\(words[1]) \(words[2])"), let path = PathText.path(of: words[3]), !path.isEmpty
+      let root = InodeMark("\(words[1]) \(words[2])"), let path = StoredPath.path(of: words[3]), !path.isEmpty
     else { return nil }
     self.init(tag: tag, identifier, root: root, path: path)
   }

@@ -59,6 +59,6 @@ extension Volume {
   fileprivate func nameOfLayer(_ number: UInt8) -> String {
     guard number > 0 else { return "the upper directory" }
     let path = lowers.indices.contains(Int(number) - 1) ? lowers[Int(number) - 1].path : []
-    return "layer \(number), \(PathText.text(of: path))"
+    return "layer \(number), \(StoredPath.text(of: path))"
   }
 }

@@ -189,5 +189,5 @@ struct LayerCheck {
     return directories
   }
 
-  func shown(_ path: [UInt8]) -> String { PathText.text(of: path) }
+  func shown(_ path: [UInt8]) -> String { StoredPath.text(of: path) }
 }

@@ -12,7 +12,7 @@ struct LayerHistory: Sendable {
 
   init(_ directory: VolumeDirectory, root: InodeMark, _ lowers: [LowerRoot]) {
     let stored = directory.storedLayers
-    let present = PathText.text(ofAll: lowers.map(\.path))
+    let present = StoredPath.text(ofAll: lowers.map(\.path))
     formerLowers = stored.isLayered && stored.lowers != present ? stored.lowers : nil
     isRestored = stored.root.map { $0 != root } ?? false
     if let formerLowers {

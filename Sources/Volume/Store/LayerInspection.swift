@@ -93,7 +93,7 @@ package final class LayerInspection {
       for path in paths { lowers.append(try opened(path)) }
       return (lowers, nil)
     case .recorded:
-      guard let text = directory.storedLayers.lowers, let paths = PathText.paths(of: text) else {
+      guard let text = directory.storedLayers.lowers, let paths = StoredPath.paths(of: text) else {
         return ([], "the volume file does not say which lowers it has")
       }
       var lowers: [LowerRoot] = []
@@ -101,7 +101,7 @@ package final class LayerInspection {
         do throws(VolumeFailure) {
           let lower = try opened(path)
           guard isRecorded(lower, directory.fileSystems) else {
-            return ([], "\(PathText.text(of: path)) is another directory than at the last mount")
+            return ([], "\(StoredPath.text(of: path)) is another directory than at the last mount")
           }
           lowers.append(lower)
         } catch {
@@ -114,7 +114,7 @@ package final class LayerInspection {
 
   private static func opened(_ path: [UInt8]) throws(VolumeFailure) -> LowerRoot {
     do throws(VolumeFailure) { return try LowerRoot(path) } catch {
-      throw VolumeFailure("\(PathText.text(of: path)): \(error.message)")
+      throw VolumeFailure("\(StoredPath.text(of: path)): \(error.message)")
     }
   }
 

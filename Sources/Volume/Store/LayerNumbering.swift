@@ -59,7 +59,7 @@ struct LayerNumbering {
     }
     announced = AnnouncedLayers(
       known: known, fileSystems: table,
-      lowers: PathText.text(ofAll: lowers.map(\.path)), root: InodeMark(upperStatus))
+      lowers: StoredPath.text(ofAll: lowers.map(\.path)), root: InodeMark(upperStatus))
   }
 
   /// Where the objects lie that the origins in a lower name, if the file systems are mounted that it calls so.

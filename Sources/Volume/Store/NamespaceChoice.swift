@@ -83,6 +83,6 @@ extension VolumeDirectory {
   }
 
   private static func item(_ path: [UInt8]) -> String {
-    path.isEmpty ? "the upper directory" : "'\(PathText.text(of: path))'"
+    path.isEmpty ? "the upper directory" : "'\(StoredPath.text(of: path))'"
   }
 }

@@ -53,7 +53,7 @@ struct RecordSearch {
     } catch {
       throw VolumeFailure(
         "'.varve/volume' is missing, and where the records are cannot be told: "
-          + "\(path.isEmpty ? "." : PathText.text(of: path)): \(error)")
+          + "\(path.isEmpty ? "." : StoredPath.text(of: path)): \(error)")
     }
     return userRecord.map { Finding.user(at: $0) } ?? .nothing
   }

@@ -1,7 +1,7 @@
 // Paths in the file `volume`, which is UTF-8 text of lines whose ends are trimmed.
 
 /// A path as text, and back: any bytes, no line break, no blank at an end.
-package enum PathText {
+package enum StoredPath {
   /// Escaped are `\`, `:`, control characters, blanks at an end and whatever is not UTF-8.
   package static func text(of path: [UInt8]) -> String {
     var text: [UInt8] = []
