@@ -2,6 +2,8 @@
 //
 // A request asks, in this order: where is it (`Layers`), what is true of it (`Facts`, `Records`), may it happen (`Gate`), what
 // are its bytes (`Content`, `Handles`).
+//
+// For the door, and for tests, which call the same methods without a mount (`OperationTests`).
 
 import AccessControl
 import LayerRules

@@ -1,5 +1,6 @@
 // An open descriptor, which all calls about files go through. For everything above: no other module but the door calls the
-// system with pointers, so no other can read or write outside of its memory.
+// system with pointers, so no other can read or write outside of its memory. What calls an operation makes is counted
+// (`GuardTests`).
 
 import CLinux
 import Glibc

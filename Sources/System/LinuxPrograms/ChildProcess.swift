@@ -1,4 +1,5 @@
-// A program that is started and waited for. For the tools: editors, mount helpers, and questions to a daemon that may never answer.
+// A program that is started and waited for. For the tools: editors, mount helpers, and questions to a daemon that may never
+// answer (`VolumePlaceTests`).
 
 import CPrograms
 package import LinuxFiles

@@ -1,7 +1,8 @@
 // What the daemon answers to "why", as sentences. The reasons come in words already: they are the daemon's, which knows
 // the rules; here they are put beside paths and names.
 //
-// For people who were refused something, and do not read JSON; the daemon makes no sentences while it serves.
+// For people who were refused something, and do not read JSON; the daemon makes no sentences while it serves
+// (`ExplanationTextTests`).
 
 package import JSONForm
 

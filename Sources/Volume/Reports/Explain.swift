@@ -1,7 +1,8 @@
 // `why`: asks the rules about a deed without doing it. The same decision about the same facts as the operation itself,
 // under the locks it takes, so the answer is what would have happened.
 //
-// For everybody who is refused something and asks why. Nothing of it is on the path of another request.
+// For everybody who is refused something and asks why. Nothing of it is on the path of another request. What it
+// says is what happens (`WhyTests`).
 
 package import AccessControl
 import Decisions

@@ -1,6 +1,7 @@
 // `varve exclude`: what backups leave out.
 //
-// For users of backup programs, each of which has a mark or a list of its own: one verb sets and shows them all.
+// For users of backup programs, each of which has a mark or a list of its own: one verb sets and shows them all
+// (`ExcludeVerbTests`).
 
 import Arguments
 import JSONForm

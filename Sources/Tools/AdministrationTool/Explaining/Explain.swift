@@ -1,6 +1,7 @@
 // `varve why`: what the daemon would decide, and by which rule.
 //
-// For users who were refused something, and for administrators who want to know beforehand. The answer is the daemon's.
+// For users who were refused something, and for administrators who want to know beforehand. The answer is the daemon's
+// (`WhyVerbTests`).
 
 import Arguments
 import JSONForm

@@ -3,7 +3,7 @@
 // What is missing is made. What is there keeps its content always, and everything else unless --repair is given.
 //
 // For administrators who set up homes and shared volumes: one run makes all of it, and a second one says what is different
-// by now.
+// by now (`LayoutVerbTests`).
 
 import AccessControl
 import Arguments

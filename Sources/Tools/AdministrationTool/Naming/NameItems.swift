@@ -1,6 +1,7 @@
 // `varve name`: display names of items, the way back from a view, and what names are to be.
 //
-// For scripts and users of views: the engine that makes the names of a view answers, so both say the same.
+// For scripts and users of views: the engine that makes the names of a view answers, so both say the same
+// (`ViewVerbTests`).
 
 import Arguments
 import DisplayNames

@@ -5,7 +5,7 @@
 // at the mount; every verb checks by itself what its peer may ask.
 //
 // For verbs that ask about a mount or change it as a whole; what can be asked as an attribute of an item has no verb here.
-// Nothing of it is on the path of a request.
+// Nothing of it is on the path of a request. Who reaches it: `ControlReachTests`.
 
 import AccessControl
 import ControlDoor
