@@ -85,7 +85,7 @@ final class LiveOptions: Sendable {
 extension LiveSettings {
   /// Hands each option to `walk`, with its name in `.varve/status`; the word has them in this order, from the lowest bit.
   ///
-  /// Inlined, because then a word is taken apart without a branch, a call or an allocation: each request does it.
+  /// Inlined, because each request takes a word apart, and must not allocate for that (`AllocationTests`).
   @inline(__always)
   mutating func walk(_ walk: inout some LiveOptionWalk) {
     // The first one: `isReadOnly(_:)`.

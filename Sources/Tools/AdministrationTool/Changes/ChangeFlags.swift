@@ -47,7 +47,7 @@ private func change(
   }
   guard after != before else {
     // Locks that wait are forgotten when the flags are set, also to what they are.
-    guard !ledger.isDryRun, let waiting = try waitingFlags(of: item), waiting != before else { return }
+    guard !ledger.isDryRun, let told = try waitingFlags(of: item), !told.isSubset(of: before) else { return }
     return try attempt(held.descriptor.setFileFlags(after)) { Refusal.flags($0, item, wanted) }
   }
   let (old, new) = (ItemFacts(flags: before.rawValue), ItemFacts(flags: after.rawValue))
