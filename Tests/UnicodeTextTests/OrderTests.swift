@@ -91,8 +91,11 @@ private func open(_ tag: String = "") throws -> Collator {
   @Test("100,000 names take no more than a tenth of a second") func speed() throws {
     var dice = Dice(for: "many names")
     let names = (0..<100_000).map { _ in Array("IMG_\(dice.below(1_000_000)) Ferien é.jpeg".utf8) }
-    var best = 10.0
-    for round in 0..<20 where round < 3 || best >= 0.1 {
+    var (best, round) = (10.0, 0)
+    // A machine that others use as well may be slow for some seconds.
+    let deadline = time(nil) + 40
+    while round < 3 || (best >= 0.1 && time(nil) < deadline) {
+      round += 1
       let start = processorTime()
       var sorted = SortedNames(try open("fr"))
       sorted.reserve(names.count)
