@@ -47,9 +47,9 @@ struct KeyVolumeTests {
       prints: """
         raw: a sound keyfile without a passphrase, id N
         upper: opens with this keyfile, by its only keyslot
-        varve key check: upper: .varve/keybag and .varve/keybag.copy are not alike; one of them opens, and the other is missing, damaged or older
+        varve key check: upper: .varve/keybag and .varve/keybag.copy are not alike; one of them opens, and the other is missing, damaged, older or of another volume: the next unlock makes it like the first
         0
-        varve key check: upper: .varve/keybag and .varve/keybag.copy are not alike; one of them opens, and the other is missing, damaged or older
+        varve key check: upper: .varve/keybag and .varve/keybag.copy are not alike; one of them opens, and the other is missing, damaged, older or of another volume: the next unlock makes it like the first
         {"path": "raw", "upper": "upper", "keyfile": "N", "passphrase": false, "sound": true, "opens": true, "slots": 1, "whole": false}
         raw: a sound keyfile without a passphrase, id N
         varve key check: upper: the keyslot of 'raw' is damaged (EBADMSG); take another keyfile, or a copy of .varve/keybag

@@ -299,22 +299,36 @@ import Testing
     #expect(vault.read("keybag.copy") == vault.read("keybag"))
   }
 
-  @Test("A copy that is newer, or of a later version, is not written over") func newerCopy() throws {
+  @Test("Of two keybags of one volume the newer counts: a keyfile that was removed stays out")
+  func newerCopy() throws {
     let vault = try Vault()
     try vault.keyring.makeKeybag(for: try keyfile(1))
-    let older = vault.read("keybag")
     try vault.keyring.addSlot(for: try keyfile(2), with: try keyfile(1))
+    let older = vault.read("keybag")
+    try vault.keyring.removeSlot(of: identifier(2), with: try keyfile(1))
     let newer = try #require(vault.read("keybag"))
+    // A backup brought back the first.
     try vault.write("keybag", older)
-    #expect(try vault.keyring.unlock(with: try keyfile(1)) == Keyring.Unlocking())
-    #expect(vault.read("keybag.copy") == newer)
+    #expect(failure { _ = try vault.keyring.unlock(with: try keyfile(2)) } == .wrongKey)
+    #expect(failure { _ = try vault.keyring.inspect(with: try keyfile(2)) } == .wrongKey)
+    #expect(try vault.keyring.slots() == [identifier(1)] && vault.keyring.export() == newer)
+    #expect(vault.read("keybag") == older && vault.read("keybag.copy") == newer)
+    #expect(try vault.keyring.unlock(with: try keyfile(1)).healed)
+    #expect(vault.read("keybag") == newer && vault.read("keybag.copy") == newer)
     // A generation that is only claimed is none.
     var forged = newer
     forged[39] = 0x7F
-    try vault.write("keybag.copy", forged)
-    #expect(try vault.keyring.unlock(with: try keyfile(1)).healed)
-    #expect(vault.read("keybag.copy") == older)
-    var later = newer
+    for name in ["keybag", "keybag.copy"] {
+      try vault.write(name, forged)
+      #expect(try vault.keyring.unlock(with: try keyfile(1)).healed)
+      #expect(vault.read("keybag") == newer && vault.read("keybag.copy") == newer)
+    }
+  }
+
+  @Test("A copy that a later version made is not written over") func laterCopy() throws {
+    let vault = try Vault()
+    try vault.keyring.makeKeybag(for: try keyfile(1))
+    var later = try #require(vault.read("keybag"))
     later[40] = 2
     try vault.write("keybag.copy", later)
     #expect(try !vault.keyring.unlock(with: try keyfile(1)).healed)

@@ -24,6 +24,10 @@ package enum KeyFailure: Error, Equatable, Sendable {
   case damagedHeader(Damage)
   /// A keybag of another volume was given to be used here.
   case foreignKeybag
+  /// The keybag that is there belongs to another volume than the log of sessions.
+  case keybagOfAnother
+  /// The two files of the keybag belong to different volumes, and no log of sessions tells which one is right.
+  case keybagsDiffer
   /// There is a keybag, so a keyfile that opens it is needed.
   case keyNeeded
   /// This keyfile has a slot.
@@ -54,7 +58,7 @@ package enum KeyFailure: Error, Equatable, Sendable {
     switch self {
     case .locked, .foreignVolume, .noKeybag, .keybagLost, .encryptedFiles, .keyNeeded: .noKey
     case .wrongKey: .keyRejected
-    case .damaged, .foreignKeybag: .badMessage
+    case .damaged, .foreignKeybag, .keybagOfAnother, .keybagsDiffer: .badMessage
     case .damagedHeader: .inputOutput
     case .slotExists: .exists
     case .slots(.full), .slots(.noMoreGenerations): .noSpace

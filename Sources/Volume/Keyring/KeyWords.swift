@@ -32,6 +32,13 @@ extension KeyFailure {
     case .foreignKeybag:
       "the exported keybag is one of another volume (EBADMSG); if this volume's own was made by mistake, unmount it, move "
         + "keybag, keybag.copy and sessions out of .varve, mount it and try again"
+    case .keybagOfAnother:
+      "its keybag (.varve/keybag) is that of another volume, and does not open the encrypted files that were written here "
+        + "(EBADMSG); bring back the right one, or 'varve unlock --keybag' with an export of it. If .varve/sessions came from "
+        + "elsewhere and the keybag is right, remove .varve/sessions from the upper directory"
+    case .keybagsDiffer:
+      "its two keybags, .varve/keybag and .varve/keybag.copy, are of different volumes, and nothing tells which one opens the "
+        + "encrypted files that are here (EBADMSG); unmount it, move the wrong one away, and keep it until all files open"
     case .keyNeeded: "has a keybag already: a keyfile that opens it is needed (ENOKEY); name it with --with"
     case .slotExists: "this keyfile has a keyslot already (EEXIST)"
     case .slots(.full): "all of its keyslots are taken (ENOSPC); remove one first"

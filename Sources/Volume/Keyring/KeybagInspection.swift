@@ -29,8 +29,8 @@ package struct KeybagInspection {
     let pair = try KeybagPair(in: files)
     // Without one, is there nothing to open, or was it lost?
     if pair.isMissing { try SessionLogFile.requireUnused(in: files) }
-    var source = KeybagPair.Source.first
-    let opened = try pair.open(with: secret, &aead, from: &source)
+    var place = KeybagPair.Place.first
+    let opened = try pair.open(with: secret, &aead, from: &place)
     return Opening(slots: opened.keybag.slots.count { $0 != nil }, isWhole: pair.areAlike)
   }
 }
@@ -42,12 +42,5 @@ extension Keyring {
   ) throws(KeyFailure) -> KeybagInspection.Opening {
     guard let files = directory.descriptor else { throw .noKeybag }
     return try KeybagInspection(files: files).open(with: secret)
-  }
-}
-
-extension KeybagPair {
-  fileprivate var areAlike: Bool {
-    guard case .bytes(let one) = first, case .bytes(let other) = copy else { return false }
-    return one == other
   }
 }

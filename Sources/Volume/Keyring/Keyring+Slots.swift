@@ -9,25 +9,20 @@ extension Keyring {
   /// The keyfiles that have a slot; empty without a keybag.
   package func slots() throws(KeyFailure) -> [Bytes16] {
     guard let files = directory.descriptor else { return [] }
-    let pair = try KeybagPair(in: files)
-    guard let keybag = pair.readable else {
-      if pair.isMissing {
-        // Without one, is there nothing to open, or was it lost?
-        try SessionLogFile(directory).requireUnused()
-        return []
-      }
-      throw .damaged(.format(.magic))
+    guard let (keybag, _) = try KeybagPair(in: files).readable() else {
+      // Without one, is there nothing to open, or was it lost?
+      try SessionLogFile(directory).requireUnused()
+      return []
     }
     return keybag.slots.compactMap { $0?.keyfile }
   }
 
-  /// A copy of the keybag, which is of no use without a keyfile: of the first one that looks like a keybag.
+  /// A copy of the keybag, which is of no use without a keyfile.
   package func export() throws(KeyFailure) -> [UInt8] {
     guard let files = directory.descriptor else { throw .noKeybag }
-    let pair = try KeybagPair(in: files)
-    guard let stored = pair.readableBytes else {
-      if pair.isMissing { try SessionLogFile(directory).requireUnused() }
-      throw pair.isMissing ? .noKeybag : .damaged(.format(.magic))
+    guard let (_, stored) = try KeybagPair(in: files).readable() else {
+      try SessionLogFile(directory).requireUnused()
+      throw .noKeybag
     }
     return stored
   }
@@ -36,10 +31,10 @@ extension Keyring {
   package func export(with secret: consuming HandedSecret) throws(KeyFailure) -> [UInt8] {
     let secret = secret
     return try changingSlots { files, aead throws(KeyFailure) in
-      var source = KeybagPair.Source.first
+      var place = KeybagPair.Place.first
       let pair = try KeybagPair(in: files)
       if pair.isMissing { try SessionLogFile(directory).requireUnused() }
-      let opened = try pair.open(with: secret, &aead, from: &source)
+      let opened = try pair.open(with: secret, &aead, from: &place)
       return try ciphering { () throws(CipherFailure) in try opened.stored() }
     }
   }
@@ -52,7 +47,8 @@ extension Keyring {
   ) throws(KeyFailure) {
     let secret = secret
     try changingSlots { files, aead throws(KeyFailure) in
-      guard try KeybagPair(in: files).isMissing else { throw .keyNeeded }
+      let pair = try KeybagPair(in: files)
+      guard pair.isMissing else { throw .keyNeeded }
       let opened = try ciphering { () throws(CipherFailure) in try OpenKeybag.make(for: secret, &aead) }
       let stored = try ciphering { () throws(CipherFailure) in try opened.stored() }
       let sessionKey = try ciphering { () throws(CipherFailure) in try opened.sessionKey() }
@@ -65,7 +61,7 @@ extension Keyring {
       // Older versions keep out before there is anything that they would leave unprotected.
       try calling { () throws(Errno) in try directory.announceProtectedContent() }
       try SessionLogFile(directory).makeFirst(of: volume, with: sessionKey)
-      try calling { () throws(Errno) in try KeybagPair.write(stored, in: files) }
+      try pair.write(stored, of: volume, in: files)
       learn(volume: volume)
     }
   }
@@ -97,11 +93,12 @@ extension Keyring {
   ) throws(KeyFailure) {
     try changingSlots { files, aead throws(KeyFailure) in
       guard directory.isLocked else { throw .system(.readOnly) }
-      var source = KeybagPair.Source.first
-      var opened = try KeybagPair(in: files).open(with: present, &aead, from: &source)
+      var place = KeybagPair.Place.first
+      let pair = try KeybagPair(in: files)
+      var opened = try pair.open(with: present, &aead, from: &place)
       try body(&opened, &aead)
       let stored = try ciphering { () throws(CipherFailure) in try opened.stored() }
-      try calling { () throws(Errno) in try KeybagPair.write(stored, in: files) }
+      try pair.write(stored, of: opened.keybag.volume, in: files)
     }
   }
 

@@ -57,7 +57,7 @@ package final class Keyring: Sendable {
 
   /// Looks whether there is a keybag.
   ///
-  /// Of one that nobody can read the log of sessions names the volume, so that its files are known for what they are, and an
+  /// Where none can be used, the log of sessions names the volume, so that its files are known for what they are, and an
   /// export can take its place. Without such a log it is an error: the volume must not be taken for one without
   /// encrypted files.
   @discardableResult
@@ -65,11 +65,11 @@ package final class Keyring: Sendable {
     if let volume { return volume }
     guard let files = directory.descriptor else { return nil }
     let pair = try KeybagPair(in: files)
-    guard let found = pair.readable?.volume else {
+    guard let found = pair.likely?.volume else {
       if pair.isMissing { return nil }
-      guard let own = try SessionLogFile(directory).volumeInUse() else { throw .damaged(.format(.magic)) }
+      guard let own = pair.own else { throw .damaged(.format(.magic)) }
       Log.error(
-        "both files of the keybag are damaged: encrypted files stay locked until 'varve unlock --keybag' brings back an "
+        "both files of the keybag are damaged, or of another volume: encrypted files stay locked until 'varve unlock --keybag' brings back an "
           + "export, or a copy of .varve/keybag is put back")
       return learn(volume: own)
     }
@@ -93,28 +93,22 @@ package final class Keyring: Sendable {
       var outcome = Unlocking()
       if let exported {
         let opened = try OpenKeybag.open(exported, with: secret, &aead)
-        try requireOwn(opened.keybag.volume, pair)
+        // One of another volume would become this one's, and then the right one would be refused.
+        guard pair.canBe(of: opened.keybag.volume) else { throw .foreignKeybag }
         try take(opened, &outcome)
-        if directory.isLocked, pair.isBeyondUse(with: secret, &aead) { adopt(exported, in: files, &outcome) }
+        if directory.isLocked, pair.isBeyondUse(with: secret, &aead) {
+          adopt(exported, opened.keybag.volume, pair, in: files, &outcome)
+        }
       } else {
         // Without one, is there nothing to open, or was it lost?
         if pair.isMissing { try SessionLogFile(directory).requireUnused() }
-        var source = KeybagPair.Source.first
-        let opened = try pair.open(with: secret, &aead, from: &source)
+        var place = KeybagPair.Place.first
+        let opened = try pair.open(with: secret, &aead, from: &place)
         try take(opened, &outcome)
-        if directory.isLocked { heal(pair, source, opened, in: files, &outcome) }
+        if directory.isLocked { heal(pair, place, opened, in: files, &outcome) }
       }
       return outcome
     }
-  }
-
-  /// Refuses a keybag of another volume: it would become this one's, and then the right one would be refused.
-  ///
-  /// Where the volume's own was lost, the log of its sessions names the volume whose files there are.
-  private func requireOwn(_ volume: Bytes16, _ pair: KeybagPair) throws(KeyFailure) {
-    var own = pair.readable?.volume
-    if own == nil { own = try SessionLogFile(directory).volumeInUse() }
-    guard own ?? volume == volume else { throw .foreignKeybag }
   }
 
   /// A context that is freed with the key in it, and not kept for others: it would open the keybag.
@@ -161,23 +155,26 @@ package final class Keyring: Sendable {
   }
 
   private func heal(
-    _ pair: KeybagPair, _ source: KeybagPair.Source, _ opened: borrowing OpenKeybag,
+    _ pair: KeybagPair, _ place: KeybagPair.Place, _ opened: borrowing OpenKeybag,
     in files: SharedDescriptor, _ outcome: inout Unlocking
   ) {
     do throws(KeyFailure) {
-      outcome.healed = try pair.heal(from: source, opened, in: files)
+      outcome.healed = try pair.heal(from: place, opened, in: files)
     } catch {
       outcome.healingFailure = error
     }
   }
 
-  private func adopt(_ exported: [UInt8], in files: SharedDescriptor, _ outcome: inout Unlocking) {
-    do throws(Errno) {
-      try directory.announceProtectedContent()
-      try KeybagPair.write(exported, in: files)
+  private func adopt(
+    _ exported: [UInt8], _ volume: Bytes16, _ pair: KeybagPair, in files: SharedDescriptor,
+    _ outcome: inout Unlocking
+  ) {
+    do throws(KeyFailure) {
+      try calling { () throws(Errno) in try directory.announceProtectedContent() }
+      try pair.write(exported, of: volume, in: files)
       outcome.healed = true
     } catch {
-      outcome.healingFailure = .system(error)
+      outcome.healingFailure = error
     }
   }
 

@@ -83,9 +83,9 @@ struct SessionLogFile: Sendable {
   }
 
   /// The volume under which sessions wrote something; nil where there is no log that says so.
-  func volumeInUse() throws(KeyFailure) -> Bytes16? {
+  static func volumeInUse(in files: SharedDescriptor) throws(KeyFailure) -> Bytes16? {
     // Bytes that are not a log name no volume.
-    guard let bytes = try stored(), let log = try? SessionLog(decoding: bytes.span),
+    guard let bytes = try stored(in: files), let log = try? SessionLog(decoding: bytes.span),
       log != SessionLog(lostIn: log.volume)
     else { return nil }
     return log.volume

@@ -48,4 +48,11 @@ struct BookkeepingFile: Sendable {
     try directory.descriptor.rename(temporary, to: directory.descriptor, as: try FileName(name))
     try directory.descriptor.sync()
   }
+
+  /// Keeps what is there under another name; the name is on the disk after the next `replace`.
+  func putAside(as name: [UInt8], in directory: SharedDescriptor) throws(Errno) {
+    try FileName.with(name) { (aside) throws(Errno) in
+      try directory.descriptor.rename(try FileName(self.name), to: directory.descriptor, as: aside)
+    }
+  }
 }

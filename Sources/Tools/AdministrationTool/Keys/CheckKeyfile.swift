@@ -108,8 +108,8 @@ private struct KeyfileCheck {
     if !opening.isWhole {
       run.console.note(
         upper,
-        ".varve/keybag and .varve/keybag.copy are not alike; one of them opens, and the other is missing, "
-          + "damaged or older")
+        ".varve/keybag and .varve/keybag.copy are not alike; one of them opens, and the other is missing, damaged, "
+          + "older or of another volume: the next unlock makes it like the first")
     }
   }
 

@@ -23,8 +23,9 @@ package final class OfflineContent {
 
   /// Where there is no keybag: the volume that the log of its sessions names, whose keybag was lost.
   package func volumeOfLostKeybag() throws(KeyFailure) -> Bytes16? {
-    guard let files = directory.descriptor, try KeybagPair(in: files).isMissing else { return nil }
-    return try SessionLogFile(directory).volumeInUse()
+    guard let files = directory.descriptor else { return nil }
+    let pair = try KeybagPair(in: files)
+    return pair.isMissing ? pair.own : nil
   }
 
   /// Opens all classes; in a repair the keybag is healed by that, as by any unlock.
@@ -36,9 +37,7 @@ package final class OfflineContent {
   package func hasWholeKeybag() throws(KeyFailure) -> Bool {
     guard let files = directory.descriptor else { return true }
     let pair = try KeybagPair(in: files)
-    guard !pair.isMissing else { return true }
-    guard case .bytes(let one) = pair.first, case .bytes(let other) = pair.copy else { return false }
-    return one == other
+    return pair.isMissing || pair.areAlike
   }
 
   /// Everything that is wrong with the content of a file.
