@@ -97,7 +97,7 @@ extension Volume {
         // Nothing is changed before.
         try directory.beginLease(live)
         store.settleRecords(exist)
-        if let workshop = directory.workshop { features.probe(workshop) }
+        if let workshop = directory.workshop { try features.probe(workshop) }
         replacements.recover(beneath: directory.root)
         try beginLayers()
       }

@@ -63,6 +63,26 @@ enum Workshop {
     }
   }
 
+  /// Tries whether a file can have two names.
+  static func linksFiles(in workshop: SharedDescriptor) -> Bool {
+    let (first, second) = (nextName(), nextName())
+    defer {
+      for name in [first, second] {
+        try? FileName.with(name) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
+      }
+    }
+    do throws(Errno) {
+      let object = try FileName.with(first) { name throws(Errno) in
+        _ = try workshop.descriptor.createFile(name, mode: 0o600)
+        return try workshop.descriptor.openPath(name)
+      }
+      try FileName.with(second) { name throws(Errno) in try workshop.descriptor.linkObject(object, as: name) }
+      return true
+    } catch {
+      return ![.notPermitted, .unsupported, .notImplemented].contains(error)
+    }
+  }
+
   /// Tries whether a file that has lost its name keeps its mode and its attributes.
   static func keepsUnlinked(
     in workshop: borrowing Descriptor, namespace: MetadataStore.Namespace
