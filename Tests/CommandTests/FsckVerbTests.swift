@@ -298,7 +298,7 @@ extension CommandTests {
           0
           text
           more
-          {"files": [], "verified": 1, "blocks": 1, "damaged": 0, "plain": 0, "failed": 0}
+          {"files": [], "verified": 1, "blocks": 1, "damaged": 0, "plain": 0, "unmarked": 0, "withoutClass": [], "failed": 0}
 
           """)
     }

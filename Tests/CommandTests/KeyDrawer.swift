@@ -52,8 +52,13 @@ struct KeyDrawer {
       umask 022
       alone() {
         [ $(id -u) = 0 ] || { bash -c "$1"; return; }
-        unshare --mount --propagation private bash -c \
-          'findmnt -rno TARGET -t fuse.varve | grep -v "^$BASE/" | while read -r m; do umount -l "$m"; done; '"$1"
+        # The control sockets of others are found as well; $SOCKETS are those that no mount leads to.
+        unshare --mount --propagation private bash -c 'mkdir -p /run/varve run; chmod 711 run
+          keep() { [ -S "$1" ] || return 0; touch "run/${1##*/}"; mount --bind "$1" "run/${1##*/}"; }
+          for s in $SOCKETS; do keep "$s"; done
+          findmnt -rno TARGET,MAJ:MIN -t fuse.varve | while read -r m d; do
+            case $m in "$BASE"/*) for s in /run/varve/$d.*.sock; do keep "$s"; done ;; *) umount -l "$m" ;; esac
+          done; mount --rbind run /run/varve; '"$1"
       }
       typing() { python3 "$BASE/terminal.py" "$@"; }
       states() { varve status --json $1 | grep -A4 classes | grep -o '": "[a-z]*' | tr -d '": ' | tr '\n' ' '; echo; }

@@ -77,7 +77,7 @@ import Testing
     defer { drawer.remove() }
     try drawer.expect(
       """
-      cp -p raw key; echo second > second; inode=$(stat -c %i key)
+      cp -p raw key; echo second > second; chmod 400 second; inode=$(stat -c %i key)
       varve key passphrase --passphrase-file word key; echo $?; stat -c %a key; test $(stat -c %i key) != $inode || echo same
       varve key check --passphrase-file word key; varve key check --passphrase-file second key; echo $?
       cp -p key once; varve key passphrase --json --passphrase-file word --new-passphrase-file second key
@@ -124,7 +124,7 @@ import Testing
     defer { drawer.remove() }
     try drawer.expect(
       #"""
-      : > none; echo > newline; head -c 1024 /dev/zero > most; { cat most; echo; } > line; head -c 1025 /dev/zero > more
+      : > none; echo > newline; head -c 1024 /dev/zero > most; { cat most; echo; } > line; head -c 1025 /dev/zero > more; chmod 400 *
       for file in none newline more; do varve key create --passphrase-file $file new; echo $?; done
       head -c 100000 /dev/zero | varve key create --passphrase-file - new; echo $?
       varve key create --passphrase-file most new; varve key check --passphrase-file line new

@@ -33,7 +33,7 @@ extension CommandTests {
           vol was unlocked already
           vol was unlocked already
           open open open 
-          vol locked (0 files dropped from memory)
+          vol locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
           locked locked open 
           vol was locked already
           0
@@ -41,7 +41,7 @@ extension CommandTests {
           BASE/vol locked (0 files dropped from memory)
           locked locked locked 
           vol unlocked
-          {"path": ".", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": [], "cached": [], "processes": []}
+          {"path": ".", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": [], "cached": [], "stillOpen": ["until-first-unlock"], "processes": []}
           . locked (0 files dropped from memory)
           locked locked locked 
           varve lock: vol: not on a Varve volume; 'varve status' lists the volumes
@@ -117,15 +117,16 @@ extension CommandTests {
         varve unlock vol 2>&1 | head -1; varve unlock --after 0 vol raw; varve unlock --passphrase-file - vol -
         varve lock --now --after 5 vol 2>&1 | head -1; varve lock --after x vol; echo $?; varve umount vol
         """,
-        prints: said + "open open open \n" + said + "locked locked locked \n" + """
-          varve unlock: KEYFILE is missing
-          varve unlock: --after takes a number of seconds from 1 to 31,536,000
-          varve unlock: the keyfile and its passphrase cannot both come from '-'; name another source for one of them
-          varve lock: --after goes neither with --now nor with --all
-          varve lock: --after takes a number of seconds from 0 to 31,536,000
-          2
+        prints: said + "open open open \n" + said
+          + "locked locked locked \nvarve lock: vol: was locked already\n" + """
+            varve unlock: KEYFILE is missing
+            varve unlock: --after takes a number of seconds from 1 to 31,536,000
+            varve unlock: the keyfile and its passphrase cannot both come from '-'; name another source for one of them
+            varve lock: --after goes neither with --now nor with --all
+            varve lock: --after takes a number of seconds from 0 to 31,536,000
+            2
 
-          """)
+            """)
     }
 
     @Test(
@@ -168,6 +169,7 @@ extension CommandTests {
           varve key slot add: vol: only root and the owner of the mount may see or change its keyslots
           varve key export: vol: only root and the owner of the mount may see or change its keyslots
           varve key check: vol: only root and the owner of the mount may check keyfiles with it; name its upper directory
+          varve lock: you have mounted no volume
           0
           \(refused("unlock it"))
           \(refused("lock it"))
@@ -235,14 +237,16 @@ extension CommandTests {
         varve unlock vol raw 2>/dev/null; alone 'varve lock; varve lock'; varve umount vol; varve umount more; alone 'varve lock -v'; echo $?
         """,
         prints: """
-          BASE/more locked (0 files dropped from memory)
-          BASE/vol locked (0 files dropped from memory)
+          BASE/more locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          BASE/vol locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
           locked locked open 
           locked locked open 
           varve lock: vol: process PID (bash) still has a file of it open
-          vol locked (0 files dropped from memory)
-          {"path": "vol", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": [], "cached": [], "processes": [PID]}
-          BASE/vol locked (0 files dropped from memory)
+          vol locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          {"path": "vol", "closed": ["complete", "complete-unless-open"], "purged": 0, "unwritten": [], "kept": [], "cached": [], "stillOpen": ["until-first-unlock"], "processes": [PID]}
+          BASE/vol locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          varve lock: all volumes that you have mounted were locked already
+          varve lock: you have mounted no volume
           0
 
           """)

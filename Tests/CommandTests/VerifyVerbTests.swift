@@ -63,7 +63,7 @@ extension CommandTests {
           3 encrypted files, 75 blocks: no damage
           0
           0
-          {"files": [], "verified": 1, "blocks": 74, "damaged": 0, "plain": 0, "failed": 0}
+          {"files": [], "verified": 1, "blocks": 74, "damaged": 0, "plain": 0, "unmarked": 0, "withoutClass": [], "failed": 0}
           varve verify: vol/d: is a directory; -R verifies the files below it
           0 encrypted files, 0 blocks: no damage found, but not everything was verified
           2
@@ -100,7 +100,7 @@ extension CommandTests {
           1
           {"files": [
             {"path": "vol/d/long", "class": "complete", "doubtful": false, "damage": true, "header": [], "damaged": 3, "ranges": [{"kind": "damaged", "offset": 36864, "length": 8192}, {"kind": "damaged", "offset": 98304, "length": 4096}]}
-          ], "verified": 1, "blocks": 71, "damaged": 1, "plain": 0, "failed": 0}
+          ], "verified": 1, "blocks": 71, "damaged": 1, "plain": 0, "unmarked": 0, "withoutClass": [], "failed": 0}
           0
           36864
 

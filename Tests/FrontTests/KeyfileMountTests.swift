@@ -55,7 +55,7 @@ extension FrontTests {
     @Test("The passphrase of the keyfile comes from where fstab or the mount says") func passphrase() throws {
       let said = try output(
         """
-        echo word >word; varve key create --passphrase-file word closed.key
+        echo word >word; chmod 400 word; varve key create --passphrase-file word closed.key
         varve mount upper mount; varve key slot add mount closed.key --passphrase-file word --with team.key
         varve umount mount
         fstab "$BASE/upper $BASE/mount fuse.varve noauto,keyfile=$BASE/closed.key,passphrase_file=$BASE/word 0 0"
@@ -65,7 +65,7 @@ extension FrontTests {
         states; varve umount mount
         varve mount -o keyfile=fd:7,passphrase_file=- upper mount 7<closed.key <word; states; varve umount mount
         varve mount -o keyfile=team.key,passphrase_file=none upper mount; states; varve umount mount
-        echo wrong >wrong
+        echo wrong >wrong; chmod 400 wrong
         for words in keyfile=closed.key,passphrase_file=wrong keyfile=closed.key,passphrase_file=none passphrase_file=word \
           keyfile=-,passphrase_file=fd:0 keyfile=closed.key,passphrase_file; do
           status_of varve mount -o $words upper mount </dev/null 2>&1 | sed 's/ (E.*//'; is_mounted
@@ -109,7 +109,7 @@ extension FrontTests {
         status_of varve mount -o keyfile=fd:x upper mount; status_of varve mount -o keyfile=fd:7 upper mount
         status_of varved -o keyfile=team.key upper mount; status_of varved --key-fd 9 upper mount 9</dev/null
         (sleep 3 | status_of varved --key-fd 9 upper mount 9<&0)
-        echo word >word; varve key create --passphrase-file word closed.key
+        echo word >word; chmod 400 word; varve key create --passphrase-file word closed.key
         status_of setsid -w varve mount -o keyfile=closed.key upper mount </dev/null; is_mounted
         status_of setsid -w varve mount -f -o keyfile=closed.key upper mount </dev/null
         head -c 50 team.key >short.key; (cat team.key; echo) >long.key; (head -c 48 team.key; head -c 48 team.key) >other.key

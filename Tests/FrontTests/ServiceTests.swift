@@ -242,10 +242,10 @@ extension FrontTests {
         said == """
           open open open 
           open open open 
-          BASE/mount locked (0 files dropped from memory)
+          BASE/mount locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
           locked locked open 
           open open open 
-          BASE/second locked (0 files dropped from memory)
+          BASE/second locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
           open open open 
           locked locked open 
           BASE/mount locked (0 files dropped from memory)
@@ -292,14 +292,14 @@ extension FrontTests {
         """)
       #expect(
         said == """
-          BASE/user/mount locked (0 files dropped from memory)
+          BASE/user/mount locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
           locked locked open 
           open open open 
           open open open 
           mount was unlocked already
-          BASE/mount locked (0 files dropped from memory)
-          BASE/second locked (0 files dropped from memory)
-          BASE/user/mount locked (0 files dropped from memory)
+          BASE/mount locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          BASE/second locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          BASE/user/mount locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
           locked locked open 
           locked locked open 
           locked locked open 

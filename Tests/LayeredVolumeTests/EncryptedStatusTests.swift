@@ -103,7 +103,7 @@ import Testing
     #expect(try number(tree, "unmarked") == 2)
   }
 
-  @Test("Damaged blocks are counted") func damage() throws {
+  @Test("Damaged blocks are counted once, however often they are read") func damage() throws {
     let tree = try Tree.vault()
     try tree.make("a/file", "text")
     tree.unmount()
@@ -111,7 +111,7 @@ import Testing
     bytes[5000] ^= 1
     try bytes.write(to: URL(fileURLWithPath: "\(tree.path)/a/file"), options: [])
     try tree.unlock()
-    #expect(throws: Errno.inputOutput) { _ = try tree.read("a/file") }
+    for _ in 0..<3 { #expect(throws: Errno.inputOutput) { _ = try tree.read("a/file") } }
     #expect(try number(tree, "damagedBlocks") == 1)
     #expect(try number(tree, "lostBlocks") == 0)
   }

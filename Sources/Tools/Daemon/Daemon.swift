@@ -106,8 +106,9 @@ enum Daemon {
       isReady.store(true, ordering: .relaxed)
       if let device = MountDevice(of: session.mountPath, in: namespace) {
         control.open(
-          .of(volume, nesting, kernel: words.kernel), volume: volume,
-          upper: namespace == nil ? words.upper : nil, device: device)
+          .of(
+            volume, nesting, kernel: words.kernel, source: words.upper, mountPoint: session.mountPath),
+          volume: volume, upper: namespace == nil ? words.upper : nil, device: device)
         if CurrentProcess.isRoot { device.raiseReadahead() }
       } else {
         Log.notice("no control socket: '\(mountPath)' is not in the table of mounts")

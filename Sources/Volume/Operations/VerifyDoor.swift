@@ -30,18 +30,18 @@ extension Volume {
   func verify(_ node: Node, from start: UInt64, for caller: Caller) throws(Errno) -> [UInt8] {
     guard node.kind == .regular else { throw .noData }
     let found = try locks.holding(.shared(node.stripe)) {
-      () throws(Errno) -> (content: SealedObject, way: SharedDescriptor)? in
+      () throws(Errno) -> (content: SealedObject, way: SharedDescriptor, lacksMark: Bool)? in
       let object = try holdAnew(node)
       try gate.require(caller, .open(OpenRequest(reads: true)), on: object.facts.item)
       guard let content = sealedObject(of: node, object.facts) else { return nil }
       if !content.join(object.descriptor, isWritable: false, changed: object.facts.status.change) {
         dropPagesAside(of: node.id)
       }
-      return (content, object.descriptor)
+      return (content, object.descriptor, object.facts.item.lacksMark)
     }
-    guard let (content, way) = found else { return Array(plainAnswer(of: node).utf8) }
+    guard let (content, way, lacksMark) = found else { return Array(plainAnswer(of: node).utf8) }
     defer { leave(content, of: node) }
-    var answer = VerifyAnswer(protection: content.context.protection)
+    var answer = VerifyAnswer(protection: content.context.protection, lacksMark: lacksMark)
     if start == 0 {
       // A change of class, which leaves two headers for a moment, holds this lock alone.
       let isOpenable = try locks.holding(.shared(node.stripe)) { () throws(Errno) in
@@ -96,6 +96,7 @@ extension SealedObject {
 /// What is said of an encrypted file.
 private struct VerifyAnswer {
   let protection: ProtectionClass
+  let lacksMark: Bool
   var findings = ContentFindings()
   /// The block to go on with.
   var next: UInt64?
@@ -106,6 +107,7 @@ private struct VerifyAnswer {
       JSON.Member("class", .string(protection.word)), JSON.Member("doubtful", .bool(findings.isDoubtful)),
       JSON.Member("verified", .number(findings.verified)),
     ]
+    if lacksMark { members.append(JSON.Member("unmarked", .bool(true))) }
     if let size { members.append(JSON.Member("size", .number(size))) }
     if let next { members.append(JSON.Member("next", .number(next * UInt64(Block.size)))) }
     if !findings.header.isEmpty {

@@ -134,6 +134,7 @@ struct Inquiry {
         .noted("is opened by the kernel without asking, for every user who can find it"))
     }
     walk.noteLayer(of: spot, facts.item, isBroughtUp: !deed.isOnlyLooking)
+    noteDamage(of: spot, facts.item, deed)
     let operation = deed.operation(
       on: facts.item.item, by: judge.subject, looksFirst: volume.link?.stripsItself == true)
     guard let operation else { throw .blocked }
@@ -143,6 +144,16 @@ struct Inquiry {
       return
     }
     throw walk.end(spot.path, deed.rawValue, failure.error, failure.words)
+  }
+
+  /// Notes that parts of an encrypted file cannot be read: the content is not looked at for this, but what was met is known.
+  private mutating func noteDamage(of spot: Spot, _ facts: Facts, _ deed: Deed) {
+    guard [.read, .execute].contains(deed), facts.item.content.protection != nil,
+      walk.view.mayRead(facts.item), volume.sealed.hasMetDamage(in: facts.status.inode)
+    else { return }
+    walk.add(
+      spot.path, "content",
+      .noted("parts of it are damaged, and reading those fails (EIO); 'varve verify' names them"))
   }
 
   /// Notes what comes of a change that is permitted, where the operation does something else.

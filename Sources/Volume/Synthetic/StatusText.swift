@@ -75,6 +75,9 @@ extension Volume {
     return facts?.item.ownerGroup
   }
 
+  /// How many encrypted files were met that have lost their mark.
+  package var unmarkedFiles: Int { store.heads.unmarkedFiles }
+
   /// What views take: directories the kernel holds, indexes and their memory, and directories too large for one.
   private func viewMembers() -> [JSON.Member] {
     var members: [JSON.Member] = []
@@ -105,7 +108,7 @@ extension Volume {
     members.add("doubtful", Int(clamping: met.doubtfulFiles))
     members.add("recovered", Int(clamping: met.recoveredFiles))
     members.add("unmarked", store.heads.unmarkedFiles)
-    members.add("damagedBlocks", Int(clamping: met.damagedBlocks))
+    members.add("damagedBlocks", met.damagedBlocks)
     members.add("lostBlocks", Int(clamping: met.lostBlocks))
     return members
   }

@@ -217,6 +217,9 @@ final class ChangeLedger: Sendable {
     return console.finish()
   }
 
+  /// Items that were not tried, because of what was said of the volume.
+  var leftAlone: Int { counts.withLock { $0.left } }
+
   private func stopped(after items: Int, changed: Int) {
     var sentence = "interrupted after \(counted(items)), \(grouped(changed)) changed"
     if !isDryRun {

@@ -71,14 +71,14 @@ final class FormRun {
       failureOf: item.path, members + [JSON.Member("error", .string(refusal.sentence))])
   }
 
-  /// `warning`: what to know once it is done.
-  func finish(_ tally: some FormTally, tells: Bool, warning: () -> String? = { nil }) -> Int32 {
+  /// `warnings`: what to know once it is done.
+  func finish(_ tally: some FormTally, tells: Bool, warnings: () -> [String] = { [] }) -> Int32 {
     // Only when all of a dry run was asked is it known what to add.
     items.finish { [items] in
       let (console, isDryRun) = (items.console, items.ledger.isDryRun)
       if !isDryRun, !console.isQuiet {
         let summary = tells && !items.ledger.tellsCounts ? tally.summary(isPlan: false) : ""
-        for note in [summary, warning() ?? ""] where !note.isEmpty { console.note(note) }
+        for note in [summary] + warnings() where !note.isEmpty { console.note(note) }
       }
       return ChangeLedger.Addition(
         sentence: tally.summary(isPlan: true), members: tally.members(isPlan: isDryRun))

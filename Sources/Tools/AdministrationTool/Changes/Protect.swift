@@ -6,11 +6,23 @@ import LinuxFiles
 import LinuxPrograms
 
 func protect(_ invocation: Invocation) throws(UsageError) -> Int32 {
+  if let swapped = swappedClass(invocation.operands) {
+    throw UsageError(
+      "the class comes first: 'varve protect \(swapped) \(shellWord(invocation.operands[0]))'",
+      verb: invocation.verb, .value)
+  }
   let wanted = try classNamed(invocation.operands[0], for: invocation.verb)
   let change = ChangeOfClass(
     to: wanted, try FormRun(invocation, PathOperands(invocation, from: 1), door: "system.varve.class"))
   change.form.go(invocation) { item throws(Refusal) in try change.apply(to: item) }
   return change.finish()
+}
+
+/// The class, where the only path stands before it.
+private func swappedClass(_ operands: [Word]) -> String? {
+  guard operands.count == 2, (try? classNamed(operands[0], for: nil)) == nil else { return nil }
+  let word = String(decoding: operands[1], as: UTF8.self)
+  return Verb.classWords.contains(word) ? word : nil
 }
 
 /// A class by its word or its letter.
@@ -133,10 +145,20 @@ private final class ChangeOfClass {
   }
 
   func finish() -> Int32 {
-    form.finish(tally, tells: run.ledger.tellsHow) { [tally] in
-      tally.bytes(of: .encrypt) == 0
-        ? nil
-        : "the disk may keep the old bytes of what is encrypted now until their room is used again: they are not erased"
+    form.finish(tally, tells: run.ledger.tellsHow) { [tally, run] in
+      var warnings: [String] = []
+      if tally.bytes(of: .encrypt) > 0 {
+        warnings.append(
+          "the disk may keep the old bytes of what is encrypted now until their room is used again: they are not erased"
+        )
+      }
+      let left = run.ledger.leftAlone
+      if left > 0 {
+        warnings.append(
+          "\(counted(left)) \(left == 1 ? "was" : "were") not tried for the same reason; run it again to go on"
+        )
+      }
+      return warnings
     }
   }
 }

@@ -4,7 +4,7 @@ import Arguments
 import LinuxFiles
 import SealedFormat
 
-/// Directories whose files are all of one class, some of which have lost their mark.
+/// Directories whose files are all of one class, and that may have lost theirs.
 struct DirectoryClasses {
   private struct Seen {
     /// Nil where there are several, or a plain file.
@@ -55,11 +55,13 @@ struct DirectoryClasses {
   var lost: [Lost] {
     let found = seen.merging(holders) { own, _ in own }
     return found.compactMap { directory, entry in
-      entry.hasLost
+      // Files may have kept, or got back, the marks that their directory has lost.
+      let holdsFiles = seen[directory] != nil
+      return entry.hasLost || holdsFiles
         ? entry.protection.map {
           Lost(
-            directory: directory, protection: $0, holdsFiles: seen[directory] != nil,
-            empty: seen[directory] == nil ? [] : empty[directory] ?? [])
+            directory: directory, protection: $0, holdsFiles: holdsFiles,
+            empty: holdsFiles && entry.hasLost ? empty[directory] ?? [] : [])
         } : nil
     }.sorted { $0.directory.lexicographicallyPrecedes($1.directory) }
   }

@@ -25,6 +25,7 @@ private final class VerifyRun {
   private let refusals = ClassRefusals(to: "none")
   private var (files, damaged, plain) = (0, 0, 0)
   private var blocks: UInt64 = 0
+  private var losses = LostMarks()
   private var shownAt = Clock.monotonicNanoseconds
 
   init(_ invocation: Invocation, _ console: Console) {
@@ -39,6 +40,7 @@ private final class VerifyRun {
       do throws(Refusal) { try verify(item) } catch { console.complain(item.path, error.sentence) }
     case .directory:
       if !isRecursive { console.complain(item.path, "is a directory; -R verifies the files below it") }
+      losses.enter(item)
     default:
       if item.depth == 0 { console.complain(item.path, "is not a regular file") }
     }
@@ -51,6 +53,7 @@ private final class VerifyRun {
     while let start = next {
       let answer = try ask(item, from: start)
       if answer["class"] == .string("none") {
+        losses.addPlain(item)
         guard let directory = answer["directory"]?.string else { return }
         plain += 1
         return tell(
@@ -67,6 +70,7 @@ private final class VerifyRun {
     files += 1
     blocks += findings.verified
     if findings.isDamaged { damaged += 1 }
+    losses.add(item, isUnmarked: findings.isUnmarked)
     tell(item.path, findings)
   }
 
@@ -107,7 +111,7 @@ private final class VerifyRun {
   }
 
   private func tell(_ path: Word, _ findings: FileFindings) {
-    guard !findings.isClean else { return }
+    guard !findings.isClean || json != nil && findings.isUnmarked else { return }
     if let json { return json.add(JSON.nameMembers("path", path) + findings.members) }
     for sentence in findings.sentences { console.printPath(path, ": \(sentence)") }
   }
@@ -123,12 +127,16 @@ private final class VerifyRun {
       json.end([
         JSON.Member("verified", .number(files)), JSON.Member("blocks", .number(blocks)),
         JSON.Member("damaged", .number(damaged)), JSON.Member("plain", .number(plain)),
+        JSON.Member("unmarked", .number(losses.unmarked)),
+        JSON.Member(
+          "withoutClass", .array(losses.directories.map { .string(String(decoding: $0, as: UTF8.self)) })),
         JSON.Member("failed", .number(console.failures)),
       ])
     } else if !console.isQuiet {
       console.print(
         "\(grouped(files)) encrypted \(files == 1 ? "file" : "files"), \(grouped(Int(clamping: blocks))) "
           + "\(blocks == 1 ? "block" : "blocks"): \(verdict)\n")
+      losses.tell(console)
     }
     if console.finish() != 0 || Interruption.isRequested { return 2 }
     return damaged > 0 ? 1 : 0
@@ -139,6 +147,7 @@ private final class VerifyRun {
 private struct FileFindings {
   private var protection = ""
   private var isDoubtful = false
+  private(set) var isUnmarked = false
   private var header: [String] = []
   private var ranges: [ContentRange] = []
   private var counts: [(kind: String, blocks: UInt64)] = []
@@ -151,6 +160,7 @@ private struct FileFindings {
   mutating func add(_ answer: JSON) {
     protection = answer["class"]?.string ?? protection
     isDoubtful = isDoubtful || answer["doubtful"] == .bool(true)
+    isUnmarked = isUnmarked || answer["unmarked"] == .bool(true)
     verified += number(answer["verified"])
     size = max(size, number(answer["size"]))
     if case .array(let words)? = answer["header"] { header += words.compactMap(\.string) }
@@ -190,6 +200,7 @@ private struct FileFindings {
       JSON.Member("damage", .bool(isDamaged)),
       JSON.Member("header", .array(header.map { .string($0) })),
     ]
+    if isUnmarked { members.append(JSON.Member("unmarked", .bool(true))) }
     for (kind, blocks) in counts { members.append(JSON.Member(kind, .number(blocks))) }
     let listed = ranges.map { range in
       JSON.object([

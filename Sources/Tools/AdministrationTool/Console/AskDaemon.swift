@@ -10,25 +10,49 @@ import TextForms
 /// The mount tells where the socket is. Anybody may have made a mount, so the name must begin with the device of
 /// this very mount, and the answering process must belong to root or to the user who mounted: otherwise a mount could send us anywhere.
 struct ControlAddress: Sendable {
-  private let mount: MountedVolume
+  /// Nil for a socket that was found without a mount.
+  private let mount: MountedVolume?
+  private let owner: UInt32?
   private let directory: SharedDescriptor
   private let name: [UInt8]
 
   init(_ mount: MountedVolume) throws(Refusal) {
     self.mount = mount
+    owner = mount.owner
     do throws(Errno) { (directory, name) = try socket(of: mount) } catch { throw refusal(error, mount) }
   }
 
+  /// A socket in a directory into which nobody but `owner` and root can have put it.
+  init(_ name: [UInt8], in directory: SharedDescriptor, of owner: UInt32) {
+    mount = nil
+    self.owner = owner
+    self.directory = directory
+    self.name = name
+  }
+
+  /// Whether a daemon of the owner's, or of root's, listens there: one that was killed leaves its socket.
+  var isServed: Bool {
+    do throws(Errno) {
+      _ = try connect()
+      return true
+    } catch {
+      // One that is stopped, or has too much to do, takes nobody for now.
+      return error == .again || error == .timedOut
+    }
+  }
+
   /// Sends one request, and behind it what it announces, and answers the members of its answer.
+  ///
+  /// `patience`, in nanoseconds: the daemon may have to wait for requests under way before it can answer.
   func ask(
-    _ verb: String, _ members: [JSON.Member] = [], sending attachments: consuming Attachments = Attachments()
+    _ verb: String, _ members: [JSON.Member] = [], patience: UInt64 = 60_000_000_000,
+    sending attachments: consuming Attachments = Attachments()
   ) throws(Refusal) -> JSON {
     let attachments = attachments
     let stream: LocalStream
     do throws(Errno) { stream = try connect() } catch { throw refusal(error, mount) }
     let request = JSON.object([JSON.Member("verb", .string(verb))] + members + attachments.members)
-    // The daemon may have to wait for requests under way before it can answer.
-    let deadline = Clock.monotonicNanoseconds &+ 60_000_000_000
+    let deadline = Clock.monotonicNanoseconds &+ patience
     let line: [UInt8]
     do throws(Errno) {
       try stream.send(Array(request.text.utf8) + [UInt8(ascii: "\n")], deadline: deadline)
@@ -60,7 +84,7 @@ struct ControlAddress: Sendable {
       try LocalStream(to: name, in: directory.descriptor)
     }
     let server = try stream.peer.user
-    guard server == 0 || server == mount.owner else { throw .notPermitted }
+    guard server == 0 || server == owner else { throw .notPermitted }
     return stream
   }
 }
@@ -72,7 +96,8 @@ func ask(
   try ControlAddress(mount).ask(verb, members)
 }
 
-private func refusal(_ error: Errno, _ mount: MountedVolume) -> Refusal {
+private func refusal(_ error: Errno, _ mount: MountedVolume?) -> Refusal {
+  guard let mount else { return Refusal("its control socket cannot be reached: \(error)", status: 32) }
   let isClosed = mount.isClosed(to: CurrentProcess.user)
   let sentence =
     switch error {

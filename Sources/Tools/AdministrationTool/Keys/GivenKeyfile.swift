@@ -81,13 +81,26 @@ enum GivenKeyfile {
   ///
   /// `upper`: the volume's upper directory, as far as it is known; `device`: that of its mount, if it has one.
   func requireOutside(upper: Word, device: String? = nil) throws(Refusal) {
-    if case .file(let found) = self { try found.requireOutside(upper: upper, device: device) }
+    switch self {
+    case .file(let found): try found.requireOutside(upper: upper, device: device)
+    case .stream(let stream, _):
+      // What a shell has opened may be a file, too; a pipe comes from nowhere.
+      guard (try? stream.descriptor.knownStatus())?.kind == .regular,
+        let path = try? stream.descriptor.heldPath()
+      else { return }
+      try FoundKeyfile.requireOutside(path, upper: upper, device: device)
+    }
   }
 }
 
 extension FoundKeyfile {
   func requireOutside(upper: Word, device: String? = nil) throws(Refusal) {
-    let real = try attempt(realPath(path)) { Refusal($0, at: path) }
+    try FoundKeyfile.requireOutside(
+      try attempt(realPath(path)) { Refusal($0, at: path) }, upper: upper, device: device)
+  }
+
+  /// `real` is absolute and free of links.
+  static func requireOutside(_ real: Word, upper: Word, device: String?) throws(Refusal) {
     let remedy = "a copy of the volume would contain its key; keep it elsewhere"
     guard upper.first != slash || !real.starts(with: upper == [slash] ? upper : upper + [slash]) else {
       throw Refusal("is inside the upper directory \(shown(upper)): \(remedy)")

@@ -19,7 +19,8 @@ func lock(_ invocation: Invocation) throws(UsageError) -> Int32 {
     run.lockForSleep()
   } else if let path = invocation.operands.first {
     do throws(Refusal) {
-      run.lock(try KeyedVolume(path, to: "lock it").mount, path)
+      let mount = try KeyedVolume(path, to: "lock it").mount
+      run.lock(try ControlAddress(mount), mount.device, at: mount.mountPoint, path)
     } catch {
       run.complain(path, error)
     }
@@ -34,14 +35,20 @@ private final class LockRun {
   private let isVerbose: Bool
   private let isJSON: Bool
   private let isOne: Bool
+  private let isForSleep: Bool
+  private let isLater: Bool
   private let request: [JSON.Member]
   private var results: [JSON] = []
+  /// Whether anything was closed that was open.
+  private var hasClosed = false
 
   init(_ invocation: Invocation, after: Int?) {
     console = Console(invocation, outputLoss: .isSurvived)
     isVerbose = invocation.has(.verbose)
     isJSON = invocation.has(.json)
     isOne = !invocation.operands.isEmpty
+    isForSleep = invocation.has(.lockForSleep)
+    isLater = after != nil
     var request: [JSON.Member] = []
     request.add("now", invocation.has(.lockNow))
     request.add("all", invocation.has(.lockAll))
@@ -51,53 +58,74 @@ private final class LockRun {
 
   /// Locks all volumes that the caller has mounted.
   func lockOwn() {
-    lockAll { $0.owner == CurrentProcess.user }
+    lockAll { owner, _ in owner == CurrentProcess.user }
   }
 
   /// Locks the volumes that the settings want locked; others than the caller's last, as their daemons may be anybody's.
   func lockForSleep() {
     do throws(SettingsTrouble) {
       let settings = try administratorSettings()
-      lockAll { $0.owner == CurrentProcess.user && settings.locksForSleep($0.mountPoint) }
+      lockAll { $0 == CurrentProcess.user && settings.locksForSleep($1) }
       guard CurrentProcess.isRoot else { return }
-      lockAll { $0.owner != CurrentProcess.user && settings.locksForSleep($0.mountPoint) }
+      lockAll { $0 != CurrentProcess.user && settings.locksForSleep($1) }
     } catch {
       console.complain(error.sentence)
     }
   }
 
-  private func lockAll(_ isMeant: (MountedVolume) -> Bool) {
+  /// Locks those of the volumes here that are meant, and those that are only found by their control sockets: a mount
+  /// that is gone from here may still be used.
+  private func lockAll(_ isMeant: (_ owner: UInt32?, _ mountPoint: Word) -> Bool) {
     do throws(Refusal) {
       let table = try volumeTable()
+      let sockets = FoundSocket.all()
       var seen: Set<String> = []
       for mount in table where mount.isOurs {
-        guard let whole = mount.whole(in: table), isMeant(whole), seen.insert(whole.device).inserted else {
-          continue
-        }
+        guard let whole = mount.whole(in: table), seen.insert(whole.device).inserted,
+          isMeant(whole.owner, whole.mountPoint)
+        else { continue }
         // The keys of a daemon that is gone went with it.
-        if MountState(whole) != .dead { lock(whole, whole.mountPoint) }
+        guard MountState(whole) != .dead else { continue }
+        lock(whole, sockets.first { $0.device == whole.device })
+      }
+      for volume in VolumeServedElsewhere.all(except: seen)
+      where isMeant(volume.socket.owner, volume.mountPoint) {
+        lock(volume.socket.address, volume.socket.device, at: volume.mountPoint, volume.mountPoint)
       }
     } catch {
       console.complain(error.sentence)
     }
   }
 
-  func lock(_ mount: MountedVolume, _ path: Word) {
+  /// Locks a volume through its mount, or where another mount covers that, through a socket that was found.
+  private func lock(_ mount: MountedVolume, _ socket: FoundSocket?) {
+    let address: ControlAddress
+    do throws(Refusal) {
+      address = try ControlAddress(mount)
+    } catch {
+      guard let socket else { return complain(mount.mountPoint, error) }
+      address = socket.address
+    }
+    lock(address, mount.device, at: mount.mountPoint, mount.mountPoint)
+  }
+
+  func lock(_ address: ControlAddress, _ device: String, at mountPoint: Word, _ path: Word) {
     let answer: JSON
     do throws(Refusal) {
-      answer = try ControlAddress(mount).ask("lock", request)
+      answer = try address.ask("lock", request)
     } catch {
       return complain(path, error)
     }
-    let unwritten = paths(answer, "unwritten", on: mount)
-    let kept = paths(answer, "kept", on: mount)
+    if answer["closed"] != .array([]) { hasClosed = true }
+    let unwritten = paths(answer, "unwritten", on: mountPoint)
+    let kept = paths(answer, "kept", on: mountPoint)
     for path in unwritten {
       console.complain(path, "what was written to it last could not be brought to the disk, and is lost")
     }
     for path in kept {
       console.complain(path, "its key is still in memory: a request is at work on it that does not end")
     }
-    let cached = paths(answer, "cached", on: mount)
+    let cached = paths(answer, "cached", on: mountPoint)
     for path in cached {
       console.complain(
         path, "the kernel may still have pages of it: it did not drop them in time; run 'varve lock' again")
@@ -105,7 +133,7 @@ private final class LockRun {
     let purged = answer["purged"]?.integer ?? 0
     // Nobody has a file open that the kernel does not know.
     let mayBeOpen = purged > 0 || !unwritten.isEmpty || !kept.isEmpty || !cached.isEmpty
-    let users = mayBeOpen || isVerbose ? usersOfFiles(onDevice: mount.device) : []
+    let users = mayBeOpen || isVerbose ? usersOfFiles(onDevice: device) : []
     sayWhoHasFiles(users, path)
     // A user who named none is told which they were.
     if isVerbose || (!isOne && answer["closed"] != .array([])) { say(answer, purged, path) }
@@ -128,8 +156,11 @@ private final class LockRun {
     } else if answer["closed"] == .array([]) {
       console.printPath(path, " was locked already")
     } else {
+      let rest =
+        answer["stillOpen"] == .array([.string("until-first-unlock")])
+        ? ", except the class until-first-unlock, which --all closes" : ""
       console.printPath(
-        path, " locked (\(grouped(purged)) \(purged == 1 ? "file" : "files") dropped from memory)")
+        path, " locked (\(grouped(purged)) \(purged == 1 ? "file" : "files") dropped from memory)\(rest)")
     }
   }
 
@@ -138,8 +169,8 @@ private final class LockRun {
     if users.count > 10 { console.note(path, "and \(users.count - 10) more do") }
   }
 
-  private func paths(_ answer: JSON, _ name: String, on mount: MountedVolume) -> [Word] {
-    (answer.nameListBytes(name) ?? []).map { ExplanationText.absolute($0, on: mount.mountPoint) }
+  private func paths(_ answer: JSON, _ name: String, on mountPoint: Word) -> [Word] {
+    (answer.nameListBytes(name) ?? []).map { ExplanationText.absolute($0, on: mountPoint) }
   }
 
   func complain(_ path: Word, _ refusal: Refusal) {
@@ -148,7 +179,22 @@ private final class LockRun {
     console.complain(path, refusal.sentence)
   }
 
+  /// A user who wanted something locked is told when nothing was open.
+  private func sayNothingWasOpen() {
+    guard !hasClosed, !isVerbose || results.isEmpty, !isJSON, !isForSleep, !isLater, console.failures == 0
+    else { return }
+    if isOne, let path = results.first?.nameBytes("path") {
+      console.note(path, "was locked already")
+    } else {
+      console.note(
+        results.isEmpty
+          ? "you have mounted no volume" : "all volumes that you have mounted were locked already"
+      )
+    }
+  }
+
   func finish() -> Int32 {
+    sayNothingWasOpen()
     if isJSON { console.print((isOne ? results.first ?? .null : JSON.array(results)).text + "\n") }
     return console.finish()
   }

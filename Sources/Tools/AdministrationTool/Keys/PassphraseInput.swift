@@ -68,7 +68,17 @@ struct PassphraseInput {
 
   /// Opens a source, the value of `--passphrase-file`.
   init(_ source: SecretSource) throws(Refusal) {
-    self.init(try source.open(as: "the passphrase file"), shown(source.word))
+    let stream = try source.open(as: "the passphrase file")
+    if let path = source.path { try PassphraseInput.requireClosed(stream.descriptor, path) }
+    self.init(stream, shown(source.word))
+  }
+
+  /// Refuses a file that others may read or choose, as of a keyfile.
+  private static func requireClosed(_ file: borrowing Descriptor, _ path: Word) throws(Refusal) {
+    guard let status = try? file.status(), status.kind == .regular, status.mode & 0o066 != 0 else { return }
+    throw Refusal(
+      "others than its owner may read or write the passphrase file \(shown(path)) (mode 0"
+        + "\(String(status.mode & 0o7777, radix: 8))); 'chmod 400 \(shellWord(path))' closes it")
   }
 
   /// The source, or where nothing was named the terminal.

@@ -49,6 +49,12 @@ private func tell(_ answer: JSON, _ run: KeyRun, hasExport: Bool) {
       "its session log (.varve/sessions) is lost: every encrypted file counts as one that was being written when the "
         + "machine crashed")
   }
+  if let count = answer["unmarked"]?.integer {
+    let files = count == 1 ? "1 encrypted file was" : "\(grouped(count)) encrypted files were"
+    run.note(
+      "\(files) met without a mark, as in a copy made without attributes, whose directories may have lost their class; "
+        + "unmount it, and run 'varve fsck --repair'")
+  }
   if let failure = answer["afterError"]?.string {
     run.complain(Refusal("unlocked, but it will not lock by itself: \(failure); 'varve lock' locks it"))
   }

@@ -49,39 +49,78 @@ func volumeStatus(_ volume: MountedVolume) throws(Errno) -> JSON? {
 private func listVolumes(
   _ volumes: [MountedVolume], isJSON: Bool, _ console: Console, _ colors: Colors
 ) {
-  let states = volumes.map { MountState($0) }
-  let options = zip(volumes, states).map { volume, state in optionsInForce(volume, state) }
+  let listed = volumes.map { ListedVolume($0) }
+  // A daemon that serves no mount of the table, but has a socket.
+  let elsewhere = VolumeServedElsewhere.all(except: Set(volumes.map(\.device)))
   if isJSON {
-    let objects = zip(volumes, zip(states, options)).map { volume, told in
-      JSON.object(
-        JSON.nameMembers("source", volume.source) + JSON.nameMembers("mountPoint", volume.mountPoint)
-          + [JSON.Member("options", .string(told.1)), JSON.Member("state", .string("\(told.0)"))]
-          + (volume.view.map { JSON.nameMembers("view", $0) } ?? []))
-    }
+    let objects = listed.map { JSON.object($0.members) } + elsewhere.map { JSON.object($0.members) }
     console.printLines(JSON.array(objects).indentedText() + "\n")
     return
   }
-  if volumes.isEmpty { console.print("no Varve volume is mounted\n") }
-  for (volume, (state, options)) in zip(volumes, zip(states, options)) {
-    let remark = state.remark.isEmpty ? "" : colors.failure(state.remark)
-    console.print("\(mountLine(volume)) (\(options))\(remark)\n")
+  if volumes.isEmpty, elsewhere.isEmpty { console.print("no Varve volume is mounted\n") }
+  for volume in listed {
+    let remark = volume.state.remark.isEmpty ? "" : colors.failure(volume.state.remark)
+    let encryption = volume.encryption.map { " \($0.words)" } ?? ""
+    console.print("\(mountLine(volume.mount)) (\(volume.options))\(encryption)\(remark)\n")
+  }
+  for volume in elsewhere {
+    let line = mountLine(nil, of: volume.source, on: volume.mountPoint)
+    let encryption = EncryptionState(volume.status).map { " \($0.words)" } ?? ""
+    console.print("\(line)\(encryption)\(colors.failure("  \(volume.remark)"))\n")
+  }
+}
+
+/// A mount of the table, and what its daemon adds.
+private struct ListedVolume {
+  let mount: MountedVolume
+  let state: MountState
+  let status: JSON?
+
+  init(_ mount: MountedVolume) {
+    self.mount = mount
+    state = MountState(mount)
+    // A daemon that cannot be asked adds nothing.
+    status = state == .serving ? try? volumeStatus(mount) : nil
+  }
+
+  /// The options the kernel shows, made stricter by what the daemon enforces: a user's remount reaches only the daemon.
+  var options: String {
+    var words = mount.options.split(separator: ",").map { String($0) }
+    guard let status else { return mount.options }
+    if status["readOnly"] == .bool(true), words.first == "rw" { words[0] = "ro" }
+    if status["noexec"] == .bool(true), !words.contains("noexec") { words.append("noexec") }
+    return words.joined(separator: ",")
+  }
+
+  /// Nil without encrypted files, or where nobody tells.
+  var encryption: EncryptionState? { EncryptionState(status) }
+
+  var members: [JSON.Member] {
+    var members = JSON.nameMembers("source", mount.source) + JSON.nameMembers("mountPoint", mount.mountPoint)
+    members.add("options", options)
+    members.add("state", "\(state)")
+    if let classes = status?["classes"] { members.append(JSON.Member("classes", classes)) }
+    return members + (mount.view.map { JSON.nameMembers("view", $0) } ?? [])
+  }
+}
+
+extension VolumeServedElsewhere {
+  fileprivate var members: [JSON.Member] {
+    var members = JSON.nameMembers("source", source) + JSON.nameMembers("mountPoint", mountPoint)
+    members.add("state", status == nil ? "goneAndSilent" : "gone")
+    if let classes = status?["classes"] { members.append(JSON.Member("classes", classes)) }
+    return members
   }
 }
 
 /// What is mounted where, as one line whatever the names are.
 private func mountLine(_ volume: MountedVolume) -> String {
-  let view = volume.view.map { "view \(PathText.escaped($0)) of " } ?? ""
-  return "\(view)\(PathText.escaped(volume.source)) on \(PathText.escaped(volume.mountPoint))"
+  mountLine(volume.view, of: volume.source, on: volume.mountPoint)
 }
 
-/// The options the kernel shows, made stricter by what the daemon enforces: a user's remount reaches only the daemon.
-private func optionsInForce(_ volume: MountedVolume, _ state: MountState) -> String {
-  var words = volume.options.split(separator: ",").map { String($0) }
-  // A daemon that cannot be asked adds nothing.
-  guard state == .serving, let status = try? volumeStatus(volume) else { return volume.options }
-  if status["readOnly"] == .bool(true), words.first == "rw" { words[0] = "ro" }
-  if status["noexec"] == .bool(true), !words.contains("noexec") { words.append("noexec") }
-  return words.joined(separator: ",")
+private func mountLine(_ view: Word?, of source: Word, on mountPoint: Word) -> String {
+  let view = view.map { "view \(PathText.escaped($0)) of " } ?? ""
+  return "\(view)\(PathText.escaped(source)) on \(PathText.escaped(mountPoint))"
 }
 
 extension MountState {

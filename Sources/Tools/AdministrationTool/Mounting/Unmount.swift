@@ -23,6 +23,7 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let views = mount.showsAll ? mount.views(in: table) : []
     let isLast = table.count { $0.device == mount.device } == 1 + views.count
     let daemon = state == .serving && isLast ? runningDaemon(of: mount) : nil
+    let isOpen = isLazy && daemon != nil && EncryptionState(try? volumeStatus(mount))?.isOpen == true
     if state == .dead, isLast { removeControlSocket(of: mount) }
     if isLast, !views.isEmpty {
       try takeAway(views, of: mount, isLazy: isLazy || state == .dead)
@@ -30,6 +31,11 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     }
     try takeAway(mount, isLazy: isLazy || state == .dead)
     if !isLazy, let daemon { try waitForEnd(of: daemon, of: mount, console) }
+    if isOpen, let daemon, isStillRunning(daemon) {
+      console.note(
+        path,
+        "programs still use it, and its encrypted files stay open to them; 'varve lock --all' closes them")
+    }
     if invocation.has(.verbose) { console.printPath(point, " unmounted") }
   } catch {
     console.complain(path, error.sentence)
@@ -152,6 +158,15 @@ private func waitForEnd(
   throw Refusal(
     "unmounted, but its daemon, process \(daemon.process), is still at work; the volume cannot be mounted again yet"
   )
+}
+
+/// Whether a daemon goes on after its mount was taken away; one that nobody needs ends at once.
+private func isStillRunning(_ daemon: RunningDaemon) -> Bool {
+  for _ in 0..<100 {
+    guard isRunning(daemon.directory) else { return false }
+    Clock.pause(milliseconds: 10)
+  }
+  return true
 }
 
 private func sayWhoHolds(_ mount: MountedVolume, except daemon: RunningDaemon, _ console: Console) {

@@ -63,11 +63,16 @@ struct ControlVerbs: Sendable {
   }
 
   /// The verbs of a mounted volume.
-  static func of(_ volume: Volume, _ nesting: NestedMountCheck, kernel: MountOptions) -> ControlVerbs {
+  ///
+  /// `source` and `mountPoint` tell what it is where no table of mounts does.
+  static func of(
+    _ volume: Volume, _ nesting: NestedMountCheck, kernel: MountOptions, source: [UInt8], mountPoint: [UInt8]
+  ) -> ControlVerbs {
     let autoLock = AutoLock(volume)
     return ControlVerbs(
       [
-        "status": status(volume),
+        "status": status(
+          volume, JSON.nameMembers("source", source) + JSON.nameMembers("mountPoint", mountPoint)),
         "why": why(volume),
         "dryrun": dryRun(volume),
         "denials": denials(volume),
@@ -115,14 +120,14 @@ struct ControlVerbs: Sendable {
 
 extension ControlVerbs {
   /// What `.varve/status` says, also where `nomagic` hides that, and to the same callers.
-  private static func status(_ volume: Volume) -> Verb {
+  private static func status(_ volume: Volume, _ mounted: [JSON.Member]) -> Verb {
     { request throws(ControlRefusal) in
       do throws(Errno) {
         guard try volume.mayEnter(asker(request, volume)) else { throw .accessDenied }
       } catch {
         throw ControlRefusal("only users who may search the root of the volume are told: \(error)")
       }
-      return [JSON.Member("status", volume.status())]
+      return [JSON.Member("status", volume.status())] + mounted
     }
   }
 }

@@ -34,6 +34,8 @@ extension ControlVerbs {
       outcome.tell()
       var members = outcome.members
       members.add("wasOpen", wasOpen)
+      let unmarked = volume.unmarkedFiles
+      if unmarked > 0 { members.add("unmarked", unmarked) }
       do throws(Errno) {
         try autoLock.set(after)
         if let after { members.add("after", after) }
@@ -66,7 +68,9 @@ extension ControlVerbs {
         Log.notice(
           "user \(request.peer.user) locked the volume (\(outcome.closed.words.joined(separator: ", ")))")
       }
-      return outcome.members
+      var members = outcome.members
+      members.add("stillOpen", .array(volume.openClasses.words.map { .string($0) }))
+      return members
     }
   }
 

@@ -82,7 +82,7 @@ final class SealedContext: SealedSurroundings {
   }
 
   func report(_ event: SealedEvent) {
-    keeper.count(event)
+    guard keeper.count(event, in: inode) else { return }
     switch event {
     case .damaged(.header): Log.damage("inode \(inode): the header of the encrypted content cannot be read")
     case .damaged(.slots):

@@ -20,10 +20,21 @@ final class SealedKeeper: Sendable {
     var next = 0
   }
 
+  /// Places of damage that are remembered, and counted: a disk that fails has more.
+  private static let mostDamaged = 4096
+
+  /// A part of a file that cannot be read.
+  fileprivate struct Damage: Hashable {
+    let inode: UInt64
+    let part: SealedEvent.Part
+  }
+
   /// What was met, for `status`.
   struct Counts: Sendable {
     var doubtfulFiles: UInt64 = 0
-    var damagedBlocks: UInt64 = 0
+    /// Where: what is read again and again is damaged once.
+    fileprivate var damaged: Set<Damage> = []
+    var damagedBlocks: Int { damaged.count }
     var lostBlocks: UInt64 = 0
     var recoveredFiles: UInt64 = 0
   }
@@ -147,15 +158,24 @@ final class SealedKeeper: Sendable {
 
   // MARK: Noted
 
-  func count(_ event: SealedEvent) {
+  /// Whether it is news: damage is met at each read.
+  func count(_ event: SealedEvent, in inode: UInt64) -> Bool {
     counts.withLock { counts in
       switch event {
-      case .damaged: counts.damagedBlocks += 1
+      case .damaged(let part):
+        guard counts.damaged.count < SealedKeeper.mostDamaged else { return false }
+        return counts.damaged.insert(Damage(inode: inode, part: part)).inserted
       case .lost: counts.lostBlocks += 1
       case .recovering: counts.recoveredFiles += 1
       case .usedCopy: break
       }
+      return true
     }
+  }
+
+  /// Whether a read of the file has failed because it is damaged.
+  func hasMetDamage(in inode: UInt64) -> Bool {
+    counts.withLock { counts in counts.damaged.contains { $0.inode == inode } }
   }
 
   /// A file was met that a crash may have left as it is.

@@ -1,0 +1,61 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite(
+    "Volumes whose mount point is gone from here", .timeLimit(.minutes(2)),
+    .enabled(if: KeyDrawer.isRoot && Programs.has("python3"), "needs root and python3"))
+  struct GoneMountTests {
+    /// A volume that is unlocked and mounted, `vol`; `holds` waits until a process works in a directory.
+    private static let begin = """
+      mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null
+      export SOCKETS=$(python3 -c 'import os; print(os.getxattr("vol", "system.varve.control").decode())')
+      holds() { until test "$(readlink /proc/$1/cwd)" = "$2"; do sleep 0.01; done; }
+      ends() { until ! test -e $SOCKETS; do sleep 0.01; done; }
+
+      """
+
+    @Test("After umount -l a lock of all finds the daemon, and the list says that it is there") func lazy()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.begin + """
+          (cd vol && exec sleep 60) & holder=$!; holds $holder "$BASE/vol"; varve umount -l vol
+          alone 'varve status; varve status --json | tr -d " \\n"; echo; varve lock -v; varve lock --all; varve lock --all'
+          alone 'varve status'; kill $holder; ends; alone 'varve status; varve lock --all'; echo $?
+          """,
+        prints: """
+          varve umount: vol: programs still use it, and its encrypted files stay open to them; 'varve lock --all' closes them
+          BASE/upper on BASE/vol unlocked  gone from here: served to programs that still use it, or to another mount namespace; 'varve lock --all' closes its encrypted files
+          [{"source":"BASE/upper","mountPoint":"BASE/vol","state":"gone","classes":{"complete":"open","complete-unless-open":"open","until-first-unlock":"open"}}]
+          BASE/vol locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          BASE/vol locked (0 files dropped from memory)
+          varve lock: all volumes that you have mounted were locked already
+          BASE/upper on BASE/vol locked  gone from here: served to programs that still use it, or to another mount namespace
+          no Varve volume is mounted
+          varve lock: you have mounted no volume
+          0
+
+          """)
+    }
+
+    @Test("So it does where another mount namespace keeps the mount, and where another mount covers it")
+    func elsewhere() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.begin + """
+          unshare --mount --propagation private bash -c 'cd /; exec sleep 60' & keeper=$!; holds $keeper /
+          mount -t tmpfs none vol; alone 'varve lock -v'; umount vol; varve unlock vol raw 2>/dev/null
+          umount vol; alone 'varve lock -v --all'; kill $keeper; ends
+          """,
+        prints: """
+          BASE/vol locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
+          BASE/vol locked (0 files dropped from memory)
+
+          """)
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("What is said of encryption where it is easily missed", .timeLimit(.minutes(2)))
+  struct LostMarkTests {
+    private static let copied = """
+      mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; mkdir vol/d; varve protect -q complete vol/d
+      echo one >vol/d/one; echo two >vol/d/two; varve umount vol
+
+      """
+
+    @Test("Copies without attributes: unlock and verify tell of lost marks and classes, and of what helps")
+    func copies() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.copied + """
+          cp -r upper copy; chmod 700 copy/.varve; varve mount copy vol; ls vol/d >/dev/null; stat vol/d/* >/dev/null
+          varve unlock vol raw; varve verify -R vol/d; echo $?; varve verify -R --json vol/d | tail -1; varve umount vol
+          """,
+        prints: """
+          varve unlock: vol: 2 encrypted files were met without a mark, as in a copy made without attributes, whose directories may have lost their class; unmount it, and run 'varve fsck --repair'
+          2 encrypted files, 2 blocks: no damage
+          varve verify: vol/d/one: has lost its mark, as in a copy made without attributes, as well as 1 more; unmount the volume, and run 'varve fsck --repair'
+          varve verify: vol/d: is without a class although all its files are encrypted: new files are not; 'varve protect CLASS DIR' gives it one
+          0
+          ], "verified": 2, "blocks": 2, "damaged": 0, "plain": 0, "unmarked": 2, "withoutClass": ["vol/d"], "failed": 0}
+
+          """)
+    }
+
+    @Test("A directory that alone has lost its class gets it back") func directory() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.copied + """
+          setfattr -x trusted.varve.m upper/d; varve fsck upper; echo $?; varve fsck --repair upper; echo $?; varve fsck upper; echo $?
+          """,
+        prints: """
+          BASE/upper/d: class: all its files are complete, and new ones would not be encrypted
+          1
+          BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
+          0
+          0
+
+          """)
+    }
+
+    @Test("Damage that was met is in the answer of why") func why() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.copied + """
+          printf '\\377\\377' | dd of=upper/d/one bs=1 seek=4200 conv=notrunc status=none
+          varve mount upper vol; varve unlock vol raw; varve why read vol/d/one | grep -c damaged
+          cat vol/d/one 2>/dev/null; varve why read vol/d/one | grep damaged; varve umount vol
+          """,
+        prints: """
+          0
+            d/one: parts of it are damaged, and reading those fails (EIO); 'varve verify' names them
+
+          """)
+    }
+
+    @Test("The list of volumes says which are locked, and ls --json tells classes") func lists() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.copied + """
+          say() { varve status | grep "$BASE/vol" | sed 's/(.*)/(OPTIONS)/'; }
+          varve mount upper vol; say; varve unlock vol raw; say; varve lock vol; say; varve lock --all vol
+          varve ls --json vol/d | grep -c '"class": "complete"'; varve umount vol
+          """,
+        prints: """
+          BASE/upper on BASE/vol (OPTIONS) locked
+          BASE/upper on BASE/vol (OPTIONS) unlocked
+          BASE/upper on BASE/vol (OPTIONS) locked except until-first-unlock
+          2
+
+          """)
+    }
+
+    @Test("Mistakes with arguments and with what is given as a secret") func mistakes() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.copied + """
+          varve mount upper vol; varve protect vol/d complete 2>&1 | head -1; cp raw vol/inside; echo no >wide; chmod 644 wide
+          varve unlock vol - <vol/inside; varve unlock vol fd:4 4<upper/inside; varve unlock --passphrase-file wide vol closed
+          cat vol/inside | varve unlock -v vol -; varve umount vol
+          """,
+        prints: """
+          varve protect: the class comes first: 'varve protect complete vol/d'
+          varve unlock: -: is on the volume 'BASE/upper' itself: a copy of the volume would contain its key; keep it elsewhere
+          varve unlock: fd:4: is inside the upper directory 'BASE/upper': a copy of the volume would contain its key; keep it elsewhere
+          varve unlock: closed: others than its owner may read or write the passphrase file 'wide' (mode 0644); 'chmod 400 wide' closes it
+          vol unlocked
+
+          """)
+    }
+
+    @Test("A tree that was locked before it was all encrypted says how many items are left") func left()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.copied + """
+          varve mount upper vol; mkdir vol/t; echo 1 >vol/t/1; echo 2 >vol/t/2; varve protect -R complete vol/t; echo $?
+          varve umount vol
+          """,
+        prints: """
+          varve protect: vol/t: the class complete is locked (ENOKEY); 'varve unlock BASE/vol KEYFILE' opens it
+          varve protect: 2 items were not tried for the same reason; run it again to go on
+          1
+
+          """)
+    }
+  }
+}
