@@ -191,24 +191,23 @@ extension Volume {
     let object = sealedObject(of: node, facts)
     if object != nil { try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys) }
     let content: Content
-    let route: Route
+    var isKnown: Bool?
     if let object {
-      let isKnown = object.join(
+      isKnown = object.join(
         descriptor, isWritable: mode.contains(.write) && !descriptor.descriptor.isPath,
         changed: facts.status.change)
       content = .sealed(object)
-      do throws(Errno) {
-        route = try self.route(to: descriptor, of: attachment, facts, mode, isKnown: isKnown)
-      } catch {
-        if object.leave() { object.ending { object.rest() } }
-        throw error
-      }
     } else if facts.item.content == .compressed {
       content = .compressed(try compressedFile(of: node, facts, by: descriptor))
-      route = try self.route(to: descriptor, of: attachment, facts, mode)
     } else {
       content = .plain(PlainContent(descriptor, backingFlags(mode, facts.item), of: attachment))
-      route = try self.route(to: descriptor, of: attachment, facts, mode)
+    }
+    let route: Route
+    do throws(Errno) {
+      route = try self.route(to: content, by: descriptor, of: attachment, facts, mode, isKnown: isKnown)
+    } catch {
+      if let object, object.leave() { object.ending { object.rest() } }
+      throw error
     }
     let file = OpenFile(node: node, content, mode: mode, route: route)
     if file.canWrite { attachment.marks.writeOpens.add(1, ordering: .acquiringAndReleasing) }
