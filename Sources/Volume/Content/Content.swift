@@ -142,6 +142,27 @@ extension Content {
     }
   }
 
+  /// Cuts or extends a file; a plain one is open for writing.
+  func truncate(to size: UInt64) throws(Errno) {
+    switch self {
+    case .plain(let plain): try plain.object.descriptor.truncate(to: size)
+    case .sealed(let object): try object.truncate(to: size)
+    // It is expanded before, or its frames are cut away (`Operations/Expand.swift`).
+    case .compressed: throw .badDescriptor
+    case .text: throw .badDescriptor
+    }
+  }
+
+  /// Takes all bytes away; of an encrypted file also those that cannot be read.
+  func makeEmpty() throws(Errno) {
+    switch self {
+    case .sealed(let object): try object.makeEmpty()
+    case .plain: try truncate(to: 0)
+    case .compressed: try truncate(to: 0)
+    case .text: try truncate(to: 0)
+    }
+  }
+
   func allocate(_ mode: AllocationMode, offset: Int64, length: Int64) throws(Errno) {
     switch self {
     case .plain(let plain): try plain.object.descriptor.allocate(mode: mode, offset: offset, length: length)

@@ -63,15 +63,14 @@ extension Volume {
         try stripBeforeWriting(node, file, for: caller)
       }
       if truncates {
-        if let object {
-          _ = try marked(HeldObject(file, facts, of: node), node)
-          try usingSealed(object, of: node, by: file, facts) { (object) throws(Errno) in
-            try object.makeEmpty()
-          }
-        } else if facts.item.content == .compressed {
+        if facts.item.content == .compressed {
           facts = try emptied(HeldObject(file, facts, of: node), node).facts
         } else {
-          try emptied(file, mode)
+          _ = try marked(HeldObject(file, facts, of: node), node)
+          // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
+          let isReady = object != nil || mode.contains(.write)
+          let way = isReady ? file : try PlainContent.openForWriting(file)
+          try usingContent(of: node, by: way, facts) { (content) throws(Errno) in try content.makeEmpty() }
         }
         if Judge.strips(.size(isForeign: mode.contains(.clearsSetID)), by: caller.user) {
           try stripPrivilege(of: node, file, facts.status, for: caller)
@@ -156,12 +155,6 @@ extension Volume {
     let reach = try resolver.reach(node)
     let mark = try AttributeName.with(stack.metacopyName) { name throws(Errno) in try reach.attribute(name) }
     guard mark == nil else { throw .inputOutput }
-  }
-
-  private func emptied(_ file: SharedDescriptor, _ mode: OpenMode) throws(Errno) {
-    // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
-    let writable = mode.contains(.write) ? file : try PlainContent.openForWriting(file)
-    try writable.descriptor.truncate(to: 0)
   }
 
   /// The flags of the backing descriptor.
