@@ -6,10 +6,6 @@ extension Outcome {
   init(_ refusal: Refusal) {
     self =
       switch refusal {
-      case .missing: .missing
-      case .exists: .exists
-      case .isDirectory: .isDirectory
-      case .notDirectory: .notDirectory
       case .notEmpty: .notEmpty
       case .unusable: .unusable
       }
@@ -21,6 +17,7 @@ extension ToyVolume {
     // Each turn brings something up, so a round that comes back often is a mistake.
     for _ in 0..<8 {
       guard let (answer, scene) = ask(operation, item: item) else { return .missing }
+      if let refusal = decide(operation) { return refusal }
       switch answer {
       case .refused(let refusal): return Outcome(refusal)
       case .plan(let steps):
@@ -37,6 +34,37 @@ extension ToyVolume {
     }
     throw CallFailure("never gets done: \(operation)")
   }
+
+  /// What is refused before there is a plan, as `Judge.decide` and the search for the names do.
+  private func decide(_ operation: ToyOperation) -> Outcome? {
+    switch operation {
+    case .create(let path), .makeDirectory(let path), .publish(let path), .link(_, let path):
+      return shown(path) == .nothing ? nil : .exists
+    case .unlink(let path):
+      switch shown(path) {
+      case .nothing: return .missing
+      case .directory: return .isDirectory
+      case .file: return nil
+      }
+    case .removeDirectory(let path):
+      switch shown(path) {
+      case .nothing: return .missing
+      case .file: return .notDirectory
+      case .directory: return nil
+      }
+    case .rename(let path, let newPath, let style):
+      switch (shown(path), shown(newPath), style) {
+      case (.nothing, _, _), (_, .nothing, .exchange): return .missing
+      case (_, .file, .noReplace), (_, .directory, .noReplace): return .exists
+      case (.file, .directory, .replace): return .isDirectory
+      case (.directory, .file, .replace): return .notDirectory
+      default: return nil
+      }
+    case .write, .cut: return nil
+    }
+  }
+
+  private func shown(_ path: String) -> Shown { place(path).map { facts($0).shown } ?? .nothing }
 
   /// What the steps of a plan act on.
   struct Scene {

@@ -67,16 +67,6 @@ extension Item.Content {
   }
 }
 
-extension Item.Content {
-  /// Whether the stored bytes are not those that programs see.
-  package var isTransformed: Bool {
-    switch self {
-    case .protected, .compressed: true
-    case .plain, .protecting, .foreign: false
-    }
-  }
-}
-
 extension Judge {
   /// What stands against the bytes of a file for want of a key; asked when all rights are there.
   ///

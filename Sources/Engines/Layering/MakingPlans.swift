@@ -1,4 +1,5 @@
-// New names: create, mknod, symlink, mkdir, link, and the publishing of a file made by O_TMPFILE.
+// New names: create, mknod, symlink, mkdir, link, and the publishing of a file made by O_TMPFILE. Nothing shows under the
+// name: that is decided before.
 
 /// Plans of what gives something a new name.
 package enum MakingPlan {
@@ -6,13 +7,12 @@ package enum MakingPlan {
   ///
   /// A whiteout is replaced, not removed first: in between the lower's object would show.
   package static func object(_ name: NameFacts, in parent: ParentFacts) -> Answer {
-    guard name.shown == .nothing else { return .refused(.exists) }
     let call: RenameCall = name.upper == .whiteout ? .replacing : .toFreeName
     return Answer(parent.isUp ? [] : .parent, [.make(.work), .rename(.work, .name, call)])
   }
 
   package static func directory(_ name: NameFacts, in parent: ParentFacts) -> Answer {
-    guard name.shown == .nothing, name.upper == .whiteout else { return object(name, in: parent) }
+    guard name.upper == .whiteout else { return object(name, in: parent) }
     // A directory cannot replace a device. Closed, because the name was removed with all that was below it.
     return Answer(
       parent.isUp ? [] : .parent, [.make(.work), .close(.work), .exchange(.work, .name), .remove(.work)])
@@ -20,7 +20,6 @@ package enum MakingPlan {
 
   /// link; and a file made by O_TMPFILE, which is ``LinkedObject/new``, gets its name.
   package static func link(_ object: LinkedObject, to name: NameFacts, in parent: ParentFacts) -> Answer {
-    guard name.shown == .nothing else { return .refused(.exists) }
     var needed: BringUp = parent.isUp ? [] : .parent
     if !object.isUp { needed.insert(.object) }
     return Answer(

@@ -1,14 +1,9 @@
-// unlink and rmdir.
+// unlink and rmdir, of a file and of a directory: which of them the name has is decided before.
 
 /// Plans of what takes a name away.
 package enum RemovingPlan {
   package static func file(_ name: NameFacts, in parent: ParentFacts) -> Answer {
-    switch name.shown {
-    case .nothing: return .refused(.missing)
-    case .directory: return .refused(.isDirectory)
-    case .file: break
-    }
-    return Answer(parent.isUp ? [] : .parent, removal(of: name) + settling(name, at: .name))
+    Answer(parent.isUp ? [] : .parent, removal(of: name) + settling(name, at: .name))
   }
 
   private static func removal(of name: NameFacts) -> [Step] {
@@ -28,11 +23,6 @@ package enum RemovingPlan {
   }
 
   package static func directory(_ name: NameFacts, in parent: ParentFacts) -> Answer {
-    switch name.shown {
-    case .nothing: return .refused(.missing)
-    case .file: return .refused(.notDirectory)
-    case .directory: break
-    }
     if let refusal = refusalToEmpty(name) { return .refused(refusal) }
     return Answer(parent.isUp ? [] : .parent, removal(ofDirectory: name))
   }

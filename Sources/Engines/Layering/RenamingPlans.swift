@@ -34,30 +34,12 @@ package struct RenameRequest: Hashable, Sendable {
 
 extension RenameRequest {
   package var answer: Answer {
-    if let refusal = refusalByNames { return .refused(refusal) }
     if isOneObject { return .plan([]) }
-    if let refusal = refusalByKinds { return .refused(refusal) }
+    if let refusal { return .refused(refusal) }
     return Answer(needed, style == .exchange ? exchange : movement)
   }
 
-  /// What Linux says before it looks at what the two objects are.
-  private var refusalByNames: Refusal? {
-    if source.shown == .nothing { return .missing }
-    switch style {
-    case .replace: return nil
-    case .noReplace: return target.shown == .nothing ? nil : .exists
-    case .exchange: return target.shown == .nothing ? .missing : nil
-    }
-  }
-
-  private var refusalByKinds: Refusal? {
-    if style == .replace {
-      switch (source.shown, target.shown) {
-      case (.file, .directory): return .isDirectory
-      case (.directory, .file): return .notDirectory
-      default: break
-      }
-    }
+  private var refusal: Refusal? {
     if source.directory?.below == .unusable { return .unusable }
     guard target.shown == .directory else { return nil }
     if style == .exchange { return target.directory?.below == .unusable ? .unusable : nil }

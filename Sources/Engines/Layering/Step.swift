@@ -88,16 +88,8 @@ package struct RenameCall: Hashable, Sendable {
   static let toFreeName = RenameCall(noReplace: true)
 }
 
-/// Why an operation is refused by what stands under its names.
+/// Why an operation is refused that has been decided about: by what only its plan looks at.
 package enum Refusal: Error, Hashable, Sendable {
-  /// ENOENT.
-  case missing
-  /// EEXIST.
-  case exists
-  /// EISDIR.
-  case isDirectory
-  /// ENOTDIR.
-  case notDirectory
   /// ENOTEMPTY.
   case notEmpty
   /// EIO: a mark cannot be followed, so it is not known what would be moved or removed.
@@ -122,7 +114,7 @@ package struct BringUp: OptionSet, Hashable, Sendable {
 
 /// What is to be done about an operation that nobody forbids.
 ///
-/// The refusals come first, so that a refused operation has brought nothing up.
+/// Names are free, taken, or of the kind that was decided about: whoever asks has made sure of that. The refusals come first, so that a refused operation has brought nothing up.
 package enum Answer: Hashable, Sendable {
   case refused(Refusal)
   /// Let go of the locks, bring these up, and ask again.

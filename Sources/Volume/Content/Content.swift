@@ -61,6 +61,24 @@ extension Content {
     }
   }
 
+  /// Which way an opener would have the kernel take to the bytes, and whether it may be through the backing file at all.
+  func wish(of mode: OpenMode, isAppendOnly: Bool) -> (way: OpenRoutes.Wish, mayShare: Bool) {
+    switch self {
+    case .plain:
+      let writes = mode.contains(.write)
+      // What is refused must not have been put into a copy before. And a mapping of the backing file could overwrite
+      // what may only grow; to map for writing one must read as well.
+      if isAppendOnly { return (.direct, !(writes && mode.contains(.read))) }
+      // The kernel would open the backing file with O_APPEND for good, and a program may take that flag back
+      // (F_SETFL). We are told at each write whether it is there, and then the end is where the backing file ends.
+      return (writes && mode.contains(.append) ? .mapped : .backing, true)
+    // The backing file has other bytes.
+    case .sealed: return (isAppendOnly ? .direct : .cached, false)
+    case .compressed: return (isAppendOnly ? .direct : .cached, false)
+    case .text: return (.direct, false)
+    }
+  }
+
   /// Opens what has only been found so far: the opener of a file hears what forbids it.
   func open() throws(Errno) {
     switch self {
@@ -121,6 +139,27 @@ extension Content {
     case .sealed(let object): try object.using(.bytes) { (file) throws(Errno) in file.size }
     case .compressed(let file): try file.size()
     case .text(let text): UInt64(text.count)
+    }
+  }
+
+  /// Cuts or extends a file; a plain one is open for writing.
+  func truncate(to size: UInt64) throws(Errno) {
+    switch self {
+    case .plain(let plain): try plain.object.descriptor.truncate(to: size)
+    case .sealed(let object): try object.truncate(to: size)
+    // It is expanded before, or its frames are cut away (`Operations/Expand.swift`).
+    case .compressed: throw .badDescriptor
+    case .text: throw .badDescriptor
+    }
+  }
+
+  /// Takes all bytes away; of an encrypted file also those that cannot be read.
+  func makeEmpty() throws(Errno) {
+    switch self {
+    case .sealed(let object): try object.makeEmpty()
+    case .plain: try truncate(to: 0)
+    case .compressed: try truncate(to: 0)
+    case .text: try truncate(to: 0)
     }
   }
 

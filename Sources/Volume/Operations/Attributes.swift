@@ -251,16 +251,13 @@ extension Volume {
   private typealias Cut = (UInt64) throws(Errno) -> Void
 
   private func cutting(_ node: Node, _ object: HeldObject, isOpen: Bool) throws(Errno) -> Cut {
-    if let content = sealedObject(of: node, object.facts) {
-      return { size throws(Errno) in
-        try self.usingSealed(content, of: node, by: object.descriptor, object.facts) {
-          (content) throws(Errno) in
-          try content.truncate(to: size)
-        }
+    let isReady = isOpen || sealedObject(of: node, object.facts) != nil
+    let way = isReady ? object.descriptor : try PlainContent.openForWriting(object.descriptor)
+    return { size throws(Errno) in
+      try self.usingContent(of: node, by: way, object.facts) { (content) throws(Errno) in
+        try content.truncate(to: size)
       }
     }
-    let writable = isOpen ? object.descriptor : try PlainContent.openForWriting(object.descriptor)
-    return { size throws(Errno) in try writable.descriptor.truncate(to: size) }
   }
 
   /// Answers what the record says afterwards; there is a `cut` if the size changes.

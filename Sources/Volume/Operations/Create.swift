@@ -192,11 +192,12 @@ extension Volume {
     }
   }
 
-  /// Under the exclusive lock of the directory.
+  /// Under the exclusive lock of the directory; EEXIST if the name has been taken since the whiteout was seen.
   func makeInPlaceOfWhiteout(
     _ name: borrowing FileName, in parent: Node, _ directory: LayerDirectory, _ creation: Creation,
     create: (LayerDirectory, borrowing FileName) throws(Errno) -> Void
   ) throws(Errno) {
+    if try resolver.find(name, in: parent) != nil { throw .exists }
     let facts = try nameFacts(name, in: parent, nil)
     let place = ParentFacts(isUp: true, isImpure: true)
     let steps = try steps(

@@ -32,8 +32,12 @@ extension Volume {
     return try self.locks.holding(locks) { () throws(Errno) in
       let object = try holdAnew(node)
       let above = try self.facts(of: parent)
+      // Where one call does it, that call says whether the name is taken.
+      let taken = overWhiteout || isLayered ? try resolver.find(name, in: parent) : nil
+      let victim = try taken.map { found throws(Errno) in try self.facts(of: found, name).item }
       try gate.require(
-        caller, .link(protectsLinks: KernelRules.protectsLinks), Scene(object.facts.item, to: above.item))
+        caller, .link(protectsLinks: KernelRules.protectsLinks),
+        Scene(object.facts.item, to: above.item, over: victim))
       if overWhiteout || isLayered {
         try link(object, as: name, in: parent, above)
       } else {
@@ -51,8 +55,6 @@ extension Volume {
   private func link(
     _ object: HeldObject, as name: borrowing FileName, in parent: Node, _ above: Facts
   ) throws(Errno) {
-    let shown = try resolver.find(name, in: parent)
-    if shown != nil { throw .exists }
     let linked = MakingPlan.LinkedObject(
       isUp: object.facts.layerFacts.layer == 0, hasOrigin: hasOrigin(object.facts))
     let directory = try upperPart(of: parent)

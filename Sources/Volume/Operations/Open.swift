@@ -63,15 +63,14 @@ extension Volume {
         try stripBeforeWriting(node, file, for: caller)
       }
       if truncates {
-        if let object {
-          _ = try marked(HeldObject(file, facts, of: node), node)
-          try usingSealed(object, of: node, by: file, facts) { (object) throws(Errno) in
-            try object.makeEmpty()
-          }
-        } else if facts.item.content == .compressed {
+        if facts.item.content == .compressed {
           facts = try emptied(HeldObject(file, facts, of: node), node).facts
         } else {
-          try emptied(file, mode)
+          _ = try marked(HeldObject(file, facts, of: node), node)
+          // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
+          let isReady = object != nil || mode.contains(.write)
+          let way = isReady ? file : try PlainContent.openForWriting(file)
+          try usingContent(of: node, by: way, facts) { (content) throws(Errno) in try content.makeEmpty() }
         }
         if Judge.strips(.size(isForeign: mode.contains(.clearsSetID)), by: caller.user) {
           try stripPrivilege(of: node, file, facts.status, for: caller)
@@ -158,12 +157,6 @@ extension Volume {
     guard mark == nil else { throw .inputOutput }
   }
 
-  private func emptied(_ file: SharedDescriptor, _ mode: OpenMode) throws(Errno) {
-    // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
-    let writable = mode.contains(.write) ? file : try PlainContent.openForWriting(file)
-    try writable.descriptor.truncate(to: 0)
-  }
-
   /// The flags of the backing descriptor.
   ///
   /// Never O_APPEND: write-back of a shared mapping would append its pages at the end of the file.
@@ -191,24 +184,23 @@ extension Volume {
     let object = sealedObject(of: node, facts)
     if object != nil { try handles.requireKeyRoom(for: caller.user, of: SecureHeap.fileKeys) }
     let content: Content
-    let route: Route
+    var isKnown: Bool?
     if let object {
-      let isKnown = object.join(
+      isKnown = object.join(
         descriptor, isWritable: mode.contains(.write) && !descriptor.descriptor.isPath,
         changed: facts.status.change)
       content = .sealed(object)
-      do throws(Errno) {
-        route = try self.route(to: descriptor, of: attachment, facts, mode, isKnown: isKnown)
-      } catch {
-        if object.leave() { object.ending { object.rest() } }
-        throw error
-      }
     } else if facts.item.content == .compressed {
       content = .compressed(try compressedFile(of: node, facts, by: descriptor))
-      route = try self.route(to: descriptor, of: attachment, facts, mode)
     } else {
       content = .plain(PlainContent(descriptor, backingFlags(mode, facts.item), of: attachment))
-      route = try self.route(to: descriptor, of: attachment, facts, mode)
+    }
+    let route: Route
+    do throws(Errno) {
+      route = try self.route(to: content, by: descriptor, of: attachment, facts, mode, isKnown: isKnown)
+    } catch {
+      if let object, object.leave() { object.ending { object.rest() } }
+      throw error
     }
     let file = OpenFile(node: node, content, mode: mode, route: route)
     if file.canWrite { attachment.marks.writeOpens.add(1, ordering: .acquiringAndReleasing) }

@@ -10,26 +10,11 @@ extension Volume {
   ///
   /// `isKnown`: of an encrypted file, whether nobody but this volume has changed it.
   func route(
-    to descriptor: SharedDescriptor, of attachment: Attachment, _ facts: Facts, _ mode: OpenMode,
-    isKnown: Bool? = nil
+    to content: borrowing Content, by descriptor: SharedDescriptor, of attachment: Attachment, _ facts: Facts,
+    _ mode: OpenMode, isKnown: Bool? = nil
   ) throws(Errno) -> Route {
-    let writes = mode.contains(.write)
-    let isAppendOnly = facts.item.flags.isAppendOnly
-    // A mapping of the backing file could overwrite what may only grow. To map for writing one must read as well.
-    var mayShare = !(isAppendOnly && writes && mode.contains(.read))
-    var wish = OpenRoutes.Wish.backing
-    if facts.item.content.isTransformed {
-      // The backing file has other bytes.
-      mayShare = false
-      wish = .cached
-    } else if mode.contains(.append), writes {
-      // The kernel would open the backing file with O_APPEND for good, and a program may take that flag back
-      // (F_SETFL). We are told at each write whether it is there, and then the end is where the backing file ends.
-      wish = .mapped
-    }
+    let (wish, mayShare) = content.wish(of: mode, isAppendOnly: facts.item.flags.isAppendOnly)
     let mayHandOver = mayHandOver(from: facts.layerFacts.layer)
-    // What is refused must not have been put into a copy before.
-    if isAppendOnly { wish = .direct }
     // Pages that others have read are not for who came without a key.
     let mayCopy = !mode.contains(.withoutBytes)
     let change = facts.status.change

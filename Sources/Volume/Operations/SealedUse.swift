@@ -44,6 +44,19 @@ extension Volume {
     return try work(object)
   }
 
+  /// Lends the content of a file that is not compressed to such a request.
+  ///
+  /// `way`: open for writing, unless the file is encrypted.
+  func usingContent(
+    of node: Node, by way: SharedDescriptor, _ facts: Facts,
+    _ work: (borrowing Content) throws(Errno) -> Void
+  ) throws(Errno) {
+    guard let object = sealedObject(of: node, facts) else {
+      return try work(.plain(PlainContent(way, .writeOnly, of: node.attachment)))
+    }
+    try usingSealed(object, of: node, by: way, facts) { (object) throws(Errno) in try work(.sealed(object)) }
+  }
+
   /// An encrypted file whose record says that it is: where only its bytes did, as in a copy made without attributes,
   /// that is written down now.
   ///

@@ -36,7 +36,10 @@ extension Volume {
     return NameSight(upper: upper, lower: try Found.find(name, in: below))
   }
 
-  /// The facts of a plan about one name.
+  /// The facts of a plan about one name; ESTALE if it does not show what was decided about.
+  ///
+  /// Under the locks of the decision only a change behind the mount does that. `shown`: what was found; nil if the name
+  /// was free.
   ///
   /// `losesDirectory`: whether a directory that shows is to be removed or replaced, so that what is in it counts.
   func nameFacts(
@@ -54,6 +57,8 @@ extension Volume {
         facts.upper = .file
       }
     }
+    let decided: Shown = shown.map { $0.item.isDirectory ? .directory : .file } ?? .nothing
+    guard facts.shown == decided else { throw .stale }
     if let shown {
       facts.hasOrigin = hasOrigin(shown)
       facts.links = links(shown, found)
@@ -168,10 +173,6 @@ extension Errno {
   fileprivate init(_ refusal: Refusal) {
     self =
       switch refusal {
-      case .missing: .noSuchFile
-      case .exists: .exists
-      case .isDirectory: .isDirectory
-      case .notDirectory: .notDirectory
       case .notEmpty: .notEmpty
       case .unusable: .inputOutput
       }
