@@ -11,6 +11,8 @@ final class Trial {
   private let item: Int
   private(set) var volume: ToyVolume
   private(set) var steps = 0
+  /// After how many steps the view was that of after.
+  private var changedAfter = 0
   private var isAfter = false
   private lazy var plainViews = (before.withoutCounts, after.withoutCounts)
   private(set) var complaint: String?
@@ -63,6 +65,12 @@ final class Trial {
     let view = ToyView.of(volume.disk)
     if view != after { complain("shows \(difference(view, after))") }
     if let residue = volume.residue { complain(residue) }
+    if looking, mutation == nil, let lastly = volume.plans.last, !lastly.isEmpty,
+      before.withoutCounts != after.withoutCounts,
+      changedAfter != volume.plans.dropLast().reduce(0, { $0 + $1.count }) + lastly.untilChanged
+    {
+      complain("\(lastly) makes its change after \(changedAfter) steps, not \(lastly.untilChanged)")
+    }
     // Those that a killed volume has left are no fault of this operation.
     let old = ToyVolume(start)
     if volume.strayWhiteouts > old.strayWhiteouts { complain("leaves a stray whiteout") }
@@ -76,6 +84,7 @@ final class Trial {
     let plain = view.withoutCounts
     let (old, new) = plainViews
     if plain == new {
+      if !isAfter, old != new { changedAfter = steps }
       isAfter = isAfter || old != new
     } else if isAfter || plain != old {
       complain("after \(step) shows \(difference(plain, isAfter ? new : old))")

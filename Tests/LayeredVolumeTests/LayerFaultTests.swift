@@ -80,6 +80,13 @@ struct LayerChange: Sendable, CustomTestStringConvertible {
     LayerChange("rename of a directory over a whiteout", after: { try $0.remove("one") }) {
       try $0.rename("d", to: "one")
     },
+    LayerChange(
+      "rename of a new directory over a whiteout",
+      after: {
+        try $0.remove("one")
+        try $0.makeDirectory("fresh")
+      }
+    ) { try $0.rename("fresh", to: "one") },
     LayerChange("rename over an emptied directory", after: emptied) { try $0.rename("empty", to: "d") },
     LayerChange("exchange of files") { try $0.rename("one", to: "d/below", .exchange) },
     LayerChange("exchange of directories") { try $0.rename("d/inner", to: "empty", .exchange) },

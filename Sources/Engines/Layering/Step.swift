@@ -73,6 +73,26 @@ package enum Step: Hashable, Sendable {
   case settleCount(Position, Int32)
 }
 
+extension [Step] {
+  /// How many steps it takes until the change is made.
+  ///
+  /// Those behind them tidy up: if one fails, the change is done nevertheless, and what is left hides and shows nothing.
+  package var untilChanged: Int {
+    var count = count
+    while count > 0, tidiesUp(at: count - 1) { count -= 1 }
+    return count
+  }
+
+  private func tidiesUp(at index: Int) -> Bool {
+    switch self[index] {
+    case .sweep, .restoreParentTimes, .settleCount, .remove(.work): true
+    // A whiteout that was exchanged for what has moved; alone it is the change itself.
+    case .remove: index > 0
+    default: false
+    }
+  }
+}
+
 /// What renameat2 is told.
 package struct RenameCall: Hashable, Sendable {
   package var noReplace: Bool

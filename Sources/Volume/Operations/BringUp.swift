@@ -138,7 +138,7 @@ extension Volume {
         copy.isPublished = true
         settle(node, on: target, identity, copy)
       }
-      if node.isDirectory, !isPrivileged { try target.descriptor.changeMode(mode(of: source.facts)) }
+      if node.isDirectory, !isPrivileged { narrow(target, to: mode(of: source.facts)) }
       return true
     }
   }

@@ -61,7 +61,8 @@ extension Volume {
     return Redirect.lowerPath(of: name.copy().span, in: above, redirect)
   }
 
-  /// An empty closed directory like the one that is about to be replaced: in its place for one moment.
+  /// An empty closed directory like the one that is about to be replaced: in its place for one moment, or for good where
+  /// that is the last one. So it has the same number and times.
   private func makeTwin(of target: Facts, _ runner: PlanRunner) throws(Errno) {
     try runner.at(.work) { (workshop, name) throws(Errno) in
       try workshop.makeDirectory(name, mode: 0o700)
@@ -70,10 +71,30 @@ extension Volume {
         try twin.descriptor.changeOwner(user: target.status.user, group: target.status.group)
       }
       let source = try runner.at(.newName) { (directory, name) throws(Errno) in try directory.hold(name) }
-      try ObjectCopy.attributes(of: source, to: twin.descriptor, except: [])
+      let own = Array("\(store.namespace.rawValue).varve.m".utf8)
+      try ObjectCopy.attributes(of: source, to: twin.descriptor, except: own)
+      let record = recordOfTwin(of: target, try twin.descriptor.status())
+      if !record.isVoid { try store.write(record, list: .keep, over: .none, to: twin.descriptor) }
       try workshop.setAttribute(runner.opaqueName, to: [Marks.opaqueValue], of: name)
-      try twin.descriptor.changeMode(target.status.mode)
+      // Without privilege it can be moved only by those who may write to it.
+      try twin.descriptor.changeMode(target.status.mode | (isPrivileged ? 0 : 0o700))
+      try twin.descriptor.changeTimes(
+        access: .set(target.status.access), modification: .set(target.status.modification))
     }
+  }
+
+  private func recordOfTwin(of target: Facts, _ twin: FileStatus) -> CoreRecord {
+    var record = target.record
+    record.birthTime =
+      record.birthTime
+      ?? target.status.birth.map { .init(seconds: $0.seconds, nanoseconds: $0.nanoseconds) }
+    // Without an origin its number is its own, and nothing says that names in its parent have others.
+    record.origin = store.numbers?.countingOrigin(of: target.status, target.record).map {
+      CoreRecord.Origin(
+        fileSystemTag: $0.fileSystemTag, inode: $0.inode, generation: $0.generation,
+        ownInode: twin.inode, ownGeneration: twin.generation)
+    }
+    return record
   }
 }
 

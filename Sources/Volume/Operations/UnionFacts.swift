@@ -148,7 +148,7 @@ extension Volume {
       whiteouts: whiteouts, workshop: workshop,
       opaqueName: Array("\(space).\(Marks.opaque)".utf8),
       redirectName: Array("\(space).\(Marks.redirect)".utf8),
-      name: UpperName(directory: directory, name: name.copy()))
+      name: UpperName(directory: directory, name: name.copy()), opensDirectories: !isPrivileged)
   }
 
   /// The steps of an answer: refusals become error numbers, and what is missing is brought up by the caller.

@@ -35,19 +35,40 @@ struct PlanRunner {
   /// Where the layers below have the directories that are moved; nil where that is too long to be stored.
   var lowerPath: LowerPath?
   var newLowerPath: LowerPath?
+  /// Without privilege a directory can be marked, emptied, and moved to another parent only while its owner may write to
+  /// it.
+  var opensDirectories = false
 
-  /// `own`: the steps that the operation brings along.
+  /// Carries out a plan: an error means that nothing has changed.
+  ///
+  /// What only tidies up after the change is left to `varve check` where it fails. `own`: the steps that the operation
+  /// brings along.
   func run(_ steps: [PlanStep], own: (PlanStep) throws(Errno) -> Void) throws(Errno) {
+    let opened = opensDirectories ? try openDirectories(of: steps) : []
+    defer { close(opened) }
+    let changed = steps.untilChanged
     var usesWork = false
+    var exchanged: Position?
     do throws(Errno) {
-      for step in steps {
+      for step in steps[..<changed] {
         usesWork = usesWork || step.usesWork
         try run(step, own)
+        if case .exchange(.work, let other) = step { exchanged = other }
       }
     } catch {
+      // The directory that a twin took the place of, with its number and its times. If it cannot be had back, the twin
+      // shows the same.
+      if let exchanged { try? rename(.work, exchanged, .exchange) }
       // Whatever is there now nobody sees; what cannot be removed goes at the next mount.
       if usesWork { try? sweep() }
       throw error
+    }
+    for step in steps[changed...] {
+      do throws(Errno) { try run(step, own) } catch {
+        Log.error(
+          "a whiteout that hides nothing is left in the upper directory; 'varve check --repair' removes it: "
+            + "\(error)")
+      }
     }
   }
 
@@ -72,14 +93,14 @@ struct PlanRunner {
     case .exchange(let first, let second):
       try rename(first, second, .exchange)
     case .remove(.work):
-      // The change is there already; what stays in the workshop goes at the next mount.
+      // What stays in the workshop goes at the next mount.
       try? at(.work) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
     case .remove(let position):
       try at(position) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
     case .removeDirectory(let position):
       try at(position) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: true) }
     case .sweep:
-      // The change is there already; the rest goes at the next mount.
+      // The rest goes at the next mount.
       try? sweep()
     case .make, .makeTwin, .markImpure, .makeCopy, .makeUnnamedCopy, .copyData,
       .syncData, .describe, .restoreParentTimes, .linkFromIndex, .startCount, .settleCount:
@@ -134,6 +155,45 @@ struct PlanRunner {
     }
   }
 
+  // MARK: Directories that keep their owner out
+
+  /// A directory whose mode is another one while a plan is carried out.
+  private struct OpenedDirectory {
+    let directory: SharedDescriptor
+    let mode: UInt16
+  }
+
+  /// Lets the daemon write to the directories that a plan marks or moves; a crash leaves their owner a bit more.
+  private func openDirectories(of steps: [PlanStep]) throws(Errno) -> [OpenedDirectory] {
+    var opened: [OpenedDirectory] = []
+    for position in [Position.name, .newName] where steps.contains(where: { $0.needsAccess(to: position) }) {
+      let found = try at(position) { (directory, name) throws(Errno) -> SharedDescriptor? in
+        try directory.look(name)?.kind == .directory ? try directory.hold(name) : nil
+      }
+      guard let found else { continue }
+      let mode = try found.descriptor.status().mode
+      guard mode & 0o700 != 0o700 else { continue }
+      do throws(Errno) { try found.descriptor.changeMode(mode | 0o700) } catch {
+        // Another user's: what that means, the steps will tell.
+        guard error == .notPermitted else {
+          close(opened)
+          throw error
+        }
+        continue
+      }
+      opened.append(OpenedDirectory(directory: found, mode: mode))
+    }
+    return opened
+  }
+
+  private func close(_ opened: [OpenedDirectory]) {
+    for one in opened {
+      do throws(Errno) { try one.directory.descriptor.changeMode(one.mode) } catch {
+        Log.error("the owner of a directory keeps the right to write to it: \(error)")
+      }
+    }
+  }
+
   /// Empties and removes what has the name in the workshop, whatever it is.
   private func sweep() throws(Errno) {
     try FileName.with(work) { name throws(Errno) in
@@ -150,6 +210,15 @@ extension PlanStep {
   fileprivate var usesWork: Bool {
     switch self {
     case .make(.work), .makeTwin, .link(.work), .linkWhiteout(.work), .makeCopy: true
+    default: false
+    }
+  }
+
+  /// Whether it marks or moves a directory of this name.
+  fileprivate func needsAccess(to position: Position) -> Bool {
+    switch self {
+    case .close(position), .setRedirect(position): true
+    case .rename(let from, let to, _), .exchange(let from, let to): from == position || to == position
     default: false
     }
   }
