@@ -183,7 +183,7 @@ extension CommandTests {
           rm upper/.varve/sessions; : >upper/.varve/keybag; : >upper/.varve/keybag.copy; varve mount upper vol; echo $?
           """,
         prints: """
-          varved: both files of the keybag are damaged: encrypted files stay locked until 'varve unlock --keybag' brings back an export, or a copy of .varve/keybag is put back
+          varved: both files of the keybag are damaged, or of another volume: encrypted files stay locked until 'varve unlock --keybag' brings back an export, or a copy of .varve/keybag is put back
           cat: vol/d/short: Required key not available
           Required key not available
           varve unlock: vol: its keybag is damaged, and no copy beside it opens (EBADMSG)

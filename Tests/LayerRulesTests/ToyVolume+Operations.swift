@@ -64,7 +64,7 @@ extension ToyVolume {
     }
   }
 
-  private func shown(_ path: String) -> Shown { place(path).map { facts($0).shown } ?? .nothing }
+  private func shown(_ path: String) -> LayerRules.Shown { place(path).map { facts($0).shown } ?? .nothing }
 
   /// What the steps of a plan act on.
   struct Scene {
