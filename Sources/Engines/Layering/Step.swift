@@ -134,7 +134,8 @@ package struct BringUp: OptionSet, Hashable, Sendable {
 
 /// What is to be done about an operation that nobody forbids.
 ///
-/// Names are free, taken, or of the kind that was decided about: whoever asks has made sure of that. The refusals come first, so that a refused operation has brought nothing up.
+/// Names are free, taken, or of the kind that was decided about: whoever asks has made sure of that. The refusals come
+/// first, so that a refused operation has brought nothing up.
 package enum Answer: Hashable, Sendable {
   case refused(Refusal)
   /// Let go of the locks, bring these up, and ask again.

@@ -61,8 +61,9 @@ extension Volume {
     return Redirect.lowerPath(of: name.copy().span, in: above, redirect)
   }
 
-  /// An empty closed directory like the one that is about to be replaced: in its place for one moment, or for good where
-  /// that is the last one. So it has the same number and times.
+  /// An empty closed directory like the one that is about to be replaced, with the same number and times.
+  ///
+  /// It is in that one's place for a moment, or for good where the moment is the last one.
   private func makeTwin(of target: Facts, _ runner: PlanRunner) throws(Errno) {
     try runner.at(.work) { (workshop, name) throws(Errno) in
       try workshop.makeDirectory(name, mode: 0o700)
