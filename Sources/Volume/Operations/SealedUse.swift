@@ -13,7 +13,8 @@ extension Volume {
       sealed.owing(node.backing)
         ?? SealedObject(
           SealedContext(
-            sealed, inode: facts.status.inode, protection, isMarked: facts.head?.isMarked ?? true))
+            sealed, inode: facts.status.inode, protection, isMarked: facts.head?.isMarked ?? true,
+            isOfLower: node.layer > 0))
     }
     guard let object = content as? SealedObject else { return nil }
     sealed.register(object, as: node.id)

@@ -10,12 +10,18 @@ import Synchronization
 final class SealedContext: SealedSurroundings {
   let keeper: SealedKeeper
   let inode: UInt64
+  /// Whether it was found in a lower: what our log says is not about who wrote it there.
+  private let isOfLower: Bool
   private let number: Atomic<UInt8>
   private let marked: Atomic<Bool>
 
-  init(_ keeper: SealedKeeper, inode: UInt64, _ protection: ProtectionClass, isMarked: Bool) {
+  init(
+    _ keeper: SealedKeeper, inode: UInt64, _ protection: ProtectionClass, isMarked: Bool,
+    isOfLower: Bool = false
+  ) {
     self.keeper = keeper
     self.inode = inode
+    self.isOfLower = isOfLower
     marked = Atomic(isMarked)
     number = Atomic(protection.rawValue)
   }
@@ -43,7 +49,8 @@ final class SealedContext: SealedSurroundings {
 
   /// Of what this mount forgot before the file could say it, it knows no more than the next mount.
   func hasEnded(_ session: UInt64) -> Bool {
-    keeper.hasForgotten(inode)
+    if isOfLower { return false }
+    return keeper.hasForgotten(inode)
       ? keeper.keyring.sessions.hasEndedForOthers(session) : keeper.keyring.sessions.hasEnded(session)
   }
 
