@@ -210,6 +210,15 @@ extension ContentFindings {
         $0[3] ^= 1
         $0[512 + 3] ^= 1
       } == [.header])
+    // The version, and the suite, of a later form.
+    for place in [8, 12] {
+      #expect(
+        try headers {
+          $0[place] += 1
+          $0[512 + place] += 1
+        } == [.unknownForm])
+      #expect(try headers { $0[place] += 1 } == [.firstHeader])
+    }
     let slots = Set([1024, 1536].map { try? headers { [start = $0] in $0[start + 9] ^= 1 } })
     #expect(slots == [[.slot]])
     #expect(

@@ -248,7 +248,7 @@ private final class ContentCheck {
     var findings = try findings(file, isDoubted: isDoubted)
     let mendable: Set<HeaderFinding> = [.firstHeader, .headerCopy, .headersDiffer]
     // A file whose end is cut off takes no change, and none makes it better.
-    let mayChange = findings.header.isDisjoint(with: [.header, .slots, .slot, .shortened])
+    let mayChange = findings.header.isDisjoint(with: [.header, .unknownForm, .slots, .slot, .shortened])
     if repairs, mayChange, findings.isDoubtful || !findings.header.isDisjoint(with: mendable) {
       try attempt(inspection.requireLock())
       try attempt(content.mend(file, isDoubted: isDoubted))

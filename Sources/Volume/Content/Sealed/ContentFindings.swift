@@ -4,6 +4,8 @@
 package enum HeaderFinding: String, Hashable, CaseIterable, Sendable {
   /// Neither static sector opens.
   case header
+  /// Neither static sector is of a form this version knows.
+  case unknownForm = "header-unknown"
   /// The first static sector does not open; its copy does.
   case firstHeader = "header-first"
   /// The copy of the static sector does not open.

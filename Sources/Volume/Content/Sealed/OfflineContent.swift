@@ -49,7 +49,7 @@ package final class OfflineContent {
     var findings = ContentFindings()
     let (store, surroundings) = (BackingStore(way), OfflineSurroundings(keyring, isDoubted: isDoubted))
     findings.header = try SealedFile.headerFindings(of: store, in: surroundings)
-    guard findings.header.isDisjoint(with: [.header, .slots, .slot]) else { return findings }
+    guard findings.header.isDisjoint(with: [.header, .unknownForm, .slots, .slot]) else { return findings }
     let file = try SealedFile(store, in: surroundings, budget: budget)
     if try file.verifyContent(into: &findings, until: isInterrupted) != nil { throw .interrupted }
     return findings
