@@ -37,6 +37,13 @@ extension MountTests {
       try stage.run("crashes", "500", "--peer", "overwrite", "append", "truncate", "rename")
     }
 
+    @Test("A tree that changes its class: each file is as it was or done, with its times")
+    func conversions() throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("conversions", EncryptedStage.times(15, 500))
+    }
+
     @Test("SQLite with a rollback journal and with a write-ahead log")
     func databases() throws {
       let stage = try EncryptedStage()

@@ -92,7 +92,9 @@ extension Volume {
     guard let wanted, let content = sealedObject(of: node, object.facts) else { throw .inputOutput }
     let modified = try object.status().modification
     try usingSealed(content, of: node, by: object.descriptor, object.facts) { (content) throws(Errno) in
-      try content.changeClass(to: wanted)
+      try content.changeClass(to: wanted) { () throws(Errno) in
+        try object.changeTimes(access: .omit, modification: .set(modified))
+      }
       guard keyring.state(of: content.context.format) != .open else { return }
       // A lock of the new class has passed it by, because it still had the old one.
       _ = content.ending { content.lockDown() }

@@ -17,10 +17,11 @@ import Synchronization
 extension SealedFile {
   /// Gives the file to another class; false if it has no header, so that only the marker changes.
   ///
-  /// `wrap` makes the static sector of the class. ENOKEY while the old class or the new one is locked. One change at a
-  /// time: the caller has the node to itself, and gives its times back. After an error the file is of either class, and
-  /// opens with the keys of both.
+  /// `wrap` makes the static sector of the class. `restoreTimes` follows each write at once: a crash is to leave the times
+  /// as they were. ENOKEY while the old class or the new one is locked. One change at a time: the caller has the node to
+  /// itself. After an error the file is of either class, and opens with the keys of both.
   func changeClass(
+    restoreTimes: () throws(Errno) -> Void = {},
     _ wrap: (FileKeys) throws(Errno) -> StaticSector
   ) throws(Errno) -> Bool {
     guard let identity = try currentIdentity() else { return false }
@@ -32,6 +33,7 @@ extension SealedFile {
     try encode(sector, into: &span)
     for half in [identity.half.other, identity.half] {
       guard try replaceHeader(half, with: bytes, of: identity.keys) else { return false }
+      try restoreTimes()
       // As any fsync: what a failed one loses of the content has to be known.
       try synchronize(dataOnly: true)
     }

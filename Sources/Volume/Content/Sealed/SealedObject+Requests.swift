@@ -39,9 +39,11 @@ extension SealedObject {
   }
 
   /// Needs the keys of both classes.
-  func changeClass(to wanted: ProtectionClass) throws(Errno) {
+  func changeClass(to wanted: ProtectionClass, restoreTimes: () throws(Errno) -> Void) throws(Errno) {
     try using(.bytes) { (file) throws(Errno) in
-      _ = try file.changeClass { (keys) throws(Errno) in try context.sector(for: keys, wanted) }
+      _ = try file.changeClass(restoreTimes: restoreTimes) { (keys) throws(Errno) in
+        try context.sector(for: keys, wanted)
+      }
     }
     context.protection = wanted
   }
