@@ -9,6 +9,8 @@ final class Listing {
   private let caller: Caller
   private var offset: Int64 = 0
   private(set) var names: [String] = []
+  /// The numbers of `.` and `..`.
+  private(set) var ownNumbers: [UInt64] = []
   /// How many came with what a lookup of them would answer.
   private(set) var entries = 0
 
@@ -19,7 +21,7 @@ final class Listing {
 
   deinit { volume.release(handle) }
 
-  func rewind() { (offset, names) = (0, []) }
+  func rewind() { (offset, names, ownNumbers) = (0, [], []) }
 
   /// Reads at most `count` names; false at the end.
   @discardableResult
@@ -37,7 +39,7 @@ final class Listing {
         volume.forget(entry.node, references: 1)
         entries += 1
       }
-      if name != ".", name != ".." { names.append(name) }
+      if name == "." || name == ".." { ownNumbers.append(listed.inode) } else { names.append(name) }
     }
     return !taken.isEmpty
   }

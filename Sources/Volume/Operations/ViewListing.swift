@@ -38,7 +38,7 @@ extension Volume {
       // A directory that has become too large in the middle of a listing ends it.
       return offset != 0 && kept != nil
     }
-    let last = copy(present.names, from: position, emit)
+    let last = copy(present.names, of: view.node, from: position, emit)
     directory.stream.withLock { stream in
       (stream.isRaw, stream.askedAt) = (false, nil)
       stream.shown = OpenDirectory.ShownListing(
@@ -49,14 +49,15 @@ extension Volume {
 
   /// Hands out names; the last one of them.
   private func copy(
-    _ index: DirectoryIndex, from start: Int, _ emit: (Span<UInt8>, ListedName) -> Bool
+    _ index: DirectoryIndex, of directory: Node, from start: Int, _ emit: (Span<UInt8>, ListedName) -> Bool
   ) -> [UInt8]? {
     var position = start
     while position < ownNames {
-      let inode = position == 0 ? index.origin.inode : index.origin.parentInode
+      // Not of the index: the directory may have moved since that was made.
+      let node = position == 0 ? directory : directory.lastName.withLock { $0.parent } ?? root
       let name = [UInt8](repeating: UInt8(ascii: "."), count: position + 1)
       let listed = ListedName(
-        inode: inode, kind: .directory, nextOffset: Int64(position + 1), entry: nil)
+        inode: node.number.value, kind: .directory, nextOffset: Int64(position + 1), entry: nil)
       guard emit(name.span, listed) else { return nil }
       position += 1
     }
