@@ -91,6 +91,9 @@ final class DirectoryIndex: Sendable {
     return nil
   }
 
+  /// A hash of the shown name, the same in each index.
+  func hash(at position: Int) -> Int { DirectoryIndex.hash(shownName(at: position)) }
+
   /// The first position behind a name, whether that is still there or not.
   func position(behind name: [UInt8], _ rules: ViewRules) -> Int {
     let order = ShownOrder(rules)
