@@ -22,7 +22,7 @@ import Testing
 
     func made() throws(Errno) -> DirectoryIndex {
       let directory = IndexedDirectory(
-        parts: try volume.resolver.parts(volume.root), isRoot: true, number: 1, parentNumber: 1)
+        parts: try volume.resolver.parts(volume.root), isRoot: true)
       return try IndexBuild(volume, directory, mostItems: 100_000, volume.viewRules.rules(of: view)).make()
     }
 

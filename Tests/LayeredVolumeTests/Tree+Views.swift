@@ -9,6 +9,10 @@ final class Listing {
   private let caller: Caller
   private var offset: Int64 = 0
   private(set) var names: [String] = []
+  /// The offsets behind them.
+  private var offsets: [Int64] = []
+  /// The numbers of `.` and `..`.
+  private(set) var ownNumbers: [UInt64] = []
   /// How many came with what a lookup of them would answer.
   private(set) var entries = 0
 
@@ -19,7 +23,14 @@ final class Listing {
 
   deinit { volume.release(handle) }
 
-  func rewind() { (offset, names) = (0, []) }
+  func rewind() { (offset, names, offsets, ownNumbers) = (0, [], [], []) }
+
+  /// Has no room for the last names, as the kernel where its caller's memory ends: they are asked for again.
+  func drop(_ count: Int) {
+    names.removeLast(count)
+    offsets.removeLast(count)
+    offset = offsets.last ?? 0
+  }
 
   /// Reads at most `count` names; false at the end.
   @discardableResult
@@ -37,7 +48,12 @@ final class Listing {
         volume.forget(entry.node, references: 1)
         entries += 1
       }
-      if name != ".", name != ".." { names.append(name) }
+      guard name != ".", name != ".." else {
+        ownNumbers.append(listed.inode)
+        continue
+      }
+      names.append(name)
+      offsets.append(offset)
     }
     return !taken.isEmpty
   }

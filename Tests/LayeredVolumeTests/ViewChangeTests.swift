@@ -95,6 +95,27 @@ private func eventually(_ isSo: () throws -> Bool) throws -> Bool {
     }
   }
 
+  @Test("What the kernel had no room for is handed out again, though the index had to go", arguments: 0...20)
+  func indexGoneInAnAnswer(_ dropped: Int) throws {
+    let tree = try Tree {}
+    for number in 0..<50 { try put(tree, "stays \(number).txt") }
+    for number in 0..<50 { try put(tree, "a \(number).txt") }
+    try tree.listing(".varve/view/en") { listing in
+      try listing.read(50)
+      try listing.read(20)
+      listing.drop(dropped)
+      let taken = listing.names
+      try tree.volume().indexes.dropAll()
+      for number in 0..<50 { try FileManager.default.removeItem(atPath: tree.path + "/a \(number).txt") }
+      // Of what stood before the offset the last two names are gone.
+      for name in taken.suffix(2) where name.hasPrefix("stays") {
+        try FileManager.default.removeItem(atPath: tree.path + "/\(name).txt")
+      }
+      while try listing.read(9) {}
+      #expect(listing.names.filter { $0.hasPrefix("stays") } == (0..<50).map { "stays \($0)" })
+    }
+  }
+
   @Test("All indexes together keep within their budget, and what is listed is complete all the same")
   func budget() throws {
     let tree = try Tree {}

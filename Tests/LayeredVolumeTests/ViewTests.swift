@@ -226,6 +226,19 @@ import Testing
     #expect(Set(inodes).count == 1)
   }
 
+  @Test("A listing tells where its directory is, also when that has moved since its names were made")
+  func movedDirectory() throws {
+    let tree = try tree()
+    for (path, above) in [("Library/Caches", "Library"), ("Moved", "")] {
+      if above.isEmpty { try tree.rename("Library/Caches", to: path) }
+      let numbers = try tree.listing(".varve/view/en/\(path)") { listing in
+        while try listing.read(7) {}
+        return listing.ownNumbers
+      }
+      #expect(try numbers == [tree.numbers(path).inode, tree.numbers(above).inode])
+    }
+  }
+
   @Test("A directory has a number of its own for each path in a view, and the kernel gives it back")
   func directoryNumbers() throws {
     let tree = try tree()

@@ -28,7 +28,8 @@ struct MergedListing {
   private var offsets: [Int64] = []
   /// How many names were handed out before each part.
   private var starts = [0]
-  private let key = UInt64.random(in: .min ... .max)
+  /// One for all: each would be a system call.
+  private static let key = UInt64.random(in: .min ... .max)
 
   /// Whether no access time is moved.
   private let isAside: Bool
@@ -108,7 +109,7 @@ struct MergedListing {
   private func hash(_ name: [UInt8]) -> NameHash {
     func half(_ word: UInt8) -> Int {
       var hasher = Hasher()
-      hasher.combine(key)
+      hasher.combine(MergedListing.key)
       hasher.combine(word)
       hasher.combine(name)
       return hasher.finalize()

@@ -35,8 +35,12 @@ final class OpenDirectory: Sendable {
   /// A listing in the order of a view.
   struct ShownListing {
     let index: any ListedIndex
-    /// The name that was handed out last, if the next offset is behind it.
+    /// The name that was handed out last, and the offset behind it.
     var last: [UInt8]?
+    var end = 0
+    /// Hashes of the name before the last answer and of those in it, which ends there: the kernel drops what its caller
+    /// has no room for, and asks for that again.
+    var answered: [Int] = []
   }
 
   let node: Node

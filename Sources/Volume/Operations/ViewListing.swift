@@ -1,7 +1,7 @@
 // Listing a directory in a view: its names as they are shown, in the order of the view.
 //
 // Offsets are positions in the index, and 1 more. A listing keeps its index as long as there is room for it. If the index
-// had to go, the listing goes on behind the last name that it handed out, in the order of the present one: a name that
+// had to go, the listing goes on behind the name that the reader took last, in the order of the present one: a name that
 // stays is read exactly once either way.
 //
 // Names alone, whatever the kernel asks for: see `mayShowEntries`.
@@ -28,9 +28,9 @@ extension Volume {
       present = UsableIndex(cached: cached, names: names)
     } else {
       present = try index(of: view, for: .listing(since: directory.asksForIndex()))
-      // Behind the name that was handed out last; else where the reader says, as names may have gone.
-      if offset != 0, let last = kept?.last, let present {
-        position = ownNames + present.names.position(behind: last, viewRules.rules(of: view.view))
+      // Behind the name that was taken last; else where the reader says, as names may have gone.
+      if offset != 0, let kept, let present {
+        position = place(position, of: kept, in: present.names, viewRules.rules(of: view.view)) ?? position
       }
     }
     guard let present else {
@@ -38,38 +38,60 @@ extension Volume {
       // A directory that has become too large in the middle of a listing ends it.
       return offset != 0 && kept != nil
     }
-    let last = copy(present.names, from: position, emit)
+    let answered = copy(present.names, of: view.node, from: position, emit)
     directory.stream.withLock { stream in
       (stream.isRaw, stream.askedAt) = (false, nil)
-      stream.shown = OpenDirectory.ShownListing(
-        index: present.cached, last: last ?? (offset == 0 ? nil : kept?.last))
+      if let answered {
+        let last = Array(present.names.shownName(at: answered.upperBound - 1))
+        stream.shown = OpenDirectory.ShownListing(
+          index: present.cached, last: last, end: ownNames + answered.upperBound,
+          answered: (max(answered.lowerBound - 1, 0)..<answered.upperBound).map { present.names.hash(at: $0) }
+        )
+      } else if offset == 0 || kept == nil {
+        stream.shown = OpenDirectory.ShownListing(index: present.cached)
+      }
     }
     return true
   }
 
-  /// Hands out names; the last one of them.
+  /// Where a listing whose index had to go continues in another one; nil if it is not known what stood before the offset.
+  private func place(
+    _ offset: Int, of kept: OpenDirectory.ShownListing, in index: DirectoryIndex, _ rules: ViewRules
+  ) -> Int? {
+    if offset == kept.end, let last = kept.last { return ownNames + index.position(behind: last, rules) }
+    let start = kept.end - kept.answered.count
+    guard offset > start, offset <= kept.end else { return nil }
+    // The last of the names that were taken and are still there.
+    let taken = kept.answered[..<(offset - start)]
+    var places: [Int: Int] = [:]
+    for entry in index.entries.indices { places[index.hash(at: entry)] = entry }
+    for hash in taken.reversed() { if let entry = places[hash] { return ownNames + entry + 1 } }
+    return nil
+  }
+
+  /// Hands out names; which ones, without those of the directory itself.
   private func copy(
-    _ index: DirectoryIndex, from start: Int, _ emit: (Span<UInt8>, ListedName) -> Bool
-  ) -> [UInt8]? {
+    _ index: DirectoryIndex, of directory: Node, from start: Int, _ emit: (Span<UInt8>, ListedName) -> Bool
+  ) -> Range<Int>? {
     var position = start
     while position < ownNames {
-      let inode = position == 0 ? index.origin.inode : index.origin.parentInode
+      // Not of the index: the directory may have moved since that was made.
+      let node = position == 0 ? directory : directory.lastName.withLock { $0.parent } ?? root
       let name = [UInt8](repeating: UInt8(ascii: "."), count: position + 1)
       let listed = ListedName(
-        inode: inode, kind: .directory, nextOffset: Int64(position + 1), entry: nil)
+        inode: node.number.value, kind: .directory, nextOffset: Int64(position + 1), entry: nil)
       guard emit(name.span, listed) else { return nil }
       position += 1
     }
-    var last: Int?
+    let first = position - ownNames
     while position - ownNames < index.entries.count {
       let entryIndex = position - ownNames
       let entry = index.entries[entryIndex]
       let listed = ListedName(
         inode: entry.inode, kind: entry.kind, nextOffset: Int64(position + 1), entry: nil)
       guard emit(index.shownName(at: entryIndex).span, listed) else { break }
-      last = entryIndex
       position += 1
     }
-    return last.map { Array(index.shownName(at: $0)) }
+    return first < position - ownNames ? first..<(position - ownNames) : nil
   }
 }

@@ -113,9 +113,7 @@ extension Volume {
     guard !showsRealNames(view) else { return nil }
     let node = view.node
     let parts = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try resolver.parts(node) }
-    let above = node.lastName.withLock { $0.parent } ?? root
-    let directory = IndexedDirectory(
-      parts: parts, isRoot: node.id == root.id, number: node.number.value, parentNumber: above.number.value)
+    let directory = IndexedDirectory(parts: parts, isRoot: node.id == root.id)
     let found = try index(of: node.backing, directory, in: view.view, for: purpose)
     view.recent.withLock { $0.index = found?.cached }
     return found

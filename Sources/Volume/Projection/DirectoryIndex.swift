@@ -29,9 +29,6 @@ final class DirectoryIndex: Sendable {
     let stamp: DirectoryStamp
     /// Monotonic nanoseconds.
     let at: UInt64
-    /// As programs see them: of the directory, and of the one above it.
-    let inode: UInt64
-    let parentInode: UInt64
   }
 
   let origin: Origin
@@ -64,7 +61,8 @@ final class DirectoryIndex: Sendable {
 
   /// How much memory it takes, about.
   var bytes: Int {
-    512 + text.count + entries.count * MemoryLayout<Entry>.stride + altered.count * MemoryLayout<UInt32>.size
+    512 + text.capacity + entries.capacity * MemoryLayout<Entry>.stride
+      + altered.capacity * MemoryLayout<UInt32>.size
   }
 
   func realName(at position: Int) -> ArraySlice<UInt8> {
@@ -92,6 +90,9 @@ final class DirectoryIndex: Sendable {
     }
     return nil
   }
+
+  /// A hash of the shown name, the same in each index.
+  func hash(at position: Int) -> Int { DirectoryIndex.hash(shownName(at: position)) }
 
   /// The first position behind a name, whether that is still there or not.
   func position(behind name: [UInt8], _ rules: ViewRules) -> Int {

@@ -34,9 +34,6 @@ private struct ReadNames {
 struct IndexedDirectory {
   let parts: DirectoryParts
   let isRoot: Bool
-  /// As programs see them: of the directory, and of the one above it.
-  let number: UInt64
-  let parentNumber: UInt64
 }
 
 /// Makes one index.
@@ -60,8 +57,7 @@ struct IndexBuild {
     let began = Clock.monotonicNanoseconds
     let status = try parts.top.descriptor.descriptor.status()
     let origin = DirectoryIndex.Origin(
-      stamp: try DirectoryStamp(status, parts), at: began, inode: directory.number,
-      parentInode: directory.parentNumber)
+      stamp: try DirectoryStamp(status, parts), at: began)
     let read = try readNames()
     guard !read.isTooLarge else { return .tooLarge(origin) }
     let listed = volume.hiddenList(in: parts, status)

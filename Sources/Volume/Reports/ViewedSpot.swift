@@ -33,10 +33,7 @@ extension Volume {
   func realName(shownAs name: [UInt8], in here: Spot, _ view: ViewedSpot) -> [UInt8]? {
     guard !view.isRaw else { return nil }
     guard let parts = DirectoryParts(here.parts, shape: 0) else { return nil }
-    let directory = IndexedDirectory(
-      parts: parts, isRoot: here.path.isEmpty, number: here.layerFacts.number.value,
-      // Nobody reads this listing.
-      parentNumber: here.layerFacts.number.value)
+    let directory = IndexedDirectory(parts: parts, isRoot: here.path.isEmpty)
     let deadline = Clock.monotonicNanoseconds &+ 10_000_000_000
     while true {
       do throws(Errno) {
