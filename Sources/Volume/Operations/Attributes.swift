@@ -43,7 +43,9 @@ extension Volume {
   ) throws(Errno) -> AttributeAnswer {
     let node = try node(nodeID)
     guard change.mode != nil || change.user != nil || change.group != nil else {
-      return try carryOut(change, of: nodeID, node, handle: handle, for: caller)
+      return try settling(node) { () throws(Errno) in
+        try carryOut(change, of: nodeID, node, handle: handle, for: caller)
+      }
     }
     return try changingRights(of: node, by: nodeID) { () throws(Errno) in
       try carryOut(change, of: nodeID, node, handle: handle, for: caller)

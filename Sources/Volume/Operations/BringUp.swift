@@ -245,7 +245,9 @@ extension Volume {
     // Nobody knows what it says, so nobody can say it again.
     guard facts.stored.soundness == .sound else { throw .inputOutput }
     // Bytes that are being replaced are mended in their own layer, and those of a hollow file are elsewhere.
-    guard facts.item.content != .foreign else { throw .unsupported }
+    guard facts.item.content != .foreign else {
+      throw facts.record.isReplacing ? .inputOutput : .unsupported
+    }
     try requireWhole(node, facts)
     if isPrivileged { try target.descriptor.changeOwner(user: status.user, group: status.group) }
     let own = Array("\(store.namespace.rawValue).varve.m".utf8)

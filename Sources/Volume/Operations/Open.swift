@@ -15,14 +15,8 @@ extension Volume {
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
     do throws(Errno) {
-      return try raising(for: caller, { [node] }) { () throws(Errno) in
-        try open(node, mode, for: caller)
-      }
-    } catch .unsupported {
-      // Content that was half replaced when a disk failed.
-      guard node.layer == 0, try settleContent(of: node) else { throw .unsupported }
-      return try raising(for: caller, { [node] }) { () throws(Errno) in
-        try open(node, mode, for: caller)
+      return try settling(node) { () throws(Errno) in
+        try raising(for: caller, { [node] }) { () throws(Errno) in try open(node, mode, for: caller) }
       }
     } catch .busy where !mode.contains(.truncate) {
       // The kernel tells of a close when it has returned already: who excludes this opener may be gone.
