@@ -136,6 +136,52 @@ import Testing
     }
   }
 
+  @Test(
+    "Where nothing is written to it a file that was half replaced is EIO, and a check names it",
+    .enabled(if: Tree.isRoot, "has a volume as a lower"))
+  func unsettled() throws {
+    let caller = Caller(user: 0, group: 0, thread: getpid())
+    try forEachHalf { tree, call in
+      tree.close()
+      do {
+        var options = VolumeOptions()
+        options.live.rules.isReadOnly = true
+        let volume = try Volume(UpperRoot(Array(tree.path.utf8)), options: options)
+        let answer = try FileName.with(Array("f".utf8)) { name throws(Errno) in
+          try volume.lookup(name, in: Volume.rootNode, for: caller)
+        }
+        guard case .found(let entry) = answer else { throw Errno.noSuchFile }
+        #expect(throws: Errno.inputOutput, "call \(call)") {
+          _ = try volume.open(entry.node, .read, for: caller)
+        }
+        #expect(throws: Errno.readOnly) { _ = try volume.open(entry.node, .write, for: caller) }
+      }
+      do {
+        let layered = try LayeredTree(making: { _ in [tree.path] })
+        #expect(throws: Errno.inputOutput, "call \(call)") { _ = try layered.read("f") }
+        #expect(throws: Errno.inputOutput, "call \(call)") { try layered.write("f", "x") }
+        #expect(throws: Errno.inputOutput, "call \(call)") { try layered.change("f") { $0.size = 0 } }
+        #expect(throws: Errno.inputOutput, "call \(call)") { try layered.change("f") { $0.mode = 0o600 } }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: layered.upper) == [".varve"])
+      }
+      let file = try Descriptor.open(path: tree.path + "/f", .path).status()
+      let root = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
+      #expect(try VolumeInspection(of: root, for: .looking).hasNewContent(of: file), "call \(call)")
+      // And the next mount for writing has it.
+      #expect(try tree.open("f") { try HalfReplacedTests.read($0, $1, at: 0, 10) == Array(text.utf8)[..<10] })
+      tree.close()
+      #expect(try !VolumeInspection(of: root, for: .looking).hasNewContent(of: file))
+    }
+  }
+
+  @Test("A file that was half replaced is settled before it is cut") func cut() throws {
+    try forEachHalf { tree, call in
+      try tree.change("f") { $0.size = 5 }
+      #expect(try tree.stored("f") == Data(text.utf8.prefix(5)), "call \(call)")
+      #expect(try work(tree).isEmpty)
+    }
+  }
+
   private static func read(
     _ volume: Volume, _ handle: HandleID, at offset: Int, _ count: Int
   ) throws -> ArraySlice<UInt8> {

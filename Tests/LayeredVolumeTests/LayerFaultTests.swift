@@ -51,6 +51,8 @@ struct LayerChange: Sendable, CustomTestStringConvertible {
   static let all = [
     LayerChange("write to a lower's file") { try $0.write("one", "ONE") },
     LayerChange("write below directories of lowers") { try $0.write("d/inner/deep", "DEEP") },
+    LayerChange("truncation by an open") { try $0.open("one", [.write, .truncate]) { _ in } },
+    LayerChange("truncation to a size") { try $0.change("d/below") { $0.size = 2 } },
     LayerChange("chmod") { try $0.change("d/below") { $0.mode = 0o600 } },
     LayerChange("chflags") { try $0.setAttribute("one", "system.varve.flags", "nodump") },
     LayerChange("a list") { try $0.setAttribute("d", "system.varve.acl", "user:1001 deny read") },

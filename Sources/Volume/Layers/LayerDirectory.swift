@@ -127,13 +127,21 @@ struct LayerDirectory: Sendable {
   /// The first bytes of a file: what an encrypted one says without its key.
   func head(of name: borrowing FileName) throws(Errno) -> [UInt8] {
     try Errno.delayedByLease { () throws(Errno) in
-      try descriptor.descriptor.open(name, LayerDirectory.forALook)
+      try LayerDirectory.forALook.openLeniently { flags throws(Errno) in
+        try descriptor.descriptor.open(name, flags)
+      }
     }.read(upTo: SealedHead.length)
   }
 
-  /// Who looks into a file to show it leaves no trace, where that is possible.
-  static let forALook: OpenFlags =
-    CurrentProcess.isRoot ? [.readOnly, .nonBlocking, .noAccessTime] : [.readOnly, .nonBlocking]
+  /// Who looks into a file to show or to copy it leaves no trace, where that is possible (`openLeniently`).
+  static let forALook: OpenFlags = [.readOnly, .nonBlocking, .noAccessTime]
+
+  /// Opens for that a file which a descriptor leads to; delayed while a program holds a lease on it.
+  static func openForALook(_ object: SharedDescriptor) throws(Errno) -> Descriptor {
+    try Errno.delayedByLease { () throws(Errno) in
+      try forALook.openLeniently { flags throws(Errno) in try object.descriptor.reopen(flags) }
+    }
+  }
 
   /// Where a symbolic link leads.
   func target(of name: borrowing FileName) throws(Errno) -> [UInt8] {
@@ -149,13 +157,9 @@ struct LayerDirectory: Sendable {
 
   /// The same for a look of the volume's own, which moves no access time where that can be had.
   func openListingAside() throws(Errno) -> LayerDirectory {
-    do throws(Errno) {
-      let opened = try descriptor.descriptor.reopen([.readOnly, .directory, .noAccessTime])
-      return LayerDirectory(opened, layer: layer)
-    } catch .notPermitted {
-      // Of a directory of another user, without root.
-      return try openListing()
-    }
+    let flags: OpenFlags = [.readOnly, .directory, .noAccessTime]
+    let opened = try flags.openLeniently { flags throws(Errno) in try descriptor.descriptor.reopen(flags) }
+    return LayerDirectory(opened, layer: layer)
   }
 
   /// Reads the next names of a listing; 0 at its end.

@@ -43,9 +43,7 @@ extension Reach {
   func head() throws(Errno) -> [UInt8] {
     switch self {
     case .held(let object):
-      return try Errno.delayedByLease { () throws(Errno) in
-        try object.descriptor.reopen(LayerDirectory.forALook)
-      }.read(upTo: SealedHead.length)
+      return try LayerDirectory.openForALook(object).read(upTo: SealedHead.length)
     case .named(let directory, let name):
       return try FileName.with(name) { name throws(Errno) in try directory.head(of: name) }
     }

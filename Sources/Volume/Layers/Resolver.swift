@@ -205,7 +205,11 @@ struct Resolver: ~Copyable, Sendable {
   func open(
     _ node: Node, by reach: Reach, flags: OpenFlags
   ) throws(Errno) -> (SharedDescriptor, FileStatus) {
-    let opened = try Errno.delayedByLease { () throws(Errno) in try reach.open(flags.union(.nonBlocking)) }
+    // A lower keeps its access times.
+    let flags = node.layer == 0 ? flags.union(.nonBlocking) : flags.union([.nonBlocking, .noAccessTime])
+    let opened = try Errno.delayedByLease { () throws(Errno) in
+      try flags.openLeniently { flags throws(Errno) in try reach.open(flags) }
+    }
     return (opened, try status(of: node, by: .held(opened)))
   }
 }

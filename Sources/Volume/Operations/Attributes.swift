@@ -43,7 +43,9 @@ extension Volume {
   ) throws(Errno) -> AttributeAnswer {
     let node = try node(nodeID)
     guard change.mode != nil || change.user != nil || change.group != nil else {
-      return try carryOut(change, of: nodeID, node, handle: handle, for: caller)
+      return try settling(node) { () throws(Errno) in
+        try carryOut(change, of: nodeID, node, handle: handle, for: caller)
+      }
     }
     return try changingRights(of: node, by: nodeID) { () throws(Errno) in
       try carryOut(change, of: nodeID, node, handle: handle, for: caller)
@@ -54,13 +56,21 @@ extension Volume {
     _ change: AttributeChange, of nodeID: NodeID, _ node: Node, handle: HandleID?, for caller: Caller
   ) throws(Errno) -> AttributeAnswer {
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
-    return try changing(node, for: caller) { () throws(Errno) in
+    var cut: CutOnTheWay?
+    if let size = change.size, file == nil, node.layer != 0 {
+      cut = CutOnTheWay(to: size) { facts throws(Errno) in
+        _ = try self.plan(change, on: facts, of: node, through: nil, for: caller)
+      }
+    }
+    return try changing(node, for: caller, cut: cut) { () throws(Errno) in
       let object = try hold(node, through: file)
-      let plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
+      var plan = try plan(change, on: object.facts, of: node, through: file, for: caller)
       if plan.changesAnything {
         try requireUp(node)
         try requireSettled(object.facts)
       }
+      // Its copy was made so, and nobody has written to it since.
+      if cut?.isDone == true, plan.size == object.facts.status.size { plan.size = nil }
       if let size = plan.size, size > 0 { try requireExpanded(object.facts) }
       let after = try apply(plan, to: node, object, isOpen: file != nil, for: caller).brief
       return shown(answer(node, after, for: caller), of: nodeID)

@@ -18,10 +18,11 @@ extension Volume {
   ///
   /// So it does after a compressed file that it changes was expanded.
   ///
-  /// `nodes`: what has to be in the upper for it. All bytes of a file are copied, also for an operation that will cut it:
-  /// that may still be refused when it begins anew. `names` sees to the names that have to be there as well.
+  /// `nodes`: what has to be in the upper for it. `names` sees to the names that have to be there as well. `cut`: of an
+  /// operation that cuts the one file it changes.
   func raising<R: ~Copyable>(
     for caller: Caller, _ nodes: () throws(Errno) -> [Node], names: () throws(Errno) -> Void = {},
+    cut: CutOnTheWay? = nil,
     _ operation: () throws(Errno) -> R
   ) throws(Errno) -> R {
     // A program that changes layers behind the mount could keep it from ever ending.
@@ -36,7 +37,7 @@ extension Volume {
         guard error == .belowUpper else { throw error }
       }
       for node in try nodes() {
-        do throws(Errno) { try bringUp(node, for: caller) } catch {
+        do throws(Errno) { try bringUp(node, for: caller, cut) } catch {
           // What it is in was removed or moved meanwhile: the operation will say what that means.
           guard error == .belowUpper else { throw error }
         }
@@ -50,9 +51,9 @@ extension Volume {
 
   /// Runs a change of an object under its exclusive lock; once what it changes is in the upper.
   func changing<R: ~Copyable>(
-    _ node: Node, for caller: Caller, _ change: () throws(Errno) -> R
+    _ node: Node, for caller: Caller, cut: CutOnTheWay? = nil, _ change: () throws(Errno) -> R
   ) throws(Errno) -> R {
-    try raising(for: caller, { [node] }) { () throws(Errno) in
+    try raising(for: caller, { [node] }, cut: cut) { () throws(Errno) in
       try locks.holding(.exclusive(node.stripe), change)
     }
   }
@@ -64,7 +65,7 @@ extension Volume {
   }
 
   /// Brings up a node, after the directories it is in.
-  private func bringUp(_ node: Node, for caller: Caller) throws(Errno) {
+  private func bringUp(_ node: Node, for caller: Caller, _ cut: CutOnTheWay?) throws(Errno) {
     guard node.layer != 0 else { return }
     var missing: [Node] = []
     var current = node
@@ -73,23 +74,25 @@ extension Volume {
       guard let parent = current.lastName.withLock({ $0.parent }) else { break }
       current = resolver.current(parent)
     }
-    for node in missing.reversed() {
-      try copyUps.alone(node.id, for: caller) { () throws(Errno) in try copyUp(node, for: caller) }
+    for one in missing.reversed() {
+      try copyUps.alone(one.id, for: caller) { () throws(Errno) in
+        try copyUp(one, for: caller, one === node ? cut : nil)
+      }
     }
     returnToRoot()
   }
 
-  private func copyUp(_ node: Node, for caller: Caller) throws(Errno) {
+  private func copyUp(_ node: Node, for caller: Caller, _ cut: CutOnTheWay?) throws(Errno) {
     // What was brought up, renamed or removed in the meantime, the operation finds when it begins anew.
     for attempt in 0..<3 where node.layer != 0 {
       let last = node.lastName.withLock { $0 }
       guard let parent = last.parent.map({ resolver.current($0) }) else {
         return try copyUpNameless(node, for: caller)
       }
-      guard let copy = try ObjectRaise(of: node, in: self, below: parent, for: caller) else { return }
+      guard let copy = try ObjectRaise(of: node, in: self, below: parent, for: caller, cut) else { return }
       let isThere = try locks.holding(LockRequests(.exclusive(parent.stripe), .exclusive(node.stripe))) {
         () throws(Errno) in
-        try publish(copy, of: node, as: last.name, in: parent, isLast: attempt == 2)
+        try publish(copy, of: node, as: last.name, in: parent, isLast: attempt == 2, cut)
       }
       if isThere { return }
     }
@@ -97,7 +100,8 @@ extension Volume {
 
   /// Gives the copy the name and the place of its source, if that is what it was when it was copied.
   private func publish(
-    _ copy: ObjectRaise, of node: Node, as name: [UInt8], in parent: Node, isLast: Bool
+    _ copy: ObjectRaise, of node: Node, as name: [UInt8], in parent: Node, isLast: Bool,
+    _ cut: CutOnTheWay?
   ) throws(Errno) -> Bool {
     try FileName.with(name) { name throws(Errno) in
       defer { copy.discard(in: self) }
@@ -118,10 +122,12 @@ extension Volume {
         }
         return false
       }
+      if copy.isCut { try cut?.require(source.facts) }
       let before = try facts(of: parent)
       let links = try linkTrace(of: source, in: node)
       let target = try copy.made(in: self)
       try describe(target, as: source, of: node, links)
+      if copy.isCut { try target.descriptor.changeTimes(access: .omit, modification: .now) }
       let identity = ObjectIdentity(try target.descriptor.status())
       let plan = CopyUp(copy.kind, names: names(links), parentIsImpure: before.record.isImpure)
       var runner = try planRunner(name, in: upper)
@@ -138,6 +144,7 @@ extension Volume {
         copy.isPublished = true
         settle(node, on: target, identity, copy)
       }
+      if copy.isCut { cut?.isDone = true }
       if node.isDirectory, !isPrivileged { narrow(target, to: mode(of: source.facts)) }
       return true
     }
@@ -245,7 +252,9 @@ extension Volume {
     // Nobody knows what it says, so nobody can say it again.
     guard facts.stored.soundness == .sound else { throw .inputOutput }
     // Bytes that are being replaced are mended in their own layer, and those of a hollow file are elsewhere.
-    guard facts.item.content != .foreign else { throw .unsupported }
+    guard facts.item.content != .foreign else {
+      throw facts.record.isReplacing ? .inputOutput : .unsupported
+    }
     try requireWhole(node, facts)
     if isPrivileged { try target.descriptor.changeOwner(user: status.user, group: status.group) }
     let own = Array("\(store.namespace.rawValue).varve.m".utf8)

@@ -13,16 +13,6 @@ extension Volume {
     throw .stillCompressed
   }
 
-  /// Leaves the operation to begin anew once content that was half replaced is settled; under its lock, after everything is
-  /// decided.
-  ///
-  /// To settle it gives back the mode, the capability and the time of modification that the file had, and would take away
-  /// those that it is given now.
-  func requireSettled(_ facts: Facts) throws(Errno) {
-    guard facts.status.kind == .regular, facts.record.isReplacing else { return }
-    throw .stillCompressed
-  }
-
   /// Gives a compressed file its plain form; content that was half replaced gets the form that it was to have.
   ///
   /// Who has it open goes on reading it; nobody can have it open to write.

@@ -14,11 +14,18 @@ final class ObjectRaise {
   /// Of a file, complete but for metadata and name.
   private let file: SharedDescriptor?
   private let source: SharedDescriptor
+  /// How many bytes of it there are in the copy, and whether that is less than all.
+  let size: UInt64
+  let isCut: Bool
   private var isMade = false
   var isPublished = false
 
   /// Copies the bytes of a file, with no lock held; nil if the node is in the upper by now.
-  init?(of node: Node, in volume: Volume, below parent: Node?, for caller: Caller) throws(Errno) {
+  ///
+  /// `cut`: how much of it is wanted, if that is decided already.
+  init?(
+    of node: Node, in volume: Volume, below parent: Node?, for caller: Caller, _ cut: CutOnTheWay? = nil
+  ) throws(Errno) {
     guard node.layer != 0 else { return nil }
     (source, status) = try volume.resolver.hold(node)
     object = node.kind
@@ -27,6 +34,9 @@ final class ObjectRaise {
       let facts = try volume.facts(status, of: source, knownBy: node)
       _ = try volume.linkTrace(of: HeldObject(descriptor: source, facts: facts), in: node)
     }
+    var length: UInt64?
+    if let cut { length = try cut.length(of: try volume.facts(status, of: source, knownBy: node)) }
+    (size, isCut) = (length ?? status.size, length != nil)
     guard node.kind == .regular else {
       kind = node.isDirectory ? .directory : .other
       file = nil
@@ -34,7 +44,7 @@ final class ObjectRaise {
     }
     // Refused before anything is copied.
     try volume.requireNotHandedOver(node)
-    let reading = try source.descriptor.reopen([.readOnly, .nonBlocking])
+    let reading = try LayerDirectory.openForALook(source)
     // Where its directory is in the upper, for its file system may place files by that; a user's may be closed to its owner.
     let part = try parent.map { parent throws(Errno) in try volume.requireUpperPart(of: parent) }
     guard
@@ -43,16 +53,14 @@ final class ObjectRaise {
     else { throw .belowUpper }
     volume.actAsOwner(FileOwner(status))
     let copy = try place.makeUnnamedFile(mode: 0o600)
-    let isShared = try ObjectCopy.bytes(of: reading, size: status.size, to: copy.descriptor) {
-      () throws(Errno) in try volume.copyUps.requireWanted(caller)
-    }
-    let isEmpty = status.size == 0
+    let isShared = try ObjectCopy.bytes(
+      of: reading, size: size, isWhole: !isCut, to: copy.descriptor
+    ) { () throws(Errno) in try volume.copyUps.requireWanted(caller) }
+    let isEmpty = size == 0
     if !isShared, !isEmpty { try copy.descriptor.sync(dataOnly: true) }
     kind = .file(isEmpty ? .none : isShared ? .cloned : .copied)
     file = copy
   }
-
-  var size: UInt64 { status.size }
 
   /// Whether the source is what it was.
   func isOf(_ present: FileStatus) -> Bool {

@@ -14,15 +14,18 @@ extension Volume {
     if let own = SyntheticNode(rawValue: nodeID) { return try open(own, mode, for: caller) }
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
-    do throws(Errno) {
-      return try raising(for: caller, { [node] }) { () throws(Errno) in
-        try open(node, mode, for: caller)
+    let request = OpenRequest(mode)
+    var cut: CutOnTheWay?
+    if mode.contains(.truncate), node.layer != 0 {
+      cut = CutOnTheWay(to: 0) { facts throws(Errno) in
+        try self.gate.require(caller, .open(request), on: facts.item)
       }
-    } catch .unsupported {
-      // Content that was half replaced when a disk failed.
-      guard node.layer == 0, try settleContent(of: node) else { throw .unsupported }
-      return try raising(for: caller, { [node] }) { () throws(Errno) in
-        try open(node, mode, for: caller)
+    }
+    do throws(Errno) {
+      return try settling(node) { () throws(Errno) in
+        try raising(for: caller, { [node] }, cut: cut) { () throws(Errno) in
+          try open(node, mode, request, cut, for: caller)
+        }
       }
     } catch .busy where !mode.contains(.truncate) {
       // The kernel tells of a close when it has returned already: who excludes this opener may be gone.
@@ -31,16 +34,11 @@ extension Volume {
   }
 
   private func open(
-    _ node: Node, _ mode: OpenMode, for caller: Caller
+    _ node: Node, _ mode: OpenMode, _ request: OpenRequest, _ cut: CutOnTheWay?, for caller: Caller
   ) throws(Errno) -> OpenAnswer {
     let truncates = mode.contains(.truncate)
     let lock: LockRequest = truncates ? .exclusive(node.stripe) : .shared(node.stripe)
     return try locks.holding(lock) { () throws(Errno) in
-      let request = OpenRequest(
-        // Running a file asks for `execute` in place of `read`.
-        reads: mode.contains(.read) && !mode.contains(.execute), writes: mode.contains(.write),
-        appends: mode.contains(.append), truncates: truncates, executes: mode.contains(.execute),
-        wantsBytes: !mode.contains(.withoutBytes))
       var (file, facts) = try opened(node, mode) { (facts) throws(Errno) in
         try gate.require(caller, .open(request), on: facts.item)
         if mode.contains(.write) || truncates { try requireUp(node) }
@@ -67,10 +65,13 @@ extension Volume {
           facts = try emptied(HeldObject(file, facts, of: node), node).facts
         } else {
           _ = try marked(HeldObject(file, facts, of: node), node)
-          // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
-          let isReady = object != nil || mode.contains(.write)
-          let way = isReady ? file : try PlainContent.openForWriting(file)
-          try usingContent(of: node, by: way, facts) { (content) throws(Errno) in try content.makeEmpty() }
+          // Unless its copy was made empty, and nobody has written to it since.
+          if cut?.isDone != true || facts.status.size > 0 {
+            // O_RDONLY | O_TRUNC: the right to write was asked, the handle stays read-only.
+            let isReady = object != nil || mode.contains(.write)
+            let way = isReady ? file : try PlainContent.openForWriting(file)
+            try usingContent(of: node, by: way, facts) { (content) throws(Errno) in try content.makeEmpty() }
+          }
         }
         if Judge.strips(.size(isForeign: mode.contains(.clearsSetID)), by: caller.user) {
           try stripPrivilege(of: node, file, facts.status, for: caller)
@@ -245,6 +246,16 @@ extension Volume {
   /// Nothing is held back in the daemon: what was written is in the backing file.
   package func flush(_ handle: HandleID) throws(Errno) {
     _ = try handles.file(handle)
+  }
+}
+
+extension OpenRequest {
+  fileprivate init(_ mode: OpenMode) {
+    self.init(
+      // Running a file asks for `execute` in place of `read`.
+      reads: mode.contains(.read) && !mode.contains(.execute), writes: mode.contains(.write),
+      appends: mode.contains(.append), truncates: mode.contains(.truncate), executes: mode.contains(.execute),
+      wantsBytes: !mode.contains(.withoutBytes))
   }
 }
 

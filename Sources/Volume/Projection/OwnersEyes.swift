@@ -60,9 +60,7 @@ extension Volume {
   /// The content of a compressed file, which the caller has seen to be short; nil if it cannot be read.
   fileprivate func expandedBytes(of object: SharedDescriptor, _ size: Int) -> [UInt8]? {
     do throws(Errno) {
-      let file = try Errno.delayedByLease { () throws(Errno) in
-        try object.descriptor.reopen(LayerDirectory.forALook)
-      }
+      let file = try LayerDirectory.openForALook(object)
       let frames = try FrameFile(file, logicalSize: UInt64(size), compressed)
       var bytes = [UInt8](repeating: 0, count: size)
       var space = bytes.mutableSpan
@@ -75,9 +73,7 @@ extension Volume {
   /// The content of a file that is stored as it is; nil if there is more than `limit`, or it cannot be read.
   fileprivate func plainBytes(of object: SharedDescriptor, upTo limit: Int) -> [UInt8]? {
     do throws(Errno) {
-      let bytes = try Errno.delayedByLease { () throws(Errno) in
-        try object.descriptor.reopen(LayerDirectory.forALook)
-      }.read(upTo: limit + 1)
+      let bytes = try LayerDirectory.openForALook(object).read(upTo: limit + 1)
       return bytes.count <= limit ? bytes : nil
     } catch {
       return nil

@@ -22,7 +22,10 @@ struct BookkeepingFile: Sendable {
   /// One byte more than the longest tells that it is too long.
   func read(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
     do throws(Errno) {
-      let file = try directory.descriptor.open(try FileName(name), [.readOnly, .nonBlocking])
+      // It may be that of a lower, which keeps its access times.
+      let file = try LayerDirectory.forALook.openLeniently { flags throws(Errno) in
+        try directory.descriptor.open(try FileName(name), flags)
+      }
       return try file.status().kind == .regular ? file.read(upTo: longest + 1) : []
     } catch .noSuchFile {
       return nil

@@ -86,6 +86,13 @@ extension VolumeDirectory {
     }
   }
 
+  /// What the `number`th of a name is called in `trash/`; of a long name the end is left out.
+  private static func rescueName(_ name: [UInt8], _ number: Int) -> [UInt8] {
+    let start = Array("rescued-".utf8)
+    let end = Array((number == 1 ? "" : "-\(number)").utf8)
+    return start + name.prefix(FileName.longest - start.count - end.count) + end
+  }
+
   /// Moves something of the bookkeeping to `trash/`, which nothing empties.
   private static func rescue(
     _ name: [UInt8], from directory: LayerDirectory, in bookkeeping: SharedDescriptor
@@ -96,7 +103,7 @@ extension VolumeDirectory {
     }
     let place = LayerDirectory(try bookkeeping.descriptor.openDirectoryPath(trash), layer: 0)
     for number in 1..<10_000 {
-      let target = Array("rescued-".utf8) + name + Array((number == 1 ? "" : "-\(number)").utf8)
+      let target = rescueName(name, number)
       do throws(Errno) {
         return try FileName.with(name) { name throws(Errno) in
           try FileName.with(target) { target throws(Errno) in

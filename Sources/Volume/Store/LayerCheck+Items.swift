@@ -37,7 +37,8 @@ extension LayerCheck {
           }
         }
       } catch {
-        failed(path, error)
+        // Whoever has the volume mounted may have removed it since the listing.
+        if error != .noSuchFile { failed(path, error) }
       }
     }
     try checkImpure(top.descriptor, path, hasCopies, found)

@@ -105,7 +105,8 @@ struct LayerCheck {
         levels.append(Level(name: name, parts: parts, names: names.reversed()))
         if levels.count > LayerCheck.mostHeld { levels[levels.count - LayerCheck.mostHeld].parts = nil }
       } catch {
-        failed(path, error)
+        // It may have been removed since its directory was listed.
+        if error != .noSuchFile { failed(path, error) }
       }
     }
   }
@@ -171,22 +172,34 @@ struct LayerCheck {
     for part in parts {
       let place = LayerDirectory(part)
       for name in try names(of: part, at: path) where hidden.insert(name).inserted {
-        try FileName.with(name) { bytes throws(Errno) in
-          guard let status = try place.look(bytes), !status.isWhiteout else { return }
-          if status.kind == .directory { directories.append(name) }
-          // Other names of one object are shown as one; those are counted in the index.
-          guard part.layer > 0, status.kind == .directory || status.linkCount == 1 else { return }
-          let object = try place.hold(bytes)
-          let record = try stack.record(of: object, in: part.layer).core
-          guard let numbers = stack.layer(part.layer)?.store.numbers,
-            let copy = claimedNumbers[numbers.number(of: status, record).value]
-          else { return }
-          found(
-            strayOrigin(copy, "was copied from an item that still shows, as \(shown(path.path(to: name)))"))
+        do throws(Errno) {
+          if try lookForSource(name, in: place, path, found) { directories.append(name) }
+        } catch .noSuchFile {
+          // It was removed since the listing.
         }
       }
     }
     return directories
+  }
+
+  /// Whether it is a directory.
+  private mutating func lookForSource(
+    _ name: [UInt8], in place: LayerDirectory, _ path: [UInt8], _ found: (LayerFinding) -> Void
+  ) throws(Errno) -> Bool {
+    try FileName.with(name) { bytes throws(Errno) in
+      guard let status = try place.look(bytes), !status.isWhiteout else { return false }
+      let isDirectory = status.kind == .directory
+      // Other names of one object are shown as one; those are counted in the index.
+      guard place.layer > 0, isDirectory || status.linkCount == 1 else { return isDirectory }
+      let object = try place.hold(bytes)
+      let record = try stack.record(of: object, in: place.layer).core
+      guard let numbers = stack.layer(place.layer)?.store.numbers,
+        let copy = claimedNumbers[numbers.number(of: status, record).value]
+      else { return isDirectory }
+      found(
+        strayOrigin(copy, "was copied from an item that still shows, as \(shown(path.path(to: name)))"))
+      return isDirectory
+    }
   }
 
   func shown(_ path: [UInt8]) -> String { StoredPath.text(of: path) }

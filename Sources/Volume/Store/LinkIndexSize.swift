@@ -6,7 +6,8 @@ enum LinkIndexSize {
   /// The entries of `index/` in the bookkeeping of a volume; nil where there is none.
   static func entries(in bookkeeping: SharedDescriptor) -> Int? {
     // The asker wants to see the volume as it is: what cannot be counted is left out.
-    try? bookkeeping.descriptor.open(try FileName("index"), [.readOnly, .directory]).countOfNames()
+    try? LayerDirectory(bookkeeping).descend(try FileName("index")).openListingAside().descriptor.descriptor
+      .countOfNames()
   }
 }
 

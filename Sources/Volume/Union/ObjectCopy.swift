@@ -11,15 +11,19 @@ enum ObjectCopy {
   /// Fills an empty file with the bytes of another, holes as holes; whether its blocks are shared, so that
   /// nothing is left to be written.
   ///
-  /// `goOn` is asked after each piece. What is copied goes to the disk meanwhile, so that the sync at the end, which
+  /// `isWhole`: whether that is all there is. `goOn` is asked after each piece. What is copied goes to the disk meanwhile, so that the sync at the end, which
   /// nothing interrupts, is short.
   static func bytes(
-    of source: borrowing Descriptor, size length: UInt64, to target: borrowing Descriptor,
+    of source: borrowing Descriptor, size length: UInt64, isWhole: Bool, to target: borrowing Descriptor,
     goOn: () throws(Errno) -> Void
   ) throws(Errno) -> Bool {
     guard length > 0 else { return false }
     do throws(Errno) {
       try source.clone(to: target)
+      guard isWhole else {
+        try target.truncate(to: length)
+        return false
+      }
       return true
     } catch {
       guard [.crossDevice, .unsupported, .invalid, .notTerminal, .notPermitted].contains(error) else {

@@ -167,27 +167,32 @@ struct PlanRunner {
   private func openDirectories(of steps: [PlanStep]) throws(Errno) -> [OpenedDirectory] {
     var opened: [OpenedDirectory] = []
     for position in [Position.name, .newName] where steps.contains(where: { $0.needsAccess(to: position) }) {
-      let found = try at(position) { (directory, name) throws(Errno) -> SharedDescriptor? in
-        try directory.look(name)?.kind == .directory ? try directory.hold(name) : nil
+      do throws(Errno) {
+        if let one = try openDirectory(position) { opened.append(one) }
+      } catch {
+        close(opened)
+        throw error
       }
-      guard let found else { continue }
-      let mode = try found.descriptor.status().mode
-      guard mode & 0o700 != 0o700 else { continue }
-      do throws(Errno) { try found.descriptor.changeMode(mode | 0o700) } catch {
-        // Another user's: what that means, the steps will tell.
-        guard error == .notPermitted else {
-          close(opened)
-          throw error
-        }
-        continue
-      }
-      opened.append(OpenedDirectory(directory: found, mode: mode))
     }
     return opened
   }
 
+  /// Nil for what need not be opened, or is another user's: what that means, the steps will tell.
+  private func openDirectory(_ position: Position) throws(Errno) -> OpenedDirectory? {
+    let found = try at(position) { (directory, name) throws(Errno) -> SharedDescriptor? in
+      try directory.look(name)?.kind == .directory ? try directory.hold(name) : nil
+    }
+    guard let found else { return nil }
+    let mode = try found.descriptor.status().mode
+    guard mode & 0o700 != 0o700 else { return nil }
+    do throws(Errno) { try found.descriptor.changeMode(mode | 0o700) } catch .notPermitted { return nil }
+    return OpenedDirectory(directory: found, mode: mode)
+  }
+
   private func close(_ opened: [OpenedDirectory]) {
     for one in opened {
+      // Once more where it fails: nothing else ever takes the right back.
+      if (try? one.directory.descriptor.changeMode(one.mode)) != nil { continue }
       do throws(Errno) { try one.directory.descriptor.changeMode(one.mode) } catch {
         Log.error("the owner of a directory keeps the right to write to it: \(error)")
       }

@@ -148,13 +148,15 @@ final class ItemRecords {
     return names.contains { name in (try? read(name, item)) ?? nil != nil }
   }
 
-  /// What is wrong with the content of a compressed file, told of the first of its names that is met.
+  /// What is wrong with the content of a file that is compressed or was half replaced, told of the first of its names that is
+  /// met.
   private func contentDefect(_ stored: StoredBytes, _ item: VisitedItem) -> Defect? {
     guard item.status.kind == .regular, let core = stored.core,
-      let record = try? CoreRecord(decoding: core.span),
-      let size = record.logicalSize, !record.isReplacing, report.isFirstName(item.status)
+      let record = try? CoreRecord(decoding: core.span), record.isReplacing || record.logicalSize != nil,
+      report.isFirstName(item.status)
     else { return nil }
     do throws(Errno) {
+      guard !record.isReplacing, let size = record.logicalSize else { return try replacementDefect(item) }
       let file = try item.held.descriptor.reopen([.readOnly, .nonBlocking])
       return try compressed.damage(of: file, logicalSize: size, readsContent: readsContent) {
         Interruption.isRequested
@@ -163,6 +165,18 @@ final class ItemRecords {
       console.complain(item.path, error)
       return nil
     }
+  }
+
+  /// What becomes of a file whose content was half replaced; of one that a mount works on nothing is said.
+  private func replacementDefect(_ item: VisitedItem) throws(Errno) -> Defect? {
+    guard case .nobody = inspection.use else { return nil }
+    guard try inspection.hasNewContent(of: item.status) else {
+      return Defect(
+        .content, "cannot be read: its content was being replaced, and the new content is missing or damaged")
+    }
+    return Defect(
+      .interrupted,
+      "its content was being replaced; the next mount for writing finishes it, until then it cannot be read")
   }
 
   private func repair(_ defect: Defect, _ stored: StoredBytes, _ item: VisitedItem) throws(Errno) {
@@ -192,7 +206,8 @@ final class ItemRecords {
     case .contradiction:
       let list = stored.list.flatMap { try? AccessListBytes.decode($0.span) }
       try write(list.flatMap { stored.record(announcing: $0) }, coreName, item)
-    case .header, .type, .owner, .leftover, .newer, .unheeded, .unused, .restored, .content: throw .invalid
+    case .header, .type, .owner, .leftover, .interrupted, .newer, .unheeded, .unused, .restored, .content:
+      throw .invalid
     }
   }
 

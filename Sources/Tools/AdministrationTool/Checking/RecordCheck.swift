@@ -30,6 +30,8 @@ struct Defect: Equatable {
     case owner
     /// What a crash left behind.
     case leftover
+    /// Content that was half replaced, and will be replaced.
+    case interrupted
     /// The record of an item: its flags, its owner.
     case record
     /// The access list of an item.
@@ -84,7 +86,7 @@ struct Defect: Equatable {
     case .unheeded: "let the records count"
     case .unused: "no longer ask items for records"
     case .restored: "rewrite the origin marks of the copies"
-    case .content, .newer, .type: nil
+    case .content, .interrupted, .newer, .type: nil
     }
   }
 }

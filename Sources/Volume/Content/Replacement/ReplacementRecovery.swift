@@ -1,7 +1,7 @@
 // Replacements that were interrupted: finished, or dropped. It takes no key, and no walk of the tree: time is
 // proportional to the work files that are left.
 
-import LinuxFiles
+package import LinuxFiles
 import RecordFormat
 
 /// What became of the work files that a mount found.
@@ -116,5 +116,22 @@ extension ReplacementSite {
     let status = try object.descriptor.status()
     return status.kind == .regular && status.inode == trailer.inode
       && status.workGeneration == trailer.generation
+  }
+}
+
+extension VolumeInspection {
+  /// Whether the new content of a file that was half replaced is whole, so that the next mount for writing finishes it.
+  package func hasNewContent(of file: FileStatus) throws(Errno) -> Bool {
+    let workshop: SharedDescriptor
+    do throws(Errno) {
+      workshop = SharedDescriptor(
+        try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
+    } catch .noSuchFile {
+      return false
+    }
+    guard let work = try ReplacementFiles.find(file.workName, in: workshop),
+      let trailer = try ReplacementSite.trailer(of: work.descriptor)
+    else { return false }
+    return trailer.inode == file.inode && trailer.generation == file.workGeneration
   }
 }

@@ -1,0 +1,33 @@
+// A file of a lower that is cut by what brings it up: only what stays is copied.
+
+import Decisions
+import LinuxFiles
+
+/// To what size an operation cuts a file, and whether it may.
+///
+/// The copy is cut already when it takes the place of the file. So that is decided under the locks with which it does, as the
+/// operation itself would; what is left to the operation, when it begins anew, is the rest.
+final class CutOnTheWay {
+  private let size: UInt64
+  private let decide: (Facts) throws(Errno) -> Void
+  /// Set when the copy is there.
+  var isDone = false
+
+  init(to size: UInt64, deciding decide: @escaping (Facts) throws(Errno) -> Void) {
+    (self.size, self.decide) = (size, decide)
+  }
+
+  func require(_ facts: Facts) throws(Errno) { try decide(facts) }
+
+  /// How much of the file is copied; nil for all of it.
+  ///
+  /// What is stored in another form is cut by the operation, in that form. Of several names the first may get a copy that
+  /// another finds no room for.
+  func length(of facts: Facts) throws(Errno) -> UInt64? {
+    try require(facts)
+    guard facts.item.content == .plain, facts.status.linkCount == 1, size < facts.status.size else {
+      return nil
+    }
+    return size
+  }
+}

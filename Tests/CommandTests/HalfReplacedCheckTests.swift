@@ -1,0 +1,31 @@
+import MountSupport
+import Testing
+
+extension CommandTests {
+  @Suite("check of content that was half replaced") struct HalfReplacedCheckTests {
+    /// A record that says "replacing" (b10) and nothing else.
+    private static let record = "0xa701000400000000e15e37ae00000000"
+
+    @Test("A file whose content was half replaced is named, and a repair does not touch it") func lost()
+      throws
+    {
+      let desk = try Desk("", "echo text > f; touch g; varve chflags hidden g")
+      defer { desk.volume.remove() }
+      try desk.volume.unmount()
+      try desk.expect(
+        """
+        UP=$BASE/upper; setfattr -n trusted.varve.m -v \(HalfReplacedCheckTests.record) $UP/f
+        varve check $UP; echo $?; varve check --repair -y $UP > said; echo $?
+        getfattr --only-values -n trusted.varve.m $UP/f | od -An -tx1 | tr -d ' \\n'; echo; cat $UP/f
+        """,
+        prints: """
+          BASE/upper/f: content: cannot be read: its content was being replaced, and the new content is missing or damaged
+          1
+          1
+          a701000400000000e15e37ae00000000
+          text
+
+          """)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// Files of lowers that are cut: what is cut away is not copied, and nothing is cut that is not allowed.
+
+import Foundation
+import LinuxFiles
+import Testing
+
+@testable import LayeredVolume
+
+@Suite("Truncating files of lowers", .enabled(if: Tree.isRoot)) struct LowerCutTests {
+  private static let text = String(repeating: "0123456789", count: 200_000)
+
+  private func tree() throws -> LayeredTree {
+    try LayeredTree([file("f", LowerCutTests.text, mode: 0o640, attributes: ["user.note": "kept"])])
+  }
+
+  @Test("Of a lower's file that is truncated only what stays is copied") func copied() throws {
+    let opened = try tree()
+    let number = try opened.attributes("f").inode
+    try opened.open("f", [.write, .truncate]) { _ in }
+    #expect(opened.volume.copyUps.bytes == 0 && opened.volume.copyUps.items == 1)
+    var now = try opened.attributes("f")
+    #expect(now.size == 0 && now.mode == 0o640 && now.inode == number)
+    #expect(try plainAttribute(opened.upper + "/f", "user.note") == Array("kept".utf8))
+
+    let emptied = try tree()
+    try emptied.change("f") { $0.size = 0 }
+    #expect(emptied.volume.copyUps.bytes == 0)
+    #expect(try emptied.attributes("f").size == 0)
+
+    let cut = try tree()
+    let before = try cut.attributes("f").modification
+    try cut.change("f") { $0.size = 12 }
+    #expect(cut.volume.copyUps.bytes == 12)
+    #expect(try cut.read("f") == "012345678901")
+    now = try cut.attributes("f")
+    #expect(now.size == 12 && now.modification > before)
+    try cut.remount()
+    #expect(try cut.read("f") == "012345678901")
+
+    let longer = try tree()
+    try longer.change("f") { $0.size = 2_000_005 }
+    #expect(longer.volume.copyUps.bytes == 2_000_000)
+    #expect(try longer.attributes("f").size == 2_000_005)
+    for one in [opened, emptied, cut, longer] {
+      #expect(try Data(contentsOf: URL(fileURLWithPath: one.lowers[0] + "/f")).count == 2_000_000)
+    }
+  }
+
+  @Test("Whoever has a lower's file open sees that it was truncated") func followed() throws {
+    let tree = try tree()
+    try tree.open("f") { handle in
+      #expect(try tree.read(handle).count == 4_096)
+      try tree.open("f", [.write, .truncate]) { _ in }
+      #expect(try tree.read(handle) == "")
+    }
+  }
+
+  @Test("What is not allowed any more when the copy is there cuts nothing") func revoked() throws {
+    let tree = try tree()
+    let caller = tree.caller
+    var asked = 0
+    try tree.at("f") { id in
+      let node = try tree.volume.node(id)
+      let cut = CutOnTheWay(to: 0) { _ throws(Errno) in
+        asked += 1
+        if asked > 1 { throw .accessDenied }
+      }
+      #expect(throws: Errno.accessDenied) {
+        try tree.volume.changing(node, for: caller, cut: cut) { () throws(Errno) in
+          try tree.volume.requireUp(node)
+        }
+      }
+      #expect(!cut.isDone)
+    }
+    #expect(asked == 2)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: tree.upper) == [".varve"])
+    #expect(try tree.attributes("f").size == 2_000_000)
+  }
+}
