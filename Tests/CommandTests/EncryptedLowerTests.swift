@@ -40,6 +40,7 @@ extension CommandTests {
           """)
     }
 
+    /// The record of the size that is whole counts, as after a crash: the one before the append, or the one after it.
     @Test("What the upper's log says of sessions is not about those of a lower") func tornSlot() throws {
       let drawer = try KeyDrawer()
       defer { drawer.remove() }
@@ -53,7 +54,6 @@ extension CommandTests {
           """,
         prints: """
           text
-          more
           text
           more
 

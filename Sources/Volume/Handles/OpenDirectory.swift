@@ -38,8 +38,9 @@ final class OpenDirectory: Sendable {
     /// The name that was handed out last, and the offset behind it.
     var last: [UInt8]?
     var end = 0
-    /// Hashes of the name before the last answer and of those in it, which ends there: the kernel drops what its caller
-    /// has no room for, and asks for that again.
+    /// The name in front of the last answer, and hashes of those in it: the kernel drops what its caller has no room for,
+    /// and asks for that again.
+    var before: [UInt8]?
     var answered: [Int] = []
   }
 

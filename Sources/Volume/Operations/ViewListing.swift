@@ -42,11 +42,11 @@ extension Volume {
     directory.stream.withLock { stream in
       (stream.isRaw, stream.askedAt) = (false, nil)
       if let answered {
-        let last = Array(present.names.shownName(at: answered.upperBound - 1))
+        let names = present.names
+        let before = answered.lowerBound > 0 ? Array(names.shownName(at: answered.lowerBound - 1)) : nil
         stream.shown = OpenDirectory.ShownListing(
-          index: present.cached, last: last, end: ownNames + answered.upperBound,
-          answered: (max(answered.lowerBound - 1, 0)..<answered.upperBound).map { present.names.hash(at: $0) }
-        )
+          index: present.cached, last: Array(names.shownName(at: answered.upperBound - 1)),
+          end: ownNames + answered.upperBound, before: before, answered: answered.map { names.hash(at: $0) })
       } else if offset == 0 || kept == nil {
         stream.shown = OpenDirectory.ShownListing(index: present.cached)
       }
@@ -60,13 +60,14 @@ extension Volume {
   ) -> Int? {
     if offset == kept.end, let last = kept.last { return ownNames + index.position(behind: last, rules) }
     let start = kept.end - kept.answered.count
-    guard offset > start, offset <= kept.end else { return nil }
-    // The last of the names that were taken and are still there.
-    let taken = kept.answered[..<(offset - start)]
+    guard offset >= start, offset < kept.end else { return nil }
     var places: [Int: Int] = [:]
     for entry in index.entries.indices { places[index.hash(at: entry)] = entry }
-    for hash in taken.reversed() { if let entry = places[hash] { return ownNames + entry + 1 } }
-    return nil
+    // The last of the names that were taken and are still there.
+    for hash in kept.answered[..<(offset - start)].reversed() {
+      if let entry = places[hash] { return ownNames + entry + 1 }
+    }
+    return ownNames + (kept.before.map { index.position(behind: $0, rules) } ?? 0)
   }
 
   /// Hands out names; which ones, without those of the directory itself.
