@@ -76,7 +76,7 @@ extension FrontTests {
       let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
       let outcome = try must(
         LayerKillTests.fresh + LayerKillTests.mount
-          + "\(before)\nlook mount > old\n\(deed)\nlook mount > new\n"
+          + "\(before)\nlook mount > old\n\(deed)\nlook mount > new\ntest -s old\nif cmp -s old new; then exit 9; fi\n"
           + "varve umount mount", in: base)
       #expect(outcome == "")
       var (killed, after) = (0, 0)
@@ -95,6 +95,8 @@ extension FrontTests {
           """
           for i in $(seq 100); do varve mount -o lower=lower upper mount 2> said && break; sleep 0.1; done
           look mount > now; diff -q old now > said || diff new now || exit 1
+          # Before the first change there is none.
+          test \(after) != 0 || diff old now || exit 5
           test "$(ls -A upper/.varve/work | grep -v '^wh$' | wc -l)" = 0 || exit 2
           touch mount/goes-on && rm mount/goes-on || exit 3
           varve umount mount && look lower | diff lower.before - || exit 4

@@ -100,21 +100,29 @@ extension MountTests {
     {
       let stage = try LayerStage()
       defer { stage.remove() }
-      // Sparse files are copied fast: this one has data in each piece.
-      try stage.shell(
+      // Sparse files are copied fast: this one has data in each piece. Where blocks are shared there is no copy to end. A copy
+      // under way is a file without a name; the daemon has other deleted files, whose names begin otherwise.
+      let said = try stage.shell(
         """
         head -c 600000000 /dev/zero | tr '\\0' x > lower/big
-        varve mount -o lower=lower upper mount
+        if cp --reflink=always lower/big work/probe 2> said; then echo shares blocks; exit 0; fi; rm -f work/probe
         look() { stat -c '%s %Y %Z %h' mount/big mount; ls -A upper upper/.varve/work; }
-        look > before
-        daemon=$(sed 's/.*"pid":\\([0-9]*\\).*/\\1/' mount/.varve/status | head -1)
-        (exec 5>> mount/big) & one=$!; (exec 5>> mount/big) & two=$!
-        for i in $(seq 500); do ls -l /proc/$daemon/fd | grep -q deleted && break; sleep 0.01; done
-        kill $two; kill $one; wait $one || true; wait $two || true
-        look | diff before - || { test -e upper/big && echo copied > finished; }
+        for round in 1 2 3 4 5; do
+          rm -rf upper; mkdir upper; varve mount -o lower=lower upper mount
+          daemon=$(sed 's/.*"pid":\\([0-9]*\\).*/\\1/' mount/.varve/status | head -1)
+          look > before
+          (exec 5>> mount/big) & one=$!; (exec 5>> mount/big) & two=$!; seen=
+          for i in $(seq 500); do ls -l /proc/$daemon/fd | grep -q '#[0-9]* (deleted)' && seen=yes && break; sleep 0.005; done
+          kill $two $one || true; wait $one || true; wait $two || true
+          test -n "$seen" && test ! -e upper/big && break
+          # The copy was faster than this shell.
+          varve umount mount
+        done
+        test -n "$seen" && test ! -e upper/big; look | diff before -
         echo more >> mount/big; test "$(tail -c 5 mount/big)" = more
-        test "$(stat -c %s mount/big)" = 600000005
+        test "$(stat -c %s mount/big)" = 600000005; echo ended
         """)
+      #expect(said.contains("ended") || said.contains("shares blocks"), "\(said)")
     }
 
     @Test("Nothing of the layers can be written to but the upper") func sealed() throws {

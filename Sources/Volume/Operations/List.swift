@@ -121,7 +121,12 @@ extension Volume {
         }
       }
       if showsEntries, next.role == .child, directory.mayGiveEntries(&stream) {
-        listed.entry = try child(next, page, of: directory, above, for: caller)
+        switch try child(next, page, of: directory, above, for: caller) {
+        case .there(let entry): listed.entry = entry
+        case .gone:
+          stream.position = next.nextOffset
+          continue
+        }
       }
       let isTaken = try page.withNameBytes(of: next) { name throws(Errno) in emit(name, listed) }
       guard isTaken else {
@@ -168,36 +173,41 @@ extension Volume {
     return try page.withName(of: entry) { name throws(Errno) in name.equals(OwnDirectory.bytes) }
   }
 
-  /// What a lookup of a listed name would answer; `nil`, and so a plain name, where that fails.
-  ///
-  /// A name that vanished meanwhile or cannot be read right now must not be missing from the listing.
+  /// What is found of a name that was read.
+  enum ListedChild {
+    /// It was removed since.
+    case gone
+    /// What a lookup would answer; nil, and so a plain name, where that fails: what cannot be read right now must not be missing
+    /// from the listing.
+    case there(Entry?)
+  }
+
   func child(
     _ listed: DirectoryEntry, _ page: borrowing EntryBuffer, of directory: OpenDirectory, _ above: Facts,
     for caller: Caller
-  ) throws(Errno) -> Entry? {
+  ) throws(Errno) -> ListedChild {
     let held = LockRequests(.shared(directory.node.stripe))
     return try page.withName(of: listed) { name throws(Errno) in
-      guard let seen = seen(name, in: directory),
-        // Refused at lookup, to some or to all; never handed out in passing.
-        ItemKind(seen.status.kind) != .special
-      else { return nil }
-      let known = try? refer(to: seen, name, in: directory.node, under: held) { () throws(Errno) in
-        try briefFacts(of: seen, name)
+      let present: FoundName?
+      do throws(Errno) { present = try seen(name, in: directory) } catch { return .there(nil) }
+      guard let present else { return .gone }
+      // Refused at lookup, to some or to all; never handed out in passing.
+      guard ItemKind(present.status.kind) != .special else { return .there(nil) }
+      let known = try? refer(to: present, name, in: directory.node, under: held) { () throws(Errno) in
+        try briefFacts(of: present, name)
       }
-      guard let (node, found) = known ?? nil else { return nil }
-      return entry(node, found, in: above, for: caller)
+      guard let (node, found) = known ?? nil else { return .there(nil) }
+      return .there(entry(node, found, in: above, for: caller))
     }
   }
 
-  func seen(
-    _ name: borrowing FileName, in directory: OpenDirectory
-  ) -> FoundName? {
+  private func seen(_ name: borrowing FileName, in directory: OpenDirectory) throws(Errno) -> FoundName? {
     guard resolver.stack != nil else {
-      return ((try? directory.backing.find(name)) ?? nil).map {
+      return try directory.backing.find(name).map {
         FoundName(directory: directory.backing, status: $0)
       }
     }
-    return (try? resolver.find(name, in: directory.node)) ?? nil
+    return try resolver.find(name, in: directory.node)
   }
 
   package func synchronizeDirectory(_ handle: HandleID, dataOnly: Bool) throws(Errno) {

@@ -101,7 +101,12 @@ extension Volume {
         inode: try shownNumber(of: next, name.span, in: place, of: directory.node, isImpure: isImpure),
         kind: next.kind, nextOffset: merged.cookie, entry: nil)
       if showsEntries, next.role == .child, directory.mayGiveEntries(&stream) {
-        listed.entry = try child(next, page, of: directory, above, for: caller)
+        switch try child(next, page, of: directory, above, for: caller) {
+        case .there(let entry): listed.entry = entry
+        case .gone:
+          merged.take(name)
+          continue
+        }
         // Later the kernel cannot be told of names that it got before an epoch and took after it.
         if var entry = listed.entry, case .unlimited = entry.nameValidity {
           entry.nameValidity = .seconds(1)

@@ -169,12 +169,17 @@ package final class VolumeInspection: Sendable {
 
   /// The names of replacements of content that a crash interrupted; the next mount continues them.
   package func interruptedReplacements() throws(Errno) -> [[UInt8]] {
+    guard let workshop = try workshop() else { return [] }
+    return try ReplacementFiles.names(in: workshop).map { Array("work/".utf8) + $0 }
+  }
+
+  /// Nil where there was no mount for writing yet.
+  func workshop() throws(Errno) -> SharedDescriptor? {
     do throws(Errno) {
-      let workshop = SharedDescriptor(
+      return SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
-      return try ReplacementFiles.names(in: workshop).map { Array("work/".utf8) + $0 }
     } catch .noSuchFile {
-      return []
+      return nil
     }
   }
 

@@ -122,14 +122,8 @@ extension ReplacementSite {
 extension VolumeInspection {
   /// Whether the new content of a file that was half replaced is whole, so that the next mount for writing finishes it.
   package func hasNewContent(of file: FileStatus) throws(Errno) -> Bool {
-    let workshop: SharedDescriptor
-    do throws(Errno) {
-      workshop = SharedDescriptor(
-        try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
-    } catch .noSuchFile {
-      return false
-    }
-    guard let work = try ReplacementFiles.find(file.workName, in: workshop),
+    guard let workshop = try workshop(),
+      let work = try ReplacementFiles.find(file.workName, in: workshop),
       let trailer = try ReplacementSite.trailer(of: work.descriptor)
     else { return false }
     return trailer.inode == file.inode && trailer.generation == file.workGeneration

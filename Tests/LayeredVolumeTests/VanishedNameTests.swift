@@ -1,0 +1,54 @@
+// Names that are removed while a listing stands before them.
+
+import Foundation
+import LinuxFiles
+import Testing
+
+@testable import LayeredVolume
+
+@Suite("Names that vanish during a listing", .enabled(if: Tree.isRoot)) struct VanishedNameTests {
+  /// Lists a directory, and removes two names behind the mount after the third; what was listed, `.` and `..` left out.
+  private func list(
+    _ path: String, _ tree: LayeredTree, of names: [String], in plain: String
+  ) throws -> (
+    listed: [String], removed: [String]
+  ) {
+    try tree.at(path) { node in
+      let handle = try tree.volume.openDirectory(node, for: tree.caller).handle
+      defer { tree.volume.release(handle) }
+      var listed: [String] = []
+      var removed: [String] = []
+      var offset: Int64 = 0
+      while true {
+        let former = offset
+        var left = removed.isEmpty ? 5 : Int.max
+        try tree.volume.readDirectory(handle, from: offset, withAttributes: true, for: tree.caller) {
+          name, entry in
+          guard left > 0 else { return false }
+          left -= 1
+          listed.append(String(decoding: name.indices.map { name[$0] }, as: UTF8.self))
+          offset = entry.nextOffset
+          return true
+        }
+        guard offset != former else { break }
+        guard removed.isEmpty else { continue }
+        removed = Array(names.filter { !listed.contains($0) }.prefix(2))
+        for name in removed { #expect(unlink("\(plain)/\(name)") == 0) }
+      }
+      return (listed.filter { $0 != "." && $0 != ".." }, removed)
+    }
+  }
+
+  @Test("A name that was removed before a listing comes to it is left out, and all others are there once")
+  func removed() throws {
+    let names = (0..<20).map { "f\($0)" }
+    let tree = try LayeredTree(names.map { file($0) }, [file("g")])
+    try tree.makeDirectory("own")
+    for name in names { try tree.create("own/\(name)") }
+    for (path, plain, others) in [("", tree.lowers[0], ["g", "own"]), ("own", tree.upper + "/own", [])] {
+      let (listed, removed) = try list(path, tree, of: names, in: plain)
+      #expect(removed.count == 2)
+      #expect(listed.sorted() == (names.filter { !removed.contains($0) } + others).sorted(), "'\(path)'")
+    }
+  }
+}
