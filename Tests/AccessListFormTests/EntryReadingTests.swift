@@ -96,16 +96,6 @@ import Testing
     }
   }
 
-  @Test(
-    "Who writes an entry as for setfacl is told how it is written here", arguments: ["u:ann:rw", "d:u:ann:r"])
-  func posixForm(_ text: String) {
-    let failure = #expect(throws: ParseFailure.self) {
-      try AccessListText.readEntry(text, names: .testing)
-    }
-    #expect(
-      failure?.description.hasSuffix("not as for setfacl, an entry is 'user:NAME allow read,write'") == true)
-  }
-
   struct Refusal: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let text: String

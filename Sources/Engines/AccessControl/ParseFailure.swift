@@ -46,17 +46,12 @@ extension ParseFailure: CustomStringConvertible {
     return prefix + sentence
   }
 
-  /// What entries of POSIX lists begin with.
-  private static let posixTags: Set<String> = ["u", "g", "o", "m", "d", "default", "mask", "other"]
-
   private var sentence: String {
     switch problem {
     case .emptyEntry: "an entry is empty; expected NAME allow|deny WORD,…"
     case .missingName: "a name is missing in front of the verb"
     case .unknownUser: "no user is called '\(word)'; a number will do, such as user:1001"
     case .unknownGroup: "no group is called '\(word)'; a number will do, such as group:1001"
-    case .unknownName where ParseFailure.posixTags.contains(word):
-      "'\(word)' is neither a user nor a group; not as for setfacl, an entry is 'user:NAME allow read,write'"
     case .unknownName: "'\(word)' is neither a user nor a group; a number will do, such as user:1001"
     case .numberTooLarge: "'\(word)' is too large for an id"
     case .missingVerb: "'allow' or 'deny' is missing after the name"
