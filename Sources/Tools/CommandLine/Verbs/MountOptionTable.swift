@@ -222,15 +222,6 @@ package enum MountOptionTable {
     "trusted", "local",
   ]
 
-  /// Options of other file systems, and what does here what they are for.
-  private static let ofOthers: [String: String] = {
-    let owner = "items keep their owners, and 'noowners' shows each caller everything as his own"
-    let mode = "items keep their modes, and an inherited list says what new ones get"
-    return [
-      "uid": owner, "gid": owner, "umask": mode, "fmask": mode, "dmask": mode,
-    ]
-  }()
-
   /// What a word does; nil if it is unknown.
   ///
   /// `x-` words are for others.
@@ -265,11 +256,6 @@ package enum MountOptionTable {
 
   /// The sentence about an option nobody knows.
   package static func complaint(_ name: String) -> String {
-    let unknown = "unknown mount option '\(name)'"
-    if let hint = ofOthers[name] { return "\(unknown); \(hint)" }
-    let suggestion = suggestion(for: name, among: rows.map(\.name))
-    // `lang=fr,de`: the comma ends an option.
-    let mayBeLanguage = name.utf8.count == 2 && name.utf8.allSatisfy { (0x61...0x7A).contains($0) }
-    return unknown + (mayBeLanguage ? "; languages are joined by '+', as in 'lang=fr+de'" : "") + suggestion
+    "unknown mount option '\(name)'" + suggestion(for: name, among: rows.map(\.name))
   }
 }
