@@ -17,6 +17,11 @@ import Testing
     #expect(
       MountOptionTable.complaint("secrelevel")
         == "unknown mount option 'secrelevel'; did you mean 'securelevel'?")
+    #expect(
+      MountOptionTable.complaint("uid")
+        == "unknown mount option 'uid'; a volume keeps the owner of every item: 'varve chown' changes it, 'noowners' "
+        + "ignores all of them")
+    #expect(!MountOptionTable.complaint("umask").contains("did you mean"))
   }
 
   @Test func aWordStandsOnce() {

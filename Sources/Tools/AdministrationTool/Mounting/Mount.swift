@@ -310,6 +310,8 @@ private struct MountPlan {
       let process = MountPlan.lastNumber(of: message),
       let table = try? mountTable()
     else { return "" }
+    let shown = table.filter { $0.isOurs && $0.source == source }
+    if !shown.isEmpty, shown.allSatisfy({ $0.view != nil }) { return "; \(MountState.leftViews(shown))" }
     let isSeen = table.contains { mount in
       guard mount.isOurs else { return false }
       if mount.source == source { return true }

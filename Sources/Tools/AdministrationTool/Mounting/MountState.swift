@@ -29,6 +29,12 @@ enum MountState: Equatable {
       + "others"
   }
 
+  /// What is said of views that are mounted while their volume is not.
+  static func leftViews(_ views: [MountedVolume]) -> String {
+    "views of \(PathText.escaped(views[0].source)) are still mounted and keep its daemon running; unmount them: umount "
+      + views.map { shellWord($0.mountPoint) }.joined(separator: " ")
+  }
+
   /// How long is waited for an answer, in milliseconds.
   static let patience = 2_000
 

@@ -51,8 +51,11 @@ struct ViewMount {
     }
   }
 
-  private static func name(_ options: [MountOption], _ point: Word) throws(Refusal) -> ViewName {
-    var name = ViewName()
+  /// What the options make of a view; `over`: of the usual one, or of one that is mounted.
+  private static func name(
+    _ options: [MountOption], _ point: Word, over present: ViewName = ViewName()
+  ) throws(Refusal) -> ViewName {
+    var name = present
     for option in options {
       guard isUnderstood(option) else {
         let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil)
@@ -186,6 +189,7 @@ struct ViewMount {
         return try ViewMount.change(options, of: former, checkingOnly: checkingOnly)
       }
     }
+    if !isDead { try requireFree(former) }
     guard !checkingOnly else { return }
     if let former, isDead { try takeAway(former, isLazy: true) }
     do throws(Errno) {
@@ -202,6 +206,24 @@ struct ViewMount {
     }
   }
 
+  /// Refuses a mount point that shows a volume or another view, which would be hidden.
+  private func requireFree(_ former: MountedVolume?) throws(Refusal) {
+    let point = shellWord(mountPoint)
+    if let view = former?.view {
+      throw Refusal.mounting(
+        mountPoint,
+        "the mount point shows the view \(PathText.escaped(view)) already; unmount that first: umount \(point)",
+        status: 32)
+    }
+    // What cannot be found is told of when it is mounted on.
+    guard let typed = try? TypedPath(mountPoint, volumeTable()), typed.rest.isEmpty, typed.isMountPoint,
+      typed.mount.isOurs
+    else { return }
+    throw Refusal.mounting(
+      mountPoint, "the mount point shows a Varve volume already; mount the view on another directory",
+      status: 32)
+  }
+
   // MARK: Flags
 
   /// Gives the mount of a view other flags; whatever else is said is an option of the volume.
@@ -216,6 +238,7 @@ struct ViewMount {
       }
       if option.value == nil { flags.take(option.name) }
     }
+    try requireSame(options, mount)
     flags.subtract([.synchronous, .namesSynchronous])
     guard !checkingOnly, flags != MountFlags(shown: mount) else { return }
     do throws(Errno) {
@@ -224,6 +247,21 @@ struct ViewMount {
       throw Refusal.mounting(
         mount.mountPoint, "the kernel does not change the flags of the mount: \(error)", status: 32)
     }
+  }
+}
+
+extension ViewMount {
+  /// Refuses words that ask for another view than the one that is mounted; mount(8) repeats those of fstab.
+  private static func requireSame(_ options: [MountOption], _ mount: MountedVolume) throws(Refusal) {
+    let ofView = options.filter { ["view", "lang", "ext"].contains($0.name) }
+    guard !ofView.isEmpty, let view = mount.view, let present = ViewName(view) else { return }
+    let wanted = try name(ofView, mount.mountPoint, over: present)
+    guard wanted != present else { return }
+    let point = shellWord(mount.mountPoint)
+    throw Refusal.mounting(
+      mount.mountPoint,
+      "it shows the view \(present), and a remount cannot change that; unmount it (umount \(point)) and mount the "
+        + "view \(wanted) anew", status: 32)
   }
 }
 

@@ -15,7 +15,13 @@ func remount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   do throws(Refusal) {
     // What is no mount of ours is told below.
     if let mount = try? ownMount(invocation.operands[0]), mount.view != nil {
-      try ViewMount.change(options, of: mount, checkingOnly: invocation.has(.checkChange))
+      do throws(Refusal) {
+        try ViewMount.change(options, of: mount, checkingOnly: invocation.has(.checkChange))
+      } catch {
+        // It names the mount point itself.
+        console.complain(error.sentence)
+        return error.status
+      }
       return console.finish()
     }
     let change = try OptionChange(

@@ -11,7 +11,7 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console("varve umount", outputLoss: .isSurvived)
   let path = invocation.operands[0]
   do throws(Refusal) {
-    let mount = try ownMount(path)
+    let mount = try mountToTakeAway(path)
     let point = mount.mountPoint
     let state = MountState(mount)
     let isLazy = invocation.has(.lazy)
@@ -41,6 +41,17 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     console.complain(path, error.sentence)
   }
   return console.finish()
+}
+
+/// The mount a path names; where there is none any more, views that umount(8) has left are named.
+private func mountToTakeAway(_ path: Word) throws(Refusal) -> MountedVolume {
+  do throws(Refusal) { return try ownMount(path) } catch {
+    let table = try volumeTable()
+    let left = table.filter { $0.view != nil && $0.whole(in: table) == nil }
+    let isMountPoint = (try? TypedPath(path, table)).map { $0.rest.isEmpty && $0.isMountPoint } ?? false
+    guard !isMountPoint, !left.isEmpty else { throw error }
+    throw Refusal("not a mount point; \(MountState.leftViews(left))")
+  }
 }
 
 /// The mount a path names, which is of our type; the topmost one.
