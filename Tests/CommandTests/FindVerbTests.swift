@@ -4,6 +4,8 @@ import Testing
 
 extension CommandTests {
   @Suite("varve find") struct FindVerbTests {
+    private static let flags =
+      "sappnd, arch, schg, restricted, sunlnk, uappnd, uchg, nodump, dump, opaque, hidden, compressed, datavault, dataless"
     private static let scene = """
       chmod 755 .; mkdir -p t/a t/b; touch t/one t/a/two t/b/three; chown -R 1001:2001 t; chmod 700 t/b; chmod 664 t/one
       varve chmod +a 'user:1002 allow write' t/a/two; varve chmod +a 'group:2009 deny read' t/b
@@ -156,7 +158,7 @@ extension CommandTests {
         prints: """
           varve find: one of --flags, --entry, --class and --can is missing
           2
-          varve find: there is no flag 'nosuch'; 'varve help chflags' lists them
+          varve find: there is no flag 'nosuch'; the flags are \(FindVerbTests.flags)
           2
           varve find: 'write' is not USER:OP, as in bob:write
           2

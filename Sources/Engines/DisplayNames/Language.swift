@@ -136,6 +136,13 @@ package struct LanguageList: Hashable, Sendable {
   }
 
   /// What `lang=` takes, for those who said something else.
+  /// The sentence about a language behind a comma, which ends an option; nil if `word` is none, or none was before it.
+  package static func complaint(aboutComma word: String, after list: String) -> String? {
+    guard LanguageList(option: word) != nil, let before = LanguageList(option: list) else { return nil }
+    let text = before.languages.map(\.description).joined(separator: "+")
+    return "languages have '+' between them, because a comma ends an option: lang=\(text)+\(word)"
+  }
+
   package static var words: String {
     "a language such as fr or pt-BR, or up to \(limit) with '+' between them"
   }

@@ -120,7 +120,10 @@ extension Program {
   private func knownVerb(_ word: Word, in group: VerbGroup? = nil) throws(UsageError) -> Verb {
     let name = text(word)
     if let verb = verbs.first(where: { $0.group == group?.name && $0.lastWord == name }) { return verb }
-    if name.hasPrefix("-") { throw UsageError("unknown option '\(name)'", verb: group?.name) }
+    if name.hasPrefix("-") {
+      throw UsageError(
+        "unknown option '\(name)'" + (advice(onForeign: name, of: group?.name) ?? ""), verb: group?.name)
+    }
     let known = self.words(in: group).map(\.name) + (group == nil ? ["help"] : [])
     throw UsageError("unknown verb '\(name)'" + suggestion(for: name, among: known), verb: group?.name)
   }
@@ -192,7 +195,9 @@ extension Verb {
     func valueless() -> UsageError { UsageError("option '--\(name)' takes no value", verb: self.name) }
     guard let option = options.first(where: { $0.word == name }) else {
       guard name != "help", name != "version" else { throw valueless() }
-      let hint = suggestion(for: name, among: options.compactMap(\.word) + ["help", "version"], prefix: "--")
+      let hint =
+        advice(onForeign: name, of: self.name)
+        ?? suggestion(for: name, among: options.compactMap(\.word) + ["help", "version"], prefix: "--")
       throw UsageError("unknown option '--\(name)'" + hint, verb: self.name)
     }
     guard let value = option.value else {
@@ -240,6 +245,7 @@ extension Verb {
     if whole.count > 1, options.contains(where: { $0.word == whole }) {
       return "unknown option '-\(whole)'; did you mean '--\(whole)'?"
     }
+    if let advice = advice(onForeign: whole, of: name) { return "unknown option '-\(whole)'" + advice }
     // A byte above 127 is a piece of a character and means nothing alone.
     return letter.isASCII ? "unknown option '-\(letter)'" : "unknown option '-\(whole)'"
   }

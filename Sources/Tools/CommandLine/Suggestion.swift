@@ -36,3 +36,27 @@ func slips(from first: String, to second: String) -> Int {
   }
   return last[second.count]
 }
+
+/// What is said of an option that a program for the same purpose has, and this verb has not; nil if there is nothing to say.
+func advice(onForeign option: String, of verb: String?) -> String? {
+  let bare = String(option.drop { $0 == "-" })
+  if verb == "find" {
+    let tests: Set<String> = [
+      "name", "iname", "path", "type", "user", "group", "perm", "size", "mtime", "newer", "maxdepth",
+      "mindepth",
+      "exec", "print", "print0", "delete",
+    ]
+    guard tests.contains(bare) else { return nil }
+    let example = "varve find -flags uchg -0 DIR | find -files0-from - -maxdepth 0 -name '*.txt'"
+    return "; find(1) has it, also for what this finds: \(example)"
+  }
+  let isOfLists = verb == "acl" || verb?.hasPrefix("acl ") == true || verb == "chmod"
+  // The options of setfacl.
+  guard isOfLists, ["m", "x", "b", "k", "modify", "remove", "remove-all"].contains(bare) else { return nil }
+  return switch bare {
+  case "m", "modify": "; an entry is added with: varve chmod +a \"user:bob allow modify\" PATH"
+  case "x", "remove":
+    "; an entry is removed with: varve chmod -a# N PATH, with the number N that 'varve ls -le PATH' shows"
+  default: "; a list is removed with: varve chmod -N PATH"
+  }
+}

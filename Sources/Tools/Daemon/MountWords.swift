@@ -33,14 +33,17 @@ struct MountWords {
     let families = options.map(\.family)
     volume.words = options.indices.filter { !families[($0 + 1)...].contains(families[$0]) }
       .map { options[$0].written }
-    for option in options {
+    for (index, option) in options.enumerated() {
       try option.requireValueWanted()
       switch MountOptionTable.effect(of: option.name) {
       case .live(let word): try volume.live.take(word, option)
       case .flag(let word): try take(word)
       case .fixed(let word): try take(word, option)
       case .ignored: break
-      case .remount, nil: throw ArgumentFailure(MountOptionTable.complaint(option.shownName))
+      case .remount, nil:
+        let before = options[..<index].last { $0.name == "lang" }?.text
+        let comma = before.flatMap { LanguageList.complaint(aboutComma: option.name, after: $0) }
+        throw ArgumentFailure(comma ?? MountOptionTable.complaint(option.shownName))
       }
     }
     let rules = volume.live.rules

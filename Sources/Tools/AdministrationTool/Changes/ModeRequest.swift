@@ -99,7 +99,9 @@ struct ModeRequest {
       let verbs = ["allow", "deny", "inherited"]
       let isUnquoted = rest.first.map { verbs.contains(text($0)) } ?? false
       throw UsageError(
-        "\(error)" + (isUnquoted ? "; put the entry in quotes, it is one word" : ""), verb: "chmod", .value)
+        "\(error)"
+          + (isUnquoted ? "; put the entry in quotes, it is one word" : adviceOnPosixEntry(text(word))),
+        verb: "chmod", .value)
     }
   }
 

@@ -93,7 +93,10 @@ private struct ItemTest {
       do throws(FileFlags.UnknownWord) {
         flags.append(try FileFlags.instruction(String(decoding: word, as: UTF8.self)))
       } catch {
-        throw invocation.mistake("there is no flag '\(error.word)'; 'varve help chflags' lists them")
+        let words = Verb.flagWords.map { $0 == "nodump" ? "nodump, dump" : $0 }.joined(separator: ", ")
+        let hint = suggestion(for: error.word, among: Verb.typedFlagWords)
+        throw invocation.mistake(
+          "there is no flag '\(error.word)'" + (hint.isEmpty ? "; the flags are \(words)" : hint))
       }
     }
     for word in invocation.values(.identityToFind) {

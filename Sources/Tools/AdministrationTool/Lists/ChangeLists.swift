@@ -67,7 +67,9 @@ private func replacement(_ invocation: Invocation) throws(UsageError) -> ListRul
     }
   } catch {
     let prefix = files.first.map { "\(shown($0)): " } ?? ""
-    throw invocation.mistake("\(prefix)\(error)")
+    let words = entries.map { String(decoding: $0, as: UTF8.self) }
+    let advice = format == .macos ? words.map(adviceOnPosixEntry).first { !$0.isEmpty } : nil
+    throw invocation.mistake("\(prefix)\(error)\(advice ?? "")")
   }
   guard list.entries.count <= AccessList.entryLimit else {
     throw invocation.mistake("an access list holds at most \(AccessList.entryLimit) entries")

@@ -58,7 +58,10 @@ struct ViewMount {
     var name = present
     for option in options {
       guard isUnderstood(option) else {
-        let complaint = MountOptionTable.complaint(about: option.name, hasValue: option.value != nil)
+        let languages = name.languages?.languages.map(\.description).joined(separator: "+")
+        let complaint =
+          languages.flatMap { LanguageList.complaint(aboutComma: option.name, after: $0) }
+          ?? MountOptionTable.complaint(about: option.name, hasValue: option.value != nil)
         throw Refusal.mounting(
           point, complaint ?? "'\(option.shownName)' is an option of a volume, not of a view of it", status: 1
         )
