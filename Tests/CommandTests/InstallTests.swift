@@ -61,6 +61,21 @@ extension CommandTests {
           """)
     }
 
+    @Test(
+      "A Swift that is too old is told before anything is installed", arguments: ["build", ""])
+    func oldSwift(_ goal: String) throws {
+      let said = try output(
+        """
+        mkdir bin
+        printf '#!/bin/sh\\nexit 1\\n' >bin/dpkg-query
+        printf '#!/bin/sh\\necho installing\\nexit 1\\n' >bin/apt-get
+        printf '#!/bin/sh\\necho Swift version 5.9\\n' >bin/swift
+        chmod 755 bin/*; PATH=$PWD/bin:$PATH
+        "$ROOT/scripts/setup" \(goal) 2>&1 || echo $?
+        """)
+      #expect(said == "setup: Swift 6.2 or later is needed; found: Swift version 5.9\n1\n")
+    }
+
     @Test("Root builds as the owner of the tree, once for installing and for the package") func owner() throws
     {
       let said = try output(

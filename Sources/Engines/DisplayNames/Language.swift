@@ -136,15 +136,15 @@ package struct LanguageList: Hashable, Sendable {
   }
 
   /// What `lang=` takes, for those who said something else.
+  package static var words: String {
+    "a language such as fr or pt-BR, or up to \(limit) with '+' between them"
+  }
+
   /// The sentence about a language behind a comma, which ends an option; nil if `word` is none, or none was before it.
   package static func complaint(aboutComma word: String, after list: String) -> String? {
     guard LanguageList(option: word) != nil, let before = LanguageList(option: list) else { return nil }
     let text = before.languages.map(\.description).joined(separator: "+")
     return "languages have '+' between them, because a comma ends an option: lang=\(text)+\(word)"
-  }
-
-  package static var words: String {
-    "a language such as fr or pt-BR, or up to \(limit) with '+' between them"
   }
 
   /// What the environment of a program asks for; nil: the languages of the volume.

@@ -261,10 +261,13 @@ package enum MountOptionTable {
 
   /// What is said of options that other file systems have, where the nearest word would lead astray.
   private static let advice: [String: String] = {
-    let owner = "; a volume keeps the owner of every item: 'varve chown' changes it, 'noowners' ignores all of them"
-    let mode = "; a volume keeps the mode of every item: entries that are inherited give rights to what is made"
+    let owner =
+      "; a volume keeps the owner of every item: 'varve chown' changes it, 'noowners' ignores all of them"
+    let mode =
+      "; a volume keeps the mode of every item: entries that are inherited give rights to what is made"
     return [
-      "uid": owner, "gid": owner, "umask": mode, "fmask": mode, "dmask": mode, "file_mode": mode, "dir_mode": mode,
+      "uid": owner, "gid": owner, "umask": mode, "fmask": mode, "dmask": mode, "file_mode": mode,
+      "dir_mode": mode,
       "default_permissions": "; it is not needed: the volume checks every access itself",
     ]
   }()
