@@ -93,11 +93,12 @@ extension Volume {
 
   private func becomeWritable() -> ChangeRefusal? {
     do {
+      try directory.refuseLostLock()
       _ = try directory.becomeWritable { exist in
         // Nothing is changed before.
         try directory.beginLease(live)
         store.settleRecords(exist)
-        if let workshop = directory.workshop { try features.probe(workshop) }
+        if let workshop = directory.workshop { features.probe(workshop) }
         replacements.recover(beneath: directory.root)
         try beginLayers()
       }

@@ -131,7 +131,7 @@ package final class Volume: Sendable {
     }
     features = StoreFeatures(
       switchedOff: options.disabledFeatures, identification: identification, namespace: directory.namespace)
-    if let workshop = directory.workshop { try features.probe(workshop) }
+    if let workshop = directory.workshop { features.probe(workshop) }
     store = MetadataStore(
       namespace: directory.namespace,
       // Read-only there is no lock: another mount may be about to write the first record.

@@ -16,7 +16,7 @@ import Testing
     let tree = try Tree { file("old") }
     let workshop = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
     let features = StoreFeatures(switchedOff: [], namespace: Tree.isRoot ? .trusted : .user)
-    let (result, hits) = fault.during { try features.probe(workshop) }
+    let (result, hits) = fault.during { features.probe(workshop) }
     try result.get()
     // What cannot be removed is left to the next mount.
     let left = try FileManager.default.contentsOfDirectory(atPath: tree.path)
@@ -57,10 +57,9 @@ import Testing
   func noSafeNames() throws {
     let tree = try Tree { file("old") }
     let workshop = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
-    let features = StoreFeatures(switchedOff: [], namespace: Tree.isRoot ? .trusted : .user)
     for error in [Errno.unsupported, .notImplemented] {
       let fault = Fault(.name, error, count: 100)
-      let (result, _) = fault.during { try features.probe(workshop) }
+      let (result, _) = fault.during { try Workshop.requireSafeNames(in: workshop) }
       let failure = #expect(throws: VolumeFailure.self) { try result.get() }
       #expect(failure?.message.contains("neither hard links nor RENAME_NOREPLACE") == true)
     }

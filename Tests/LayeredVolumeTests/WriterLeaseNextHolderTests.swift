@@ -87,17 +87,54 @@ extension WriterLeaseTests {
     #expect(try text(tree) == other)
   }
 
-  @Test("A look leaves the note of who may still write, and a repair refuses") func inspection() throws {
+  @Test("A look leaves the note of who may still write, and a repair waits") func inspection() throws {
     let tree = try tree()
-    let elsewhere = HolderNote(lease: 10, machine: Self.elsewhere)
+    let elsewhere = HolderNote(lease: 1, machine: Self.elsewhere)
     try leave(tree, elsewhere.text)
     let root = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
-    for purpose in [VolumeInspection.Purpose.looking, .repairing] {
-      let use = "\(try VolumeInspection(of: root, for: purpose).use)"
-      #expect(purpose == .looking ? use == "nobody" : use.contains("there"))
-      let text = try [UInt8](Data(contentsOf: URL(fileURLWithPath: "\(tree.path)/.varve/lock")))
-      #expect(text == elsewhere.text)
+    var times = LeaseTimes()
+    (times.validity, times.waiting) = (1_000, 100)
+    let look = try VolumeInspection(of: root, for: .looking, leaseTimes: times)
+    #expect(try "\(look.use)" == "nobody" && text(tree) == elsewhere.text)
+    let start = Clock.monotonicNanoseconds
+    let repair = try VolumeInspection(of: root, for: .repairing, leaseTimes: times)
+    #expect("\(repair.use)" == "nobody")
+    #expect(Clock.monotonicNanoseconds - start >= 1_500_000_000)
+    let left = HolderNote(try text(tree))
+    #expect(left?.machine == .present && left?.end == HolderNote.End.none && left?.lease == nil)
+  }
+
+  @Test("A volume whose lock is lost does not become writable by an option") func lostForGood() throws {
+    let tree = try tree()
+    try leave(tree, nil)
+    let volume = try tree.volume()
+    var wanted = volume.options
+    wanted.rules.isReadOnly = true
+    try volume.change(to: wanted)
+    try FileManager.default.removeItem(atPath: "\(tree.path)/.varve/lock")
+    wanted.rules.isReadOnly = false
+    for _ in 0..<500 where volume.directory.lockDescription?.hasPrefix("lost") != true {
+      Clock.pause(milliseconds: 10)
     }
+    let failure = #expect(throws: ChangeRefusal.self) { try volume.change(to: wanted) }
+    #expect("\(failure.map { "\($0)" } ?? "")".contains("the lock file was removed; unmount and mount again"))
+    #expect(volume.options.isReadOnly)
+  }
+
+  @Test(
+    "A note whose lease cannot be read is of a mount with a lease",
+    arguments: ["x", "99999999999999999999", ""])
+  func unreadLease(_ word: String) {
+    let note = String(decoding: HolderNote(lease: 1, machine: Self.elsewhere).text, as: UTF8.self)
+    let other = HolderNote(Array(note.replacing("lease 1\n", with: "lease \(word)\n").utf8))
+    #expect(other?.mayStillWrite(inStore: false) == true && other?.lease == LeaseTimes().seconds)
+  }
+
+  @Test("A mount that does not come about does not make the next one wait") func tookBack() throws {
+    let tree = try tree()
+    try leave(tree, nil)
+    try tree.volume().takeBack()
+    #expect(HolderNote(try text(tree))?.end == .ended)
   }
 
   @Test("In a store a repair waits, keeps its lock, and says when it has ended; a look leaves no lease")

@@ -68,6 +68,14 @@ void lv_block_stop_signals(void) {
   signal(SIGPIPE, SIG_IGN);
 }
 
+int lv_is_stop_signal_pending(void) {
+  sigset_t set, pending;
+  stop_signals(&set);
+  sigpending(&pending);
+  sigandset(&set, &set, &pending);
+  return !sigisemptyset(&set);
+}
+
 void lv_wait_stop_signal(void) {
   sigset_t set;
   stop_signals(&set);

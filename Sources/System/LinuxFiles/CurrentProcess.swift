@@ -75,6 +75,9 @@ package enum StopSignals {
   /// Keeps them from interrupting this thread and every thread it starts.
   package static func block() { lv_block_stop_signals() }
 
+  /// Whether one has come that nobody has waited for yet.
+  package static var isPending: Bool { lv_is_stop_signal_pending() != 0 }
+
   /// Waits for the next one.
   package static func wait() { lv_wait_stop_signal() }
 }

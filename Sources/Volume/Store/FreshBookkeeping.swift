@@ -13,7 +13,8 @@ extension VolumeDirectory {
   /// Takes the bookkeeping away that was made for this mount, which did not come about; unless it tells of records.
   func takeBack() {
     let opened = self.opened.withLock { $0 }
-    guard opened.isFresh, let directory = opened.directory else { return }
+    // What was there before stays, and the next mount need not wait for one that did not come about.
+    guard opened.isFresh, let directory = opened.directory else { return endLease() }
     // Whatever is wrong with it, it stays: the mount has failed for another reason, which is told.
     try? VolumeDirectory.takeBack(directory, from: root, isLocked: opened.lock != nil)
   }

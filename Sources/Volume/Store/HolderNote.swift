@@ -93,7 +93,8 @@ struct HolderNote: Equatable, Sendable {
       case "host": machine.hostName = HolderNote.printable(value)
       case "boot": machine.boot = value
       case "pidns": machine.processNamespace = UInt64(value)
-      case "lease": lease = Int(value)
+      // Whoever has one may not know that it is gone, also where it is not known how long it is.
+      case "lease": lease = Int(value) ?? LeaseTimes().seconds
       case "token": token = value
       case "waits": end = .waits
       case "ended": end = .ended

@@ -51,7 +51,7 @@ package final class VolumeInspection: Sendable {
       let device = DeviceNumber(packed: try root.descriptor.status().device)
       isLeased = try isStore || !root.descriptor.fileSystemStatus().isOfThisMachine(on: device)
       (lock, use) = try VolumeInspection.look(
-        into: directory, of: root, for: purpose, lease: isLeased ? leaseTimes : nil)
+        into: directory, of: root, for: purpose, lease: isLeased ? leaseTimes : nil, usual: leaseTimes)
       header = try VolumeInspection.header(in: directory)
     } catch let failure as VolumeFailure {
       throw failure
@@ -93,25 +93,22 @@ package final class VolumeInspection: Sendable {
   }
 
   private static func look(
-    into directory: SharedDescriptor, of root: SharedDescriptor, for purpose: Purpose, lease: LeaseTimes?
+    into directory: SharedDescriptor, of root: SharedDescriptor, for purpose: Purpose, lease: LeaseTimes?,
+    usual: LeaseTimes
   ) throws -> (WriterLock?, Use) {
-    // In a store a repair waits as a mount does.
-    let waits = purpose == .repairing && lease != nil
+    // A repair waits as a mount does.
+    let waits = purpose == .repairing
     do {
       let taken = try VolumeDirectory.tryLock(
         in: directory, of: root, lease: lease,
-        for: waits ? .mounting : purpose == .looking ? .looking : .repairing)
+        for: waits ? .mounting : .looking)
       switch taken {
       case .held(let holder): return (nil, .mounted(by: holder))
       case .taken(let lock, unsettled: let unsettled):
-        if let unsettled, waits {
-          try VolumeDirectory.settle(lock, after: unsettled, lease)
-        } else if let unsettled, purpose == .repairing {
-          return (nil, .mounted(by: unsettled.holder))
-        }
+        if let unsettled, waits { try VolumeDirectory.settle(lock, after: unsettled, lease, usual: usual) }
         // What a mount for reading remembers must not change below it.
-        if purpose == .repairing, try !directory.descriptor.tryLockOpen(exclusive: true) {
-          if waits { _ = try? lock.end() }
+        if waits, try !directory.descriptor.tryLockOpen(exclusive: true) {
+          _ = try? lock.end()
           return (nil, .mountedForReading)
         }
         return (lock, .nobody)

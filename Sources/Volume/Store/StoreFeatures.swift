@@ -43,20 +43,13 @@ final class StoreFeatures: Sendable {
     return .fileHandle
   }
 
-  /// Refuses a store in which a new file could not be given a name without taking away what has it.
-  func probe(_ workshop: SharedDescriptor) throws(VolumeFailure) {
+  func probe(_ workshop: SharedDescriptor) {
     unnamed.store(Workshop.makesUnnamedFiles(in: workshop.descriptor), ordering: .releasing)
     ontoNothing.store(Workshop.renamesOntoNothing(in: workshop), ordering: .releasing)
     exchange.store(Workshop.exchangesNames(in: workshop), ordering: .releasing)
     unlinked.store(
       Workshop.keepsUnlinked(in: workshop.descriptor, namespace: namespace), ordering: .releasing)
     capability.store(Workshop.hasCapabilities(workshop.descriptor), ordering: .releasing)
-    // Such stores (s3fs) keep no lock between machines either.
-    guard ontoNothing.load(ordering: .acquiring) || Workshop.linksFiles(in: workshop) else {
-      throw VolumeFailure(
-        "on a file system that has neither hard links nor RENAME_NOREPLACE; a new file could not be given its name there "
-          + "without taking it from another one")
-    }
   }
 
   /// O_TMPFILE; without it a file is finished under a name in the workshop, as everything else is.

@@ -164,6 +164,8 @@ final class VolumeDirectory: Sendable {
     var lock: WriterLock?
     var isFresh = true
     do {
+      // Before anybody waits for a former holder.
+      try Workshop.requireSafeNames(in: directory)
       lock = try takeLock(in: directory, of: root, lease: lease)
       // The bookkeeping may have been moved away, or not been restored with the rest. Looked at with the lock held:
       // from here on records are written by this mount alone.
@@ -196,12 +198,28 @@ final class VolumeDirectory: Sendable {
     } else if lock == nil {
       opened.lock = try takeLock(in: directory, of: root, lease: lease)
     }
+    do {
+      return try open(opened, of: root, readOnly: readOnly, making: header, lease: lease, space: space)
+    } catch {
+      // The next mount need not wait for one that did not come about.
+      if lease != nil { _ = try? opened.lock?.end() }
+      throw error
+    }
+  }
+
+  private static func open(
+    _ found: Opened, of root: SharedDescriptor, readOnly: Bool, making header: VolumeHeader,
+    lease: LeaseTimes?, space: RecordSpace
+  ) throws -> VolumeDirectory {
+    var opened = found
+    guard let directory = opened.directory else { throw Errno.stale }
     // There is no lease yet, and to look at the items may have taken long.
     let keep = { [lock = opened.lock] () throws(Errno) in _ = try lock?.keep() }
     try saying("the lock for writing cannot be kept") { () throws(Errno) in try keep() }
     let header = try readHeader(in: directory, readOnly: readOnly, making: header)
     try space.require(header.namespace, in: root)
     if !readOnly {
+      try Workshop.requireSafeNames(in: directory)
       opened.workshop = try openWorkshop(in: directory, holdsLayers: header.isLayered, before: keep)
     }
     return VolumeDirectory(root: root, opened, header: header, lease: lease, space: space)

@@ -63,8 +63,34 @@ enum Workshop {
     }
   }
 
-  /// Tries whether a file can have two names.
-  static func linksFiles(in workshop: SharedDescriptor) -> Bool {
+  /// What became of an attempt to give a file another name.
+  private enum Linking {
+    case shown
+    /// For a while the new name shows the file as it was, and what is appended then is written over other bytes.
+    case outdated
+    case impossible
+  }
+
+  /// Refuses a store in which a new file cannot be given a name without taking it from another one, or loses what is
+  /// written to it then.
+  static func requireSafeNames(in workshop: SharedDescriptor) throws(VolumeFailure) {
+    guard !renamesOntoNothing(in: workshop) else { return }
+    switch linking(in: workshop) {
+    case .shown: return
+    case .impossible:
+      // Such stores (s3fs) keep no lock between machines either.
+      throw VolumeFailure(
+        "on a file system that has neither hard links nor RENAME_NOREPLACE; a new file could not be given its name there "
+          + "without taking it from another one")
+    case .outdated:
+      throw VolumeFailure(
+        "on a file system that for a while shows a linked file as it was (bindfs does without 'attr_timeout=0'); "
+          + "what is appended to a new file could be lost there")
+    }
+  }
+
+  /// As a new file gets its name where there is no better way: by a link, after which its former name goes.
+  private static func linking(in workshop: SharedDescriptor) -> Linking {
     let (first, second) = (nextName(), nextName())
     defer {
       for name in [first, second] {
@@ -72,14 +98,20 @@ enum Workshop {
       }
     }
     do throws(Errno) {
-      let object = try FileName.with(first) { name throws(Errno) in
-        _ = try workshop.descriptor.createFile(name, mode: 0o600)
-        return try workshop.descriptor.openPath(name)
+      let (file, object) = try FileName.with(first) { name throws(Errno) in
+        let file = SharedDescriptor(try workshop.descriptor.createFile(name, mode: 0o600))
+        return (file, SharedDescriptor(try workshop.descriptor.openPath(name)))
       }
-      try FileName.with(second) { name throws(Errno) in try workshop.descriptor.linkObject(object, as: name) }
-      return true
+      try FileName.with(second) { name throws(Errno) in
+        try workshop.descriptor.linkObject(object.descriptor, as: name)
+      }
+      try FileName.with(first) { name throws(Errno) in try workshop.descriptor.removeFile(name) }
+      try file.descriptor.writeAll([0x78], at: 0)
+      let shown = try FileName.with(second) { name throws(Errno) in try workshop.descriptor.status(of: name) }
+      return shown.size == 1 ? .shown : .outdated
     } catch {
-      return ![.notPermitted, .unsupported, .notImplemented].contains(error)
+      // What is short now says nothing.
+      return [.notPermitted, .unsupported, .notImplemented].contains(error) ? .impossible : .shown
     }
   }
 

@@ -136,6 +136,11 @@ final class WriterLease: Sendable {
     }
   }
 
+  /// Why nothing is changed any more until the volume is mounted anew; nil while that may change.
+  var loss: String? {
+    if case .lost(let reason) = standing.withLock({ $0 }) { reason } else { nil }
+  }
+
   /// The mount ends: nothing is changed from now on, and the next holder need not wait.
   ///
   /// Not said by whom has no lease: another process may have the file.
@@ -166,6 +171,12 @@ extension VolumeDirectory {
     guard lock.confirm() == .confirmed else { throw VolumeFailure("the lock for writing cannot be kept") }
     let lease = try WriterLease(of: lock, takenAt: start, live, leaseTimes)
     opened.withLock { $0.lease = lease }
+  }
+
+  /// A volume whose lock was lost stays read-only, whatever options it is given.
+  func refuseLostLock() throws(VolumeFailure) {
+    guard let loss = opened.withLock({ $0.lease?.loss }) else { return }
+    throw VolumeFailure("the lock for writing is lost: \(loss); unmount and mount again")
   }
 
   /// How the lock is kept, for `status`; nil where there is none.

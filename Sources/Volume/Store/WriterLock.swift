@@ -152,8 +152,8 @@ extension VolumeDirectory {
   }
 
   enum LockPurpose {
+    /// Also to repair.
     case mounting
-    case repairing
     case looking
   }
 
@@ -173,15 +173,20 @@ extension VolumeDirectory {
     }
   }
 
-  static func settle(_ lock: WriterLock, after former: FormerHolder, _ lease: LeaseTimes?) throws {
-    let waiting = former.waiting(atLeast: (lease ?? LeaseTimes()).waiting)
+  static func settle(
+    _ lock: WriterLock, after former: FormerHolder, _ lease: LeaseTimes?, usual: LeaseTimes = LeaseTimes()
+  ) throws {
+    let waiting = former.waiting(atLeast: (lease ?? usual).waiting)
     let reason =
       former.holder.process == nil
       ? "nothing says who had the volume for writing last, and that it was unmounted"
       : "the volume was not unmounted by \(VolumeUse.name(of: former.holder)), which had it for writing"
     Log.notice("\(reason); waiting \(waiting / 1_000) s, in which a mount that still has it gives up")
     let end = Clock.nanosecondsSinceBoot + UInt64(waiting) * 1_000_000
-    while Clock.nanosecondsSinceBoot < end { Clock.pause(milliseconds: 50) }
+    while Clock.nanosecondsSinceBoot < end {
+      guard !StopSignals.isPending else { throw VolumeFailure("it was asked to stop while it waited") }
+      Clock.pause(milliseconds: 50)
+    }
     let isOurs = try saying("the lock cannot be kept") { () throws(Errno) in
       try lock.begin(lease: lease.map(\.seconds))
     }

@@ -173,6 +173,7 @@ long lv_visit_mount_namespace(int fd);
 long lv_stand_in(int directory);
 long lv_standing_place(char *into, size_t count);
 void lv_block_stop_signals(void);
+int lv_is_stop_signal_pending(void);
 void lv_wait_stop_signal(void);
 // A word of the calling thread: set, and taken back, which leaves 0.
 void lv_leave_note(uint64_t note);
