@@ -1,5 +1,6 @@
 // Who takes the lock after a holder that may not know that it is gone.
 
+import Decisions
 import Foundation
 import Glibc
 import LinuxFiles
