@@ -36,7 +36,8 @@ struct ContentRange {
 func headerSentence(_ word: String) -> String {
   switch word {
   case "header": "the header is damaged, and its copy is too: the content is lost"
-  case "header-unknown": "it is encrypted in a form that this version of Varve does not know; a newer one may read it"
+  case "header-unknown":
+    "it is encrypted in a form that this version of Varve does not know; a newer one may read it"
   case "header-first": "the header is damaged; its copy is whole"
   case "header-copy": "the copy of the header is damaged; the header is whole"
   case "header-differs": "the header and its copy are not alike; both can be read"
