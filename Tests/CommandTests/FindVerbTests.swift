@@ -149,7 +149,7 @@ extension CommandTests {
       try desk.expect(
         """
         said() { varve find "$@" 2>&1 | head -n 1; echo "${PIPESTATUS[0]}"; }
-        said t; said -flags nosuch t; said -can write t; said -can 1001:2001:wirte t
+        said t; said -flags waiting t; said -can write t; said -can 1001:2001:wirte t
         said -flags uchg /proc/sys; said -flags uchg nowhere; said -can no-such-user:read t; said -flags
         chmod 755 t; cp '\(Program.built("varve"))' "$BASE/varve"; chmod 755 "$BASE"
         as() { setpriv --reuid 1003 --regid 2009 --clear-groups "$BASE/varve" find "$@" 2>&1 | sort; }
@@ -158,7 +158,7 @@ extension CommandTests {
         prints: """
           varve find: one of --flags, --entry, --class and --can is missing
           2
-          varve find: there is no flag 'nosuch'; the flags are \(FindVerbTests.flags)
+          varve find: there is no flag 'waiting'; the flags are \(FindVerbTests.flags)
           2
           varve find: 'write' is not USER:OP, as in bob:write
           2

@@ -16,7 +16,7 @@ extension CommandTests {
         """
         UP=$BASE/upper; setfattr -n trusted.varve.m -v \(HalfReplacedCheckTests.record) $UP/f
         varve check $UP; echo $?; varve check --repair -y $UP > said; echo $?
-        getfattr --only-values -n trusted.varve.m $UP/f | od -An -tx1 | tr -d ' \\n'; echo; cat $UP/f
+        getfattr --absolute-names --only-values -n trusted.varve.m $UP/f | od -An -tx1 | tr -d ' \\n'; echo; cat $UP/f
         """,
         prints: """
           BASE/upper/f: content: cannot be read: its content was being replaced, and the new content is missing or damaged
