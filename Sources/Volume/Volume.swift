@@ -228,6 +228,9 @@ package final class Volume: Sendable {
   /// The mount ends: nothing is changed from now on.
   package func giveUpLock() { directory.endLease() }
 
+  /// How the lock for writing is kept, without a question to the store; nil where there is none.
+  package var writerLock: String? { directory.lockDescription }
+
   /// The hidden directory of the volume; nil where a directory is mounted read-only that has none.
   package var bookkeeping: SharedDescriptor? { directory.descriptor }
 

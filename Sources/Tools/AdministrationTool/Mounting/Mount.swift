@@ -292,10 +292,7 @@ private struct MountPlan {
   /// Starts the daemon and returns when it serves, or has found nothing that would keep it from serving.
   func startDaemon(checkingOnly: Bool = false) throws(Refusal) {
     if checkingOnly { try checkKeyfile() }
-    let (answer, complaints) = try runDaemon(checkingOnly: checkingOnly)
-    // Nobody else will ever see them; a lost warning is no reason to fail.
-    try? StandardStream.error.write(MountPlan.withoutPriorities(complaints))
-    switch DaemonAnswer(answer) {
+    switch DaemonAnswer(try runDaemon(checkingOnly: checkingOnly)) {
     case .ready: return
     case .refused(let status, let message):
       throw Refusal(message + whereabouts(message), status: Int32(status))
@@ -340,26 +337,47 @@ private struct MountPlan {
     return Array(lines.joined(separator: [0x0A]))
   }
 
-  /// Everything the daemon says before it is ready: on its pipe, and on its standard error.
-  private func runDaemon(
-    checkingOnly: Bool
-  ) throws(Refusal) -> (answer: [UInt8], complaints: [UInt8]) {
+  /// Shows what the daemon has said on its standard error since `start`; up to where.
+  ///
+  /// Nobody else will ever see it; a lost warning is no reason to fail.
+  private static func showComplaints(in log: borrowing Descriptor, from start: Int) -> Int {
+    guard let said = try? log.read(upTo: 65_536), said.count > start else { return start }
+    try? StandardStream.error.write(withoutPriorities(Array(said[start...])))
+    return said.count
+  }
+
+  /// What the daemon says on its pipe; what it complains about meanwhile is shown.
+  private func runDaemon(checkingOnly: Bool) throws(Refusal) -> [UInt8] {
     let keyPipe = checkingOnly ? nil : try keyPipe()
     defer { withExtendedLifetime(keyPipe) {} }
     let words = words(checkingOnly: checkingOnly, keyDescriptor: keyPipe.map { _ in 4 })
     do throws(Errno) {
       let pipe = try Pipe()
       // A file and no pipe: the daemon may write to it for years without anybody reading.
-      let log = try Descriptor.memoryFile("varved standard error")
+      let log = SharedDescriptor(try Descriptor.memoryFile("varved standard error"))
       _ = try ChildProcess(
         daemon, words: [Array("varved".utf8), Array("--ready-fd".utf8), Array("3".utf8)] + words,
         ChildProcess.Streams(
-          error: log.rawValue, extra: pipe.writing.rawValue,
+          error: log.descriptor.rawValue, extra: pipe.writing.rawValue,
           second: keyPipe?.descriptor.rawValue))
       let reading = pipe.intoReadingEnd()
       // Up to the end of the line: a daemon that keeps the pipe open must not keep us.
-      let answer = try reading.readLine(limit: 65_536)
-      return (answer, try log.read(upTo: 65_536))
+      // It may wait long, and says for what.
+      let isOver = Bell()
+      let watcher = try PlainThread(name: "complaints") {
+        var shown = 0
+        while !isOver.wait(milliseconds: 200) {
+          shown = MountPlan.showComplaints(in: log.descriptor, from: shown)
+        }
+        _ = MountPlan.showComplaints(in: log.descriptor, from: shown)
+      }
+      let answer: Result<[UInt8], Errno>
+      do throws(Errno) { answer = .success(try reading.readLine(limit: 65_536)) } catch {
+        answer = .failure(error)
+      }
+      isOver.ring()
+      watcher.join()
+      return try answer.get()
     } catch {
       throw Refusal(.system, mountPoint, "\(PathText.escaped(daemon)): \(error)")
     }

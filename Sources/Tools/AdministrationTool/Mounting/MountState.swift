@@ -1,5 +1,6 @@
 // Whether a daemon answers behind a mount.
 
+import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
@@ -16,6 +17,15 @@ enum MountState: Equatable {
 
   /// What is said of a silent mount to users who need it.
   static let silence = "its daemon does not answer; 'varve umount -l' takes the mount away"
+
+  /// The same of this mount: where its store hangs, the daemon itself can still say so.
+  static func silence(of mount: MountedVolume) -> String {
+    let socket = FoundSocket.all().first { $0.device == mount.device }
+    let answer = try? socket?.address.ask("writer", patience: UInt64(patience) &* 1_000_000)
+    guard let lock = answer?["lock"]?.string, !lock.hasPrefix("held") else { return silence }
+    return
+      "it waits for the file system of its upper directory, and goes on when that does; the lock for writing: \(lock)"
+  }
 
   /// What is said of a dead mount, once in a run.
   static func gone(_ mount: MountedVolume?) -> String {

@@ -59,7 +59,8 @@ private func listVolumes(
   }
   if volumes.isEmpty, elsewhere.isEmpty { console.print("no Varve volume is mounted\n") }
   for volume in listed {
-    let remark = volume.state.remark.isEmpty ? "" : colors.failure(volume.state.remark)
+    let said = volume.state.remark(of: volume.mount)
+    let remark = said.isEmpty ? "" : colors.failure(said)
     let encryption = volume.encryption.map { " \($0.words)" } ?? ""
     console.print("\(mountLine(volume.mount)) (\(volume.options))\(encryption)\(remark)\n")
   }
@@ -125,11 +126,11 @@ private func mountLine(_ view: Word?, of source: Word, on mountPoint: Word) -> S
 
 extension MountState {
   /// What a list adds to a mount with which something is wrong.
-  fileprivate var remark: String {
+  fileprivate func remark(of mount: MountedVolume) -> String {
     switch self {
     case .serving, .unknown: ""
     case .dead: "  dead: its daemon is gone; 'varve umount' removes the mount"
-    case .silent: "  \(MountState.silence)"
+    case .silent: "  \(MountState.silence(of: mount))"
     }
   }
 }
@@ -188,7 +189,7 @@ func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {
     guard let status = try volumeStatus(volume) else { throw .badMessage }
     return status
   } catch .timedOut {
-    throw Refusal(MountState.silence)
+    throw Refusal(MountState.silence(of: volume))
   } catch .badMessage {
     throw Refusal("the daemon's answer is not JSON")
   } catch .notConnected {

@@ -82,6 +82,7 @@ struct ControlVerbs: Sendable {
         "unlock": unlock(volume, autoLock),
         "lock": lock(volume, autoLock),
         "keys": keys(volume),
+        "writer": writer(volume),
       ], servesOthers: kernel.allowsOthers)
   }
 
@@ -119,6 +120,14 @@ struct ControlVerbs: Sendable {
 }
 
 extension ControlVerbs {
+  /// How the lock for writing is kept: the one thing that can be told while the store does not answer.
+  private static func writer(_ volume: Volume) -> Verb {
+    { request throws(ControlRefusal) in
+      try request.requireOwner(to: "ask for the lock")
+      return volume.writerLock.map { [JSON.Member("lock", .string($0))] } ?? []
+    }
+  }
+
   /// What `.varve/status` says, also where `nomagic` hides that, and to the same callers.
   private static func status(_ volume: Volume, _ mounted: [JSON.Member]) -> Verb {
     { request throws(ControlRefusal) in
