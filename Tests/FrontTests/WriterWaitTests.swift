@@ -15,6 +15,7 @@ extension FrontTests {
         varve mount -o no_local "$BASE/upper" "$BASE/mount"
         kill -KILL $(varve status --json "$BASE/mount" | sed -n 's/^ *"pid": \\([0-9]*\\).*/\\1/p')
         umount -l "$BASE/mount"
+        : >said
         varve mount -o no_local "$BASE/upper" "$BASE/mount" 2>said & tool=$!
         SECONDS=0
         until grep -q "waiting 15 s" said || [ $SECONDS -gt 12 ]; do sleep 0.05; done

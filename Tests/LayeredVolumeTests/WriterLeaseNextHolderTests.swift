@@ -95,8 +95,11 @@ extension WriterLeaseTests {
     let root = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
     var times = LeaseTimes()
     (times.validity, times.waiting) = (1_000, 100)
-    let look = try VolumeInspection(of: root, for: .looking, leaseTimes: times)
-    #expect(try "\(look.use)" == "nobody" && text(tree) == elsewhere.text)
+    // It holds the lock for as long as it lives.
+    do {
+      let look = try VolumeInspection(of: root, for: .looking, leaseTimes: times)
+      #expect(try "\(look.use)" == "nobody" && text(tree) == elsewhere.text)
+    }
     let start = Clock.monotonicNanoseconds
     let repair = try VolumeInspection(of: root, for: .repairing, leaseTimes: times)
     #expect("\(repair.use)" == "nobody")

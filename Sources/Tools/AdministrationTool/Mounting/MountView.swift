@@ -23,6 +23,7 @@ struct ViewMount {
     var options = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
     guard options.contains(where: { $0.name == "view" }) else { return nil }
     if invocation.has(.sloppy) { options.removeAll { !ViewMount.isUnderstood($0) } }
+    if options.contains(where: { $0.name == "remount" }) { options.removeAll { ViewMount.isOfTable($0) } }
     let point = invocation.operands[invocation.operands.count - 1]
     guard invocation.operands.count == 2 else {
       throw Refusal.mounting(point, "a view needs SOURCE, the upper directory of a mounted volume", status: 1)
@@ -49,6 +50,11 @@ struct ViewMount {
     case .flag, .ignored, .live(.readOnly), .live(.programs), .fixed(.view), .fixed(.languages): true
     default: false
     }
+  }
+
+  /// What mount(8) repeats from the table of mounts in a remount: the kernel shows it of a view as of its volume.
+  private static func isOfTable(_ option: MountOption) -> Bool {
+    option.name == "allow_other" || MountOptionTable.fromTable.contains(option.name)
   }
 
   /// What the options make of a view; `over`: of the usual one, or of one that is mounted.
@@ -235,7 +241,7 @@ struct ViewMount {
   ) throws(Refusal) {
     var flags = MountFlags(shown: mount)
     for option in options where option.name != "remount" {
-      guard isUnderstood(option) || MountOptionTable.fromTable.contains(option.name) else {
+      guard isUnderstood(option) || isOfTable(option) else {
         throw Refusal.mounting(
           mount.mountPoint, "'\(option.shownName)' is an option of a volume, not of a view of it", status: 1)
       }
