@@ -219,7 +219,7 @@ extension FrontTests {
       defer { world.remove() }
       let output = try world.output(
         """
-        mkdir store; bindfs -f "$BASE/upper" "$BASE/store" & bindfs=$!
+        mkdir store; bindfs -f -o attr_timeout=0 "$BASE/upper" "$BASE/store" </dev/null >/dev/null 2>&1 & bindfs=$!
         until mountpoint -q "$BASE/store"; do sleep 0.01; done
         varve mount -o cache=none "$BASE/store" "$BASE/mount"
         echo text >mount/file
