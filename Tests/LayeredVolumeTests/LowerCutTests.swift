@@ -46,6 +46,22 @@ import Testing
     }
   }
 
+  @Test(
+    "A file of a lower loses its capability when it is truncated, by root as well", arguments: [true, false])
+  func capability(isOpened: Bool) throws {
+    let name = "security.capability"
+    let value = "\u{1}\0\0\u{2}\0 " + String(repeating: "\0", count: 14)
+    let tree = try LayeredTree([file("f", LowerCutTests.text, attributes: [name: value])])
+    #expect(try plainAttribute(tree.lowers[0] + "/f", name) == Array(value.utf8))
+    if isOpened {
+      try tree.open("f", [.write, .truncate]) { _ in }
+    } else {
+      try tree.change("f") { $0.size = 12 }
+    }
+    #expect(try plainAttribute(tree.upper + "/f", name) == nil)
+    #expect(try plainAttribute(tree.lowers[0] + "/f", name) != nil)
+  }
+
   @Test("Whoever has a lower's file open sees that it was truncated") func followed() throws {
     let tree = try tree()
     try tree.open("f") { handle in

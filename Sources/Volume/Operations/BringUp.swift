@@ -127,7 +127,11 @@ extension Volume {
       let links = try linkTrace(of: source, in: node)
       let target = try copy.made(in: self)
       try describe(target, as: source, of: node, links)
-      if copy.isCut { try target.descriptor.changeTimes(access: .omit, modification: .now) }
+      if copy.isCut {
+        // As the kernel does of a file that it cuts.
+        try dropCapability(of: target.descriptor, nil)
+        try target.descriptor.changeTimes(access: .omit, modification: .now)
+      }
       let identity = ObjectIdentity(try target.descriptor.status())
       let plan = CopyUp(copy.kind, names: names(links), parentIsImpure: before.record.isImpure)
       var runner = try planRunner(name, in: upper)
