@@ -283,7 +283,7 @@ import Testing
     defer { drawer.remove() }
     try drawer.expect(
       """
-      mkdir stored shown; cp -p raw stored/key; bindfs -p 0755 stored shown
+      mkdir stored shown; cp -p raw stored/key; apart bindfs -p 0755 stored shown
       varve key create shown/new; echo $?; varve key check shown/key; umount shown; ls -A stored
       """,
       prints: """

@@ -56,7 +56,7 @@ extension FrontTests {
     func openLog() throws {
       let said = try NestedVolumeTests.output(
         """
-        mkdir logs; bindfs -p a+rX other logs
+        mkdir logs; apart bindfs -p a+rX other logs
         mounts -o audit=$BASE/logs/log upper mount; ls -A other upper; umount logs
         """)
       #expect(

@@ -45,7 +45,8 @@ extension FrontTests {
       defer { world.remove() }
       let output = try world.output(
         """
-        mkdir store; bindfs -o attr_timeout=0,entry_timeout=0 upper store
+        trap 'kill -CONT ${bindfs-} 2>/dev/null || true; cleanup; umount -l "$BASE/store" 2>/dev/null || true' EXIT
+        mkdir store; apart bindfs -o attr_timeout=0,entry_timeout=0 upper store
         varve mount "$BASE/store" "$BASE/mount"; echo text >mount/file
         varve status "$BASE/mount" | grep -c "lock: *held$"
         bindfs=$(pgrep -f "bindfs .* store$")

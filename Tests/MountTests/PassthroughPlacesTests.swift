@@ -95,7 +95,7 @@ extension MountTests {
     func fuse() throws {
       let result = try inOwnWorld(
         """
-        mkdir tree over mount && bindfs -o attr_timeout=0 tree over
+        mkdir tree over mount && apart bindfs -o attr_timeout=0 tree over
         varve mount over mount
         work mount
         varve umount mount && umount over

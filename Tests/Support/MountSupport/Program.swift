@@ -25,12 +25,16 @@ package enum Program {
 
   /// What programs of tests find in their environment: the same wherever the tests run.
   ///
-  /// Somebody's NO_COLOR or COLUMNS, or a SHELL that is not set, must not decide what is printed.
+  /// Somebody's NO_COLOR or COLUMNS, or a SHELL that is not set, must not decide what is printed. In scripts of bash `apart`
+  /// starts a program that runs on after the script: a test waits for all that holds a descriptor of its own.
   fileprivate static let environment: [String: String] = {
     let own = ProcessInfo.processInfo.environment
     return own.filter { $0.key.hasPrefix("VARVE_") }.merging([
       "HOME": own["HOME"] ?? "/root", "PATH": own["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin",
       "LANG": "C.UTF-8", "SHELL": "/bin/bash", "TERM": "xterm",
+      "BASH_FUNC_apart%%": """
+      () { ( for held in /proc/self/fd/*; do [ ${held##*/} -le 2 ] || eval "exec ${held##*/}>&-"; done; exec "$@" ); }
+      """,
     ]) { $1 }
   }()
 
