@@ -67,7 +67,7 @@ extension Volume {
     var attempts = 20
     while true {
       let writers = try locks.holdingAll { () throws(Errno) -> Int in
-        let writers = closes ? handles.writers : 0
+        let writers = closes ? handles.writers + replacements.writing.load(ordering: .acquiring) : 0
         guard writers == 0 else { return writers }
         // The mount that had the lock until now may have changed anything, and what is remembered need not ever grow old.
         if present.isReadOnly, !wanted.isReadOnly { forgetAllFacts() }

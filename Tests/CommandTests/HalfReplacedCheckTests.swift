@@ -4,7 +4,7 @@ import Testing
 extension CommandTests {
   @Suite("check of content that was half replaced") struct HalfReplacedCheckTests {
     /// A record that says "replacing" (b10) and nothing else.
-    private static let record = "0xa701000400000000e15e37ae00000000"
+    private static let record = "0xa7010004000000003e845901000000000500000000000000010000000000000000000000"
 
     @Test("A file whose content was half replaced is named, and a repair does not touch it") func lost()
       throws
@@ -22,7 +22,7 @@ extension CommandTests {
           BASE/upper/f: content: cannot be read: its content was being replaced, and the new content is missing or damaged
           1
           1
-          a701000400000000e15e37ae00000000
+          a7010004000000003e845901000000000500000000000000010000000000000000000000
           text
 
           """)

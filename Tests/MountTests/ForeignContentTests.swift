@@ -28,22 +28,23 @@ extension MountTests {
       }
     }
 
+    private static let shown = CoreRecord.ReplacedContent(
+      size: 7, modified: .init(seconds: 8, nanoseconds: 9))
+
     static let forms = [
       Form("encrypted") { $0.marks = .encrypted },
       Form("compressed and encrypted") { ($0.marks, $0.logicalSize) = (.encrypted, 7) },
-      Form("being replaced") { $0.marks = .replacing },
-      Form("all three") { ($0.marks, $0.logicalSize) = ([.encrypted, .replacing], 7) },
+      Form("being replaced") { $0.replaced = shown },
+      Form("all three") { ($0.marks, $0.logicalSize, $0.replaced) = (.encrypted, 7, shown) },
       Form("of a key class, with no word of encryption") { $0.protectionClass = .b },
     ]
 
     struct Way: Sendable {
       let name: String
-      /// Whether it would finish what a crash interrupted.
-      let settles: Bool
       let take: @Sendable (String) -> Errno?
 
-      init(_ name: String, settles: Bool = true, _ take: @escaping @Sendable (String) -> Errno?) {
-        (self.name, self.settles, self.take) = (name, settles, take)
+      init(_ name: String, _ take: @escaping @Sendable (String) -> Errno?) {
+        (self.name, self.take) = (name, take)
       }
     }
 
@@ -61,9 +62,9 @@ extension MountTests {
       Way("truncate to the size it has") { Calls.answer(truncate($0, 7)) },
       Way("truncate to more") { Calls.answer(truncate($0, 100_000)) },
       Way("run") { Calls.execute($0) },
-      Way("access to read", settles: false) { Calls.answer(access($0, R_OK)) },
-      Way("access to write", settles: false) { Calls.answer(access($0, W_OK)) },
-      Way("access to run", settles: false) { Calls.answer(access($0, X_OK)) },
+      Way("access to read") { Calls.answer(access($0, R_OK)) },
+      Way("access to write") { Calls.answer(access($0, W_OK)) },
+      Way("access to run") { Calls.answer(access($0, X_OK)) },
     ]
 
     /// A volume that knows of records: while it has none, it looks for none.
@@ -84,8 +85,8 @@ extension MountTests {
         for way in Self.ways {
           for user in [TestUser.alice, .bob, .root] {
             let answer = user.run { way.take(path) }
-            // Opening or cutting it would settle it, but there is nothing to settle it from.
-            let isSettled = form.isReplacing && way.settles
+            // Each of them would settle it, but there is nothing to settle it from.
+            let isSettled = form.isReplacing
             // Without that feature the kernel strips before it cuts, and is refused there.
             let stripsFirst = options == "no_killpriv_v2" && way.name.hasPrefix("truncate") && user != .root
             let expected: Errno = isSettled && !stripsFirst ? .inputOutput : .unsupported

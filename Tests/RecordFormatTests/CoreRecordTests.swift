@@ -51,6 +51,22 @@ import Testing
         "feffffff",  // links: 2 fewer
         "ffffffffffffffff ffc99a3b")),  // birth time: one nanosecond before 1970
     Golden(
+      testDescription: "a hidden file whose content is being replaced",
+      record: {
+        var record = CoreRecord()
+        record.flags = .hidden
+        record.replaced = .init(size: 300_000, modified: .init(seconds: 1_700_000_000, nanoseconds: 5))
+        return record
+      }(),
+      bytes: bytes(
+        "a7 01",  // magic, version
+        "0004",  // presence: being replaced
+        "00800000",  // flags: hidden
+        "2f0588eb",  // checksum
+        "00 00 0000",  // protection class, compression policy, reserved
+        "e093040000000000",  // the size that programs see
+        "00f1536500000000 05000000")),  // the time of modification that they see
+    Golden(
       testDescription: "a compressed file owned by a group, in a directory that compresses",
       record: {
         var record = CoreRecord()
@@ -84,7 +100,8 @@ import Testing
       { $0.marks = .names }, { $0.flags = .noDump }, { $0.protectionClass = .c },
       { $0.compressionPolicy = 1 },
       { $0.logicalSize = 0 }, { $0.links = CoreRecord.LinkCount(0, relativeTo: .lower) },
-      { $0.ownerGroup = 0 }, { $0.birthTime = CoreRecord.BirthTime(seconds: 0, nanoseconds: 0) },
+      { $0.ownerGroup = 0 }, { $0.replaced = .init(size: 0, modified: .init(seconds: 0, nanoseconds: 0)) },
+      { $0.birthTime = CoreRecord.BirthTime(seconds: 0, nanoseconds: 0) },
     ] {
       var record = CoreRecord()
       change(&record)
@@ -105,7 +122,7 @@ import Testing
       let record = CoreRecord.random(using: &generator)
       let bytes = record.encoded()
       #expect(try CoreRecord(decoding: bytes.span) == record, "seed \(seed), round \(round)")
-      #expect(bytes.count <= 72)
+      #expect(bytes.count <= 92)
     }
   }
 
@@ -216,6 +233,12 @@ extension CoreRecord {
     if sometimes() {
       record.birthTime = BirthTime(
         seconds: number(Int64.self), nanoseconds: number(UInt32.self) % 1_000_000_000)
+    }
+    if sometimes() {
+      record.replaced = ReplacedContent(
+        size: number(UInt64.self),
+        modified: BirthTime(
+          seconds: number(Int64.self), nanoseconds: number(UInt32.self) % 1_000_000_000))
     }
     if sometimes() { record.ownerGroup = number(UInt32.self) }
     return record

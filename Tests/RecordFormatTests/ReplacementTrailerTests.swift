@@ -105,7 +105,7 @@ import Testing
     #expect(!encodes { $0.path = Array(repeating: 0x61, count: 4096) })
     #expect(!encodes { $0.capability = Array(repeating: 0, count: 1025) })
     #expect(!encodes { $0.record = CoreRecord() })
-    #expect(!encodes { $0.record = $0.record.whileReplacing(by: CoreRecord()) })
+    #expect(!encodes { $0.record = $0.record.whileReplacing(by: $0) })
     #expect(!encodes { $0.storedSize = 8193 })
     #expect(!encodes { $0.storedSize = 0 })
     #expect(!encodes { $0.body = .plain })
@@ -127,23 +127,28 @@ import Testing
     }
   }
 
+  private static let shown = CoreRecord.ReplacedContent(size: 7, modified: .init(seconds: 8, nanoseconds: 9))
+
   @Test("Only what concerns the form is taken over") func forms() {
     var now = CoreRecord()
     now.flags = .hidden
-    now.marks = [.accessList, .replacing]
+    now.marks = [.accessList]
+    now.replaced = Self.shown
     var told = CoreRecord().protected(by: .c)
     told.flags = .userImmutable
     let after = now.withForm(of: told)
     #expect(after.flags == .hidden && after.marks == [.accessList, .encrypted])
     #expect(after.protectionClass == .c)
-    let back = after.whileReplacing(by: after).withForm(of: CoreRecord())
+    let during = after.whileReplacing(by: Self.example)
+    #expect(during.replaced == .init(size: Self.example.size, modified: Self.example.modified))
+    let back = during.withForm(of: CoreRecord())
+    #expect(!back.isReplacing)
     #expect(back.marks == [.accessList] && back.protectionClass == .none && back.flags == .hidden)
     told = CoreRecord()
     told.noteCompressed(size: 5)
-    let compressed = now.whileReplacing(by: told)
-    #expect(
-      compressed.logicalSize == 5 && compressed.isReplacing && compressed.flags == [.hidden, .compressed])
-    #expect(compressed.withForm(of: CoreRecord()).flags == .hidden && now.withForm(of: told).logicalSize == 5)
+    let compressed = now.withForm(of: told)
+    #expect(compressed.logicalSize == 5 && compressed.flags == [.hidden, .compressed])
+    #expect(compressed.withForm(of: CoreRecord()).flags == .hidden)
   }
 
   @Test("Any bytes give a trailer or an error, and what is believed is written the same") func fuzz() throws {

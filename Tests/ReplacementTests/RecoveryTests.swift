@@ -52,9 +52,9 @@ import Testing
       if round % 3 == 0 {
         #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1))
       } else {
-        let isRedone = try upper.site.redo(try upper.object(name))
+        let isRedone = try upper.redo(name)
         #expect(isRedone)
-        #expect(try !upper.site.redo(try upper.object(name)))
+        #expect(try !upper.redo(name))
       }
       #expect(try upper.appearance(name) == before, "round \(round)")
       #expect(try upper.content(name) == content, "round \(round)")
@@ -76,7 +76,7 @@ import Testing
       let site = ReplacementSite(
         of: upper.directory, store: upper.store,
         lacksLock: { asked.add(1, ordering: .relaxed).newValue > allowed })
-      #expect(throws: Errno.readOnly) { try site.redo(try upper.object("f")) }
+      #expect(throws: Errno.readOnly) { _ = try upper.redo("f", at: site) }
       if allowed == 0 { #expect(try upper.bytes("f") == before) }
       #expect(try upper.stored("f").core.isReplacing)
       #expect(upper.workNames == names)
@@ -117,7 +117,7 @@ import Testing
     try upper.make("f", [1, 2, 3])
     #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
     #expect(try upper.bytes("f") == [1, 2, 3])
-    let isRedone = try upper.site.redo(try upper.object("g"))
+    let isRedone = try upper.redo("g")
     #expect(isRedone)
     #expect(try upper.content("g") == content)
     #expect(upper.workNames.isEmpty)
@@ -142,7 +142,7 @@ import Testing
         try replacement.begin { false }
       }
       #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1), "\(path)")
-      _ = try upper.site.redo(try upper.object("f"))
+      _ = try upper.redo("f")
       #expect(try upper.content("f") == content)
     }
   }
@@ -156,14 +156,14 @@ import Testing
     for damage in [Data(), whole.dropLast(), whole.dropLast(20) + Data(count: 20), whole + Data(count: 1)] {
       try damage.write(to: URL(fileURLWithPath: work))
       #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
-      #expect(failure { _ = try upper.site.redo(try upper.object("f")) } == .inputOutput)
+      #expect(failure { _ = try upper.redo("f") } == .inputOutput)
       #expect(try upper.stored("f").core.isReplacing)
     }
     // Under a number that is not its own.
     try whole.write(to: URL(fileURLWithPath: upper.open(".varve/work/r-1-00000000")))
     try FileManager.default.removeItem(atPath: work)
     #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
-    #expect(failure { _ = try upper.site.redo(try upper.object("f")) } == .inputOutput)
+    #expect(failure { _ = try upper.redo("f") } == .inputOutput)
     try whole.write(to: URL(fileURLWithPath: work))
     #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1, kept: 1))
     #expect(try upper.content("f") == exampleContent())
@@ -175,7 +175,7 @@ import Testing
     try upper.begin("f", .protected)
     let reader = try Descriptor.open(path: upper.open("f"), .readOnly)
     #expect(try upper.mountAgain() == ReplacementRecovery(kept: 1))
-    #expect(failure { _ = try upper.site.redo(try upper.object("f")) } == .busy)
+    #expect(failure { _ = try upper.redo("f") } == .busy)
     _ = consume reader
     #expect(try upper.mountAgain() == ReplacementRecovery(redone: 1))
   }

@@ -288,7 +288,8 @@ import Testing
       #expect(failure { _ = try Replacement.prepare(file, as: body, at: upper.site) } == .busy)
       try first.begin { false }
       #expect(upper.workNames.count == 1)
-      try first.complete()
+      try first.copyOver()
+      try first.settle()
     }
     #expect(try upper.content("f") == exampleContent())
     // What has one form already is not given it again, whoever says so.
@@ -305,7 +306,8 @@ import Testing
     let other = Glibc.open(upper.open("f"), O_RDONLY | O_NONBLOCK)
     let number = errno
     #expect(other == -1 && number == EAGAIN)
-    try replacement.complete()
+    try replacement.copyOver()
+    try replacement.settle()
     #expect(try upper.content("f") == content)
   }
 

@@ -242,12 +242,23 @@ final class Upper {
     }
   }
 
+  /// What is left to do, done; false if there is nothing.
+  func redo(_ name: String, at site: ReplacementSite? = nil) throws -> Bool {
+    let (site, file) = (site ?? self.site, try object(name))
+    guard try site.record(of: file).core.isReplacing else { return false }
+    let half = try site.halfReplaced(file)
+    try site.copyOver(half)
+    try site.settle(half)
+    return true
+  }
+
   /// All steps.
   func replace(_ name: String, _ goal: Goal) throws {
     let (file, body) = try replaced(name, goal)
     var replacement = try Replacement.prepare(file, as: body, at: site)
     try replacement.begin { false }
-    try replacement.complete()
+    try replacement.copyOver()
+    try replacement.settle()
   }
 
   /// The same, for a file that is about to be replaced again.

@@ -15,7 +15,7 @@ extension CoreRecord {
   package func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
     // Every section there is: one allocation, whatever is present.
-    bytes.reserveCapacity(CoreRecord.headerSize + 56)
+    bytes.reserveCapacity(CoreRecord.headerSize + 76)
     bytes.append(CoreRecord.magic)
     bytes.append(CoreRecord.version)
     bytes.append(littleEndian: presence.rawValue)
@@ -36,6 +36,11 @@ extension CoreRecord {
     if let birthTime {
       bytes.append(littleEndian: birthTime.seconds)
       bytes.append(littleEndian: birthTime.nanoseconds)
+    }
+    if let replaced {
+      bytes.append(littleEndian: replaced.size)
+      bytes.append(littleEndian: replaced.modified.seconds)
+      bytes.append(littleEndian: replaced.modified.nanoseconds)
     }
     if let ownerGroup { bytes.append(littleEndian: ownerGroup) }
     bytes.seal(at: CoreRecord.checksumOffset)
@@ -107,12 +112,17 @@ extension CoreRecord {
     } else if isRelativeToUpper {
       throw .badField(.linkBase)
     }
-    if bits.contains(.birthTime) {
-      let time = BirthTime(
-        seconds: try cursor.next(Int64.self, of: bytes), nanoseconds: try cursor.next(UInt32.self, of: bytes))
-      guard time.nanoseconds < 1_000_000_000 else { throw .badField(.nanoseconds) }
-      birthTime = time
+    if bits.contains(.birthTime) { birthTime = try CoreRecord.time(from: bytes, at: &cursor) }
+    if bits.contains(.replacing) {
+      let size = try cursor.next(UInt64.self, of: bytes)
+      replaced = ReplacedContent(size: size, modified: try CoreRecord.time(from: bytes, at: &cursor))
     }
     if bits.contains(.ownerGroup) { ownerGroup = try cursor.next(UInt32.self, of: bytes) }
+  }
+  private static func time(from bytes: Span<UInt8>, at cursor: inout ByteCursor) throws(Damage) -> BirthTime {
+    let time = BirthTime(
+      seconds: try cursor.next(Int64.self, of: bytes), nanoseconds: try cursor.next(UInt32.self, of: bytes))
+    guard time.nanoseconds < 1_000_000_000 else { throw .badField(.nanoseconds) }
+    return time
   }
 }

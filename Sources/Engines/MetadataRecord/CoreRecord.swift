@@ -53,10 +53,10 @@ package struct CoreRecord: Hashable, Sendable {
 
     /// The bits that stand alone; the others follow from the sections.
     package static let marks: Presence = [
-      .accessList, .names, .encrypted, .impure, .replacing, .openList,
+      .accessList, .names, .encrypted, .impure, .openList,
     ]
     static let known: Presence = marks.union([
-      .compressed, .origin, .links, .linksRelativeToUpper, .birthTime, .ownerGroup,
+      .compressed, .origin, .links, .linksRelativeToUpper, .birthTime, .replacing, .ownerGroup,
     ])
   }
 
@@ -121,6 +121,17 @@ package struct CoreRecord: Hashable, Sendable {
     }
   }
 
+  /// What programs go on seeing of a file whose content is being replaced, while its bytes are neither.
+  package struct ReplacedContent: Hashable, Sendable {
+    package var size: UInt64
+    package var modified: BirthTime
+
+    package init(size: UInt64, modified: BirthTime) {
+      self.size = size
+      self.modified = modified
+    }
+  }
+
   /// Of these only ``Presence/marks`` are stored; the sections bring their own bits.
   package var marks: Presence = []
   package var flags: FileFlags = []
@@ -134,6 +145,8 @@ package struct CoreRecord: Hashable, Sendable {
   package var origin: Origin?
   package var links: LinkCount?
   package var birthTime: BirthTime?
+  /// Only while the content is being replaced.
+  package var replaced: ReplacedContent?
   /// The group that owns the item in place of a user.
   package var ownerGroup: UInt32?
 
@@ -149,6 +162,7 @@ package struct CoreRecord: Hashable, Sendable {
       if links.base == .upper { bits.insert(.linksRelativeToUpper) }
     }
     if birthTime != nil { bits.insert(.birthTime) }
+    if replaced != nil { bits.insert(.replacing) }
     if ownerGroup != nil { bits.insert(.ownerGroup) }
     return bits
   }

@@ -162,7 +162,7 @@ extension ReplacementTrailer {
 
   /// Whether record, body and sizes tell of the same form.
   private var isConsistent: Bool {
-    guard !record.marks.contains(.replacing) else { return false }
+    guard !record.isReplacing else { return false }
     switch body {
     case .plain: return storedSize == size && !record.isCompressed && !record.isProtected
     case .encrypted:
@@ -242,7 +242,7 @@ extension CoreRecord {
   /// So a change of flags or lists that came while the content was replaced is not undone.
   package func withForm(of other: CoreRecord) -> CoreRecord {
     var record = self
-    record.marks.remove(.replacing)
+    record.replaced = nil
     record.marks.remove(.encrypted)
     if other.marks.contains(.encrypted) { record.marks.insert(.encrypted) }
     record.protectionClass = other.protectionClass
@@ -251,13 +251,12 @@ extension CoreRecord {
   }
 
   /// Whether the content is being replaced.
-  package var isReplacing: Bool { marks.contains(.replacing) }
+  package var isReplacing: Bool { replaced != nil }
 
-  /// The same, its content being replaced by one of which `final` tells: the size that programs see stays.
-  package func whileReplacing(by final: CoreRecord) -> CoreRecord {
+  /// The same, its content being replaced: what programs see of it stays.
+  package func whileReplacing(by trailer: ReplacementTrailer) -> CoreRecord {
     var record = self
-    record.marks.insert(.replacing)
-    if let size = final.logicalSize { record.noteCompressed(size: size) }
+    record.replaced = ReplacedContent(size: trailer.size, modified: trailer.modified)
     return record
   }
 

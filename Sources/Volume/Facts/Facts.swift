@@ -137,10 +137,17 @@ extension CoreRecord {
 }
 
 extension FileStatus {
-  /// The status with the size that programs see.
+  /// The status with the size that programs see; of content that is being replaced also its time.
   func showing(_ found: StoredFacts) -> FileStatus {
-    guard let size = found.head?.size ?? found.record.core.logicalSize, kind == .regular else { return self }
+    guard kind == .regular else { return self }
     var shown = self
+    if let replaced = found.record.core.replaced {
+      shown.size = replaced.size
+      shown.modification = Timestamp(
+        seconds: replaced.modified.seconds, nanoseconds: replaced.modified.nanoseconds)
+      return shown
+    }
+    guard let size = found.head?.size ?? found.record.core.logicalSize else { return self }
     // A compressed file that lost its bytes is empty, whatever its record still says: it was cut.
     shown.size = found.head == nil && self.size == 0 ? 0 : size
     return shown

@@ -76,10 +76,13 @@ extension Volume {
   func read(_ door: AttributeDoor, of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
     if case .posixBelow = door { return try posixListsBelow(of: node, for: caller) }
     if case .compression = door { return try compression(of: node, for: caller) }
-    let item = try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let facts = try facts(of: node)
-      try gate.require(caller, door.reading, on: facts.item)
-      return facts.item
+    let item = try settling(node, for: caller) { () throws(Errno) in
+      try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+        let facts = try facts(of: node)
+        try gate.require(caller, door.reading, on: facts.item)
+        if case .protection = door { try requireWholeContent(facts) }
+        return facts.item
+      }
     }
     // Not under the lock any more: names may have to be asked of a server that is slow.
     switch door {
@@ -178,6 +181,7 @@ extension Volume {
       let object = try hold(node)
       let facts = object.facts
       try gate.require(caller, .setOwnerGroup(group), scene(facts))
+      try requireSettled(facts)
       var record = facts.record
       record.ownerGroup = group
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in

@@ -32,9 +32,11 @@ extension Volume {
   package func access(_ nodeID: NodeID, mask: UInt32, for caller: Caller) throws(Errno) {
     if let own = SyntheticNode(rawValue: nodeID) { return try own.requireAccess(mask: mask) }
     let node = try node(nodeID)
-    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let facts = node.isDirectory ? try directoryFacts(node) : try facts(of: node)
-      try gate.require(caller, .access(AccessMode(rawValue: UInt8(mask & 7))), on: facts.item)
+    try settling(node, for: caller) { () throws(Errno) in
+      try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+        let facts = node.isDirectory ? try directoryFacts(node) : try facts(of: node)
+        try gate.require(caller, .access(AccessMode(rawValue: UInt8(mask & 7))), on: facts.item)
+      }
     }
   }
 
@@ -43,7 +45,7 @@ extension Volume {
   ) throws(Errno) -> AttributeAnswer {
     let node = try node(nodeID)
     guard change.mode != nil || change.user != nil || change.group != nil else {
-      return try settling(node) { () throws(Errno) in
+      return try settling(node, for: caller) { () throws(Errno) in
         try carryOut(change, of: nodeID, node, handle: handle, for: caller)
       }
     }

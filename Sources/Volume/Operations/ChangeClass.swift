@@ -42,7 +42,10 @@ extension Volume {
       }
       return nil
     }
-    if let pending { try replace(pending, of: node, to: wanted, for: caller) }
+    guard let pending else { return }
+    try copyUps.alone(node.id, for: caller) { () throws(Errno) in
+      try replace(pending, of: node, to: wanted, for: caller)
+    }
   }
 
   /// Held by a descriptor that only leads there: one that is open would be in the way of the lease.
@@ -104,24 +107,7 @@ extension Volume {
     try store(class: wanted, of: node, object, for: caller)
   }
 
-  /// Finishes what an error kept from being finished: content that was half replaced; whether there was such.
-  func settleContent(of node: Node) throws(Errno) -> Bool {
-    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
-      let object = try holdAnew(node)
-      guard object.facts.record.isReplacing else { return false }
-      let readers = readers(of: node)
-      // Some may be at the frames: where it failed between the record and the first byte, nobody was sent away.
-      let isDone = try replacements.redo(object.descriptor) { work in
-        for reader in readers { reader.leaveFrames(for: work) }
-      }
-      guard isDone else { return false }
-      for reader in readers { reader.becomePlain() }
-      forgetFacts(of: node)
-      return true
-    }
-  }
-
-  /// Writes all bytes anew; with no lock held until they are on the disk beside the file.
+  /// Writes all bytes anew, beside the file and then over it; no lock is held while bytes are copied.
   private func replace(
     _ file: ReplacedFile, of node: Node, to wanted: ProtectionClass?, for caller: Caller
   ) throws(Errno) {
@@ -133,16 +119,23 @@ extension Volume {
     var replacement = try prepare(file, body, for: caller)
     // The last moment: from here on it can only go forward.
     try copyUps.requireWanted(caller)
-    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+    let object = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       // What allowed it may have been taken back meanwhile.
       let object = try holdForClass(node, to: wanted, for: caller)
       try requireUnused(node)
+      forgetFacts(of: node)
+      defer { forgetFacts(of: node) }
       try replacement.begin {
         // On tmpfs what is written through a mapping does not move the change time.
         self.isInUse(node) || node.attachment.marks.writeOpens.load(ordering: .acquiring) != writers
       }
+      return object
+    }
+    try replacement.copyOver()
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-        try replacement.complete()
+        try replacement.settle()
+        noteReplaced(node, by: replacement.trailer)
         return try replacements.record(of: object.descriptor)
       }
       node.existingAttachment?.forgetEncrypted()

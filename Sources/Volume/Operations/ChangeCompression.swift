@@ -29,13 +29,16 @@ enum CompressionChange: Equatable {
 extension Volume {
   /// `none`, or `zstd LOGICAL STORED`: the size that programs see, and that of what is stored.
   func compression(of node: Node, for caller: Caller) throws(Errno) -> [UInt8] {
-    try locks.holding(.shared(node.stripe)) { () throws(Errno) in
-      let reach = try resolver.reach(node)
-      let facts = try facts(of: node, by: reach)
-      try gate.require(caller, .readRecord, on: facts.item)
-      guard node.kind == .regular else { throw .noData }
-      guard facts.item.content == .compressed else { return Array("none".utf8) }
-      return Array("zstd \(facts.status.size) \(try reach.status().size)".utf8)
+    try settling(node, for: caller) { () throws(Errno) in
+      try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+        let reach = try resolver.reach(node)
+        let facts = try facts(of: node, by: reach)
+        try gate.require(caller, .readRecord, on: facts.item)
+        guard node.kind == .regular else { throw .noData }
+        try requireWholeContent(facts)
+        guard facts.item.content == .compressed else { return Array("none".utf8) }
+        return Array("zstd \(facts.status.size) \(try reach.status().size)".utf8)
+      }
     }
   }
 
@@ -58,7 +61,9 @@ extension Volume {
         object: object.descriptor, path: lastKnownPath(of: node), present: object.facts.stored, final: final)
     }
     guard let pending, case .zstd(let level) = wanted else { return }
-    try compress(pending, of: node, level, for: caller)
+    try copyUps.alone(node.id, for: caller) { () throws(Errno) in
+      try compress(pending, of: node, level, for: caller)
+    }
   }
 
   /// Held by a descriptor that only leads there: one that is open would be in the way of the lease.
@@ -88,7 +93,12 @@ extension Volume {
         // On tmpfs what is written through a mapping does not move the change time.
         self.isInUse(node) || node.attachment.marks.writeOpens.load(ordering: .acquiring) != writers
       }
-      try replacement.complete()
+    }
+    try replacement.copyOver()
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      defer { forgetFacts(of: node) }
+      try replacement.settle()
+      noteReplaced(node, by: replacement.trailer)
     }
     link?.expireAttributes(node.id)
   }

@@ -33,23 +33,29 @@ extension Volume {
 
   private func expandAlone(_ node: Node, for caller: Caller) throws(Errno) {
     guard let (file, frames) = try compressedOriginal(node) else {
-      _ = try settleContent(of: node)
+      _ = try settleAlone(node)
       return
     }
     let body = NewBody.expanding(frames)
     var replacement = try Replacement.prepare(file, as: body, at: replacements, watch: watch(for: caller))
-    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+    let followers = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) -> [CompressedFile]? in
       // Then the operation is refused when it begins anew.
-      guard replacements.mayWrite() else { return }
+      guard replacements.mayWrite() else { return nil }
       forgetFacts(of: node)
+      defer { forgetFacts(of: node) }
       try replacement.begin { false }
       let readers = readers(of: node)
       for reader in readers { reader.leaveFrames(for: replacement.workFile) }
+      return readers
+    }
+    guard let followers else { return }
+    // If it fails, they have all they need in the work file.
+    try replacement.copyOver()
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       defer { forgetFacts(of: node) }
-      // If it fails, they have all they need in the work file.
-      try replacement.complete()
-      noteExpanded(node)
-      for reader in readers { reader.becomePlain() }
+      try replacement.settle()
+      noteReplaced(node, by: replacement.trailer)
+      for reader in followers { reader.becomePlain() }
     }
     // Its blocks are others, and its flag is gone.
     link?.expireAttributes(node.id)
@@ -106,12 +112,10 @@ extension Volume {
   }
 
   /// What is kept in memory of a file without a name says what its bytes are by now.
-  private func noteExpanded(_ node: Node) {
+  func noteReplaced(_ node: Node, by trailer: ReplacementTrailer) {
     guard let nameless = node.nameless else { return }
     let present = nameless.stored(nil).record
-    var record = present.core
-    record.noteCompressed(size: nil)
-    nameless.keep(store.rewritten(record, list: .keep, over: present))
+    nameless.keep(store.rewritten(present.core.withForm(of: trailer.record), list: .keep, over: present))
   }
 
   /// The content of a compressed file, one for all who have it open.

@@ -1,46 +1,80 @@
-// Content that was half replaced when a disk failed or a daemon was killed: it is settled by the first who asks for it, where
-// the volume is written to.
+// Content that is being replaced, or was half replaced when a disk failed or a daemon was killed. Who asks for it waits for the
+// one that replaces it; what nobody goes on with is settled by the first who asks, where the volume is written to.
 
 import Decisions
 import LinuxFiles
 import RecordFormat
 
 extension Volume {
-  /// Runs what asks for the content of a file; once that is settled, where it was half replaced.
+  /// Runs what asks for the content of a file; once that is settled, where it is half replaced.
   ///
   /// EIO where nobody may settle it: on a volume that is not written to, and in a lower. The next mount for writing of the
   /// directory that the file is in does it.
   func settling<R: ~Copyable>(
-    _ node: Node, _ operation: () throws(Errno) -> R
+    _ node: Node, for caller: Caller, _ operation: () throws(Errno) -> R
   ) throws(Errno) -> R {
     do throws(Errno) {
       return try operation()
     } catch {
       guard error == .unsupported, node.kind == .regular else { throw error }
-      if node.layer == 0, try settleContent(of: node) { return try operation() }
-      guard isHalfReplaced(node) else { throw error }
+    }
+    guard try settleContent(of: node, for: caller) else {
       Log.damage(
         "inode \(node.number.value): its content was being replaced; a mount for writing of its upper directory finishes that"
       )
       throw .inputOutput
     }
+    return try operation()
   }
 
-  private func isHalfReplaced(_ node: Node) -> Bool {
-    // What cannot be looked at was refused for another reason.
-    let found = try? locks.holding(.shared(node.stripe)) { () throws(Errno) -> Bool in
-      try facts(of: node).record.isReplacing
+  /// Waits for whoever replaces the content of a file, or settles what nobody goes on with; false where it stays half
+  /// replaced.
+  private func settleContent(of node: Node, for caller: Caller) throws(Errno) -> Bool {
+    var isWhole = true
+    try copyUps.alone(node.id, for: caller) { () throws(Errno) in isWhole = try settleAlone(node) }
+    return isWhole
+  }
+
+  /// The same for who has the content of the file to itself.
+  func settleAlone(_ node: Node) throws(Errno) -> Bool {
+    var readers: [CompressedFile] = []
+    let half = try locks.holding(.exclusive(node.stripe)) { () throws(Errno) -> HalfReplaced? in
+      let object = try holdAnew(node)
+      guard node.layer == 0, object.facts.record.isReplacing, replacements.mayWrite() else { return nil }
+      let half = try replacements.halfReplaced(object.descriptor)
+      // Some may be at the frames: where it failed between the record and the first byte, nobody was sent away.
+      readers = self.readers(of: node)
+      for reader in readers { reader.leaveFrames(for: half.work) }
+      return half
     }
-    return found ?? false
+    guard let half else { return try !isHalfReplaced(node) }
+    try replacements.copyOver(half)
+    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+      defer { forgetFacts(of: node) }
+      try replacements.settle(half)
+      noteReplaced(node, by: half.trailer)
+      for reader in readers { reader.becomePlain() }
+    }
+    return true
+  }
+
+  private func isHalfReplaced(_ node: Node) throws(Errno) -> Bool {
+    try locks.holding(.shared(node.stripe)) { () throws(Errno) in try facts(of: node).record.isReplacing }
   }
 
   /// Leaves the operation to begin anew once content that was half replaced is settled; under its lock, after everything is
   /// decided.
   ///
-  /// To settle it gives back the mode, the capability and the time of modification that the file had, and would take away
+  /// Replacing it gives back the mode, the capability and the time of modification that the file had, and would take away
   /// those that it is given now.
   func requireSettled(_ facts: Facts) throws(Errno) {
     guard facts.status.kind == .regular, facts.record.isReplacing else { return }
     throw .stillCompressed
+  }
+
+  /// The same for what only looks: inside `settling`.
+  func requireWholeContent(_ facts: Facts) throws(Errno) {
+    guard facts.status.kind == .regular, facts.record.isReplacing else { return }
+    throw .unsupported
   }
 }

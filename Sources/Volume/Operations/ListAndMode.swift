@@ -26,6 +26,7 @@ extension Volume {
       let list = try planList(wanted.list, on: facts, for: caller)
       let mode = try planPermissions(wanted.permissions, on: facts, for: caller)
       guard list != nil || mode != nil else { return }
+      if mode != nil { try requireSettled(facts) }
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
         try carryOut(list, mode ?? facts.item.mode, on: object)
       }

@@ -22,7 +22,7 @@ extension Volume {
       }
     }
     do throws(Errno) {
-      return try settling(node) { () throws(Errno) in
+      return try settling(node, for: caller) { () throws(Errno) in
         try raising(for: caller, { [node] }, cut: cut) { () throws(Errno) in
           try open(node, mode, request, cut, for: caller)
         }

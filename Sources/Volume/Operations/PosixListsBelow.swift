@@ -33,6 +33,7 @@ extension Volume {
       let asked = Mode(facts.item.shownMode.without(0o777).bits | bits)
       let judge = try gate.require(caller, .setMode(asked), on: facts.item)
       guard wanted != present else { return }
+      try requireSettled(facts)
       let mode = keepingRecordsReadable(
         granted(asked, by: judge, on: facts.item, for: caller), of: facts.status.kind)
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in

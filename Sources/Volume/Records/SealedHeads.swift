@@ -47,7 +47,7 @@ final class SealedHeads: Sendable {
 
   /// Whether a file is encrypted, or may be without saying so; one without bytes has no head.
   func mayBe(in status: FileStatus, _ core: CoreRecord) -> Bool {
-    guard status.kind == .regular, status.size > 0 else { return false }
+    guard status.kind == .regular, status.size > 0, !core.isReplacing else { return false }
     // A backing file is whole pages, always.
     return core.isEncrypted || (areSought && status.size % 4096 == 0 && !core.isCompressed)
   }

@@ -48,6 +48,11 @@ static int is_hit(struct lf_plan *plan, uint32_t kind) {
   __atomic_fetch_add(&plan->hits, 1, __ATOMIC_RELAXED);
   // No error at all: the program ends here, as if somebody had killed it.
   if (!plan->error) kill(getpid(), SIGKILL);
+  // Held up until it is let go.
+  if (plan->error < 0) {
+    while (__atomic_load_n(&plan->kinds, __ATOMIC_ACQUIRE)) usleep(200);
+    return 0;
+  }
   errno = plan->error;
   return 1;
 }
@@ -55,6 +60,10 @@ static int is_hit(struct lf_plan *plan, uint32_t kind) {
 static int fails(uint32_t kind) { return kind && (is_hit(own, kind) || is_hit(shared, kind)); }
 
 void lf_arm(struct lf_plan *plan) { own = plan; }
+
+int64_t lf_hits(struct lf_plan *plan) { return __atomic_load_n(&plan->hits, __ATOMIC_ACQUIRE); }
+
+void lf_let_go(struct lf_plan *plan) { __atomic_store_n(&plan->kinds, 0, __ATOMIC_RELEASE); }
 
 struct lf_plan *lf_share(const char *path) {
   int fd = (int)real()(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

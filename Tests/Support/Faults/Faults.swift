@@ -60,6 +60,30 @@ package struct Fault: Sendable {
   }
 }
 
+/// A call that is held up until it is let go, for what others see meanwhile.
+package final class HeldCall: @unchecked Sendable {
+  private let plan: UnsafeMutablePointer<lf_plan>
+
+  /// `after`: how many calls of these kinds pass first.
+  package init(_ kinds: CallKinds, after: Int = 0) {
+    plan = .allocate(capacity: 1)
+    plan.initialize(to: Fault(kinds, Errno(rawValue: -1), after: after).plan)
+  }
+
+  deinit { plan.deallocate() }
+
+  /// Runs `body`, of which a call of this thread is held up.
+  package func during<Value>(_ body: () throws -> Value) rethrows -> Value {
+    lf_arm(plan)
+    defer { lf_arm(nil) }
+    return try body()
+  }
+
+  package var isHeld: Bool { lf_hits(plan) > 0 }
+
+  package func letGo() { lf_let_go(plan) }
+}
+
 /// Lets calls of a daemon fail that is started with `environment`.
 package final class DaemonFaults {
   private let path: String

@@ -11,9 +11,10 @@
 //   2  nobody has the file, and it is unchanged since 1 began;        `undo`           `begin`: with the lock of the node,
 //      a lease; the record gets b10 "replacing"; fsync;                                exclusive
 //      room reserved
-//   3  the bytes copied over the file; cut to size; mode, capability  nothing          `complete`: other changes of mode,
-//      and mtime given back; fsync                                                     owner, record and attributes are
-//   4  the form's part of the final record, b10 off; fsync                             kept away, and openings wait
+//   3  the bytes copied over the file; cut to size; mode, capability  nothing          `copyOver`: no lock; who opens the
+//      and mtime given back; fsync                                                     file, or changes what is given
+//                                                                                      back, waits for it (`settling`)
+//   4  the form's part of the final record, b10 off; fsync            nothing          `settle`: with the lock again
 //   5  the work file is removed
 //
 // What a crash, or an error, leaves:
@@ -28,8 +29,10 @@
 //   after 3          new bytes, b10                r-, whole          the same, with the same result
 //   after 4          new bytes, no b10             r-, whole          removed by the next mount
 //
+// From b10 on the record says which size and time of modification programs saw; they go on seeing those.
+//
 // "Redone" is at the next mount (`ReplacementSite.recover`), or when somebody opens the file, or changes what 3 gives back
-// (`redo`). No room, or EIO, in 3 or 4: the caller hears of it, and b10 stays. A record that says protected stands over
+// (`halfReplaced`). No room, or EIO, in 3 or 4: the caller hears of it, and b10 stays. A record that says protected stands over
 // plaintext only with b10, which keeps everybody away. Bytes that are written over are not erased: where they were on the
 // disk, and where a file system puts new bytes elsewhere, old plaintext can be found until that room is used again.
 //
@@ -52,6 +55,8 @@ final class ReplacementSite: Sendable {
   let store: MetadataStore
   /// The work files of this process: two replacements of one file would take each other's away.
   private let underWay = Mutex<Set<[UInt8]>>([])
+  /// How many files are written over at this moment.
+  let writing = Atomic(0)
 
   /// Whether the volume may be written to at this moment.
   let mayWrite: @Sendable () -> Bool
@@ -146,8 +151,8 @@ struct Replacement: ~Copyable {
   let workFile: SharedDescriptor
   private let needsFileAlone: Bool
   private(set) var phase = Phase.prepared
-  /// The descriptor that has the lease, and writes.
-  private(set) var leased: SharedDescriptor?
+  /// From `begin` on.
+  private var half: HalfReplaced?
 
   /// Step 1: makes the new bytes; changes nothing of the file.
   ///
@@ -246,7 +251,7 @@ struct Replacement: ~Copyable {
     phase = .begun
     do throws(Errno) {
       try site.store.write(
-        file.present.core.whileReplacing(by: trailer.record), list: .keep, over: file.present,
+        file.present.core.whileReplacing(by: trailer), list: .keep, over: file.present,
         to: opened.descriptor)
       try opened.descriptor.sync()
       try SparseCopy.reserve(trailer.storedSize, of: workFile.descriptor, in: opened.descriptor)
@@ -254,15 +259,21 @@ struct Replacement: ~Copyable {
       undo(opened)
       throw error
     }
-    leased = opened
+    half = HalfReplaced(opened, from: workFile, trailer, at: site)
   }
 
-  /// Steps 3 to 5: on an error b10 stays, and `redo` goes on.
-  mutating func complete() throws(Errno) {
-    guard case .begun = phase, let leased else { throw .invalid }
+  /// Step 3, with no lock; on an error b10 stays.
+  func copyOver() throws(Errno) {
+    guard let half else { throw .invalid }
+    try site.copyOver(half)
+  }
+
+  /// Steps 4 and 5, with the lock of the node; on an error b10 stays.
+  mutating func settle() throws(Errno) {
+    guard case .begun = phase, let half else { throw .invalid }
     // Whatever comes of it, the file is not held any longer.
-    defer { self.leased = nil }
-    try site.finish(leased, from: workFile, trailer, named: trailer.name)
+    defer { self.half = nil }
+    try site.settle(half)
     phase = .done
   }
 

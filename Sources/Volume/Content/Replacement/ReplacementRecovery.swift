@@ -68,22 +68,16 @@ extension ReplacementSite {
       try ReplacementFiles.remove(name, from: try workshop())
       return .dropped
     }
-    try finish(object, core, from: work, trailer)
+    let half = try half(object, core, work, trailer)
+    try copyOver(half)
+    try settle(half)
     return .redone
   }
 
-  /// Settles the content of a file that is about to be opened, with the lock of its node; false if there is nothing to
-  /// settle.
+  /// What is left to do of a file whose content was half replaced, before it is opened; with the lock of its node.
   ///
-  /// `expanding`: told before the first byte is written over, if frames are; the work file has all of the content.
-  /// EIO where its work file is missing or damaged; EBUSY, ENOSPC and others as when it was begun.
-  func redo(
-    _ object: SharedDescriptor, expanding: (SharedDescriptor) -> Void = { _ in }
-  ) throws(Errno) -> Bool {
-    // Who may not write here leaves it to the next mount that may.
-    guard mayWrite() else { return false }
-    let core = try record(of: object).core
-    guard core.isReplacing else { return false }
+  /// EIO where its work file is missing or damaged; EBUSY and others as when it was begun.
+  func halfReplaced(_ object: SharedDescriptor) throws(Errno) -> HalfReplaced {
     let status = try object.descriptor.status()
     guard let work = try ReplacementFiles.find(status.workName, in: try workshop()),
       let trailer = try ReplacementSite.trailer(of: work.descriptor), try isObject(object, of: trailer)
@@ -91,17 +85,15 @@ extension ReplacementSite {
       Log.damage("inode \(status.inode): its content was being replaced, and the new content cannot be read")
       throw .inputOutput
     }
-    if trailer.body == .plain, core.isCompressed { expanding(work) }
-    try finish(object, core, from: work, trailer)
-    return true
+    return try half(object, try record(of: object).core, work, trailer)
   }
 
-  private func finish(
-    _ object: SharedDescriptor, _ core: CoreRecord, from work: SharedDescriptor, _ trailer: ReplacementTrailer
-  ) throws(Errno) {
+  private func half(
+    _ object: SharedDescriptor, _ core: CoreRecord, _ work: SharedDescriptor, _ trailer: ReplacementTrailer
+  ) throws(Errno) -> HalfReplaced {
     let isExpanded = trailer.body == .plain && core.isCompressed
-    let opened = try ReplacementSite.open(object, alone: !isExpanded)
-    try finish(opened, from: work, trailer, named: trailer.name)
+    let file = try ReplacementSite.open(object, alone: !isExpanded)
+    return HalfReplaced(file, from: work, trailer, at: self)
   }
 
   /// Nil if it cannot be believed.

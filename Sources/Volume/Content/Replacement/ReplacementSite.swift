@@ -4,24 +4,47 @@
 import Decisions
 import LinuxFiles
 import RecordFormat
+import Synchronization
+
+/// A file whose record says b10, with what its content is to be.
+///
+/// As long as there is one the volume does not become read-only, as if the file were open for writing.
+final class HalfReplaced: Sendable {
+  /// Open for writing; unless a compressed file is expanded, with a lease.
+  let file: SharedDescriptor
+  let work: SharedDescriptor
+  let trailer: ReplacementTrailer
+  private let site: ReplacementSite
+
+  init(
+    _ file: SharedDescriptor, from work: SharedDescriptor, _ trailer: ReplacementTrailer,
+    at site: ReplacementSite
+  ) {
+    (self.file, self.work, self.trailer, self.site) = (file, work, trailer, site)
+    site.writing.add(1, ordering: .relaxed)
+  }
+
+  deinit { site.writing.subtract(1, ordering: .releasing) }
+}
 
 extension ReplacementSite {
-  /// Steps 3 to 5; `opened` has the lease.
-  func finish(
-    _ opened: SharedDescriptor, from work: SharedDescriptor, _ trailer: ReplacementTrailer,
-    named name: [UInt8]
-  ) throws(Errno) {
-    try SparseCopy.copy(trailer.storedSize, of: work.descriptor, to: opened.descriptor) {
+  /// Step 3: the bytes, and what writing them takes away.
+  func copyOver(_ half: HalfReplaced) throws(Errno) {
+    try SparseCopy.copy(half.trailer.storedSize, of: half.work.descriptor, to: half.file.descriptor) {
       () throws(Errno) in try requireLock()
     }
     try requireLock()
-    try giveBack(trailer, to: opened.descriptor)
-    try opened.descriptor.sync()
+    try giveBack(half.trailer, to: half.file.descriptor)
+    try half.file.descriptor.sync()
+  }
+
+  /// Steps 4 and 5.
+  func settle(_ half: HalfReplaced) throws(Errno) {
     try requireLock()
-    try settleRecord(of: opened, trailer)
+    try settleRecord(of: half.file, half.trailer)
     try requireLock()
     do throws(Errno) {
-      try ReplacementFiles.remove(name, from: try workshop())
+      try ReplacementFiles.remove(half.trailer.name, from: try workshop())
     } catch {
       // The file is as it should be; the next mount finds that it needs no work file.
       Log.error("a work file stays until the next mount: \(error)")
@@ -39,7 +62,7 @@ extension ReplacementSite {
       // Which of the two the disk has is not known. So nobody gets at the content before it is settled.
       do throws(Errno) {
         try store.write(
-          present.core.whileReplacing(by: trailer.record), list: .keep, over: present, to: opened.descriptor)
+          present.core.whileReplacing(by: trailer), list: .keep, over: present, to: opened.descriptor)
       } catch {
         Log.error("the record of a file whose content was replaced may be lost in a crash: \(error)")
       }

@@ -17,7 +17,8 @@
 #define LF_SYNC (1u << 10)
 #define LF_LEASE (1u << 11)     // taken; no part of what is called all
 
-/// Which calls fail: of the calls of these kinds the first `before` pass, the next `count` fail with `error`.
+/// Which calls fail: of the calls of these kinds the first `before` pass, the next `count` fail with `error`; 0 ends the
+/// program there, and less than 0 waits until there are no kinds any more.
 struct lf_plan {
   uint32_t kinds;
   int32_t error;
@@ -29,6 +30,10 @@ struct lf_plan {
 
 /// Puts a plan in force for the calling thread, and no other; NULL: none.
 void lf_arm(struct lf_plan *plan);
+
+/// For other threads than the one whose calls fail: how many did, and whoever is held up goes on.
+int64_t lf_hits(struct lf_plan *plan);
+void lf_let_go(struct lf_plan *plan);
 
 /// A plan for all threads of a daemon that is started with `VARVE_FAULTS=path`; NULL when `path` cannot be mapped.
 struct lf_plan *lf_share(const char *path);

@@ -1,0 +1,180 @@
+// Content that is being replaced while others look at the file: what they see, and what they wait for.
+
+import Decisions
+import Faults
+import Foundation
+import Glibc
+import LinuxFiles
+import RecordFormat
+import Synchronization
+import Testing
+
+@testable import LayeredVolume
+
+@Suite("Content that is being replaced") struct UnderReplacementTests {
+  /// Into which form a file of 300,000 bytes is brought.
+  enum Change: String, CaseIterable, Sendable {
+    case compressed, expanded, encrypted, decrypted
+
+    var door: (name: String, value: String, former: String?) {
+      switch self {
+      case .compressed: ("system.varve.compression", "zstd", nil)
+      case .expanded: ("system.varve.compression", "none", "zstd")
+      case .encrypted: ("system.varve.class", "complete", nil)
+      case .decrypted: ("system.varve.class", "none", "complete")
+      }
+    }
+  }
+
+  /// What somebody else has seen when the bytes were those of neither form.
+  private struct Seen {
+    var size: UInt64 = 0
+    var modified: Timestamp?
+    var isReplacing = false
+    /// Who was done before the bytes were copied.
+    var early: [String] = []
+    var failures: [String] = []
+  }
+
+  private let text = softText(300_000)
+
+  private func tree(_ change: Change) throws -> (Tree, NodeID) {
+    let tree = try Tree { file("f", "") }
+    try text.write(toFile: "\(tree.path)/f", atomically: false, encoding: .utf8)
+    try tree.addKeybag()
+    try tree.unlock()
+    usleep(30_000)
+    if let former = change.door.former { try tree.setAttribute("f", change.door.name, former) }
+    usleep(30_000)
+    // With a reference of our own: it is the same for everybody below.
+    let caller = Caller(user: geteuid(), group: getegid(), thread: getpid())
+    let volume = try tree.volume()
+    let answer = try FileName.with(Array("f".utf8)) { name throws(Errno) in
+      try volume.lookup(name, in: Volume.rootNode, for: caller)
+    }
+    guard case .found(let entry) = answer else { throw Errno.noSuchFile }
+    return (tree, entry.node)
+  }
+
+  private final class SeenBox: Sendable {
+    let state = Mutex(Seen())
+    let isLetGo = Atomic(false)
+
+    /// Does something in a thread of its own, once the bytes are copied.
+    func aside(
+      _ what: String, once held: HeldCall, _ body: @escaping @Sendable () throws -> Void
+    ) -> Thread {
+      let thread = Thread {
+        while !held.isHeld { usleep(200) }
+        do { try body() } catch { self.state.withLock { $0.failures.append("\(what): \(error)") } }
+        if !self.isLetGo.load(ordering: .acquiring) { self.state.withLock { $0.early.append(what) } }
+      }
+      thread.start()
+      return thread
+    }
+  }
+
+  @Test(
+    "Others see size and time as they were, and who wants the content waits for it and gets it",
+    .enabled(if: Tree.isRoot, "gives files away"), arguments: Change.allCases)
+  func watched(_ change: Change) throws {
+    let (tree, node) = try tree(change)
+    let (volume, before) = (try tree.volume(), try tree.attributes("f"))
+    let (box, held) = (SeenBox(), HeldCall(.times))
+    let caller = Caller(user: 0, group: 0, thread: getpid())
+    let others = [
+      box.aside("open", once: held) {
+        let handle = try volume.open(node, .read, for: caller).handle
+        defer { volume.release(handle) }
+        var bytes = [UInt8](repeating: 0, count: 100)
+        var span = bytes.mutableSpan
+        var isSecret = false
+        let count = try volume.read(handle, at: 0, into: &span, isSecret: &isSecret)
+        guard count == 100, bytes.starts(with: "line 0 of".utf8) else { throw Errno.inputOutput }
+      },
+      box.aside("access", once: held) { try volume.access(node, mask: UInt32(R_OK), for: caller) },
+      box.aside("chmod", once: held) {
+        var wanted = AttributeChange()
+        wanted.mode = 0o640
+        _ = try volume.changeAttributes(of: node, wanted, handle: nil, for: caller)
+      },
+    ]
+    let watcher = box.aside("look", once: held) {
+      defer {
+        box.isLetGo.store(true, ordering: .releasing)
+        held.letGo()
+      }
+      // The bytes are copied, and the times are not given back: no lock of the file is held.
+      let shown = try volume.attributes(of: node, handle: nil, for: caller).attributes
+      let isReplacing = try volume.facts(of: volume.node(node)).record.isReplacing
+      box.state.withLock {
+        ($0.size, $0.modified, $0.isReplacing) = (shown.size, shown.modification, isReplacing)
+      }
+      usleep(50_000)
+    }
+    try held.during { try tree.setAttribute("f", change.door.name, change.door.value) }
+    #expect(held.isHeld)
+    for thread in others + [watcher] { while !thread.isFinished { usleep(1_000) } }
+    let seen = box.state.withLock { $0 }
+    #expect(seen.failures == [])
+    #expect(seen.isReplacing)
+    #expect(seen.size == 300_000 && seen.modified == before.modification)
+    #expect(seen.early == [])
+    #expect(try tree.attributes("f").modification == before.modification)
+    #expect(try tree.attributes("f").mode & 0o777 == 0o640)
+    volume.forget(node, references: 1)
+  }
+
+  @Test(
+    "A volume does not become read-only while a file is written over",
+    .enabled(if: Tree.isRoot, "gives files away"))
+  func readOnly() throws {
+    let (tree, node) = try tree(.expanded)
+    let volume = try tree.volume()
+    let (box, held) = (SeenBox(), HeldCall(.times))
+    let watcher = box.aside("remount", once: held) {
+      defer { held.letGo() }
+      var wanted = volume.live.wanted
+      wanted.rules.isReadOnly = true
+      do { try volume.change(to: wanted) } catch ChangeRefusal.openForWriting(files: 1) { return }
+      throw Errno.inputOutput
+    }
+    try held.during { try tree.setAttribute("f", "system.varve.compression", "none") }
+    while !watcher.isFinished { usleep(1_000) }
+    #expect(box.state.withLock { $0.failures } == [])
+    #expect(try tree.stored("f") == Data(text.utf8))
+    var wanted = volume.live.wanted
+    wanted.rules.isReadOnly = true
+    try volume.change(to: wanted)
+    volume.forget(node, references: 1)
+  }
+
+  @Test(
+    "A file that loses its name meanwhile is whole for who holds it",
+    .enabled(if: Tree.isRoot, "gives files away"),
+    arguments: Change.allCases)
+  func removed(_ change: Change) throws {
+    let (tree, node) = try tree(change)
+    let volume = try tree.volume()
+    let (box, held) = (SeenBox(), HeldCall(.times))
+    let caller = Caller(user: 0, group: 0, thread: getpid())
+    let watcher = box.aside("remove", once: held) {
+      defer { held.letGo() }
+      try FileName.with(Array("f".utf8)) { name throws(Errno) in
+        try volume.remove(name, from: Volume.rootNode, for: caller)
+      }
+    }
+    try held.during { try tree.setAttribute("f", change.door.name, change.door.value) }
+    while !watcher.isFinished { usleep(1_000) }
+    #expect(box.state.withLock { $0.failures } == [])
+    let handle = try volume.open(node, .read, for: caller).handle
+    var bytes = [UInt8](repeating: 0, count: 100)
+    var span = bytes.mutableSpan
+    var isSecret = false
+    #expect(try volume.read(handle, at: 299_000, into: &span, isSecret: &isSecret) == 100)
+    #expect(bytes[...] == Array(text.utf8)[299_000..<299_100])
+    volume.release(handle)
+    volume.forget(node, references: 1)
+    #expect(tree.workshop() == [])
+  }
+}
