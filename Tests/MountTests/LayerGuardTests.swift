@@ -33,7 +33,7 @@ extension MountTests {
       let own = try #require(best["append to a file of the upper"])
       let first = try #require(best["append to a file of a lower"])
       print("append: \(own.summary), and brought up: \(first.summary)")
-      #expect(first.each(first.calls) - own.each(own.calls) <= 34 + GuardTests.tolerance, "\(first.summary)")
+      #expect(first.each(first.calls) - own.each(own.calls) <= 24 + GuardTests.tolerance, "\(first.summary)")
     }
 
     private func measure() throws -> [String: CallCount] {

@@ -23,6 +23,12 @@ extension Resolver {
     }
   }
 
+  /// Whether a directory of which this was found out already is in the upper alone.
+  func isKnownPure(_ node: Node) -> Bool {
+    guard let stack, node.isDirectory, let parts = knownParts(node, stack) else { return false }
+    return parts.top.layer == 0 && !parts.isMerged
+  }
+
   private func knownParts(_ node: Node, _ stack: LayerStack) -> DirectoryParts? {
     guard let attachment = node.existingAttachment else { return nil }
     let (parts, pin) = attachment.state.withLock { ($0.directory.parts, $0.pin.way) }

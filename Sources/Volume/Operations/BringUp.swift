@@ -114,7 +114,8 @@ extension Volume {
       guard replacements.mayWrite() else { return true }
       try forgetContent(of: node)
       try requireNotHandedOver(node)
-      let source = try hold(node)
+      // What has the name is the object that is held since it was copied.
+      let source = HeldObject(descriptor: copy.source, facts: try facts(of: found, name))
       guard copy.isOf(source.facts.status) else {
         guard !isLast else {
           Log.error("a layer changed while inode \(found.status.inode) of it was brought up")
@@ -126,13 +127,12 @@ extension Volume {
       let before = try facts(of: parent)
       let links = try linkTrace(of: source, in: node)
       let target = try copy.made(in: self)
-      try describe(target, as: source, of: node, links)
+      let identity = try describe(target, as: source, of: node, links)
       if copy.isCut {
         // As the kernel does of a file that it cuts.
         try dropCapability(of: target.descriptor, nil)
         try target.descriptor.changeTimes(access: .omit, modification: .now)
       }
-      let identity = ObjectIdentity(try target.descriptor.status())
       let plan = CopyUp(copy.kind, names: names(links), parentIsImpure: before.record.isImpure)
       var runner = try planRunner(name, in: upper)
       runner.work = copy.work
@@ -197,8 +197,7 @@ extension Volume {
       let source = try hold(node)
       let links = node.isNameless ? nil : try linkTrace(of: source, in: node)
       let target = try copy.made(in: self)
-      try describe(target, as: source, of: node, links)
-      let identity = ObjectIdentity(try target.descriptor.status())
+      let identity = try describe(target, as: source, of: node, links)
       guard let links, let workshop = directory.workshop.map({ LayerDirectory($0) }) else {
         settle(node, on: target, identity, copy)
         return unlinked.keep(node.attachment, by: target)
@@ -247,10 +246,10 @@ extension Volume {
     link?.expireAttributes(node.id)
   }
 
-  /// Gives a copy everything but its bytes and its name.
+  /// Gives a copy everything but its bytes and its name; which object it is.
   private func describe(
     _ target: SharedDescriptor, as source: HeldObject, of node: Node, _ links: LinkTrace?
-  ) throws(Errno) {
+  ) throws(Errno) -> ObjectIdentity {
     let facts = source.facts
     let status = facts.status
     // Nobody knows what it says, so nobody can say it again.
@@ -260,7 +259,9 @@ extension Volume {
       throw facts.record.isReplacing ? .inputOutput : .unsupported
     }
     try requireWhole(node, facts)
-    if isPrivileged { try target.descriptor.changeOwner(user: status.user, group: status.group) }
+    let made = try target.descriptor.status()
+    let changesOwner = isPrivileged && (made.user != status.user || made.group != status.group)
+    if changesOwner { try target.descriptor.changeOwner(user: status.user, group: status.group) }
     let own = Array("\(store.namespace.rawValue).varve.m".utf8)
     try ObjectCopy.attributes(of: source.descriptor, to: target.descriptor, except: own)
     var record = facts.record
@@ -273,7 +274,6 @@ extension Volume {
       guard let count = links.state.firstCopy else { throw .tooManyLinks }
       record.links = count
     }
-    let made = try target.descriptor.status()
     if store.canCarryRecord(status.kind) {
       record.birthTime =
         record.birthTime ?? status.birth.map { .init(seconds: $0.seconds, nanoseconds: $0.nanoseconds) }
@@ -283,9 +283,11 @@ extension Volume {
     if status.kind != .symbolicLink {
       // Without privilege a directory can be moved only by those who may write to it.
       let way: UInt16 = node.isDirectory && !isPrivileged ? 0o700 : 0
-      try target.descriptor.changeMode(mode(of: facts) | way)
+      let wanted = mode(of: facts) | way
+      if changesOwner || made.mode != wanted { try target.descriptor.changeMode(wanted) }
     }
     try target.descriptor.changeTimes(access: .set(status.access), modification: .set(status.modification))
+    return ObjectIdentity(made)
   }
 
   private func mode(of facts: Facts) -> UInt16 {

@@ -13,7 +13,7 @@ final class ObjectRaise {
   private let status: FileStatus
   /// Of a file, complete but for metadata and name.
   private let file: SharedDescriptor?
-  private let source: SharedDescriptor
+  let source: SharedDescriptor
   /// How many bytes of it there are in the copy, and whether that is less than all.
   let size: UInt64
   let isCut: Bool
@@ -52,14 +52,35 @@ final class ObjectRaise {
         ?? volume.directory.workshop.map({ LayerDirectory($0) })
     else { throw .belowUpper }
     volume.actAsOwner(FileOwner(status))
-    let copy = try place.makeUnnamedFile(mode: 0o600)
-    let isShared = try ObjectCopy.bytes(
-      of: reading, size: size, isWhole: !isCut, to: copy.descriptor
-    ) { () throws(Errno) in try volume.copyUps.requireWanted(caller) }
-    let isEmpty = size == 0
-    if !isShared, !isEmpty { try copy.descriptor.sync(dataOnly: true) }
-    kind = .file(isEmpty ? .none : isShared ? .cloned : .copied)
+    // Without privilege records are written only to what its owner may write to.
+    let copy = try place.makeUnnamedFile(mode: volume.isPrivileged ? status.mode & 0o777 : 0o600)
+    kind = .file(
+      size == 0
+        ? .none : try ObjectRaise.fill(copy, from: reading, status, size, of: node, in: volume, for: caller))
     file = copy
+  }
+
+  private static func fill(
+    _ copy: SharedDescriptor, from source: borrowing Descriptor, _ status: FileStatus, _ size: UInt64,
+    of node: Node, in volume: Volume, for caller: Caller
+  ) throws(Errno) -> CopyUp.Bytes {
+    if volume.copyUps.mayShare(node.layer) {
+      switch try ObjectCopy.share(source, with: copy.descriptor) {
+      case .shared where size == status.size: return .cloned
+      case .shared:
+        try copy.descriptor.truncate(to: size)
+        try copy.descriptor.sync(dataOnly: true)
+        return .copied
+      case .impossible: volume.copyUps.noteUnshared(node.layer)
+      case .refused: break
+      }
+    }
+    // What has one block has it, or is a hole.
+    try ObjectCopy.bytes(
+      of: source, size: size, isDense: status.size <= 4096 && status.blocks > 0, to: copy.descriptor
+    ) { () throws(Errno) in try volume.copyUps.requireWanted(caller) }
+    try copy.descriptor.sync(dataOnly: true)
+    return .copied
   }
 
   /// Whether the source is what it was.

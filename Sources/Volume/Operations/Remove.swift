@@ -44,7 +44,7 @@ extension Volume {
         let facts = try facts(of: found, name)
         let above = try self.facts(of: parent)
         try gate.require(caller, .remove(directory: isDirectory), on: facts.item, in: above.item)
-        if resolver.stack != nil {
+        if try !isAlone(found, facts, in: parent) {
           try removeInLayers(name, from: parent, facts, found)
         } else {
           try loseName(found, name, in: parent) { () throws(Errno) in
@@ -66,7 +66,22 @@ extension Volume {
     return try facts(found.status, of: name, in: found.directory).number
   }
 
-  /// Where there is one layer: whiteouts that are left of others keep no directory from being empty.
+  /// Whether a name concerns the upper alone: there is one layer, or only the upper has its directory.
+  func isAlone(_ found: FoundName, _ facts: Facts, in parent: Node) throws(Errno) -> Bool {
+    guard resolver.stack != nil else { return true }
+    guard found.directory.layer == 0, links(facts, found) == .single, try isPure(parent) else { return false }
+    guard facts.item.isDirectory else { return true }
+    guard let node = nodes.node(of: ObjectIdentity(found.status)) else { return false }
+    return resolver.isKnownPure(node)
+  }
+
+  /// Whether only the upper has a directory, so that no other layer can have what is in it.
+  func isPure(_ directory: Node) throws(Errno) -> Bool {
+    let parts = try resolver.parts(directory)
+    return parts.top.layer == 0 && !parts.isMerged
+  }
+
+  /// Where the upper alone is concerned: whiteouts that are left of others keep no directory from being empty.
   private func removeAlone(
     _ name: borrowing FileName, from parent: Node, _ directory: LayerDirectory, isDirectory: Bool
   ) throws(Errno) {

@@ -89,7 +89,7 @@ extension Volume {
         try gate.require(
           caller, .rename(rename),
           Scene(move.source.item, in: above.item, to: move.below.item, over: move.target?.item))
-        if resolver.stack == nil {
+        if try isAlone(move, style, in: parent, newParent) {
           try renameAlone(move, name, in: parent, source.directory, newName, in: newParent, style)
         } else {
           try renameInLayers(move, name, in: parent, newName, in: newParent, style)
@@ -100,7 +100,20 @@ extension Volume {
     }
   }
 
-  /// Where there is one layer: in one call, unless the new name has a whiteout that is left of others.
+  /// Whether a rename concerns the upper alone, so that nothing has to be marked.
+  private func isAlone(
+    _ move: Move, _ style: RenameStyle, in parent: Node, _ newParent: Node
+  ) throws(Errno) -> Bool {
+    guard resolver.stack != nil else { return true }
+    guard style != .exchange, !move.source.item.isDirectory, !hasOrigin(move.source),
+      try isAlone(move.found, move.source, in: parent), try isPure(newParent)
+    else { return false }
+    guard let found = move.foundTarget, let target = move.target else { return true }
+    guard !target.item.isDirectory else { return false }
+    return try isAlone(found, target, in: newParent)
+  }
+
+  /// Where the upper alone is concerned: in one call, unless the new name has a whiteout that is left of others.
   private func renameAlone(
     _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: LayerDirectory,
     _ newName: borrowing FileName, in newParent: Node, _ style: RenameStyle

@@ -26,11 +26,18 @@ extension Volume {
     return part
   }
 
-  func sight(_ name: borrowing FileName, in directory: Node) throws(Errno) -> NameSight {
+  /// `found`: what shows, which need not be looked at again where it is in the upper.
+  func sight(
+    _ name: borrowing FileName, in directory: Node, _ found: FoundName? = nil
+  ) throws(Errno) -> NameSight {
     var below = try resolver.parts(directory).all[...]
     var upper: FileStatus?
     if let top = below.first, top.layer == 0 {
-      upper = try LayerDirectory(top).look(name)
+      if let found, found.directory.layer == 0 {
+        upper = found.status
+      } else {
+        upper = try LayerDirectory(top).look(name)
+      }
       below.removeFirst()
     }
     return NameSight(upper: upper, lower: try Found.find(name, in: below))
@@ -46,7 +53,7 @@ extension Volume {
     _ name: borrowing FileName, in directory: Node, _ shown: Facts?, losesDirectory: Bool = false,
     found: FoundName? = nil
   ) throws(Errno) -> NameFacts {
-    let sight = try sight(name, in: directory)
+    let sight = try sight(name, in: directory, found)
     var facts = NameFacts(upper: .absent, lower: sight.lower.entry)
     if let status = sight.upper {
       if status.isWhiteout {
@@ -70,7 +77,7 @@ extension Volume {
   }
 
   /// How a name takes part in the count of hard links.
-  private func links(_ shown: Facts, _ found: FoundName?) -> Links {
+  func links(_ shown: Facts, _ found: FoundName?) -> Links {
     if found?.links != nil { return .lowerName }
     guard shown.layerFacts.layer == 0, shown.record.links?.base == .upper, hasOrigin(shown) else {
       return .single

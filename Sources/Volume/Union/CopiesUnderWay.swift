@@ -10,6 +10,8 @@ final class CopiesUnderWay: Sendable {
   private let nodes: Mutex<Set<NodeID>> = Mutex([])
   private let itemCount = Atomic<UInt64>(0)
   private let byteCount = Atomic<UInt64>(0)
+  /// A bit for each layer of which no file shares its blocks with the upper.
+  private let unshared = Atomic<UInt64>(0)
   private let interrupts = Mutex(Asker { _ in false })
 
   /// A function in a struct: taken out of a mutex by itself it is wrapped anew each time, and in the wrapping of before.
@@ -42,6 +44,13 @@ final class CopiesUnderWay: Sendable {
 
   func isUnwanted(_ caller: Caller) -> Bool {
     caller.request != 0 && interrupts.withLock { $0 }.isInterrupted(caller.request)
+  }
+
+  /// Whether it is worth trying to share blocks with files of a layer.
+  func mayShare(_ layer: UInt8) -> Bool { unshared.load(ordering: .relaxed) & 1 << UInt64(layer & 63) == 0 }
+
+  func noteUnshared(_ layer: UInt8) {
+    unshared.bitwiseOr(1 << UInt64(layer & 63), ordering: .relaxed)
   }
 
   func count(bytes: UInt64) {

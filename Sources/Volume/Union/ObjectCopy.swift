@@ -8,31 +8,42 @@ import RecordFormat
 enum ObjectCopy {
   private static let pieceSize: UInt64 = 16 << 20
 
-  /// Fills an empty file with the bytes of another, holes as holes; whether its blocks are shared, so that
-  /// nothing is left to be written.
-  ///
-  /// `isWhole`: whether that is all there is. `goOn` is asked after each piece. What is copied goes to the disk meanwhile, so that the sync at the end, which
-  /// nothing interrupts, is short.
-  static func bytes(
-    of source: borrowing Descriptor, size length: UInt64, isWhole: Bool, to target: borrowing Descriptor,
-    goOn: () throws(Errno) -> Void
-  ) throws(Errno) -> Bool {
-    guard length > 0 else { return false }
+  enum Sharing {
+    case shared
+    /// Not this file.
+    case refused
+    /// No file of these two file systems.
+    case impossible
+  }
+
+  /// Lets an empty file share the blocks of another, so that nothing is left to be copied.
+  static func share(
+    _ source: borrowing Descriptor, with target: borrowing Descriptor
+  ) throws(Errno) -> Sharing {
     do throws(Errno) {
       try source.clone(to: target)
-      guard isWhole else {
-        try target.truncate(to: length)
-        return false
-      }
-      return true
+      return .shared
     } catch {
-      guard [.crossDevice, .unsupported, .invalid, .notTerminal, .notPermitted].contains(error) else {
-        throw error
-      }
+      if [.crossDevice, .unsupported, .notTerminal].contains(error) { return .impossible }
+      guard error == .invalid || error == .notPermitted else { throw error }
+      return .refused
     }
+  }
+
+  /// Fills an empty file with the bytes of another, holes as holes.
+  ///
+  /// `isDense`: it is known to have no holes. `goOn` is asked after each piece. What is copied goes to the disk meanwhile, so that
+  /// the sync at the end, which nothing interrupts, is short.
+  static func bytes(
+    of source: borrowing Descriptor, size length: UInt64, isDense: Bool, to target: borrowing Descriptor,
+    goOn: () throws(Errno) -> Void
+  ) throws(Errno) {
     var copiesInKernel = true
     var position: UInt64 = 0
-    while let data = try SparseCopy.data(in: source, from: position, to: length) {
+    while position < length,
+      let data = isDense
+        ? position..<length : try SparseCopy.data(in: source, from: position, to: length)
+    {
       position = data.lowerBound
       while position < data.upperBound {
         let count = min(pieceSize, data.upperBound - position)
@@ -57,8 +68,8 @@ enum ObjectCopy {
         try goOn()
       }
     }
-    try target.truncate(to: length)
-    return false
+    // Behind the last data there may be a hole.
+    if !isDense { try target.truncate(to: length) }
   }
 
   /// The piece itself is begun, the one before it waited for.
