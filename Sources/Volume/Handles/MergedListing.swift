@@ -8,12 +8,6 @@ import LinuxFiles
 
 /// Where a listing of several parts stands.
 struct MergedListing {
-  /// 128 bits by a random key.
-  private struct NameHash: Hashable {
-    let high: Int
-    let low: Int
-  }
-
   let parts: [LayerPart]
   /// The parts whose children may have their numbers from elsewhere.
   let impure: [Bool]
@@ -21,16 +15,13 @@ struct MergedListing {
   private(set) var part = 0
   private var listing: LayerDirectory?
   /// What each part has shown or hidden.
-  private var seen: [Set<NameHash>]
+  private var seen: [ListedNames]
   /// How many names were handed out; the cookie of the last one.
   private(set) var position = 0
   /// Behind each name that was handed out, in its part.
-  private var offsets: [Int64] = []
+  private var offsets = ListingOffsets()
   /// How many names were handed out before each part.
   private var starts = [0]
-  /// One for all: each would be a system call.
-  private static let key = UInt64.random(in: .min ... .max)
-
   /// Whether no access time is moved.
   private let isAside: Bool
 
@@ -39,7 +30,7 @@ struct MergedListing {
     self.parts = parts
     self.impure = impure
     self.isAside = isAside
-    seen = parts.map { _ in [] }
+    seen = parts.map { _ in ListedNames() }
   }
 
   var layer: UInt8 { parts[part].layer }
@@ -59,6 +50,7 @@ struct MergedListing {
     let wanted = starts.lastIndex { $0 < position } ?? 0
     if wanted != part { listing = nil }
     part = wanted
+    for above in 0..<part { seen[above].finish() }
     try open().seekListing(to: offsets[position - 1])
   }
 
@@ -76,6 +68,7 @@ struct MergedListing {
   mutating func readNames(into page: inout EntryBuffer) throws(Errno) -> Bool {
     while try open().readNames(into: &page) == 0 {
       guard part + 1 < parts.count else { return false }
+      seen[part].finish()
       part += 1
       listing = nil
       if starts.count > part { position = starts[part] } else { starts.append(position) }
@@ -86,13 +79,13 @@ struct MergedListing {
   /// Whether a part above has shown or hidden this name.
   func isHidden(_ name: [UInt8]) -> Bool {
     guard part > 0 else { return false }
-    let hash = hash(name)
-    return seen[..<part].contains { $0.contains(hash) }
+    let name = ListedNames.name(name)
+    return seen[..<part].contains { $0.contains(name) }
   }
 
   /// This name is shown or hidden by the part that is being read; parts below it show it no more.
   mutating func take(_ name: [UInt8]) {
-    if part + 1 < parts.count { seen[part].insert(hash(name)) }
+    if part + 1 < parts.count { seen[part].insert(ListedNames.name(name)) }
   }
 
   /// A name was handed out; `offset` is behind it.
@@ -100,20 +93,9 @@ struct MergedListing {
     // The part has grown since it was read the first time: what comes after it gets other cookies.
     if starts.count > part + 1, position >= starts[part + 1] {
       starts.removeSubrange((part + 1)...)
-      offsets.removeSubrange(position...)
+      offsets.removeAll(from: position)
     }
     if position < offsets.count { offsets[position] = offset } else { offsets.append(offset) }
     position += 1
-  }
-
-  private func hash(_ name: [UInt8]) -> NameHash {
-    func half(_ word: UInt8) -> Int {
-      var hasher = Hasher()
-      hasher.combine(MergedListing.key)
-      hasher.combine(word)
-      hasher.combine(name)
-      return hasher.finalize()
-    }
-    return NameHash(high: half(0), low: half(1))
   }
 }

@@ -13,8 +13,8 @@ import Synchronization
 
 /// An object the kernel holds a reference to.
 final class Node: Sendable {
-  /// What only an item has that lies, or came from, below the upper: others must not pay for it, of which there may be
-  /// millions.
+  /// What only an item has that was brought up, is reached by an index, or has a number that its inode does not tell:
+  /// others must not pay for it, of which there may be millions.
   private final class Layered: Sendable {
     /// Where the object is since it was brought up.
     final class MovedSlot: Sendable {
@@ -42,7 +42,9 @@ final class Node: Sendable {
   let id: NodeID
   /// Moves once, when the object is brought up: under the exclusive locks of the object and of the directory it is in.
   private let first: BackingSlot
-  private let layered: Layered?
+  /// The highest byte of its number, which else is that of its inode.
+  private let numberPrefix: UInt8
+  private let layered = AtomicLazyReference<Layered>()
   /// Guards the hint only; the object itself is guarded by its stripe.
   let lastName: Mutex<LastKnownName>
   /// What was read of its record; ``RecordMemory`` says when that may be believed.
@@ -52,12 +54,23 @@ final class Node: Sendable {
   init(id: NodeID, _ slot: BackingSlot, number: ItemNumber, parent: Node?, name: [UInt8]) {
     self.id = id
     first = slot
-    layered = slot.layer == 0 && number == slot.identity.number ? nil : Layered(number)
+    let (prefix, inode) = (number.value >> Node.inodeBits, slot.identity.number.value)
+    numberPrefix = UInt8(prefix)
+    if number.value != prefix << Node.inodeBits | inode { _ = layered.storeIfNil(Layered(number)) }
     lastName = Mutex(LastKnownName(parent: parent, name: name))
     attached = Mutex(nil)
   }
 
-  var slot: BackingSlot { layered?.moved.load()?.slot ?? first }
+  private static let inodeBits: UInt64 = 56
+
+  /// Made when it is needed first; nil for what was made in the upper.
+  private func neededLayered() -> Layered? {
+    if let present = layered.load() { return present }
+    guard first.layer > 0 else { return nil }
+    return layered.storeIfNil(Layered(number))
+  }
+
+  var slot: BackingSlot { layered.load()?.moved.load()?.slot ?? first }
   /// What the node is found by.
   var backing: ObjectIdentity { slot.identity }
   /// The layer its object is in; 0 is the upper.
@@ -67,19 +80,19 @@ final class Node: Sendable {
   func move(to slot: BackingSlot, indexedAs entry: IndexedName?) {
     let moved = Layered.MovedSlot(slot)
     if let entry { _ = moved.indexed.storeIfNil(entry) }
-    _ = layered?.moved.storeIfNil(moved)
+    _ = neededLayered()?.moved.storeIfNil(moved)
   }
 
   /// The entry of an index that its object is reached by, if names of it may be in lowers.
   var indexed: IndexedName? {
-    guard let layered else { return nil }
+    guard let layered = layered.load() else { return nil }
     if let moved = layered.moved.load() { return moved.indexed.load() }
     return layered.indexed.load()
   }
 
   /// The object was found by an entry of an index.
   func isIndexed(as entry: IndexedName) {
-    guard let layered, entry.layer == layer else { return }
+    guard entry.layer == layer, let layered = neededLayered() else { return }
     if let moved = layered.moved.load() {
       _ = moved.indexed.storeIfNil(entry)
     } else {
@@ -88,11 +101,14 @@ final class Node: Sendable {
   }
 
   /// No name leads to the object any more, although its inode in a lower has some.
-  var isNameless: Bool { layered?.isNameless.load(ordering: .acquiring) ?? false }
-  func lostAllNames() { layered?.isNameless.store(true, ordering: .releasing) }
+  var isNameless: Bool { layered.load()?.isNameless.load(ordering: .acquiring) ?? false }
+  func lostAllNames() { neededLayered()?.isNameless.store(true, ordering: .releasing) }
 
   /// What programs see, and the lock goes by.
-  var number: ItemNumber { layered?.number ?? first.identity.number }
+  var number: ItemNumber {
+    layered.load()?.number
+      ?? ItemNumber(UInt64(numberPrefix) << Node.inodeBits | first.identity.number.value)
+  }
   var kind: FileKind { first.identity.kind }
 
   var isDirectory: Bool { kind == .directory }
@@ -116,7 +132,7 @@ final class Node: Sendable {
   /// The object was seen under this name.
   func seen(as name: [UInt8], in parent: Node) {
     lastName.withLock { $0 = LastKnownName(parent: parent, name: name) }
-    layered?.isNameless.store(false, ordering: .releasing)
+    layered.load()?.isNameless.store(false, ordering: .releasing)
     existingAttachment?.state.withLock { state in
       state.pin.way = nil
       state.file.nameless = nil
