@@ -31,6 +31,9 @@ package struct AccessList: Hashable, Sendable {
 
   package var isEmpty: Bool { entries.isEmpty }
 
+  /// The list, or `nil` if it says nothing: without entries it is kept for the mark `no_inherit` alone.
+  package var unlessVoid: AccessList? { isEmpty && !flags.contains(.noInherit) ? nil : self }
+
   /// Whether any caller is told "no" about one of `rights` on the object itself.
   ///
   /// Who that is does not matter: the answer says whether the kernel may remember a "yes" for everyone.

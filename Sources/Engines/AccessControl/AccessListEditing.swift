@@ -59,7 +59,7 @@ extension EditFailure: CustomStringConvertible {
 extension AccessListEdit {
   /// The list after the edit; none if no entry is left.
   ///
-  /// Tools and doors do not keep lists without entries, unlike chmod of macOS after `-I`.
+  /// Tools and doors keep lists without entries only for the mark `no_inherit`, unlike chmod of macOS after `-I`.
   package func applied(to list: AccessList?) throws(EditFailure) -> AccessList? {
     var entries = list?.entries ?? []
     var flags = list?.flags ?? []
@@ -99,7 +99,7 @@ extension AccessListEdit {
       entries = list.withEverythingExplicit.entries
     }
     guard entries.count <= AccessList.entryLimit else { throw .tooManyEntries }
-    return entries.isEmpty ? nil : AccessList(entries, flags: flags)
+    return AccessList(entries, flags: flags).unlessVoid
   }
 
   private static func check(_ position: Int, in entries: [AccessEntry]) throws(EditFailure) {

@@ -109,7 +109,7 @@ package enum AccessListText {
   }
 
   /// The words of list flags; bits without a word as one hexadecimal number.
-  private static func flagWords(_ flags: AccessList.Flags) -> String? {
+  package static func flagWords(_ flags: AccessList.Flags) -> String? {
     guard !flags.isEmpty else { return nil }
     var left = flags
     var words: [String] = []

@@ -41,10 +41,9 @@ extension AccessList {
     return new == list ? .unchanged : .store(new)
   }
 
-  /// The explicit entries, or `nil` if there are none: then the list is removed.
+  /// The explicit entries, or `nil` if there is nothing left to say: then the list is removed.
   package var withoutInherited: AccessList? {
-    let explicit = entries.filter { !$0.isInherited }
-    return explicit.isEmpty ? nil : AccessList(explicit, flags: flags)
+    AccessList(entries.filter { !$0.isInherited }, flags: flags).unlessVoid
   }
 
   /// Every entry in its place, none of them inherited any more.

@@ -160,6 +160,6 @@ package enum NFSv4List {
       }
       if shown == entries { return present }
     }
-    return entries.isEmpty ? nil : AccessList(entries, flags: present?.flags ?? [])
+    return AccessList(entries, flags: present?.flags ?? []).unlessVoid
   }
 }

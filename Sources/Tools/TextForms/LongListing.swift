@@ -30,6 +30,8 @@ package struct ListedItem: Equatable, Sendable {
   /// What stands behind the name for its kind.
   package var kindMark = ""
   package var attributes: [Attribute] = []
+  /// What the access list as a whole is marked with, in words.
+  package var listFlags: String?
   /// The entries of the access list, without their numbers.
   package var entries: [String] = []
   /// Codes of colours, as a terminal has them behind an escape; empty: none.
@@ -44,7 +46,7 @@ package struct ListedItem: Equatable, Sendable {
 
   /// What follows the mode: attributes hide the mark of an access list, as on macOS.
   var mark: String {
-    attributes.isEmpty ? entries.isEmpty ? " " : "+" : "@"
+    attributes.isEmpty ? entries.isEmpty && listFlags == nil ? " " : "+" : "@"
   }
 }
 
@@ -141,6 +143,7 @@ package struct LongListing: Sendable {
       }
     }
     if showsEntries {
+      if let flags = item.listFlags { text += Array(" \(flags)\n".utf8) }
       for (number, entry) in item.entries.enumerated() {
         let color = item.entryColors.indices.contains(number) ? item.entryColors[number] : ""
         text += Array(" \(number): \(painted(entry, color))\n".utf8)

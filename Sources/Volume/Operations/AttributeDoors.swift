@@ -138,7 +138,7 @@ extension Volume {
       let list = try withNames(for: caller, mayAsk: mayAsk) { (names) throws(Errno) -> AccessList in
         do { return try AccessListText.readList(text, names: names) } catch { throw .invalid }
       }
-      try changeList(of: node, to: list.isEmpty ? nil : list, for: caller)
+      try changeList(of: node, to: list.unlessVoid, for: caller)
     case .nfsList(let view): try changeNFSList(of: node, value, as: view, setting, for: caller)
     case .posixList: try changePosixList(of: node, value, for: caller)
     case .posixDefault: try refusePosixDefault(value)

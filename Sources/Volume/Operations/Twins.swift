@@ -59,7 +59,7 @@ extension Volume {
     switch twin {
     case .list:
       guard let list = TwinText.readList(value) else { throw .invalid }
-      try changeList(of: node, to: list.isEmpty ? nil : list, for: caller)
+      try changeList(of: node, to: list.unlessVoid, for: caller)
     case .flags:
       guard let flags = TwinText.readFlags(value) else { throw .invalid }
       try bringFlags(flags, to: node, for: caller)

@@ -110,6 +110,8 @@ private func refusal(_ error: Errno, _ mount: MountedVolume?) -> Refusal {
     case .noSuchFile where !isClosed:
       "its control socket cannot be seen from here; it may be in another mount namespace"
     case .accessDenied where isClosed, .noSuchFile: "\(MountState.closed(mount)) (EACCES)"
+    case .accessDenied where mount.owner != 0:
+      "the daemon of a user's own mount answers only root and this user (EACCES)"
     case .accessDenied: "its daemon answers only users who may search the root of the volume (EACCES)"
     case .notPermitted: "its control socket belongs to a user who neither is root nor made this mount"
     default: "its control socket cannot be reached: \(error)"

@@ -11,14 +11,16 @@ import TextForms
 
 /// A mounted volume whose keys are asked about or changed.
 struct KeyedVolume {
-  /// As it was typed.
+  /// As it was typed; for what is on the volume, its mount point: it is not the item that is locked or unlocked.
   let path: Word
   let mount: MountedVolume
 
   /// Refuses whom its daemon would refuse, before anybody types a passphrase.
-  init(_ path: Word, to deed: String) throws(Refusal) {
-    self.path = path
-    mount = try VolumePath(path, try volumeTable()).mount
+  init(_ typed: Word, to deed: String) throws(Refusal) {
+    let place = try VolumePath(typed, try volumeTable())
+    mount = place.mount
+    try requireItem(typed)
+    path = place.path.isEmpty ? typed : mount.mountPoint
     guard CurrentProcess.isRoot || mount.owner == nil || mount.owner == CurrentProcess.user else {
       throw Refusal("only root and the owner of the mount may \(deed)")
     }

@@ -19,8 +19,9 @@ func lock(_ invocation: Invocation) throws(UsageError) -> Int32 {
     run.lockForSleep()
   } else if let path = invocation.operands.first {
     do throws(Refusal) {
-      let mount = try KeyedVolume(path, to: "lock it").mount
-      run.lock(try ControlAddress(mount), mount.device, at: mount.mountPoint, path)
+      let volume = try KeyedVolume(path, to: "lock it")
+      let mount = volume.mount
+      run.lock(try ControlAddress(mount), mount.device, at: mount.mountPoint, volume.path)
     } catch {
       run.complain(path, error)
     }

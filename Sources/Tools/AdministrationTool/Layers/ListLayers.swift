@@ -11,7 +11,9 @@ func listLayers(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let path = invocation.operands.first ?? Array(".".utf8)
   do throws(Refusal) {
     let table = try attempt(mountTable()) { Refusal("/proc/self/mountinfo: \($0)") }
-    let status = try heardStatus(try VolumePath(path, table).mount)
+    let mount = try VolumePath(path, table).mount
+    try requireItem(path)
+    let status = try heardStatus(mount)
     if invocation.has(.json) {
       let names = ["layers", "broughtUp", "formerLowers", "upperDirectory"]
       let members = names.compactMap { name in status[name].map { JSON.Member(name, $0) } }

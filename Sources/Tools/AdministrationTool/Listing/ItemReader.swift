@@ -51,6 +51,7 @@ struct ReadItem: Sendable {
       JSON.Member("acl", .array(listed.entries.map { .string($0) })),
       JSON.Member("xattrs", .array(listed.attributes.map { .object(self.json(of: $0)) })),
     ]
+    if let flags = listed.listFlags { members.append(JSON.Member("aclFlags", .array(flags.split(separator: ",").map { .string(String($0)) }))) }
     if let protection { members.append(JSON.Member("class", .string(protection))) }
     if let target = listed.linkTarget { members += JSON.nameMembers("target", target) }
     return .object(members)
@@ -137,7 +138,7 @@ struct ItemReader: Sendable {
       }
     }
     reading("access list", of: held, into: &item) { item throws(Errno) in
-      (item.listed.entries, found) = try entries(of: held, status.kind)
+      (item.listed.listFlags, item.listed.entries, found) = try entries(of: held, status.kind)
     }
     colors.paint(&item.listed, status, found)
     reading("extended attributes", of: held, into: &item) { item throws(Errno) in
@@ -203,17 +204,17 @@ struct ItemReader: Sendable {
 
   private func entries(
     of held: SharedDescriptor, _ kind: FileKind
-  ) throws(Errno) -> (lines: [String], entries: [AccessEntry]) {
-    guard let text = try held.descriptor.accessListText() else { return ([], []) }
+  ) throws(Errno) -> (flags: String?, lines: [String], entries: [AccessEntry]) {
+    guard let text = try held.descriptor.accessListText() else { return (nil, [], []) }
     do throws(ParseFailure) {
       let list = try AccessListText.readList(bytes: text, names: .machine)
       let lines = AccessListText.lines(
         list, for: kind == .directory ? .directory : .file, names: .machine,
         numeric: options.has(.numeric))
-      return (lines, list.entries)
+      return (AccessListText.flagWords(list.flags), lines, list.entries)
     } catch {
       // A word of a later version: what the volume says is better than nothing.
-      return (text.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }, [])
+      return (nil, text.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }, [])
     }
   }
 

@@ -32,9 +32,11 @@ private func rule(_ invocation: Invocation) throws(UsageError) -> ListRule {
       return .store(list.withoutInherited)
     }
   case "acl explicit":
+    let marks = invocation.has(.markNoInherit)
     return ListRule { list, _ in
-      guard let list, list.entries.contains(where: \.isInherited) else { return .unchanged }
-      return .store(list.withEverythingExplicit)
+      var new = list?.withEverythingExplicit ?? AccessList()
+      if marks { new.flags.insert(.noInherit) }
+      return new.unlessVoid == list ? .unchanged : .store(new)
     }
   default:
     return ListRule { list, _ in
@@ -74,7 +76,7 @@ private func replacement(_ invocation: Invocation) throws(UsageError) -> ListRul
   guard list.entries.count <= AccessList.entryLimit else {
     throw invocation.mistake("an access list holds at most \(AccessList.entryLimit) entries")
   }
-  let new = list.isEmpty ? nil : list
+  let new = list.unlessVoid
   return ListRule(replacesDamage: true) { before, _ in before == new ? .unchanged : .store(new) }
 }
 
@@ -139,8 +141,7 @@ private func copy(_ invocation: Invocation) throws(UsageError) -> ListRule {
     guard copied.count + inherited.count <= AccessList.entryLimit else {
       return .refused("\(EditFailure.tooManyEntries)")
     }
-    let entries = copied + inherited
-    let new = entries.isEmpty ? nil : AccessList(entries, flags: before?.flags ?? [])
+    let new = AccessList(copied + inherited, flags: before?.flags ?? []).unlessVoid
     return before == new ? .unchanged : .store(new)
   }
 }
@@ -154,5 +155,5 @@ private func fitted(_ list: AccessList, to kind: ObjectKind) -> AccessList? {
     entry.inheritance.subtract(.propagation)
     return entry
   }
-  return entries.isEmpty ? nil : AccessList(entries, flags: list.flags)
+  return AccessList(entries, flags: list.flags).unlessVoid
 }

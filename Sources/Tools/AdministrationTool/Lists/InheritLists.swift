@@ -72,6 +72,10 @@ private final class Inheritance {
         return .past
       }
     }
+    if case .blocked = outcome, item.depth == 0 {
+      changer.console.note(
+        item.path, "is marked no_inherit and left alone; --replace takes the mark and its own entries off")
+    }
     guard case .has(let list) = outcome else { return .past }
     guard item.status.kind == .directory else { return .into }
     rulesByDepth.removeLast(rulesByDepth.count - item.depth - 1)

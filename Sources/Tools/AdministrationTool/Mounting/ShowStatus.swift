@@ -175,13 +175,19 @@ private func withOwnerNamed(_ status: JSON) -> JSON {
     })
 }
 
-/// Refuses a name that leads to nothing; where we may not look, the volume is told about all the same.
-private func requireItem(_ path: Word) throws(Refusal) {
+/// Refuses a path at which nothing is; what cannot be looked at, now or by this user, is taken as typed.
+func requireItem(_ path: Word) throws(Refusal) {
+  let told: Result<[UInt8], Errno>?
   do throws(Errno) {
-    _ = try Descriptor.item(atPath: path, .held)
+    told = try QuestionApart.ask(milliseconds: MountState.patience) { () throws(Errno) -> [UInt8] in
+      _ = try Descriptor.item(atPath: path, .held)
+      return []
+    }
   } catch {
-    if error == .noSuchFile || error == .notDirectory { throw Refusal(error) }
+    return
   }
+  guard case .failure(let error)? = told, error == .noSuchFile || error == .notDirectory else { return }
+  throw Refusal(error)
 }
 
 func heardStatus(_ volume: MountedVolume) throws(Refusal) -> JSON {

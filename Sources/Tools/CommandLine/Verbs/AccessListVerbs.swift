@@ -114,10 +114,16 @@ extension Verb {
 
   package static let aclExplicit = Verb(
     "acl explicit", "turn inherited entries into explicit ones",
-    options: change,
+    options: [.markNoInherit] + change,
     operands: [paths],
+    discussion: [
+      "The entries stay, but later runs of 'varve acl propagate' add what is handed down then. With --no-inherit they "
+        + "leave the item alone, with everything below it, as 'Disable inheritance' does on Windows. "
+        + "'varve acl inherit --replace' goes back."
+    ],
     examples: [
-      Example("varve acl explicit project", "Later changes of the directory above no longer reach it.")
+      Example("varve acl explicit project", "Its entries no longer change with the directory above."),
+      Example("varve acl explicit --no-inherit project", "And nothing new is handed down to it."),
     ])
 
   package static let aclStrip = Verb(

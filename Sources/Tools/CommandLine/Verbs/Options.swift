@@ -107,6 +107,8 @@ extension Option {
   package static let handDownGroup = Option(nil, "group", "hand down the group, and leave lists alone")
   package static let handDownMode = Option(
     nil, "mode", "hand down the mode, and leave lists alone; no file becomes executable")
+  package static let markNoInherit = Option(
+    nil, "no-inherit", "also mark the list no_inherit: it takes nothing from above any more")
   package static let onlyInherited = Option(nil, "inherited", "remove the inherited entries only")
   package static let whole = Option(
     nil, "whole", "replace the whole list, and copy inherited entries, too")
