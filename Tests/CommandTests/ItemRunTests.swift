@@ -31,7 +31,6 @@ extension CommandTests {
           until test -e $BASE/undo && test $(wc -l < $BASE/undo) -gt 300; do :; done
           kill -KILL $run; wait $run || test $? = 137
           state > $BASE/between; ! cmp -s $BASE/before $BASE/between
-          test $(diff $BASE/before $BASE/between | grep -c '^>') -lt 2021
           varve acl restore $BASE/undo 2> $BASE/said; grep -q "has no 'end' at its end" $BASE/said
           state | cmp - $BASE/before
           # And the run can be continued.
