@@ -14,7 +14,7 @@ extension Volume {
     let isOne =
       move.target.map { ObjectIdentity($0.status) == ObjectIdentity(move.source.status) } ?? false
     let request = RenameRequest(
-      try nameFacts(name, in: parent, move.source, found: move.found),
+      try nameFacts(name, in: parent, move.source, found: move.foundSource),
       to: try nameFacts(
         newName, in: newParent, move.target, losesDirectory: style == .replace, found: move.foundTarget),
       RenameRequest.Style(style), isInOneParent: parent.backing == newParent.backing,
