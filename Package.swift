@@ -193,13 +193,14 @@ let package = Package(
       "LayeredVolumeTests",
       [
         "Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "FlagRules", "RecordFormat",
-        "Decisions", "DirectoryModes", "Faults", "KeyFixture", "Ciphers", "SealedFormat", "JSONForm",
-        "CompressedFormat",
+        "Decisions", "DirectoryModes", "Faults", "KeyFixture", "KeyringFixture", "Ciphers", "SealedFormat",
+        "JSONForm", "CompressedFormat",
       ],
       settings: unoptimized),
     support("KeyFixture", "KeyFixture"),
     support(
-      "KeyringFixture", "KeyringFixture", ["LayeredVolume", "Ciphers", "SealedFormat", "LinuxFiles"],
+      "KeyringFixture", "KeyringFixture",
+      ["KeyFixture", "LayeredVolume", "Ciphers", "SealedFormat", "LinuxFiles"],
       settings: forTests + opened),
     tests(
       "KeyringTests",

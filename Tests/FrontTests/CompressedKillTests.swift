@@ -34,25 +34,7 @@ extension FrontTests {
 
       """
 
-    private func shell(
-      _ script: String, in base: String, _ environment: [String: String] = [:]
-    ) throws -> ProgramResult {
-      let varve = Program.built("varve")
-      return try Program.run(
-        "/bin/bash", ["-c", "varve() { '\(varve)' \"$@\"; }\n" + CompressedKillTests.prelude + script],
-        in: base,
-        environment: ["LC_ALL": "C", "HOME": base].merging(environment) { $1 })
-    }
-
-    private func must(
-      _ script: String, in base: String, _ environment: [String: String] = [:]
-    ) throws -> String {
-      let result = try shell("set -e\n" + script, in: base, environment)
-      guard result.exit == 0 else {
-        throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
-      }
-      return result.output
-    }
+    private let scripts = ScriptShell(prelude: CompressedKillTests.prelude)
 
     @Test("It has its old or its new content, for programs and for zstd -d", arguments: deeds.indices)
     func killed(number: Int) throws {
@@ -64,25 +46,25 @@ extension FrontTests {
         TemporaryDirectory.remove(base)
       }
       // Hardly longer than it needs to be for several frames: each round makes it anew.
-      _ = try must(
+      _ = try scripts.must(
         """
         mkdir mount; seq 40000 > content; fresh \(isCompressed); look > old; settled \(deed); look > new; varve umount mount
         """, in: base)
       let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
       var (killed, after) = (0, 0)
       while true {
-        _ = try must(
+        _ = try scripts.must(
           "fresh \(isCompressed); look | cmp old -; varve umount mount; varve mount upper mount", in: base,
           faults.environment)
         faults.begin(Fault.killing(.changes, after: after))
-        _ = try shell(
+        _ = try scripts.run(
           "for i in $(seq 50); do \(deed) 2>said; grep -q 'resource busy' said || break; sleep 0.05; done",
           in: base)
         let hits = faults.end()
         umount2(base + "/mount", CInt(MNT_DETACH))
         guard hits > 0 else { break }
         killed += 1
-        let seen = try shell(
+        let seen = try scripts.run(
           """
           settled varve mount upper mount && look > now
           cmp -s old now || cmp -s new now || { cat now; exit 1; }

@@ -27,31 +27,7 @@ extension FrontTests {
       ("", "ln -s x mount/d/link"),
     ]
 
-    /// Everything but the count of links, which may be one too high.
-    private static let look =
-      "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l\\n' | sort; "
-      + "find . -path ./.varve -prune -o -type f -print0 | sort -z | xargs -0r sha1sum); }\n"
-
-    private func shell(
-      _ script: String, in base: String, _ environment: [String: String] = [:]
-    ) throws
-      -> ProgramResult
-    {
-      let varve = Program.built("varve")
-      return try Program.run(
-        "/bin/bash", ["-c", "varve() { '\(varve)' \"$@\"; }\n" + LayerKillTests.look + script], in: base,
-        environment: ["LC_ALL": "C", "HOME": base].merging(environment) { $1 })
-    }
-
-    private func must(
-      _ script: String, in base: String, _ environment: [String: String] = [:]
-    ) throws -> String {
-      let result = try shell("set -e\n" + script, in: base, environment)
-      guard result.exit == 0 else {
-        throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
-      }
-      return result.output
-    }
+    private let scripts = ScriptShell()
 
     private static let mount = "varve mount -o lower=lower upper mount\n"
     private static let fresh =
@@ -67,31 +43,31 @@ extension FrontTests {
         umount2(base + "/mount", CInt(MNT_DETACH))
         TemporaryDirectory.remove(base)
       }
-      _ = try must(
+      _ = try scripts.must(
         """
         mkdir -p lower/d/inner lower/empty mount; echo file > lower/d/f; echo x > lower/d/inner/x; echo lone > lower/lone
         echo several > lower/one; ln lower/one lower/two; ln lower/one lower/d/third
         look lower > lower.before
         """, in: base)
       let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
-      let outcome = try must(
+      let outcome = try scripts.must(
         LayerKillTests.fresh + LayerKillTests.mount
           + "\(before)\nlook mount > old\n\(deed)\nlook mount > new\ntest -s old\nif cmp -s old new; then exit 9; fi\n"
           + "varve umount mount", in: base)
       #expect(outcome == "")
       var (killed, after) = (0, 0)
       while true {
-        _ = try must(
+        _ = try scripts.must(
           LayerKillTests.fresh + LayerKillTests.mount
             + "\(before)\nlook mount | diff old -\nvarve umount mount\n"
             + LayerKillTests.mount, in: base, faults.environment)
         faults.begin(Fault.killing(.changes, after: after))
-        _ = try shell(deed, in: base)
+        _ = try scripts.run(deed, in: base)
         let hits = faults.end()
         umount2(base + "/mount", CInt(MNT_DETACH))
         guard hits > 0 else { break }
         killed += 1
-        let seen = try shell(
+        let seen = try scripts.run(
           """
           for i in $(seq 100); do varve mount -o lower=lower upper mount 2> said && break; sleep 0.1; done
           look mount > now; diff -q old now > said || diff new now || exit 1

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LayeredVolume
 
-@Suite("Files the kernel keeps for a moment") struct KeptBackingRules {
+@Suite("Files the kernel keeps for a moment") struct BackingCacheTests {
   private let way: SharedDescriptor
 
   init() throws {

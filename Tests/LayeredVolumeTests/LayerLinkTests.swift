@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Hard links of lowers", .timeLimit(.minutes(2)), .enabled(if: Tree.isRoot)) struct LayerLinkTests {
   /// `one`, `two`, `d/three` are one file; `lone` is another.
-  private func three(makesVolume: Bool = false) throws -> LayeredTree {
+  private func three() throws -> LayeredTree {
     try LayeredTree(making: { base in
       try LayeredTree.make(
         [file("one", "same", mode: 0o640), file("lone", "lone"), directory("d")], at: base + "/l1")

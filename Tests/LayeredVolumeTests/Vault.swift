@@ -1,11 +1,11 @@
 // A tree with a keybag, so that its files can be encrypted.
 
-import Ciphers
 import Foundation
 import KeyFixture
 import LinuxFiles
 import SealedFormat
 
+@testable import KeyringFixture
 @testable import LayeredVolume
 
 extension Tree {
@@ -14,19 +14,12 @@ extension Tree {
     unmount()
     _ = try volume()
     unmount()
-    for name in ["keybag", "keybag.copy"] {
-      try Data(StoredKeys.keybag).write(to: URL(fileURLWithPath: "\(path)/.varve/\(name)"))
-    }
+    try StoredKeys.storeKeybag(in: path)
   }
 
   /// Opens all classes with the keyfile of the vectors.
   func unlock() throws {
-    var secret = try SecretBytes(count: 32)
-    secret.withMutableBytes { into in
-      for index in 0..<32 { into[index] = UInt8(0xA0 + index) }
-    }
-    let keyfile = Bytes16([UInt8](0x10...0x1F).span, at: 0)
-    _ = try volume().unlock(with: HandedSecret(keyfile: keyfile.tag, secret: try Key(secret)))
+    _ = try volume().unlock(with: StoredKeys.secret())
   }
 
   @discardableResult

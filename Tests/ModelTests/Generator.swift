@@ -37,12 +37,12 @@ struct Generator {
     if dice.once(in: 12) { return healing() }
     let user = dice.pick([0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
     while true {
-      let operation = Operation(user: user, call: call(by: user))
+      let operation = Operation(user: user, call: call())
       if !model.leavesOpen(operation) { return operation }
     }
   }
 
-  private mutating func call(by user: Int) -> Call {
+  private mutating func call() -> Call {
     switch dice.below(100) {
     case 0..<24: callOnOpen()
     case 24..<48: callOnName()

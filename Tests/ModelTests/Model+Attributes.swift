@@ -88,9 +88,7 @@ extension Model {
   }
 
   /// `com.apple.*` passes the kernel on every object, but is `user.com.apple.*` where it is stored.
-  private func requireStorable(
-    _ name: String, on thing: Thing, otherwise error: Errno
-  ) throws(Errno) {
+  private func requireStorable(on thing: Thing, otherwise error: Errno) throws(Errno) {
     guard thing.kind == .file || thing.isDirectory else { throw error }
   }
 
@@ -104,7 +102,7 @@ extension Model {
   ) throws(Errno) {
     try requireUsable(name, on: thing, otherwise: .notPermitted)
     try require(judge.decide(.writeExtended, on: thing.item))
-    try requireStorable(name, on: thing, otherwise: .notPermitted)
+    try requireStorable(on: thing, otherwise: .notPermitted)
     let isThere = thing.attributes[stored(name)] != nil
     if mode == 1, isThere { throw .exists }
     if mode == 2, !isThere { throw .noData }
@@ -121,7 +119,7 @@ extension Model {
   private func removeAttribute(_ name: String, of thing: Thing) throws(Errno) {
     try requireUsable(name, on: thing, otherwise: .notPermitted)
     try require(judge.decide(.writeExtended, on: thing.item))
-    try requireStorable(name, on: thing, otherwise: .notPermitted)
+    try requireStorable(on: thing, otherwise: .notPermitted)
     guard thing.attributes.removeValue(forKey: stored(name)) != nil else { throw .noData }
   }
 }

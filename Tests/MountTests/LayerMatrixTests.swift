@@ -149,20 +149,7 @@ extension MountTests {
   @Suite("Every state of names in layers, on a mount") struct LayerMatrixTests {
     private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
 
-    private func shell(_ script: String, in base: String) throws -> String {
-      let varve = Program.built("varve")
-      let result = try Program.run(
-        "/bin/bash", ["-c", "set -e\nvarve() { '\(varve)' \"$@\"; }\n" + script], in: base,
-        environment: ["LC_ALL": "C", "HOME": base])
-      guard result.exit == 0 else {
-        throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
-      }
-      return result.output
-    }
-
-    private static let look =
-      "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l\\n' | sort; "
-      + "find . -path ./.varve -prune -o -type f -print0 | sort -z | xargs -0r sha1sum); }\n"
+    private let scripts = ScriptShell()
 
     @Test(
       "Rename, unlink, rmdir, mkdir and link say and do what they do in a plain directory",
@@ -175,7 +162,8 @@ extension MountTests {
         TemporaryDirectory.remove(base)
       }
       let cases = Case.all(isLong: LayerMatrixTests.isLong)
-      _ = try shell("mkdir upper mount model; for i in $(seq \(lowers)); do mkdir lower$i; done", in: base)
+      _ = try scripts.must(
+        "mkdir upper mount model; for i in $(seq \(lowers)); do mkdir lower$i; done", in: base)
       for (index, one) in cases.enumerated() {
         let lower = "\(base)/lower\(1 + index % lowers)"
         let other = "\(base)/lower\(1 + (index / 3) % lowers)"
@@ -189,14 +177,14 @@ extension MountTests {
       }
       let all = (1...lowers).map { "lower\($0)" }
       let layers = all.joined(separator: ":")
-      _ = try shell(
-        LayerMatrixTests.look + """
-          for lower in \(all.joined(separator: " ")); do look $lower; done > before
-          for lower in \(all.joined(separator: " ")); do cp -a $lower/. model; done
-          varve mount -o lower=\(layers) upper mount
-          look mount > shown; look model > expected; diff shown expected
-          test $(wc -l < shown) -gt \(3 * cases.count)
-          """, in: base)
+      _ = try scripts.must(
+        """
+        for lower in \(all.joined(separator: " ")); do look $lower; done > before
+        for lower in \(all.joined(separator: " ")); do cp -a $lower/. model; done
+        varve mount -o lower=\(layers) upper mount
+        look mount > shown; look model > expected; diff shown expected
+        test $(wc -l < shown) -gt \(3 * cases.count)
+        """, in: base)
       var done = 0
       for one in cases {
         for root in ["\(base)/mount", "\(base)/model"] {
@@ -213,17 +201,17 @@ extension MountTests {
       }
       // Some can be done and some cannot.
       #expect(done > cases.count / 4 && done < cases.count * 9 / 10, "\(done) of \(cases.count)")
-      _ = try shell(
-        LayerMatrixTests.look + """
-          look model > expected
-          test $(wc -l < expected) -gt \(3 * cases.count)
-          look mount | diff - expected
-          varve umount mount; varve mount -o lower=\(layers) upper mount
-          look mount | diff - expected
-          varve umount mount
-          for lower in \(all.joined(separator: " ")); do look $lower; done | diff before -
-          test "$(ls -A upper/.varve/work | grep -v '^wh$' | wc -l)" = 0
-          """, in: base)
+      _ = try scripts.must(
+        """
+        look model > expected
+        test $(wc -l < expected) -gt \(3 * cases.count)
+        look mount | diff - expected
+        varve umount mount; varve mount -o lower=\(layers) upper mount
+        look mount | diff - expected
+        varve umount mount
+        for lower in \(all.joined(separator: " ")); do look $lower; done | diff before -
+        test "$(ls -A upper/.varve/work | grep -v '^wh$' | wc -l)" = 0
+        """, in: base)
     }
   }
 }

@@ -22,10 +22,7 @@ final class LayerStage {
 
   @discardableResult
   func shell(_ script: String, exits expected: Int32? = 0) throws -> String {
-    let varve = Program.built("varve")
-    let result = try Program.run(
-      "/bin/bash", ["-c", "set -e\nvarve() { '\(varve)' \"$@\"; }\n" + script], in: base,
-      environment: ["LC_ALL": "C", "HOME": base])
+    let result = try ScriptShell(prelude: "set -e\n").run(script, in: base)
     if let expected, result.exit != expected {
       throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
     }

@@ -17,8 +17,8 @@ extension MountTests {
       return BytePath(volume.path + "/.varve/view/" + name)
     }
 
-    /// What is shown of these items, by their real names.
-    private static func shown(_ entries: [Entry], in directory: BytePath) -> [[UInt8]: [UInt8]] {
+    /// What is shown in a directory, by the real names.
+    private static func shown(in directory: BytePath) -> [[UInt8]: [UInt8]] {
       var shown: [[UInt8]: [UInt8]] = [:]
       for name in directory.names ?? [] {
         guard let real = (directory / name).attribute("system.varve.realname") else { continue }
@@ -71,7 +71,7 @@ extension MountTests {
           try #require(entry.stage(in: real), "\(row.testDescription)")
         }
         let directory = Self.view(volume, "fr", row.policy, all: false) / "\(row.number)"
-        let shown = Self.shown(row.entries, in: directory)
+        let shown = Self.shown(in: directory)
         for (entry, name) in zip(row.entries, row.names) {
           #expect(shown[entry.name] == (name.isEmpty ? nil : Array(name.utf8)), "\(row.testDescription)")
           #expect((directory / entry.name).inode == (real / entry.name).inode)

@@ -21,7 +21,7 @@ private struct Attempt: Sendable {
     self.newPath = newPath
   }
 
-  static func all(_ scene: WhyScene) -> [Attempt] {
+  static let all: [Attempt] = {
     let item = [
       "read", "write", "append", "execute", "search", "list", "readattr", "writeattr", "readxattr",
       "writexattr", "readacl", "writeacl", "chown", "chmod", "chflags",
@@ -32,7 +32,7 @@ private struct Attempt: Sendable {
       Attempt("link", "way/node", to: "target/new"), Attempt("create", "way/node/new"),
       Attempt("delete", "way/nothing"), Attempt("search", "target"), Attempt("chmod", "way"),
     ]
-  }
+  }()
 
   /// Whether the scene is another one after it succeeded.
   var changesScene: Bool {
@@ -107,7 +107,7 @@ extension MountTests {
           let scene = WhyScene(using: &dice)
           for user in WhyTests.users {
             var name: String?
-            for (number, attempt) in Attempt.all(scene).enumerated() {
+            for (number, attempt) in Attempt.all.enumerated() {
               if name == nil {
                 tally.builds += 1
                 try scene.build("\(volume.path)/s\(tally.builds)")
@@ -138,7 +138,7 @@ extension MountTests {
         for _ in 0..<scenes {
           let scene = WhyScene(using: &dice)
           for user in WhyTests.users {
-            for attempt in Attempt.all(scene) {
+            for attempt in Attempt.all {
               let trial = Trial(scene: scene, user: user, attempt: attempt, name: "s\(trials.count)")
               try scene.build("\(volume.path)/\(trial.name)")
               trials.append(trial)
@@ -172,7 +172,7 @@ extension MountTests {
         for (index, user) in WhyTests.users.enumerated() {
           let name = "s\(round)-\(index)"
           try scene.build("\(volume.path)/\(name)")
-          for (number, attempt) in Attempt.all(scene).enumerated() {
+          for (number, attempt) in Attempt.all.enumerated() {
             let trial = Trial(scene: scene, user: user, attempt: attempt, name: name)
             _ = try compare(trial, number, volume, client, at: bound)
           }

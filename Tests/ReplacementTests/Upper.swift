@@ -1,7 +1,6 @@
 // An upper directory with a keybag, and files in it that have everything a file can have.
 
 import AccessControl
-import Ciphers
 import FlagRules
 import Foundation
 import Glibc
@@ -49,9 +48,7 @@ final class Upper {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     root = SharedDescriptor(try Descriptor.directory(atPath: path))
     directory = try VolumeDirectory.open(root: root, readOnly: false)
-    for name in ["keybag", "keybag.copy"] {
-      try Data(StoredKeys.keybag).write(to: URL(fileURLWithPath: "\(path)/.varve/\(name)"))
-    }
+    try StoredKeys.storeKeybag(in: path)
     guard let workshop = directory.workshop else { throw Errno.noSuchFile }
     self.workshop = workshop
     let live = LiveOptions(VolumeOptions().live)
@@ -66,12 +63,7 @@ final class Upper {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   private func unlock() throws {
-    var secret = try SecretBytes(count: 32)
-    secret.withMutableBytes { into in
-      for index in 0..<32 { into[index] = UInt8(0xA0 + index) }
-    }
-    let keyfile = Bytes16([UInt8](0x10...0x1F).span, at: 0)
-    _ = try keyring.unlock(with: HandedSecret(keyfile: keyfile.tag, secret: try Key(secret)))
+    _ = try keyring.unlock(with: StoredKeys.secret())
   }
 
   /// The process is gone, and the volume is mounted again: what is unfinished is swept, what was interrupted is settled.

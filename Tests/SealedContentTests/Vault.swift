@@ -1,6 +1,5 @@
 // A directory with a keybag, and encrypted files in it, as a mounted volume would make them.
 
-import Ciphers
 import Foundation
 import KeyFixture
 import LinuxFiles
@@ -22,9 +21,7 @@ final class Vault {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     root = SharedDescriptor(try Descriptor.directory(atPath: path))
     directory = try VolumeDirectory.open(root: root, readOnly: false)
-    for name in ["keybag", "keybag.copy"] {
-      try Data(StoredKeys.keybag).write(to: URL(fileURLWithPath: "\(path)/.varve/\(name)"))
-    }
+    try StoredKeys.storeKeybag(in: path)
     try Data(StoredKeys.rawKeyfile).write(to: URL(fileURLWithPath: "\(path)/keyfile"))
     keyring = Keyring(of: directory)
     try unlock()
@@ -33,12 +30,7 @@ final class Vault {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   private func unlock() throws {
-    var secret = try SecretBytes(count: 32)
-    secret.withMutableBytes { into in
-      for index in 0..<32 { into[index] = UInt8(0xA0 + index) }
-    }
-    let keyfile = Bytes16([UInt8](0x10...0x1F).span, at: 0)
-    _ = try keyring.unlock(with: HandedSecret(keyfile: keyfile.tag, secret: try Key(secret)))
+    _ = try keyring.unlock(with: StoredKeys.secret())
   }
 
   /// The volume is unmounted, or the daemon is killed; then it is mounted again.

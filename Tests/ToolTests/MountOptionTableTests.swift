@@ -33,6 +33,11 @@ import Testing
     }
   }
 
+  @Test func aComplaintNamesTheValues() {
+    #expect(MountOptionTable.complaint(aboutChoiceOf: "chattr") == "'chattr' is system or user")
+    #expect(MountOptionTable.complaint(aboutChoiceOf: "cache") == "'cache' is shared, exclusive or none")
+  }
+
   @Test func wordsThatContradictEachOtherHaveAFamilyInCommon() {
     let families = Dictionary(grouping: rows, by: \.family).values.map { $0.map(\.name) }
       .filter { $0.count > 1 }.map { $0.joined(separator: " ") }.sorted()

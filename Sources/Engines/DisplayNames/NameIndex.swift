@@ -14,7 +14,7 @@ struct NameStore: Sendable {
     // Seeded for each process: nobody can choose names that share a slot.
     var hasher = Hasher()
     let range = Int(piece.start)..<Int(piece.start) + Int(piece.count)
-    if piece.isMade { made.text.hash(range, &hasher) } else { names.hash(range, &hasher) }
+    if piece.isMade { made.text.feed(range, to: &hasher) } else { names.feed(range, to: &hasher) }
     return hasher.finalize()
   }
 
@@ -115,8 +115,9 @@ struct NameIndex: Sendable {
 }
 
 extension [UInt8] {
+  /// Hands a text to a hasher, eight bytes at a time.
   @inline(__always)
-  fileprivate func hash(_ range: Range<Int>, _ hasher: inout Hasher) {
+  package func feed(_ range: Range<Int>, to hasher: inout Hasher) {
     var word: UInt64 = 0
     var bits: UInt64 = 0
     for index in range {

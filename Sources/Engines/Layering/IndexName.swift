@@ -1,5 +1,7 @@
 // What an entry of `index/` is called: the object of a lower that it stands for.
 
+package import RecordFormat
+
 /// `TAG-INODE-GENERATION` in lower-case hexadecimal digits without leading zeros.
 package struct IndexName: Hashable, Sendable {
   // On disk since format 1.
@@ -11,6 +13,11 @@ package struct IndexName: Hashable, Sendable {
     self.tag = tag
     self.inode = inode
     self.generation = generation
+  }
+
+  /// Of the object that a record names as the origin.
+  package init(_ origin: CoreRecord.Origin) {
+    self.init(tag: origin.fileSystemTag, inode: origin.inode, generation: origin.generation)
   }
 
   package var bytes: [UInt8] {

@@ -44,15 +44,10 @@ package enum AccessListBytes {
   /// Anything out of order is damage: half a list is worse than none.
   package static func decode(_ bytes: Span<UInt8>) throws(Damage) -> AccessList {
     var cursor = ByteCursor()
-    let foundMagic = try cursor.next(UInt8.self, of: bytes)
-    guard foundMagic == magic else { throw .foreignMagic(foundMagic) }
-    let foundVersion = try cursor.next(UInt8.self, of: bytes)
-    guard foundVersion == version else { throw .unknownVersion(foundVersion) }
+    try cursor.begin(bytes, magic: magic, version: version, headerSize: headerSize)
     let count = Int(try cursor.next(UInt16.self, of: bytes))
     let flags = AccessList.Flags(rawValue: try cursor.next(UInt32.self, of: bytes))
-    let sum = try cursor.next(UInt32.self, of: bytes)
-    let computed = CRC32C.of(bytes, withoutField: checksumOffset)
-    guard sum == computed else { throw .checksum(stored: sum, computed: computed) }
+    try cursor.requireChecksum(of: bytes)
     // Before anything is allocated: a size comes from outside.
     guard count <= AccessList.entryLimit else { throw .tooManyEntries(count) }
     guard bytes.count >= headerSize + count * entrySize else { throw .tooShort }

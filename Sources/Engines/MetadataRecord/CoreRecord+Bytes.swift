@@ -49,20 +49,14 @@ extension CoreRecord {
 
   /// Reads a stored record.
   ///
-  /// The version is looked at before the checksum, so that a record of a later version is called by its name
-  /// and not damaged. Bytes after the last section are damage: a new section would have a new presence bit.
+  /// Bytes after the last section are damage: a new section would have a new presence bit.
   package init(decoding bytes: Span<UInt8>) throws(Damage) {
     var cursor = ByteCursor()
-    let magic = try cursor.next(UInt8.self, of: bytes)
-    guard magic == CoreRecord.magic else { throw .foreignMagic(magic) }
-    let version = try cursor.next(UInt8.self, of: bytes)
-    guard version == CoreRecord.version else { throw .unknownVersion(version) }
-    guard bytes.count >= CoreRecord.headerSize else { throw .tooShort }
+    try cursor.begin(
+      bytes, magic: CoreRecord.magic, version: CoreRecord.version, headerSize: CoreRecord.headerSize)
     let bits = Presence(rawValue: try cursor.next(UInt16.self, of: bytes))
     flags = FileFlags(rawValue: try cursor.next(UInt32.self, of: bytes))
-    let stored = try cursor.next(UInt32.self, of: bytes)
-    let computed = CRC32C.of(bytes, withoutField: CoreRecord.checksumOffset)
-    guard stored == computed else { throw .checksum(stored: stored, computed: computed) }
+    try cursor.requireChecksum(of: bytes)
     let unknown = bits.subtracting(.known)
     guard unknown.isEmpty else { throw .unknownPresence(unknown.rawValue) }
     guard let protection = ProtectionClass(rawValue: try cursor.next(UInt8.self, of: bytes)) else {

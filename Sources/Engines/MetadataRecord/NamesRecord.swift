@@ -54,19 +54,14 @@ package struct NamesRecord: Hashable, Sendable {
     return bytes
   }
 
-  /// Reads a stored record; the version is looked at before the checksum.
+  /// Reads a stored record.
   package init(decoding bytes: Span<UInt8>) throws(Damage) {
     var cursor = ByteCursor()
-    let magic = try cursor.next(UInt8.self, of: bytes)
-    guard magic == NamesRecord.magic else { throw .foreignMagic(magic) }
-    let version = try cursor.next(UInt8.self, of: bytes)
-    guard version == NamesRecord.version else { throw .unknownVersion(version) }
-    guard bytes.count >= NamesRecord.headerSize else { throw .tooShort }
+    try cursor.begin(
+      bytes, magic: NamesRecord.magic, version: NamesRecord.version, headerSize: NamesRecord.headerSize)
     let presence = try cursor.next(UInt16.self, of: bytes)
     let zero = try cursor.next(UInt32.self, of: bytes)
-    let stored = try cursor.next(UInt32.self, of: bytes)
-    let computed = CRC32C.of(bytes, withoutField: NamesRecord.checksumOffset)
-    guard stored == computed else { throw .checksum(stored: stored, computed: computed) }
+    try cursor.requireChecksum(of: bytes)
     let unknown = presence & ~(NamesRecord.showsBit | NamesRecord.idsBit)
     guard unknown == 0 else { throw .unknownPresence(unknown) }
     guard zero == 0 else { throw .badField(.reserved) }

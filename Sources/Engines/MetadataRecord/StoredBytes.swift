@@ -17,6 +17,27 @@ struct ByteCursor {
     offset += size
     return Number(truncatingIfNeeded: bits)
   }
+
+  /// Takes what a record begins with.
+  ///
+  /// The version is looked at before the length and the checksum, so that a record of a later version is called by its name
+  /// and not damaged.
+  mutating func begin(
+    _ bytes: Span<UInt8>, magic: UInt8, version: UInt8, headerSize: Int
+  ) throws(Damage) {
+    let foundMagic = try next(UInt8.self, of: bytes)
+    guard foundMagic == magic else { throw .foreignMagic(foundMagic) }
+    let foundVersion = try next(UInt8.self, of: bytes)
+    guard foundVersion == version else { throw .unknownVersion(foundVersion) }
+    guard bytes.count >= headerSize else { throw .tooShort }
+  }
+
+  /// Takes the checksum, which is one of all other bytes.
+  mutating func requireChecksum(of bytes: Span<UInt8>) throws(Damage) {
+    let computed = CRC32C.of(bytes, withoutField: offset)
+    let stored = try next(UInt32.self, of: bytes)
+    guard stored == computed else { throw .checksum(stored: stored, computed: computed) }
+  }
 }
 
 extension [UInt8] {

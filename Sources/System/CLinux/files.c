@@ -28,20 +28,26 @@ _Static_assert(LV_FALLOC_ZERO_RANGE == FALLOC_FL_ZERO_RANGE, "FALLOC_FL_ZERO_RAN
 
 long lv_close(int fd) { return LV_RESULT(close(fd)); }
 
-long lv_fuse_node(int fd, uint64_t *node) {
 #ifndef AT_HANDLE_FID
 #define AT_HANDLE_FID 0x200
 #endif
-  union {
-    struct file_handle head;
-    char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
-  } handle;
+
+union handle {
+  struct file_handle head;
+  char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+};
+
+static long read_handle(int fd, const char *name, union handle *handle, int flags) {
   int mount;
-  handle.head.handle_bytes = MAX_HANDLE_SZ;
-  long failure = LV_RESULT(name_to_handle_at(fd, "", &handle.head, &mount, AT_EMPTY_PATH | AT_HANDLE_FID));
+  handle->head.handle_bytes = MAX_HANDLE_SZ;
+  return LV_RESULT(name_to_handle_at(fd, name, &handle->head, &mount, flags));
+}
+
+long lv_fuse_node(int fd, uint64_t *node) {
+  union handle handle;
+  long failure = read_handle(fd, "", &handle, AT_EMPTY_PATH | AT_HANDLE_FID);
   // Before Linux 6.5 the flag is unknown, and not needed where file handles are offered.
-  if (failure == -EINVAL)
-    failure = LV_RESULT(name_to_handle_at(fd, "", &handle.head, &mount, AT_EMPTY_PATH));
+  if (failure == -EINVAL) failure = read_handle(fd, "", &handle, AT_EMPTY_PATH);
   if (failure < 0) return failure;
   // FILEID_INO64_GEN: the upper and the lower half of the number, and a generation, which is 0.
   uint32_t words[3];
@@ -52,14 +58,8 @@ long lv_fuse_node(int fd, uint64_t *node) {
 }
 
 long lv_handle_mark(int fd, const char *name, uint64_t *mark) {
-  union {
-    struct file_handle head;
-    char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
-  } handle;
-  int mount;
-  handle.head.handle_bytes = MAX_HANDLE_SZ;
-  const char *path = name ? name : "";
-  long failure = LV_RESULT(name_to_handle_at(fd, path, &handle.head, &mount, name ? 0 : AT_EMPTY_PATH));
+  union handle handle;
+  long failure = read_handle(fd, name ? name : "", &handle, name ? 0 : AT_EMPTY_PATH);
   if (failure < 0) return failure;
   // FNV-1a: the same on every mount, and nobody chooses what is in a handle.
   uint64_t hash = 0xcbf29ce484222325u ^ (uint32_t)handle.head.handle_type;

@@ -53,13 +53,13 @@ static void load(void) {
   is_loaded = 1;
 }
 
-int lv_unicode_prepare(void) {
+static int is_prepared(void) {
   pthread_once(&loaded_once, load);
   return is_loaded;
 }
 
 void *lv_collator_open(const char *tag) {
-  if (!lv_unicode_prepare()) return NULL;
+  if (!is_prepared()) return NULL;
   char locale[ULOC_FULLNAME_CAPACITY] = "";
   UErrorCode status = U_ZERO_ERROR;
   LV_CALL(uloc_forLanguageTag)(tag, locale, sizeof locale, NULL, &status);
@@ -131,7 +131,7 @@ static int32_t normalise(const UChar *units, int32_t length, uint8_t *into, int3
 }
 
 int32_t lv_nfc(const uint8_t *text, int32_t count, uint8_t *into, int32_t capacity) {
-  if (!lv_unicode_prepare()) return -1;
+  if (!is_prepared()) return -1;
   UChar some[LV_UNITS];
   UChar *units = count <= LV_UNITS ? some : malloc((size_t)count * sizeof *units);
   if (!units) return -1;

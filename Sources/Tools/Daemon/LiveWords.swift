@@ -22,9 +22,9 @@ extension LiveSettings {
       // Without a name: nobody any more.
       let name = option.text ?? ""
       rules.adminGroup = name.isEmpty && option.value != nil ? nil : try option.group(try option.neededText())
-    case .chattr: chattr = try option.choice("system or user", ChattrDomain.init)
-    case .groups: groups = try option.choice("process or nss", GroupSource.init)
-    case .cache: cache = try option.choice("shared, exclusive or none", CacheUse.init)
+    case .chattr: chattr = try option.choice(ChattrDomain.init)
+    case .groups: groups = try option.choice(GroupSource.init)
+    case .cache: cache = try option.choice(CacheUse.init)
     }
   }
 }
@@ -58,10 +58,10 @@ extension MountOption {
     return number
   }
 
-  fileprivate func choice<Choice>(
-    _ words: String, _ make: (String) -> Choice?
-  ) throws(ArgumentFailure) -> Choice {
-    guard let text, let choice = make(text) else { throw ArgumentFailure("'\(name)' is \(words)") }
+  fileprivate func choice<Choice>(_ make: (String) -> Choice?) throws(ArgumentFailure) -> Choice {
+    guard let text, let choice = make(text) else {
+      throw ArgumentFailure(MountOptionTable.complaint(aboutChoiceOf: name))
+    }
     return choice
   }
 

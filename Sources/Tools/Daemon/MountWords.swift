@@ -115,7 +115,7 @@ struct MountWords {
       audit = isJournal ? .journal : .file(target)
     case .passthrough:
       guard option.text == "auto" || option.text == "off" else {
-        throw ArgumentFailure("'passthrough' is auto or off")
+        throw ArgumentFailure(MountOptionTable.complaint(aboutChoiceOf: option.name))
       }
       if option.text == "off" { volume.disabledFeatures.insert("passthrough") }
     }

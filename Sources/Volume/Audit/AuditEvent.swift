@@ -68,47 +68,42 @@ enum AuditEvent: Sendable {
 
   /// The line, without its end; `volume` are the members that say where it happened.
   func line(_ names: NameBook, _ volume: [JSON.Member]) -> String {
+    var object: [JSON.Member] = []
+    object.add("event", word)
+    object += volume
     switch self {
     case .denial(let denial, let repeated):
-      var object: [JSON.Member] = []
-      object.add("event", "denied")
-      object += volume
       object.add(denial, names: names, hidingRules: false)
       if repeated > 0 { object.add("repeated", repeated) }
-      return JSON.object(object).compactText
     case .change(let change):
-      var object: [JSON.Member] = []
-      object.add("event", "changed")
-      object += volume
       object.add("time", change.time.text)
       object.add(change.caller, names: names)
       object.add(path: change.path)
       object.add(difference: change, names: names)
-      return JSON.object(object).compactText
     case .keys(let change):
-      var object: [JSON.Member] = []
-      object.add("event", change.deed.rawValue)
-      object += volume
       object.add("time", change.time.text)
-      object.add("user", Int(change.user))
-      if let name = names.userName(change.user) { object.add("userName", name) }
+      object.add(user: change.user, names: names)
       object.add("classes", .array(change.classes.map { .string($0) }))
       if let error = change.error { object.add("error", error.name) }
-      return JSON.object(object).compactText
     case .options(let change):
-      var object: [JSON.Member] = []
-      object.add("event", "remounted")
-      object += volume
       object.add("time", change.time.text)
-      object.add("user", Int(change.user))
-      if let name = names.userName(change.user) { object.add("userName", name) }
+      object.add(user: change.user, names: names)
       let text = { (words: [[UInt8]]) in
         JSON.string(String(decoding: Array(words.joined(separator: [UInt8(ascii: ",")])), as: UTF8.self))
       }
       object.add(
         "options",
         .object([JSON.Member("old", text(change.before)), JSON.Member("new", text(change.after))]))
-      return JSON.object(object).compactText
+    }
+    return JSON.object(object).compactText
+  }
+
+  private var word: String {
+    switch self {
+    case .denial: "denied"
+    case .change: "changed"
+    case .keys(let change): change.deed.rawValue
+    case .options: "remounted"
     }
   }
 
@@ -127,9 +122,13 @@ enum AuditEvent: Sendable {
 }
 
 extension [JSON.Member] {
+  mutating func add(user: UInt32, names: NameBook) {
+    add("user", Int(user))
+    if let name = names.userName(user) { add("userName", name) }
+  }
+
   mutating func add(_ caller: Caller, names: NameBook) {
-    add("user", Int(caller.user))
-    if let name = names.userName(caller.user) { add("userName", name) }
+    add(user: caller.user, names: names)
     add("group", Int(caller.group))
     add("thread", Int(caller.thread))
   }

@@ -21,14 +21,13 @@ struct SessionLogFile: Sendable {
     // Bytes that are not a log count as no log.
     guard let log = try? SessionLog(decoding: bytes.span), log.volume == volume else { return nil }
     let covered = SessionLog.covered(bytes.count)
-    let code: Digest
-    do throws(CipherFailure) {
-      code = try key.code(of: bytes.span.extracting(covered))
-    } catch {
-      throw .ciphers(error)
-    }
+    let code = try SessionLogFile.code(of: bytes.span.extracting(covered), with: key)
     let isGenuine = SHA256.areEqual(code.span, bytes.span.extracting(droppingFirst: covered.count))
     return isGenuine ? log : nil
+  }
+
+  private static func code(of bytes: Span<UInt8>, with key: borrowing Key) throws(KeyFailure) -> Digest {
+    do throws(CipherFailure) { return try key.code(of: bytes) } catch { throw .ciphers(error) }
   }
 
   private func stored() throws(KeyFailure) -> [UInt8]? {
@@ -50,12 +49,7 @@ struct SessionLogFile: Sendable {
     guard let files = directory.descriptor, directory.isLocked else { throw .system(.readOnly) }
     var bytes = log.encoded()
     let covered = SessionLog.covered(bytes.count)
-    let code: Digest
-    do throws(CipherFailure) {
-      code = try key.code(of: bytes.span.extracting(covered))
-    } catch {
-      throw .ciphers(error)
-    }
+    let code = try SessionLogFile.code(of: bytes.span.extracting(covered), with: key)
     for index in 0..<SessionLog.codeSize { bytes[covered.count + index] = code[index] }
     do throws(Errno) {
       try SessionLogFile.file.replace(with: bytes, in: files)

@@ -87,6 +87,21 @@ final class LayerStack: Sendable {
   }
 }
 
+extension LayerStack {
+  /// The directories of the layers that make what has this name in a directory with these parts; nil where a mark on the
+  /// way cannot be followed.
+  ///
+  /// `known`: one that was found there already.
+  func parts(
+    of name: [UInt8], in above: [LayerPart], known: (directory: SharedDescriptor, part: Int)? = nil
+  ) throws(Errno) -> [LayerPart]? {
+    var walk = PartsWalk(LayerView(stack: self))
+    let above = above.map { Part(layer: Int($0.layer), $0.descriptor) }
+    guard case .parts(let all) = try walk.parts(of: name, in: above, known: known) else { return nil }
+    return all.map { LayerPart(layer: UInt8(truncatingIfNeeded: $0.layer), descriptor: $0.directory) }
+  }
+}
+
 /// How the engine looks at the layers.
 struct LayerView: LayerAccess {
   let stack: LayerStack

@@ -140,7 +140,7 @@ extension LayerStack {
       }
       guard record.soundness != .damaged, let links = record.core.links,
         let own = numbers.countingOrigin(of: found.status, record.core),
-        IndexName(tag: own.fileSystemTag, inode: own.inode, generation: own.generation) == name
+        IndexName(own) == name
       else { continue }
       return IndexEntry(
         layer: number, name: name, object: found.descriptor, status: found.status, record: record,

@@ -83,13 +83,18 @@ extension Volume {
     return facts
   }
 
+  /// The facts about what is held, whose node nobody has asked for yet.
+  func facts(of found: FoundObject, in layer: UInt8) throws(Errno) -> Facts {
+    try facts(found.status, of: found.descriptor, knownBy: rememberingNode(of: found.status), in: layer)
+  }
+
   /// The facts about what was found under a name.
   func facts(of found: FoundName, _ name: borrowing FileName) throws(Errno) -> Facts {
     guard let links = found.links else { return try facts(found.status, of: name, in: found.directory) }
     var facts: Facts
     if let object = links.object {
-      let node = rememberingNode(of: object.status)
-      facts = try self.facts(object.status, of: object.object, knownBy: node, in: object.layer)
+      let held = FoundObject(descriptor: object.object, status: object.status)
+      facts = try self.facts(of: held, in: object.layer)
     } else {
       facts = try self.facts(found.status, of: name, in: found.directory)
     }

@@ -83,16 +83,10 @@ extension Resolver {
     from parent: DirectoryParts, to node: Node, _ stack: LayerStack, _ shape: UInt64
   ) throws(Errno) -> DirectoryParts {
     let name = node.lastName.withLock { $0.name }
-    var walk = PartsWalk(LayerView(stack: stack))
-    let above = parent.all.map { Part(layer: Int($0.layer), $0.descriptor) }
-    let found: [Part<SharedDescriptor>]
-    switch try walk.parts(of: name, in: above) {
-    case .parts(let parts): found = parts
-    case .unusable:
+    guard let all = try stack.parts(of: name, in: parent.all) else {
       Log.damage("a mark of a directory cannot be followed")
       throw .inputOutput
     }
-    let all = found.map { LayerPart(layer: UInt8(truncatingIfNeeded: $0.layer), descriptor: $0.directory) }
     guard let parts = DirectoryParts(all, shape: shape) else { throw .stale }
     let identity = ObjectIdentity(try parts.top.descriptor.descriptor.status())
     let slot = BackingSlot(identity, in: parts.top.layer)
@@ -118,16 +112,10 @@ extension Resolver {
       guard let stack, found.status.kind == .directory else {
         return try successor(of: found, in: part.layer)
       }
-      var walk = PartsWalk(LayerView(stack: stack))
-      let above = parts.map { Part(layer: Int($0.layer), $0.descriptor) }
-      guard
-        case .parts(let all) = try walk.parts(
-          of: name.copy(), in: above, known: (found.descriptor, place))
-      else { throw .inputOutput }
-      return (
-        found,
-        all.map { LayerPart(layer: UInt8(truncatingIfNeeded: $0.layer), descriptor: $0.directory) }
-      )
+      guard let all = try stack.parts(of: name.copy(), in: parts, known: (found.descriptor, place)) else {
+        throw .inputOutput
+      }
+      return (found, all)
     }
     throw .noSuchFile
   }

@@ -288,9 +288,7 @@ extension Volume {
         try object.changeOwner(user: owner.user, group: owner.group)
       }
       // The kernel below has its own rule for set-id bits at chown; ours is the last word.
-      if let mode = plan.mode {
-        try object.changeMode(keepingRecordsReadable(Mode(mode), of: facts.status.kind).bits)
-      }
+      if let mode = plan.mode { try setMode(Mode(mode), of: object) }
       if plan.dropsCapability { try dropCapability(of: object) }
     } catch {
       if plan.owner != nil { putBackOwner(of: object, over: stored) }

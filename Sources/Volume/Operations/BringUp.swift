@@ -262,8 +262,7 @@ extension Volume {
     let made = try target.descriptor.status()
     let changesOwner = isPrivileged && (made.user != status.user || made.group != status.group)
     if changesOwner { try target.descriptor.changeOwner(user: status.user, group: status.group) }
-    let own = Array("\(store.namespace.rawValue).varve.m".utf8)
-    try ObjectCopy.attributes(of: source.descriptor, to: target.descriptor, except: own)
+    try ObjectCopy.attributes(of: source.descriptor, to: target.descriptor, except: store.coreName)
     var record = facts.record
     record.flags.remove(.opaque)
     record.isImpure = false
@@ -275,8 +274,7 @@ extension Volume {
       record.links = count
     }
     if store.canCarryRecord(status.kind) {
-      record.birthTime =
-        record.birthTime ?? status.birth.map { .init(seconds: $0.seconds, nanoseconds: $0.nanoseconds) }
+      record.birthTime = record.birthTime ?? status.birthTime
       record.origin = indexName(of: source, in: node.layer, links).map { CoreRecord.Origin($0, of: made) }
       if !record.isVoid { try store.write(record, list: .keep, over: .none, to: target.descriptor) }
     }

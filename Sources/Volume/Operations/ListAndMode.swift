@@ -59,7 +59,14 @@ extension Volume {
       try gate.require(caller, .keepMode, on: facts.item)
       return nil
     }
-    let asked = Mode(present.without(0o777).bits | permissions & 0o777)
+    return try requirePermissions(permissions & 0o777, on: facts, for: caller)
+  }
+
+  /// The mode to set with other permissions, by the rules of chmod.
+  func requirePermissions(
+    _ permissions: UInt16, on facts: Facts, for caller: Caller
+  ) throws(Errno) -> Mode {
+    let asked = Mode(facts.item.shownMode.without(0o777).bits | permissions)
     let judge = try gate.require(caller, .setMode(asked), on: facts.item)
     return granted(asked, by: judge, on: facts.item, for: caller)
   }
@@ -96,7 +103,7 @@ extension Volume {
     try rewrite(object.facts.record, list: list, over: stored, to: object)
   }
 
-  private func setMode(_ mode: Mode, of object: HeldObject) throws(Errno) {
+  func setMode(_ mode: Mode, of object: HeldObject) throws(Errno) {
     try object.changeMode(keepingRecordsReadable(mode, of: object.facts.status.kind).bits)
   }
 }

@@ -30,12 +30,10 @@ extension Volume {
       let facts = object.facts
       let present = try posixLists(of: object)
       let bits = wanted.access?.shownModeBits ?? present.access?.modeBits ?? facts.item.mode.bits & 0o777
-      let asked = Mode(facts.item.shownMode.without(0o777).bits | bits)
-      let judge = try gate.require(caller, .setMode(asked), on: facts.item)
+      let granted = try requirePermissions(bits, on: facts, for: caller)
       guard wanted != present else { return }
       try requireSettled(facts)
-      let mode = keepingRecordsReadable(
-        granted(asked, by: judge, on: facts.item, for: caller), of: facts.status.kind)
+      let mode = keepingRecordsReadable(granted, of: facts.status.kind)
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
         let file = object.descriptor
         if wanted.initial != present.initial { try store(wanted.initial, as: .initialList, of: file) }

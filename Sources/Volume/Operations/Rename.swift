@@ -63,26 +63,27 @@ extension Volume {
     _ = try resolver.directory(parent)
     _ = try resolver.directory(newParent)
     // As with a removal: the locks are guessed, and what is found under them says whether that was right.
-    var expected = guesses.stripe(of: name, in: parent.id)
-    var victim = guesses.stripe(of: newName, in: newParent.id)
+    var sourceStripe = guesses.stripe(of: name, in: parent.id)
+    var targetStripe = guesses.stripe(of: newName, in: newParent.id)
     while true {
       let locks = LockRequests(
-        .exclusive(parent.stripe), .exclusive(newParent.stripe), expected.map { .exclusive($0) },
-        victim.map { .exclusive($0) })
+        .exclusive(parent.stripe), .exclusive(newParent.stripe), sourceStripe.map { .exclusive($0) },
+        targetStripe.map { .exclusive($0) })
       let isDone = try self.locks.holding(locks) { () throws(Errno) in
-        guard let source = try resolver.find(name, in: parent) else { throw .noSuchFile }
-        let target = try resolver.find(newName, in: newParent)
-        expected = try number(of: source, name).stripe
-        victim = try target.map { target throws(Errno) in try number(of: target, newName).stripe }
-        guard expected.map(locks.includesExclusive) ?? false, victim.map(locks.includesExclusive) ?? true
+        guard let foundSource = try resolver.find(name, in: parent) else { throw .noSuchFile }
+        let foundTarget = try resolver.find(newName, in: newParent)
+        sourceStripe = try number(of: foundSource, name).stripe
+        targetStripe = try foundTarget.map { found throws(Errno) in try number(of: found, newName).stripe }
+        guard sourceStripe.map(locks.includesExclusive) ?? false,
+          targetStripe.map(locks.includesExclusive) ?? true
         else {
           return false
         }
         let changesParent = parent.backing != newParent.backing
         let above = try facts(of: parent)
         let move = Move(
-          found: source, source: try facts(of: source, name), foundTarget: target,
-          target: try target.map { target throws(Errno) in try facts(of: target, newName) },
+          foundSource: foundSource, source: try facts(of: foundSource, name), foundTarget: foundTarget,
+          target: try foundTarget.map { found throws(Errno) in try facts(of: found, newName) },
           above: above, below: changesParent ? try facts(of: newParent) : above)
         var rename = Rename(changesParent: changesParent)
         (rename.exchanges, rename.mayReplace) = (style == .exchange, style != .noReplace)
@@ -90,7 +91,7 @@ extension Volume {
           caller, .rename(rename),
           Scene(move.source.item, in: above.item, to: move.below.item, over: move.target?.item))
         if try isAlone(move, style, in: parent, newParent) {
-          try renameAlone(move, name, in: parent, source.directory, newName, in: newParent, style)
+          try renameAlone(move, name, in: parent, newName, in: newParent, style)
         } else {
           try renameInLayers(move, name, in: parent, newName, in: newParent, style)
         }
@@ -106,7 +107,7 @@ extension Volume {
   ) throws(Errno) -> Bool {
     guard resolver.stack != nil else { return true }
     guard style != .exchange, !move.source.item.isDirectory, !hasOrigin(move.source),
-      try isAlone(move.found, move.source, in: parent), try isPure(newParent)
+      try isAlone(move.foundSource, move.source, in: parent), try isPure(newParent)
     else { return false }
     guard let found = move.foundTarget, let target = move.target else { return true }
     guard !target.item.isDirectory else { return false }
@@ -115,10 +116,10 @@ extension Volume {
 
   /// Where the upper alone is concerned: in one call, unless the new name has a whiteout that is left of others.
   private func renameAlone(
-    _ move: Move, _ name: borrowing FileName, in parent: Node, _ from: LayerDirectory,
+    _ move: Move, _ name: borrowing FileName, in parent: Node,
     _ newName: borrowing FileName, in newParent: Node, _ style: RenameStyle
   ) throws(Errno) {
-    let to = try resolver.directory(newParent)
+    let (from, to) = (move.foundSource.directory, try resolver.directory(newParent))
     do throws(Errno) {
       return try perform(move, name, in: parent, from, newName, in: newParent, to, style) {
         (flags) throws(Errno) in
@@ -134,7 +135,7 @@ extension Volume {
 
   /// What a rename is about.
   struct Move {
-    var found: FoundName
+    var foundSource: FoundName
     var source: Facts
     var foundTarget: FoundName?
     var target: Facts?

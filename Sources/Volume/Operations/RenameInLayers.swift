@@ -14,7 +14,7 @@ extension Volume {
     let isOne =
       move.target.map { ObjectIdentity($0.status) == ObjectIdentity(move.source.status) } ?? false
     let request = RenameRequest(
-      try nameFacts(name, in: parent, move.source, found: move.found),
+      try nameFacts(name, in: parent, move.source, found: move.foundSource),
       to: try nameFacts(
         newName, in: newParent, move.target, losesDirectory: style == .replace, found: move.foundTarget),
       RenameRequest.Style(style), isInOneParent: parent.backing == newParent.backing,
@@ -72,8 +72,7 @@ extension Volume {
         try twin.descriptor.changeOwner(user: target.status.user, group: target.status.group)
       }
       let source = try runner.at(.newName) { (directory, name) throws(Errno) in try directory.hold(name) }
-      let own = Array("\(store.namespace.rawValue).varve.m".utf8)
-      try ObjectCopy.attributes(of: source, to: twin.descriptor, except: own)
+      try ObjectCopy.attributes(of: source, to: twin.descriptor, except: store.coreName)
       let record = recordOfTwin(of: target, try twin.descriptor.status())
       if !record.isVoid { try store.write(record, list: .keep, over: .none, to: twin.descriptor) }
       try workshop.setAttribute(runner.opaqueName, to: [Marks.opaqueValue], of: name)
@@ -86,14 +85,10 @@ extension Volume {
 
   private func recordOfTwin(of target: Facts, _ twin: FileStatus) -> CoreRecord {
     var record = target.record
-    record.birthTime =
-      record.birthTime
-      ?? target.status.birth.map { .init(seconds: $0.seconds, nanoseconds: $0.nanoseconds) }
+    record.birthTime = record.birthTime ?? target.status.birthTime
     // Without an origin its number is its own, and nothing says that names in its parent have others.
     record.origin = store.numbers?.countingOrigin(of: target.status, target.record).map {
-      CoreRecord.Origin(
-        fileSystemTag: $0.fileSystemTag, inode: $0.inode, generation: $0.generation,
-        ownInode: twin.inode, ownGeneration: twin.generation)
+      CoreRecord.Origin(IndexName($0), of: twin)
     }
     return record
   }

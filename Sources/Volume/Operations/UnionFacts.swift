@@ -111,12 +111,10 @@ extension Volume {
     case .says(false): break
     }
     if try stack.isClosedByFlag(found, in: 0) { return UpperDirectory(.closedByFlag, redirection) }
-    var walk = PartsWalk(LayerView(stack: stack))
-    let above = parts.map { Part(layer: Int($0.layer), $0.descriptor) }
-    switch try walk.parts(of: name.copy(), in: above, known: (found, 0)) {
-    case .unusable: return UpperDirectory(.unusable, redirection)
-    case .parts(let all): return UpperDirectory(all.count > 1 ? .merged : .pure, redirection)
+    guard let all = try stack.parts(of: name.copy(), in: parts, known: (found, 0)) else {
+      return UpperDirectory(.unusable, redirection)
     }
+    return UpperDirectory(all.count > 1 ? .merged : .pure, redirection)
   }
 
   /// What the directory of this name shows.

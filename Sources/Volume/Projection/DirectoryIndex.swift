@@ -6,6 +6,7 @@
 // For users of other languages and of Finder-like programs. Real names pay nothing for it: a `stat` in a view takes the calls of
 // one in the tree (docs/performance.md, "System calls per operation").
 
+import DisplayNames
 import LinuxFiles
 
 /// The names that a view shows of a directory.
@@ -19,8 +20,10 @@ final class DirectoryIndex: Sendable {
     let shownCount: UInt16
     let kind: FileKind
 
+    fileprivate var shownRange: Range<Int> { Int(shownStart)..<Int(shownStart) + Int(shownCount) }
+
     func isShown(as name: ArraySlice<UInt8>, in text: [UInt8]) -> Bool {
-      text[Int(shownStart)..<Int(shownStart) + Int(shownCount)].elementsEqual(name)
+      text[shownRange].elementsEqual(name)
     }
   }
 
@@ -71,18 +74,14 @@ final class DirectoryIndex: Sendable {
   }
 
   func shownName(at position: Int) -> ArraySlice<UInt8> {
-    DirectoryIndex.shownName(of: entries[position], in: text)
-  }
-
-  private static func shownName(of entry: Entry, in text: [UInt8]) -> ArraySlice<UInt8> {
-    text[Int(entry.shownStart)..<Int(entry.shownStart) + Int(entry.shownCount)]
+    text[entries[position].shownRange]
   }
 
   /// The real name of what is shown under another one.
   func realName(shownAs name: [UInt8]) -> [UInt8]? {
     guard !altered.isEmpty else { return nil }
     let mask = altered.count - 1
-    var slot = DirectoryIndex.hash(name[...]) & mask
+    var slot = DirectoryIndex.hash(name.indices, of: name) & mask
     while altered[slot] != DirectoryIndex.none {
       let position = Int(altered[slot])
       if shownName(at: position).elementsEqual(name) { return Array(realName(at: position)) }
@@ -92,7 +91,7 @@ final class DirectoryIndex: Sendable {
   }
 
   /// A hash of the shown name, the same in each index.
-  func hash(at position: Int) -> Int { DirectoryIndex.hash(shownName(at: position)) }
+  func hash(at position: Int) -> Int { DirectoryIndex.hash(entries[position].shownRange, of: text) }
 
   /// The first position behind a name, whether that is still there or not.
   func position(behind name: [UInt8], _ rules: ViewRules) -> Int {
@@ -116,7 +115,7 @@ final class DirectoryIndex: Sendable {
     while size < count + count / 2 { size *= 2 }
     var table = [UInt32](repeating: none, count: size)
     for (position, entry) in entries.enumerated() where isAltered(entry) {
-      var slot = hash(shownName(of: entry, in: text)) & (size - 1)
+      var slot = hash(entry.shownRange, of: text) & (size - 1)
       while table[slot] != none { slot = (slot + 1) & (size - 1) }
       table[slot] = UInt32(position)
     }
@@ -124,20 +123,9 @@ final class DirectoryIndex: Sendable {
   }
 
   /// Seeded for each process: nobody can choose names that share a slot.
-  private static func hash(_ name: ArraySlice<UInt8>) -> Int {
+  private static func hash(_ range: Range<Int>, of text: [UInt8]) -> Int {
     var hasher = Hasher()
-    var word: UInt64 = 0
-    var bits: UInt64 = 0
-    for byte in name {
-      word |= UInt64(byte) << bits
-      bits += 8
-      if bits == 64 {
-        hasher.combine(word)
-        (word, bits) = (0, 0)
-      }
-    }
-    hasher.combine(word)
-    hasher.combine(name.count)
+    text.feed(range, to: &hasher)
     return hasher.finalize()
   }
 }

@@ -214,9 +214,7 @@ extension Volume {
       return try FileName.with(name) { name throws(Errno) in
         let (found, parts) = try resolver.findHeld(name, in: directory.all)
         guard !found.status.isMountRoot else { throw .crossDevice }
-        let facts = try facts(
-          found.status, of: found.descriptor, knownBy: rememberingNode(of: found.status),
-          in: parts.first?.layer ?? 0)
+        let facts = try facts(of: found, in: parts.first?.layer ?? 0)
         return HeldItem(
           descriptor: found.descriptor, facts: facts,
           parts: facts.item.isDirectory ? DirectoryParts(parts, shape: 0) : nil)
@@ -234,8 +232,8 @@ extension Volume {
       found.facts.status.user == status.user || found.facts.status.user == 0
     else { return nil }
     do throws(Errno) {
-      let facts = try facts(
-        status, of: directory.top.descriptor, knownBy: rememberingNode(of: status), in: directory.top.layer)
+      let top = FoundObject(descriptor: directory.top.descriptor, status: status)
+      let facts = try facts(of: top, in: directory.top.layer)
       let eyes = OwnersEyes(self, ownerOf: facts.item)
       guard eyes.maySearch(facts.item) else { return nil }
       return eyes.bytes(of: found, upTo: 64 << 10).flatMap { HiddenList($0) }

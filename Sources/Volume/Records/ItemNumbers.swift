@@ -82,9 +82,11 @@ struct ItemNumbers: Sendable {
 }
 
 extension FileStatus {
-  /// Tells two owners of one inode number apart.
-  var generation: UInt32 {
-    Numbering.generation(
-      of: birth.map { CoreRecord.BirthTime(seconds: $0.seconds, nanoseconds: $0.nanoseconds) })
+  /// As a record says it.
+  var birthTime: CoreRecord.BirthTime? {
+    birth.map { CoreRecord.BirthTime(seconds: $0.seconds, nanoseconds: $0.nanoseconds) }
   }
+
+  /// Tells two owners of one inode number apart.
+  var generation: UInt32 { Numbering.generation(of: birthTime) }
 }

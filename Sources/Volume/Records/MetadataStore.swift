@@ -21,7 +21,7 @@ struct MetadataStore: Sendable {
   /// Where there are several layers.
   let numbers: ItemNumbers?
   /// The names of the attributes, made once.
-  private let coreName: [UInt8]
+  let coreName: [UInt8]
   private let listName: [UInt8]
   /// Of the names record.
   let namesName: [UInt8]

@@ -143,8 +143,7 @@ extension Explanation {
     object.add("operation", question.deed.rawValue)
     object.add(path: question.path)
     if let newPath = question.newPath { object.add("newPath", bytes: newPath) }
-    object.add("user", Int(subject.user))
-    if let name = names.userName(subject.user) { object.add("userName", name) }
+    object.add(user: subject.user, names: names)
     object.add("group", Int(subject.group))
     if case .listed(let groups) = subject.groups {
       // The kernel lists a caller's own group twice.

@@ -36,9 +36,7 @@ extension Volume {
   func find(_ name: [UInt8], in here: Spot, path: [UInt8]) throws(Errno) -> SeenSpot {
     let (object, parts) = try findHeld(name, in: here)
     let target = object.status.kind == .symbolicLink ? try object.descriptor.descriptor.readLink() : nil
-    let facts = try facts(
-      object.status, of: object.descriptor, knownBy: rememberingNode(of: object.status),
-      in: parts.first?.layer ?? 0)
+    let facts = try facts(of: object, in: parts.first?.layer ?? 0)
     let spot = Spot(
       descriptor: object.descriptor, identity: object.identity, layerFacts: facts.layerFacts, path: path,
       parts: parts)

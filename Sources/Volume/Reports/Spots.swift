@@ -28,8 +28,7 @@ extension Volume {
 
   /// What is true of a spot now, read as an operation reads it.
   func facts(at spot: Spot) throws(Errno) -> Facts {
-    let status = try spot.descriptor.descriptor.status()
-    return try facts(
-      status, of: spot.descriptor, knownBy: rememberingNode(of: status), in: spot.layerFacts.layer)
+    let found = FoundObject(descriptor: spot.descriptor, status: try spot.descriptor.descriptor.status())
+    return try facts(of: found, in: spot.layerFacts.layer)
   }
 }

@@ -174,27 +174,25 @@ extension LayerCheck {
     if try stack.isClosedByFlag(directory, in: 0) { return }
     guard case .says(let target) = redirect else { return }
     guard hasLowers else { return checkTarget(target, path, found) }
-    switch try walkedParts(of: name, in: parts) {
-    case .unusable:
-      found(
+    guard let all = try stack.parts(of: name, in: parts) else {
+      return found(
         LayerFinding(
           kind: .redirect, path: path,
           text: "a mark of a lower on the way to what it shows cannot be followed",
           remedy: nil
         ) { () throws(Errno) in throw .unsupported })
-    case .parts(let all) where all.count > 1:
-      let lower = all[1]
-      let identity = ObjectIdentity(try lower.directory.descriptor.status())
-      let slot = BackingSlot(identity, in: UInt8(truncatingIfNeeded: lower.layer))
-      guard let other = targets[slot] else {
-        targets[slot] = path
-        return
-      }
-      found(shared(path, with: other))
-    case .parts:
-      guard let target else { return }
-      found(vanished(directory, name, parts, path, target))
     }
+    guard all.count > 1 else {
+      guard let target else { return }
+      return found(vanished(directory, name, parts, path, target))
+    }
+    let identity = ObjectIdentity(try all[1].descriptor.descriptor.status())
+    let slot = BackingSlot(identity, in: all[1].layer)
+    guard let other = targets[slot] else {
+      targets[slot] = path
+      return
+    }
+    found(shared(path, with: other))
   }
 
   /// Without lowers only equal redirects can be found.

@@ -71,7 +71,7 @@ extension LayerCheck {
     let stored = try stack.record(of: found.descriptor, in: 0)
     guard found.status.kind != .directory, stored.soundness == .sound, var origin = stored.core.origin,
       let links = stored.core.links,
-      IndexName(tag: origin.fileSystemTag, inode: origin.inode, generation: origin.generation) == name
+      IndexName(origin) == name
     else { return .failure(Doubt(words: "does not say that it stands for what it is called after")) }
     var record = stored.core
     if !origin.isOf(inode: found.status.inode, generation: found.status.generation) {

@@ -134,23 +134,15 @@ struct LayerCheck {
 
   /// What a directory is made of; of one with a mark that cannot be followed, its topmost part.
   private func parts(of name: [UInt8], in above: [LayerPart]) throws(Errno) -> [LayerPart] {
-    switch try walkedParts(of: name, in: above) {
-    case .parts(let parts): return parts.map { LayerPart(layer: UInt8($0.layer), descriptor: $0.directory) }
-    case .unusable:
-      return try FileName.with(name) { name throws(Errno) in
-        for part in above {
-          do throws(Errno) { return [try LayerDirectory(part).descend(name).part] } catch .noSuchFile {
-            continue
-          }
+    if let parts = try stack.parts(of: name, in: above) { return parts }
+    return try FileName.with(name) { name throws(Errno) in
+      for part in above {
+        do throws(Errno) { return [try LayerDirectory(part).descend(name).part] } catch .noSuchFile {
+          continue
         }
-        throw .noSuchFile
       }
+      throw .noSuchFile
     }
-  }
-
-  func walkedParts(of name: [UInt8], in above: [LayerPart]) throws(Errno) -> Parts<SharedDescriptor> {
-    var walk = PartsWalk(LayerView(stack: stack))
-    return try walk.parts(of: name, in: above.map { Part(layer: Int($0.layer), $0.descriptor) })
   }
 
   /// The names of one part, in order.

@@ -7,8 +7,7 @@
 
 #pragma clang assume_nonnull begin
 
-// Loads ICU, unless it is there; whether it is there then. What follows does so by itself.
-int lv_unicode_prepare(void);
+// ICU is loaded by the first call that needs it.
 
 // A collator with the rules of one language, in the order that views have; NULL if there is no ICU, no memory, or no data.
 // `tag` is a language tag; empty, or of a language without rules of its own: the root order.

@@ -3,6 +3,7 @@
 
 import Arguments
 import JSONForm
+import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 import TextForms
@@ -116,7 +117,7 @@ private final class ChangeOfForm {
 
   private func plan(_ item: VisitedItem, _ level: Int) throws(Refusal) {
     let estimate = try attempt(SampleEstimate.stored(item, level)) { self.refusal($0, item) }
-    guard let estimate, SampleEstimate.isWorthwhile(item.status, estimate) else {
+    guard let estimate, let most = FrameWriting.mostWorthwhile(item.status), estimate <= most else {
       return leave(item, .gain)
     }
     try tell(item, estimate, result: "would compress") { [tally] in
@@ -241,11 +242,4 @@ private enum SampleEstimate {
     return UInt64(Double(item.status.size) * Double(stored) / Double(raw)) + 17
   }
 
-  /// What the volume says of it when it is done, about.
-  static func isWorthwhile(_ status: FileStatus, _ stored: UInt64) -> Bool {
-    let block: UInt64 = 4096
-    let used = min(min(status.blocks, .max / 512) * 512, (status.size + block - 1) / block * block)
-    let needed = (stored + block - 1) / block * block
-    return needed + block <= used && needed <= used / 100 * 88
-  }
 }

@@ -79,12 +79,13 @@ struct ViewMount {
       switch option.name {
       case "view":
         guard text == "display" || text == "all" else {
-          throw Refusal.mounting(point, "'view' is display or all", status: 1)
+          throw Refusal.mounting(point, MountOptionTable.complaint(aboutChoiceOf: option.name), status: 1)
         }
         name.showsHidden = text == "all"
       case "ext":
         guard let policy = ExtensionPolicy(word: text) else {
-          throw Refusal.mounting(point, "'ext' is bit, all or never; known is usual", status: 1)
+          let words = MountOptionTable.complaint(aboutChoiceOf: option.name) + "; known is usual"
+          throw Refusal.mounting(point, words, status: 1)
         }
         name.extensions = policy
       case "lang":

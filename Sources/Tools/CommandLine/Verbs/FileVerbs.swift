@@ -5,6 +5,12 @@ private let walkSynopsis = "[-R [-H | -L | -P]]"
 /// What goes with every change of many items.
 private let changeOptions: [Option] = [.quiet, .fromInput, .undo, .resume, .json]
 
+/// What chflags and chown take besides.
+private let itemOptions: [Option] = [
+  .force, .actOnLinks, .listChanges, .oneFileSystem, .recursive, .followNamed, .followAll, .followNone,
+  .dryRun,
+]
+
 private let changeDiscussion =
   "With --dry-run it only says what it would do. With --undo FILE it saves the old state of what it changes, and "
   + "'varve acl restore FILE' restores it. To continue after Ctrl-C, add --resume."
@@ -13,10 +19,7 @@ extension Verb {
   package static let chflags = Verb(
     "chflags", "change file flags",
     order: .beforeOperands(dashed: ""),
-    options: [
-      .force, .actOnLinks, .listChanges, .oneFileSystem, .recursive, .followNamed, .followAll, .followNone,
-      .dryRun,
-    ] + changeOptions,
+    options: itemOptions + changeOptions,
     operands: [
       Operand(
         "FLAGS", .one, .list(typedFlagWords),
@@ -92,10 +95,7 @@ extension Verb {
   package static let chown = Verb(
     "chown", "change owners and groups",
     order: .beforeOperands(dashed: ""),
-    options: [
-      .force, .actOnLinks, .listChanges, .oneFileSystem, .recursive, .followNamed, .followAll, .followNone,
-      .dryRun,
-    ] + changeOptions,
+    options: itemOptions + changeOptions,
     operands: [
       Operand("OWNER", .any, .owner, "a user, by name or number"),
       Operand("GROUP", .any, .text, "a group, by name or number"),

@@ -248,6 +248,12 @@ package enum MountOptionTable {
     return isBare ? "'\(name)' takes no value" : nil
   }
 
+  /// The sentence about a value that is none of those an option takes.
+  package static func complaint(aboutChoiceOf name: String) -> String {
+    let words = byName[name]?.value?.split(separator: "|") ?? []
+    return "'\(name)' is \(words.dropLast().joined(separator: ", ")) or \(words.last ?? "")"
+  }
+
   /// The sentence about a word that cannot stand there; nil if it can.
   package static func complaint(about name: String, hasValue: Bool) -> String? {
     guard isKnown(name) else { return complaint(name) }

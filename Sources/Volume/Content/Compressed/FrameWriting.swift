@@ -1,10 +1,10 @@
 // Making the stored form of a compressed file, and the plain form again.
 
 import CompressedFormat
-import LinuxFiles
+package import LinuxFiles
 import Zstandard
 
-enum FrameWriting {
+package enum FrameWriting {
   /// Frames that are made before they are written.
   private static let framesAtOnce = 16
   /// Less is not worth it: so many bytes, and so many in a hundred.
@@ -12,7 +12,7 @@ enum FrameWriting {
   private static let leastGainPercent: UInt64 = 12
 
   /// The most that the compressed form may take of the disk; nil where nothing could be gained.
-  static func mostWorthwhile(_ status: FileStatus) -> UInt64? {
+  package static func mostWorthwhile(_ status: FileStatus) -> UInt64? {
     let block = FrameWriting.leastGain
     // What holes do not take cannot be saved, nor what is reserved behind the end.
     let used = min(min(status.blocks, .max / 512) * 512, (status.size + block - 1) / block * block)

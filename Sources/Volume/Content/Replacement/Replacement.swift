@@ -336,10 +336,7 @@ extension Replacement {
 }
 
 extension FileStatus {
-  var workGeneration: UInt32 {
-    ReplacementTrailer.generation(
-      ofBirth: birth.map { .init(seconds: $0.seconds, nanoseconds: $0.nanoseconds) })
-  }
+  var workGeneration: UInt32 { ReplacementTrailer.generation(ofBirth: birthTime) }
 
   /// The name of the work file of a replacement of this file.
   var workName: [UInt8] { ReplacementTrailer.name(inode: inode, generation: workGeneration) }

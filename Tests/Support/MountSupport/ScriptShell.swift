@@ -1,0 +1,36 @@
+/// Runs scripts of bash that call the `varve` that was built.
+package struct ScriptShell: Sendable {
+  /// A function `look`, which prints what a tree of layers shows.
+  ///
+  /// Everything but the count of links, which may be one too high.
+  package static let look =
+    "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l\\n' | sort; "
+    + "find . -path ./.varve -prune -o -type f -print0 | sort -z | xargs -0r sha1sum); }\n"
+
+  /// What each script begins with.
+  private let prelude: String
+
+  package init(prelude: String = ScriptShell.look) {
+    self.prelude = prelude
+  }
+
+  package func run(
+    _ script: String, in base: String, _ environment: [String: String] = [:]
+  ) throws -> ProgramResult {
+    let varve = Program.built("varve")
+    return try Program.run(
+      "/bin/bash", ["-c", "varve() { '\(varve)' \"$@\"; }\n" + prelude + script], in: base,
+      environment: ["LC_ALL": "C", "HOME": base].merging(environment) { $1 })
+  }
+
+  /// The same for a script of which nothing may fail; what it printed.
+  package func must(
+    _ script: String, in base: String, _ environment: [String: String] = [:]
+  ) throws -> String {
+    let result = try run("set -e\n" + script, in: base, environment)
+    guard result.exit == 0 else {
+      throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
+    }
+    return result.output
+  }
+}
