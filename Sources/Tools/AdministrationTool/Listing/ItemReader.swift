@@ -51,7 +51,9 @@ struct ReadItem: Sendable {
       JSON.Member("acl", .array(listed.entries.map { .string($0) })),
       JSON.Member("xattrs", .array(listed.attributes.map { .object(self.json(of: $0)) })),
     ]
-    if let flags = listed.listFlags { members.append(JSON.Member("aclFlags", .array(flags.split(separator: ",").map { .string(String($0)) }))) }
+    if let flags = listed.listFlags {
+      members.append(JSON.Member("aclFlags", .array(flags.split(separator: ",").map { .string(String($0)) })))
+    }
     if let protection { members.append(JSON.Member("class", .string(protection))) }
     if let target = listed.linkTarget { members += JSON.nameMembers("target", target) }
     return .object(members)
