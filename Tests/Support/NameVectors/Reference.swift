@@ -15,7 +15,7 @@ package struct Glyph: Equatable {
 
 package struct Reference {
   let languages: LanguageList
-  let policy: ExtensionPolicy
+  package let policy: ExtensionPolicy
   static let known = words(TypeRow.all).union(packages)
   static let packages = words(
     TypeRow.all.filter { TypeTree.ancestors(of: $0.identifier).contains("com.apple.package") }
@@ -209,7 +209,7 @@ package struct Reference {
     return shown
   }
 
-  func isPackage(_ entry: Entry) -> Bool {
+  package func isPackage(_ entry: Entry) -> Bool {
     let name = String(decoding: entry.name, as: UTF8.self)
     guard entry.facts.kind == .directory, !name.hasPrefix("."),
       !entry.name.suffix(10).elementsEqual(".localized".utf8)
