@@ -14,7 +14,10 @@
 // calls status DIR            reads names, and the status of each
 // calls native DIR            reads names, status and two attributes of each, and sorts nothing
 // calls names DIR FILE        the status of each name in FILE, one a line
-// calls load DIR FILE         reads names, and the status of each in FILE, until it is killed
+// calls load DIR FILE         reads names, and the status of each in FILE, until it is told to end; prints what took longest
+//                             of what it waited for: a directory, and the first of its names
+// calls hold DIR COUNT MANY   opens COUNT listings of "DIR/many 1" to "DIR/many MANY" in turns, reads the first names of each,
+//                             says so, and keeps them open until it is killed
 // calls pace NAME COUNT       makes files, 1,000 a second, and removes them
 // calls read FILE             reads a file by 1 MiB
 //
@@ -23,10 +26,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,18 +92,49 @@ static long long names(const char *name, const char *list) {
   return start;
 }
 
-static void load(const char *name, const char *list) {
+static volatile sig_atomic_t is_over;
+
+static void end(int signal) {
+  (void)signal;
+  is_over = 1;
+}
+
+static long long load(const char *name, const char *list) {
   FILE *file = fopen(list, "r");
   if (!file || chdir(name) < 0) fail(list);
-  for (;;) {
+  struct sigaction action = {.sa_handler = end, .sa_flags = SA_RESTART};
+  sigaction(SIGTERM, &action, NULL);
+  long long longest = 0;
+  while (!is_over) {
+    long long start = now();
     DIR *directory = opendir(".");
     if (!directory) fail(name);
-    while (readdir(directory)) {
-    }
+    struct dirent *entry = readdir(directory);
+    long long took = now() - start;
+    // What was given up because the program ends is no wait.
+    if (took > longest && !is_over) longest = took;
+    while (entry && !is_over) entry = readdir(directory);
     closedir(directory);
     rewind(file);
-    look(file, 0);
+    if (!is_over) look(file, 0);
   }
+  return longest;
+}
+
+static void hold(const char *place, long count, long many) {
+  struct rlimit limit;
+  char name[4096], page[4096];
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) fail("limit");
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) < 0) fail("limit");
+  for (long index = 0; index < count; index++) {
+    snprintf(name, sizeof name, "%s/many %ld", place, index % many + 1);
+    int directory = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0 || syscall(SYS_getdents64, directory, page, sizeof page) < 0) fail(name);
+  }
+  puts("ready");
+  fflush(stdout);
+  for (;;) pause();
 }
 
 static long long pace(const char *prefix, long count) {
@@ -142,7 +179,10 @@ int main(int count, char **words) {
     start = names(words[2], words[3]);
     times = 0;
   } else if (count > 3 && !strcmp(work, "load")) {
-    load(words[2], words[3]);
+    printf("%lld\n", load(words[2], words[3]));
+    return 0;
+  } else if (count > 4 && !strcmp(work, "hold")) {
+    hold(words[2], times, atol(words[4]));
   } else if (count > 3 && !strcmp(work, "pace")) {
     printf("%lld\n", pace(words[2], times));
     return 0;

@@ -138,8 +138,10 @@ extension Side {
   // MARK: Listings
 
   /// The entries of an open directory from where it stands: names with kinds and cookies.
-  static func entries(_ fd: Int, onePage: Bool = false) -> [(name: [UInt8], kind: UInt8, next: Int)]? {
-    var page = [UInt8](repeating: 0, count: onePage ? 4096 : 65_536)
+  static func entries(
+    _ fd: Int, onePage: Bool = false, of size: Int? = nil
+  ) -> [(name: [UInt8], kind: UInt8, next: Int)]? {
+    var page = [UInt8](repeating: 0, count: size ?? (onePage ? 4096 : 65_536))
     var found: [(name: [UInt8], kind: UInt8, next: Int)] = []
     while true {
       let count = page.withUnsafeMutableBytes {

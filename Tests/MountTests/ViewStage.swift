@@ -73,26 +73,29 @@ struct BytePath {
     return call { lstat($0, &status) } == 0 ? status.st_ino : nil
   }
 
-  /// The names in a directory, without its own, in the order in which they are read.
-  var names: [[UInt8]]? {
+  /// The names in a directory, without its own, in the order in which they are read, and whose they are.
+  var listing: [(name: [UInt8], inode: ino_t)]? {
     guard let stream = call({ opendir($0) }) else { return nil }
     defer { closedir(stream) }
-    var names: [[UInt8]] = []
+    var listing: [([UInt8], ino_t)] = []
     while let entry = readdir(stream) {
       let name = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-      if name != [0x2E], name != [0x2E, 0x2E] { names.append(name) }
+      if name != [0x2E], name != [0x2E, 0x2E] { listing.append((name, entry.pointee.d_ino)) }
     }
-    return names
+    return listing
   }
+
+  var names: [[UInt8]]? { listing?.map(\.name) }
 }
 
 extension Entry {
-  /// Makes the item in a directory, where the attributes of the volume can be set.
-  func stage(in directory: BytePath) -> Bool {
+  /// Makes the item in a directory, where the attributes of the volume can be set; its translations in a form of
+  /// `StringsFile`.
+  func stage(in directory: BytePath, form: Int = 0) -> Bool {
     let path = directory / name
     let isMade =
       switch facts.kind {
-      case .directory: path.makeDirectory() && stageInside(of: path)
+      case .directory: path.makeDirectory() && stageInside(of: path, form)
       case .link: path.call { symlink("nowhere", $0) } == 0
       case .pipe: path.call { mkfifo($0, 0o644) } == 0
       default: path.make(mode: facts.isExecutable ? 0o755 : 0o644)
@@ -113,31 +116,28 @@ extension Entry {
     return !facts.isWithheld || path.set("system.varve.acl", list)
   }
 
-  private func stageInside(of path: BytePath) -> Bool {
+  private func stageInside(of path: BytePath, _ form: Int) -> Bool {
     switch inside {
     case .nothing: return true
     case .marker: return (path / ".localized").make()
     case .localizations(let key, let values):
       let folder = path / ".localized"
       return folder.makeDirectory()
-        && values.allSatisfy { (folder / ($0.key + ".strings")).make(Entry.text([key: $0.value])) }
+        && values.enumerated().allSatisfy { number, value in
+          let bytes = StringsFile.bytes([key: value.value], form: form + number)
+          return (folder / (value.key + ".strings")).make(bytes)
+        }
     case .bundle(let information, let values):
       let contents = path / "Contents"
       let resources = contents / "Resources"
       guard contents.makeDirectory(), resources.makeDirectory(),
-        (contents / "Info.plist").make(Entry.text(information))
+        (contents / "Info.plist").make(StringsFile.bytes(information, form: form))
       else { return false }
       return values.allSatisfy { tag, strings in
         let folder = resources / (tag + ".lproj")
-        return folder.makeDirectory() && (folder / "InfoPlist.strings").make(Entry.text(strings))
+        let bytes = StringsFile.bytes(strings, form: form + 1)
+        return folder.makeDirectory() && (folder / "InfoPlist.strings").make(bytes)
       }
     }
-  }
-
-  private static func text(_ pairs: [String: String]) -> [UInt8] {
-    func quoted(_ text: String) -> String {
-      "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
-    }
-    return Array(pairs.map { "\(quoted($0)) = \(quoted($1));" }.joined().utf8)
   }
 }

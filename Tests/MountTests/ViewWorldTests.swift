@@ -8,131 +8,157 @@ import NameVectors
 import Randomness
 import Testing
 
-/// Names of the world, put together from words of many scripts.
-private enum WorldNames {
-  static let words = [
-    "Annual Report", "résumé", "re\u{301}sume\u{301}", "Übersicht", "Straße", "naïve café", "Ελλάδα",
-    "отчёт за май",
-    "Звіт", "תיעוד", "تقرير سنوي", "گزارش", "रिपोर्ट", "தமிழ்", "রিপোর্ট", "รายงาน", "报告", "報告書", "レポート", "보고서",
-    "한글", "Hồ sơ", "Yılmaz", "ILLINI ıi", "Žluťoučký kůň", "Łódź", "Œuvre", "Þór", "ქართული", "հայերեն",
-    "🎉 party", "👩‍💻", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "❤️", "2024-12-31", "v1.2", "IMG_0001", "10:30 call", "a\u{2215}b", "  two  blanks",
-    "new\nline", "tab\there", "zero\u{200B}width", "\u{202E}gpj",
-    "שלום world", "क्‌ष", "ﬁle", "Ａｂｃ", "x²", "№ 5", "…", "O'Brien \"quoted\"", "$HOME", "*?[x]", "~backup",
-    "-dash",
-  ]
-  static let ends = [
-    ".txt", ".pdf", ".JPG", ".tar.gz", ".docx", ".md", ".unknown", "", ".exe", ".sh", ".swift", ".pages",
-    ".mp3",
-  ]
-  /// What is no UTF-8 on any machine.
-  static let broken: [[UInt8]] = [
-    [0x62, 0x61, 0x64, 0xFF, 0x2E, 0x74, 0x78, 0x74], [0xE9, 0x74, 0xE9], [0xC3, 0x28],
-    [0xED, 0xA0, 0x80, 0x2E, 0x6D, 0x64],
-  ]
+/// A name as it can be printed.
+private func quoted(_ name: [UInt8]) -> String { String(decoding: name, as: UTF8.self).debugDescription }
 
-  /// A binary property list of one pair.
-  private static func binary(_ key: String, _ value: String) -> [UInt8] {
-    func object(_ text: String) -> [UInt8] {
-      let units = Array(text.utf16)
-      let count = UInt8(units.count)
-      let head: [UInt8] = count < 15 ? [0x60 | count] : [0x6F, 0x10, count]
-      return head + units.flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+/// The names of the world on a volume.
+private struct WorldTree {
+  let directories: [(name: [UInt8], entries: [Entry])]
+  let root: BytePath
+
+  init(in path: String) throws {
+    var dice = Dice(for: "names of the world")
+    directories = NamesOfTheWorld.directories(using: &dice)
+    root = BytePath(path)
+    for (name, entries) in directories {
+      try #require((root / name).makeDirectory())
+      for (number, entry) in entries.enumerated() {
+        try #require(entry.stage(in: root / name, form: number), "\(quoted(entry.name))")
+      }
     }
-    let first = Array("bplist00".utf8) + [0xD1, 1, 2]
-    let second = first + object(key)
-    let objects = second + object(value)
-    let trailer = [3, 0, objects.count].flatMap { number in
-      (0..<8).reversed().map { UInt8(number >> ($0 * 8) & 255) }
-    }
-    return objects + [8, UInt8(first.count), UInt8(second.count)] + [0, 0, 0, 0, 0, 0, 1, 1] + trailer
   }
 
-  /// The bytes of a strings file, in an encoding that changes with the number.
-  static func strings(_ key: String, _ value: String, _ number: Int) -> [UInt8] {
-    let text = "\"\(key)\" = \"\(value)\";\n"
-    switch number % 5 {
-    case 4: return binary(key, value)
-    case 0: return Array(text.utf8)
-    case 1:
-      return [0xFF, 0xFE]
-        + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
-    case 2:
-      return [0xFE, 0xFF]
-        + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
-    default:
-      return Array(
-        "<?xml version=\"1.0\"?><plist version=\"1.0\"><dict><key>\(key)</key><string>\(value)</string></dict></plist>"
-          .utf8)
+  var count: Int { directories.reduce(0) { $0 + $1.entries.count } }
+}
+
+/// One directory of the world, as it is and in a view.
+private struct ViewedDirectory {
+  let real: BytePath
+  let shown: BytePath
+  let entries: [Entry]
+  /// What the rules say, written anew.
+  let wanted: [NameVectors.Shown?]
+  /// The numbers of the items.
+  let inodes: [ino_t?]
+
+  /// What is not as it has to be.
+  func faults() -> [String] {
+    guard let listed = shown.listing else { return ["cannot be listed"] }
+    let numbers = Dictionary(uniqueKeysWithValues: zip(entries.map(\.name), entries.indices))
+    var faults = listed.count == Set(listed.map(\.name)).count ? [] : ["a name twice"]
+    var found: [Int: [UInt8]] = [:]
+    for (name, inode) in listed {
+      let text = String(decoding: name, as: UTF8.self)
+      faults += faultsOfText(name, text)
+      // So it would if the name were another item's real one.
+      if (shown / name).inode != inode { faults.append("\(text) opens another item than is listed") }
+      guard let real = realName(name), let number = numbers[real] else {
+        faults.append("\(text) has no real name")
+        continue
+      }
+      if found.updateValue(name, forKey: number) != nil { faults.append("\(text) is one item's second name") }
+      if (shown / name).inode != inodes[number] { faults.append("\(text) opens another item") }
     }
+    for (number, entry) in entries.enumerated() {
+      let text = quoted(entry.name)
+      if found[number] != wanted[number]?.name {
+        faults.append(
+          "\(text): \(found[number].map(quoted) ?? "hidden"), not \(wanted[number]?.text ?? "hidden")"
+        )
+      }
+      if (shown / entry.name).inode != inodes[number] {
+        faults.append("\(text) is not found by its real name")
+      }
+    }
+    return faults
+  }
+
+  private func realName(_ name: [UInt8]) -> [UInt8]? { (shown / name).attribute("system.varve.realname") }
+
+  private func faultsOfText(_ name: [UInt8], _ text: String) -> [String] {
+    var faults: [String] = []
+    if !text.utf8.elementsEqual(name) { faults.append("\(name) is no text") }
+    if !Reference.nfc(text).utf8.elementsEqual(name) { faults.append("\(text) is not in NFC") }
+    if name.count > 255 { faults.append("\(text) is too long") }
+    if Reference.glyphs(name).contains(where: \.isEscape) { faults.append("\(text) has something invisible") }
+    return faults
+  }
+
+  /// Names that nobody has, near to those that somebody has, and lead to something all the same.
+  func strangers() -> [String] {
+    let everything = Set(entries.map(\.name) + wanted.compactMap { $0?.name } + [[0x2E], [0x2E, 0x2E], []])
+    let near = entries.flatMap { entry -> [[UInt8]] in
+      let text = String(decoding: entry.name, as: UTF8.self)
+      let stem = entry.name.lastIndex(of: UInt8(ascii: ".")).map { Array(entry.name[..<$0]) } ?? []
+      return [
+        stem, Array(Reference.nfc(text).utf8), Array(text.decomposedStringWithCanonicalMapping.utf8),
+        Array(text.uppercased().utf8), Array(text.lowercased().utf8), entry.name + [0x20],
+      ]
+    }
+    return near.filter { !everything.contains($0) && (shown / $0).inode != nil }.map(quoted)
+  }
+
+  /// The packages in it whose content is shown otherwise than it is.
+  func alteredPackages(_ reference: Reference) -> [String] {
+    let packages = entries.filter { reference.isPackage($0) }.map(\.name)
+    let altered = packages.filter { Set((shown / $0).names ?? []) != Set((real / $0).names ?? [[]]) }
+    return altered.map(quoted)
   }
 }
 
 extension MountTests {
-  @Suite("Names of the world in views", .timeLimit(.minutes(4))) struct ViewWorldTests {
-    private static let languages = ["de", "fr", "ja", "ru+en", "ar", "zh-Hant", "pt-BR", "tr"]
+  @Suite("Names of the world in views", .timeLimit(.minutes(6))) struct ViewWorldTests {
+    private struct View {
+      let languages: String
+      let policy: ExtensionPolicy
+      let showsHidden: Bool
 
-    /// Several thousand items in directories; the real names of each directory.
-    private func stage(_ root: BytePath) throws -> [String: [[UInt8]]] {
-      var dice = Dice(for: "names of the world")
-      var tree: [String: [[UInt8]]] = [:]
-      for number in 0..<20 {
-        let directory = "dir \(number)"
-        try #require((root / directory).makeDirectory())
-        var names: Set<[UInt8]> = []
-        while names.count < 110 {
-          let word = dice.pick(WorldNames.words) + (dice.once(in: 3) ? " \(dice.below(30))" : "")
-          names.insert(Array((word + dice.pick(WorldNames.ends)).utf8))
-        }
-        for name in names {
-          try #require((root / directory / name).make(mode: dice.once(in: 6) ? 0o755 : 0o644), "\(name)")
-        }
-        for name in WorldNames.broken where (root / directory / name).make() { names.insert(name) }
-        for package in ["Notes.app", "Skizze.rtfd"] {
-          try #require((root / directory / package).makeDirectory())
-          names.insert(Array(package.utf8))
-        }
-        for (index, word) in ["Fotos", "Été", "写真"].enumerated() {
-          let name = "\(word).localized"
-          let folder = root / directory / name / ".localized"
-          try #require((root / directory / name).makeDirectory() && folder.makeDirectory())
-          for (offset, language) in ["de", "fr", "ja", "ru", "ar", "zh-Hant", "pt-BR", "tr"].enumerated() {
-            let bytes = WorldNames.strings(word, "\(word) (\(language))", number + index + offset)
-            try #require((folder / "\(language).strings").make(bytes))
-          }
-          names.insert(Array(name.utf8))
-        }
-        for name in ["Library", "Pictures"] {
-          try #require(
-            (root / directory / name).makeDirectory() && (root / directory / name / ".localized").make())
-          names.insert(Array(name.utf8))
-        }
-        tree[directory] = Array(names)
+      var list: LanguageList? {
+        languages == "default" ? LanguageList() : LanguageList(languages, separator: "+")
       }
-      return tree
+      var name: String {
+        languages + (showsHidden ? ",all" : "") + (policy == .known ? "" : ",ext=\(policy.word)")
+      }
     }
 
-    private func check(
-      _ names: [[UInt8]], _ inodes: [[UInt8]: ino_t], shown: BytePath, showsHidden: Bool
-    ) throws {
-      let listed = try #require(shown.names)
-      #expect(Set(listed).count == listed.count)
-      var found: Set<[UInt8]> = []
-      let all = Set(names)
-      let everyName = Set(listed)
-      for name in listed {
-        let text = try #require(String(validating: name, as: UTF8.self), "\(name) is no UTF-8")
-        #expect(Array(text.precomposedStringWithCanonicalMapping.utf8) == name, "\(text) is not in NFC")
-        #expect(name.count <= 255)
-        let path = shown / name
-        let own = try #require(path.attribute("system.varve.realname"), "\(text)")
-        #expect(all.contains(own), "\(text)")
-        #expect(found.insert(own).inserted, "\(text) is the second name of one item")
-        #expect(name == own || !all.contains(name), "\(text) is the real name of another item")
-        #expect(path.inode == inodes[own], "\(text)")
+    private static let languages = [
+      "de", "fr", "ja", "ru+en", "ar", "zh-Hant", "pt-BR", "tr", "fr+de", "default",
+    ]
+
+    /// Every language, and every policy in two; with `LONG=1` in all, also where what is hidden is shown.
+    private static func views() -> [View] {
+      let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+      var views = [View(languages: "de", policy: .known, showsHidden: true)]
+      for languages in languages {
+        for policy in ExtensionPolicy.allCases
+        where isLong || policy == .known || languages == "fr" || languages == "ja" {
+          views.append(View(languages: languages, policy: policy, showsHidden: false))
+          guard isLong, languages != "de" || policy != .known else { continue }
+          views.append(View(languages: languages, policy: policy, showsHidden: true))
+        }
       }
-      for name in names where !everyName.contains(name) { #expect((shown / name).inode == inodes[name]) }
-      let hidden = names.filter { $0.first == UInt8(ascii: ".") }
-      #expect(found.count == names.count - (showsHidden ? 0 : hidden.count))
+      return views
+    }
+
+    /// In one view: what is wrong with the first directory that is not right.
+    private func faults(
+      _ tree: WorldTree, _ inodes: [[ino_t?]], _ view: String, _ reference: Reference, showsHidden: Bool
+    ) -> [String] {
+      for (number, directory) in tree.directories.enumerated() {
+        let entries = directory.entries.map { entry in
+          entry.with { $0.isHidden = $0.isHidden && !showsHidden }
+        }
+        let viewed = ViewedDirectory(
+          real: tree.root / directory.name, shown: tree.root / ".varve" / "view" / view / directory.name,
+          entries: entries, wanted: reference.names(entries), inodes: inodes[number])
+        var faults = viewed.faults() + viewed.alteredPackages(reference).map { "the package \($0)" }
+        // Takes longest, and does not depend on the policy.
+        if reference.policy == .known { faults += viewed.strangers().map { "\($0) leads somewhere" } }
+        if !faults.isEmpty {
+          return faults.prefix(8).map { "\(view), \(String(decoding: directory.name, as: UTF8.self)): \($0)" }
+        }
+      }
+      return []
     }
 
     @Test(
@@ -140,31 +166,47 @@ extension MountTests {
     func languages() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
-      let root = BytePath(volume.path)
-      let tree = try stage(root)
-      #expect(tree.values.reduce(0) { $0 + $1.count } > 2_200)
-      let views = Self.languages + ["de,ext=all", "fr,all,ext=never", "default,ext=bit"]
-      var inodes: [String: [[UInt8]: ino_t]] = [:]
-      for (directory, names) in tree {
-        for name in names { inodes[directory, default: [:]][name] = (root / directory / name).inode }
+      let tree = try WorldTree(in: volume.path)
+      #expect(tree.count > 2_500)
+      let inodes = tree.directories.map { directory in
+        directory.entries.map { (tree.root / directory.name / $0.name).inode }
       }
-      for view in views {
-        let shown = BytePath("\(volume.path)/.varve/view/\(view)")
-        for (directory, names) in tree {
-          try check(
-            names, inodes[directory] ?? [:], shown: shown / directory, showsHidden: view.contains(",all"))
+      #expect(inodes.allSatisfy { $0.allSatisfy { $0 != nil } })
+      var classes: Set<Character> = []
+      for view in Self.views() {
+        let reference = Reference(languages: try #require(view.list), policy: view.policy)
+        let faults = faults(tree, inodes, view.name, reference, showsHidden: view.showsHidden)
+        try #require(faults == [], "VARVE_SEED=\(Dice.seed)")
+        for directory in tree.directories {
+          classes.formUnion(reference.names(directory.entries).compactMap { $0?.letter })
         }
-        let language = view.split(separator: "+").first.map(String.init) ?? view
-        if Self.languages.contains(view) {
-          for word in ["Fotos", "Été", "写真"] {
-            #expect(
-              (shown / "dir 7" / "\(word) (\(language))").inode
-                == (root / "dir 7" / "\(word).localized").inode, "\(view)")
-          }
-          let standard = StandardPictures.names[view]
-          #expect(
-            (shown / "dir 3" / (standard ?? "")).inode == (root / "dir 3" / "Pictures").inode, "\(view)")
+      }
+      #expect(classes == Set("=XLSBE"))
+    }
+
+    /// By words that stand here, whatever the rules say.
+    @Test("Translations are read in every form and encoding", arguments: NamesOfTheWorld.languages)
+    func translations(language: String) throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let root = BytePath(volume.path)
+      let view = root / ".varve" / "view" / language
+      for form in 0..<StringsFile.forms {
+        let directory = root / "form \(form)"
+        try #require(directory.makeDirectory())
+        for word in NamesOfTheWorld.translated {
+          let value = NamesOfTheWorld.translation(of: word, language)
+          try #require(
+            Entry.localized("\(word).localized", [language: value]).stage(in: directory, form: form))
         }
+        try #require(
+          Entry.bundle("Notes.app", "Notes", [language: "写 \(language)"]).stage(in: directory, form: form))
+        try #require(Entry.marked("Pictures").stage(in: directory))
+        let wanted =
+          NamesOfTheWorld.translated.map { NamesOfTheWorld.translation(of: $0, language) }
+          + ["写 \(language)", NamesOfTheWorld.pictures[language] ?? ""]
+        let shown = (view / "form \(form)").names ?? []
+        #expect(Set(shown.map { String(decoding: $0, as: UTF8.self) }) == Set(wanted), "form \(form)")
       }
     }
 
@@ -174,7 +216,7 @@ extension MountTests {
     func programs() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
-      _ = try stage(BytePath(volume.path))
+      _ = try WorldTree(in: volume.path)
       let result = try Program.run(
         "/bin/bash",
         [
@@ -220,11 +262,4 @@ extension MountTests {
         "exit \(result.exit)")
     }
   }
-}
-
-private enum StandardPictures {
-  static let names = [
-    "de": "Bilder", "fr": "Images", "ja": "画像", "ru+en": "Изображения", "ar": "الصور", "zh-Hant": "圖片",
-    "pt-BR": "Imagens", "tr": "Resimler",
-  ]
 }

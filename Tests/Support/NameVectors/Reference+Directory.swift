@@ -1,11 +1,8 @@
 // Who gets which name, by comparing everybody with everybody.
 
-import DisplayNames
-import ItemKinds
-import NameVectors
-
 extension Reference {
-  func names(_ entries: [Entry]) -> [Shown?] {
+  /// What each of the items of a directory is shown as, and how that was found; nil for what is hidden.
+  package func names(_ entries: [Entry]) -> [Shown?] {
     let real = entries.map(\.name)
     let shown = entries.indices.filter { !entries[$0].isHidden }
     let escaped = entries.map { Array(Reference.text(Reference.normal(Reference.glyphs($0.name))).utf8) }

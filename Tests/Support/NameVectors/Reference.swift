@@ -1,22 +1,21 @@
 // The rules once more, as obviously as they can be written: text as lists of characters, every question asked anew, every
 // pair of items compared. It shares no code with the engine but the tables of kinds and of standard names.
 
-import DisplayNames
+package import DisplayNames
 import Foundation
 import ItemKinds
-import NameVectors
 
 /// A piece of a name that is shown: a character, or what is written for it.
-struct Glyph: Equatable {
+package struct Glyph: Equatable {
   var text: String
-  var isEscape = false
+  package var isEscape = false
   var isJoiner = false
   var isMark = false
 }
 
-struct Reference {
+package struct Reference {
   let languages: LanguageList
-  let policy: ExtensionPolicy
+  package let policy: ExtensionPolicy
   static let known = words(TypeRow.all).union(packages)
   static let packages = words(
     TypeRow.all.filter { TypeTree.ancestors(of: $0.identifier).contains("com.apple.package") }
@@ -38,9 +37,14 @@ struct Reference {
 
   static let standard = StandardNames()
 
+  package init(languages: LanguageList, policy: ExtensionPolicy) {
+    self.languages = languages
+    self.policy = policy
+  }
+
   // MARK: Characters
 
-  static func nfc(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }
+  package static func nfc(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }
 
   /// Characters, and the bytes that are none.
   static func split(_ name: [UInt8]) -> [(scalar: Unicode.Scalar?, byte: UInt8)] {
@@ -62,16 +66,16 @@ struct Reference {
     return result
   }
 
-  static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+  package static func isMark(_ scalar: Unicode.Scalar) -> Bool {
     [.nonspacingMark, .spacingMark, .enclosingMark].contains(scalar.properties.generalCategory)
   }
 
-  static func isJoiner(_ value: UInt32) -> Bool {
+  package static func isJoiner(_ value: UInt32) -> Bool {
     [0x34F, 0x61C, 0x180B, 0x180C, 0x180D, 0x180F].contains(value) || (0x200C...0x200F).contains(value)
       || (0xFE00...0xFE0F).contains(value) || (0xE0100...0xE01EF).contains(value)
   }
 
-  static func mustBeEscaped(_ scalar: Unicode.Scalar) -> Bool {
+  package static func mustBeEscaped(_ scalar: Unicode.Scalar) -> Bool {
     let value = scalar.value
     return scalar.properties.generalCategory == .control
       || (0x2028...0x202E).contains(value) && value != 0x202F
@@ -86,7 +90,7 @@ struct Reference {
   }
 
   /// What is shown of each character, before NFC.
-  static func glyphs(_ name: [UInt8]) -> [Glyph] {
+  package static func glyphs(_ name: [UInt8]) -> [Glyph] {
     let parts = split(name)
     var result: [Glyph] = []
     var index = 0
@@ -150,23 +154,23 @@ struct Reference {
 
   static func text(_ glyphs: [Glyph]) -> String { glyphs.map(\.text).joined() }
 
-  static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+  package static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
     scalar.properties.isWhitespace || scalar.value == 0x2800
   }
 
-  static let dots: Set<UInt32> = [
+  package static let dots: Set<UInt32> = [
     0x2E, 0x2024, 0x2025, 0x2026, 0x3002, 0xFE52, 0xFF0E, 0xFF61, 0x6D4, 0x701, 0x702, 0xA4F8, 0xA60E,
     0x10A50, 0x1D16D,
   ]
 
-  static let latin: [ClosedRange<UInt32>] = [
+  package static let latin: [ClosedRange<UInt32>] = [
     0xAA...0xAA, 0xB2...0xB3, 0xB5...0xB5, 0xB9...0xBA, 0xC0...0xD6, 0xD8...0xF6, 0xF8...0x2AF, 0x370...0x58F,
     0x13A0...0x13FF, 0x1D00...0x1DBF, 0x1E00...0x1FFF, 0x2070...0x209C, 0x2100...0x218B, 0x2460...0x24FF,
     0x2C60...0x2CFF, 0xA4D0...0xA4F7, 0xA640...0xA69F, 0xA720...0xA7FF, 0xAB30...0xABBF, 0xFF10...0xFF19,
     0xFF21...0xFF3A, 0xFF41...0xFF5A, 0x10400...0x1044F, 0x1D400...0x1D7FF, 0x1F100...0x1F189,
   ]
 
-  static func passes(_ text: String) -> Bool {
+  package static func passes(_ text: String) -> Bool {
     let scalars = Array(text.unicodeScalars)
     for index in scalars.indices where dots.contains(scalars[index].value) {
       let run = scalars[(index + 1)...].prefix { scalar in
@@ -205,9 +209,11 @@ struct Reference {
     return shown
   }
 
-  func isPackage(_ entry: Entry) -> Bool {
+  package func isPackage(_ entry: Entry) -> Bool {
     let name = String(decoding: entry.name, as: UTF8.self)
-    guard entry.facts.kind == .directory, !name.hasPrefix("."), !entry.name.ends(with: ".localized") else {
+    guard entry.facts.kind == .directory, !name.hasPrefix("."),
+      !entry.name.suffix(10).elementsEqual(".localized".utf8)
+    else {
       return false
     }
     let word = Reference.suffix(entry.name).dropFirst().lowercased()

@@ -1,0 +1,186 @@
+// Listings that are read so slowly that the volume has let go of what they are read from, or that something is changed
+// meanwhile.
+
+import CMountSupport
+import Foundation
+import Glibc
+import LinuxFiles
+import MountSupport
+import Testing
+
+/// A listing that is read in small pieces: what the kernel has no room for is asked for again.
+private final class SlowListing {
+  private let file: CInt
+  private(set) var names: [String] = []
+  private(set) var isOver = false
+
+  init(_ path: String) throws {
+    file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard file >= 0 else { throw TestFailure("\(path): \(Errno.current)") }
+  }
+
+  deinit { close(file) }
+
+  /// Some 20 names more.
+  func read() throws {
+    guard let entries = Side.entries(Int(file), onePage: true, of: 640) else {
+      throw TestFailure("read: \(Errno.current)")
+    }
+    if entries.isEmpty { isOver = true }
+    names += entries.map { String(decoding: $0.name, as: UTF8.self) }.filter { $0 != "." && $0 != ".." }
+  }
+}
+
+/// A large directory, whose indexes fill the memory that there is for all.
+private final class Pressure {
+  private static let files = 6_000
+  private let volume: MountedVolume
+  /// Views of languages that nobody speaks, each with an index of its own.
+  private var views = (0..<26).flatMap { one in (0..<26).map { (one, $0) } }.makeIterator()
+
+  init(_ volume: MountedVolume) throws {
+    self.volume = volume
+    let path = try volume.directory("large", 0, 0, 0o755)
+    // Of each name both forms are kept.
+    let stem = "e\u{301}" + String(repeating: "x", count: 230)
+    for number in 0..<Pressure.files {
+      if let error = Calls.create("\(path)/\(stem) \(number)") { throw TestFailure("\(number): \(error)") }
+    }
+  }
+
+  private func bytes() throws -> Int {
+    let text = try Text.read(volume.path + "/.varve/status")
+    guard let found = text.range(of: "\"indexBytes\":") else { throw TestFailure("no indexBytes: \(text)") }
+    return Int(text[found.upperBound...].prefix { $0.isNumber }) ?? 0
+  }
+
+  /// Fills it anew, so that every index that was there had to go.
+  func letGo() throws {
+    var before = try bytes()
+    var drops = 0
+    for _ in 0..<24 {
+      guard let (one, other) = views.next() else { throw TestFailure("there are no more languages") }
+      let language = String(decoding: [UInt8(97 + one), UInt8(97 + other)], as: UTF8.self)
+      let listed = BytePath("\(volume.path)/.varve/view/\(language)/large").names
+      guard listed?.count == Pressure.files else { throw TestFailure("\(language): \(listed?.count ?? -1)") }
+      let after = try bytes()
+      #expect(after <= 64 << 20)
+      if after < before { drops += 1 }
+      before = after
+    }
+    guard drops > 0 else { throw TestFailure("nothing had to go") }
+  }
+}
+
+extension MountTests {
+  @Suite("Listings of views that take their time", .timeLimit(.minutes(4))) struct ViewListingTests {
+    private static let stays = 300
+
+    @Test(
+      "A name that stays is read exactly once, however slowly, though the index had to go and names change")
+    func indexGone() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let real = try volume.directory("d", 0, 0, 0o755)
+      func make(_ name: String) throws {
+        if let error = Calls.create("\(real)/\(name)") { throw TestFailure("\(name): \(error)") }
+      }
+      for number in 0..<Self.stays {
+        try make("stay \(number).txt")
+        try make("go \(number).txt")
+      }
+      let pressure = try Pressure(volume)
+      let views = ["fr", "de,all"].map { "\(volume.path)/.varve/view/\($0)/d" }
+      let listings = try views.map { try SlowListing($0) }
+      // Names go and come before, between and behind those that were read.
+      var round = 0
+      while listings.contains(where: { !$0.isOver }) {
+        for listing in listings where !listing.isOver {
+          for _ in 0..<(3 + round % 3) where !listing.isOver { try listing.read() }
+        }
+        for number in stride(from: round, to: Self.stays, by: 7) where round < 7 {
+          try #require(unlink("\(real)/go \(number).txt") == 0)
+          try make("come \(number).txt")
+          try make("stay \(number).5.txt")
+        }
+        if round % 2 == 0, round < 5 { try pressure.letGo() }
+        round += 1
+      }
+      #expect(round > 5, "it was not read while names changed")
+      for (view, listing) in zip(views, listings) {
+        let stays = listing.names.filter { $0.hasPrefix("stay ") && !$0.hasSuffix(".5") }
+        #expect(stays == (0..<Self.stays).map { "stay \($0)" }, "\(view)")
+        #expect(Set(listing.names).count == listing.names.count, "\(view)")
+      }
+    }
+
+    @Test("Many listings that were begun keep within the memory of views, and each goes on to its end")
+    func many() throws {
+      // The daemon has the same.
+      try #require(lt_limit_open_files(0, 65_536, 65_536) == 0)
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let real = try volume.directory("d", 0, 0, 0o755)
+      for number in 0..<200 { try #require(Calls.create("\(real)/stay \(number).txt") == nil) }
+      let pressure = try Pressure(volume)
+      let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+      var listings: [SlowListing] = []
+      for number in 0..<(isLong ? 10_000 : 400) {
+        let listing = try SlowListing("\(volume.path)/.varve/view/\(["fr", "de", "ja", "ru"][number % 4])/d")
+        try listing.read()
+        listings.append(listing)
+        // So that not all read from one index.
+        if number % 20 == 0 {
+          try #require(Calls.create("\(real)/x \(number).txt") == nil)
+          try #require(unlink("\(real)/x \(number).txt") == 0)
+        }
+      }
+      try pressure.letGo()
+      for listing in listings {
+        while !listing.isOver { try listing.read() }
+        let stays = listing.names.filter { $0.hasPrefix("stay ") }
+        try #require(stays == (0..<200).map { "stay \($0)" })
+      }
+    }
+
+    @Test("While a program is in the middle of a listing, its directory is closed at the real path alone")
+    func underWay() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      for name in ["Library", "Music"] {
+        let real = try volume.directory(name, 0, 0, 0o755)
+        try #require(Calls.create(real + "/.localized") == nil)
+        for number in 0..<300 { try #require(Calls.create("\(real)/\(number)") == nil) }
+      }
+      for (name, shown, isReadToTheEnd) in [("Library", "Bibliothèque", true), ("Music", "Musique", false)] {
+        let (real, view) = (volume.path + "/" + name, volume.path + "/.varve/view/fr/" + shown)
+        func mode() throws -> mode_t { try Calls.status(real).get().st_mode & 0o777 }
+        try {
+          let listing = try SlowListing(real)
+          try listing.read()
+          try #require(!listing.names.isEmpty && !listing.isOver)
+          #expect(Calls.answer(chmod(view, 0o700)) == .busy)
+          #expect(Calls.answer(lchown(view, 1001, 2001)) == .busy)
+          #expect(Attribute.set(view, Attribute.list, "user:1001 deny search") == .busy)
+          #expect(try mode() == 0o755)
+          #expect(Attribute.get(real, Attribute.list).refusal == .noData)
+          // Nothing else in views waits for it, and nothing at the real path.
+          #expect(BytePath(view).names?.count == 300)
+          #expect(Calls.answer(chmod(view + "/7", 0o600)) == nil)
+          guard isReadToTheEnd else { return }
+          try #require(chmod(real, 0o711) == 0 && chmod(real, 0o755) == 0)
+          while !listing.isOver { try listing.read() }
+          #expect(Set(listing.names) == Set((0..<300).map { "\($0)" } + [".localized"]))
+          #expect(listing.names.count == 301)
+          #expect(Calls.answer(chmod(view, 0o755)) == nil)
+        }()
+        // As soon as the kernel has told that the listing is closed.
+        let deadline = Clock.monotonicNanoseconds &+ 5_000_000_000
+        while let error = Calls.answer(chmod(view, 0o700)) {
+          try #require(error == .busy && Clock.monotonicNanoseconds < deadline)
+        }
+        #expect(try mode() == 0o700)
+      }
+    }
+  }
+}
