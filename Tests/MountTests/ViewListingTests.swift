@@ -9,7 +9,7 @@ import MountSupport
 import Testing
 
 /// A listing that is read in small pieces: what the kernel has no room for is asked for again.
-private final class SlowListing {
+final class SlowListing {
   private let file: CInt
   private(set) var names: [String] = []
   private(set) var isOver = false
