@@ -51,6 +51,10 @@ private struct NameChange {
       behind: "\(copy) ../models/hidden c.txt", back: "setfattr -n system.varve.flags -v '' c.txt",
       before: ["c", "d"], after: ["d"]),
     NameChange(
+      what: "the Finder's invisible bit", stage: "touch c.txt d.txt", change: finder(8, "40") + " c.txt",
+      behind: "\(copy) ../models/hidden c.txt", back: "setfattr -x user.com.apple.FinderInfo c.txt",
+      before: ["c", "d"], after: ["d"]),
+    NameChange(
       what: "the state of an extension", stage: "touch e.txt",
       change: "setfattr -n system.varve.extension -v show e.txt", behind: "\(copy) ../models/shown.txt e.txt",
       back: "setfattr -n system.varve.extension -v '' e.txt", before: ["e"], after: ["e.txt"]),

@@ -110,14 +110,18 @@ private final class ComingAndGoing: Sendable {
     }
   }
 
-  /// Lists again and again: what stays is there once.
+  /// Lists again and again, in pieces: what stays is there once.
   func list(_ view: String) {
     while !isOver.load(ordering: .acquiring) {
       looks.add(1, ordering: .relaxed)
-      guard let names = BytePath(view).names else {
-        return fail("\(view) cannot be listed: \(Errno.current)")
+      let texts: [String]
+      do {
+        let listing = try SlowListing(view)
+        while !listing.isOver { try listing.read() }
+        texts = listing.names
+      } catch {
+        return fail("\(view) cannot be listed: \(error)")
       }
-      let texts = names.map { String(decoding: $0, as: UTF8.self) }
       let stays = texts.filter { $0.hasPrefix("stay ") }
       if stays != (0..<ComingAndGoing.stays).map({ "stay \($0)" }) { fail("listed: \(stays)") }
       if Set(texts).count != texts.count { fail("twice: \(texts)") }
