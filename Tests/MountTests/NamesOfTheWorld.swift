@@ -54,7 +54,7 @@ enum NamesOfTheWorld {
   /// Several thousand items in directories, by the names of these.
   static func directories(using dice: inout Dice) -> [(name: [UInt8], entries: [Entry])] {
     var result = [(sure, distinct(dependable()))]
-    for number in 0..<20 {
+    for number in 0..<25 {
       var entries = dependable().filter { _ in !dice.once(in: 3) }
       entries += (0..<90).map { _ in file(using: &dice) }
       entries += broken.map { Entry($0) } + long.map { Entry($0) }

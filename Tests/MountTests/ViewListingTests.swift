@@ -190,12 +190,12 @@ extension MountTests {
     }
 
     @Test(
-      "A reader that is held up while the kernel hands it names holds up nobody in views, and keeps none open",
+      "A reader who is held up in the middle of an answer holds up nobody in views, and keeps no name open",
       .enabled(if: Programs.has("python3"), "needs python3"))
     func heldUp() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
-      // Its memory is a page of a file, and whoever has that does not answer.
+      // The reader's memory is a page of a file, and whoever has that does not answer.
       let memory = try MountedVolume("passthrough=off")
       defer { memory.remove() }
       try #require(Calls.write(memory.upper + "/page", String(repeating: "-", count: 4096)) == nil)
@@ -222,7 +222,7 @@ extension MountTests {
           """, memory.path, real, volume.base + "/go", "\(SYS_getdents64)",
         ], output: volume.base + "/said")
       defer { reader.end() }
-      // Also where something fails below: it could not end before.
+      // Also where something fails below: the reader could not end before.
       defer { kill(daemon, SIGCONT) }
       func waitUntil(_ isSo: () -> Bool) throws {
         let deadline = Clock.monotonicNanoseconds &+ 20_000_000_000
@@ -232,7 +232,7 @@ extension MountTests {
       try waitUntil { has(said: "\n") }
       kill(daemon, SIGSTOP)
       try #require(Calls.create(volume.base + "/go") == nil)
-      // It stands in the call, and nothing is changed before: a listing that begins meanwhile has names alone.
+      // The reader stands in the call. Nothing is changed before: a listing that begins meanwhile has names alone.
       let process = try Text.read(volume.base + "/said").filter(\.isNumber)
       var since = Clock.monotonicNanoseconds
       try waitUntil {
@@ -251,7 +251,7 @@ extension MountTests {
         #expect(Calls.read(view + "/7") == .success(""))
       }
       let isEarly = closing.isOver.load(ordering: .acquiring) || has(said: "read\n")
-      #expect(!isEarly, "it was not held up")
+      #expect(!isEarly, "the reader was not held up")
       kill(daemon, SIGCONT)
       owner.join()
       let isOver = closing.isOver.load(ordering: .acquiring)
