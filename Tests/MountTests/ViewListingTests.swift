@@ -122,14 +122,14 @@ extension MountTests {
 
     @Test("Many listings that were begun keep within the memory of views, and each goes on to its end")
     func many() throws {
-      // The daemon has the same.
-      try #require(lt_limit_open_files(0, 65_536, 65_536) == 0)
+      let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+      // The daemon has the same. Another test may have lowered what can be had, and 400 are within any limit.
+      if isLong { try #require(lt_limit_open_files(0, 65_536, 65_536) == 0) }
       let volume = try MountedVolume()
       defer { volume.remove() }
       let real = try volume.directory("d", 0, 0, 0o755)
       for number in 0..<200 { try #require(Calls.create("\(real)/stay \(number).txt") == nil) }
       let pressure = try Pressure(volume)
-      let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
       var listings: [SlowListing] = []
       for number in 0..<(isLong ? 10_000 : 400) {
         let listing = try SlowListing("\(volume.path)/.varve/view/\(["fr", "de", "ja", "ru"][number % 4])/d")
