@@ -79,7 +79,7 @@ private final class OwnersChange: Sendable {
 }
 
 extension MountTests {
-  @Suite("Listings of views that take their time", .timeLimit(.minutes(4))) struct ViewListingTests {
+  @Suite("Listings of views that take their time", .timeLimit(.minutes(8))) struct ViewListingTests {
     private static let stays = 300
 
     @Test(

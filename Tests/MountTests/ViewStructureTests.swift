@@ -8,7 +8,7 @@ import MountSupport
 import Testing
 
 extension MountTests {
-  @Suite("What a view takes", .timeLimit(.minutes(1))) struct ViewStructureTests {
+  @Suite("What a view takes", .timeLimit(.minutes(4))) struct ViewStructureTests {
     private func stage() throws -> MountedVolume {
       let volume = try MountedVolume()
       try Program.shell(

@@ -107,7 +107,7 @@ private struct ViewedDirectory {
 }
 
 extension MountTests {
-  @Suite("Names of the world in views", .timeLimit(.minutes(6))) struct ViewWorldTests {
+  @Suite("Names of the world in views", .timeLimit(.minutes(10))) struct ViewWorldTests {
     private struct View {
       let languages: String
       let policy: ExtensionPolicy
