@@ -55,6 +55,7 @@ extension Volume {
     // Not with the locks held: the kernel may be about to drop a node, and to write its pages back first. That is
     // a request, and a thread that tells the kernel about the node waits for it.
     for node in [Volume.rootNode] + nodes.identifiers { link?.expireAttributes(node) }
+    toldAttributes.expireAll()
     return nil
   }
 

@@ -23,6 +23,7 @@ package final class Volume: Sendable {
   let nodes = NodeTable()
   let views = ViewTable()
   let toldNames = ToldViewNames()
+  let toldAttributes = ToldViewAttributes()
   let viewRules: ViewRulesTable
   let indexes = ShownIndexes()
   let handles: HandleTable
@@ -100,7 +101,7 @@ package final class Volume: Sendable {
     // What the kernel is handed it writes to without asking, also when the lock is lost; and beyond this machine it
     // fails with errors that are nobody's.
     stackDepth = isPrivileged && isOfThisMachine ? (isStacked ? 2 : 1) : 0
-    locks = try StripedLocks()
+    locks = try StripedLocks { [toldAttributes] stripe in toldAttributes.expire(stripe: stripe) }
     // What is left over is for requests at work.
     let budget = Int(try ResourceLimits.raiseOpenFiles())
     // Nothing fails once there is bookkeeping.
@@ -206,6 +207,7 @@ package final class Volume: Sendable {
 
   package func attach(_ link: KernelLink) {
     connection.withLock { $0 = link }
+    toldAttributes.attach(link)
   }
 
   var link: KernelLink? { connection.withLock { $0 } }

@@ -1,5 +1,6 @@
 // What the kernel may still remember of names in views when something changes.
 
+import Decisions
 import Glibc
 import LinuxFiles
 import Synchronization
@@ -7,15 +8,24 @@ import Testing
 
 @testable import LayeredVolume
 
-/// A kernel that counts how often all names it remembers are made stale.
-private final class CountingKernel: Sendable {
+/// A kernel that counts how often all names it remembers are made stale, and whose attributes are.
+final class RecordingKernel: Sendable {
   private let epochs = Atomic(0)
+  private let stale = Mutex<Set<NodeID>>([])
 
   var link: KernelLink {
     KernelLink(
       canExpireNames: true, stripsItself: false, features: { [] }, requests: { [] },
       expireNames: { self.epochs.add(1, ordering: .sequentiallyConsistent) }, dropPages: { _ in },
-      expireAttributes: { _ in }, takesPaths: { false }, openBacking: { _ in nil }, closeBacking: { _ in })
+      expireAttributes: { node in self.stale.withLock { _ = $0.insert(node) } }, takesPaths: { false },
+      openBacking: { _ in nil }, closeBacking: { _ in })
+  }
+
+  /// Whose attributes became stale during `work`.
+  func stale(by work: () throws -> Void) rethrows -> Set<NodeID> {
+    stale.withLock { $0 = [] }
+    try work()
+    return stale.withLock { $0 }
   }
 
   /// How often it was during `work`.
@@ -34,7 +44,7 @@ private final class CountingKernel: Sendable {
       directory("Other")
     }
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "j", "k", "l"] { try tree.create("\(name).txt") }
-    let kernel = CountingKernel()
+    let kernel = RecordingKernel()
     try tree.volume().attach(kernel.link)
     func told(_ name: String) throws { try tree.lookup(".varve/view/fr/\(name)") }
     typealias Change = (what: String, told: String, change: () throws -> Void)
@@ -63,11 +73,61 @@ private final class CountingKernel: Sendable {
     #expect(try kernel.count { try tree.remove("h.txt") } == 0)
   }
 
+  @Test("Whatever changes a directory makes what views told of it stale, and what changes beside it does not")
+  func attributes() throws {
+    let tree = try Tree {
+      directory("d") {
+        file("old.txt")
+        directory("in")
+      }
+      directory("beside")
+    }
+    let kernel = RecordingKernel()
+    try tree.volume().attach(kernel.link)
+    let early = Timestamp(seconds: 1, nanoseconds: 0)
+    typealias Change = (what: String, change: () throws -> Void)
+    let changes: [Change] = [
+      ("a file is made", { try tree.create("d/a") }),
+      ("a directory", { try tree.makeDirectory("d/b") }),
+      ("a FIFO", { try tree.makeNode("d/c", .fifo) }),
+      ("a link", { try tree.makeSymbolicLink("d/e", to: "x") }),
+      ("a further name", { try tree.link("d/a", as: "d/f") }),
+      ("a name is taken", { try tree.remove("d/f") }),
+      ("a directory is", { try tree.removeDirectory("d/b") }),
+      ("something goes elsewhere", { try tree.rename("d/old.txt", to: "beside/old.txt") }),
+      ("and comes back", { try tree.rename("beside/old.txt", to: "d/old.txt") }),
+      ("it is renamed", { try tree.rename("d", to: "e") }),
+      ("and back", { try tree.rename("e", to: "d") }),
+      ("its mode is changed", { try tree.change("d") { $0.mode = 0o700 } }),
+      ("its times", { try tree.change("d") { $0.modification = .set(early) } }),
+      ("its flags", { try tree.setAttribute("d", "system.varve.flags", "hidden") }),
+      ("its list", { try tree.setAttribute("d", "system.varve.acl", "user:1001 allow list") }),
+      ("an attribute", { try tree.setAttribute("d", "user.x", "1") }),
+      ("the attribute goes", { try tree.removeAttribute("d", "user.x") }),
+    ]
+    try tree.at(".varve/view/fr/d") { volume, shown in
+      for (what, change) in changes {
+        let caller = tree.caller()
+        #expect(try volume.attributes(of: shown, handle: nil, for: caller).validity == .seconds(1), "\(what)")
+        let beside = try kernel.stale { try tree.create("beside/\(what)") }
+        #expect(!beside.contains(shown), "\(what)")
+        #expect(try kernel.stale(by: change).contains(shown), "\(what)")
+        // It was told once, and is not told again.
+        let next = try kernel.stale { try tree.change("d") { $0.access = .set(early) } }
+        #expect(!next.contains(shown), "\(what)")
+      }
+      _ = try volume.attributes(of: shown, handle: nil, for: tree.caller())
+      var wanted = volume.live.wanted
+      wanted.rules.ignoresOwnership = true
+      #expect(try kernel.stale { try volume.change(to: wanted) }.contains(shown))
+    }
+  }
+
   @Test("Where nothing of views is remembered, or something is mounted inside, no change makes names stale")
   func nothingRemembered() throws {
     for cache in [CacheUse.none, .shared] {
       let tree = try Tree({ $0.live.cache = cache }) { file("a.txt") }
-      let kernel = CountingKernel()
+      let kernel = RecordingKernel()
       try tree.volume().attach(kernel.link)
       if cache != .none { try tree.volume().mountsInside = 1 }
       try tree.lookup(".varve/view/fr/a")
@@ -78,7 +138,7 @@ private final class CountingKernel: Sendable {
   @Test("An answer that arrives late opens no shown name to those who may not list the directory any more")
   func late() throws {
     let tree = try Tree { directory("d") { directory("Library") { file(".localized") } } }
-    let kernel = CountingKernel()
+    let kernel = RecordingKernel()
     try tree.volume().attach(kernel.link)
     let library = Array("Bibliothèque".utf8)
     // A thread that is there, and has not been given the answer.
@@ -117,7 +177,7 @@ private final class CountingKernel: Sendable {
       file("a.txt")
       file("plain")
     }
-    try tree.volume().attach(CountingKernel().link)
+    try tree.volume().attach(RecordingKernel().link)
     try tree.at(".varve/view/fr") { volume, view in
       func validity(_ name: String) throws -> Validity {
         let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in

@@ -63,6 +63,32 @@ extension MountTests {
       }
     }
 
+    @Test("What is changed of a directory is so in its views at once")
+    func directories() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let real = volume.path + "/d"
+      try #require(mkdir(real, 0o755) == 0)
+      let views = ["fr", "de"].map { "\(volume.path)/.varve/view/\($0)/d" }
+      func seen(_ path: String) throws -> (mode: UInt32, links: UInt64, changed: Int) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw TestFailure("\(path): \(errno)") }
+        return (status.st_mode & 0o7777, UInt64(status.st_nlink), Int(status.st_mtim.tv_sec))
+      }
+      for round in 0..<50 {
+        let mode: mode_t = round % 2 == 0 ? 0o750 : 0o755
+        // The kernel knows the numbers, and then remembers what it is told of them.
+        for path in views + views { _ = try seen(path) }
+        try #require(mkdir("\(real)/\(round)", 0o755) == 0)
+        for path in views { #expect(try seen(path).links == (try seen(real).links), "round \(round)") }
+        try #require(chmod(real, mode) == 0)
+        for path in views { #expect(try seen(path).mode == UInt32(mode), "round \(round)") }
+        var times = [timespec(tv_sec: round, tv_nsec: 0), timespec(tv_sec: round, tv_nsec: 0)]
+        try #require(utimensat(AT_FDCWD, views[0], &times, 0) == 0)
+        for path in views + [real] { #expect(try seen(path).changed == round, "round \(round)") }
+      }
+    }
+
     @Test("What changes behind the mount is so in views within a second, also by names that are in use")
     func behind() throws {
       let volume = try MountedVolume()

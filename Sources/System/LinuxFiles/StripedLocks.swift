@@ -77,14 +77,18 @@ package struct LockRequests: Sendable {
 @safe package final class StripedLocks: @unchecked Sendable {
   // Sendable: the pointer never changes, and what it points to is made for many threads.
   private let stripes: OpaquePointer
+  private let whenExclusive: (@Sendable (Int) -> Void)?
 
   /// A power of two.
   package static let count = 1_024
 
   /// ENOMEM when there is no room for the locks (64 KiB).
-  package init() throws(Errno) {
+  ///
+  /// `whenExclusive` hears of each stripe that a request holds exclusively, before its body runs.
+  package init(whenExclusive: (@Sendable (Int) -> Void)? = nil) throws(Errno) {
     guard let made = unsafe lv_stripes_create(StripedLocks.count) else { throw .noMemory }
     unsafe stripes = made
+    self.whenExclusive = whenExclusive
   }
 
   deinit {
@@ -109,6 +113,11 @@ package struct LockRequests: Sendable {
       let request = requests.sorted[held]
       try retrying { unsafe lv_stripes_lock(stripes, request.stripe, request.exclusive ? 1 : 0) }
       held += 1
+    }
+    if let whenExclusive {
+      for index in 0..<requests.count where requests.sorted[index].exclusive {
+        whenExclusive(requests.sorted[index].stripe)
+      }
     }
     return try body()
   }

@@ -17,6 +17,8 @@ extension Volume {
     }
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
+    let isView = ViewTable.isNumber(nodeID)
+    if isView { toldAttributes.note(nodeID, stripe: node.stripe) }
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let found = try through(file, node) { reach throws(Errno) in try briefFacts(at: node, by: reach) }
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough. What denies nobody
@@ -24,7 +26,9 @@ extension Volume {
       if file == nil, let facts = found.facts {
         try gate.require(caller, .readAttributes, on: facts.item)
       }
-      return shown(answer(node, found, for: caller), of: nodeID)
+      var answer = answer(node, found, for: caller)
+      if isView { answer.validity = link == nil ? .none : briefly(answer.validity) }
+      return answer
     }
   }
 

@@ -42,10 +42,11 @@ extension Volume {
     toldNames.note(name, in: directory.id)
   }
 
-  /// A name was given or taken: no view leads by it to what bore it before.
+  /// A name was given or taken: no view leads by it to what bore it before, or shows what the directory was like.
   ///
   /// While something is mounted inside, the kernel is told no times, and a new epoch would unmount it.
   func nameChanged(_ name: borrowing FileName, in directory: Node) {
+    toldAttributes.expire(stripe: directory.stripe)
     guard toldNames.mayInclude(name, in: directory.id), mountsInside == 0, let link else { return }
     let began = Clock.monotonicNanoseconds
     link.expireNames()

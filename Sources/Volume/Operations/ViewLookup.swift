@@ -84,7 +84,8 @@ extension Volume {
   /// What the kernel is told of something found in a view, in place of what it is told in the ordinary tree.
   ///
   /// Takes over the kernel's reference to the object. Names are remembered for a second at most, because the names beside
-  /// them decide what they mean; the attributes of a directory never, because a change is told by its own number alone.
+  /// them decide what they mean; the attributes of a directory not by this answer, because a change that comes before it can be told
+  /// to the kernel only of a number that it knows (`ToldViewAttributes`).
   func shown(_ entry: Entry, as name: [UInt8], in view: ViewDirectory) -> Entry {
     var entry = entry
     entry.nameValidity = briefly(entry.nameValidity)
@@ -96,7 +97,7 @@ extension Volume {
     return entry
   }
 
-  /// The same for an answer about attributes.
+  /// The same for the attributes that a change answers with.
   func shown(_ answer: AttributeAnswer, of id: NodeID) -> AttributeAnswer {
     guard ViewTable.isNumber(id) else { return answer }
     return AttributeAnswer(attributes: answer.attributes, validity: .none)
