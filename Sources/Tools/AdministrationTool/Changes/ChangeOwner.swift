@@ -10,7 +10,7 @@ import LinuxPrograms
 func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console(invocation)
   guard let owner = invocation.operands.first else { throw UsageError("OWNER is missing", verb: "chown") }
-  let wanted = try OwnerRequest(owner)
+  let wanted = try ownerRequest(owner, invocation)
   let paths = try PathOperands(invocation, from: 1)
   let run = try ItemRun(invocation, console, paths)
   let change = ChangeOfOwner(wanted: wanted, run: run)
@@ -18,6 +18,12 @@ func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let walk = ItemWalk(invocation, .contentsFirst, console)
   run.go(walk) { item throws(Refusal) in try change.apply(to: item) }
   return run.finish()
+}
+
+private func ownerRequest(_ word: Word, _ invocation: Invocation) throws(UsageError) -> OwnerRequest {
+  do throws(UsageError) { return try OwnerRequest(word) } catch {
+    throw invocation.pathTooEarly { (try? OwnerRequest($0)) != nil } ?? error
+  }
 }
 
 /// What `[OWNER][:GROUP]` or `:group=GROUP` asks for.
