@@ -118,7 +118,7 @@ extension CommandTests {
           user:7002 allow read
           varve acl edit: f: unchanged
           0
-          line 4: expected 'allow' or 'deny', found 'alow'
+          line 4: expected 'allow' or 'deny', found 'alow'; did you mean 'allow'?
             user:7002 alow read
           varve acl edit: f: not changed; what you wrote is in 'BASE/NAME'
           1

@@ -128,7 +128,7 @@ struct ModeRequest {
       let verbs = ["allow", "deny", "inherited"]
       let isUnquoted = rest.first.map { verbs.contains(text($0)) } ?? false
       throw UsageError(
-        "\(error)"
+        error.sentence
           + (isUnquoted ? "; put the entry in quotes, it is one word" : adviceOnPosixEntry(text(word))),
         verb: "chmod", .value)
     }
@@ -164,7 +164,7 @@ struct ModeRequest {
     do throws(FormatFailure) {
       return try ListFormat.macos.list(try listText(of: Word("-".utf8)), names: .machine)
     } catch {
-      throw UsageError("standard input: \(error)", verb: "chmod", .value)
+      throw UsageError("standard input: \(error.sentence)", verb: "chmod", .value)
     }
   }
 

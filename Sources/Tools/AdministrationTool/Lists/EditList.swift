@@ -84,7 +84,7 @@ private struct ListEditor {
       do throws(FormatFailure) {
         return try ListFormat.macos.list(text, names: .machine)
       } catch {
-        console.explain("\(error)")
+        console.explain(error.sentence)
         if let line = error.line { console.explain("  " + self.line(line, of: text)) }
         guard try wantsToGoOn() else {
           throw Refusal("not changed; what you wrote is in \(shown(file))")
