@@ -27,6 +27,13 @@ private struct ListEditor {
     let status = try attempt(held.descriptor.status())
     let before = try held.descriptor.accessList()
     let kind = status.objectKind
+    let location = ItemLocation(root: path, above: [], name: [])
+    // Where it can only be removed, there is still something to do in an editor.
+    if let refusal = changer.refusal(location, held, isRemoved: false),
+      before == nil || changer.refusal(location, held, isRemoved: true) != nil
+    {
+      throw refusal
+    }
     let text = Array(sheet(before, path, kind).utf8)
     let directory = environment("TMPDIR") ?? Array("/tmp".utf8)
     let file = try attempt(WritableFile.temporary(in: directory, suffix: ".acl", contents: text)) {
