@@ -66,6 +66,7 @@ extension CommandTests {
         varve acl strip f; echo $?
         varve acl check f; echo $?
         varve chflags nohidden g
+        varve ls -leO@ g > /dev/null; echo $?; varve ls --json . > /dev/null
         """,
         prints: """
           varve acl get: f: its access list is damaged (EIO); as root, 'varve acl strip' removes it
@@ -75,6 +76,9 @@ extension CommandTests {
           0
           0
           varve chflags: g: the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and let 'varve check --repair' of the upper directory lock it
+          varve ls: g: the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and let 'varve check --repair' of the upper directory lock it
+          1
+          varve ls: ./g: the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and let 'varve check --repair' of the upper directory lock it
 
           """)
       try desk.end()
