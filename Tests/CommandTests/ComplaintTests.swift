@@ -141,7 +141,7 @@ extension CommandTests {
           varve chflags: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
           varve chmod: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
           varve chmod: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
-          varve chown: d/f: Operation not permitted (EPERM): only root gives items to others; to take one over needs the right chown
+          varve chown: d/f: Operation not permitted (EPERM): only root can give an item to another user
           varve acl set: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
           varve acl strip: d/f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
           varve ls: closed/x: Permission denied (EACCES); on a volume 'varve why --last' tells which rule
