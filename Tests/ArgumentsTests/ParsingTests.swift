@@ -82,6 +82,10 @@ import Testing
     ("cpoy a", "unknown verb 'cpoy'; did you mean 'copy'?"),
     ("frobnicate a", "unknown verb 'frobnicate'"),
     ("--verbose", "unknown option '--verbose'"),
+    ("--verison", "unknown option '--verison'; did you mean '--version'?"),
+    ("-version", "unknown option '-version'; did you mean '--version'?"),
+    ("--HELP", "unknown option '--HELP'; did you mean '--help'?"), ("-V", "unknown option '-V'"),
+    ("COPY a", "unknown verb 'COPY'; did you mean 'copy'?"),
     ("copy", "PATH is missing"),
     ("copy -x a", "unknown option '-x'"),
     ("copy --recusive a", "unknown option '--recusive'; did you mean '--recursive'?"),
@@ -184,6 +188,7 @@ import Testing
       ("key slot", "what should be done? One of add, remove, list"),
       ("key add x y", "unknown verb 'add'"), ("slot add x y", "unknown verb 'slot'"),
       ("key slot lst x", "unknown verb 'lst'; did you mean 'list'?"),
+      ("key --hlep", "unknown option '--hlep'; did you mean '--help'?"),
       ("help key slot lst", "unknown verb 'lst'; did you mean 'list'?"),
     ]
     for (line, message) in mistakes {

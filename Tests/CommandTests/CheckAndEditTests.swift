@@ -66,6 +66,7 @@ extension CommandTests {
         varve acl strip f; echo $?
         varve acl check f; echo $?
         varve chflags nohidden g
+        varve ls -leO@ g > /dev/null; echo $?; varve ls --json . > /dev/null
         """,
         prints: """
           varve acl get: f: its access list is damaged (EIO); as root, 'varve acl strip' removes it
@@ -75,6 +76,53 @@ extension CommandTests {
           0
           0
           varve chflags: g: the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and let 'varve check --repair' of the upper directory lock it
+          varve ls: g: the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and let 'varve check --repair' of the upper directory lock it
+          1
+          varve ls: ./g: the record of its flags and owner is damaged (EIO); restore it from a backup, or unmount and let 'varve check --repair' of the upper directory lock it
+
+          """)
+      try desk.end()
+    }
+
+    @Test(
+      "What the user may not change is refused before an editor opens, and what was locked meanwhile after it"
+    )
+    func refused() throws {
+      let desk = try Desk(
+        "",
+        """
+        cp '\(Program.built("varve"))' $BASE/varve; chmod 755 $BASE/varve .; chmod 711 $BASE
+        touch f g h; varve acl set -e 'user:7001 allow read' f g; varve acl set -e 'user:7001 allow writesecurity' h
+        varve chflags uchg g
+        """)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        ann() { TMPDIR=/tmp setpriv --reuid 7001 --regid 7001 --clear-groups $BASE/varve "$@"; }
+        export EDITOR='echo opened;:'
+        ann acl edit f; echo $?; ann acl edit h; echo $?; varve acl edit g f; echo $?
+        EDITOR="$BASE/varve chflags uchg f; sed -i s/read/write/" varve acl edit f 2>&1 | sed 's/varve-......\\.acl/NAME/'
+        varve acl get f; varve chflags nouchg f g; varve remount -o noacl .
+        # What is there can be removed still.
+        EDITOR="sed -i /^user/d" varve acl edit f; touch new; varve acl edit new; echo $?
+        """,
+        prints: """
+          varve acl edit: f: Operation not permitted (EPERM): this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
+          1
+          opened
+          varve acl edit: h: unchanged
+          0
+          varve acl edit: g: is locked by uchg; clear it first: varve chflags nouchg g (EPERM)
+          opened
+          varve acl edit: f: unchanged
+          1
+          varve acl edit: f: is locked by uchg; clear it first: varve chflags nouchg f (EPERM)
+          varve acl edit: f: not changed; what you wrote is in 'BASE/NAME'
+          # file: f
+          user:7001 allow read
+          varve acl edit: f: no entry is left; the access list was removed
+          varve acl edit: new: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          1
 
           """)
       try desk.end()
@@ -118,7 +166,7 @@ extension CommandTests {
           user:7002 allow read
           varve acl edit: f: unchanged
           0
-          line 4: expected 'allow' or 'deny', found 'alow'
+          line 4: expected 'allow' or 'deny', found 'alow'; did you mean 'allow'?
             user:7002 alow read
           varve acl edit: f: not changed; what you wrote is in 'BASE/NAME'
           1

@@ -75,10 +75,10 @@ extension CommandTests.ChmodManualTests {
       varve chmod: expected 'allow' or 'deny', found 'permit'
       [2]
       # chmod +a "guest allow reed" file1
-      varve chmod: 'reed' is not a right and not an inheritance word; varve-acl(7) lists both
+      varve chmod: 'reed' is not a right and not an inheritance word; did you mean 'read'?
       [2]
       # chmod +a "admin inherited allow write-security" file1
-      varve chmod: 'write-security' is not a right and not an inheritance word; varve-acl(7) lists both
+      varve chmod: 'write-security' is not a right and not an inheritance word; did you mean 'writesecurity'?
       [2]
       # chmod +a "guest allow" file1
       varve chmod: no right is named after the verb, such as read or full
@@ -207,7 +207,7 @@ extension CommandTests.ChmodManualTests {
       before: "file file1; list file1 <<< 'both deny read'",
       """
       # chmod -E file1 <<< $'guest deny read\\nadmin allow writ'
-      varve chmod: standard input: line 2: 'writ' is not a right and not an inheritance word; varve-acl(7) lists both
+      varve chmod: standard input: line 2: 'writ' is not a right and not an inheritance word; did you mean 'write'?
       [2]
       # ls -le
       -rw-r--r--+ 1 juser  wheel  0 Apr 28  2006 file1

@@ -126,9 +126,9 @@ extension CommandTests {
         stat -c '%u:%g %n' f g
         """,
         prints: """
-          varve chown: f: Operation not permitted (EPERM): only root gives items to others; to take one over needs the right chown
+          varve chown: f: Operation not permitted (EPERM): only root can give an item to another user
           1
-          varve chown: f: Operation not permitted (EPERM): only root, the owner, or a user with writesecurity can change the group; the last two only to a group they are in
+          varve chown: f: Operation not permitted (EPERM): not a member of group:7003; only root and members can give an item to a group
           1
           varve chown: f: Operation not permitted (EPERM): without root you need the right chown, and must be a member of the group
           1
@@ -159,6 +159,35 @@ extension CommandTests {
           2
           65534:7001 f
           7001:7002 g
+
+          """)
+      try desk.end()
+    }
+
+    @Test("A group that is refused brings the rule, in the words of why where there is but one") func groups()
+      throws
+    {
+      let desk = try Desk("", "touch f g; chown 7001:7001 f; chmod 777 .")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        cp '\(Program.built("varve"))' $BASE/varve; chmod 755 $BASE/varve
+        ann() { setpriv --reuid 7001 --regid 7001 --clear-groups $BASE/varve "$@"; }
+        ann chown 7001:7003 f; ann chown -n :7003 f 2>&1 | grep member; ann why --last 1 | sed 's/.*chown/chown/'
+        ann chown :7001 g; ann chown 7001 g; ann chown 7001:7003 g; ann chown 7002:7001 f
+        varve chmod +a 'user:7001 allow writesecurity' g; ann chown :7003 g; ann chown :7001 g; stat -c '%u:%g' f g
+        """,
+        prints: """
+          varve chown: f: Operation not permitted (EPERM): not a member of group:7003; only root and members can give an item to a group
+          varve chown: f: Operation not permitted (EPERM): not a member of group:7003; only root and members can give an item to a group
+          chown BASE/mount/f denied: not a member of group:7003; only root and members can give an item to a group (EPERM)
+          varve chown: g: Operation not permitted (EPERM): only root, the owner, or a user with writesecurity can change the group; the last two only to a group they are in
+          varve chown: g: Operation not permitted (EPERM): without root you need the right chown to take it over
+          varve chown: g: Operation not permitted (EPERM): without root you need the right chown to take it over, and must be a member of the group
+          varve chown: f: Operation not permitted (EPERM): only root can give an item to another user
+          varve chown: g: Operation not permitted (EPERM): only root, the owner, or a user with writesecurity can change the group; the last two only to a group they are in
+          7001:7001
+          0:7001
 
           """)
       try desk.end()

@@ -212,7 +212,7 @@ extension CommandTests {
           1 of 2 items would change, 1 would be refused
           varve acl set: as things stand now; earlier steps of the same run are not taken into account
           1
-          varve chown: d/g: Operation not permitted (EPERM): only root gives items to others; to take one over needs the right chown
+          varve chown: d/g: Operation not permitted (EPERM): without root you need the right chown to take it over
           0 of 1 item would change, 1 would be refused
           varve chown: as things stand now; earlier steps of the same run are not taken into account
           1

@@ -124,6 +124,42 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("With -v more than ten items are counted at the end, and with -q nothing is") func counted() throws
+    {
+      let desk = try Desk("", "mkdir d; touch d/{1..10}; varve chflags hidden d/1")
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        for verb in "chflags hidden" "chmod 700" "chown 7001"; do
+          set -- $verb
+          varve $1 -Rv $2 d d/gone > $BASE/told; wc -l < $BASE/told; varve $1 -Rvv $2 d | wc -l
+          varve $1 -Rvq $2 d; varve $1 -R $2 d; varve $1 -v $2 d/*; varve $1 -Rvn $2 d 2>&1 | grep -c failed
+        done
+        """,
+        prints: """
+          varve chflags: d/gone: No such file or directory (ENOENT)
+          varve chflags: 12 items, 10 changed, 1 failed
+          10
+          varve chflags: 11 items, 0 changed, 0 failed
+          0
+          0
+          varve chmod: d/gone: No such file or directory (ENOENT)
+          varve chmod: 12 items, 11 changed, 1 failed
+          11
+          varve chmod: 11 items, 0 changed, 0 failed
+          0
+          0
+          varve chown: d/gone: No such file or directory (ENOENT)
+          varve chown: 12 items, 11 changed, 1 failed
+          11
+          varve chown: 11 items, 0 changed, 0 failed
+          0
+          0
+
+          """)
+      try desk.end()
+    }
+
     @Test("The counts of JSON add up, also in a tree that holds another file system") func sums() throws {
       let desk = try Desk(
         "",

@@ -14,6 +14,8 @@ extension CommandTests {
         varve layer list | sed "s/($kind)/(FS)/"; echo $?
         varve layer list --json f | grep -c '"sealed": true'
         varve status . | grep -c 'layer 1, path'
+        cd $BASE; varve umount mount; varve mount -o lower= upper mount 2>/dev/null
+        varve layer list mount; varve layer list --json mount
         """,
         prints: """
           0 BASE/upper (FS): upper, has records
@@ -23,6 +25,12 @@ extension CommandTests {
           0
           2
           1
+          mount: the volume has no lower directories; everything it shows is in its upper directory
+          the last time it was mounted over: BASE/one:BASE/two
+          {
+            "layers": [],
+            "formerLowers": "BASE/one:BASE/two"
+          }
 
           """)
       try desk.end()
@@ -33,11 +41,11 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         """
-        varve layer list 2>&1; echo $?; varve layer list --json; varve layer diff 2>&1; echo $?
+        varve layer list 2>/dev/null; echo $?; varve layer list --json; varve layer diff 2>&1; echo $?
         varve layer origin f; varve layer origin .varve /proc 2>&1; echo $?
         """,
         prints: """
-          varve layer list: .: the volume has no lower directories
+          .: the volume has no lower directories; everything it shows is in its upper directory
           0
           {
             "layers": []

@@ -110,7 +110,7 @@ extension CommandTests {
           2
           varve acl set: 'no-such-user' is neither a user nor a group; a number will do, such as user:1001
           2
-          varve acl set: '-': line 3: expected 'allow' or 'deny', found 'alow'
+          varve acl set: '-': line 3: expected 'allow' or 'deny', found 'alow'; did you mean 'allow'?
           2
           varve acl set: give the new list either with -e ENTRY, once for each entry, or with -F FILE
           Usage: varve acl set [-Rnvq0] [-e ENTRY] [-F FILE] [--format=FORMAT]

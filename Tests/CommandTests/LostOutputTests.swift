@@ -50,8 +50,8 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         Self.gone + #"""
-          varve chmod -Rvv 700 d | head -1; echo ${PIPESTATUS[0]}; find d -perm 700 | wc -l
-          gone chflags -R -v hidden d; varve ls -O d | grep -c hidden
+          varve chmod -qRvv 700 d | head -1; echo ${PIPESTATUS[0]}; find d -perm 700 | wc -l
+          gone chflags -q -R -v hidden d; varve ls -O d | grep -c hidden
           gone chown -R -v --json 7001 d d/gone 2> /dev/null; find d -user 7001 | wc -l
           gone acl set -q -R -v -e 'user:7001 allow read,file_inherit' d
           gone acl propagate -q -v --undo $BASE/undo d; varve acl get -R d | grep -c 'user:7001 inherited'

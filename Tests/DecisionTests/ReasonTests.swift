@@ -40,7 +40,10 @@ import Testing
     (.damagedList, "its access list is damaged", false),
     (.notOwner, "only the owner may: user:ann", true),
     (.giveAway, "only root can give an item to another user", true),
-    (.notMemberOfGroup(2001), "not a member of group:staff", true),
+    (
+      .notMemberOfGroup(2001),
+      "not a member of group:staff; only root and members can give an item to a group", true
+    ),
     (.needsRoot(.systemImmutable), "only root changes schg", true),
     (.deviceNeedsRoot, "only root makes devices", false),
     (.secureLevel(.systemImmutable), "the secure level keeps its flag schg", true),

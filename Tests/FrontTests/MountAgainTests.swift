@@ -50,7 +50,7 @@ extension FrontTests {
           could be mounted
           varve mount: BASE/upper: the volume is mounted already, by process N
           status 32
-          varve mount: BASE/upper: the volume is mounted already, by process N
+          varve mount: BASE/upper: the volume is mounted already, by process N, on BASE/mount
           status 32
 
           """)

@@ -211,7 +211,7 @@ extension FrontTests {
           status 32
           varve mount: BASE/bound: the volume uses features this version does not know; it needs a newer varve
           status 32
-          varve mount: BASE/other: the volume is mounted already, by process N
+          varve mount: BASE/other: the volume is mounted already, by process N, on BASE/mount
           status 32
           varve mount: BASE/mount: on a Varve volume already
           status 32
@@ -225,7 +225,7 @@ extension FrontTests {
           status 32
           varve mount: BASE/other/in: it is inside the volume BASE/other, which is mounted already, by process N
           status 32
-          varve mount: BASE/other: the volume is mounted already, by process N
+          varve mount: BASE/other: the volume is mounted already, by process N, on BASE/mount
           status 32
           varve mount: BASE/mount: the mount point shows a Varve volume already; unmount that one first
           status 32

@@ -90,7 +90,7 @@ extension FrontTests {
           mount.varve: BASE/mount: 'debug' takes no value
           status 1
           status 0
-          mount.varve: BASE/upper: the volume is mounted already, by process N
+          mount.varve: BASE/upper: the volume is mounted already, by process N, on BASE/mount
           status 32
           status 0
           not mounted

@@ -28,7 +28,7 @@ extension FrontTests {
       #expect(
         said == """
           status 0
-          varve mount: BASE/upper: the volume is mounted already, by process N
+          varve mount: BASE/upper: the volume is mounted already, by process N, on BASE/mount
           status 32
           varve mount: BASE/upper: the volume is mounted already, on BASE/mount, as the table of mounts says; unmount it first
           status 32

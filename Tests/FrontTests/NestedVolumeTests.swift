@@ -58,7 +58,7 @@ extension FrontTests {
         """)
       #expect(
         said == """
-          varve mount: BASE/upper: the volume is mounted already, by process N
+          varve mount: BASE/upper: the volume is mounted already, by process N, on BASE/mount
           status 32
           varve mount: BASE/upper/inner: it is inside the volume BASE/upper, which is mounted already, by process N
           status 32

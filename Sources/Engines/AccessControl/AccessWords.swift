@@ -114,6 +114,11 @@ enum AccessWords {
 
   static func meaning(of word: String) -> Meaning? { meanings[word] }
 
+  /// What people type behind the verb, in a fixed order; nobody types what only other systems use.
+  static let typed =
+    rights.flatMap { $0.onFile == $0.onDirectory ? [$0.onFile] : [$0.onFile, $0.onDirectory] }
+    + shorthands.map(\.word) + inheritance.map(\.word)
+
   private static let meanings: [String: Meaning] = {
     var meanings: [String: Meaning] = [inherited: .inheritance(.inherited), none: .rights([])]
     for known in rights + generic + [synchronize] {

@@ -172,7 +172,8 @@ private struct Teller {
       "only \(others(besides: rights)) users whom an entry of \(whose) list allows \(text(rights)) may"
     case .notOwner: "only the owner may: \(text(item.ownerGroup.map { .group($0) } ?? .user(item.user)))"
     case .giveAway: "only root can give an item to another user"
-    case .notMemberOfGroup(let group): "not a member of \(text(.group(group)))"
+    case .notMemberOfGroup(let group):
+      "not a member of \(text(.group(group))); only root and members can give an item to a group"
     case .needsRoot(let flags): "only root changes \(flags.text)"
     case .secureLevel(let flags): "the secure level keeps \(whose) flag \(flags.text)"
     case .protectedLink:

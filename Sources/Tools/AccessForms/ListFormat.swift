@@ -21,16 +21,19 @@ package enum ListFormat: String, CaseIterable, Sendable {
 package struct FormatFailure: Error, Equatable, Sendable, CustomStringConvertible {
   package let line: Int?
   package let problem: String
+  /// What the macOS form, or a name in another one, says itself: it knows which word is at fault.
+  package let cause: ParseFailure?
 
   package init(line: Int? = nil, _ problem: String) {
     self.line = line
     self.problem = problem
+    cause = nil
   }
 
   package init(_ failure: ParseFailure) {
     var bare = failure
     bare.line = nil
-    self.init(line: failure.line, "\(bare)")
+    (line, problem, cause) = (failure.line, "\(bare)", failure)
   }
 
   package var description: String { (line.map { "line \($0): " } ?? "") + problem }

@@ -121,8 +121,11 @@ extension Program {
     let name = text(word)
     if let verb = verbs.first(where: { $0.group == group?.name && $0.lastWord == name }) { return verb }
     if name.hasPrefix("-") {
-      throw UsageError(
-        "unknown option '\(name)'" + (advice(onForeign: name, of: group?.name) ?? ""), verb: group?.name)
+      let bare = String(name.drop { $0 == "-" })
+      let hint =
+        advice(onForeign: name, of: group?.name)
+        ?? suggestion(for: bare, among: ["help", "version"], prefix: "--")
+      throw UsageError("unknown option '\(name)'" + hint, verb: group?.name)
     }
     let known = self.words(in: group).map(\.name) + (group == nil ? ["help"] : [])
     throw UsageError("unknown verb '\(name)'" + suggestion(for: name, among: known), verb: group?.name)

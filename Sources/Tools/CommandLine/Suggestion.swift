@@ -9,8 +9,11 @@ package func suggestion(for word: String, among known: [String], prefix: String 
 }
 
 /// The known word that fewest slips of the finger lead to; nil if none is near.
+///
+/// Capital letters are no slip.
 package func nearest(to word: String, among known: [String]) -> String? {
   let limit = max(1, min(word.count, 8) / 3)
+  let word = word.lowercased()
   let ranked = known.map { (word: $0, distance: slips(from: word, to: $0)) }
   guard let best = ranked.min(by: { $0.distance < $1.distance }), best.distance <= limit else { return nil }
   return best.word

@@ -12,8 +12,8 @@ import TextForms
 func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console(invocation)
   // Locks that were copied as twins wait to be put into force; each item has its own.
-  let isWaiting = invocation.operands[0] == Array("waiting".utf8)
-  let named = isWaiting ? FileFlags.Instruction() : try flagInstruction(invocation.operands[0])
+  let isWaiting = invocation.operands[0] == waitingWord
+  let named = isWaiting ? FileFlags.Instruction() : try flagInstruction(invocation)
   let paths = try PathOperands(invocation, from: 1)
   let run = try ItemRun(invocation, console, paths)
   // Contents first: a tree can be locked in one pass.
@@ -28,6 +28,8 @@ func changeFlags(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
   return run.finish()
 }
+
+private let waitingWord = Array("waiting".utf8)
 
 private func change(
   _ item: VisitedItem, _ wanted: FileFlags.Instruction, _ run: ItemRun
@@ -85,6 +87,12 @@ private func waitingFlags(of item: VisitedItem) throws(Refusal) -> FileFlags? {
     // Linux keeps `user.` attributes of files and directories only.
     if error == .notPermitted { return nil }
     throw Refusal(error)
+  }
+}
+
+private func flagInstruction(_ invocation: Invocation) throws(UsageError) -> FileFlags.Instruction {
+  do throws(UsageError) { return try flagInstruction(invocation.operands[0]) } catch {
+    throw invocation.pathTooEarly { $0 == waitingWord || (try? flagInstruction($0)) != nil } ?? error
   }
 }
 

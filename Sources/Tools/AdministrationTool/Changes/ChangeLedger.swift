@@ -31,6 +31,9 @@ final class ChangeLedger: Sendable {
     case changesAgain
   }
 
+  /// So many items are counted at a glance: chmod, chflags and chown, which print nothing but paths on macOS, count more.
+  private static let fewItems = 10
+
   let console: Console
   let undo: UndoFile?
   let isDryRun: Bool
@@ -209,7 +212,9 @@ final class ChangeLedger: Sendable {
       console.note("as things stand now; earlier steps of the same run are not taken into account")
     }
     if Interruption.isRequested { stopped(after: items, changed: counts.changed) }
-    if json == nil, !isDryRun, tellsHow || console.hasShownProgress, !console.isQuiet {
+    let isCountWanted =
+      tellsHow || console.hasShownProgress || (detail > 0 && items > ChangeLedger.fewItems)
+    if json == nil, !isDryRun, isCountWanted, !console.isQuiet {
       let left = counts.left > 0 ? ", \(grouped(counts.left)) left alone" : ""
       console.note(
         "\(counted(items)), \(grouped(counts.changed)) changed\(left), \(grouped(failed)) failed")

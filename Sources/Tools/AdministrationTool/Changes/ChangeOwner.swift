@@ -10,7 +10,7 @@ import LinuxPrograms
 func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let console = Console(invocation)
   guard let owner = invocation.operands.first else { throw UsageError("OWNER is missing", verb: "chown") }
-  let wanted = try OwnerRequest(owner)
+  let wanted = try ownerRequest(owner, invocation)
   let paths = try PathOperands(invocation, from: 1)
   let run = try ItemRun(invocation, console, paths)
   let change = ChangeOfOwner(wanted: wanted, run: run)
@@ -18,6 +18,12 @@ func changeOwner(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let walk = ItemWalk(invocation, .contentsFirst, console)
   run.go(walk) { item throws(Refusal) in try change.apply(to: item) }
   return run.finish()
+}
+
+private func ownerRequest(_ word: Word, _ invocation: Invocation) throws(UsageError) -> OwnerRequest {
+  do throws(UsageError) { return try OwnerRequest(word) } catch {
+    throw invocation.pathTooEarly { (try? OwnerRequest($0)) != nil } ?? error
+  }
 }
 
 /// What `[OWNER][:GROUP]` or `:group=GROUP` asks for.
@@ -165,7 +171,9 @@ private func text(_ facts: ItemFacts, inWords: Bool) -> String {
 }
 
 extension OwnerRequest {
-  /// What the system's answer means.
+  private func changesGroup(of item: VisitedItem) -> Bool { group != nil && group != item.status.group }
+
+  /// What the system's answer means: the rule, in the words of `varve why` where there is but one.
   fileprivate func refusal(_ error: Errno, _ item: VisitedItem) -> Refusal {
     guard error == .notPermitted || error == .accessDenied else {
       return Refusal.change(error, item.path, item.held.descriptor, needs: "chown")
@@ -173,14 +181,25 @@ extension OwnerRequest {
     if let locked = Refusal.locked(item.path, item.held.descriptor) {
       return Refusal("\(locked) (\(error.name))")
     }
+    // Root has every right, and is in every group: another rule refused.
+    if CurrentProcess.isRoot { return Refusal("\(error)\(Errno.adviceOnDenial)") }
     switch owner {
-    case .user?:
-      return Refusal(
-        "\(error): only root gives items to others; to take one over needs the right chown")
+    case .user(let user)? where user != item.status.user:
+      guard user == CurrentProcess.user else {
+        return Refusal("\(error): only root can give an item to another user")
+      }
+      let both = changesGroup(of: item) ? ", and must be a member of the group" : ""
+      return Refusal("\(error): without root you need the right chown to take it over\(both)")
     case .group?:
       return Refusal(
         "\(error): without root you need the right chown, and must be a member of the group")
-    case nil:
+    case .user?, nil:
+      // The owner has the right, so it is the group. Which groups others are in, also by way of groups, the volume knows.
+      if item.status.user == CurrentProcess.user, let group, changesGroup(of: item) {
+        let name = NameBook.machine.groupName(group) ?? "\(group)"
+        return Refusal(
+          "\(error): not a member of group:\(name); only root and members can give an item to a group")
+      }
       return Refusal(
         "\(error): only root, the owner, or a user with writesecurity can change the group; the last two "
           + "only to a group they are in")

@@ -45,8 +45,37 @@ struct ModeRequest {
     }
     var rest = invocation.operands[...]
     guard let first = rest.popFirst() else { throw UsageError("MODE is missing", verb: "chmod") }
-    action = try ModeRequest.action(first, &rest)
+    do throws(UsageError) { action = try ModeRequest.action(first, &rest) } catch {
+      throw ModeRequest.meant(invocation) ?? error
+    }
     paths = try PathOperands(rest, invocation)
+  }
+
+  /// The error for operands that make sense in another order, or with `+a` in front; nil if they do not.
+  private static func meant(_ invocation: Invocation) -> UsageError? {
+    let operands = invocation.operands
+    guard operands.count > 1, let first = operands.first, let last = operands.last else { return nil }
+    let add = Word("+a".utf8)
+    if isMeant([add] + operands) {
+      return invocation.mistake("+a comes before an entry; \(invocation.meant([add] + operands))")
+    }
+    let form = operands.firstIndex {
+      ["+a", "+ai", "+a#", "+ai#", "-a", "-ai", "-a#", "-ai#", "=a#", "=ai#"].contains(text($0))
+    }
+    var orders = [[last] + operands.dropLast(), [add, last] + operands.dropLast()]
+    if let form {
+      orders.insert(Array(operands[form...] + operands[..<form]), at: 0)
+      orders.append([first, last] + operands.dropFirst().dropLast())
+    }
+    guard let order = orders.first(where: isMeant) else { return nil }
+    return invocation.mistake("the path comes last; \(invocation.meant(order))")
+  }
+
+  /// Whether words are a change, and what comes behind it is there.
+  private static func isMeant(_ words: [Word]) -> Bool {
+    var rest = words[...]
+    guard let first = rest.popFirst(), (try? action(first, &rest)) != nil else { return false }
+    return !rest.isEmpty && rest.allSatisfy(isItem)
   }
 
   private static func action(_ form: Option) throws(UsageError) -> Action {
@@ -99,7 +128,7 @@ struct ModeRequest {
       let verbs = ["allow", "deny", "inherited"]
       let isUnquoted = rest.first.map { verbs.contains(text($0)) } ?? false
       throw UsageError(
-        "\(error)"
+        error.sentence
           + (isUnquoted ? "; put the entry in quotes, it is one word" : adviceOnPosixEntry(text(word))),
         verb: "chmod", .value)
     }
@@ -135,7 +164,7 @@ struct ModeRequest {
     do throws(FormatFailure) {
       return try ListFormat.macos.list(try listText(of: Word("-".utf8)), names: .machine)
     } catch {
-      throw UsageError("standard input: \(error)", verb: "chmod", .value)
+      throw UsageError("standard input: \(error.sentence)", verb: "chmod", .value)
     }
   }
 

@@ -17,8 +17,9 @@ func explain(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
   let operation = String(decoding: words[0], as: UTF8.self)
   guard Verb.operationWords.contains(operation) else {
-    throw invocation.mistake(
-      "'\(operation)' is not an operation; one of " + Verb.operationWords.joined(separator: ", "))
+    let hint = suggestion(for: operation, among: Verb.operationWords)
+    let words = "; one of " + Verb.operationWords.joined(separator: ", ")
+    throw invocation.mistake("'\(operation)' is not an operation" + (hint.isEmpty ? words : hint))
   }
   guard words.count == 2 || ["rename", "link"].contains(operation) else {
     throw UsageError("'\(operation)' takes one path", verb: invocation.verb)

@@ -104,7 +104,7 @@ private struct ItemTest {
         identities.append(
           try AccessListText.readIdentity(String(decoding: word, as: UTF8.self), names: .machine))
       } catch {
-        throw invocation.mistake("\(error)")
+        throw invocation.mistake(error.sentence)
       }
     }
     for word in invocation.values(.classToFind) {

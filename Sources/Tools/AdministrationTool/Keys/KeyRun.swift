@@ -26,6 +26,34 @@ struct KeyedVolume {
     }
   }
 
+  /// The first of two operands; the second is a keyfile, and it is told if they are the other way round.
+  init(beforeKeyfile invocation: Invocation, to deed: String) throws(Refusal) {
+    let operands = invocation.operands
+    do throws(Refusal) { try self.init(operands[0], to: deed) } catch {
+      guard KeyedVolume.mayBeKeyfile(operands[0]), KeyedVolume.isMountPoint(operands[1]) else { throw error }
+      let meant = invocation.meant([operands[1], operands[0]] + operands.dropFirst(2))
+      throw Refusal("not on a Varve volume; \(meant)", status: error.status)
+    }
+  }
+
+  private static func isMountPoint(_ word: Word) -> Bool {
+    guard let path = typedPath(word) else { return false }
+    return path.mount.isOurs && path.isMountPoint
+  }
+
+  /// Whether a word is a source of keyfiles that is not on a volume.
+  private static func mayBeKeyfile(_ word: Word) -> Bool {
+    guard let source = try? SecretSource(word), source.path != nil else { return true }
+    guard let path = typedPath(word), !path.mount.isOurs else { return false }
+    let kind = try? Descriptor.item(atPath: word, .followed).status().kind
+    return kind != nil && kind != .directory
+  }
+
+  private static func typedPath(_ word: Word) -> TypedPath? {
+    guard let table = try? volumeTable() else { return nil }
+    return try? TypedPath(word, table)
+  }
+
   /// Asks its daemon.
   func ask(
     _ verb: String, _ members: [JSON.Member] = [], sending attachments: consuming Attachments = Attachments()

@@ -26,7 +26,7 @@ func addSlot(_ invocation: Invocation) throws(UsageError) -> Int32 {
   }
   let run = KeyRun(invocation, about: invocation.operands[0])
   do throws(Refusal) {
-    let volume = try KeyedVolume(invocation.operands[0], to: deed)
+    let volume = try KeyedVolume(beforeKeyfile: invocation, to: deed)
     if present.source == nil { try requireNoSlots(volume) }
     var attachments = Attachments()
     attachments.first = try run.secret(new, passphrase: newPassphrase, for: volume)

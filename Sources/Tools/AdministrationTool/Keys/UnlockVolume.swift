@@ -14,7 +14,7 @@ func unlock(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let after = try seconds(in: 1...31_536_000, invocation)
   let run = KeyRun(invocation, about: invocation.operands[0])
   do throws(Refusal) {
-    let volume = try KeyedVolume(invocation.operands[0], to: "unlock it")
+    let volume = try KeyedVolume(beforeKeyfile: invocation, to: "unlock it")
     var attachments = Attachments()
     if let path = invocation.values(.exportedKeybag).last {
       attachments.keybag = try run.about(path) { () throws(Refusal) in try readKeybag(path) }

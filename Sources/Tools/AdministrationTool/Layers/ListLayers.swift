@@ -15,10 +15,12 @@ func listLayers(_ invocation: Invocation) throws(UsageError) -> Int32 {
     try requireItem(path)
     let status = try heardStatus(mount)
     if invocation.has(.json) {
-      let names = ["layers", "broughtUp", "formerLowers", "upperDirectory"]
-      let members = names.compactMap { name in status[name].map { JSON.Member(name, $0) } }
-      console.printLines(
-        JSON.object(members.isEmpty ? [JSON.Member("layers", .array([]))] : members).indentedText() + "\n")
+      // A script finds the list of layers also where there is none, and the volume tells of former ones alone.
+      let layers = JSON.Member("layers", status["layers"] ?? .array([]))
+      let rest = ["broughtUp", "formerLowers", "upperDirectory"].compactMap { name in
+        status[name].map { JSON.Member(name, $0) }
+      }
+      console.printLines(JSON.object([layers] + rest).indentedText() + "\n")
     } else {
       print(status, path, console)
     }
@@ -32,7 +34,8 @@ private func print(_ status: JSON, _ path: Word, _ console: Console) {
   if case .array(let layers)? = status["layers"] {
     for layer in layers { console.printLines(line(layer) + "\n") }
   } else {
-    console.note(path, "the volume has no lower directories")
+    console.printPath(
+      path, ": the volume has no lower directories; everything it shows is in its upper directory")
   }
   if let items = status["broughtUp"]?["items"]?.integer, let bytes = status["broughtUp"]?["bytes"]?.integer {
     console.print(

@@ -180,8 +180,10 @@ struct ItemReader: Sendable {
       try read(&item)
     } catch {
       // Of lists and flags the place tells more: which of the two is damaged, and what helps.
-      item.unreadable.append(
-        error == .inputOutput ? Refusal.reading(error, held.descriptor).sentence : "\(what): \(error)")
+      let sentence =
+        error == .inputOutput ? Refusal.reading(error, held.descriptor).sentence : "\(what): \(error)"
+      // A damaged record answers no question about the item, and is one thing to mend.
+      if !item.unreadable.contains(sentence) { item.unreadable.append(sentence) }
     }
   }
 

@@ -71,7 +71,7 @@ private func replacement(_ invocation: Invocation) throws(UsageError) -> ListRul
     let prefix = files.first.map { "\(shown($0)): " } ?? ""
     let words = entries.map { String(decoding: $0, as: UTF8.self) }
     let advice = format == .macos ? words.map(adviceOnPosixEntry).first { !$0.isEmpty } : nil
-    throw invocation.mistake("\(prefix)\(error)\(advice ?? "")")
+    throw invocation.mistake("\(prefix)\(error.sentence)\(advice ?? "")")
   }
   guard list.entries.count <= AccessList.entryLimit else {
     throw invocation.mistake("an access list holds at most \(AccessList.entryLimit) entries")

@@ -27,6 +27,13 @@ private struct ListEditor {
     let status = try attempt(held.descriptor.status())
     let before = try held.descriptor.accessList()
     let kind = status.objectKind
+    let location = ItemLocation(root: path, above: [], name: [])
+    // Where it can only be removed, there is still something to do in an editor.
+    if let refusal = changer.refusal(location, held, isRemoved: false),
+      before == nil || changer.refusal(location, held, isRemoved: true) != nil
+    {
+      throw refusal
+    }
     let text = Array(sheet(before, path, kind).utf8)
     let directory = environment("TMPDIR") ?? Array("/tmp".utf8)
     let file = try attempt(WritableFile.temporary(in: directory, suffix: ".acl", contents: text)) {
@@ -84,7 +91,7 @@ private struct ListEditor {
       do throws(FormatFailure) {
         return try ListFormat.macos.list(text, names: .machine)
       } catch {
-        console.explain("\(error)")
+        console.explain(error.sentence)
         if let line = error.line { console.explain("  " + self.line(line, of: text)) }
         guard try wantsToGoOn() else {
           throw Refusal("not changed; what you wrote is in \(shown(file))")

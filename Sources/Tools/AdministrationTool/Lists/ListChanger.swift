@@ -162,9 +162,6 @@ final class ListChanger: Sendable {
     guard case .store(let after) = decision.answer else { return decision.before }
     let (location, held) = (target.location, target.held)
     let (kind, before, console, tellsHow) = (target.kind, decision.before, console, ledger.tellsHow)
-    let refusal: @Sendable (Errno) -> Refusal = { error in
-      Refusal.change(error, location.path, held.descriptor, needs: "writesecurity")
-    }
     let told = ToldChange {
       ListFormat.json(before, for: kind, names: .machine)
     } after: {
@@ -173,13 +170,31 @@ final class ListChanger: Sendable {
       console.printPath(location.path, ": \(entryCounts(before, after))")
       if tellsHow { console.printDifferences(before, after, kind) }
     }
-    let change = ItemChange(
-      location: location, held: held, changes: [.list(isRemoved: decision.text.isEmpty)],
-      refusal: { error, _ in refusal(error) }, tell: { _ in told })
+    let change = change(of: location, held, isRemoved: decision.text.isEmpty, told)
     try ledger.change(change) { () throws(Refusal) in
-      try attempt(held.descriptor.setAccessListText(decision.text), refusal)
+      try attempt(held.descriptor.setAccessListText(decision.text)) { change.refusal($0, "") }
     }
     return after
+  }
+
+  private func change(
+    of location: ItemLocation, _ held: SharedDescriptor, isRemoved: Bool, _ told: ToldChange?
+  ) -> ItemChange {
+    ItemChange(
+      location: location, held: held, changes: [.list(isRemoved: isRemoved)],
+      refusal: { error, _ in
+        Refusal.change(error, location.path, held.descriptor, needs: "writesecurity")
+      }, tell: { _ in told })
+  }
+
+  /// Why the list of an item could not be changed as things stand; nil also where the daemon cannot be asked.
+  func refusal(_ location: ItemLocation, _ held: SharedDescriptor, isRemoved: Bool) -> Refusal? {
+    // That it is not known is no news: the change will show it.
+    let silent = Console("")
+    silent.isSilent = true
+    let question = DryRun(silent)
+    question.add(change(of: location, held, isRemoved: isRemoved, nil)) { _, _ in }
+    return question.ask { _, _ in }
   }
 
   /// Ends the work: the undo file, the summary, the exit status.

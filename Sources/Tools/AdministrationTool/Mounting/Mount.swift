@@ -300,7 +300,7 @@ private struct MountPlan {
     }
   }
 
-  /// Where to look for a mount that is in the way, if it is none that can be seen, and the daemon does not know.
+  /// Where the mount is that is in the way, or where to look for one that cannot be seen: the daemon does not know.
   private func whereabouts(_ message: String) -> String {
     // Only an answer that came from a volume's lock.
     guard namespace == nil, message.contains("the volume is mounted already"),
@@ -309,15 +309,16 @@ private struct MountPlan {
     else { return "" }
     let shown = table.filter { $0.isOurs && $0.source == source }
     if !shown.isEmpty, shown.allSatisfy({ $0.view != nil }) { return "; \(MountState.leftViews(shown))" }
-    let isSeen = table.contains { mount in
-      guard mount.isOurs else { return false }
-      if mount.source == source { return true }
-      return MountState(mount) == .serving && (try? volumeStatus(mount)?["pid"]?.integer) == process
-    }
-    return isSeen
-      ? ""
-      : ", and not to be seen here: it is in another mount namespace, or after 'umount -l' its daemon goes on "
-        + "until no process uses the volume"
+    let seen =
+      shown.first { $0.view == nil }
+      ?? table.first { mount in
+        guard mount.isOurs, MountState(mount) == .serving else { return false }
+        return (try? volumeStatus(mount)?["pid"]?.integer) == process
+      }
+    if let seen { return ", on \(PathText.escaped(seen.mountPoint))" }
+    return
+      ", and not to be seen here: it is in another mount namespace, or after 'umount -l' its daemon goes on "
+      + "until no process uses the volume"
   }
 
   /// The number of the process with which a message ends.
