@@ -52,12 +52,14 @@ extension Volume {
 
   /// What a name means that no item can have as its real name; nil if that is not known.
   ///
-  /// An index of a directory that has not changed since says so, and spares looking for the real name first.
+  /// An index of a directory that has not changed since says so, and spares looking for the real name first. A name that is
+  /// shown as it is needs no index.
   private func translated(
     _ name: [UInt8], inUnchanged view: ViewDirectory, for caller: Caller
   ) throws(Errno) -> Translation? {
     guard store.memory.believes, let cached = view.recent.withLock({ $0.index }) as? CachedIndex,
-      let names = cached.index, let known = Translation(of: name, by: names), !showsRealNames(view)
+      let names = cached.index, let known = Translation(of: name, by: names), known.realName != name,
+      !showsRealNames(view)
     else { return nil }
     return try locks.holding(.shared(view.node.stripe)) { () throws(Errno) in
       let isCurrent = try indexes.isCurrent(cached) { () throws(Errno) in
