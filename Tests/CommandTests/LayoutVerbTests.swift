@@ -17,7 +17,7 @@ extension CommandTests {
         grep -e 'ann:' -e Public -e Caches -e Trash "$BASE/done"
         stat -c '%a %u %n' Users/ann Users/ann/Library Users/ann/Desktop/.localized Users/ann/Library/Caches/CACHEDIR.TAG
         varve exclude --check Users/ann/Library/Caches/x Users/ann/Library/Caches Users/ann/.Trash 2>&1 | tail -2
-        varve name --as fr Users/ann/Desktop Users/ann/Pictures; varve ls --display --as de Users/ann | head -3
+        varve name --as fr Users/ann/Desktop Users/ann/Pictures Users/ann/Library; varve ls --display --as de Users/ann | head -3
         nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
         ann2() { setpriv --reuid 1002 --regid 2009 --clear-groups "$@"; }
         nobody rmdir Users/ann/Music; nobody mv Users/ann/Music Users/ann/M; nobody touch Users/ann/Music/song && echo free
@@ -41,6 +41,7 @@ extension CommandTests {
           Users/ann/.Trash: excluded: Time Machine, robots, nodump
           Bureau
           Images
+          Library
           Bilder
           Dokumente
           Downloads
