@@ -1,3 +1,4 @@
+import AccessControl
 import AccessForms
 import Testing
 
@@ -37,6 +38,26 @@ import Testing
         == "file 1 owner=user:7,group=8,mode=0644,flags=0100002 x/ y\n\tuser:1 allow read\n")
     #expect(DumpRecord(.directory, path: [], lines: []).text == "directory 0 - .\n")
     #expect(DumpRecord(.link, path: [], lines: nil).text == "link - - .\n")
+  }
+
+  @Test("Accounts are written by name where asked, and read by name where somebody has it") func names()
+    throws
+  {
+    let book = NameBook(users: ["ann": 7, "a b": 9, "12": 10], groups: ["DOM\\staff": 8, "x,y=z": 11])
+    func text(_ facts: ItemFacts) -> String { facts.text(names: book) }
+    #expect(text(ItemFacts(owner: .user(7), group: 8)) == "owner=user:ann,group=DOM\\staff")
+    #expect(text(ItemFacts(owner: .group(8), group: 6)) == "owner=group:DOM\\staff,group=6")
+    // What would not be read as it was meant, or by another machine as somebody else, is a number.
+    for user: UInt32 in [9, 10] { #expect(text(ItemFacts(owner: .user(user))) == "owner=user:\(user)") }
+    #expect(text(ItemFacts(group: 11)) == "group=11")
+    for facts in [
+      ItemFacts(owner: .user(7), group: 8, mode: 0o600), ItemFacts(owner: .group(8)), ItemFacts(group: 11),
+    ] {
+      #expect(ItemFacts(text(facts), names: book) == facts)
+    }
+    #expect(ItemFacts("owner=user:bob", names: book)?.unknownAccount == "user 'bob'")
+    #expect(ItemFacts("owner=user:ann,group=ann", names: book)?.unknownAccount == "group 'ann'")
+    #expect(ItemFacts("group=a b", names: book) == nil && ItemFacts("group=+8", names: book) == nil)
   }
 
   static let wrong = [

@@ -248,12 +248,15 @@ extension CommandTests {
         varve chmod -R 700 d 2> $BASE/said; echo $?
         grep -Ec '^varve chmod: d/(a )?(.): is locked by uchg; clear it first: varve chflags nouchg .?d/(a )?\2.? \(EPERM\)$' $BASE/said
         grep -v ': d/' $BASE/said
-        varve chflags nouchg d/*
+        varve chmod 700 d/[1-5] d/a* 2>&1 | tail -1
+        varve chflags nouchg d/*; varve acl dump d > $BASE/dump; rm d/*; varve acl restore -q $BASE/dump 2>&1 | tail -1
         """#,
         prints: #"""
           1
           10
-          varve chmod: 2 more: is locked by uchg; clear it first: varve chflags nouchg PATH (EPERM)
+          varve chmod: 2 more: each is locked by uchg; clear it first: varve chflags nouchg PATH (EPERM)
+          varve chmod: 1 more: is locked by uchg; clear it first: varve chflags nouchg PATH (EPERM)
+          varve acl restore: 2 more: each is gone (ENOENT)
 
           """#)
       try desk.end()

@@ -59,6 +59,7 @@ extension CommandTests {
         complete varve acl set -e 'everyone allow chow'
         complete varve find --entry group : every
         complete varve find -flags uch
+        complete varve find -lo
         complete varve find -can roo
         complete varve chown roo
         complete varve chown root : roo
@@ -115,6 +116,7 @@ extension CommandTests {
           "everyone allow chown "everyone allow chown,
           everyone
           uchg
+          -locked
           root
           root
           root

@@ -62,6 +62,51 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("Everything that is locked is found, by whatever flag, and in JSON with its flags") func locked()
+      throws
+    {
+      let desk = try Desk(
+        "",
+        """
+        chmod 755 .; mkdir t; cd t; touch arch hidden nodump opaque plain restricted sappnd schg sunlnk uappnd uchg
+        for name in *; do test $name = plain || varve chflags $name $name; done
+        mkdir d; ln -s plain link; varve chflags uchg,hidden d; varve chflags -h uchg link
+        """)
+      defer { desk.volume.remove() }
+      try desk.expect(
+        """
+        find() { echo "find $*"; varve find "$@" | sort; }
+        find -locked t
+        find --locked -flags hidden t
+        find -locked -can 1001:2001:read t/d t/uchg t/plain t/link
+        find --json -locked t/d t/plain t/sunlnk
+        varve find -0 -locked t | varve chflags -h0 nouchg,nouappnd,noschg,nosappnd,nosunlnk; find -locked t
+        """,
+        prints: """
+          find -locked t
+          t/d
+          t/link
+          t/sappnd
+          t/schg
+          t/sunlnk
+          t/uappnd
+          t/uchg
+          find --locked -flags hidden t
+          t/d
+          find -locked -can 1001:2001:read t/d t/uchg t/plain t/link
+          t/d
+          t/uchg
+          find --json -locked t/d t/plain t/sunlnk
+            {"path": "t/d", "kind": "directory", "flags": ["uchg", "hidden"]},
+            {"path": "t/sunlnk", "kind": "regular", "flags": ["sunlnk"]}
+          [
+          ]
+          find -locked t
+
+          """)
+      try desk.end()
+    }
+
     @Test("Items are found by their class of encryption, and by that alone") func classes() throws {
       let drawer = try KeyDrawer()
       defer { drawer.remove() }
@@ -131,9 +176,9 @@ extension CommandTests {
         """,
         prints: """
            t / a \\0 t / n \\n \\0 t / 377 \\0
-            {"path": "t/a", "kind": "regular"}
-            {"path": "t/n\\n", "kind": "regular"}
-            {"path": "t/\u{FFFD}", "pathBytes": "742fff", "kind": "regular"}
+            {"path": "t/a", "kind": "regular", "flags": ["uchg"]}
+            {"path": "t/n\\n", "kind": "regular", "flags": ["uchg"]}
+            {"path": "t/\u{FFFD}", "pathBytes": "742fff", "kind": "regular", "flags": ["uchg"]}
           [
           ]
           []
@@ -156,7 +201,7 @@ extension CommandTests {
         as -can 1003:2009:read t/a; as -can 1001:2001:read t/a
         """,
         prints: """
-          varve find: one of --flags, --entry, --class and --can is missing
+          varve find: one of --flags, --locked, --entry, --class and --can is missing
           2
           varve find: there is no flag 'waiting'; the flags are \(FindVerbTests.flags)
           2

@@ -39,6 +39,33 @@ extension CommandTests {
       #expect(count > 40 && said == "\(count)\n", "\(said)")
     }
 
+    @Test(
+      "Manuals name what is installed where it is, and nothing else is written into them",
+      arguments: ["/usr/local", "/usr", "/opt/varve"])
+    func manuals(_ prefix: String) throws {
+      let said = try output(
+        """
+        export DESTDIR=$PWD/there PREFIX=\(prefix)
+        "$ROOT/scripts/place" add >said
+        cd there; cat .$PREFIX/share/man/man?/* | grep -o "/[a-z/]*/\\(lib\\|share/doc\\)/varve/[A-Za-z./]*" | sort -u >../named
+        while read -r path; do test -e ".$path" || echo "$path is not there"; done <../named
+        grep -c . <../named; sed "s|^$PREFIX||" ../named
+        for page in "$ROOT"/man/*; do
+          diff "$page" .$PREFIX/share/man/man?/"${page##*/}" | grep '^>' | grep -v "$PREFIX/\\(lib\\|share/doc\\)/varve/" || true
+        done
+        stat -c %a .$PREFIX/share/man/man1/varve.1
+        """)
+      #expect(
+        said == """
+          3
+          /lib/varve/bin
+          /share/doc/varve/FORMATS.md
+          /share/doc/varve/portability.md
+          644
+
+          """)
+    }
+
     @Test("What building needs is few packages, which are named to users who cannot install them")
     func packages() throws {
       // A machine without packages, on which nobody is root, with a compiler.

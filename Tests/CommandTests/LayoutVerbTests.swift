@@ -17,7 +17,7 @@ extension CommandTests {
         grep -e 'ann:' -e Public -e Caches -e Trash "$BASE/done"
         stat -c '%a %u %n' Users/ann Users/ann/Library Users/ann/Desktop/.localized Users/ann/Library/Caches/CACHEDIR.TAG
         varve exclude --check Users/ann/Library/Caches/x Users/ann/Library/Caches Users/ann/.Trash 2>&1 | tail -2
-        varve name --as fr Users/ann/Desktop Users/ann/Pictures; varve ls --display --as de Users/ann | head -3
+        varve name --as fr Users/ann/Desktop Users/ann/Pictures Users/ann/Library; varve ls --display --as de Users/ann | head -3
         nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
         ann2() { setpriv --reuid 1002 --regid 2009 --clear-groups "$@"; }
         nobody rmdir Users/ann/Music; nobody mv Users/ann/Music Users/ann/M; nobody touch Users/ann/Music/song && echo free
@@ -41,6 +41,7 @@ extension CommandTests {
           Users/ann/.Trash: excluded: Time Machine, robots, nodump
           Bureau
           Images
+          Library
           Bilder
           Dokumente
           Downloads
@@ -139,6 +140,62 @@ extension CommandTests {
           rmdir: failed to remove 'System': Operation not permitted
 
           """#)
+      try desk.end()
+    }
+
+    @Test("What is not permitted is said before anything is made, and then nothing is") func rights() throws {
+      let desk = try Desk(
+        "",
+        """
+        chmod 755 .; mkdir -m 777 all; mkdir closed locked mine; chown 65534:65534 mine; varve chflags uchg locked
+        """)
+      defer { desk.volume.remove() }
+      try desk.publish()
+      try desk.expect(
+        #"""
+        nobody() {
+          setpriv --reuid 65534 --regid 65534 --clear-groups "$BASE/varve" "$@" 2>&1 | sed -E 's/: [A-Z][a-z ]+\(E[A-Z]+\): this/: this/'
+          echo "${PIPESTATUS[0]}"
+        }
+        nobody layout volume all; nobody layout volume -n all | sed 's/^all.*made;.*/made/' | sort | uniq -c | tr -s ' '
+        nobody layout home all; nobody layout home --user nobody closed/home; ls -A all closed
+        varve layout home --user nobody locked/home; echo $?; ls -A locked
+        nobody layout home -q mine; ls -A mine; nobody layout home mine
+        """#,
+        prints: #"""
+          varve layout volume: all: only root can do this: Applications, Library, System and 4 more would belong to root, and System would get schg (EPERM)
+          varve layout volume: all: nothing was made or changed
+          1
+           1 1
+           7 made
+           1 varve layout volume: all: only root can do this: Applications, Library, System and 4 more would belong to root, and System would get schg (EPERM)
+          varve layout home: all: this needs the right writesecurity, which the owner and root have; 'varve acl get' shows who else
+          varve layout home: all: only root can do this: Desktop, Documents, Downloads and 15 more would belong to root (EPERM)
+          varve layout home: all: nothing was made or changed
+          1
+          varve layout home: ./closed: this needs the right add_subdirectory, which the owner and root have; 'varve acl get' shows who else
+          varve layout home: closed/home: nothing was made or changed
+          1
+          all:
+
+          closed:
+          varve layout home: ./locked: is locked by uchg; clear it first: varve chflags nouchg ./locked (EPERM)
+          varve layout home: locked/home: nothing was made or changed
+          1
+          0
+          .Trash
+          Desktop
+          Documents
+          Downloads
+          Library
+          Movies
+          Music
+          Pictures
+          Public
+          0
+
+          """#)
+      try desk.run("varve chflags nouchg locked", succeeds: true)
       try desk.end()
     }
 

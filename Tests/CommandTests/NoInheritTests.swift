@@ -66,10 +66,12 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.expect(
         """
-        varve lock -v d; for words in 'lock d/none' 'unlock none key' 'key slot list none' 'layer list none'; do varve $words; echo $?; done
+        varve lock -v d; varve lock d; varve lock --after 9 d; for words in 'lock d/none' 'unlock none key' 'key slot list none' 'layer list none'; do varve $words; echo $?; done
         """,
         prints: """
-          BASE/mount was locked already
+          BASE/mount has no keybag, so there is nothing to lock
+          varve lock: BASE/mount: has no keybag, so there is nothing to lock; 'varve key slot add BASE/mount KEYFILE' makes one
+          varve lock: BASE/mount: has no keybag, so there is nothing to lock; 'varve key slot add BASE/mount KEYFILE' makes one
           varve lock: d/none: No such file or directory (ENOENT)
           1
           varve unlock: none: No such file or directory (ENOENT)

@@ -230,11 +230,12 @@ extension CommandTests {
       defer { drawer.remove() }
       try drawer.expect(
         """
-        mkdir vol more plain; varve mount upper vol; varve mount plain more; varve key slot add more raw 2>/dev/null
+        mkdir vol more plain bare; varve mount upper vol; varve mount plain more; varve key slot add more raw 2>/dev/null
         varve unlock vol raw 2>/dev/null; varve unlock more raw; alone 'varve lock -v' | sort; states vol; states more
         exec 7>vol/file; varve unlock vol raw 2>/dev/null; varve lock -v vol >out 2>&1
         varve unlock vol raw 2>/dev/null; varve lock -v --json vol 2>/dev/null >>out; exec 7>&-; sed "s/$$/PID/" out
         varve unlock vol raw 2>/dev/null; alone 'varve lock; varve lock'; varve umount vol; varve umount more; alone 'varve lock -v'; echo $?
+        varve mount bare more; varve lock more; alone 'varve lock; varve lock --json'; varve umount more
         """,
         prints: """
           BASE/more locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
@@ -248,6 +249,9 @@ extension CommandTests {
           varve lock: all volumes that you have mounted were locked already
           varve lock: you have mounted no volume
           0
+          varve lock: more: has no keybag, so there is nothing to lock; 'varve key slot add more KEYFILE' makes one
+          varve lock: no volume that you have mounted has a keybag, so there is nothing to lock
+          [{"path": "BASE/more", "closed": [], "purged": 0, "unwritten": [], "kept": [], "cached": [], "stillOpen": [], "keybag": false, "processes": []}]
 
           """)
     }

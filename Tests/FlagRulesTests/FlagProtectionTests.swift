@@ -75,6 +75,18 @@ import Testing
       ]))
   }
 
+  @Test("A flag counts as a lock if it forbids anything at all") func locks() {
+    let locks: FileFlags = [
+      .userImmutable, .systemImmutable, .userAppendOnly, .systemAppendOnly, .systemNoUnlink,
+    ]
+    for bit in 0..<32 {
+      let flag = FileFlags(rawValue: 1 << bit)
+      #expect(flag.areLocking == locks.contains(flag), "\(flag)")
+      #expect(flag.union(.hidden).areLocking == flag.areLocking, "\(flag)")
+    }
+    #expect(!FileFlags().areLocking)
+  }
+
   @Test("Every set of enforced flags against every set of modifying rights") func exhaustive() {
     let enforced: [FileFlags] = [
       .userImmutable, .systemImmutable, .userAppendOnly, .systemAppendOnly, .systemNoUnlink,

@@ -347,7 +347,7 @@ extension FrontTests {
         """)
       #expect(
         output == """
-          varve umount: mount: busy: process N works in it or has a file open (EBUSY)
+          varve umount: mount: busy: process N works in it or has a file open: BASE/mount (EBUSY)
           status 1
 
           """)

@@ -3,6 +3,9 @@
 package import AccessControl
 
 extension FileFlags {
+  /// Whether any change of the object is forbidden by a flag; what `varve find -locked` finds.
+  package var areLocking: Bool { forbidding(.modifying, onDirectory: false) != nil }
+
   /// The flag that forbids a request for `rights`, if one does.
   ///
   /// An immutable object refuses every change. An append-only one still takes data at its end (a directory:

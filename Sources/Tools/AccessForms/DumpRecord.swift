@@ -19,6 +19,8 @@ package struct ItemFacts: Equatable, Sendable {
   package var flags: UInt32?
   /// The POSIX lists below the volume; empty: there are none.
   package var posix: PosixLists?
+  /// An account that was read by a name nobody has here: `user 'ann'`.
+  package var unknownAccount: String?
 
   package init(
     owner: Owner? = nil, group: UInt32? = nil, mode: UInt32? = nil, flags: UInt32? = nil,
@@ -33,15 +35,15 @@ package struct ItemFacts: Equatable, Sendable {
 
   package var isEmpty: Bool { self == ItemFacts() }
 
-  /// `owner=user:0,group=0,mode=0644,flags=02`, or `-`.
-  package var text: String {
+  /// `owner=user:0,group=0,mode=0644,flags=02`, or `-`; accounts by their names in `book`.
+  package func text(names book: NameBook = .numeric) -> String {
     var words: [String] = []
     switch owner {
-    case .user(let number): words.append("owner=user:\(number)")
-    case .group(let number): words.append("owner=group:\(number)")
+    case .user(let number): words.append("owner=user:\(word(number, book.userName(number)))")
+    case .group(let number): words.append("owner=group:\(word(number, book.groupName(number)))")
     case nil: break
     }
-    if let group { words.append("group=\(group)") }
+    if let group { words.append("group=\(word(group, book.groupName(group)))") }
     if let mode { words.append("mode=0\(String(mode, radix: 8))") }
     if let flags { words.append("flags=0\(String(flags, radix: 8))") }
     // Their lines have commas between them elsewhere.
@@ -49,8 +51,14 @@ package struct ItemFacts: Equatable, Sendable {
     return words.isEmpty ? "-" : words.joined(separator: ",")
   }
 
+  /// An account as it is written: a name that could be taken for something else is not.
+  private func word(_ number: UInt32, _ name: String?) -> String {
+    guard let name, isAccountName(Substring(name)) else { return "\(number)" }
+    return name
+  }
+
   /// Reads what `text` writes; nil for anything else.
-  package init?(_ text: String) {
+  package init?(_ text: String, names book: NameBook = .numeric) {
     self.init()
     guard text != "-" else { return }
     for word in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -59,10 +67,19 @@ package struct ItemFacts: Equatable, Sendable {
       let value = parts[1]
       switch parts[0] {
       case "owner" where owner == nil:
-        guard let read = Owner(value) else { return nil }
-        owner = read
+        let parts = value.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        switch parts[0] {
+        case "user":
+          guard let read = account(parts[1], "user", book.user) else { return nil }
+          owner = .user(read)
+        case "group":
+          guard let read = account(parts[1], "group", book.group) else { return nil }
+          owner = .group(read)
+        default: return nil
+        }
       case "group" where group == nil:
-        guard let read = account(value) else { return nil }
+        guard let read = account(value, "group", book.group) else { return nil }
         group = read
       case "mode" where mode == nil:
         guard let read = octal(value), read <= 0o7777 else { return nil }
@@ -81,24 +98,29 @@ package struct ItemFacts: Equatable, Sendable {
   }
 }
 
-extension ItemFacts.Owner {
-  fileprivate init?(_ text: Substring) {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, let number = account(parts[1]) else { return nil }
-    switch parts[0] {
-    case "user": self = .user(number)
-    case "group": self = .group(number)
-    default: return nil
-    }
+extension ItemFacts {
+  /// The number of an account; the highest one means "leave it" to the system.
+  ///
+  /// A name that nobody has is remembered: the record is sound, and cannot be restored here.
+  private mutating func account(
+    _ text: Substring, _ kind: String, _ number: (String) -> UInt32?
+  ) -> UInt32? {
+    if text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) { return UInt32(text).flatMap { $0 == .max ? nil : $0 } }
+    guard isAccountName(text) else { return nil }
+    if let found = number(String(text)) { return found }
+    unknownAccount = "\(kind) '\(text)'"
+    return .max
   }
 }
 
-/// The number of an account; the highest one means "leave it" to the system.
-private func account(_ text: Substring) -> UInt32? {
-  guard text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = UInt32(text), number != .max else {
-    return nil
+/// Whether a name is no number, and has nothing in it that separates words of a record.
+private func isAccountName(_ text: Substring) -> Bool {
+  let isPlain = text.utf8.allSatisfy { byte in
+    byte > 0x7F || Unicode.Scalar(byte).properties.isAlphabetic || 0x30...0x39 ~= byte
+      || "._-+@$\\".utf8.contains(byte)
   }
-  return number
+  let isNumber = text.utf8.allSatisfy { 0x30...0x39 ~= $0 }
+  return isPlain && !isNumber && !"-+".utf8.contains(text.utf8.first ?? UInt8(ascii: "-"))
 }
 
 private func octal(_ text: Substring) -> UInt32? {
@@ -130,9 +152,13 @@ package struct DumpRecord: Equatable, Sendable {
   }
 
   /// The record as it stands in a file.
-  package var text: String {
+  package var text: String { text() }
+
+  /// The record with accounts by their names in `book`; the lines are as they are.
+  package func text(names book: NameBook = .numeric) -> String {
     let name = path.isEmpty ? "." : PathText.escaped(path)
-    var text = "\(kind.rawValue) \(lines.map { "\($0.count)" } ?? "-") \(facts.text) \(name)\n"
+    var text =
+      "\(kind.rawValue) \(lines.map { "\($0.count)" } ?? "-") \(facts.text(names: book)) \(name)\n"
     for line in lines ?? [] { text += "\t\(line)\n" }
     return text
   }

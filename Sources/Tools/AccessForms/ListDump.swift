@@ -12,6 +12,7 @@
 // what else is said of the item; `-` is nothing said. Paths are relative to the root in force, and written as
 // `PathText` has it. Lines beginning with # are comments.
 
+package import AccessControl
 import TextForms
 
 /// A line that does not belong into a dump.
@@ -35,7 +36,12 @@ package struct DumpReader: Sendable {
   private var line = 0
   private var open: (record: DumpRecord, missing: Int)?
 
-  package init() {}
+  private let names: NameBook
+
+  /// Reads names of accounts with `names`.
+  package init(names: NameBook = .numeric) {
+    self.names = names
+  }
 
   /// The line that opens the records below `root`.
   package static func rootLine(_ root: [UInt8]) -> String { "root \(PathText.escaped(root))" }
@@ -75,7 +81,8 @@ package struct DumpReader: Sendable {
     _ rest: ArraySlice<UInt8>, _ kind: DumpRecord.Kind
   ) throws(DumpFailure) -> DumpPiece? {
     let words = rest.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
-    guard words.count == 3, let facts = ItemFacts(String(decoding: words[1], as: UTF8.self)) else {
+    guard words.count == 3, let facts = ItemFacts(String(decoding: words[1], as: UTF8.self), names: names)
+    else {
       throw failure("expected: number of lines, properties, path")
     }
     // A list that is not spoken of.

@@ -213,9 +213,15 @@ final class Console: Sendable {
     }.sorted { $0.key < $1.key }
     state.kinds = [:]
     for (sentence, count) in counted {
-      say("\(name): \(grouped(count - Console.mostOfAKind)) more: \(sentence)", &state)
+      let others = count - Console.mostOfAKind
+      // "2 more: is gone" is of one.
+      let each = others > 1 && Console.verbs.contains(where: sentence.hasPrefix) ? "each " : ""
+      say("\(name): \(grouped(others)) more: \(each)\(sentence)", &state)
     }
   }
+
+  /// Sentences about a file begin with them.
+  private static let verbs = ["is ", "has ", "does ", "was "]
 
   /// Says something about a file that is no failure.
   func note(_ path: [UInt8], _ sentence: String) {

@@ -17,7 +17,7 @@ func findItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
     try AskedPermission(word, invocation)
   }
   guard !test.isEmpty || !permissions.isEmpty else {
-    throw UsageError("one of --flags, --entry, --class and --can is missing", verb: invocation.verb)
+    throw UsageError("one of --flags, --locked, --entry, --class and --can is missing", verb: invocation.verb)
   }
   let output = FoundItems(invocation, console)
   for path in try PathOperands(invocation.operands[...], invocation).named where !Interruption.isRequested {
@@ -26,8 +26,8 @@ func findItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let asker = PermissionAsker(permissions, output, console)
     walk.go(path, leaf: nil) { item in
       do throws(Refusal) {
-        if try test.matches(item) {
-          if permissions.isEmpty { output.add(FoundItem(item)) } else { try asker.add(item) }
+        if let found = try test.find(item) {
+          if permissions.isEmpty { output.add(found) } else { try asker.add(item, found) }
         }
         return .into
       } catch {
@@ -46,11 +46,8 @@ func findItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
 struct FoundItem {
   let path: [UInt8]
   let kind: FileKind
-
-  init(_ item: VisitedItem) {
-    path = item.path
-    kind = item.status.kind
-  }
+  /// Nil if no condition is about flags: then they are not read.
+  let flags: FileFlags?
 }
 
 /// Prints what is found, in the order of the walk.
@@ -67,7 +64,9 @@ final class FoundItems {
 
   func add(_ item: FoundItem) {
     if let json {
-      json.add(JSON.nameMembers("path", item.path) + [JSON.Member("kind", .string("\(item.kind)"))])
+      var members = JSON.nameMembers("path", item.path) + [JSON.Member("kind", .string("\(item.kind)"))]
+      if let flags = item.flags { members.add("flags", .array(flags.keywords.map { .string($0) })) }
+      json.add(members)
     } else if endsWithNul {
       console.print(item.path + [0])
     } else {
@@ -82,13 +81,15 @@ final class FoundItems {
 private struct ItemTest {
   /// An item has the flags that an instruction would not change.
   private var flags: [FileFlags.Instruction] = []
+  private let isLocked: Bool
   private var identities: [Identity] = []
   /// A class, or `any`: an item has but one, so several conditions are met by none.
   private var classes: [String] = []
 
-  var isEmpty: Bool { flags.isEmpty && identities.isEmpty && classes.isEmpty }
+  var isEmpty: Bool { flags.isEmpty && !isLocked && identities.isEmpty && classes.isEmpty }
 
   init(_ invocation: Invocation) throws(UsageError) {
+    isLocked = invocation.has(.lockedToFind)
     for word in invocation.values(.flagsToFind) {
       do throws(FileFlags.UnknownWord) {
         flags.append(try FileFlags.instruction(String(decoding: word, as: UTF8.self)))
@@ -112,16 +113,22 @@ private struct ItemTest {
     }
   }
 
-  func matches(_ item: VisitedItem) throws(Refusal) -> Bool {
-    if !flags.isEmpty {
-      let found: FileFlags?
-      do throws(Errno) { found = try item.held.descriptor.fileFlags() } catch {
+  /// Nil if the item does not meet all conditions.
+  func find(_ item: VisitedItem) throws(Refusal) -> FoundItem? {
+    var standing: FileFlags?
+    if isLocked || !flags.isEmpty {
+      do throws(Errno) { standing = try item.held.descriptor.fileFlags() } catch {
         throw Refusal.reading(error, item.held.descriptor)
       }
-      guard let found else { throw Refusal(.unsupported) }
-      guard flags.allSatisfy({ $0.applied(to: found) == found }) else { return false }
+      guard let found = standing else { throw Refusal(.unsupported) }
+      guard flags.allSatisfy({ $0.applied(to: found) == found }) else { return nil }
+      guard !isLocked || found.areLocking else { return nil }
     }
-    guard try isOfClasses(item) else { return false }
+    guard try isOfClasses(item), try isNamed(by: item) else { return nil }
+    return FoundItem(path: item.path, kind: item.status.kind, flags: standing)
+  }
+
+  private func isNamed(by item: VisitedItem) throws(Refusal) -> Bool {
     guard !identities.isEmpty, item.status.kind != .symbolicLink else { return identities.isEmpty }
     let entries = try item.held.descriptor.accessList()?.entries ?? []
     return identities.allSatisfy { identity in entries.contains { $0.identity == identity } }

@@ -52,7 +52,7 @@ final class PermissionAsker {
     self.console = console
   }
 
-  func add(_ item: VisitedItem) throws(Refusal) {
+  func add(_ item: VisitedItem, _ found: FoundItem) throws(Refusal) {
     // What may be done through a link is what may be done with the item it leads to, which is found by itself.
     guard item.status.kind != .symbolicLink, !isSilent else { return }
     let held = try attempt(item.held.descriptor.heldPath()) { Refusal("\($0)") }
@@ -60,7 +60,7 @@ final class PermissionAsker {
     let path = try VolumePath(held: held, table ?? [])
     let size = path.path.count * 2 + 64
     if waiting.count >= PermissionAsker.most || bytes + size > PermissionAsker.mostBytes { ask() }
-    waiting.append(Waiting(item: FoundItem(item), path: path))
+    waiting.append(Waiting(item: found, path: path))
     bytes += size
   }
 

@@ -42,6 +42,8 @@ private final class LockRun {
   private var results: [JSON] = []
   /// Whether anything was closed that was open.
   private var hasClosed = false
+  /// How many of the volumes have no keybag, and so nothing to lock.
+  private var keyless = 0
 
   init(_ invocation: Invocation, after: Int?) {
     console = Console(invocation, outputLoss: .isSurvived)
@@ -118,6 +120,7 @@ private final class LockRun {
       return complain(path, error)
     }
     if answer["closed"] != .array([]) { hasClosed = true }
+    if isKeyless(answer) { keyless += 1 }
     let unwritten = paths(answer, "unwritten", on: mountPoint)
     let kept = paths(answer, "kept", on: mountPoint)
     for path in unwritten {
@@ -144,9 +147,13 @@ private final class LockRun {
     results.append(.object(result))
   }
 
+  private func isKeyless(_ answer: JSON) -> Bool { answer["keybag"] == .bool(false) }
+
   private func say(_ answer: JSON, _ purged: Int, _ path: Word) {
     guard !isJSON else { return }
-    if let after = answer["after"]?.integer {
+    if isKeyless(answer) {
+      console.printPath(path, " has no keybag, so there is nothing to lock")
+    } else if let after = answer["after"]?.integer {
       let sentence =
         switch (answer["open"], after > 0) {
         case (.bool(false)?, _): " is locked already"
@@ -182,15 +189,25 @@ private final class LockRun {
 
   /// A user who wanted something locked is told when nothing was open.
   private func sayNothingWasOpen() {
-    guard !hasClosed, !isVerbose || results.isEmpty, !isJSON, !isForSleep, !isLater, console.failures == 0
-    else { return }
-    if isOne, let path = results.first?.nameBytes("path") {
+    guard !hasClosed, !isVerbose || results.isEmpty, !isJSON, !isForSleep, console.failures == 0 else {
+      return
+    }
+    if isOne, keyless > 0, let path = results.first?.nameBytes("path") {
+      console.note(
+        path,
+        "has no keybag, so there is nothing to lock; 'varve key slot add \(shellWord(path)) KEYFILE' makes one"
+      )
+    } else if isLater {
+      // What will be locked later may be open now.
+    } else if isOne, let path = results.first?.nameBytes("path") {
       console.note(path, "was locked already")
+    } else if results.isEmpty {
+      console.note("you have mounted no volume")
     } else {
       console.note(
-        results.isEmpty
-          ? "you have mounted no volume" : "all volumes that you have mounted were locked already"
-      )
+        keyless == results.count
+          ? "no volume that you have mounted has a keybag, so there is nothing to lock"
+          : "all volumes that you have mounted were locked already")
     }
   }
 

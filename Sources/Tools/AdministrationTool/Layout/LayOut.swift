@@ -1,6 +1,7 @@
 // `varve layout home` and `varve layout volume`: the standard directories, with their modes, lists and flags.
 //
-// What is missing is made. What is there keeps its content always, and everything else unless --repair is given.
+// What is missing is made. What is there keeps its content always, and everything else unless --repair is given. Nothing is
+// made where something is not permitted (`LayoutRights`).
 //
 // For administrators who set up homes and shared volumes: one run makes all of it, and a second one says what is different
 // by now (`LayoutVerbTests`).
@@ -11,6 +12,7 @@ import FlagRules
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
+import TextForms
 
 func layOutHome(_ invocation: Invocation) throws(UsageError) -> Int32 {
   let owner = try invocation.values(.homeOwner).last.map { (word) throws(UsageError) in
@@ -100,6 +102,11 @@ private final class LayoutRun {
       guard let owner = owner(status) else {
         throw Refusal("does not exist; with --user it is made (ENOENT)")
       }
+      let isPermitted = isPermitted(rows, owner)
+      if !isPermitted, !isDryRun {
+        if !console.isQuiet { console.note(root, "nothing was made or changed") }
+        return
+      }
       self.owner = owner
       for row in rows where !Interruption.isRequested {
         // The others do not depend on it, unless they are below it, which they find out.
@@ -140,30 +147,65 @@ private final class LayoutRun {
     below.isEmpty ? root : joined(root, Array(below.utf8))
   }
 
-  /// Makes what a row says of what is there.
-  private func settle(_ row: LayoutRow, _ owner: LayoutOwner) throws(Refusal) {
+  /// What a row says of what is there, or is to be made.
+  private struct Demand {
+    /// Nil: it is to be made.
+    var found: SharedDescriptor?
+    var steps: [LayoutStep]
+    /// Whether what is there already may change.
+    var isAsked = true
+  }
+
+  /// Nil where nothing is to be done.
+  private func demand(_ row: LayoutRow, _ owner: LayoutOwner) throws(Refusal) -> Demand? {
     var owner = owner
     if row.isOfAdministrators, let administrators {
       owner = LayoutOwner(user: owner.user, group: administrators)
     }
-    let path = path(row.path)
     let found = try hold(row.path)
-    if row.isOnlyHidden {
-      guard let found else { return }
-      return try perform([.flags(row.flags)], on: path, found, isMade: false, isAsked: true)
-    }
+    if row.isOnlyHidden { return found.map { Demand(found: $0, steps: [.flags(row.flags)]) } }
     var steps = try LayoutStep.steps(of: row, owner)
-    if let found {
-      // Nobody said which group it is.
-      if row.isOfAdministrators, administrators == nil { steps.removeFirst() }
-      guard try attempt(found.descriptor.knownStatus()).kind == .directory else {
-        throw Refusal("is not a directory; left alone")
-      }
-      return try perform(
-        steps, on: path, found, isMade: false, isAsked: repairs || isFresh && row.path.isEmpty)
+    guard let found else { return Demand(steps: steps) }
+    // Nobody said which group it is.
+    if row.isOfAdministrators, administrators == nil { steps.removeFirst() }
+    guard try attempt(found.descriptor.knownStatus()).kind == .directory else {
+      throw Refusal("is not a directory; left alone")
     }
-    guard !isDryRun else { return tell(path, ["made"] + steps.map(\.text)) }
-    try perform(steps, on: path, try make(row.path), isMade: true, isAsked: true)
+    return Demand(found: found, steps: steps, isAsked: repairs || isFresh && row.path.isEmpty)
+  }
+
+  /// Complains about what the caller is not permitted; nothing is made before.
+  private func isPermitted(_ rows: [LayoutRow], _ owner: LayoutOwner) -> Bool {
+    let rights = LayoutRights(console, root: root)
+    for row in rows {
+      // What is wrong with a row itself is told when its turn comes, and keeps no other from being made.
+      do throws(Refusal) {
+        guard let demand = try demand(row, owner) else { continue }
+        if let found = demand.found {
+          let status = try attempt(found.descriptor.status())
+          guard demand.isAsked else { continue }
+          var missing: [LayoutStep] = []
+          for step in demand.steps where try !step.isDone(found.descriptor, status) { missing.append(step) }
+          try rights.change(path(row.path), found, missing)
+        } else {
+          rights.make(row.path.isEmpty ? PathText.escaped(root) : row.path, demand.steps)
+          let (above, abovePath) = try above(row.path)
+          if let above { rights.make(path(row.path), isDirectory: true, in: above, at: abovePath) }
+        }
+      } catch {}
+    }
+    return rights.settle()
+  }
+
+  /// Makes what a row says of what is there.
+  private func settle(_ row: LayoutRow, _ owner: LayoutOwner) throws(Refusal) {
+    guard let demand = try demand(row, owner) else { return }
+    let path = path(row.path)
+    if let found = demand.found {
+      return try perform(demand.steps, on: path, found, isMade: false, isAsked: demand.isAsked)
+    }
+    guard !isDryRun else { return tell(path, ["made"] + demand.steps.map(\.text)) }
+    try perform(demand.steps, on: path, try make(row.path), isMade: true, isAsked: true)
   }
 
   /// `isAsked`: whether what is there already may change.
@@ -222,17 +264,22 @@ private final class LayoutRun {
     }
   }
 
+  /// The directory that something is in, and its path; nil if it is not there either.
+  private func above(_ below: String) throws(Refusal) -> (SharedDescriptor?, [UInt8]) {
+    guard below.isEmpty else {
+      let names = below.split(separator: "/").dropLast().joined(separator: "/")
+      return (try hold(names), path(names))
+    }
+    // Of the root itself it is where that was typed.
+    let cut = withoutLastName(root)
+    let held = try attempt(Descriptor.item(atPath: cut, .followed)) { Refusal($0, at: root) }
+    return (SharedDescriptor(held), cut)
+  }
+
   private func make(_ below: String) throws(Refusal) -> SharedDescriptor {
     let full = path(below)
-    // Of the root itself the directory above is where it was typed.
-    let cut = below.isEmpty ? withoutLastName(root) : nil
     let name = below.isEmpty ? lastName(root) : Array((below.split(separator: "/").last ?? "").utf8)
-    let above: SharedDescriptor?
-    if let cut {
-      above = SharedDescriptor(try attempt(Descriptor.item(atPath: cut, .followed)) { Refusal($0, at: full) })
-    } else {
-      above = try hold(below.split(separator: "/").dropLast().joined(separator: "/"))
-    }
+    let (above, _) = try above(below)
     guard let above else { throw Refusal("its directory does not exist (ENOENT)") }
     guard above.descriptor.isOnVolume() else { throw Refusal(.unsupported) }
     do throws(Errno) {

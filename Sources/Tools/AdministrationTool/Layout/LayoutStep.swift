@@ -20,7 +20,7 @@ enum LayoutStep: Sendable {
   case backup(withTag: Bool)
   case flags(FileFlags)
 
-  private static let markerName = Array(".localized".utf8)
+  static let markerName = Array(".localized".utf8)
 
   /// What was done, or would be.
   var text: String {
@@ -90,6 +90,18 @@ enum LayoutStep: Sendable {
         withTag ? [.timeMachine, .robots, .noDump, .tag] : [.timeMachine, .robots, .noDump])
     case .flags(let flags):
       return try attempt(held.fileFlags())?.contains(flags) ?? false
+    }
+  }
+
+  /// The call it consists of, as the daemon is asked about it; nil where something is made.
+  func asked(_ held: borrowing Descriptor) throws(Refusal) -> AskedChange? {
+    switch self {
+    case .owner(let owner): return .owner(owner.user, group: owner.group)
+    case .mode(let mode): return .mode(UInt32(mode))
+    case .entry: return .list(isRemoved: false)
+    case .marker: return nil
+    case .backup: return .flags(try attempt(held.fileFlags())?.union(.noDump) ?? .noDump)
+    case .flags(let flags): return .flags(try attempt(held.fileFlags())?.union(flags) ?? flags)
     }
   }
 

@@ -51,6 +51,11 @@ struct ItemRestorer {
   ) throws(Refusal) {
     var wanted = State(facts: record.facts, list: try list(record, known))
     var now = try state(of: item, like: wanted)
+    if let flags = wanted.facts.flags, let standing = now.facts.flags {
+      // What no chflags changes does not come back either: `compressed` says how the bytes are stored now.
+      let change = FlagChange(from: FileFlags(rawValue: standing), to: FileFlags(rawValue: flags))
+      wanted.facts.flags = change.after.rawValue
+    }
     // What an earlier record has brought back is to be there afterwards, too: a new owner takes set-id bits away,
     // and locks have to be lifted for the rest.
     if known.contains(.owner) {

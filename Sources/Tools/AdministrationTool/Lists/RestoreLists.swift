@@ -34,7 +34,7 @@ private final class Restoration {
   private let console: Console
   private let newRoot: Word?
   private let progress: Progress?
-  private var reader = DumpReader()
+  private var reader = DumpReader(names: .machine)
   private var isEnded = false
   private var chain: DirectoryChain?
   /// The root in force, as it would be typed.
@@ -161,10 +161,17 @@ private final class Restoration {
     // Without a root there is nothing to restore to, and that was said.
     guard let chain else { return }
     progress?.count()
+    restore(record, own, chain)
+  }
+
+  private func restore(_ record: DumpRecord, _ own: RestoredParts, _ chain: DirectoryChain) {
     let names = record.path.split(separator: UInt8(ascii: "/")).map { Array($0) }
     let name = names.last ?? []
     let location = ItemLocation(
       root: root, above: Array(names.dropLast().joined(separator: [UInt8(ascii: "/")])), name: name)
+    if let unknown = record.facts.unknownAccount {
+      return console.complain(location.path, "its record: there is no \(unknown) here")
+    }
     do throws(Errno) {
       let held = try chain.item(names)
       let status = try held.descriptor.status()

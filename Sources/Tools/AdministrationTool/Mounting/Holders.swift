@@ -1,4 +1,4 @@
-// Who keeps a mount alive that has been taken away here: another mount namespace, or an open file.
+// Who keeps a mount busy, or alive after it was taken away here: a process, another mount namespace, another mount.
 
 import LinuxFiles
 import LinuxPrograms
@@ -9,6 +9,8 @@ struct Holder {
   enum Hold: Equatable {
     /// It has a file, a program or its working directory there.
     case uses
+    /// It has a file there in its memory, which it need not have open.
+    case maps
     /// The mount is in its mount namespace still.
     case seesMount
     /// It has a file there open.
@@ -20,18 +22,45 @@ struct Holder {
   let process: Int
   let name: String
   let hold: Hold
-  /// Of one that uses the mount, a path of what it uses.
+  /// Of one that uses the mount, a path of what it uses; of one that sees nothing but a view, where.
   var path: [UInt8] = []
 
   /// `process 4711 (bash) works in it`.
   var sentence: String {
     switch hold {
-    case .uses: "process \(process) (\(name)) works in it or has a file open"
+    case .uses:
+      "process \(process) (\(name)) works in it or has a file open\(path.isEmpty ? "" : ": \(shownPath)")"
+    case .maps: "process \(process) (\(name)) has a file of it mapped\(path.isEmpty ? "" : ": \(shownPath)")"
     case .hasFile: "process \(process) (\(name)) has it open"
     case .hasFiles: "process \(process) (\(name)) still has a file of it open"
-    case .seesMount: "it is still mounted in the mount namespace of process \(process) (\(name))"
+    case .seesMount:
+      (path.isEmpty ? "it" : "the view at \(shownPath)")
+        + " is still mounted in the mount namespace of process \(process) (\(name))"
     }
   }
+
+  private var shownPath: String { PathText.escaped(path) }
+}
+
+/// Why a mount cannot be taken away: who works in it, or what is mounted in it.
+func whyBusy(_ mount: MountedVolume) -> String {
+  var users = holders(ofDevice: mount.device, except: Int(CurrentProcess.identifier)).filter {
+    $0.hold == .uses
+  }
+  if users.isEmpty { users = mappers(ofDevice: mount.device) }
+  // A process in another mount of the volume does not keep this one.
+  if let user = users.first(where: { mount.contains($0.path) }) ?? users.first {
+    return "busy: \(user.sentence) (EBUSY)" + (users.count > 1 ? ", and \(users.count - 1) more do" : "")
+  }
+  if let inner = (try? volumeTable())?.last(where: { $0.parent == mount.number }) {
+    let program = inner.isOurs ? "varve umount" : "umount"
+    return "busy: \(PathText.escaped(inner.mountPoint)) is mounted in it; unmount that first: "
+      + "\(program) \(shellWord(inner.mountPoint)) (EBUSY)"
+  }
+  return CurrentProcess.isRoot
+    ? "busy: no process here uses it, but a loop device, an NFS export or a container may (EBUSY)"
+    : "busy: none of your processes uses it, but one of another user may; as root 'varve umount "
+      + "\(shellWord(mount.mountPoint))' names it (EBUSY)"
 }
 
 /// The processes found to hold the file system of a device, `0:98`; without root, only those of the caller.
@@ -47,12 +76,34 @@ func holders(ofDevice device: String, except daemon: Int?) -> [Holder] {
     if let path = used(by: process, device) {
       users.append(Holder(process: process, name: name, hold: .uses, path: path))
     } else if let namespace = namespace(of: "\(process)"), seen.insert(namespace).inserted,
-      hasMount(process, device)
+      let mount = mount(of: process, device)
     {
-      viewers.append(Holder(process: process, name: name, hold: .seesMount))
+      let path = mount.view == nil ? [] : mount.mountPoint
+      viewers.append(Holder(process: process, name: name, hold: .seesMount, path: path))
     }
   }
   return users + viewers
+}
+
+/// The processes found to have files of a file system in their memory; without root, only those of the caller.
+///
+/// Asked last: the kernel answers only between two changes of that memory.
+private func mappers(ofDevice device: String) -> [Holder] {
+  let numbers = device.split(separator: ":").compactMap { UInt32($0) }.map { number in
+    (number < 16 ? "0" : "") + String(number, radix: 16)
+  }
+  let written = Array(numbers.joined(separator: ":").utf8)
+  return processes().filter { $0 != Int(CurrentProcess.identifier) }.compactMap { process in
+    guard let table = try? contents("/proc/\(process)/maps") else { return nil }
+    for line in table.split(separator: UInt8(ascii: "\n")) {
+      // Addresses, permissions, offset, device, number of the file, blanks, path.
+      let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
+      guard words.count > 3, words[3].elementsEqual(written) else { continue }
+      let path = words.count > 5 ? Array(words[5].drop { $0 == UInt8(ascii: " ") }) : []
+      return Holder(process: process, name: name(of: process), hold: .maps, path: path)
+    }
+    return nil
+  }
 }
 
 /// The processes found to have regular files of a file system open, or to run one; without root, only those of the caller.
@@ -113,9 +164,11 @@ private func namespace(of process: String) -> [UInt8]? {
   try? Descriptor.item(atPath: Array("/proc/\(process)/ns/mnt".utf8), .held).readLink()
 }
 
-private func hasMount(_ process: Int, _ device: String) -> Bool {
-  guard let text = try? contents("/proc/\(process)/mountinfo") else { return false }
-  return MountedVolume.table(text).contains { $0.device == device }
+/// A mount of the file system that the process sees, which is no view if there is one.
+private func mount(of process: Int, _ device: String) -> MountedVolume? {
+  guard let text = try? contents("/proc/\(process)/mountinfo") else { return nil }
+  let mounts = MountedVolume.table(text).filter { $0.device == device }
+  return mounts.first { $0.view == nil } ?? mounts.first
 }
 
 /// The path of something of the file system that a process uses; empty if it cannot be told.

@@ -112,7 +112,14 @@ private func takeAway(_ views: [MountedVolume], of mount: MountedVolume, isLazy:
       } ?? user.sentence
     throw Refusal("busy: \(sentence) (EBUSY); views of it are mounted, and nothing was unmounted")
   }
-  for view in views { try takeAway(view, isLazy: isLazy) }
+  for view in views {
+    do throws(Refusal) { try takeAway(view, isLazy: isLazy) } catch {
+      let point = view.mountPoint
+      throw Refusal(
+        "the view at \(PathText.escaped(point)) has to be unmounted first ('varve umount \(shellWord(point))'), and is "
+          + error.sentence)
+    }
+  }
 }
 
 /// Takes a mount away, as root by itself, else through fusermount3.
@@ -122,12 +129,7 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
     do throws(Errno) {
       try unmount(point, isLazy: isLazy)
     } catch .busy {
-      let users = holders(ofDevice: mount.device, except: Int(CurrentProcess.identifier)).filter {
-        $0.hold == .uses
-      }
-      throw Refusal(
-        "busy: \(users.first?.sentence ?? "something is mounted below, or it is used from elsewhere") (EBUSY)"
-          + (users.count > 1 ? ", and \(users.count - 1) more do" : ""))
+      throw Refusal(whyBusy(mount))
     } catch {
       throw Refusal("\(error)")
     }
@@ -138,11 +140,22 @@ func takeAway(_ mount: MountedVolume, isLazy: Bool) throws(Refusal) {
     throw Refusal("fusermount3 is missing; it comes with the package fuse3")
   }
   let words = [Array("fusermount3".utf8), Array((isLazy ? "-uz" : "-u").utf8), Array("--".utf8), point]
-  let streams = ChildProcess.Streams(error: StandardStream.error.rawValue)
-  let status = try attempt(ChildProcess(helper, words: words, streams).wait()) {
-    Refusal("fusermount3: \($0)")
+  let (status, said): (Int, [UInt8])
+  do throws(Errno) {
+    let pipe = try Pipe()
+    let child = try ChildProcess(helper, words: words, .init(error: pipe.writing.rawValue))
+    let reading = pipe.intoReadingEnd()
+    said = try reading.readToEnd()
+    status = try child.wait()
+  } catch {
+    throw Refusal("fusermount3: \(error)")
   }
-  guard status == 0 else { throw Refusal("fusermount3 ended with status \(status)") }
+  guard status != 0 else { return }
+  // It has one language.
+  let text = String(decoding: said, as: UTF8.self)
+  guard !text.contains("Device or resource busy") else { throw Refusal(whyBusy(mount)) }
+  let line = text.split(separator: "\n").last.map { String($0) }
+  throw Refusal(line ?? "fusermount3 ended with status \(status)")
 }
 
 /// Refuses to take away what another user mounted, as fusermount3 would.

@@ -172,19 +172,23 @@ extension Verb {
 
   package static let aclDump = Verb(
     "acl dump", "write the access lists of trees to standard output",
-    options: [.withNames, .fromInput, .quiet],
+    options: [.dumpAll, .withNames, .fromInput, .quiet],
     operands: [paths],
     discussion: [
-      "Writes a record for every item, in the format of undo files: see varve-acl(1)."
+      "Writes a record for every item, in the format of undo files: see varve-acl(1). With --all it saves flags, modes, "
+        + "owners and groups as well."
     ],
-    examples: [Example("varve acl dump /mnt/team", "Redirect the output to a file to keep it.")])
+    examples: [
+      Example("varve acl dump /mnt/team", "Redirect the output to a file to keep it."),
+      Example("varve acl dump --all /mnt/team >team.acl", "Lists, flags, modes and owners."),
+    ])
 
   package static let aclRestore = Verb(
     "acl restore", "bring back what a dump or an undo file holds",
     options: [.root, .dryRun, .listChanged, .quiet, .undo, .resume, .json],
     operands: [Operand("FILE", .one, .path, "what 'varve acl dump' or --undo wrote; - is standard input")],
     discussion: [
-      "Restores lists, and what chmod, chflags and chown saved: modes, owners, flags. Items that no longer exist are "
+      "Restores lists, and what chmod, chflags and chown, or 'acl dump --all', saved: modes, owners, flags. Items that no longer exist are "
         + "reported; new items are left alone. A link that has replaced a directory is not followed. To continue an "
         + "interrupted run, run it again."
     ],

@@ -5,6 +5,8 @@ extension Option {
     nil, "flags",
     value: Value("FLAGS", .list(Verb.flagWords + Verb.flagWords.map { $0 == "nodump" ? "dump" : "no" + $0 })),
     "items with these flags; with 'no' in front, without")
+  package static let lockedToFind = Option(
+    nil, "locked", "items with any flag that forbids a change, such as uchg or schg")
   package static let identityToFind = Option(
     nil, "entry", value: Value("WHO", .identity),
     "items with an entry about WHO: user:bob, group:staff, everyone")
@@ -20,9 +22,11 @@ extension Option {
 extension Verb {
   package static let find = Verb(
     "find", "find items by flag, entry or class, or by what a user may do",
-    options: [.flagsToFind, .identityToFind, .classToFind, .canDo, .endWithNul, .json],
+    options: [.flagsToFind, .lockedToFind, .identityToFind, .classToFind, .canDo, .endWithNul, .json],
     operands: [Operand("DIR", .oneOrMore, .path, "trees on a Varve volume")],
-    forms: ["[--flags FLAGS] [--entry WHO] [--class CLASS] [--can USER:OP] [-0 | --json] DIR..."],
+    forms: [
+      "[--flags FLAGS] [--locked] [--entry WHO] [--class CLASS] [--can USER:OP] [-0 | --json] DIR..."
+    ],
     discussion: [
       "Prints the path of every item below DIR, and of DIR itself, that meets all conditions. A condition can be given "
         + "several times. The words may have one dash, as those of find(1).",
@@ -31,7 +35,8 @@ extension Verb {
         + "walked without following links, and stay on one file system.",
     ],
     examples: [
-      Example("varve find -flags uchg /mnt/team", "All that is locked."),
+      Example("varve find -locked /mnt/team", "All that is locked, by whatever flag."),
+      Example("varve find -flags hidden,nouchg /mnt/team", "All that is hidden and not locked with uchg."),
       Example("varve find -entry user:bob /mnt/team", "All lists that name Bob."),
       Example(
         "varve find -class any /mnt/team",

@@ -48,6 +48,8 @@ extension ControlVerbs {
   }
 
   /// `{"verb": "lock", "now": false, "all": false}`; with `after` the volume is locked later, with 0 not by itself any more.
+  ///
+  /// The answer has `"keybag": false` if the volume has none.
   static func lock(_ volume: Volume, _ autoLock: AutoLock) -> Verb {
     { request throws(ControlRefusal) in
       try request.requireOwner(to: "lock it")
@@ -70,7 +72,7 @@ extension ControlVerbs {
       }
       var members = outcome.members
       members.add("stillOpen", .array(volume.openClasses.words.map { .string($0) }))
-      return members
+      return members + volume.keybagMembers
     }
   }
 
@@ -87,11 +89,16 @@ extension ControlVerbs {
     return [
       JSON.Member("closed", .array([])), JSON.Member("after", .number(isOpen ? after : 0)),
       JSON.Member("open", .bool(isOpen)),
-    ]
+    ] + volume.keybagMembers
   }
 }
 
 extension Volume {
+  /// What a user is told who locks a volume that has nothing to lock.
+  fileprivate var keybagMembers: [JSON.Member] {
+    keyring.hasKeybag ? [] : [JSON.Member("keybag", .bool(false))]
+  }
+
   /// The classes whose files can be read.
   var openClasses: ClassSet {
     StaticSector.ProtectionClass.allCases.reduce(into: []) { open, protection in
