@@ -131,7 +131,8 @@ import Testing
       }
       let found = try VolumeInspection(of: root, for: .looking).misplaced()
       #expect(found.map { String(decoding: $0.name, as: UTF8.self) } == [name])
-      #expect(found.allSatisfy(\.isOfWrongType))
+      let areOfWrongType = found.allSatisfy(\.isOfWrongType)
+      #expect(areOfWrongType)
     }
   }
 }

@@ -41,6 +41,16 @@ extension MountTests {
     }
 
     @Test(
+      "What a refused write brought is not in the daemon's memory",
+      .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"),
+      arguments: ["", "passthrough=off,threads=1", "threads=8,clone_fd", "cache=none"])
+    func refusedWrites(options: String) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("refused", options)
+    }
+
+    @Test(
       "Afterwards no key and no plaintext is in the daemon's memory",
       .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"),
       arguments: ["", "passthrough=off,threads=1", "threads=8,clone_fd"])
