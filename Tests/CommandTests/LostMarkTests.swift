@@ -47,6 +47,45 @@ extension CommandTests {
           """)
     }
 
+    @Test("A plain directory inside an encrypted one stays plain, unless all its files are encrypted")
+    func plainInside() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.copied + """
+          varve mount upper vol; varve unlock vol raw; cd vol/d; mkdir plain none mixed moved deep
+          varve protect -q none plain none mixed moved deep; echo p >plain/p; : >plain/empty; mkdir deep/in; echo q >deep/in/q
+          echo m >m; mv m mixed/m; echo n >mixed/n; echo o >o; mv o moved/o; cd ../..
+          varve verify -R vol/d; echo $?; varve umount vol
+          varve fsck upper; echo $?; varve fsck --repair --keyfile raw upper; echo $?; varve fsck --keyfile raw upper; echo $?
+          varve mount -o keyfile=raw upper vol; cd vol/d
+          for p in . plain none mixed moved deep deep/in plain/empty; do
+            getfattr --only-values -n system.varve.class $p 2>/dev/null || printf none; echo " $p"
+          done
+          echo new >plain/new; cd ../..; grep new upper/d/plain/new; varve umount vol
+          """,
+        prints: """
+          4 encrypted files, 4 blocks: no damage
+          varve verify: vol/d/moved: is without a class although all its files are encrypted: new files are not; 'varve protect CLASS DIR' gives it one
+          0
+          BASE/upper/d/moved: class: all its files are complete, and new ones would not be encrypted
+          1
+          BASE/upper/d/moved: class: all its files are complete, and new ones would not be encrypted; repaired
+          0
+          0
+          complete .
+          none plain
+          none none
+          none mixed
+          complete moved
+          none deep
+          none deep/in
+          none plain/empty
+          new
+
+          """)
+    }
+
     @Test("Damage that was met is in the answer of why") func why() throws {
       let drawer = try KeyDrawer()
       defer { drawer.remove() }

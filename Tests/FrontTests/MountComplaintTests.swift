@@ -201,7 +201,7 @@ extension FrontTests {
           status 32
           varve mount: BASE/bound: '.varve' cannot be made there: Read-only file system (EROFS); '-o ro' mounts it to look at
           status 32
-          varve mount: BASE/bound: '.varve' in the upper directory is not a directory
+          varve mount: BASE/bound: '.varve' in the upper directory is a regular file, not a directory
           status 32
           varve mount: BASE/bound: '.varve' in the upper directory is open to others than the mounter; it must belong to the mounter, with mode 0700
           status 32

@@ -34,7 +34,25 @@ extension MountTests {
       try #require(Programs.has("git", "sqlite3", "rsync", "tar", "make", "gcc", "setpriv"))
       let stage = try EncryptedStage()
       defer { stage.remove() }
-      try stage.run("programs", String(user))
+      try stage.run("programs", String(user), "work")
+    }
+
+    @Test(
+      "vim saves in each of its ways, and finds again what a kill left",
+      .enabled(if: Programs.has("vim.tiny"), "needs vim-tiny"), arguments: [0, 1001])
+    func editor(user: Int) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("programs", String(user), "vim")
+    }
+
+    @Test(
+      "fio reads what it wrote, also through mappings and past the cache",
+      .enabled(if: Programs.has("fio"), "needs fio, which only CI installs"), arguments: [0, 1001])
+    func verified(user: Int) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("programs", String(user), "fio")
     }
 
     @Test("Sparse and full disks, hard links, many users, read-only and remounted volumes")

@@ -50,6 +50,41 @@ extension MountTests {
       #expect(try Calls.read(other + "/file").get() == "x")
     }
 
+    @Test("What is not a file or directory as a mount makes it, in .varve, is named, and nothing is mounted")
+    func forgedEntries() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try volume.unmount()
+      let kinds = [
+        ("mkfifo", "a FIFO"), ("mkdir", "a directory"), ("ln -s ../outside", "a symbolic link"),
+        ("mknod -m 600", "a device"),
+      ]
+      try Program.shell("echo text > outside", in: volume.upper)
+      for name in ["lock", "volume", "keybag", "keybag.copy", "sessions", "work"] {
+        for (command, words) in kinds where name != "work" || command != "mkdir" {
+          let device = words == "a device" ? " c 1 3" : ""
+          try Program.shell(
+            "mkdir saved; for f in \(name); do if [ -e $f ]; then mv $f saved; fi; done; \(command) \(name)\(device)",
+            in: volume.upper + "/.varve")
+          for options in ["rw", "ro"] {
+            let result = try mount(volume.upper, volume.path, options)
+            #expect(result.exit == 32, "\(name), \(words)")
+            let type = name == "work" ? "a directory" : "a regular file"
+            #expect(
+              result.output.contains("'.varve/\(name)' is \(words), not \(type); put back what was there"),
+              "\(result.output)")
+          }
+          try Program.shell(
+            "rm -d \(name); for f in \(name); do if [ -e saved/$f ]; then mv saved/$f .; fi; done; rmdir saved",
+            in: volume.upper + "/.varve")
+        }
+      }
+      #expect(try Text.read(volume.upper + "/outside") == "text\n")
+      // The volume is as it was.
+      try volume.mount()
+      #expect(Calls.write(volume.path + "/file", "x") == nil)
+    }
+
     @Test("A file that is open goes on when something is mounted over its name behind the mount")
     func covered() throws {
       let volume = try MountedVolume("cache=none")

@@ -40,6 +40,28 @@ extension MountTests {
       try EncryptedStage(in: base).run("frozen")
     }
 
+    @Test("What a full disk does not take during a lock is told, and what was synced stays")
+    func unwritten() throws {
+      let base = try TemporaryDirectory.make()
+      try Program.shell("mount -t tmpfs -o size=24m,mode=755 unwritten \(base)")
+      defer {
+        umount2("\(base)/mount", CInt(MNT_DETACH))
+        umount2(base, CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      try EncryptedStage(in: base).run("unwritten")
+    }
+
+    @Test(
+      "What a refused write brought is not in the daemon's memory",
+      .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"),
+      arguments: ["", "passthrough=off,threads=1", "threads=8,clone_fd", "cache=none"])
+    func refusedWrites(options: String) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("refused", options)
+    }
+
     @Test(
       "Afterwards no key and no plaintext is in the daemon's memory",
       .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"),

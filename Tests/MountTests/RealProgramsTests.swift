@@ -270,11 +270,30 @@ extension MountTests {
         test "$(wc -l < text)" = 31 -a "$(wc -l < text~)" = 30
         sed -i 's/line/row/' text
         test "$(grep -c row text)" = 31
-        if command -v vim > /dev/null; then
-          vim -Es -u NONE -c 'set backup backupcopy=no' -c '%s/row/verse/' -c wq text
-          vim -Es -u NONE -c 'set backup backupcopy=yes' -c '%s/verse/rhyme/' -c wq text
-          test "$(grep -c rhyme text)" = 31
-        fi
+        """)
+      try desk.end()
+    }
+
+    @Test(
+      "vim: a new file in its place, or the same again",
+      .enabled(if: Programs.has("vim.tiny"), "needs vim-tiny"))
+    func vim() throws {
+      let desk = try Desk()
+      defer { desk.volume.remove() }
+      try desk.run(
+        """
+        edit() { vim.tiny -u NONE -i NONE -N -es --cmd 'set backupskip=' "$@" < /dev/null; }
+        seq 31 | sed 's/^/row /' > text
+        cp text want
+        ln text linked
+        edit -c 'set backup backupcopy=no' -c '%s/row/verse/' -c wq text
+        cmp text~ want
+        cmp linked want
+        ln -f text linked
+        edit -c 'set backup backupcopy=yes' -c '%s/verse/rhyme/' -c wq text
+        test "$(grep -c rhyme text)" = 31
+        cmp text linked
+        grep -q verse text~
         """)
       try desk.end()
     }

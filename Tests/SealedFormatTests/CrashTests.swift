@@ -46,7 +46,22 @@ func many(_ few: Int, _ all: Int) -> Int {
     ("slot before cut", .slotBeforeCut), ("failed syncs remembered", .failedSyncRemembered),
     ("the floor waits for clearing", .floorWaitsForClearing),
   ])
-  func aRuleLeftOutIsFound(_ name: String, _ rule: ModelRules) {
+  func aRuleLeftOutIsFound(_ name: String, _ rule: ModelRules) { isFound(name, rule) }
+
+  /// The caller does what the engine says, and the engine says something else.
+  @Test(arguments: [
+    ("the older version after a failure", ModelRules.olderAfterFailure),
+    ("the newest version", .newestCounts),
+    ("the committed half is kept", .committedHalfKept),
+    ("a truncation waits for the floor", .truncationWaitsForFloor),
+    ("generations seen count", .seenGenerationsCount), ("an unended session is in doubt", .unendedIsDoubtful),
+    ("the last close writes a slot", .lastCloseWritesSlot), ("the size is in a slot", .sizeInSlot),
+    ("the end of a session syncs", .endOfSessionSyncs), ("a cleared page is its own", .clearedPageIsItsOwn),
+    ("clearing waits for the floor", .clearingWaitsForFloor),
+  ])
+  func anAlteredAnswerIsFound(_ name: String, _ rule: ModelRules) { isFound(name, rule) }
+
+  private func isFound(_ name: String, _ rule: ModelRules) {
     let findings = run(ModelRules.all.subtracting(rule), worlds: 20_000, untilFound: true)
     print("without \(name): \(findings)")
     #expect(findings.total > 0, "\(name)")

@@ -67,13 +67,23 @@ struct ModelReader {
       throw ModelFailure.block(block.number)
     }
     let pair = try pair(of: block)
-    var answer = reading.content(of: block, pair)
+    var answer = altered(reading.content(of: block, pair), reading, block, pair)
     while case .verify(let version) = answer {
       if ToyCipher.verifies(version, of: block, on: disk) { return words(version) }
       answer = reading.afterFailure(of: version, of: block, pair)
+      if !rules.contains(.olderAfterFailure) { answer = .damage }
     }
     if answer == .zeros { return ModelContent.zeros }
     throw ModelFailure.block(block.number)
+  }
+
+  /// What the engine answers, or an answer that breaks a rule.
+  private func altered(
+    _ answer: ReadingRules.Answer, _ reading: ReadingRules, _ block: Block, _ pair: Pair
+  ) -> ReadingRules.Answer {
+    guard !rules.contains(.newestCounts), case .verify(let newest) = answer else { return answer }
+    let older = pair.first == newest ? pair.second : pair.first
+    return reading.isLive(older, of: block) ? .verify(older) : answer
   }
 
   private func words(_ version: Version) -> [UInt64] {
@@ -120,4 +130,16 @@ struct ModelRules: OptionSet, Hashable {
   static let failedSyncRemembered = ModelRules(rawValue: 1 << 17)
   static let slotBeforeCut = ModelRules(rawValue: 1 << 18)
   static let floorWaitsForClearing = ModelRules(rawValue: 1 << 19)
+  // From here on: answers of the engine that come out otherwise, the caller doing what it is told.
+  static let olderAfterFailure = ModelRules(rawValue: 1 << 20)
+  static let newestCounts = ModelRules(rawValue: 1 << 21)
+  static let committedHalfKept = ModelRules(rawValue: 1 << 22)
+  static let truncationWaitsForFloor = ModelRules(rawValue: 1 << 23)
+  static let seenGenerationsCount = ModelRules(rawValue: 1 << 24)
+  static let unendedIsDoubtful = ModelRules(rawValue: 1 << 25)
+  static let lastCloseWritesSlot = ModelRules(rawValue: 1 << 26)
+  static let sizeInSlot = ModelRules(rawValue: 1 << 27)
+  static let endOfSessionSyncs = ModelRules(rawValue: 1 << 28)
+  static let clearedPageIsItsOwn = ModelRules(rawValue: 1 << 29)
+  static let clearingWaitsForFloor = ModelRules(rawValue: 1 << 30)
 }

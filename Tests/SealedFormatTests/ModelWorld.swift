@@ -53,7 +53,9 @@ final class ModelWorld {
     session = log.begin(now: 1000) ?? 0
   }
 
-  func hasEnded(_ number: UInt64) -> Bool { log.hasEnded(number) || number == session }
+  func hasEnded(_ number: UInt64) -> Bool {
+    log.hasEnded(number) || number == session || !rules.contains(.unendedIsDoubtful)
+  }
 
   // MARK: Operations
 
@@ -230,12 +232,12 @@ final class ModelWorld {
       return
     }
     let writer = try changing()
-    for _ in 0..<2 where !writer.state.mayTruncate(to: size) {
+    for _ in 0..<2 where !writer.mayTruncate(to: size) {
       try beginSync()
       try endSync()
     }
     // After a sync that failed, this one does not help.
-    guard writer.state.mayTruncate(to: size) else { return }
+    guard writer.mayTruncate(to: size) else { return }
     history.append(after)
     let before = current
     current = after
@@ -323,7 +325,7 @@ final class ModelWorld {
     if let writer, writer.state.owesAfterFailure { return }
     trace.append("remount")
     if let writer { try writer.lastClose() }
-    try disk.sync()
+    if rules.contains(.endOfSessionSyncs) { try disk.sync() }
     history = [current]
     log.end(session)
     newMount()

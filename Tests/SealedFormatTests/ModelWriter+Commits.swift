@@ -7,6 +7,10 @@ import SealedFormat
 extension ModelWriter {
   // MARK: Truncation
 
+  func mayTruncate(to size: UInt64) -> Bool {
+    state.mayTruncate(to: size) || !rules.contains(.truncationWaitsForFloor)
+  }
+
   /// To a size above zero, for which the state allows a floor.
   func truncate(to size: UInt64) throws {
     let tail = CommitState.tail(of: size)
@@ -25,6 +29,7 @@ extension ModelWriter {
     state.truncate(to: size, generations)
     try finish(request, Plan.truncate)
     state.end(generations)
+    if !rules.contains(.clearingWaitsForFloor) { try clearFloor() }
   }
 
   func clearFloor() throws {
@@ -34,6 +39,9 @@ extension ModelWriter {
       let pair = try reader.pair(of: block)
       let cleared = state.clearing(pair, of: block)
       if let page = cleared.free { freed.append(page) }
+      if !rules.contains(.clearedPageIsItsOwn) {
+        freed += Half.allCases.filter { cleared.pair[$0] != pair[$0] }.compactMap { pair[$0].page }
+      }
       let rewrites = state.mustRewriteCleared && block.number >= state.floor.block
       if cleared.pair != pair || rewrites { pairs.append((block, cleared.pair)) }
     }
@@ -69,7 +77,7 @@ extension ModelWriter {
   }
 
   func lastClose() throws {
-    guard !isNew, state.needsSlot else { return }
+    guard !isNew, state.needsSlot, rules.contains(.lastCloseWritesSlot) else { return }
     try execute(Plan.lastClose)
   }
 

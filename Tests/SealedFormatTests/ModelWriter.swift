@@ -58,6 +58,7 @@ final class ModelWriter {
       var recovery = Recovery(view)
       state = CommitState(resuming: view)
       let settled = try survey(&recovery)
+      if !rules.contains(.seenGenerationsCount) { recovery = Recovery(view) }
       state = CommitState(recovering: recovery, pages: UInt64(disk.pages), session: session)
       try recover(view, settled)
     }
@@ -298,7 +299,8 @@ final class ModelWriter {
 
   /// The rest of the plan, whose pages `begin` wrote.
   func finish(_ request: PendingWrite, _ plan: [Step] = Plan.write) throws {
-    let needsSlot = request.size > state.fileSize || written == nil || plan == Plan.truncate
+    let grows = request.size > state.fileSize && rules.contains(.sizeInSlot)
+    let needsSlot = grows || written == nil || plan == Plan.truncate
     state.grow(to: request.size)
     for step in ordered(plan) {
       switch step {
@@ -332,6 +334,9 @@ final class ModelWriter {
       var destination = state.destination(of: version.generation, in: pair)
       if destination == .wait {
         destination = .half(pair.committed(state.committed)?.other ?? .first, free: nil, keep: nil)
+      }
+      if !rules.contains(.committedHalfKept), let newest = pair.newest {
+        destination = .half(newest, free: nil, keep: pair[newest].page)
       }
       guard case .half(let half, let page, var keep) = destination else { continue }
       pair[half] = version

@@ -28,6 +28,18 @@ package enum FileKind: UInt8, Sendable, Hashable, CaseIterable {
 
   /// The `d_type` of a directory entry.
   package var directoryType: UInt8 { rawValue }
+
+  /// As a sentence names it, with its article.
+  package var words: String {
+    switch self {
+    case .fifo: "a FIFO"
+    case .characterDevice, .blockDevice: "a device"
+    case .directory: "a directory"
+    case .regular: "a regular file"
+    case .symbolicLink: "a symbolic link"
+    case .socket: "a socket"
+    }
+  }
 }
 
 /// The number of a device.

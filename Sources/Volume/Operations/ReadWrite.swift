@@ -25,8 +25,9 @@ extension Volume {
     _ handle: HandleID, at offset: UInt64, _ bytes: inout MutableSpan<UInt8>, appends: Bool,
     isWriteBack: Bool = false, clearsSetID: Bool, for caller: Caller
   ) throws(Errno) -> Int {
-    let (file, node) = try writable(handle)
+    let file = try handles.file(handle)
     do throws(Errno) {
+      let node = try requireWritable(file)
       return try write(
         file, of: node, at: offset, &bytes, appends: appends, isWriteBack: isWriteBack,
         clearsSetID: clearsSetID, for: caller)
@@ -101,9 +102,13 @@ extension Volume {
   /// An open file to write through, with its node.
   private func writable(_ handle: HandleID) throws(Errno) -> (OpenFile, Node) {
     let file = try handles.file(handle)
+    return (file, try requireWritable(file))
+  }
+
+  private func requireWritable(_ file: OpenFile) throws(Errno) -> Node {
     guard file.canWrite, let node = file.node else { throw .badDescriptor }
     try requireContent(of: file)
-    return (file, node)
+    return node
   }
 
   /// Refuses a handle whose file has got content of another form since it was opened, or a record that nobody can read,

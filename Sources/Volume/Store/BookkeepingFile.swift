@@ -22,9 +22,12 @@ struct BookkeepingFile: Sendable {
   /// One byte more than the longest tells that it is too long.
   func read(in directory: SharedDescriptor) throws(Errno) -> [UInt8]? {
     do throws(Errno) {
+      let name = try FileName(self.name)
+      // Before it is opened: a device would act.
+      guard try directory.descriptor.status(of: name).kind == .regular else { return [] }
       // It may be that of a lower, which keeps its access times.
       let file = try LayerDirectory.forALook.openLeniently { flags throws(Errno) in
-        try directory.descriptor.open(try FileName(name), flags)
+        try directory.descriptor.open(name, flags)
       }
       return try file.status().kind == .regular ? file.read(upTo: longest + 1) : []
     } catch .noSuchFile {

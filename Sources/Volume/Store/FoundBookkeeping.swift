@@ -26,7 +26,9 @@ extension VolumeDirectory {
       switch error {
       case .noSuchFile: return nil
       case .notDirectory, .tooManySymbolicLinks:
-        throw VolumeFailure("'.varve' in the upper directory is not a directory")
+        let kind = (try? root.descriptor.status(of: FileName(OwnDirectory.name)))?.kind
+        let words = kind.map { "\($0.words), " } ?? ""
+        throw VolumeFailure("'.varve' in the upper directory is \(words)not a directory")
       case .crossDevice: throw VolumeFailure("'.varve' in the upper directory is a mount point")
       default: throw VolumeFailure("'.varve' in the upper directory cannot be opened: \(error)")
       }

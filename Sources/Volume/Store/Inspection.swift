@@ -48,6 +48,8 @@ package final class VolumeInspection: Sendable {
   ) throws(VolumeFailure) {
     do {
       directory = try VolumeDirectory.openOwn(in: root)
+      // Everything else is listed (`misplaced`).
+      try VolumeDirectory.requireTypes(in: directory, of: ["lock"])
       let device = DeviceNumber(packed: try root.descriptor.status().device)
       isLeased = try isStore || !root.descriptor.fileSystemStatus().isOfThisMachine(on: device)
       (lock, use) = try VolumeInspection.look(

@@ -86,6 +86,7 @@ package struct LowerRoot: Sendable {
   private static func read(
     _ directory: SharedDescriptor, of root: SharedDescriptor
   ) throws(VolumeFailure) -> (VolumeHeader?, [SharedDescriptor]) {
+    try VolumeDirectory.requireTypes(in: directory, of: ["index", "lock", "volume"])
     let text: [UInt8]?
     do throws(Errno) { text = try VolumeDirectory.storedHeader(in: directory) } catch {
       throw VolumeFailure("its volume file cannot be read: \(error)")
@@ -94,7 +95,8 @@ package struct LowerRoot: Sendable {
       throw VolumeFailure("this lower directory is a volume that is being repaired")
     }
     var locks = [directory]
-    if let lock = try? SharedDescriptor(directory.descriptor.open(try FileName("lock"), .readOnly)) {
+    let flags: OpenFlags = [.readOnly, .nonBlocking]
+    if let lock = try? SharedDescriptor(directory.descriptor.open(try FileName("lock"), flags)) {
       if case .held? = try? lock.descriptor.tryLockWhole(exclusive: false) {
         let holder = LockHolder(readFrom: lock.descriptor)
         throw VolumeFailure(

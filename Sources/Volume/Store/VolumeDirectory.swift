@@ -147,6 +147,7 @@ final class VolumeDirectory: Sendable {
     // Refused before anything is made.
     let likely = try header ?? .fresh(recordsIn: space.choose(for: root))
     if let present {
+      try requireTypes(in: present)
       if try storedHeader(in: present) == nil { try refuseUnknown(likely.namespace, in: root) }
       // Where the file was lost, the records were not: no lock goes with it.
       return try open(
@@ -238,6 +239,7 @@ final class VolumeDirectory: Sendable {
       }
       return
     }
+    try requireTypes(in: directory)
     if readOnly {
       try refuseRepair(of: directory)
     } else {

@@ -1,13 +1,16 @@
-"""Programs people use, in an encrypted directory, as a user: programs.py BASE USER"""
+"""Programs people use, in an encrypted directory, as a user: programs.py BASE USER PART"""
 
 import os
 import sys
 
 from vault import Failure, Vault, run, watch
 
-SCRIPT = r"""
+BEGINNING = """
 umask 022
 export LC_ALL=C
+"""
+
+WORK = r"""
 git config --global user.email a@example.org; git config --global user.name A
 git init -q -b main repository
 cd repository
@@ -44,20 +47,7 @@ test -z "$(rsync -aHi@-1 $HOME/source/ tar/)" || { echo 'tar has changed somethi
 cp -a rsync cp; test -z "$(rsync -aHi@-1 --checksum rsync/ cp/)"
 rsync -a cp/ $HOME/back/; diff -r --no-dereference $HOME/source $HOME/back
 
-if command -v vim > /dev/null; then
-  seq 5000 > text
-  vim -Es -u NONE -c 'set backup backupcopy=no' -c '%s/7/seven/g' -c wq text
-  vim -Es -u NONE -c 'set backup backupcopy=yes' -c '%s/8/eight/g' -c wq text
-  diff <(seq 5000 | sed 's/7/seven/g; s/8/eight/g') text
-fi
 seq 3000 > edited; sed -i 's/9/nine/g' edited; diff <(seq 3000 | sed 's/9/nine/g') edited
-if command -v fio > /dev/null; then
-  for mode in write randwrite randrw; do
-    fio --name=$mode --rw=$mode --size=4M --bsrange=512-64k --bs_unaligned --verify=crc32c --do_verify=1 --fsync=50 \
-      --thread --numjobs=2 --output=fio.out || { cat fio.out; exit 1; }
-  done
-fi
-
 mkdir build; cd build
 for n in 1 2 3 4; do printf '#include "all.h"\nint f%s(void) { return %s; }\n' $n $n > f$n.c; echo "int f$n(void);" >> all.h; done
 { echo '#include "all.h"'; echo '#include <stdio.h>'; echo 'int main(void) { printf("%d\n", f1()+f2()+f3()+f4()); return 0; }'; } > main.c
@@ -67,10 +57,54 @@ make -j4 > /dev/null; test "$(./prog)" = 10; make | grep -q 'up to date'
 touch f3.c; test "$(make -n | grep -c 'gcc -O1')" = 1; make > /dev/null; strip prog; test "$(./prog)" = 10
 """
 
+VIM = r"""
+edit() { vim.tiny -u NONE -i NONE -N -es --cmd 'set backupskip=' "$@" < /dev/null; }
+seq 5000 > want
+for backup in nobackup backup; do
+  for copy in yes no auto; do
+    name=$backup-$copy
+    seq 5000 > $name; chmod 640 $name; ln $name $name-linked
+    edit -c "set $backup backupcopy=$copy" -c '%s/7/seven/g' -c wq $name
+    diff <(sed 's/7/seven/g' want) $name; test "$(stat -c %a $name)" = 640
+    # With a new file in its place the other name keeps what was there.
+    if [ $copy = no ]; then diff want $name-linked; else diff $name $name-linked; fi
+    if [ $backup = backup ]; then diff want $name~; else test ! -e $name~; fi
+  done
+done
+seq 5000 > target; ln -s target link; edit -c '%s/7/seven/g' -c wq link
+test -L link; diff <(sed 's/7/seven/g' want) target
+# By way of the swap file, which a kill leaves.
+cp want swapped
+mkfifo $HOME/commands
+vim.tiny -u NONE -i NONE -N -es --cmd 'set directory=. updatecount=1' swapped < $HOME/commands & editor=$!
+exec 5> $HOME/commands
+printf '%s\n' '1,4000d' preserve '1w! preserved' >&5
+for n in $(seq 1500); do if [ -s preserved ]; then break; fi; sleep 0.02; done
+kill -9 $editor; wait $editor 2> /dev/null || true; exec 5>&-
+edit -c 'set directory=.' -c recover -c 'wq! recovered' swapped || true
+diff <(seq 4001 5000) recovered; diff want swapped; rm .swapped.swp
+# Appending, filtering through programs, and a file of many megabytes.
+seq 3 > small; edit -c '1,2w >> small' -c q! small; test "$(echo $(cat small))" = '1 2 3 1 2'
+edit -c '%!sort -rn' -c wq small; test "$(echo $(cat small))" = '3 2 2 1 1'
+seq 1000000 > large; edit -c '500000,$d' -c '%s/^1/one/' -c wq large
+diff <(seq 499999 | sed 's/^1/one/') large
+"""
+
+FIO = r"""
+check() { fio --size=4M --verify=crc32c --do_verify=1 --fsync=50 --thread --numjobs=2 --output=fio.out "$@" || { cat fio.out; exit 1; }; }
+for mode in write randwrite randrw; do
+  check --name=$mode --rw=$mode --bsrange=512-64k --bs_unaligned
+  check --name=$mode-mapped --rw=$mode --ioengine=mmap --bsrange=4k-64k
+done
+check --name=direct --rw=randrw --direct=1 --bs=4k
+"""
+
+PARTS = {"work": WORK, "vim": VIM, "fio": FIO}
+
 
 def main():
     guard = watch(240)
-    base, user = sys.argv[1:]
+    base, user, part = sys.argv[1:]
     with Vault(base) as vault:
         home = f"{base}/home"
         os.mkdir(home)
@@ -80,7 +114,7 @@ def main():
             os.chown(path, int(user), int(user))
         environment = os.environ | {"HOME": home}
         words = ["--reuid", user, "--regid", user, "--clear-groups"]
-        ran = run("setpriv", *words, "/bin/bash", "-euo", "pipefail", "-c", SCRIPT, cwd=work, check=False, env=environment)
+        ran = run("setpriv", *words, "/bin/bash", "-euo", "pipefail", "-c", BEGINNING + PARTS[part], cwd=work, check=False, env=environment)
         if ran.returncode:
             raise Failure(f"exit {ran.returncode}: {(ran.stdout + ran.stderr)[-2000:]}")
         for place, _, names in os.walk(f"{vault.upper}/c/work"):

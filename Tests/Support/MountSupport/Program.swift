@@ -121,7 +121,8 @@ package enum TemporaryDirectory {
     try make(in: access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/var/tmp")
   }
 
-  private static func make(in place: String) throws -> String {
+  /// A new directory in a place.
+  package static func make(in place: String) throws -> String {
     var template = Array("\(place)/varve-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestFailure("no temporary directory in \(place)") }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

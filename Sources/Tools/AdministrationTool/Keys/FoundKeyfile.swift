@@ -28,19 +28,16 @@ struct FoundKeyfile {
   }
 
   private func requireFile() throws(Refusal) {
-    let kind: String
     switch status.kind {
     case .regular: return
     case .symbolicLink:
       // Where it leads to helps, and is no reason to fail.
       let target = (try? held.descriptor.readLink()).map { " to \(shown($0))" } ?? ""
       throw Refusal("is a symbolic link\(target), which may be exchanged; name the keyfile itself (ELOOP)")
-    case .directory: kind = "a directory"
-    case .fifo: kind = "a FIFO"
-    case .socket: kind = "a socket"
-    case .characterDevice, .blockDevice: kind = "a device"
+    default:
+      throw Refusal(
+        "is \(status.kind.words), and a keyfile is a regular file; copy the keyfile to a file, and name that")
     }
-    throw Refusal("is \(kind), and a keyfile is a regular file; copy the keyfile to a file, and name that")
   }
 
   private func requireOwner() throws(Refusal) {
