@@ -27,5 +27,32 @@ extension CommandTests {
 
           """)
     }
+
+    @Test("Through a mount, and below one, a file that cannot be finished is named once") func mounted()
+      throws
+    {
+      let desk = try Desk("", "echo text > f; ln f second; touch g; varve chflags hidden g")
+      defer { desk.volume.remove() }
+      try desk.volume.unmount()
+      // Whatever the mount may do about it, the new content is gone.
+      try desk.expect(
+        """
+        UP=$BASE/upper; setfattr -n trusted.varve.m -v \(HalfReplacedCheckTests.record) $UP/f
+        for options in rw ro; do
+          varve mount -o $options $UP $BASE/mount; cat $BASE/mount/f > /dev/null 2>&1; echo $?
+          varve check $BASE/mount | sed 's,/second:,/f:,'; varve check $UP | sed 's,/second:,/f:,'
+          varve umount $BASE/mount
+        done
+        """,
+        prints: """
+          1
+          BASE/mount/f: interrupted: cannot be read: its content was being replaced, and that was not finished; 'varve check' of the directory that stores it tells more
+          BASE/upper/f: content: cannot be read: its content was being replaced, and the new content is missing or damaged
+          1
+          BASE/mount/f: interrupted: cannot be read: its content was being replaced, and that was not finished; 'varve check' of the directory that stores it tells more
+          BASE/upper/f: content: cannot be read: its content was being replaced, and the new content is missing or damaged
+
+          """)
+    }
   }
 }

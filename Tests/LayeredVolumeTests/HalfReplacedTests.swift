@@ -174,6 +174,58 @@ import Testing
     }
   }
 
+  @Test("A repair finishes a file that was half replaced, and changes nothing else of it") func repaired()
+    throws
+  {
+    var before: FileStatus?
+    try forEachHalf {
+      before = try status($0)
+    } _: { tree, call in
+      tree.close()
+      let root = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
+      let object = SharedDescriptor(try Descriptor.open(path: tree.path + "/f", .path))
+      do {
+        let inspection = try VolumeInspection(of: root, for: .repairing)
+        #expect(try inspection.hasNewContent(of: object.descriptor.status()))
+        try inspection.finishReplacement(of: object)
+        #expect(try !inspection.hasNewContent(of: object.descriptor.status()), "call \(call)")
+        // Of a file that is whole nothing is left to do.
+        try inspection.finishReplacement(of: object)
+      }
+      let after = try status(tree)
+      #expect(after.inode == before?.inode && after.modification == before?.modification, "call \(call)")
+      #expect(after.mode == before?.mode && after.linkCount == before?.linkCount)
+      #expect(try tree.stored("f") == Data(text.utf8), "call \(call)")
+      #expect(try work(tree).isEmpty)
+      #expect(try !isHalf(tree))
+      #expect(try tree.attribute("f", CompressedFileTests.door) == Array("none".utf8))
+    }
+  }
+
+  @Test("A repair that does not find the new content changes nothing") func unrepaired() throws {
+    try forEachHalf { tree, call in
+      tree.close()
+      let root = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
+      let object = SharedDescriptor(try Descriptor.open(path: tree.path + "/f", .path))
+      let stored = try tree.stored("f")
+      let name = try #require(work(tree).first { $0.hasPrefix("r-") })
+      let (place, aside) = ("\(tree.path)/.varve/work/\(name)", "\(tree.path)/.varve/aside")
+      do {
+        let inspection = try VolumeInspection(of: root, for: .repairing)
+        #expect(rename(place, aside) == 0)
+        #expect(throws: Errno.inputOutput) { try inspection.finishReplacement(of: object) }
+        #expect(rename(aside, place) == 0)
+      }
+      #expect(try tree.stored("f") == stored && work(tree).contains(name), "call \(call)")
+      // Nor is it lost: the next mount has it.
+      #expect(try !isHalf(tree) && tree.stored("f") == Data(text.utf8), "call \(call)")
+    }
+  }
+
+  private func status(_ tree: Tree) throws -> FileStatus {
+    try Descriptor.open(path: tree.path + "/f", .path).status()
+  }
+
   @Test("A file that was half replaced is settled before it is cut") func cut() throws {
     try forEachHalf { tree, call in
       try tree.change("f") { $0.size = 5 }

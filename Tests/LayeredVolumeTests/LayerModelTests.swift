@@ -102,7 +102,40 @@ struct LayerModelTests {
   }
 
   @Test("Random histories", arguments: [1, 3], [1, 2, 3]) func histories(lowers count: Int, run: Int) throws {
-    var dice = Dice(for: "layers \(count) \(run)")
+    _ = try LayerModelTests.history(lowers: count, "layers \(count) \(run)")
+  }
+
+  /// In a process of its own, which has no privilege: marks and records are attributes of users.
+  @Test("Random histories of a user's own volume") func ofUser() async {
+    await #expect(processExitsWith: .success) {
+      // All its threads, for good.
+      try #require(setgroups(0, nil) == 0 && setgid(65_534) == 0 && setuid(65_534) == 0)
+      var marks: Set<String> = []
+      for count in [1, 3] {
+        for run in 1...2 {
+          marks.formUnion(try LayerModelTests.history(lowers: count, "user \(count) \(run)"))
+        }
+      }
+      #expect(
+        marks.isSuperset(of: ["user.overlay.opaque", "user.overlay.redirect", "user.varve.m"]), "\(marks)")
+      #expect(!marks.contains { $0.hasPrefix("trusted.") })
+    }
+  }
+
+  /// Which attributes the volume has given to directories of the upper.
+  private static func marks(_ upper: String) throws -> Set<String> {
+    var marks: Set<String> = []
+    for path in try FileManager.default.subpathsOfDirectory(atPath: upper) {
+      guard kind("\(upper)/\(path)") == S_IFDIR else { continue }
+      let names = try Descriptor.open(path: "\(upper)/\(path)", .readOnly).attributeNames().copies
+      marks.formUnion(names.map { String(decoding: $0, as: UTF8.self) })
+    }
+    return marks
+  }
+
+  /// One history, and what marks are left of it.
+  private static func history(lowers count: Int, _ seed: String) throws -> Set<String> {
+    var dice = Dice(for: seed)
     let tree = try LayeredTree(making: { base in
       try (1...count).map { number in
         var files: [String] = []
@@ -136,6 +169,7 @@ struct LayerModelTests {
     try tree.remount()
     #expect(try LayerModelTests.difference(tree, model) == [])
     #expect(try tree.lowers.map { try plainState($0) } == lowers)
+    return try marks(tree.upper)
   }
 
   private static func path(_ dice: inout Dice) -> String {

@@ -102,9 +102,12 @@ final class LayeredTree: @unchecked Sendable {
   func at<R>(_ path: String, _ body: (NodeID) throws -> R) throws -> R {
     var (node, found) = (Volume.rootNode, [NodeID]())
     defer { for node in found.reversed() { volume.forget(node, references: 1) } }
+    var kind = FileKind.directory
     for name in path.split(separator: "/") {
+      // The kernel asks for no name in anything else.
+      guard kind == .directory else { throw Errno.notDirectory }
       guard let next = try entry(String(name), in: node) else { throw Errno.noSuchFile }
-      node = next.node
+      (node, kind) = (next.node, next.attributes.kind)
       found.append(node)
     }
     return try body(node)
@@ -315,6 +318,15 @@ func plainState(_ root: String, _ path: String = "") throws -> [String] {
     }
   }
   return lines
+}
+
+/// A line for each object of a plain directory, whatever it is, that changes with the object.
+func stamps(_ root: String) throws -> [String] {
+  try FileManager.default.subpathsOfDirectory(atPath: root).sorted().map { path in
+    var found = stat()
+    guard lstat("\(root)/\(path)", &found) == 0 else { throw Errno.current }
+    return "\(path) \(found.st_ino) \(found.st_mode) \(found.st_ctim.tv_sec).\(found.st_ctim.tv_nsec)"
+  }
 }
 
 /// Sets an attribute behind every mount.

@@ -6,8 +6,8 @@ import LinuxFiles
 @testable import LayeredVolume
 
 /// Something in a tree before a test begins.
-struct TreeItem {
-  enum Content {
+struct TreeItem: Sendable {
+  enum Content: Sendable {
     case file(String)
     case directory([TreeItem])
     case symbolicLink(String)

@@ -65,8 +65,11 @@ struct MergedListing {
   }
 
   /// Reads the next page; false at the end of the last part.
+  ///
+  /// A part of a lower that was removed behind the mount has none. With that of the upper its whiteouts are gone, so the listing
+  /// ends (ENOENT), as that of any directory that is removed.
   mutating func readNames(into page: inout EntryBuffer) throws(Errno) -> Bool {
-    while try open().readNames(into: &page) == 0 {
+    while try readPart(into: &page) == 0 {
       guard part + 1 < parts.count else { return false }
       seen[part].finish()
       part += 1
@@ -74,6 +77,11 @@ struct MergedListing {
       if starts.count > part { position = starts[part] } else { starts.append(position) }
     }
     return true
+  }
+
+  private mutating func readPart(into page: inout EntryBuffer) throws(Errno) -> Int {
+    let listing = try open()
+    return try listing.layer > 0 ? listing.readNamesLeft(into: &page) : listing.readNames(into: &page)
   }
 
   /// Whether a part above has shown or hidden this name.

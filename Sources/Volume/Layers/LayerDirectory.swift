@@ -39,6 +39,10 @@ extension FileStatus {
   var isWhiteout: Bool { kind == .characterDevice && specialDevice == .none }
 }
 
+extension DirectoryEntry {
+  fileprivate var mayBeWhiteout: Bool { kind == nil || kind == .characterDevice }
+}
+
 /// A directory of a layer, open.
 struct LayerDirectory: Sendable {
   let descriptor: SharedDescriptor
@@ -82,15 +86,31 @@ struct LayerDirectory: Sendable {
     }
   }
 
-  /// Whether an entry of its listing is a whiteout; only what may be one is looked at.
-  func isWhiteout(_ entry: DirectoryEntry, on page: borrowing EntryBuffer) throws(Errno) -> Bool {
-    guard entry.kind == nil || entry.kind == .characterDevice else { return false }
-    return try page.withName(of: entry) { name throws(Errno) in try look(name)?.isWhiteout ?? false }
+  /// What an entry of a listing stands for when it is looked at, which is later than it was listed.
+  enum Standing {
+    /// It vanished behind the mount.
+    case nothing
+    case whiteout
+    case name
   }
 
-  /// The same for who shows names: what cannot be looked at is shown.
-  func hides(_ entry: DirectoryEntry, on page: borrowing EntryBuffer) -> Bool {
-    (try? isWhiteout(entry, on: page)) ?? false
+  func standing(_ entry: DirectoryEntry, on page: borrowing EntryBuffer) throws(Errno) -> Standing {
+    try page.withName(of: entry) { name throws(Errno) in
+      do throws(Errno) {
+        guard let status = try look(name) else { return .nothing }
+        return status.isWhiteout ? .whiteout : .name
+      } catch {
+        // What is mounted there has the name. A user may list a directory and not look at what is in it, but only a device
+        // can be a whiteout.
+        guard error == .crossDevice || error == .accessDenied && !entry.mayBeWhiteout else { throw error }
+        return .name
+      }
+    }
+  }
+
+  /// The same for who shows names: only what may be a whiteout is looked at, and what cannot be looked at is shown.
+  func shownStanding(_ entry: DirectoryEntry, on page: borrowing EntryBuffer) -> Standing {
+    entry.mayBeWhiteout ? (try? standing(entry, on: page)) ?? .name : .name
   }
 
   /// The same with a descriptor that leads there; ENOENT if nothing stands under the name.
@@ -165,6 +185,11 @@ struct LayerDirectory: Sendable {
   /// Reads the next names of a listing; 0 at its end.
   func readNames(into page: inout EntryBuffer) throws(Errno) -> Int {
     try descriptor.descriptor.readEntries(into: &page)
+  }
+
+  /// The same of a directory that may be removed behind the mount meanwhile: then nothing is in it.
+  func readNamesLeft(into page: inout EntryBuffer) throws(Errno) -> Int {
+    do throws(Errno) { return try readNames(into: &page) } catch .noSuchFile { return 0 }
   }
 
   func seekListing(to offset: Int64) throws(Errno) {

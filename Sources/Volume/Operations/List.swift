@@ -162,7 +162,7 @@ extension Volume {
   private func isHidden(
     _ entry: DirectoryEntry, _ page: borrowing EntryBuffer, in directory: OpenDirectory
   ) throws(Errno) -> Bool {
-    if directory.backing.hides(entry, on: page) { return true }
+    guard directory.backing.shownStanding(entry, on: page) == .name else { return true }
     return try isReserved(entry, page, in: directory.node)
   }
 

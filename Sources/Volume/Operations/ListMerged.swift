@@ -91,9 +91,13 @@ extension Volume {
       case .child:
         if merged.isHidden(name) { continue }
         if try isReserved(next, page, in: directory.node) { continue }
-        if place.hides(next, on: page) {
+        switch place.shownStanding(next, on: page) {
+        case .name: break
+        case .whiteout:
           merged.take(name)
           continue
+        // It hides nothing any more.
+        case .nothing: continue
         }
       }
       let isImpure = merged.layer == 0 ? above.record.isImpure : merged.isPartImpure

@@ -23,7 +23,13 @@ extension Volume {
   ) throws(Errno) {
     let parent = try directory(of: name, in: parentID, for: caller)
     try raising(for: caller, { [parent] }) { () throws(Errno) in
-      try remove(name, from: parent, directory: isDirectory, for: caller)
+      do throws(Errno) {
+        try remove(name, from: parent, directory: isDirectory, for: caller)
+      } catch {
+        guard error == .noSuchFile || error == .exists, resolver.stack != nil else { throw error }
+        // Behind the mount a layer lost the name that was decided about, or the upper got it. The kernel asks once more.
+        throw (try? resolver.find(name, in: parent)) == nil ? error : .stale
+      }
     }
   }
 
@@ -88,8 +94,12 @@ extension Volume {
     do throws(Errno) {
       return try directory.remove(name, isDirectory: isDirectory)
     } catch {
-      guard isDirectory, error == .notEmpty, try contents(ofDirectory: name, in: parent) == .whiteouts else {
-        throw error
+      guard isDirectory, error == .notEmpty else { throw error }
+      switch try contents(ofDirectory: name, in: parent) {
+      case .whiteouts: break
+      // What was in it vanished behind the mount.
+      case .empty: return try directory.remove(name, isDirectory: true)
+      case .names: throw error
       }
     }
     var facts = NameFacts(upper: .directory(UpperDirectory(.pure)), lower: .nothing)

@@ -117,7 +117,7 @@ extension Volume {
     return UpperDirectory(all.count > 1 ? .merged : .pure, redirection)
   }
 
-  /// What the directory of this name shows.
+  /// What the directory of this name shows; what vanishes behind the mount meanwhile does not count.
   func contents(ofDirectory name: borrowing FileName, in directory: Node) throws(Errno) -> Contents {
     let (_, parts) = try resolver.findHeld(name, in: try resolver.parts(directory).all)
     var removed: Set<[UInt8]> = []
@@ -125,7 +125,7 @@ extension Volume {
     var page = EntryBuffer()
     for part in parts {
       let listing = try LayerDirectory(part).openListingAside()
-      while try listing.readNames(into: &page) > 0 {
+      while try listing.readNamesLeft(into: &page) > 0 {
         while let entry = try page.next() {
           switch entry.role {
           case .itself, .parent: continue
@@ -134,7 +134,11 @@ extension Volume {
           }
           let bytes = try page.nameBytes(of: entry)
           if removed.contains(bytes) { continue }
-          guard try listing.isWhiteout(entry, on: page) else { return .names }
+          switch try listing.standing(entry, on: page) {
+          case .nothing: continue
+          case .name: return .names
+          case .whiteout: break
+          }
           removed.insert(bytes)
           if part.layer == 0 { hasWhiteouts = true }
         }

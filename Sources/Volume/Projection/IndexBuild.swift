@@ -78,8 +78,10 @@ struct IndexBuild {
         let name = try page.nameBytes(of: entry)
         if directory.isRoot, name == OwnDirectory.bytes { continue }
         if merged.isHidden(name) { continue }
+        let standing = merged.directory.shownStanding(entry, on: page)
+        if standing == .nothing { continue }
         merged.take(name)
-        if merged.directory.hides(entry, on: page) { continue }
+        if standing == .whiteout { continue }
         read.names.append(ReadName(name: name, inode: entry.inode, kind: entry.kind))
         if read.names.count > mostItems {
           read.isTooLarge = true

@@ -32,9 +32,11 @@ package final class VolumeInspection: Sendable {
   package let use: Use
   /// The attributes of the records, without `.m` and `.acl`.
   package let recordPrefix: String
+  /// The upper directory.
+  let root: SharedDescriptor
   let directory: SharedDescriptor
   let lock: WriterLock?
-  private let namespace: MetadataStore.Namespace
+  let namespace: MetadataStore.Namespace
   private let isRepair: Bool
   private let isLeased: Bool
 
@@ -46,6 +48,7 @@ package final class VolumeInspection: Sendable {
     of root: SharedDescriptor, for purpose: Purpose, leaseTimes: LeaseTimes = LeaseTimes(),
     isStore: Bool = false
   ) throws(VolumeFailure) {
+    self.root = root
     do {
       directory = try VolumeDirectory.openOwn(in: root)
       // Everything else is listed (`misplaced`).

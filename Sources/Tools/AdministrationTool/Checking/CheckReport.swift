@@ -167,27 +167,33 @@ final class ItemRecords {
     }
   }
 
-  /// What becomes of a file whose content was half replaced; of one that a mount works on nothing is said.
+  /// What becomes of a file whose content was half replaced; nothing is said of one that a mount can finish, or is at work on.
   private func replacementDefect(_ item: VisitedItem) throws(Errno) -> Defect? {
-    guard case .nobody = inspection.use else { return nil }
-    guard try inspection.hasNewContent(of: item.status) else {
+    if try inspection.hasNewContent(of: item.status) {
+      guard case .nobody = inspection.use else { return nil }
       return Defect(
-        .content, "cannot be read: its content was being replaced, and the new content is missing or damaged")
+        .interrupted,
+        "its content was being replaced when that was interrupted; until a repair or the next mount for writing finishes it, "
+          + "it cannot be read")
     }
+    // A mount takes the new content away when it is done, and may be by now.
+    guard let core = try read(coreName, item), let record = try? CoreRecord(decoding: core.span),
+      record.isReplacing, try !inspection.hasNewContent(of: item.status)
+    else { return nil }
     return Defect(
-      .interrupted,
-      "its content was being replaced; the next mount for writing finishes it, until then it cannot be read")
+      .content, "cannot be read: its content was being replaced, and the new content is missing or damaged")
   }
 
   private func repair(_ defect: Defect, _ stored: StoredBytes, _ item: VisitedItem) throws(Errno) {
     try inspection.requireLock()
+    guard case .own(let kind) = defect.kind else { throw .invalid }
+    if case .interrupted = kind { return try inspection.finishReplacement(of: item.held) }
     for (name, bytes) in [
       (coreName, stored.core), (listName, stored.list), (namesName, stored.names),
     ] {
       if let bytes { try inspection.keepAside(CheckReport.line(for: bytes, of: name, item.path)) }
     }
     let held = item.held
-    guard case .own(let kind) = defect.kind else { throw .invalid }
     switch kind {
     case .residue: try remove(listName, from: held)
     case .names:

@@ -113,11 +113,34 @@ final class VolumeCheck {
     }
   }
 
+  /// How a file is stored; nil where its content was half replaced and cannot be finished, which is told.
+  ///
+  /// Asking waits for a replacement that is under way, and finishes one that nobody goes on with.
+  private func form(_ item: VisitedItem) throws(Errno) -> [UInt8]? {
+    do throws(Errno) {
+      return try item.held.descriptor.attribute(AttributeName("system.varve.compression"))
+    } catch {
+      let text: String
+      switch error {
+      // Its record and its list were read just now.
+      case .inputOutput:
+        text = "and that was not finished; 'varve check' of the directory that stores it tells more"
+      case .busy: text = "which cannot be finished while a program has it open below the mount"
+      default: throw error
+      }
+      if report.isFirstName(item.status) {
+        report.add(
+          Defect(.interrupted, "cannot be read: its content was being replaced, \(text)"), item.path,
+          isRepaired: false)
+      }
+      return nil
+    }
+  }
+
   /// A compressed file is opened, which reads its table; and read, if that is wanted; by one of its names.
   private func checkContent(_ item: VisitedItem) throws(Errno) {
-    guard item.status.kind == .regular,
-      let form = try item.held.descriptor.attribute(AttributeName("system.varve.compression")),
-      form.starts(with: "zstd".utf8), report.isFirstName(item.status)
+    guard item.status.kind == .regular, let form = try form(item), form.starts(with: "zstd".utf8),
+      report.isFirstName(item.status)
     else { return }
     do throws(Errno) {
       let file = try item.held.descriptor.reopen([.readOnly, .nonBlocking])

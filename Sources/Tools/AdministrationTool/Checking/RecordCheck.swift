@@ -30,7 +30,7 @@ struct Defect: Equatable {
     case owner
     /// What a crash left behind.
     case leftover
-    /// Content that was half replaced, and will be replaced.
+    /// Content that was half replaced, and can be replaced.
     case interrupted
     /// The record of an item: its flags, its owner.
     case record
@@ -78,6 +78,7 @@ struct Defect: Equatable {
     case .header: "write a new volume file"
     case .owner: "give it to the user whose volume it is"
     case .leftover: "remove what was never finished"
+    case .interrupted: "finish replacing its content"
     case .record: "lock the item until root has looked at it"
     case .list: "deny everything to every user until the owner or root has set another list"
     case .contradiction: "let the list count"
@@ -86,7 +87,7 @@ struct Defect: Equatable {
     case .unheeded: "let the records count"
     case .unused: "no longer ask items for records"
     case .restored: "rewrite the origin marks of the copies"
-    case .content, .interrupted, .newer, .type: nil
+    case .content, .newer, .type: nil
     }
   }
 }

@@ -68,10 +68,20 @@ extension ReplacementSite {
       try ReplacementFiles.remove(name, from: try workshop())
       return .dropped
     }
-    let half = try half(object, core, work, trailer)
+    try finish(try half(object, core, work, trailer))
+    return .redone
+  }
+
+  /// Steps 3 to 5, of a file that nobody is served meanwhile.
+  private func finish(_ half: HalfReplaced) throws(Errno) {
     try copyOver(half)
     try settle(half)
-    return .redone
+  }
+
+  /// The same for a file that is known by itself; does nothing to one that is not half replaced.
+  func finish(_ object: SharedDescriptor) throws(Errno) {
+    guard try record(of: object).core.isReplacing else { return }
+    try finish(try halfReplaced(object))
   }
 
   /// What is left to do of a file whose content was half replaced, before it is opened; with the lock of its node.
@@ -112,12 +122,29 @@ extension ReplacementSite {
 }
 
 extension VolumeInspection {
-  /// Whether the new content of a file that was half replaced is whole, so that the next mount for writing finishes it.
+  /// Whether the new content of a file that was half replaced is whole, so that a repair or the next mount for writing can
+  /// finish it.
   package func hasNewContent(of file: FileStatus) throws(Errno) -> Bool {
     guard let workshop = try workshop(),
       let work = try ReplacementFiles.find(file.workName, in: workshop),
       let trailer = try ReplacementSite.trailer(of: work.descriptor)
     else { return false }
     return trailer.inode == file.inode && trailer.generation == file.workGeneration
+  }
+
+  /// Finishes a file whose content was half replaced, as the next mount for writing would; in a repair only.
+  ///
+  /// EIO where the new content is missing or damaged; EBUSY while anybody has the file open.
+  package func finishReplacement(of file: SharedDescriptor) throws(Errno) {
+    try requireLock()
+    let opened = VolumeDirectory.Opened(directory: directory, lock: lock, workshop: try workshop())
+    let live = LiveOptions(LiveSettings())
+    let store = MetadataStore(
+      namespace: namespace, records: RecordsExist(true) { throw Errno.readOnly },
+      memory: RecordMemory(live, trustsChangeTimes: false), heads: SealedHeads())
+    let site = ReplacementSite(
+      of: VolumeDirectory(root: root, opened, header: .fresh(recordsIn: namespace)), store: store,
+      lacksLock: { (try? self.requireLock()) == nil })
+    try site.finish(file)
   }
 }

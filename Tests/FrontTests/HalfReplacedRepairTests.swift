@@ -1,0 +1,73 @@
+import Faults
+import Foundation
+import LinuxFiles
+import MountSupport
+import Testing
+
+// The daemon killed in the place of a system call that changes something, while a file is compressed or expanded: a repair of the
+// volume finishes what the next mount would, and changes nothing else of the file.
+
+extension FrontTests {
+  @Suite(
+    "A repair after a daemon was killed while it replaced content", .timeLimit(.minutes(10)),
+    .enabled(if: Machine.canMount && Programs.has("zstd"), "needs root, /dev/fuse and zstd")
+  )
+  struct HalfReplacedRepairTests {
+    private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+
+    private static let prelude = """
+      form() { setfattr -n system.varve.compression -v $1 mount/f; }
+      settled() { for i in $(seq 200); do "$@" 2>said && return; sleep 0.05; done; cat said; return 9; }
+      fresh() { rm -rf upper; mkdir upper; cp content upper/f; ln upper/f upper/link; chmod 4750 upper/f; \\
+      touch -d '2001-02-03 04:05:06.789' upper/f; varve mount upper mount; \\
+      if [ $1 = none ]; then settled form zstd; fi; look > before; }
+      # Without a mount.
+      look() { stat -c '%i %h %a %U %y' upper/f; }
+      content() { zstd -dcq upper/f 2>/dev/null || cat upper/f; }
+
+      """
+
+    private let scripts = ScriptShell(prelude: HalfReplacedRepairTests.prelude)
+
+    @Test("It finishes the file, in place, and the volume is sound then", arguments: ["zstd", "none"])
+    func killed(form: String) throws {
+      let base = try TemporaryDirectory.make()
+      chmod(base, 0o755)
+      defer {
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      _ = try scripts.must("mkdir mount; seq 40000 > content", in: base)
+      let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
+      var (finished, after) = (0, 0)
+      while true {
+        _ = try scripts.must(
+          "fresh \(form); varve umount mount; varve mount upper mount", in: base, faults.environment)
+        faults.begin(Fault.killing(.changes, after: after))
+        _ = try scripts.run(
+          "for i in $(seq 50); do form \(form) 2>said; grep -q 'resource busy' said || break; sleep 0.05; done",
+          in: base)
+        let hits = faults.end()
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        guard hits > 0 else { break }
+        let seen = try scripts.run(
+          """
+          settled varve check --repair -y upper > found || exit 1
+          varve check upper || exit 2
+          look | cmp before - || exit 3
+          content | cmp content - || exit 4
+          varve mount -o ro upper mount && cmp content mount/f && cmp content mount/link || exit 5
+          varve umount mount && varve mount upper mount && varve umount mount || exit 6
+          test "$(ls -A upper/.varve/work | wc -l)" = 0 || exit 7
+          grep -c 'upper/[a-z]*: interrupted: .*; repaired$' found
+          exit 0
+          """, in: base)
+        #expect(seen.exit == 0, "killed at call \(after) of '\(form)': \(seen.exit) \(seen.output)")
+        guard seen.exit == 0 else { break }
+        if seen.output.hasSuffix("1\n") { finished += 1 }
+        after += HalfReplacedRepairTests.isLong ? 1 : 2
+      }
+      #expect(finished > 2)
+    }
+  }
+}
