@@ -164,7 +164,7 @@ import Testing
         #expect(throws: Errno.inputOutput, "call \(call)") { try layered.change("f") { $0.mode = 0o600 } }
         #expect(try FileManager.default.contentsOfDirectory(atPath: layered.upper) == [".varve"])
       }
-      let file = try Descriptor.open(path: tree.path + "/f", .path).status()
+      let file = SharedDescriptor(try Descriptor.open(path: tree.path + "/f", .path))
       let root = SharedDescriptor(try Descriptor.directory(atPath: tree.path))
       #expect(try VolumeInspection(of: root, for: .looking).hasNewContent(of: file), "call \(call)")
       // And the next mount for writing has it.
@@ -186,9 +186,9 @@ import Testing
       let object = SharedDescriptor(try Descriptor.open(path: tree.path + "/f", .path))
       do {
         let inspection = try VolumeInspection(of: root, for: .repairing)
-        #expect(try inspection.hasNewContent(of: object.descriptor.status()))
+        #expect(try inspection.hasNewContent(of: object))
         try inspection.finishReplacement(of: object)
-        #expect(try !inspection.hasNewContent(of: object.descriptor.status()), "call \(call)")
+        #expect(try !inspection.hasNewContent(of: object), "call \(call)")
         // Of a file that is whole nothing is left to do.
         try inspection.finishReplacement(of: object)
       }

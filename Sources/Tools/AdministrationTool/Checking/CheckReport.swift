@@ -169,16 +169,16 @@ final class ItemRecords {
 
   /// What becomes of a file whose content was half replaced; nothing is said of one that a mount can finish, or is at work on.
   private func replacementDefect(_ item: VisitedItem) throws(Errno) -> Defect? {
-    if try inspection.hasNewContent(of: item.status) {
+    if try inspection.hasNewContent(of: item.held) {
       guard case .nobody = inspection.use else { return nil }
       return Defect(
         .interrupted,
-        "its content was being replaced when that was interrupted; until a repair or the next mount for writing finishes it, "
-          + "it cannot be read")
+        "replacing its content was interrupted, and it cannot be read until a repair or the next mount for writing finishes "
+          + "that")
     }
     // A mount takes the new content away when it is done, and may be by now.
     guard let core = try read(coreName, item), let record = try? CoreRecord(decoding: core.span),
-      record.isReplacing, try !inspection.hasNewContent(of: item.status)
+      record.isReplacing, try !inspection.hasNewContent(of: item.held)
     else { return nil }
     return Defect(
       .content, "cannot be read: its content was being replaced, and the new content is missing or damaged")

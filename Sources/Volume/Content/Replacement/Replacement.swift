@@ -31,8 +31,8 @@
 //
 // From b10 on the record says which size and time of modification programs saw; they go on seeing those.
 //
-// "Redone" is at the next mount (`ReplacementSite.recover`), or when somebody opens the file, or changes what 3 gives back
-// (`halfReplaced`). No room, or EIO, in 3 or 4: the caller hears of it, and b10 stays. A record that says protected stands over
+// "Redone" is at the next mount (`ReplacementSite.recover`), in a repair (`VolumeInspection.finishReplacement`), or when somebody
+// opens the file, or changes what 3 gives back (`halfReplaced`). No room, or EIO, in 3 or 4: the caller hears of it, and b10 stays. A record that says protected stands over
 // plaintext only with b10, which keeps everybody away. Bytes that are written over are not erased: where they were on the
 // disk, and where a file system puts new bytes elsewhere, old plaintext can be found until that room is used again.
 //

@@ -124,12 +124,14 @@ extension ReplacementSite {
 extension VolumeInspection {
   /// Whether the new content of a file that was half replaced is whole, so that a repair or the next mount for writing can
   /// finish it.
-  package func hasNewContent(of file: FileStatus) throws(Errno) -> Bool {
+  package func hasNewContent(of file: SharedDescriptor) throws(Errno) -> Bool {
+    // With its time of birth, by which the work file is called.
+    let status = try file.descriptor.status()
     guard let workshop = try workshop(),
-      let work = try ReplacementFiles.find(file.workName, in: workshop),
+      let work = try ReplacementFiles.find(status.workName, in: workshop),
       let trailer = try ReplacementSite.trailer(of: work.descriptor)
     else { return false }
-    return trailer.inode == file.inode && trailer.generation == file.workGeneration
+    return trailer.inode == status.inode && trailer.generation == status.workGeneration
   }
 
   /// Finishes a file whose content was half replaced, as the next mount for writing would; in a repair only.
