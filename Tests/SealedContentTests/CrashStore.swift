@@ -15,6 +15,14 @@ final class CrashStore: SealedStore, @unchecked Sendable {
   /// The next sync fails.
   var failSync: ((CrashDisk) -> Void)?
   var syncs = 0
+  private var broken: BrokenRule?
+
+  /// Breaks a rule, if any, while `work` runs.
+  func breaking(_ rule: CrashRule?, in phase: CrashPhase, _ work: () throws -> Void) rethrows {
+    broken = rule.map { BrokenRule($0, in: phase) }
+    defer { broken = nil }
+    try work()
+  }
 
   init(_ disk: CrashDisk) { self.disk = disk }
 
@@ -46,6 +54,7 @@ final class CrashStore: SealedStore, @unchecked Sendable {
   ) throws(Errno) {
     let bytes = head.copied() + body.copied() + tail.copied()
     precondition(offset % 512 == 0 && bytes.count % 512 == 0, "half a sector is written")
+    if broken?.dropsWrite(at: offset) == true { return }
     var position = 0
     // A kill comes between two pages.
     while position < bytes.count {
@@ -72,6 +81,7 @@ final class CrashStore: SealedStore, @unchecked Sendable {
       failing(disk)
       throw .inputOutput
     }
+    if broken?.dropsSync() == true { return }
     try onDisk { try disk.beginSync() }
     let during = duringSync
     duringSync = nil

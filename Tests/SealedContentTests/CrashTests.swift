@@ -24,4 +24,17 @@ import Testing
     #expect(sum.cuts > worlds && sum.kills > worlds && sum.inFirstChanges > worlds / 10, "\(sum)")
     #expect(sum.inClassChanges > worlds / 10, "\(sum)")
   }
+
+  @Test("A rule that the store breaks is found", arguments: CrashRule.allCases)
+  func aBrokenRuleIsFound(_ rule: CrashRule) throws {
+    var dice = Dice(for: "broken rules")
+    for world in 0..<2_000 {
+      let played = try CrashWorld(seed: dice.next(), leavingOut: rule)
+      played.run(crashes: 12)
+      guard let first = played.findings.failures.first else { continue }
+      print("without \(rule.rawValue), world \(world): \(first)")
+      return
+    }
+    Issue.record("\(rule.rawValue) was left out, and nobody noticed")
+  }
 }

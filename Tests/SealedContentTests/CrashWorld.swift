@@ -9,41 +9,6 @@ import Synchronization
 
 @testable import LayeredVolume
 
-/// What a program sees: a size, and a number for each sector of 512 bytes.
-struct Snapshot: Hashable {
-  var size = 0
-  var sectors: [Int: UInt64] = [:]
-
-  mutating func write(_ range: Range<Int>, _ word: UInt64) {
-    for sector in range { sectors[sector] = word == 0 ? nil : word }
-    size = max(size, range.upperBound * 512)
-  }
-
-  mutating func truncate(to size: Int) {
-    self.size = size
-    sectors = sectors.filter { $0.key * 512 < size }
-  }
-
-  func block(_ number: Int, cutAt size: Int) -> [UInt64] {
-    (number * 8..<number * 8 + 8).map { $0 * 512 < size ? sectors[$0] ?? 0 : 0 }
-  }
-
-  var blocks: Set<Int> { Set(sectors.keys.map { $0 / 8 }) }
-}
-
-struct CrashFindings: CustomStringConvertible {
-  var cuts = 0
-  var kills = 0
-  var inFirstChanges = 0
-  var inClassChanges = 0
-  var failures: [String] = []
-
-  var description: String {
-    "\(cuts) power cuts, \(kills) kills, \(inFirstChanges) of them in a first change: \(failures.count) failures; "
-      + (failures.first ?? "")
-  }
-}
-
 final class CrashWorld {
   private var dice: Dice
   private let surroundings = TestSurroundings()
@@ -63,9 +28,12 @@ final class CrashWorld {
   private var isChangingClass = false
   private(set) var findings = CrashFindings()
   private var live: CrashStore
+  /// A rule that the store breaks behind the back of the content.
+  private let leftOut: CrashRule?
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, leavingOut leftOut: CrashRule? = nil) throws {
     dice = Dice(seed: seed)
+    self.leftOut = leftOut
     live = CrashStore(disk)
     file = try SealedFile(live, in: surroundings, budget: budget)
   }
@@ -126,7 +94,10 @@ final class CrashWorld {
     guard file.state.withLock({ $0.commit == nil }) else { return }
     findings.inFirstChanges += 1
     let syncs = live.syncs
-    try file.changing { (_) throws(Errno) in () }
+    let isDoubtful = file.state.withLock { $0.rules.isDoubtful }
+    try live.breaking(leftOut, in: isDoubtful ? .recovery : .firstChange) {
+      try file.changing { (_) throws(Errno) in () }
+    }
     if live.syncs > syncs {
       history = [current]
       beforeLast = 0
@@ -202,7 +173,7 @@ final class CrashWorld {
       let from = history.count - 1
       if dice.once(in: 2) { live.duringSync = { [unowned self] in self.writeBesideSync() } }
       defer { live.duringSync = nil }
-      try file.synchronize(dataOnly: true)
+      try live.breaking(leftOut, in: .commit) { try file.synchronize(dataOnly: true) }
       history.removeFirst(from)
       beforeLast = max(0, beforeLast - from)
     }

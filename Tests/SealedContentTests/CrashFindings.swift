@@ -1,0 +1,89 @@
+// What a file shows, what a game of crashes found, and the rules that a game can leave out.
+
+import SealedFormat
+
+/// What a program sees: a size, and a number for each sector of 512 bytes.
+struct Snapshot: Hashable {
+  var size = 0
+  var sectors: [Int: UInt64] = [:]
+
+  mutating func write(_ range: Range<Int>, _ word: UInt64) {
+    for sector in range { sectors[sector] = word == 0 ? nil : word }
+    size = max(size, range.upperBound * 512)
+  }
+
+  mutating func truncate(to size: Int) {
+    self.size = size
+    sectors = sectors.filter { $0.key * 512 < size }
+  }
+
+  func block(_ number: Int, cutAt size: Int) -> [UInt64] {
+    (number * 8..<number * 8 + 8).map { $0 * 512 < size ? sectors[$0] ?? 0 : 0 }
+  }
+
+  var blocks: Set<Int> { Set(sectors.keys.map { $0 / 8 }) }
+}
+
+struct CrashFindings: CustomStringConvertible {
+  var cuts = 0
+  var kills = 0
+  var inFirstChanges = 0
+  var inClassChanges = 0
+  var failures: [String] = []
+
+  var description: String {
+    "\(cuts) power cuts, \(kills) kills, \(inFirstChanges) of them in a first change: \(failures.count) failures; "
+      + (failures.first ?? "")
+  }
+}
+
+/// A rule of the layout that a store breaks, so that the game has to find it.
+///
+/// Rarer mistakes are left to the model of the engine (`SealedFormatTests`), which plays faster.
+enum CrashRule: String, CaseIterable {
+  /// A session says in the slot that it changes a file, before it does.
+  case announcing
+  /// What did not survive is cleared.
+  case clearing
+  /// Nothing counts as committed before a sync.
+  case committing
+}
+
+/// Where a rule is broken.
+enum CrashPhase {
+  case firstChange
+  case recovery
+  case commit
+}
+
+/// One such place, from its beginning to its end.
+struct BrokenRule {
+  let rule: CrashRule
+  let phase: CrashPhase
+  private var hasDroppedSlot = false
+
+  init(_ rule: CrashRule, in phase: CrashPhase) { (self.rule, self.phase) = (rule, phase) }
+
+  /// Whether a write never comes to the disk.
+  mutating func dropsWrite(at offset: UInt64) -> Bool {
+    switch (rule, phase) {
+    case (.announcing, .firstChange):
+      let isSlot = Half.allCases.contains { Slot.offset($0) == Int(offset) }
+      hasDroppedSlot = hasDroppedSlot || isSlot
+      return isSlot
+    case (.clearing, .recovery):
+      let page = offset / 4096
+      return page == 0 ? offset >= 2048 : page >= 25 && (page - 25) % 49 == 0
+    default: return false
+    }
+  }
+
+  /// Whether a sync is no sync.
+  func dropsSync() -> Bool {
+    switch (rule, phase) {
+    case (.announcing, .firstChange): hasDroppedSlot
+    case (.committing, .commit): true
+    default: false
+    }
+  }
+}
