@@ -81,9 +81,15 @@ final class RecordingKernel: Sendable {
         directory("in")
       }
       directory("beside")
+      directory("other")
     }
     let kernel = RecordingKernel()
     try tree.volume().attach(kernel.link)
+    // What shares a stripe becomes stale as well.
+    func stripe(_ name: String) throws -> Int? {
+      try tree.at(name) { volume, node in volume.nodes.node(node)?.stripe }
+    }
+    let beside = try stripe("beside") == stripe("d") ? "other" : "beside"
     let early = Timestamp(seconds: 1, nanoseconds: 0)
     typealias Change = (what: String, change: () throws -> Void)
     let changes: [Change] = [
@@ -108,9 +114,9 @@ final class RecordingKernel: Sendable {
     try tree.at(".varve/view/fr/d") { volume, shown in
       for (what, change) in changes {
         let caller = tree.caller()
-        #expect(try volume.attributes(of: shown, handle: nil, for: caller).validity == .seconds(1), "\(what)")
-        let beside = try kernel.stale { try tree.create("beside/\(what)") }
-        #expect(!beside.contains(shown), "\(what)")
+        #expect(try volume.attributes(of: shown, handle: nil, for: caller).validity != .none, "\(what)")
+        let elsewhere = try kernel.stale { try tree.create("\(beside)/\(what)") }
+        #expect(!elsewhere.contains(shown), "\(what)")
         #expect(try kernel.stale(by: change).contains(shown), "\(what)")
         // It was told once, and is not told again.
         let next = try kernel.stale { try tree.change("d") { $0.access = .set(early) } }

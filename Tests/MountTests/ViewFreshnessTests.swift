@@ -63,9 +63,11 @@ extension MountTests {
       }
     }
 
-    @Test("What is changed of a directory is so in its views at once")
-    func directories() throws {
-      let volume = try MountedVolume()
+    @Test(
+      "What is changed of a directory is so in its views at once, and the other way round",
+      arguments: ["", "cache=exclusive"])
+    func directories(_ options: String) throws {
+      let volume = try MountedVolume(options)
       defer { volume.remove() }
       let real = volume.path + "/d"
       try #require(mkdir(real, 0o755) == 0)
@@ -83,6 +85,7 @@ extension MountTests {
         for path in views { #expect(try seen(path).links == (try seen(real).links), "round \(round)") }
         try #require(chmod(real, mode) == 0)
         for path in views { #expect(try seen(path).mode == UInt32(mode), "round \(round)") }
+        _ = try seen(real)
         var times = [timespec(tv_sec: round, tv_nsec: 0), timespec(tv_sec: round, tv_nsec: 0)]
         try #require(utimensat(AT_FDCWD, views[0], &times, 0) == 0)
         for path in views + [real] { #expect(try seen(path).changed == round, "round \(round)") }

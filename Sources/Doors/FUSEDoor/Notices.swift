@@ -46,8 +46,8 @@ final class Notices: Sendable {
 
   /// Makes the remembered attributes of a node stale; done when this returns.
   ///
-  /// A node the kernel does not know (ENOENT) has none. From inside a request only for a node that the kernel
-  /// holds on to: for one it is just dropping, the call waits until that is done.
+  /// A node the kernel does not know (ENOENT) has none. From inside a request only for a directory, or a node that the kernel
+  /// holds on to: for one it is just dropping, the call waits until that is done, and a file's pages are written first.
   func expireAttributes(of node: NodeID) {
     // A negative offset: the attributes only, no pages.
     expire(node, from: -1)

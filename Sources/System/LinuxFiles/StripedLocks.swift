@@ -84,7 +84,7 @@ package struct LockRequests: Sendable {
 
   /// ENOMEM when there is no room for the locks (64 KiB).
   ///
-  /// `whenExclusive` hears of each stripe that a request holds exclusively, before its body runs.
+  /// `whenExclusive` hears of each stripe that a request holds exclusively, before its body runs; nothing of `holdingAll`.
   package init(whenExclusive: (@Sendable (Int) -> Void)? = nil) throws(Errno) {
     guard let made = unsafe lv_stripes_create(StripedLocks.count) else { throw .noMemory }
     unsafe stripes = made

@@ -20,8 +20,8 @@ final class ToldViewNames: Sendable {
   private static let partCount = 64
   /// In each part: 32,768 in all, which take 256 KiB once views are in use.
   private static let slotCount = 512
-  /// The second for which the kernel remembers a name, and much time for the answer to get there.
-  private static let lifetime: UInt64 = 5_000_000_000
+  /// The second for which the kernel remembers what it is told of views, and much time for the answer to get there.
+  static let lifetime: UInt64 = 5_000_000_000
 
   private let parts = (0..<partCount).map { _ in Part() }
   private let isUsed = Atomic(false)

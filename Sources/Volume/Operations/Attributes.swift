@@ -17,9 +17,9 @@ extension Volume {
     }
     let node = try node(nodeID)
     let file = try handle.map { handle throws(Errno) in try handles.file(handle) }
-    let isView = ViewTable.isNumber(nodeID)
-    if isView { toldAttributes.note(nodeID, stripe: node.stripe) }
     return try locks.holding(.shared(node.stripe)) { () throws(Errno) in
+      let isView = ViewTable.isNumber(nodeID)
+      let noted = isView ? toldAttributes.note(nodeID, stripe: node.stripe) : nil
       let found = try through(file, node) { reach throws(Errno) in try briefFacts(at: node, by: reach) }
       // A read through a handle refreshes attributes and must not fail; the handle is proof enough. What denies nobody
       // a look needs no decision.
@@ -27,7 +27,7 @@ extension Volume {
         try gate.require(caller, .readAttributes, on: facts.item)
       }
       var answer = answer(node, found, for: caller)
-      if isView { answer.validity = link == nil ? .none : briefly(answer.validity) }
+      if isView { answer.validity = noted.map { briefly(answer.validity, since: $0) } ?? .none }
       return answer
     }
   }

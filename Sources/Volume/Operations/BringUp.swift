@@ -54,7 +54,11 @@ extension Volume {
     _ node: Node, for caller: Caller, cut: CutOnTheWay? = nil, _ change: () throws(Errno) -> R
   ) throws(Errno) -> R {
     try raising(for: caller, { [node] }, cut: cut) { () throws(Errno) in
-      try locks.holding(.exclusive(node.stripe), change)
+      try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+        // By its number in a view, perhaps: then the kernel does not know that the one in the tree is meant, too.
+        defer { if node.isDirectory, views.count > 0 { link?.expireAttributes(node.id) } }
+        return try change()
+      }
     }
   }
 
