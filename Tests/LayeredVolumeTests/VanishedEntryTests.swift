@@ -19,15 +19,17 @@ struct VanishedEntryTests {
     var isKnown = false
     /// What else than success the removal may come to: only what is true of the directory at some moment.
     var errors: Set<Errno> = []
+    /// Whether the directory itself vanishes.
+    var isGone = false
     let behind: @Sendable (LayeredTree) -> Void
 
     init(
       _ name: String, _ lowers: [[TreeItem]], isKnown: Bool = false, or errors: Set<Errno> = [],
-      after prepare: @escaping @Sendable (LayeredTree) throws -> Void = { _ in },
+      isGone: Bool = false, after prepare: @escaping @Sendable (LayeredTree) throws -> Void = { _ in },
       behind: @escaping @Sendable (LayeredTree) -> Void
     ) {
       (testDescription, self.lowers, self.isKnown, self.errors) = (name, lowers, isKnown, errors)
-      (self.prepare, self.behind) = (prepare, behind)
+      (self.isGone, self.prepare, self.behind) = (isGone, prepare, behind)
     }
 
     func tree() throws -> LayeredTree {
@@ -88,6 +90,9 @@ struct VanishedEntryTests {
       }
     ) { rmdir($0.upper + "/d") },
     Row("nothing, and the upper gets a part", [empty], or: [.stale]) { mkdir($0.upper + "/d", 0o755) },
+    Row("the directory itself, by a whiteout", [empty], or: [.noSuchFile, .stale], isGone: true) {
+      mknod($0.upper + "/d", S_IFCHR, 0)
+    },
   ]
 
   @Test(
@@ -109,6 +114,7 @@ struct VanishedEntryTests {
       case .failure(let error):
         let isExpected = (error as? Errno).map { row.errors.contains($0) } ?? false
         #expect(isExpected, story)
+        guard !row.isGone else { break }
         #expect(try tree.attributes("d").kind == .directory, story)
         // Asked once more, with that gone in any case.
         row.behind(tree)
