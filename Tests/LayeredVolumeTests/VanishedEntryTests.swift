@@ -100,7 +100,7 @@ struct VanishedEntryTests {
     arguments: rows)
   func removed(_ row: Row) throws {
     let isKnown = row.isKnown
-    let calls = try heldAtEachCall(
+    let held = try heldAtEachCall(
       of: { (tree: LayeredTree) in
         guard isKnown else { return try tree.removeDirectory("d") }
         try tree.at("d") { _ in
@@ -123,12 +123,12 @@ struct VanishedEntryTests {
       try tree.remount()
       #expect(throws: Errno.noSuchFile, story) { try tree.attributes("d") }
     }
-    #expect(calls > 5)
+    #expect(held > 0)
   }
 
   @Test("A listing goes on where the part of a lower is removed, and shows no whiteout that vanishes")
   func listed() throws {
-    try heldAtEachCall(
+    var held = try heldAtEachCall(
       of: { (tree: LayeredTree) in
         let names = try tree.names("d")
         guard names == ["a"] || names == ["a", "b"] else { throw Errno.badMessage }
@@ -141,7 +141,8 @@ struct VanishedEntryTests {
     ) { _, result, story in
       #expect(throws: Never.self, story) { try result.get() }
     }
-    try heldAtEachCall(
+    #expect(held > 0)
+    held = try heldAtEachCall(
       of: { (tree: LayeredTree) in
         guard try tree.names("d").isEmpty else { throw Errno.badMessage }
       },
@@ -157,5 +158,6 @@ struct VanishedEntryTests {
     ) { _, result, story in
       #expect(throws: Never.self, story) { try result.get() }
     }
+    #expect(held > 0)
   }
 }
