@@ -1,5 +1,6 @@
 // Entries that vanish behind the mount while a directory is looked at for emptiness, or listed.
 
+import Faults
 import Foundation
 import Glibc
 import LinuxFiles
@@ -159,5 +160,28 @@ struct VanishedEntryTests {
       #expect(throws: Never.self, story) { try result.get() }
     }
     #expect(held > 0)
+  }
+
+  @Test("What cannot be looked at is in its directory, unless it may be a whiteout") func damaged() throws {
+    let tree = try LayeredTree([directory("d") { file("x") }])
+    #expect(mknod(tree.lowers[0] + "/d/y", S_IFCHR | 0o666, 1 << 8 | 3) == 0)
+    let directory = LayerDirectory(try Descriptor.directory(atPath: tree.lowers[0] + "/d"), layer: 1)
+    let listing = try directory.openListing()
+    var page = EntryBuffer()
+    var seen = 0
+    while try listing.readNames(into: &page) > 0 {
+      while let entry = try page.next() {
+        guard case .child = entry.role else { continue }
+        seen += 1
+        let (result, hits) = Fault(.look, .inputOutput).during { try listing.standing(entry, on: page) }
+        #expect(hits == 1)
+        if entry.kind == .characterDevice {
+          #expect(throws: Errno.inputOutput) { try result.get() }
+        } else {
+          #expect(try result.get() == .name)
+        }
+      }
+    }
+    #expect(seen == 2)
   }
 }
