@@ -167,7 +167,8 @@ final class ItemRecords {
     }
   }
 
-  /// What becomes of a file whose content was half replaced; nothing is said of one that a mount can finish, or is at work on.
+  /// What becomes of a file whose content was half replaced; of one that a present mount can finish, or is at work on, nothing
+  /// is said.
   private func replacementDefect(_ item: VisitedItem) throws(Errno) -> Defect? {
     if try inspection.hasNewContent(of: item.held) {
       guard case .nobody = inspection.use else { return nil }
