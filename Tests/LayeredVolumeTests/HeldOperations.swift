@@ -20,16 +20,17 @@ private final class Outcome: Sendable {
 }
 
 /// Runs an operation in a world of its own for each of its calls, and holds it up before that call while `behind` changes
-/// something; how many calls there are.
+/// something; how often it was held up.
 ///
-/// `look` is told what came of it, also of the last one, which nothing has held up. Of the calls every one of `step` is taken.
-@discardableResult
+/// `look` is told what came of it, also of the last one, which nothing has held up. Of the calls every one of `step` is taken,
+/// from `first` on, or from an earlier one where there are not that many.
 func heldAtEachCall<World: Sendable>(
   from first: Int = 0, step: Int = 1, of operation: @escaping @Sendable (World) throws -> Void,
   in world: () throws -> World,
   behind: (World) throws -> Void, then look: (World, Result<Void, any Error>, Comment) throws -> Void
 ) throws -> Int {
-  for number in stride(from: first, to: 600, by: step) {
+  var (number, count) = (first, 0)
+  while number < 600 {
     let world = try world()
     let (held, outcome) = (HeldCall(.all, after: number), Outcome())
     let thread = try PlainThread { outcome.set(Result { try held.during { try operation(world) } }) }
@@ -41,8 +42,15 @@ func heldAtEachCall<World: Sendable>(
     try change.get()
     let result = outcome.get()
     try look(world, result, "held up at call \(number): \(result)")
-    guard wasHeld else { return number }
+    if wasHeld {
+      count += 1
+      number += step
+    } else if count == 0, number > 0 {
+      number /= 2
+    } else {
+      return count
+    }
   }
   Issue.record("there was no end of calls")
-  return 600
+  return count
 }

@@ -98,7 +98,7 @@ struct HostileLowerTests {
   func swapped(_ deed: Deed) throws {
     for (number, swap) in Swap.allCases.enumerated() {
       for isDirectory in [false, true] {
-        let calls = try heldAtEachCall(
+        let held = try heldAtEachCall(
           from: HostileLowerTests.isLong ? 0 : (number * 3 + (isDirectory ? 5 : 0)) % 11,
           step: HostileLowerTests.isLong ? 1 : 11,
           of: deed.run, in: tree,
@@ -115,7 +115,7 @@ struct HostileLowerTests {
           }
           try look(at: tree, story)
         }
-        #expect(calls > 5)
+        #expect(held > 0, "\(swap) of \(isDirectory ? "d" : "d/f")")
       }
     }
   }

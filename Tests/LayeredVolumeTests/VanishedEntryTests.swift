@@ -1,5 +1,6 @@
 // Entries that vanish behind the mount while a directory is looked at for emptiness, or listed.
 
+import Faults
 import Foundation
 import Glibc
 import LinuxFiles
@@ -19,15 +20,17 @@ struct VanishedEntryTests {
     var isKnown = false
     /// What else than success the removal may come to: only what is true of the directory at some moment.
     var errors: Set<Errno> = []
+    /// Whether the directory itself vanishes.
+    var isGone = false
     let behind: @Sendable (LayeredTree) -> Void
 
     init(
       _ name: String, _ lowers: [[TreeItem]], isKnown: Bool = false, or errors: Set<Errno> = [],
-      after prepare: @escaping @Sendable (LayeredTree) throws -> Void = { _ in },
+      isGone: Bool = false, after prepare: @escaping @Sendable (LayeredTree) throws -> Void = { _ in },
       behind: @escaping @Sendable (LayeredTree) -> Void
     ) {
       (testDescription, self.lowers, self.isKnown, self.errors) = (name, lowers, isKnown, errors)
-      (self.prepare, self.behind) = (prepare, behind)
+      (self.isGone, self.prepare, self.behind) = (isGone, prepare, behind)
     }
 
     func tree() throws -> LayeredTree {
@@ -88,6 +91,9 @@ struct VanishedEntryTests {
       }
     ) { rmdir($0.upper + "/d") },
     Row("nothing, and the upper gets a part", [empty], or: [.stale]) { mkdir($0.upper + "/d", 0o755) },
+    Row("the directory itself, by a whiteout", [empty], or: [.noSuchFile, .stale], isGone: true) {
+      mknod($0.upper + "/d", S_IFCHR, 0)
+    },
   ]
 
   @Test(
@@ -95,7 +101,7 @@ struct VanishedEntryTests {
     arguments: rows)
   func removed(_ row: Row) throws {
     let isKnown = row.isKnown
-    let calls = try heldAtEachCall(
+    let held = try heldAtEachCall(
       of: { (tree: LayeredTree) in
         guard isKnown else { return try tree.removeDirectory("d") }
         try tree.at("d") { _ in
@@ -109,6 +115,7 @@ struct VanishedEntryTests {
       case .failure(let error):
         let isExpected = (error as? Errno).map { row.errors.contains($0) } ?? false
         #expect(isExpected, story)
+        guard !row.isGone else { break }
         #expect(try tree.attributes("d").kind == .directory, story)
         // Asked once more, with that gone in any case.
         row.behind(tree)
@@ -117,12 +124,12 @@ struct VanishedEntryTests {
       try tree.remount()
       #expect(throws: Errno.noSuchFile, story) { try tree.attributes("d") }
     }
-    #expect(calls > 5)
+    #expect(held > 0)
   }
 
   @Test("A listing goes on where the part of a lower is removed, and shows no whiteout that vanishes")
   func listed() throws {
-    try heldAtEachCall(
+    var held = try heldAtEachCall(
       of: { (tree: LayeredTree) in
         let names = try tree.names("d")
         guard names == ["a"] || names == ["a", "b"] else { throw Errno.badMessage }
@@ -135,7 +142,8 @@ struct VanishedEntryTests {
     ) { _, result, story in
       #expect(throws: Never.self, story) { try result.get() }
     }
-    try heldAtEachCall(
+    #expect(held > 0)
+    held = try heldAtEachCall(
       of: { (tree: LayeredTree) in
         guard try tree.names("d").isEmpty else { throw Errno.badMessage }
       },
@@ -151,5 +159,29 @@ struct VanishedEntryTests {
     ) { _, result, story in
       #expect(throws: Never.self, story) { try result.get() }
     }
+    #expect(held > 0)
+  }
+
+  @Test("What cannot be looked at is in its directory, unless it may be a whiteout") func damaged() throws {
+    let tree = try LayeredTree([directory("d") { file("x") }])
+    #expect(mknod(tree.lowers[0] + "/d/y", S_IFCHR | 0o666, 1 << 8 | 3) == 0)
+    let directory = LayerDirectory(try Descriptor.directory(atPath: tree.lowers[0] + "/d"), layer: 1)
+    let listing = try directory.openListing()
+    var page = EntryBuffer()
+    var seen = 0
+    while try listing.readNames(into: &page) > 0 {
+      while let entry = try page.next() {
+        guard case .child = entry.role else { continue }
+        seen += 1
+        let (result, hits) = Fault(.look, .inputOutput).during { try listing.standing(entry, on: page) }
+        #expect(hits == 1)
+        if entry.kind == .characterDevice {
+          #expect(throws: Errno.inputOutput) { try result.get() }
+        } else {
+          #expect(try result.get() == .name)
+        }
+      }
+    }
+    #expect(seen == 2)
   }
 }

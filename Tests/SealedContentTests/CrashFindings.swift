@@ -61,6 +61,8 @@ struct BrokenRule {
   let rule: CrashRule
   let phase: CrashPhase
   private var hasDroppedSlot = false
+  /// Where the index begins in the first page.
+  private static let index = Block(0)?.sectorAddress.byteOffset ?? 0
 
   init(_ rule: CrashRule, in phase: CrashPhase) { (self.rule, self.phase) = (rule, phase) }
 
@@ -73,7 +75,7 @@ struct BrokenRule {
       return isSlot
     case (.clearing, .recovery):
       let page = offset / 4096
-      return page == 0 ? offset >= 2048 : page >= 25 && (page - 25) % 49 == 0
+      return page == 0 ? offset >= BrokenRule.index : Page(page)?.isIndex ?? false
     default: return false
     }
   }

@@ -75,10 +75,9 @@ final class ModelWriter {
 
   /// Every block the index has room for, also behind the size.
   var indexed: [Block] {
-    let groups = max(0, (disk.pages - 26 + 49) / 49)
-    return (0..<UInt64(24 + 48 * groups)).compactMap { Block($0) }.filter {
-      $0.sectorAddress.page.number < UInt64(disk.pages)
-    }
+    let pages = UInt64(disk.pages)
+    return Array(
+      (0..<Block.limit).lazy.compactMap { Block($0) }.prefix { $0.sectorAddress.page.number < pages })
   }
 
   func learnFreePages() throws {

@@ -100,9 +100,9 @@ struct LayerDirectory: Sendable {
         guard let status = try look(name) else { return .nothing }
         return status.isWhiteout ? .whiteout : .name
       } catch {
-        // What is mounted there has the name. A user may list a directory and not look at what is in it, but only a device
-        // can be a whiteout.
-        guard error == .crossDevice || error == .accessDenied && !entry.mayBeWhiteout else { throw error }
+        // What is mounted there has the name, and so has what cannot be a whiteout: it may be damaged, and a user may list a
+        // directory and not look at what is in it.
+        guard error == .crossDevice || !entry.mayBeWhiteout else { throw error }
         return .name
       }
     }

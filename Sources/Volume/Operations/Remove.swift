@@ -28,7 +28,7 @@ extension Volume {
       } catch {
         guard error == .noSuchFile || error == .exists, resolver.stack != nil else { throw error }
         // Behind the mount a layer lost the name that was decided about, or the upper got it. The kernel asks once more.
-        throw (try? resolver.find(name, in: parent)) == nil ? error : .stale
+        throw try resolver.find(name, in: parent) == nil ? .noSuchFile : .stale
       }
     }
   }

@@ -60,9 +60,10 @@ final class CheckReport {
     )
   }
 
-  /// Repairs what is wrong, if that is wanted, and adds it.
+  /// Repairs what is wrong, if that is wanted, and adds it; `reason`: why it was not repaired.
   func settle(
-    _ defect: Defect, _ path: [UInt8], isWanted: Bool, _ repair: () throws(Errno) -> Void
+    _ defect: Defect, _ path: [UInt8], isWanted: Bool, reason: (Errno) -> String = { "\($0)" },
+    _ repair: () throws(Errno) -> Void
   ) throws(Refusal) {
     guard isWanted else { return add(defect, path, isRepaired: false) }
     do throws(Errno) {
@@ -70,7 +71,7 @@ final class CheckReport {
       add(defect, path, isRepaired: true)
     } catch {
       add(defect, path, isRepaired: false)
-      throw Refusal("not repaired: \(error)")
+      throw Refusal("not repaired: \(reason(error))")
     }
   }
 
@@ -132,9 +133,9 @@ final class ItemRecords {
     if hasPosixList(item) { report.addPosixList(item.path) }
     guard let defect = stored.defect ?? contentDefect(stored, item) else { return }
     do throws(Refusal) {
-      try report.settle(defect, item.path, isWanted: isWanted(defect)) { () throws(Errno) in
-        try repair(defect, stored, item)
-      }
+      try report.settle(
+        defect, item.path, isWanted: isWanted(defect), reason: { whyNotRepaired(defect, $0) }
+      ) { () throws(Errno) in try repair(defect, stored, item) }
     } catch {
       console.complain(item.path, error.sentence)
     }
@@ -167,7 +168,8 @@ final class ItemRecords {
     }
   }
 
-  /// What becomes of a file whose content was half replaced; nothing is said of one that a mount can finish, or is at work on.
+  /// What becomes of a file whose content was half replaced; of one that a present mount can finish, or is at work on, nothing
+  /// is said.
   private func replacementDefect(_ item: VisitedItem) throws(Errno) -> Defect? {
     if try inspection.hasNewContent(of: item.held) {
       guard case .nobody = inspection.use else { return nil }
@@ -215,6 +217,13 @@ final class ItemRecords {
     case .header, .type, .owner, .leftover, .interrupted, .newer, .unheeded, .unused, .restored, .content:
       throw .invalid
     }
+  }
+
+  private func whyNotRepaired(_ defect: Defect, _ error: Errno) -> String {
+    // EBUSY is also what a lost lock is.
+    guard case .own(.interrupted) = defect.kind, error == .busy, (try? inspection.requireLock()) != nil
+    else { return "\(error)" }
+    return "a program has it open (EBUSY); close it there, and repair again"
   }
 
   private func remove(_ name: String, from held: SharedDescriptor) throws(Errno) {

@@ -32,9 +32,7 @@ final class SealedObject: EncryptedContent {
     var seen: Timestamp?
     /// When it was changed here last, by the clock that never goes back.
     var changedAt: UInt64 = 0
-    /// Something that was written could not be brought to the disk before the key was wiped.
-    var hasLost = false
-    /// How often that happened.
+    /// How often something that was written could not be brought to the disk before the key was wiped.
     var losses: UInt64 = 0
     /// No lock has told of that yet.
     var owesReport = false
@@ -44,7 +42,7 @@ final class SealedObject: EncryptedContent {
     var isResting = false
 
     mutating func lose() {
-      (hasLost, owesReport) = (true, true)
+      owesReport = true
       losses += 1
     }
   }
@@ -222,9 +220,6 @@ final class SealedObject: EncryptedContent {
     if context.keeper.keyring.state(of: context.format) != .open { state.withLock { $0.lose() } }
   }
 
-  /// Whether something that was written could not be brought to the disk, and the file was not opened anew since.
-  private var hasLost: Bool { state.withLock { $0.hasLost } }
-
   /// How often something that was written could not be brought to the disk.
   var losses: UInt64 { state.withLock { $0.losses } }
 
@@ -258,7 +253,6 @@ final class SealedObject: EncryptedContent {
           return (true, false)
         }
         state.file = file
-        state.hasLost = false
         defer { state.wasDoubtful = state.wasDoubtful || isFound }
         return (false, isFound && !state.wasDoubtful)
       }
@@ -287,7 +281,7 @@ final class SealedObject: EncryptedContent {
     }
   }
 
-  /// Brings to the disk what was written; without a key there is nothing left to bring.
+  /// Brings to the disk what was written; without a key there is nothing left to bring, and ``losses`` says what was not.
   ///
   /// A lock that has closed the class brings it by itself, and waits for requests: so this one is not counted, and waits
   /// for the lock.
@@ -298,7 +292,6 @@ final class SealedObject: EncryptedContent {
       guard Clock.monotonicNanoseconds < end else { throw .inputOutput }
       Clock.pause(milliseconds: 1)
     }
-    if hasLost { throw .inputOutput }
   }
 
   /// Longer than a lock may take to let go of a file.
