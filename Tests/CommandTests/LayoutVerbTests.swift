@@ -199,6 +199,31 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("Owners are left to the calls where others than root may give a directory away, or nobody's counts")
+    func owners() throws {
+      let desk = try Desk("admin_group=100", "chmod 755 .; mkdir -m 777 all")
+      defer { desk.volume.remove() }
+      try desk.publish()
+      try desk.expect(
+        #"""
+        admin() { setpriv --reuid 65534 --regid 65534 --groups 100 "$BASE/varve" "$@" 2>&1; }
+        admin layout home -n -q --user 1 all/a; echo $?; admin layout home -q --user 1 all/a; echo $?
+        stat -c '%a %u %n' all/a all/a/Desktop all/a/Desktop/.localized
+        varve remount -o noowners,admin_group= .; admin layout home -q --user 1 all/b; echo $?; ls all/b | wc -l
+        """#,
+        prints: """
+          0
+          0
+          750 1 all/a
+          700 1 all/a/Desktop
+          644 1 all/a/Desktop/.localized
+          0
+          8
+
+          """)
+      try desk.end()
+    }
+
     @Test("varve name --localize translates a directory, keeps other keys, and says what views will not show")
     func localize() throws {
       let desk = try Desk(

@@ -95,7 +95,7 @@ final class LayoutRights {
     for making in makings { ask(making) }
     for (path, sentence) in refused { console.complain(path, sentence) }
     var words: [String] = []
-    if let owner {
+    if let owner, onlyRootGivesAway(volume) {
       let name = NameBook.machine.userName(owner) ?? "user \(owner)"
       words.append("\(listed(foreign)) would belong to \(name)")
     }
@@ -104,6 +104,20 @@ final class LayoutRights {
       console.complain(root, "only root can do this: \(words.joined(separator: ", and ")) (EPERM)")
     }
     return refused.isEmpty && words.isEmpty
+  }
+
+  /// What the daemon says of the volume; nil if it says nothing.
+  private var volume: JSON? {
+    guard let table = try? volumeTable(), let mount = try? VolumePath(root, table).mount else { return nil }
+    return try? volumeStatus(mount)
+  }
+
+  /// Whether a change of owner would certainly be refused to the caller.
+  ///
+  /// Members of admin_group may do it, and with noowners it succeeds without effect. There the call itself decides.
+  private func onlyRootGivesAway(_ volume: JSON?) -> Bool {
+    guard let volume else { return false }
+    return volume["adminGroup"] == nil && volume["noowners"] == .bool(false)
   }
 
   private func ask(_ making: Making) {
