@@ -71,6 +71,8 @@ extension FrontTests {
           as_user 'varve mount -o allow_other upper mount'
           mount -t tmpfs tmpfs mount/d
           umount_as_user; status_of varve umount mount
+          # A process in another mount of the volume is not what keeps this one.
+          mount --bind mount/e fr; hold fr; status_of varve umount mount | said; let_go; umount fr
           umount mount/d; umount_as_user
           """#)
       let inner =
@@ -83,6 +85,8 @@ extension FrontTests {
           status 1
           status 0
           0
+          \(inner)
+          status 1
           \(inner)
           status 1
           \(inner)
