@@ -76,6 +76,7 @@ extension CommandTests {
         mkdir vol; varve mount upper vol; cp raw vol/inside
         varve unlock raw vol; echo $?; varve unlock --after 600 raw "$BASE/vol" 2>&1; varve unlock - vol </dev/null; varve unlock cred:raw vol
         varve key slot add closed vol --with raw; varve unlock raw vol/inside; varve unlock . vol; varve unlock none vol; states vol
+        varve unlock fd:3 vol; varve unlock fd:x vol; varve unlock cred: vol
         varve umount vol
         """,
         prints: """
@@ -89,6 +90,9 @@ extension CommandTests {
           varve unlock: .: not on a Varve volume; 'varve status' lists the volumes
           varve unlock: none: No such file or directory (ENOENT)
           locked locked locked 
+          varve unlock: fd:3: not on a Varve volume; did you mean: varve unlock vol fd:3
+          varve unlock: fd:x: No such file or directory (ENOENT)
+          varve unlock: cred:: No such file or directory (ENOENT)
 
           """)
     }
