@@ -13,7 +13,13 @@ extension FrontTests {
       trap 'umount -l "$BASE/fr" "$BASE/de" "$BASE/mount/d" 2>/dev/null || true; cleanup' EXIT
       export -f status_of
       as_user 'varve mount -o allow_other upper mount'
-      arrived() { while [ "$(readlink "/proc/$holder/cwd")" != "$(readlink -f "$1")" ]; do sleep 0.02; done; }
+      arrived() {
+        for try in $(seq 500); do
+          [ "$(readlink "/proc/$holder/cwd")" != "$(readlink -f "$1")" ] || return 0
+          sleep 0.02
+        done
+        return 9
+      }
       hold() {
         setpriv --reuid 65534 --regid 65534 --clear-groups /bin/sh -c 'cd "$1" && exec sleep 60' sh "$1" & holder=$!
         arrived "$1"
@@ -114,7 +120,7 @@ extension FrontTests {
           os.closerange(3, 64)
           open("ready", "w").close()
           time.sleep(60)' & holder=$!
-        while ! [ -e ready ]; do sleep 0.02; done
+        for try in $(seq 500); do ! [ -e ready ] || break; sleep 0.02; done; [ -e ready ]
         status_of varve umount mount | sed -E 's/process [0-9]+ \([a-z0-9.]+\)/process N/'
         kill "$holder"; wait "$holder" 2>/dev/null || true
         varve umount mount
