@@ -195,7 +195,26 @@ extension CommandTests {
           0
 
           """#)
-      try desk.run("varve chflags nouchg locked", succeeds: true)
+      try desk.expect(
+        #"""
+        varve chflags nouchg locked; varve remount -o noacl .; mkdir old; touch old/file
+        varve layout home --user nobody new; echo $?; varve layout home --repair old; echo $?; varve layout home -q old; ls new old
+        varve layout volume -q old; echo $?
+        """#,
+        prints: #"""
+          varve layout home: new: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          varve layout home: new: nothing was made or changed
+          1
+          varve layout home: old: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          varve layout home: old: nothing was made or changed
+          1
+          varve layout home: old: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          ls: cannot access 'new': No such file or directory
+          old:
+          file
+          0
+
+          """#)
       try desk.end()
     }
 
