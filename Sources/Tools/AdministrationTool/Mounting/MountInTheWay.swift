@@ -1,5 +1,6 @@
 // Where the mount is that keeps a volume from being mounted again: the daemon that refuses knows only the other one's process.
 
+import Arguments
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
