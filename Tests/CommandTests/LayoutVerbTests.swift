@@ -195,7 +195,51 @@ extension CommandTests {
           0
 
           """#)
-      try desk.run("varve chflags nouchg locked", succeeds: true)
+      try desk.expect(
+        #"""
+        varve chflags nouchg locked; varve remount -o noacl .; mkdir old; touch old/file
+        varve layout home --user nobody new; echo $?; varve layout home --repair old; echo $?; varve layout home -q old; ls new old
+        varve layout volume -q old; echo $?
+        """#,
+        prints: #"""
+          varve layout home: new: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          varve layout home: new: nothing was made or changed
+          1
+          varve layout home: old: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          varve layout home: old: nothing was made or changed
+          1
+          varve layout home: old: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          ls: cannot access 'new': No such file or directory
+          old:
+          file
+          0
+
+          """#)
+      try desk.end()
+    }
+
+    @Test("Owners are left to the calls where others than root may give a directory away, or nobody's counts")
+    func owners() throws {
+      let desk = try Desk("admin_group=100", "chmod 755 .; mkdir -m 777 all")
+      defer { desk.volume.remove() }
+      try desk.publish()
+      try desk.expect(
+        #"""
+        admin() { setpriv --reuid 65534 --regid 65534 --groups 100 "$BASE/varve" "$@" 2>&1; }
+        admin layout home -n -q --user 1 all/a; echo $?; admin layout home -q --user 1 all/a; echo $?
+        stat -c '%a %u %n' all/a all/a/Desktop all/a/Desktop/.localized
+        varve remount -o noowners,admin_group= .; admin layout home -q --user 1 all/b; echo $?; ls all/b | wc -l
+        """#,
+        prints: """
+          0
+          0
+          750 1 all/a
+          700 1 all/a/Desktop
+          644 1 all/a/Desktop/.localized
+          0
+          8
+
+          """)
       try desk.end()
     }
 

@@ -11,6 +11,7 @@ extension CommandTests {
         for entry in "everyone deney read" "everyone allow read,raed" "everyone ALLOW read" "everyone allow READ" "OWNER@ deny read" \
           "GROUP@ deny read" "EVERYONE@ deny read" "everyone allow fileinherit"; do varve chmod +a "$entry" d/f; done
         varve acl set -e "everyone allow wirte" d/f; varve find --entry Everyone d; varve chflags UCHG d/f; varve access READ d/f
+        for who in user:Everyone user:owner@ group:GROUP@ group:Everyone; do varve chmod +a "$who deny read" d/f; done
         varve acl get d/f
         """#,
         prints: #"""
@@ -26,6 +27,10 @@ extension CommandTests {
           varve find: 'Everyone' is neither a user nor a group; did you mean 'everyone'?
           varve chflags: unknown flag 'UCHG'; did you mean 'uchg'?
           varve access: 'READ' is neither an operation nor a file; did you mean 'read'?
+          varve chmod: no user is called 'Everyone'; a number will do, such as user:1001
+          varve chmod: no user is called 'owner@'; a number will do, such as user:1001
+          varve chmod: no group is called 'GROUP@'; a number will do, such as group:1001
+          varve chmod: no group is called 'Everyone'; did you mean 'everyone'?
           # file: d/f
           # no access list
 

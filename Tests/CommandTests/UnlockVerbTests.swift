@@ -235,7 +235,8 @@ extension CommandTests {
         exec 7>vol/file; varve unlock vol raw 2>/dev/null; varve lock -v vol >out 2>&1
         varve unlock vol raw 2>/dev/null; varve lock -v --json vol 2>/dev/null >>out; exec 7>&-; sed "s/$$/PID/" out
         varve unlock vol raw 2>/dev/null; alone 'varve lock; varve lock'; varve umount vol; varve umount more; alone 'varve lock -v'; echo $?
-        varve mount bare more; varve lock more; alone 'varve lock; varve lock --json'; varve umount more
+        varve mount bare more; varve lock more; alone 'varve lock; varve lock --json'
+        varve mount upper vol; alone 'varve lock'; varve umount vol; varve umount more
         """,
         prints: """
           BASE/more locked (0 files dropped from memory), except the class until-first-unlock, which --all closes
@@ -252,6 +253,7 @@ extension CommandTests {
           varve lock: more: has no keybag, so there is nothing to lock; 'varve key slot add more KEYFILE' makes one
           varve lock: no volume that you have mounted has a keybag, so there is nothing to lock
           [{"path": "BASE/more", "closed": [], "purged": 0, "unwritten": [], "kept": [], "cached": [], "stillOpen": [], "keybag": false, "processes": []}]
+          varve lock: all volumes that you have mounted were locked already, or have no keybag
 
           """)
     }

@@ -49,6 +49,8 @@ extension CommandTests {
         varve chflags gone uchg; varve chflags plan uchgg; varve chflags plan gone uchg; varve chown gone 0; varve chown plan nobody-here
         varve chmod gone 600; varve chmod plan 999; varve chmod plan "user:7001 alow"; varve chmod "user:7001 allow read" gone
         varve chmod plan 600 --dry-run; varve chmod plan 2>&1 | head -1
+        printf 'plan\0' | varve chown -0 plan 7001; printf 'plan\0' | varve chmod -0 plan 600
+        touch 2024 600 uchg; varve chown plan 2024; varve chmod plan 600; varve chflags plan uchg; stat -c '%u %a' plan 2024 600
         """#,
         prints: #"""
           varve chflags: unknown flag 'gone'; 'varve help chflags' lists them
@@ -62,6 +64,14 @@ extension CommandTests {
           varve chmod: 'user:7001 allow read' is neither a mode nor a form such as +a
           varve chmod: 'plan' is neither a mode nor a form such as +a
           varve chmod: 'plan' is neither a mode nor a form such as +a
+          varve chown: there is no user 'plan'; a number will do
+          varve chmod: 'plan' is neither a mode nor a form such as +a
+          varve chown: there is no user 'plan'; a number will do
+          varve chmod: 'plan' is neither a mode nor a form such as +a
+          varve chflags: unknown flag 'plan'; 'varve help chflags' lists them
+          0 644
+          0 644
+          0 644
 
           """#)
       try desk.end()
@@ -76,6 +86,7 @@ extension CommandTests {
         mkdir vol; varve mount upper vol; cp raw vol/inside
         varve unlock raw vol; echo $?; varve unlock --after 600 raw "$BASE/vol" 2>&1; varve unlock - vol </dev/null; varve unlock cred:raw vol
         varve key slot add closed vol --with raw; varve unlock raw vol/inside; varve unlock . vol; varve unlock none vol; states vol
+        varve unlock fd:3 vol; varve unlock fd:x vol; varve unlock cred: vol
         varve umount vol
         """,
         prints: """
@@ -89,6 +100,9 @@ extension CommandTests {
           varve unlock: .: not on a Varve volume; 'varve status' lists the volumes
           varve unlock: none: No such file or directory (ENOENT)
           locked locked locked 
+          varve unlock: fd:3: not on a Varve volume; did you mean: varve unlock vol fd:3
+          varve unlock: fd:x: No such file or directory (ENOENT)
+          varve unlock: cred:: No such file or directory (ENOENT)
 
           """)
     }

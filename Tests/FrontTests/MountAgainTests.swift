@@ -55,5 +55,24 @@ extension FrontTests {
 
           """)
     }
+
+    @Test("The mount in the way is named, and not one for reading beside it, whichever came first")
+    func beside() throws {
+      let said = try output(
+        """
+        mkdir third; again() { status_of varve mount upper third | sed 's/process [0-9]*/process N/'; }
+        varve mount -o ro upper second; varve mount upper mount; again; varve umount mount; varve umount second
+        varve mount upper mount; varve mount -o ro upper second; again
+        # Without an answer about the process it is the one that is mounted for writing.
+        number=$(daemon mount); kill -STOP $number; again; kill -CONT $number
+        varve umount second; varve umount mount
+        """)
+      let line = """
+        varve mount: BASE/upper: the volume is mounted already, by process N, on BASE/mount
+        status 32
+
+        """
+      #expect(said == line + line + line)
+    }
   }
 }

@@ -59,7 +59,9 @@ extension ParseFailure: CustomStringConvertible {
   /// The words, one of which may have been meant by the one at fault.
   package var knownWords: [String] {
     switch problem {
-    case .unknownUser, .unknownGroup, .unknownName: AccessWords.identities
+    case .unknownName: AccessWords.identities
+    // Behind `user:` and `group:` the other words would be names of accounts.
+    case .unknownGroup: ["everyone"]
     case .unknownVerb: ["allow", "deny"]
     case .unknownWord: AccessWords.typed
     default: []

@@ -54,7 +54,9 @@ struct ModeRequest {
   /// The error for operands that make sense in another order, or with `+a` in front; nil if they do not.
   private static func meant(_ invocation: Invocation) -> UsageError? {
     let operands = invocation.operands
-    guard operands.count > 1, let first = operands.first, let last = operands.last else { return nil }
+    guard operands.count > 1, !invocation.has(.fromInput), let first = operands.first,
+      let last = operands.last
+    else { return nil }
     let add = Word("+a".utf8)
     if isMeant([add] + operands) {
       return invocation.mistake("+a comes before an entry; \(invocation.meant([add] + operands))")
@@ -71,11 +73,11 @@ struct ModeRequest {
     return invocation.mistake("the path comes last; \(invocation.meant(order))")
   }
 
-  /// Whether words are a change, and what comes behind it is there.
+  /// Whether words are a change, none of which is a file, and what comes behind it is there.
   private static func isMeant(_ words: [Word]) -> Bool {
     var rest = words[...]
     guard let first = rest.popFirst(), (try? action(first, &rest)) != nil else { return false }
-    return !rest.isEmpty && rest.allSatisfy(isItem)
+    return !rest.isEmpty && rest.allSatisfy(isItem) && !words.dropLast(rest.count).contains(where: isItem)
   }
 
   private static func action(_ form: Option) throws(UsageError) -> Action {

@@ -7,10 +7,11 @@ import LinuxPrograms
 extension Invocation {
   /// The error for a path that came before the word it needs; nil if that is not what happened.
   ///
-  /// `isFirst` tells whether a word makes sense in the place of the first operand.
+  /// `isFirst` tells whether a word makes sense in the place of the first operand. A word that names a file is taken for
+  /// one, and where the files come from standard input the order is no mistake.
   func pathTooEarly(_ isFirst: (Word) -> Bool) -> UsageError? {
-    guard operands.count > 1, let last = operands.last,
-      isFirst(last), operands.dropLast().allSatisfy(isItem)
+    guard operands.count > 1, !has(.fromInput), let last = operands.last,
+      isFirst(last), !isItem(last), operands.dropLast().allSatisfy(isItem)
     else { return nil }
     return mistake("the path comes last; \(meant([last] + operands.dropLast()))")
   }

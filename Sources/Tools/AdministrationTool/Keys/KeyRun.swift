@@ -43,7 +43,7 @@ struct KeyedVolume {
 
   /// Whether a word is a source of keyfiles that is not on a volume.
   private static func mayBeKeyfile(_ word: Word) -> Bool {
-    guard let source = try? SecretSource(word), source.path != nil else { return true }
+    if SecretSource.isNoPath(word) { return true }
     guard let path = typedPath(word), !path.mount.isOurs else { return false }
     let kind = try? Descriptor.item(atPath: word, .followed).status().kind
     return kind != nil && kind != .directory

@@ -207,7 +207,8 @@ private final class LockRun {
       console.note(
         keyless == results.count
           ? "no volume that you have mounted has a keybag, so there is nothing to lock"
-          : "all volumes that you have mounted were locked already")
+          : "all volumes that you have mounted were locked already"
+            + (keyless > 0 ? ", or have no keybag" : ""))
     }
   }
 

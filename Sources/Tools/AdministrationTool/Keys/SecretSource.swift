@@ -23,19 +23,34 @@ struct SecretSource {
     if word == [UInt8(ascii: "-")] {
       kind = .descriptor(SecretSource.inherited(0))
     } else if word.starts(with: "fd:".utf8) {
-      guard let number = CInt(String(decoding: word.dropFirst(3), as: UTF8.self)), number >= 0 else {
+      guard let number = SecretSource.descriptor(word) else {
         throw Refusal("\(shown(word)) does not name a descriptor; 'fd:3' does")
       }
       kind = .descriptor(SecretSource.inherited(number))
     } else if word.starts(with: "cred:".utf8) {
-      let name = Word(word.dropFirst(5))
-      guard !name.isEmpty, !name.contains(slash), name.first != UInt8(ascii: ".") else {
+      guard let name = SecretSource.credential(word) else {
         throw Refusal("\(shown(word)) does not name a credential; 'cred:passphrase' does")
       }
       kind = .credential(name)
     } else {
       kind = .path
     }
+  }
+
+  /// Whether a word names a descriptor or a credential, of which nothing is taken over or opened.
+  static func isNoPath(_ word: Word) -> Bool {
+    word == [UInt8(ascii: "-")] || descriptor(word) != nil || credential(word) != nil
+  }
+
+  private static func descriptor(_ word: Word) -> CInt? {
+    guard word.starts(with: "fd:".utf8) else { return nil }
+    return CInt(String(decoding: word.dropFirst(3), as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
+  }
+
+  private static func credential(_ word: Word) -> Word? {
+    guard word.starts(with: "cred:".utf8) else { return nil }
+    let name = Word(word.dropFirst(5))
+    return name.isEmpty || name.contains(slash) || name.first == UInt8(ascii: ".") ? nil : name
   }
 
   private static func inherited(_ number: CInt) -> SharedDescriptor? {

@@ -1,7 +1,7 @@
 // What of a layout the caller is not permitted, found out before anything is made: half a tree helps nobody.
 //
 // About what is there the daemon is asked, as a dry run asks it. What is new belongs to the caller, who may do everything
-// with it but what only root may: give it away, and set flags of the system.
+// with it but what only root may: give it away, and set flags of the system. And with noacl nobody sets lists.
 
 import AccessControl
 import FlagRules
@@ -32,6 +32,8 @@ final class LayoutRights {
   /// What would get flags that only root sets.
   private var locked: [String] = []
   private var lockingFlags: FileFlags = []
+  /// Whether something new would get an entry.
+  private var needsLists = false
 
   init(_ console: Console, root: [UInt8]) {
     (self.console, self.root) = (console, root)
@@ -40,6 +42,9 @@ final class LayoutRights {
 
   /// A directory that is new: `name` is that of its row.
   func make(_ name: String, _ steps: [LayoutStep]) {
+    for step in steps {
+      if case .entry = step { needsLists = true }
+    }
     guard !CurrentProcess.isRoot else { return }
     for step in steps {
       switch step {
@@ -93,9 +98,11 @@ final class LayoutRights {
   func settle() -> Bool {
     asker.ask(note)
     for making in makings { ask(making) }
+    let volume = volume
+    if needsLists, volume?["acl"] == .bool(false) { refuseLists() }
     for (path, sentence) in refused { console.complain(path, sentence) }
     var words: [String] = []
-    if let owner {
+    if let owner, onlyRootGivesAway(volume) {
       let name = NameBook.machine.userName(owner) ?? "user \(owner)"
       words.append("\(listed(foreign)) would belong to \(name)")
     }
@@ -104,6 +111,28 @@ final class LayoutRights {
       console.complain(root, "only root can do this: \(words.joined(separator: ", and ")) (EPERM)")
     }
     return refused.isEmpty && words.isEmpty
+  }
+
+  /// Says once of everything new what is said of each directory that is there.
+  private func refuseLists() {
+    guard let above = makings.first?.above else { return }
+    let refusal = Refusal.change(.unsupported, root, above.descriptor, needs: "writesecurity")
+    guard !refused.contains(where: { $0.sentence == refusal.sentence }) else { return }
+    refused.append((root, refusal.sentence))
+  }
+
+  /// What the daemon says of the volume; nil if it says nothing.
+  private var volume: JSON? {
+    guard let table = try? volumeTable(), let mount = try? VolumePath(root, table).mount else { return nil }
+    return try? volumeStatus(mount)
+  }
+
+  /// Whether a change of owner would certainly be refused to the caller.
+  ///
+  /// Members of admin_group may do it, and with noowners it succeeds without effect. There the call itself decides.
+  private func onlyRootGivesAway(_ volume: JSON?) -> Bool {
+    guard let volume else { return false }
+    return volume["adminGroup"] == nil && volume["noowners"] == .bool(false)
   }
 
   private func ask(_ making: Making) {

@@ -7,8 +7,7 @@ import Arguments
 extension ParseFailure {
   /// The line about it for whoever typed the word.
   var sentence: String {
-    // `user:owner@` is a word that is known elsewhere.
-    let hint = suggestion(for: word, among: knownWords.filter { $0 != word })
+    let hint = suggestion(for: word, among: knownWords)
     return hint.isEmpty ? "\(self)" : complaint + hint
   }
 }

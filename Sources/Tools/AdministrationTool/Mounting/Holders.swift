@@ -44,15 +44,21 @@ struct Holder {
 
 /// Why a mount cannot be taken away: who works in it, or what is mounted in it.
 func whyBusy(_ mount: MountedVolume) -> String {
-  var users = holders(ofDevice: mount.device, except: Int(CurrentProcess.identifier)).filter {
-    $0.hold == .uses
+  let table = (try? volumeTable()) ?? []
+  // A process in another mount of the volume does not keep this one. A path of another mount namespace leads elsewhere
+  // here, or is empty: its mount may be a copy that is unmounted together with this one.
+  func keeps(_ path: [UInt8]) -> Bool {
+    guard let serving = MountedVolume.serving(path, in: table) else { return true }
+    return serving.number == mount.number || serving.device != mount.device
   }
-  if users.isEmpty { users = mappers(ofDevice: mount.device) }
-  // A process in another mount of the volume does not keep this one.
-  if let user = users.first(where: { mount.contains($0.path) }) ?? users.first {
+  var users = holders(ofDevice: mount.device, except: Int(CurrentProcess.identifier), where: keeps).filter {
+    $0.hold == .uses && keeps($0.path)
+  }
+  if users.isEmpty { users = mappers(ofDevice: mount.device, where: keeps) }
+  if let user = users.first {
     return "busy: \(user.sentence) (EBUSY)" + (users.count > 1 ? ", and \(users.count - 1) more do" : "")
   }
-  if let inner = (try? volumeTable())?.last(where: { $0.parent == mount.number }) {
+  if let inner = table.last(where: { $0.parent == mount.number }) {
     let program = inner.isOurs ? "varve umount" : "umount"
     return "busy: \(PathText.escaped(inner.mountPoint)) is mounted in it; unmount that first: "
       + "\(program) \(shellWord(inner.mountPoint)) (EBUSY)"
@@ -65,15 +71,18 @@ func whyBusy(_ mount: MountedVolume) -> String {
 
 /// The processes found to hold the file system of a device, `0:98`; without root, only those of the caller.
 ///
-/// Asks the file system itself nothing: its daemon may be waiting for one of them.
-func holders(ofDevice device: String, except daemon: Int?) -> [Holder] {
+/// Of several paths that a process uses there, one that `isWanted` is preferred. Asks the file system itself nothing: its
+/// daemon may be waiting for one of them.
+func holders(
+  ofDevice device: String, except daemon: Int?, where isWanted: ([UInt8]) -> Bool = { _ in true }
+) -> [Holder] {
   let own = namespace(of: "self")
   var seen: Set<[UInt8]> = own.map { [$0] } ?? []
   var users: [Holder] = []
   var viewers: [Holder] = []
   for process in processes() where process != daemon {
     let name = name(of: process)
-    if let path = used(by: process, device) {
+    if let path = used(by: process, device, where: isWanted) {
       users.append(Holder(process: process, name: name, hold: .uses, path: path))
     } else if let namespace = namespace(of: "\(process)"), seen.insert(namespace).inserted,
       let mount = mount(of: process, device)
@@ -88,7 +97,7 @@ func holders(ofDevice device: String, except daemon: Int?) -> [Holder] {
 /// The processes found to have files of a file system in their memory; without root, only those of the caller.
 ///
 /// Asked last: the kernel answers only between two changes of that memory.
-private func mappers(ofDevice device: String) -> [Holder] {
+private func mappers(ofDevice device: String, where isWanted: ([UInt8]) -> Bool) -> [Holder] {
   let numbers = device.split(separator: ":").compactMap { UInt32($0) }.map { number in
     (number < 16 ? "0" : "") + String(number, radix: 16)
   }
@@ -100,6 +109,7 @@ private func mappers(ofDevice device: String) -> [Holder] {
       let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
       guard words.count > 3, words[3].elementsEqual(written) else { continue }
       let path = words.count > 5 ? Array(words[5].drop { $0 == UInt8(ascii: " ") }) : []
+      guard isWanted(path) else { continue }
       return Holder(process: process, name: name(of: process), hold: .maps, path: path)
     }
     return nil
@@ -171,12 +181,17 @@ private func mount(of process: Int, _ device: String) -> MountedVolume? {
   return mounts.first { $0.view == nil } ?? mounts.first
 }
 
-/// The path of something of the file system that a process uses; empty if it cannot be told.
-private func used(by process: Int, _ device: String) -> [UInt8]? {
+/// The path of something of the file system that a process uses, preferably one that `isWanted`; empty if it cannot be told.
+private func used(
+  by process: Int, _ device: String, where isWanted: ([UInt8]) -> Bool
+) -> [UInt8]? {
+  var first: [UInt8]?
   let links = ["cwd", "root", "exe"] + names(in: "/proc/\(process)/fd").map { "fd/\($0)" }
   for link in links.map({ Array("/proc/\(process)/\($0)".utf8) })
   where (try? Descriptor.item(atPath: link, .followed).knownDevice()) == device {
-    return (try? Descriptor.item(atPath: link, .held).readLink()) ?? []
+    let path = (try? Descriptor.item(atPath: link, .held).readLink()) ?? []
+    guard !isWanted(path) else { return path }
+    first = first ?? path
   }
-  return nil
+  return first
 }

@@ -3,7 +3,6 @@
 // For people, fstab and systemd, who get the exit statuses of mount(8), and an error before the command returns, not in a log.
 
 import Arguments
-import JSONForm
 import LinuxFiles
 import LinuxPrograms
 import TextForms
@@ -295,38 +294,11 @@ private struct MountPlan {
     switch DaemonAnswer(try runDaemon(checkingOnly: checkingOnly)) {
     case .ready: return
     case .refused(let status, let message):
-      throw Refusal(message + whereabouts(message), status: Int32(status))
+      // In another namespace the table here says nothing.
+      let inTheWay = namespace == nil ? MountInTheWay(message, source: source) : nil
+      throw Refusal(message + (inTheWay?.words ?? ""), status: Int32(status))
     case .silent: throw Refusal(.failed, mountPoint, "the daemon ended before the volume was ready")
     }
-  }
-
-  /// Where the mount is that is in the way, or where to look for one that cannot be seen: the daemon does not know.
-  private func whereabouts(_ message: String) -> String {
-    // Only an answer that came from a volume's lock.
-    guard namespace == nil, message.contains("the volume is mounted already"),
-      let process = MountPlan.lastNumber(of: message),
-      let table = try? mountTable()
-    else { return "" }
-    let shown = table.filter { $0.isOurs && $0.source == source }
-    if !shown.isEmpty, shown.allSatisfy({ $0.view != nil }) { return "; \(MountState.leftViews(shown))" }
-    let seen =
-      shown.first { $0.view == nil }
-      ?? table.first { mount in
-        guard mount.isOurs, MountState(mount) == .serving else { return false }
-        return (try? volumeStatus(mount)?["pid"]?.integer) == process
-      }
-    if let seen { return ", on \(PathText.escaped(seen.mountPoint))" }
-    return
-      ", and not to be seen here: it is in another mount namespace, or after 'umount -l' its daemon goes on "
-      + "until no process uses the volume"
-  }
-
-  /// The number of the process with which a message ends.
-  private static func lastNumber(of message: String) -> Int? {
-    guard let word = message.split(separator: " ").last, message.hasSuffix(" by process \(word)") else {
-      return nil
-    }
-    return Int(word)
   }
 
   /// The lines without `<5>` and the like, which are for logs.

@@ -112,12 +112,12 @@ private func takeAway(_ views: [MountedVolume], of mount: MountedVolume, isLazy:
       } ?? user.sentence
     throw Refusal("busy: \(sentence) (EBUSY); views of it are mounted, and nothing was unmounted")
   }
-  for view in views {
+  for (done, view) in views.enumerated() {
     do throws(Refusal) { try takeAway(view, isLazy: isLazy) } catch {
-      let point = view.mountPoint
+      let others = done == 1 ? "; 1 other view was unmounted" : "; \(done) other views were unmounted"
       throw Refusal(
-        "the view at \(PathText.escaped(point)) has to be unmounted first ('varve umount \(shellWord(point))'), and is "
-          + error.sentence)
+        "the view at \(PathText.escaped(view.mountPoint)) has to be unmounted first: \(error.sentence)"
+          + (done > 0 ? others : ""))
     }
   }
 }

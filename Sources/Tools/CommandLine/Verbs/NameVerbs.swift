@@ -123,7 +123,7 @@ extension Verb {
         + "its mode. An entry keeps the directories themselves from being removed or renamed, views translate their names, "
         + "and Library/Caches and .Trash are left out of backups.",
       "What is there already stays as it is, unless --repair is given. DIR itself gets its mode and entry if it is empty. "
-        + "Run again, it changes nothing. Where something is not permitted, that is said, and nothing is made.",
+        + "Run again, it changes nothing. Where something is not permitted, that is said, and nothing is made or changed.",
     ],
     examples: [
       Example("varve layout home --user ann /mnt/team/Users/ann", "A new home."),
@@ -138,7 +138,8 @@ extension Verb {
       "Makes Applications, Library, System (which only root may unlock), Users with Shared, and hides Network, Volumes and "
         + "the directories of Unix, such as bin and usr, from views.",
       "What is there already stays as it is, unless --repair is given; only the flag hidden is set in any case. Run again, "
-        + "it changes nothing. Where something is not permitted, that is said, and nothing is made: most of it is for root.",
+        + "it changes nothing. Where something is not permitted, that is said, and nothing is made or changed: most of it is "
+        + "for root.",
     ],
     examples: [
       Example("varve layout volume --group staff /mnt/team", "As on a Mac, for the group staff.")

@@ -112,7 +112,8 @@ extension Option {
   package static let onlyInherited = Option(nil, "inherited", "remove the inherited entries only")
   package static let whole = Option(
     nil, "whole", "replace the whole list, and copy inherited entries, too")
-  package static let dumpAll = Option(nil, "all", "also write flags, modes, owners and groups, of links, too")
+  package static let dumpAll = Option(
+    nil, "all", "also write flags, modes, owners and groups; includes links")
   package static let withNames = Option(
     nil, "names", "write names of users and groups instead of numbers, for another machine")
   package static let root = Option(
