@@ -105,12 +105,12 @@ measure() {
     walk "view find" "$view/source"
     walk "view find again" "$view/source"
     fresh
-    calls "writer alone" pace "$mount/d/made" 2000
+    calls "writer alone" pace "$mount/d/made" 5000
     for name in de fr; do
       "$base/calls" load "$mount/.varve/view/$name/d" "$base/shown" >"$base/wait.$name" &
       loads+=($!)
     done
-    calls "writer watched" pace "$mount/d/made" 2000
+    calls "writer watched" pace "$mount/d/made" 5000
     quiet
     keep "longest wait" "$(sort -n "$base"/wait.* | tail -n 1)"
   done
