@@ -50,7 +50,9 @@ timed() {
   "${@:2}" >/dev/null
   keep "$1" $(($(date +%s%N) - start))
 }
-walk() { timed "$1" find "$2" -type f -size +1G; }
+# By names alone, and with the status of each file.
+walk() { timed "$1" find "$2"; }
+walk_status() { timed "$1" find "$2" -type f -size +1G; }
 # A number of `.varve/status`.
 status() { grep -o "\"$1\":[0-9]*" "$mount/.varve/status" | head -n 1 | cut -d: -f2; }
 
@@ -98,12 +100,14 @@ measure() {
     fresh
     "$base/calls" list "$view/d" >/dev/null
     calls "view shown" names "$view/d" "$base/shown"
-    fresh
-    walk "tree find" "$mount/source"
-    walk "tree find again" "$mount/source"
-    fresh
-    walk "view find" "$view/source"
-    walk "view find again" "$view/source"
+    for way in walk walk_status; do
+      fresh
+      "$way" "tree $way" "$mount/source"
+      "$way" "tree $way again" "$mount/source"
+      fresh
+      "$way" "view $way" "$view/source"
+      "$way" "view $way again" "$view/source"
+    done
     fresh
     calls "writer alone" pace "$mount/d/made" 5000
     for name in de fr; do
@@ -123,9 +127,10 @@ measure() {
   row "  ls -l again, by the tree's, cold" "view ls" "tree ls"
   row "cold stat of $few real names, by the tree's" "view real" "tree names" "at most 1.1"
   row "cold stat of $few shown names, by the tree's" "view shown" "tree names" "at most 1.3"
-  row "find in a source tree, first, by the tree's" "view find" "tree find" "at most 2"
-  row "find in a source tree, again, by the tree's again" "view find again" "tree find again" "at most 1.2"
-  row "  the same, by the tree's first" "view find again" "tree find"
+  row "find in a source tree, first, by the tree's" "view walk" "tree walk" "at most 2"
+  row "find in a source tree, again, by the tree's again" "view walk again" "tree walk again" "at most 1.2"
+  row "  with the status of each file, first" "view walk_status" "tree walk_status" "at most 2"
+  row "  with the status of each file, again" "view walk_status again" "tree walk_status again" "at most 1.2"
   # The other way round: the share of its speed that a writer keeps.
   row "a writer alone, by one in a directory that is listed" "writer alone" "writer watched" "at least 0.8"
   # A build beside a writer and another build takes longer than one alone.
