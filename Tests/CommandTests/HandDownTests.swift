@@ -121,7 +121,7 @@ extension CommandTests {
       defer { desk.volume.remove() }
       try desk.run(
         """
-        total() { grep -o '"requests":{[^}]*}' .varve/status | grep -o ':[0-9]*' | tr -d : | paste -sd+ | bc; }
+        total() { grep -o '"requests":{[^}]*}' .varve/status | grep -o ':[0-9]*' | tr -d : | awk '{ sum += $1 } END { print sum }'; }
         for undo in "" "--undo $BASE/undo"; do
           before=$(total); varve acl propagate $undo d; after=$(total)
           test $(varve acl get -R d | grep -c inherited) = 1000

@@ -31,11 +31,18 @@ extension Volume {
     let mayList = try locks.holding(.shared(view.node.stripe)) { () throws(Errno) in
       gate.allows(caller, .list, on: try directoryFacts(view.node).item)
     }
-    guard mayList, let names = try index(of: view, for: .lookup)?.names,
-      let known = Translation(of: shownName, by: names),
-      let entry = try find(known, shownAs: shownName, in: view, for: caller, request)
-    else { return .missing(.none) }
-    return .found(entry)
+    guard mayList else { return .missing(.none) }
+    let began = Clock.monotonicNanoseconds
+    // What has just been given a name is found by the one it is shown under.
+    for purpose in [ShownIndexes.Purpose.lookup, .missedLookup(since: began)] {
+      guard let names = try index(of: view, for: purpose)?.names else { break }
+      if let known = Translation(of: shownName, by: names),
+        let entry = try find(known, shownAs: shownName, in: view, for: caller, request)
+      {
+        return .found(entry)
+      }
+    }
+    return .missing(.none)
   }
 
   /// What a shown name means.

@@ -55,6 +55,8 @@ final class ShownIndexes: Sendable {
     case listing(since: UInt64)
     /// May be a moment behind: names take a twentieth of the time at most, however fast somebody writes.
     case lookup
+    /// The same again, for a name that such an index lacks: one of now where that is quick to make, as for a listing.
+    case missedLookup(since: UInt64)
   }
 
   private struct Key: Hashable {
@@ -191,6 +193,7 @@ final class ShownIndexes: Sendable {
       case .listing(let since): index.origin.at >= since && ShownIndexes.isYoung(index)
       // Only once it is old enough to be made anew lookups want one of now, too.
       case .lookup: index.age < ShownIndexes.pause(after: index)
+      case .missedLookup(let since): !slot.isQuick || index.origin.at >= since && ShownIndexes.isYoung(index)
       }
     if !isGoodEnough, try !isCurrent(cached, stamp) { return nil }
     use(cached)
