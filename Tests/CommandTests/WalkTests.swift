@@ -20,7 +20,7 @@ extension CommandTests {
         for kind in directory link; do
           sentence="was a file when the directory was read, and is a $kind now; left alone"
           test $(grep -c ": $sentence" $BASE/said) = 11
-          test $(sed -n "s/.*: \\([0-9]*\\) more: $sentence/\\1/p" $BASE/said) -ge 30
+          test $(sed -n "s/.*: \\([0-9]*\\) more: each $sentence/\\1/p" $BASE/said) -ge 30
         done
         test $(varve acl get -R --all d | grep -c '# no access list') = 100
         varve acl get outside | grep -q '# no access list'
