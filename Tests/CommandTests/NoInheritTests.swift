@@ -70,8 +70,8 @@ extension CommandTests {
         """,
         prints: """
           BASE/mount has no keybag, so there is nothing to lock
-          varve lock: BASE/mount: has no keybag, so there is nothing to lock; 'varve key slot add BASE/mount KEYFILE' makes one
-          varve lock: BASE/mount: has no keybag, so there is nothing to lock; 'varve key slot add BASE/mount KEYFILE' makes one
+          varve lock: BASE/mount: has no keybag, so there is nothing to lock
+          varve lock: BASE/mount: has no keybag, so there is nothing to lock
           varve lock: d/none: No such file or directory (ENOENT)
           1
           varve unlock: none: No such file or directory (ENOENT)

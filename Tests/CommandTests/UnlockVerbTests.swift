@@ -250,7 +250,7 @@ extension CommandTests {
           varve lock: all volumes that you have mounted were locked already
           varve lock: you have mounted no volume
           0
-          varve lock: more: has no keybag, so there is nothing to lock; 'varve key slot add more KEYFILE' makes one
+          varve lock: more: has no keybag, so there is nothing to lock
           varve lock: no volume that you have mounted has a keybag, so there is nothing to lock
           [{"path": "BASE/more", "closed": [], "purged": 0, "unwritten": [], "kept": [], "cached": [], "stillOpen": [], "keybag": false, "processes": []}]
           varve lock: all volumes that you have mounted were locked already, or have no keybag

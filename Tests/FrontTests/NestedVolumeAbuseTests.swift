@@ -50,9 +50,9 @@ extension FrontTests {
         """)
       #expect(
         said == """
-          varve mount: BASE/upper: the volume file begins with '', this version reads 'varve-volume 1'
+          varve mount: BASE/upper: '.varve/volume' is a FIFO, not a regular file; put back what was there, or move it away
           status 32
-          varve mount: BASE/upper: the volume file begins with '', this version reads 'varve-volume 1'
+          varve mount: BASE/upper: '.varve/volume' is a FIFO, not a regular file; put back what was there, or move it away
           status 32
           status 0
 

@@ -193,10 +193,7 @@ private final class LockRun {
       return
     }
     if isOne, keyless > 0, let path = results.first?.nameBytes("path") {
-      console.note(
-        path,
-        "has no keybag, so there is nothing to lock; 'varve key slot add \(shellWord(path)) KEYFILE' makes one"
-      )
+      console.note(path, "has no keybag, so there is nothing to lock")
     } else if isLater {
       // What will be locked later may be open now.
     } else if isOne, let path = results.first?.nameBytes("path") {
