@@ -7,6 +7,18 @@ import Testing
 @testable import LayeredVolume
 
 @Suite("Names that vanish during a listing", .enabled(if: Tree.isRoot)) struct VanishedNameTests {
+  /// The names of a directory in the order in which the file system has them.
+  private func order(of path: String) -> [String] {
+    guard let stream = opendir(path) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+      names.append(String(decoding: name, as: UTF8.self))
+    }
+    return names
+  }
+
   /// Lists a directory, and removes two names behind the mount after the third; what was listed, `.` and `..` left out.
   private func list(
     _ path: String, _ tree: LayeredTree, of names: [String], in plain: String
@@ -32,7 +44,9 @@ import Testing
         }
         guard offset != former else { break }
         guard removed.isEmpty else { continue }
-        removed = Array(names.filter { !listed.contains($0) }.prefix(2))
+        // Not the last of them: where nothing is left behind an offset, tmpfs of Linux 6.18 begins anew.
+        let last = order(of: plain).last { names.contains($0) }
+        removed = Array(names.filter { !listed.contains($0) && $0 != last }.prefix(2))
         for name in removed { #expect(unlink("\(plain)/\(name)") == 0) }
       }
       return (listed.filter { $0 != "." && $0 != ".." }, removed)
