@@ -20,13 +20,14 @@ extension ReplyBuffer {
   mutating func append(_ answer: AttributeAnswer) throws(Errno) {
     try append(
       fuse_attr_out(
-        attr_valid: answer.validity.seconds, attr_valid_nsec: 0, dummy: 0, attr: fuse_attr(answer.attributes))
-    )
+        attr_valid: answer.validity.seconds, attr_valid_nsec: answer.validity.nanoseconds, dummy: 0,
+        attr: fuse_attr(answer.attributes)))
   }
 
   mutating func appendExtended(_ answer: AttributeAnswer) throws(Errno) {
     var out = lv_fuse_statx_out()
     out.attr_valid = answer.validity.seconds
+    out.attr_valid_nsec = answer.validity.nanoseconds
     out.stat = lv_fuse_statx(answer.attributes)
     try append(out)
   }
