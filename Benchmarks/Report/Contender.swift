@@ -17,8 +17,12 @@ package struct Contender: Hashable, Sendable {
     case overlay = "fuse-overlayfs"
     /// The example of libfuse, made by `Benchmarks/passthrough_hp.sh`.
     case example = "passthrough_hp"
-    /// For encrypted files alone.
+    /// For encrypted files alone, as is the next one.
     case gocryptfs
+    case securefs
+
+    /// Whether all that it keeps is encrypted.
+    var encrypts: Bool { self == .gocryptfs || self == .securefs }
   }
 
   package let kind: Kind
@@ -45,7 +49,7 @@ package struct Contender: Hashable, Sendable {
   package var isPeer: Bool { kind != .native && kind != .varve && !encrypts }
 
   /// Whether what it keeps is encrypted: it is compared with its like.
-  package var encrypts: Bool { isEncrypted || kind == .gocryptfs }
+  package var encrypts: Bool { isEncrypted || kind.encrypts }
 
   package init(
     _ kind: Kind, hasLists: Bool = false, servesUser: Bool = false, isEncrypted: Bool = false,
@@ -92,7 +96,7 @@ package struct Contender: Hashable, Sendable {
   /// Varve a second time, as an older kernel has it: without files that are read and written without the daemon, which
   /// came with 6.9, and without names that are forgotten all at once, with 6.16.
   package static let usual: [Contender] =
-    Kind.allCases.filter { $0 != .gocryptfs }.map { Contender($0) } + [
+    Kind.allCases.filter { !$0.encrypts }.map { Contender($0) } + [
       Contender(.varve, options: "passthrough=off,no_epoch"),
       Contender(.varve, servesUser: true), Contender(.varve, hasLists: true, servesUser: true),
     ]
@@ -100,7 +104,7 @@ package struct Contender: Hashable, Sendable {
   /// Those of the comparison of encrypted files: the same volume without encryption goes through the daemon, too.
   package static let encrypting: [Contender] = [
     Contender(.varve, options: "passthrough=off"), Contender(.varve, isEncrypted: true),
-    Contender(.gocryptfs),
+    Contender(.gocryptfs), Contender(.securefs),
   ]
 }
 

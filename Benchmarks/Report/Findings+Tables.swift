@@ -127,15 +127,16 @@ extension Findings {
   /// Encrypted files against another file system that encrypts, and against plain files of the same volume.
   private func encryption(on place: Request.Place) -> Chapter? {
     guard let encrypted else { return nil }
+    let (peer, beside) = (Contender(.gocryptfs), contenders.filter { $0.kind == .securefs })
     var table = Table(
       ["work", "gocryptfs", encrypted.name, "ratio", "worst", "best", "target", "met"]
-        + (subject.map { [$0.name, "ratio", "target", "met"] } ?? []))
+        + (subject.map { [$0.name, "ratio", "target", "met"] } ?? [])
+        + beside.flatMap { [$0.name, "ratio"] })
     for row in rows {
       guard let target = row.encrypted else { continue }
       func time(_ contender: Contender) -> String {
         median(seconds(of: contender, in: row, on: place)).map(row.measure.text) ?? "-"
       }
-      let peer = Contender(.gocryptfs)
       let ratios = ratios(of: encrypted, to: peer, in: row, on: place)
       var cells = [row.title, time(peer), time(encrypted), ratioText(median(ratios))]
       cells += [ratioText(ratios.min()), ratioText(ratios.max())] + verdict(median(ratios), target.gocryptfs)
@@ -143,13 +144,24 @@ extension Findings {
         let ratio = ratio(of: encrypted, to: subject, in: row, on: place)
         cells += [time(subject), ratioText(ratio)] + verdict(ratio, target.plain)
       }
+      for other in beside {
+        cells += [time(other), ratioText(ratio(of: encrypted, to: other, in: row, on: place))]
+      }
       table.add(cells)
     }
-    let mean = meanToGocryptfs(on: place).map {
-      "Geometric mean against gocryptfs: \(ratioText($0)); target \(ratioText(Findings.neededEncryptedMean)): "
-        + ($0 >= Findings.neededEncryptedMean ? "met." : "not met.")
+    var means = [String]()
+    if let mean = encryptedMean(to: peer, on: place) {
+      let verdict = mean >= Findings.neededEncryptedMean ? "met" : "not met"
+      means.append(
+        "Geometric mean against gocryptfs: \(ratioText(mean)); "
+          + "target \(ratioText(Findings.neededEncryptedMean)): \(verdict).")
     }
-    return Chapter(title: "Encrypted files on \(place.title)", note: mean ?? "", table: table)
+    for other in beside {
+      guard let mean = encryptedMean(to: other, on: place) else { continue }
+      means.append("Against \(other.name): \(ratioText(mean)).")
+    }
+    return Chapter(
+      title: "Encrypted files on \(place.title)", note: means.joined(separator: " "), table: table)
   }
 
   private func verdict(_ ratio: Double?, _ target: Double) -> [String] {

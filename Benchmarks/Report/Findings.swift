@@ -82,12 +82,12 @@ extension Findings {
   /// The Varve whose files are encrypted.
   package var encrypted: Contender? { contenders.first(where: \.isEncrypted) }
 
-  /// The geometric mean of encrypted files against gocryptfs.
-  package func meanToGocryptfs(on place: Request.Place) -> Double? {
+  /// The geometric mean of encrypted files against a peer that encrypts.
+  package func encryptedMean(to peer: Contender, on place: Request.Place) -> Double? {
     guard let encrypted else { return nil }
     return geometricMean(
       rows.filter { $0.encrypted != nil }.compactMap {
-        ratio(of: encrypted, to: Contender(.gocryptfs), in: $0, on: place)
+        ratio(of: encrypted, to: peer, in: $0, on: place)
       })
   }
 

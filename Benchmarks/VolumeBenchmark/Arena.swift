@@ -78,6 +78,8 @@ final class Arena {
       ]
     case .gocryptfs:
       return ["gocryptfs", "-q", "-allow_other", "-passfile", word] + switches("-") + [source, top]
+    case .securefs:
+      return ["securefs", "mount", "-b", "--keyfile", word] + switches("--") + [source, top]
     case .example: return [example] + switches("--") + [source, top]
     }
   }
@@ -96,6 +98,9 @@ final class Arena {
     case .gocryptfs:
       try "benchmark\n".write(toFile: word, atomically: false, encoding: .utf8)
       try Programs.run(["gocryptfs", "-init", "-q", "-scryptn", "10", "-passfile", word, source])
+    case .securefs:
+      try "benchmark\n".write(toFile: word, atomically: false, encoding: .utf8)
+      try Programs.run(["securefs", "create", "--rounds", "1", "--keyfile", word, source])
     case .varve: try Programs.run([varve, "key", "create", word])
     default: break
     }

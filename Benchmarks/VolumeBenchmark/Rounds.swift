@@ -127,7 +127,8 @@ enum Machine {
 
   private static let versions: [(Contender.Kind, [String])] = [
     (.bindfs, ["bindfs", "--version"]), (.mergerfs, ["mergerfs", "--version"]),
-    (.overlay, ["fuse-overlayfs", "--version"]),
+    (.overlay, ["fuse-overlayfs", "--version"]), (.gocryptfs, ["gocryptfs", "-version"]),
+    (.securefs, ["dpkg-query", "-W", "securefs"]),
   ]
 
   /// What else the machine was doing, as the mean of a minute: above 0.5 the numbers are not worth much.

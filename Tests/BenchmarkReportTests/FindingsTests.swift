@@ -155,20 +155,20 @@ let mergerfs = Contender(.mergerfs)
     let found = findings(
       [
         (plain, "create", [8, 8, 8]), (sealed, "create", [10, 10, 10]),
-        (Contender(.gocryptfs), "create", [30, 10, 40]),
+        (Contender(.gocryptfs), "create", [30, 10, 40]), (Contender(.securefs), "create", [20, 20, 20]),
       ], rows: ["create", "chmod"])
     let row = try #require(Row.named("create"))
     #expect(found.subject == plain && found.encrypted == sealed && found.compared == [plain])
     #expect(found.bestPeer(in: row, on: .tmpfs) == nil && found.arrangements.isEmpty)
-    #expect(found.meanToGocryptfs(on: .tmpfs).map { fixed($0, 6) } == "3.000000")
+    #expect(found.encryptedMean(to: Contender(.gocryptfs), on: .tmpfs).map { fixed($0, 6) } == "3.000000")
     #expect(found.chapters.map(\.title) == ["Encrypted files on tmpfs"])
     #expect(
       found.chapters[0].table.lines == [
         [
           "create", "30.0 s", "10.0 s", "3.00", "1.00", "4.00", "≥ 2.00", "yes", "8.00 s", "0.80", "≥ 0.70",
-          "yes",
+          "yes", "20.0 s", "2.00",
         ]
       ])
-    #expect(found.chapters[0].note.hasSuffix("3.00; target 1.50: met."))
+    #expect(found.chapters[0].note.hasSuffix("3.00; target 1.50: met. Against securefs: 2.00."))
   }
 }

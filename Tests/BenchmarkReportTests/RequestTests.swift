@@ -39,7 +39,8 @@ import Testing
   @Test("encrypted files are a comparison of their own") func encryption() throws {
     let request = try Request(["--encryption", "--rounds", "2"])
     #expect(request.subject == .encryption)
-    #expect(request.contenders.map(\.name) == ["varve:passthrough=off", "varve+encrypted", "gocryptfs"])
+    #expect(
+      request.contenders.map(\.name) == ["varve:passthrough=off", "varve+encrypted", "gocryptfs", "securefs"])
     #expect(request.rows.map(\.id).contains("random-mixed") && !request.rows.map(\.id).contains("compile"))
     #expect(try Request([]).subject == .files && !Contender.usual.contains(where: \.encrypts))
   }
