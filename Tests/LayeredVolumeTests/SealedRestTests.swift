@@ -68,6 +68,34 @@ import Testing
     #expect(text == "fourth")
   }
 
+  @Test("Files that are used in turns stay in memory, as many as may: those that rested longest ago go")
+  func theLastUsedStay() throws {
+    let tree = try Tree.vault()
+    let (volume, caller) = (try tree.volume(), tree.caller())
+    let names = (0..<3_000).map { "file\($0)" }
+    for name in names { try tree.make("a/\(name)", "text") }
+    let objects = try tree.at("a") { _, directory in
+      // The kernel knows all of them, and opens them in turns.
+      let nodes = try names.map { name in
+        let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
+          try volume.lookup(name, in: directory, for: caller)
+        }
+        guard case .found(let entry) = answer else { throw Errno.noSuchFile }
+        return entry.node
+      }
+      for _ in 0..<2 {
+        for node in nodes {
+          let handle = try volume.open(node, [.read, .write], for: caller).handle
+          volume.release(handle)
+        }
+      }
+      return try nodes.map { node in
+        try #require(try volume.node(node).existingAttachment?.encrypted as? SealedObject)
+      }
+    }
+    #expect(objects.count { $0.head == nil } == 0)
+  }
+
   @Test("What somebody else changed is read anew once its own changes are noted")
   func aForeignChangeIsSeen() throws {
     let tree = try Tree.vault()

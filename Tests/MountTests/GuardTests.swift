@@ -40,7 +40,7 @@ extension MountTests {
         encrypted: (2, 7)),
       Row(
         operation: "open, write 4 KiB, close", requests: 3, plain: 13, listed: 14, served: (4, 16),
-        encrypted: (4, 27)),
+        encrypted: (4, 24)),
       Row(operation: "chmod", requests: 1, plain: 7, listed: 8),
       Row(operation: "chmod of an open file", requests: 1, plain: 5, listed: 6),
       Row(operation: "rename", requests: 2, plain: 9, listed: 12),
@@ -55,8 +55,8 @@ extension MountTests {
       // The size is remembered: nothing of the file is read.
       Row(operation: "stat of an encrypted file, first time", encrypted: (1, 4)),
       // The file says first whose it is now, and is on the disk with that; a page and its entry follow.
-      Row(operation: "first write 4 KiB in place", encrypted: (2, 9)),
-      Row(operation: "write 4 KiB in place", encrypted: (1, 6)),
+      Row(operation: "first write 4 KiB in place", encrypted: (2, 8)),
+      Row(operation: "write 4 KiB in place", encrypted: (1, 5)),
       Row(operation: "fsync", encrypted: (1, 3)),
     ]
 

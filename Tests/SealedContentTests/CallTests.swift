@@ -33,6 +33,28 @@ import Testing
     #expect(store.takeCalls() == ["write", "write"])
   }
 
+  @Test("A small file that is written over keeps its spare page; those of a larger one go back to the disk")
+  func sparePages() throws {
+    func rewrite(_ file: TestFile, blocks: Int) throws -> [String] {
+      for byte in UInt8(2)...4 { try file.put([UInt8](repeating: byte, count: blocks << 12), at: 0) }
+      _ = store.takeCalls()
+      let isOwed = file.owesFinish
+      #expect(try file.close() == isOwed)
+      return store.takeCalls()
+    }
+    var file = try open()
+    try file.put([1], at: 0)
+    try file.commit()
+    #expect(try rewrite(file, blocks: 1).isEmpty && store.state.withLock { $0.bytes.count } == 4 << 12)
+    // The next opening goes on between the two, without a look at where the holes are.
+    file = try open()
+    _ = store.takeCalls()
+    #expect(try rewrite(file, blocks: 1).isEmpty && store.state.withLock { $0.bytes.count } <= 5 << 12)
+    try file.put([UInt8](repeating: 5, count: 20 << 12), at: 0)
+    try file.commit()
+    #expect(try rewrite(file, blocks: 20).contains("punch"))
+  }
+
   @Test func syncIsOneCall() throws {
     let file = try open()
     try file.put([UInt8](repeating: 1, count: 100), at: 0)

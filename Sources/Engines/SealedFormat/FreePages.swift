@@ -56,6 +56,15 @@ package struct FreePages: Sendable {
     return page.number >= end || (index < ranges.count && ranges[index].contains(page.number))
   }
 
+  /// Whether more than so many pages before the end are free, index pages that lie between them counted.
+  package func areMore(than limit: UInt64) -> Bool {
+    var count: UInt64 = 0
+    return ranges.contains { range in
+      count += UInt64(range.count)
+      return count > limit
+    }
+  }
+
   /// To be punched at the last close: runs of free pages that spare the index.
   package func forEachRun(_ body: (Range<UInt64>) -> Void) {
     for range in ranges {

@@ -19,6 +19,9 @@ struct BlockWrite {
 
   var blocks: Range<UInt64> { range.lowerBound / BlockWrite.size..<Block.count(range.upperBound) }
 
+  /// How many random numbers so many blocks take: theirs, those of their index sectors, and of slots.
+  static func randoms(for blocks: Int) -> Int { blocks + blocks / Block.perSector + 4 }
+
   /// The first block has other bytes beside those of the request.
   var hasPartialHead: Bool {
     range.lowerBound % BlockWrite.size != 0 || (blocks.count == 1 && range.upperBound % BlockWrite.size != 0)

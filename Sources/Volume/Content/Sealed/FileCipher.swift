@@ -11,6 +11,7 @@ struct FileCipher: ~Copyable {
   private var data: Aead
   private var hasHeaderKey = false
   private var segment: UInt64?
+  private var randoms = RandomWords()
 
   init(_ keys: FileKeys, _ contexts: AeadPool) throws(Errno) {
     let header = try FileCipher.context(of: contexts)
@@ -42,6 +43,13 @@ struct FileCipher: ~Copyable {
     try keys.use(&data, forSegment: block.segment)
     segment = block.segment
   }
+
+  // MARK: Random numbers
+
+  /// Makes room for what the request will need, by one system call.
+  mutating func reserveRandom(_ count: Int) throws(Errno) { try randoms.reserve(count) }
+
+  mutating func random() throws(Errno) -> UInt64 { try randoms.next() }
 
   // MARK: Blocks
 
@@ -118,8 +126,9 @@ struct FileCipher: ~Copyable {
 
   /// Seals an index sector after a change; one without entries becomes zeros.
   mutating func close(
-    _ sector: inout MutableSpan<UInt8>, of block: Block, random: UInt64
+    _ sector: inout MutableSpan<UInt8>, of block: Block
   ) throws(Errno) {
+    let random = try random()
     do {
       var seal: Seal?
       if let nonce = try IndexSector.nonce(for: sector.span, random: random) {
@@ -142,8 +151,9 @@ struct FileCipher: ~Copyable {
   }
 
   mutating func write(
-    _ slot: Slot, into bytes: inout MutableSpan<UInt8>, random: UInt64
+    _ slot: Slot, into bytes: inout MutableSpan<UInt8>
   ) throws(Errno) {
+    let random = try random()
     do {
       try slot.encode(into: &bytes)
       let prefix = Slot.associatedPrefix(file: keys.file)
@@ -177,19 +187,27 @@ struct FileCipher: ~Copyable {
   }
 }
 
-/// Random numbers for one request, by one system call.
-struct RandomWords {
-  private var bytes: [UInt8]
+/// Random numbers of one request, none of which is kept for another: a copy of the machine would use it as well.
+private struct RandomWords {
+  private var bytes: [UInt8] = []
+  private var used = 0
 
-  init(count: Int) throws(Errno) {
+  mutating func reserve(_ count: Int) throws(Errno) {
+    guard bytes.count - used < 8 * count else { return }
     bytes = [UInt8](repeating: 0, count: 8 * count)
+    used = 0
     var span = bytes.mutableSpan
-    do throws(CipherFailure) { try SystemRandom.fill(&span) } catch { throw error.errno }
+    do throws(CipherFailure) { try SystemRandom.fill(&span) } catch {
+      bytes = []
+      throw error.errno
+    }
   }
 
-  subscript(index: Int) -> UInt64 {
+  mutating func next() throws(Errno) -> UInt64 {
+    try reserve(1)
+    defer { used += 8 }
     var word: UInt64 = 0
-    for place in 0..<8 { word |= UInt64(bytes[8 * index + place]) << UInt64(8 * place) }
+    for place in 0..<8 { word |= UInt64(bytes[used + place]) << UInt64(8 * place) }
     return word
   }
 }

@@ -197,7 +197,7 @@ extension SealedFile {
   /// Shortens the backing file, if enough of its last pages are free (`Plan.cut`): that takes a sync.
   private func cut(_ cipher: inout FileCipher) throws(Errno) -> Bool {
     let length: UInt64? = state.withLock { state in
-      guard state.hasFreed, let commit = state.commit, commit.frozen == nil, !commit.owesAfterFailure,
+      guard state.owesPunch, let commit = state.commit, commit.frozen == nil, !commit.owesAfterFailure,
         commit.floor == .none, let length = state.free.cut(fileSize: commit.fileSize),
         state.pages - min(length, state.pages) >= surroundings.pagesWorthCutting
       else { return nil }
@@ -223,7 +223,7 @@ extension SealedFile {
 
   private func punch() throws(Errno) -> Bool {
     let runs = state.withLock { state -> [Range<UInt64>] in
-      guard state.hasFreed else { return [] }
+      guard state.owesPunch else { return [] }
       state.hasFreed = false
       var runs: [Range<UInt64>] = []
       state.free.forEachRun { runs.append($0) }
@@ -248,6 +248,10 @@ enum SealedLimits {
   static let entriesAtOnce = 4096
   /// Index pages that are read at the first change, so that all free pages are known: 12 MiB of file.
   static let indexPagesAtFirstChange: UInt64 = 64
+
+  /// How many free pages a file keeps at a last close: a small file that is written over again and again goes on between
+  /// two pages, and nothing of it is given to the disk and taken back each time.
+  static func sparePages(of pages: UInt64) -> UInt64 { min(pages / 2, 4) }
 
   /// How many pages of a file may wait for a commit before a writer makes one: an eighth of it, 64 MiB at least and 1 GiB
   /// at most.

@@ -18,14 +18,14 @@ extension SealedFile {
       if Block(number)?.isFirstInIndexPage ?? false { number = try skippingHoles(from: number) }
     }
     guard !full.isEmpty else { return end }
-    let randoms = try RandomWords(count: full.count)
+    try cipher.reserveRandom(BlockWrite.randoms(for: full.count))
     guard let generations = state.withLock({ $0.commit?.begin(UInt64(full.count)) }) else {
       throw .fileTooBig
     }
     defer { state.withLock { $0.commit?.end(generations) } }
     var versions = NewVersions(generations: generations, pages: [])
     for (index, block) in full.enumerated() {
-      let (generation, random) = (generations[UInt64(index)], randoms[index])
+      let (generation, random) = (generations[UInt64(index)], try cipher.random())
       let tag = try cipher.tagOfHole(block, generation: generation, random: random)
       versions.items.append(
         NewVersions.Item(block: block, version: BlockVersion(holeOf: generation, random: random, tag: tag)))

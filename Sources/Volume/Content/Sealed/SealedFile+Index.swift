@@ -77,7 +77,6 @@ extension SealedFile {
     _ cipher: inout FileCipher
   ) throws(Errno) {
     var page = try indexPage(number)
-    let randoms = try RandomWords(count: entries.count + 1)
     var (low, high) = (Page.size, 0)
     var checked: UInt8 = 0
     var bytes = page.bytes.mutableSpan
@@ -85,7 +84,7 @@ extension SealedFile {
       low = Slot.offset(slot.half)
       high = low + Slot.size
       var sector = bytes._mutatingExtracting(low..<high)
-      try cipher.write(slot.slot, into: &sector, random: randoms[entries.count])
+      try cipher.write(slot.slot, into: &sector)
     }
     var index = entries.startIndex
     while index < entries.endIndex {
@@ -96,7 +95,7 @@ extension SealedFile {
         try IndexSector.putOrDamage(entries[index], in: &sector)
         index += 1
       }
-      try cipher.close(&sector, of: block, random: randoms[index - 1 - entries.startIndex])
+      try cipher.close(&sector, of: block)
       checked |= IndexCache.bit(address)
       (low, high) = (min(low, address.offset), max(high, address.offset + IndexSector.size))
     }
@@ -137,6 +136,9 @@ extension SealedFile {
   func skippingHoles(from number: UInt64) throws(Errno) -> UInt64 {
     guard let block = Block(number) else { return number }
     let own = block.sectorAddress.page
+    // Page 0 is never a hole, and behind the end is nothing: most files have nothing else.
+    if own == .zero { return number }
+    guard own.number < state.withLock({ $0.pages }) else { return .max }
     guard let offset = try store.nextData(from: own.byteOffset) else { return .max }
     guard let page = Page(offset / UInt64(Page.size)), own < page else { return number }
     return max(number, Block.firstIndexed(from: page))

@@ -76,7 +76,7 @@ extension SealedFile {
       return isClean
     }
     guard !isClean else { return nil }
-    let random = try RandomWords(count: 1)[0]
+    let random = try cipher.random()
     guard var versions = state.withLock({ $0.takePages(for: block.number..<block.number + 1) }) else {
       throw .fileTooBig
     }

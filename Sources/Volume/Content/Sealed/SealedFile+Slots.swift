@@ -39,11 +39,10 @@ extension SealedFile {
       try encode(sector, into: &part)
     }
     let (first, second) = CommitState.firstSlots(session)
-    let randoms = try RandomWords(count: 2)
     for (half, slot) in [(Half.first, first), (Half.second, second)] {
       let start = Slot.offset(half)
       var part = page._mutatingExtracting(start..<start + Slot.size)
-      try cipher.write(slot, into: &part, random: randoms[half.rawValue])
+      try cipher.write(slot, into: &part)
     }
   }
 

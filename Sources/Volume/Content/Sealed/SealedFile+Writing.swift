@@ -119,11 +119,10 @@ extension SealedFile {
     _ write: BlockWrite, _ bytes: inout MutableSpan<UInt8>, _ scratch: inout WriteScratch,
     _ cipher: inout FileCipher
   ) throws(Errno) -> NewVersions {
-    let count = write.blocks.count
-    let randoms = try RandomWords(count: count)
+    try cipher.reserveRandom(BlockWrite.randoms(for: write.blocks.count))
     guard var versions = state.withLock({ $0.takePages(for: write.blocks) }) else { throw .fileTooBig }
     do throws(Errno) {
-      try encrypt(write, &bytes, &scratch, into: &versions, randoms, &cipher)
+      try encrypt(write, &bytes, &scratch, into: &versions, &cipher)
     } catch {
       // A commit would wait for them for ever.
       giveBack(versions)
@@ -136,11 +135,11 @@ extension SealedFile {
 
   private func encrypt(
     _ write: BlockWrite, _ bytes: inout MutableSpan<UInt8>, _ scratch: inout WriteScratch,
-    into versions: inout NewVersions, _ randoms: RandomWords, _ cipher: inout FileCipher
+    into versions: inout NewVersions, _ cipher: inout FileCipher
   ) throws(Errno) {
     for index in 0..<write.blocks.count {
       guard let block = Block(write.blocks.lowerBound + UInt64(index)) else { throw .fileTooBig }
-      let (generation, random) = (versions.generations[UInt64(index)], randoms[index])
+      let (generation, random) = (versions.generations[UInt64(index)], try cipher.random())
       let tag: Bytes16
       switch write.source(of: index) {
       case .head:

@@ -67,7 +67,7 @@ final class SealedFile<Store: SealedStore>: Sendable {
   var owesFinish: Bool {
     state.withLock { state in
       guard let commit = state.commit, state.pages > 0 else { return false }
-      return state.hasFreed || commit.floor != .none || commit.needsSlot || state.wastesRoom
+      return state.owesPunch || commit.floor != .none || commit.needsSlot || state.wastesRoom
     }
   }
 

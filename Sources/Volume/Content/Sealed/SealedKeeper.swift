@@ -7,16 +7,18 @@ import Synchronization
 
 /// The encrypted files of a volume.
 final class SealedKeeper: Sendable {
-  /// Files whose state stays in memory while nobody has them open: a key each, of the 2 MiB that are locked.
-  private static let mostResting = 2048
+  /// Files whose state stays in memory while nobody has them open: a key and an index page each.
+  private static let mostResting = 4096
 
-  private struct Weak {
+  /// One rest of a file; it may have been used since, and rest again further on in the ring.
+  private struct Rest {
     weak var object: SealedObject?
+    let number: UInt64
   }
 
   /// A ring in which the oldest gives way.
   private struct Resting {
-    var ring: [Weak] = []
+    var ring: [Rest] = []
     var next = 0
   }
 
@@ -133,23 +135,24 @@ final class SealedKeeper: Sendable {
 
   /// Nobody uses the file any more; what it is like is remembered for a while.
   func rest(_ object: SealedObject) {
-    guard object.beginRest() else { return }
-    let displaced: SealedObject? = resting.withLock { resting in
+    guard let number = object.beginRest() else { return }
+    let displaced: Rest? = resting.withLock { resting in
+      let rest = Rest(object: object, number: number)
       if resting.ring.count < SealedKeeper.mostResting {
-        resting.ring.append(Weak(object: object))
+        resting.ring.append(rest)
         return nil
       }
       defer { resting.next = (resting.next + 1) % SealedKeeper.mostResting }
-      let former = resting.ring[resting.next].object
-      resting.ring[resting.next] = Weak(object: object)
+      let former = resting.ring[resting.next]
+      resting.ring[resting.next] = rest
       return former
     }
-    if let displaced, displaced !== object { displaced.forgetUnused() }
+    if let displaced { displaced.object?.forgetUnused(ofRest: displaced.number) }
   }
 
   /// Lets go of all that nobody uses: the keys of others need the room.
   func endRest() {
-    let all: [Weak] = resting.withLock { resting in
+    let all: [Rest] = resting.withLock { resting in
       defer { resting = Resting() }
       return resting.ring
     }

@@ -40,6 +40,8 @@ final class SealedObject: EncryptedContent {
     var wasDoubtful = false
     /// The keeper has it among those that nobody uses.
     var isResting = false
+    /// How often that was so.
+    var rests: UInt64 = 0
 
     mutating func lose() {
       owesReport = true
@@ -160,22 +162,26 @@ final class SealedObject: EncryptedContent {
     _ = closed
   }
 
-  /// Whether the keeper should take it among those that nobody uses.
-  func beginRest() -> Bool {
+  /// The number of a rest that begins, for which the keeper should take it among those that nobody uses.
+  func beginRest() -> UInt64? {
     state.withLock { state in
-      guard state.users == 0, state.file != nil, !state.isResting else { return false }
+      guard state.users == 0, state.file != nil, !state.isResting else { return nil }
       state.isResting = true
-      return true
+      state.rests += 1
+      return state.rests
     }
   }
 
   /// Forgets the key, unless the file is in use or something of it must not be forgotten.
   ///
-  /// False if something has to be remembered that the file itself does not say.
+  /// `rest`: unless it has been used since that one, too. False if something has to be remembered that the file itself
+  /// does not say.
   @discardableResult
-  func forgetUnused() -> Bool {
+  func forgetUnused(ofRest rest: UInt64? = nil) -> Bool {
     let (file, isDone): (SealedFile<BackingStore>?, Bool) = state.withLock { state in
-      guard state.users == 0, let file = state.file else { return (nil, true) }
+      guard state.users == 0, rest == nil || rest == state.rests, let file = state.file else {
+        return (nil, true)
+      }
       guard !file.mustStay else { return (nil, false) }
       state.isResting = false
       defer { state.file = nil }

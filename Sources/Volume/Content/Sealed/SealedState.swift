@@ -29,6 +29,9 @@ struct SealedState: ~Copyable {
   /// Pages became free that may take room on the disk.
   var hasFreed = false
 
+  /// Whether the room of free pages is to go back to the disk.
+  var owesPunch: Bool { hasFreed && free.areMore(than: SealedLimits.sparePages(of: pages)) }
+
   struct Identity: Sendable {
     let sector: StaticSector
     /// Which of the two static sectors opened.
