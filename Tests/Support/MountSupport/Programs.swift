@@ -33,6 +33,7 @@ package enum Programs {
     Source("fuse3", "fusermount3", "mount.fuse3"),
     Source("gcc", "gcc"),
     Source("git", "git"),
+    Source("gocryptfs", "gocryptfs"),
     Source("iproute2", "ip"),
     Source("libarchive-tools", "bsdtar"),
     Source("libglib2.0-bin", "gio"),
