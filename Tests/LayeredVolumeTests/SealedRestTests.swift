@@ -96,6 +96,28 @@ import Testing
     #expect(objects.count { $0.head == nil } == 0)
   }
 
+  @Test("What rested for five seconds since its last change is synced before the next", arguments: [4, 6])
+  func restIsForFiveSeconds(seconds: UInt64) throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "text")
+    let caller = tree.caller()
+    try tree.at("a/file") { volume, node in
+      volume.release(try volume.open(node, [.read, .write], for: caller).handle)
+      let handle = try volume.open(node, [.read, .write], for: caller).handle
+      try put(volume, handle, "more", at: 0)
+      let object = try object(tree)
+      let way = try #require(object.way)
+      volume.release(handle)
+      #expect(object.isChanged)
+      let seen = try way.descriptor.status().change
+      let now = Clock.monotonicNanoseconds + seconds * 1_000_000_000
+      #expect(object.join(way, isWritable: true, changed: seen, now: now), "its pages are right")
+      #expect(object.isChanged == (seconds < 5))
+      #expect(object.leave())
+      object.rest()
+    }
+  }
+
   @Test("What somebody else changed is read anew once its own changes are noted")
   func aForeignChangeIsSeen() throws {
     let tree = try Tree.vault()

@@ -78,13 +78,19 @@ final class SealedObject: EncryptedContent {
   ///
   /// Answers whether the file is what it was: nobody has changed it but by this object, as far as `changed`, its change
   /// time now, tells. If not, its pages have to go.
-  func join(_ descriptor: SharedDescriptor, isWritable: Bool, changed: Timestamp) -> Bool {
+  func join(
+    _ descriptor: SharedDescriptor, isWritable: Bool, changed: Timestamp,
+    now: UInt64 = Clock.monotonicNanoseconds
+  ) -> Bool {
     let (isKnown, outdated): (Bool, SealedFile<BackingStore>?) = state.withLock { state in
       // A last close may be on its way that has not taken note of our own changes, or has not written the last slot.
       let isOurs = state.file.map { $0.mustStay || $0.store.wasTouched } ?? false
       let isKnown = state.users > 0 || state.seen == nil || state.seen == changed || isOurs
       var outdated: SealedFile<BackingStore>?
-      if !isKnown { swap(&outdated, &state.file) }
+      // What rested for long may have been synced with all else on the machine: then a sync comes before its next change.
+      let isLate = state.users == 0 && now >= state.changedAt &+ LeftStates.lifetime
+      let isForgotten = isLate && state.file.map { $0.isChanged && !$0.mustStay && !isOurs } ?? false
+      if !isKnown || isForgotten { swap(&outdated, &state.file) }
       if state.users == 0 { state.seen = changed }
       // Who found it open has got the way that is there, whatever they will do.
       let isWritable = isWritable && descriptor !== state.way
