@@ -49,7 +49,7 @@ final class LeftStates: Sendable {
 
   /// About 10 MiB.
   private static let most = 16_384
-  /// As often as the kernel looks for pages to write back. It counts for files at rest as well, whose state is whole.
+  /// As often as the kernel looks for pages to write back; also of a file at rest, whose state is whole.
   static let lifetime: UInt64 = 5_000_000_000
 
   private let entries: Mutex<[UInt64: Entry]> = Mutex([:])
