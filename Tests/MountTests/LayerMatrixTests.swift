@@ -140,6 +140,8 @@ private struct Case {
       }
       return 0
     } catch {
+      // XFS says so of a directory that is not empty, which POSIX allows.
+      if error == .exists, !flags.contains(.noReplace) { return Errno.notEmpty.rawValue }
       return error.rawValue
     }
   }
