@@ -6,6 +6,12 @@ extension CommandTests {
     /// A record that says "replacing" (b10) and nothing else.
     private static let record = "0xa7010004000000003e845901000000000500000000000000010000000000000000000000"
 
+    private static let lost =
+      "cannot be read: its content was being replaced, and the new content is missing or damaged"
+    private static let doubtful =
+      "may be half replaced: the damaged record says that its content was being replaced, and the new content is missing or "
+      + "damaged; compare it with a backup"
+
     @Test("A file whose content was half replaced is named, and a repair does not touch it") func lost()
       throws
     {
@@ -24,6 +30,35 @@ extension CommandTests {
           1
           a7010004000000003e845901000000000500000000000000010000000000000000000000
           text
+
+          """)
+    }
+
+    @Test("Both troubles of one file are named: what its record has, and that its content was half replaced")
+    func both() throws {
+      let desk = try Desk("", "echo text > f; echo text > g; touch h; varve chflags hidden h")
+      defer { desk.volume.remove() }
+      try desk.volume.unmount()
+      // The record of one file has another checksum; beside that of the other is a list.
+      try desk.expect(
+        """
+        UP=$BASE/upper; RECORD=\(HalfReplacedCheckTests.record)
+        setfattr -n trusted.varve.m -v ${RECORD/3e845901/3f845901} $UP/f
+        setfattr -n trusted.varve.m -v $RECORD $UP/g; setfattr -n trusted.varve.acl -v 0x00 $UP/g
+        varve check $UP; echo $?; varve check --repair -y $UP; echo $?; varve check $UP
+        """,
+        prints: """
+          BASE/upper/f: record: the record of flags and owner is damaged: its checksum is 0x0159843f and should be 0x0159843e
+          BASE/upper/f: content: \(HalfReplacedCheckTests.doubtful)
+          BASE/upper/g: residue: has an access list that its record does not announce; it is ignored
+          BASE/upper/g: content: \(HalfReplacedCheckTests.lost)
+          1
+          BASE/upper/f: record: the record of flags and owner is damaged: its checksum is 0x0159843f and should be 0x0159843e; repaired
+          BASE/upper/f: content: \(HalfReplacedCheckTests.doubtful)
+          BASE/upper/g: residue: has an access list that its record does not announce; it is ignored; repaired
+          BASE/upper/g: content: \(HalfReplacedCheckTests.lost)
+          1
+          BASE/upper/g: content: \(HalfReplacedCheckTests.lost)
 
           """)
     }

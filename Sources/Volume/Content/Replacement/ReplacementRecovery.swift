@@ -2,7 +2,7 @@
 // proportional to the work files that are left.
 
 package import LinuxFiles
-import RecordFormat
+package import RecordFormat
 
 /// What became of the work files that a mount found.
 struct ReplacementRecovery: Equatable {
@@ -125,13 +125,22 @@ extension VolumeInspection {
   /// Whether the new content of a file that was half replaced is whole, so that a repair or the next mount for writing can
   /// finish it.
   package func hasNewContent(of file: SharedDescriptor) throws(Errno) -> Bool {
+    try newContent(of: file) != nil
+  }
+
+  /// What the work file of a file says, if its new content is whole.
+  ///
+  /// Nobody but a mount that can read the file's record removes a work file. So for a file whose record is damaged it is the
+  /// same content as that of the file, or the only whole one.
+  package func newContent(of file: SharedDescriptor) throws(Errno) -> ReplacementTrailer? {
     // With its time of birth, by which the work file is called.
     let status = try file.descriptor.status()
     guard let workshop = try workshop(),
       let work = try ReplacementFiles.find(status.workName, in: workshop),
-      let trailer = try ReplacementSite.trailer(of: work.descriptor)
-    else { return false }
-    return trailer.inode == status.inode && trailer.generation == status.workGeneration
+      let trailer = try ReplacementSite.trailer(of: work.descriptor), trailer.inode == status.inode,
+      trailer.generation == status.workGeneration
+    else { return nil }
+    return trailer
   }
 
   /// Finishes a file whose content was half replaced, as the next mount for writing would; in a repair only.
