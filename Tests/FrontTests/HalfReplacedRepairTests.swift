@@ -23,7 +23,7 @@ extension FrontTests {
       if [ $1 = none ]; then settled form zstd; fi; look > before; }
       # Without a mount.
       look() { stat -c '%i %h %a %U %y' upper/f; }
-      refused() { varve check --repair -y upper 2>&1 | grep -q ': not repaired: a program has it open (EBUSY); close it'; }
+      refused() { varve check --repair -y upper 2>&1 | grep -q ': not repaired: it is in use (EBUSY): process [0-9]* (bash) has it open.*; close it there, and repair again$'; }
       content() { zstd -dcq upper/f 2>/dev/null || cat upper/f; }
       # Another first byte, which makes the record of the file unreadable.
       damage() { setfattr -n trusted.varve.m -v 0xa8$(getfattr --absolute-names -e hex -n trusted.varve.m upper/f | \\

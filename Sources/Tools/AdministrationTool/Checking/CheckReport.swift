@@ -153,7 +153,7 @@ final class ItemRecords {
   ) -> Bool {
     do throws(Refusal) {
       return try report.settle(
-        defect, item.path, isWanted: isWanted, reason: { whyNotRepaired(defect, $0) }
+        defect, item.path, isWanted: isWanted, reason: { whyNotRepaired(defect, $0, item) }
       ) { () throws(Errno) in try repair(defect, stored, item) }
     } catch {
       console.complain(item.path, error.sentence)
@@ -263,11 +263,12 @@ final class ItemRecords {
     }
   }
 
-  private func whyNotRepaired(_ defect: Defect, _ error: Errno) -> String {
+  private func whyNotRepaired(_ defect: Defect, _ error: Errno, _ item: VisitedItem) -> String {
     // EBUSY is also what a lost lock is.
     guard case .own(.interrupted) = defect.kind, error == .busy, (try? inspection.requireLock()) != nil
     else { return "\(error)" }
-    return "a program has it open (EBUSY); close it there, and repair again"
+    let who = FileUsers.named(storedAs: item.status) ?? "a program has it open or mapped; end it"
+    return "it is in use (EBUSY): \(who), and repair again"
   }
 
   private func remove(_ name: String, from held: SharedDescriptor) throws(Errno) {
