@@ -88,14 +88,23 @@ extension ReplacementSite {
   ///
   /// EIO where its work file is missing or damaged; EBUSY and others as when it was begun.
   func halfReplaced(_ object: SharedDescriptor) throws(Errno) -> HalfReplaced {
-    let status = try object.descriptor.status()
-    guard let work = try ReplacementFiles.find(status.workName, in: try workshop()),
-      let trailer = try ReplacementSite.trailer(of: work.descriptor), try isObject(object, of: trailer)
-    else {
-      Log.damage("inode \(status.inode): its content was being replaced, and the new content cannot be read")
+    guard let (work, trailer) = try newContent(of: object) else {
+      let inode = try object.descriptor.status().inode
+      Log.damage("inode \(inode): its content was being replaced, and the new content cannot be read")
       throw .inputOutput
     }
     return try half(object, try record(of: object).core, work, trailer)
+  }
+
+  /// The work file of a file, and what it says; nil where it is missing or damaged.
+  func newContent(
+    of object: SharedDescriptor
+  ) throws(Errno) -> (work: SharedDescriptor, trailer: ReplacementTrailer)? {
+    let name = try object.descriptor.status().workName
+    guard let work = try ReplacementFiles.find(name, in: try workshop()),
+      let trailer = try ReplacementSite.trailer(of: work.descriptor), try isObject(object, of: trailer)
+    else { return nil }
+    return (work, trailer)
   }
 
   private func half(
