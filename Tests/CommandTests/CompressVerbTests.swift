@@ -22,7 +22,8 @@ extension CommandTests {
       try desk.expect(
         Self.tree + """
           varve compress -R -n vol 2>&1 | any; form d/one
-          exec 5<vol/d/sub/two; varve compress -R -v vol 2>&1 | sed 's,again,d/one,' | any; exec 5<&-; form d/one d/sub/two
+          sleep 60 <vol/d/sub/two & user=$!
+          varve compress -R -v vol 2>&1 | sed "s,again,d/one,; s/$user/PID/" | any; kill $user; wait 2>/dev/null; form d/one d/sub/two
           varve compress -R -l 9 vol 2>&1 | any; form again d/sub/two d/random; sum | cmp - before
           varve compress -R -q vol; echo $?; varve compress vol/d/short vol/d/random 2>&1; echo $?
           varve decompress -R -n vol 2>&1 | any; varve decompress -R vol 2>&1 | any; form d/one d/sub/two
@@ -36,7 +37,7 @@ extension CommandTests {
           varve compress: 4 items, 1 changed, 3 left alone, 0 failed
           varve compress: vol/d/random: left alone: would get too little shorter: by less than 12 % or less than 4 KiB
           varve compress: vol/d/short: left alone: is shorter than 8 KiB
-          varve compress: vol/d/sub/two: left alone: is in use (EBUSY)
+          varve compress: vol/d/sub/two: left alone: is in use (EBUSY): process PID (sleep) has it open; close it there, and run this again
           vol/d/one: compressed, 575K to SIZE
           zstd d/one
           none d/sub/two
@@ -53,6 +54,31 @@ extension CommandTests {
           varve decompress: 2 files expanded, SIZE to SIZE; 2 not compressed
           none d/one
           none d/sub/two
+
+          """)
+    }
+
+    @Test("Who has a file open below the mount is named, and so is who has it mapped without a descriptor")
+    func busy() throws {
+      let desk = try KeyDrawer()
+      defer { desk.remove() }
+      try desk.expect(
+        Self.tree + """
+          varve unlock vol raw 2>/dev/null; library=$(ldd "$(command -v sleep)" | awk '$1 ~ /^libc[.]/ { print $3 }'); cp "$library" vol/d/library
+          sleep 60 <upper/d/one & user=$!
+          for verb in compress 'protect c'; do varve $verb vol/d/one 2>&1 | sed "s/$user/PID/"; done
+          kill $user; wait 2>/dev/null; varve compress -q vol/d/one; form d/one
+          LD_PRELOAD=$PWD/vol/d/library sleep 60 & user=$!
+          until grep -q /d/library /proc/$user/maps; do sleep 0.05; done
+          varve compress vol/d/library 2>&1 | sed "s/$user/PID/"; kill $user; wait 2>/dev/null
+          varve compress -q vol/d/library; form d/library; varve umount vol
+          """,
+        prints: """
+          varve compress: vol/d/one: left alone: is in use (EBUSY): process PID (sleep) has it open; close it there, and run this again
+          varve protect: vol/d/one: is in use (EBUSY) and stays as it is: process PID (sleep) has it open; close it there, and run this again
+          zstd d/one
+          varve compress: vol/d/library: left alone: is in use (EBUSY): process PID (sleep) has it mapped; end it, and run this again
+          zstd d/library
 
           """)
     }

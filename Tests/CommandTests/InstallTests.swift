@@ -66,6 +66,30 @@ extension CommandTests {
           """)
     }
 
+    @Test("The mount helper runs the program that it was installed with") func helper() throws {
+      let said = try output(
+        """
+        mkdir bin; printf '#!/bin/sh\\necho other\\n' >bin/varve; chmod 755 bin/varve
+        export SYSCONFDIR=$PWD/etc SBINDIR=$PWD/sbin UNITDIR=$PWD/units
+        PREFIX=$PWD/own "$ROOT/scripts/place" add >said
+        printf '#!/bin/sh\\necho own "$@"\\n' >own/bin/varve
+        PATH=$PWD/bin:$PATH sbin/mount.varve upper there -o rw; env -i sbin/mount.fuse.varve upper there
+        rm own/bin/varve; PATH=$PWD/bin:$PATH sbin/mount.varve upper there
+        # In a copy, it is where the copy will be.
+        SBINDIR=/sbin UNITDIR= PREFIX=/opt/varve DESTDIR=$PWD/there "$ROOT/scripts/place" add >said
+        grep '^bindir=' there/sbin/mount.varve; stat -c %a there/sbin/mount.varve
+        """)
+      #expect(
+        said == """
+          own mount upper there -o rw
+          own mount upper there
+          other
+          bindir='/opt/varve/bin'
+          755
+
+          """)
+    }
+
     @Test("What building needs is few packages, which are named to users who cannot install them")
     func packages() throws {
       // A machine without packages, on which nobody is root, with a compiler.

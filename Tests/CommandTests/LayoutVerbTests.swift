@@ -5,6 +5,15 @@ import Testing
 
 extension CommandTests {
   @Suite("Standard directories and translations") struct LayoutVerbTests {
+    /// What `ls` prints of a home that was made.
+    private static let home = [
+      "Desktop", "Documents", "Downloads", "Library", "Movies", "Music", "Pictures", "Public",
+    ]
+    .joined(separator: "\n")
+    private static let withoutLists =
+      "the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point "
+      + "changes that"
+
     @Test("layout home makes a home once, and repairs a used one when asked") func home() throws {
       let desk = try Desk("", "chmod 755 .; mkdir Users")
       defer { desk.volume.remove() }
@@ -68,14 +77,7 @@ extension CommandTests {
           varve layout home: Users/bob/Music: is not a directory; left alone
           varve layout home: Users/bob/Pictures: is not a directory; left alone
           1
-          Desktop
-          Documents
-          Downloads
-          Library
-          Movies
-          Music
-          Pictures
-          Public
+          \#(LayoutVerbTests.home)
           varve layout home: Users/bob: is there already and is left as it is; --repair would change: mode 750; everyone deny delete
           varve layout home: Users/bob/Desktop: is there already and is left as it is; --repair would change: mode 700; everyone deny delete; .localized in it
           varve layout home: Users/bob/Documents: is there already and is left as it is; --repair would change: mode 700; everyone deny delete; .localized in it
@@ -184,14 +186,7 @@ extension CommandTests {
           1
           0
           .Trash
-          Desktop
-          Documents
-          Downloads
-          Library
-          Movies
-          Music
-          Pictures
-          Public
+          \#(LayoutVerbTests.home)
           0
 
           """#)
@@ -202,13 +197,13 @@ extension CommandTests {
         varve layout volume -q old; echo $?
         """#,
         prints: #"""
-          varve layout home: new: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          varve layout home: new: \#(LayoutVerbTests.withoutLists)
           varve layout home: new: nothing was made or changed
           1
-          varve layout home: old: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          varve layout home: old: \#(LayoutVerbTests.withoutLists)
           varve layout home: old: nothing was made or changed
           1
-          varve layout home: old: the volume is mounted with noacl and takes no access lists (ENOTSUP); 'varve remount -o acl' at its mount point changes that
+          varve layout home: old: \#(LayoutVerbTests.withoutLists)
           ls: cannot access 'new': No such file or directory
           old:
           file

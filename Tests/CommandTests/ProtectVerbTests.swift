@@ -112,11 +112,11 @@ extension CommandTests {
           """,
         prints: """
           1
-          varve protect: vol/d/one: is in use (EBUSY): process PID (sleep) has it open; it stays as it is
+          varve protect: vol/d/one: is in use (EBUSY) and stays as it is: process PID (sleep) has it open; close it there, and run this again
           plain d/one
           sealed d/sub/two
           {"changes": [
-            {"path": "vol/d/one", "from": "none", "to": "complete", "size": 10, "result": "failed", "error": "is in use (EBUSY): process PID (sleep) has it open; it stays as it is"},
+            {"path": "vol/d/one", "from": "none", "to": "complete", "size": 10, "result": "failed", "error": "is in use (EBUSY) and stays as it is: process PID (sleep) has it open; close it there, and run this again"},
             {"path": "vol/d/sub/two", "from": "until-first-unlock", "to": "complete", "size": 5, "result": "changed"}
           ], "dryRun": false, "items": 2, "changed": 1, "unchanged": 0, "leftAlone": 0, "failed": 1, "interrupted": false, "done": {"encrypted": {"items": 0, "bytes": 0}, "decrypted": {"items": 0, "bytes": 0}, "otherClass": {"items": 1, "bytes": 5}, "directories": {"items": 0, "bytes": 0}, "already": {"items": 0, "bytes": 0}}}
           0

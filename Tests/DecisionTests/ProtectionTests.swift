@@ -140,7 +140,8 @@ import Testing
 
   @Test("A plain item does not enter, and everything else moves as ever") func entering() {
     let contents: [Item.Content] = [
-      .plain, .compressed, .foreign, .protected(.complete, isEmpty: false), .protecting(.untilFirstUnlock),
+      .plain, .compressed, .replacing, .foreign, .protected(.complete, isEmpty: false),
+      .protecting(.untilFirstUnlock),
     ]
     for judge in judges() {
       for kind in [ItemKind.file, .directory, .symbolicLink, .special] {
@@ -148,7 +149,7 @@ import Testing
           var item = Item(kind: kind, user: 501, group: 501, mode: .init(0o755))
           let isFitting =
             switch content {
-            case .protected, .compressed: kind == .file
+            case .protected, .compressed, .replacing: kind == .file
             case .protecting: kind == .directory
             case .plain, .foreign: true
             }

@@ -52,7 +52,7 @@ extension Dice {
     let protection = pick(ProtectionClass.allCases)
     switch kind {
     case .file where once(in: 2):
-      item.content = pick([.protected(protection, isEmpty: once(in: 3)), .compressed, .foreign])
+      item.content = pick([.protected(protection, isEmpty: once(in: 3)), .compressed, .replacing, .foreign])
       item.lacksMark = once(in: 8)
     case .directory where once(in: 3): item.content = .protecting(protection)
     default: break

@@ -49,6 +49,7 @@ import Testing
     (.secureLevel(.systemImmutable), "the secure level keeps its flag schg", true),
     (.linkToDirectory, "a directory has one name only", false),
     (.foreignContent, "its content is stored in a form that this version cannot read or write", false),
+    (.replacedContent, "its content is being replaced", false),
     (.encryptedContent, "its content is encrypted, and what is encrypted is not compressed", false),
     (.noKeybag, "the volume has no keyslot yet; `varve key slot add` makes the first", false),
     (

@@ -178,7 +178,8 @@ private enum Asked: CaseIterable {
     // The others are met while the objects are looked for.
     #expect(obstacles.count == 11)
     let rare: Set<Reason> = [
-      .unconfirmedLock, .foreignContent, .encryptedContent, .noKeybag, .unmarked, .protectingDirectory,
+      .unconfirmedLock, .foreignContent, .replacedContent, .encryptedContent, .noKeybag, .unmarked,
+      .protectingDirectory,
       .shownNames, .locked(.complete), .locked(.completeUnlessOpen), .locked(.untilFirstUnlock),
     ]
     #expect(rare.subtracting(reasons).isEmpty)

@@ -168,6 +168,8 @@ extension FrontTests {
         ln -s log logs/link; try -o audit=$BASE/logs/link upper third
         touch logs/open && chmod 644 logs/open; try -o audit=$BASE/logs/open upper third
         mkfifo -m 600 logs/pipe; try -o audit=$BASE/logs/pipe upper third
+        mkdir logs/dir; try -o audit=$BASE/logs/dir upper third; try -o audit=$BASE/logs/dir/ upper third; rmdir logs/dir
+        try -o audit=/dev/null upper third
         mount --bind bound bound && mount -o remount,bind,ro bound; try bound third; umount bound
         touch bound/.varve; try bound third; rm bound/.varve
         mkdir -m 755 bound/.varve; try bound third; chmod 700 bound/.varve
@@ -193,11 +195,17 @@ extension FrontTests {
           status 32
           varve mount: BASE/third: the audit log BASE/none/log cannot be opened: No such file or directory (ENOENT); the directory for it is missing
           status 32
-          varve mount: BASE/third: the audit log BASE/logs/link cannot be opened: Too many levels of symbolic links (ELOOP)
+          varve mount: BASE/third: the audit log BASE/logs/link is a symbolic link (ELOOP); links are not followed here, name the file that it leads to
           status 32
           varve mount: BASE/third: the audit log BASE/logs/open cannot be opened: Operation not permitted (EPERM); a log that is there has to be the mounter's own, with mode 0600 and no second name
           status 32
-          varve mount: BASE/third: the audit log BASE/logs/pipe cannot be opened: No such device or address (ENXIO)
+          varve mount: BASE/third: the audit log BASE/logs/pipe is a FIFO (EINVAL); the log is written to a regular file, or with audit=journal to the system's log
+          status 32
+          varve mount: BASE/third: the audit log BASE/logs/dir is a directory (EISDIR); name a file in it
+          status 32
+          varve mount: BASE/third: the audit log BASE/logs/dir/ is a directory (EISDIR); name a file in it
+          status 32
+          varve mount: BASE/third: the audit log /dev/null is a device (EINVAL); the log is written to a regular file, or with audit=journal to the system's log
           status 32
           varve mount: BASE/bound: '.varve' cannot be made there: Read-only file system (EROFS); '-o ro' mounts it to look at
           status 32

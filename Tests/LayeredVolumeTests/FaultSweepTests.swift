@@ -52,6 +52,7 @@ struct Change: Sendable, CustomTestStringConvertible {
       file("closed", list: "user:1001 deny readattr")
       file("owned", attributes: Tree.isRoot ? ["system.varve.owner": "group:1001"] : [:])
       directory("heir", list: "user:1001 allow read,file_inherit,directory_inherit")
+      directory("granted", mode: 0o2750, attributes: Change.granted)
     }
   }
 
@@ -85,7 +86,31 @@ struct Change: Sendable, CustomTestStringConvertible {
   private static let denial = AccessList([AccessEntry(.deny, .user(1003), .read)])
   private static let invisible = String(decoding: finderInfo(hidden: true), as: UTF8.self)
 
-  static let all = [
+  private static let posix = "system.varve.posix"
+  private static let access = "user::rwx,user:1001:rwx,group::r-x,group:1002:r--,mask::rwx,other::---"
+  private static let initial = "default:user::rwx,default:group::r-x,default:other::---"
+  /// Whether the file system of the trees has POSIX lists.
+  private static let keepsPosixLists = {
+    let tree = try? Tree { file("f") }
+    return (try? tree?.setAttribute("f", posix, access)) != nil
+  }()
+
+  private static let granted = keepsPosixLists ? [posix: "\(access),\(initial)"] : [:]
+
+  static var all: [Change] { ordinary + (keepsPosixLists ? ofPosixLists : []) }
+
+  private static let ofPosixLists = [
+    Change("a POSIX list below") { try $0.setAttribute("d/f", posix, access) },
+    Change("both POSIX lists below") { try $0.setAttribute("d/inner", posix, "\(access),\(initial)") },
+    Change("other POSIX lists below") { tree in
+      let list = "user::r-x,user:1003:r-x,group::---,mask::r-x,other::--x"
+      let initial = "default:user::rwx,default:group::---,default:other::---"
+      try tree.setAttribute("granted", posix, "\(list),\(initial)")
+    },
+    Change("no POSIX lists below") { try $0.setAttribute("granted", posix, "") },
+  ]
+
+  private static let ordinary = [
     Change("create") { try $0.create("d/new") },
     Change("create below a list") { try $0.create("heir/new") },
     // The name in the workshop goes at the next mount.

@@ -174,6 +174,29 @@ import Testing
     }
   }
 
+  @Test("Why says who finishes a file that was half replaced") func explained() throws {
+    func explain(_ volume: Volume) throws -> Explanation {
+      try volume.explain(
+        Question(.read, Array("f".utf8)), as: volume.assumed(user: 0, group: 0, groups: []),
+        within: WalkLimits(deadline: .max))
+    }
+    try forEachHalf { tree, call in
+      let here = try explain(tree.volume())
+      let notes = here.steps.compactMap { if case .noted(let words) = $0.content { words } else { nil } }
+      #expect(here.outcome == .allowed, "call \(call)")
+      #expect(notes == ["its content was being expanded when that was interrupted; this finishes it first"])
+      tree.close()
+      var options = VolumeOptions()
+      options.live.rules.isReadOnly = true
+      let readOnly = try explain(Volume(UpperRoot(Array(tree.path.utf8)), options: options))
+      guard case .ends(.inputOutput, let words)? = readOnly.steps.last?.content else {
+        Issue.record("call \(call): \(readOnly.steps)")
+        return
+      }
+      #expect(words.hasSuffix("the next mount for writing finishes that"))
+    }
+  }
+
   @Test("A repair finishes a file that was half replaced, and changes nothing else of it") func repaired()
     throws
   {

@@ -49,7 +49,7 @@ extension Tree {
       words.append("-> " + String(decoding: try volume.readLink(node), as: UTF8.self))
     default: break
     }
-    var names = ["system.varve.flags", "system.varve.acl", "system.varve.owner"]
+    var names = ["system.varve.flags", "system.varve.acl", "system.varve.owner", "system.varve.posix"]
     let others = try? volume.listExtendedAttributes(of: node, for: caller)
     names += (others ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }.sorted()
     for name in names where name != "user.varve.acl" && name != "system.nfs4_acl" {

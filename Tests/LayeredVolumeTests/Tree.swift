@@ -38,9 +38,11 @@ func file(
 
 func directory(
   _ name: String, mode: UInt16 = 0o755, owner: UInt32? = nil, flags: String = "", list: String = "",
-  @Items _ inside: () -> [TreeItem] = { [] }
+  attributes: [String: String] = [:], @Items _ inside: () -> [TreeItem] = { [] }
 ) -> TreeItem {
-  TreeItem(name: name, content: .directory(inside()), mode: mode, owner: owner, flags: flags, list: list)
+  TreeItem(
+    name: name, content: .directory(inside()), mode: mode, owner: owner, flags: flags, list: list,
+    attributes: attributes)
 }
 
 func symbolicLink(_ name: String, to target: String) -> TreeItem {

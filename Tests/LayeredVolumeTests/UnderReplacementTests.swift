@@ -34,6 +34,8 @@ import Testing
     /// Who was done before the bytes were copied.
     var early: [String] = []
     var failures: [String] = []
+    /// What `why` notes.
+    var told: [String] = []
   }
 
   private let text = softText(300_000)
@@ -122,6 +124,34 @@ import Testing
     #expect(seen.early == [])
     #expect(try tree.attributes("f").modification == before.modification)
     #expect(try tree.attributes("f").mode & 0o777 == 0o640)
+    volume.forget(node, references: 1)
+  }
+
+  @Test(
+    "Why says what is being done to the content, and that an operation waits for it",
+    .enabled(if: Tree.isRoot, "gives files away"), arguments: Change.allCases)
+  func explained(_ change: Change) throws {
+    let (tree, node) = try tree(change)
+    let volume = try tree.volume()
+    let (box, held) = (SeenBox(), HeldCall(.times))
+    let watcher = box.aside("why", once: held) {
+      defer { held.letGo() }
+      for deed in [Deed.read, .write, .changeMode, .delete] {
+        let question = Question(deed, Array("f".utf8))
+        let answer = try volume.explain(
+          question, as: volume.assumed(user: 0, group: 0, groups: []), within: WalkLimits(deadline: .max))
+        guard answer.outcome == .allowed else { throw answer.failure ?? .invalid }
+        for case .noted(let words) in answer.steps.map(\.content) {
+          box.state.withLock { $0.told.append("\(deed.rawValue): \(words)") }
+        }
+      }
+    }
+    try held.during { try tree.setAttribute("f", change.door.name, change.door.value) }
+    while !watcher.isFinished { usleep(1_000) }
+    let seen = box.state.withLock { $0 }
+    #expect(seen.failures == [])
+    let words = "its content is being \(change.rawValue) now; this waits until that is done"
+    #expect(seen.told == ["read: \(words)", "write: \(words)", "chmod: \(words)"])
     volume.forget(node, references: 1)
   }
 

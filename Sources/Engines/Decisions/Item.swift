@@ -35,7 +35,9 @@ package struct Item: Hashable, Sendable {
     case protecting(ProtectionClass)
     /// A file that is compressed: to be read like any other, and expanded before anything of it is changed.
     case compressed
-    /// Being replaced, or of a form that this version can neither read nor write.
+    /// A file whose content is being replaced, or was when something stopped that.
+    case replacing
+    /// Of a form that this version can neither read nor write.
     case foreign
   }
 

@@ -104,7 +104,7 @@ extension Judge {
     guard throughHandle else { return check(item, .write).and { key(to: item, writes: false) } }
     let stored = writableMount.unless(item.damageToRecord)
     guard stored.isAllowed else { return stored }
-    if item.hasForeignContent { return .refused(.unsupported, .foreignContent) }
+    if let reason = item.unreadableContent { return .refused(.unsupported, reason) }
     // Nor is a key: some files that are open stay so when their class is locked.
     return Judge.writeBytes(isAppendOnly: item.flags.isAppendOnly, onlyGrows: false, lacksLock: false)
   }

@@ -31,10 +31,10 @@ package struct Judge: Sendable {
   ) -> Verdict {
     let verdict = checkRights(item, asked, removingFrom: parent, unlessWith: capabilities)
     guard verdict.isAllowed else { return verdict }
-    if item.hasForeignContent, !asked.isDisjoint(with: [.read, .write, .append, .execute]) {
-      return .refused(.unsupported, .foreignContent)
+    if let reason = item.unreadableContent, !asked.isDisjoint(with: [.read, .write, .append, .execute]) {
+      return .refused(.unsupported, reason)
     }
-    if let parent, parent.hasForeignContent { return .refused(.unsupported, .foreignContent, on: .parent) }
+    if let reason = parent?.unreadableContent { return .refused(.unsupported, reason, on: .parent) }
     return verdict
   }
 
@@ -97,6 +97,14 @@ package struct Judge: Sendable {
 }
 
 extension Item {
+  /// Why nobody gets at the bytes as they are stored.
+  ///
   /// Links and special files have no content of their own that could be stored in another form.
-  var hasForeignContent: Bool { content == .foreign && (kind == .file || isDirectory) }
+  var unreadableContent: Reason? {
+    switch content {
+    case .foreign: kind == .file || isDirectory ? .foreignContent : nil
+    case .replacing: kind == .file ? .replacedContent : nil
+    case .plain, .protected, .protecting, .compressed: nil
+    }
+  }
 }

@@ -62,7 +62,7 @@ extension Item.Content {
   package var protection: ProtectionClass? {
     switch self {
     case .protected(let protection, _), .protecting(let protection): protection
-    case .plain, .compressed, .foreign: nil
+    case .plain, .compressed, .replacing, .foreign: nil
     }
   }
 }

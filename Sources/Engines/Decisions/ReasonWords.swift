@@ -58,6 +58,7 @@ extension Reason {
     case .deviceNeedsRoot: "only root makes devices"
     case .linkToDirectory: "a directory has one name only"
     case .foreignContent: "\(whose) content is stored in a form that this version cannot read or write"
+    case .replacedContent: "\(whose) content is being replaced"
     case .encryptedContent: "\(whose) content is encrypted, and what is encrypted is not compressed"
     case .noKeybag: "the volume has no keyslot yet; `varve key slot add` makes the first"
     case .unmarked:
@@ -100,6 +101,7 @@ extension Reason {
     case .secureLevel: "securelevel"
     case .linkToDirectory: "linktodirectory"
     case .foreignContent: "content"
+    case .replacedContent: "replacing"
     case .encryptedContent: "encrypted"
     case .noKeybag: "nokeybag"
     case .locked: "locked"
@@ -181,9 +183,9 @@ private struct Teller {
     case .sharedOwner: "set-id bits are not for an item whose owner is a group, or is every caller"
     // Told without an object.
     case .nothingAsked, .readOnlyVolume, .unconfirmedLock, .executionForbidden, .damagedRecord, .damagedList,
-      .deviceNeedsRoot, .linkToDirectory, .foreignContent, .encryptedContent, .noKeybag, .locked, .unmarked,
-      .protectingDirectory, .shownNames,
-      .obstacle:
+      .deviceNeedsRoot, .linkToDirectory, .foreignContent, .replacedContent, .encryptedContent, .noKeybag,
+      .locked,
+      .unmarked, .protectingDirectory, .shownNames, .obstacle:
       ""
     }
   }

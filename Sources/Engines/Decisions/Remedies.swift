@@ -80,10 +80,9 @@ extension Judge {
     // A repair closes an item, until root or the owner has looked at it.
     case .damagedRecord, .damagedList: nil
     case .nothingAsked, .superuser, .administrator, .ownership, .freeToAll, .notOwner, .giveAway,
-      .unconfirmedLock,
-      .notMemberOfGroup, .needsRoot, .deviceNeedsRoot, .secureLevel, .linkToDirectory, .foreignContent,
-      .encryptedContent, .noKeybag, .unmarked,
-      .protectingDirectory, .protectedLink, .sharedOwner, .shownNames, .obstacle:
+      .unconfirmedLock, .notMemberOfGroup, .needsRoot, .deviceNeedsRoot, .secureLevel, .linkToDirectory,
+      .foreignContent, .replacedContent, .encryptedContent, .noKeybag, .unmarked, .protectingDirectory,
+      .protectedLink, .sharedOwner, .shownNames, .obstacle:
       nil
     }
   }

@@ -58,6 +58,8 @@ package enum Reason: Hashable, Sendable {
   case linkToDirectory
   /// The bytes are of a form this version cannot read or write.
   case foreignContent
+  /// The bytes are being replaced; a volume that is written to lets the operation wait for that.
+  case replacedContent
   /// What is encrypted is not compressed: it would not get shorter.
   case encryptedContent
   /// No keyfile was ever made to open the volume.

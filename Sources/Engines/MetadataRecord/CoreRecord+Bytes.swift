@@ -80,10 +80,17 @@ extension CoreRecord {
 
   /// Reads that much before the bytes are decoded; none for what is not a record.
   package static func announcement(_ bytes: Span<UInt8>) -> Announcement {
-    guard bytes.count > 3 else { return .none }
-    let bits = Presence(rawValue: UInt16(bytes[2]) | UInt16(bytes[3]) << 8)
+    let bits = presence(of: bytes)
     guard bits.contains(.accessList) else { return .none }
     return bits.contains(.openList) ? .openList : .list
+  }
+
+  /// Whether stored bytes say that the content is being replaced; they may be damaged.
+  package static func saysReplacing(_ bytes: Span<UInt8>) -> Bool { presence(of: bytes).contains(.replacing) }
+
+  private static func presence(of bytes: Span<UInt8>) -> Presence {
+    guard bytes.count > 3 else { return [] }
+    return Presence(rawValue: UInt16(bytes[2]) | UInt16(bytes[3]) << 8)
   }
 
   /// The sections `bits` announce, in the order of their bits.

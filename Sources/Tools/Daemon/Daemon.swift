@@ -211,6 +211,11 @@ private func explained<Value>(
       throw MountFailure(
         mountPoint, "no audit log: the system's log is not there to be written to: /dev/log: \(error)")
     }
+    if let kind = AuditLog.otherKind(at: path) {
+      throw MountFailure(
+        mountPoint,
+        "the audit log \(PathText.escaped(path)) is \(kind.words) (\(error.name)); \(kind.remedyForLog)")
+    }
     let advice =
       switch error {
       case .noSuchFile: "; the directory for it is missing"
@@ -220,6 +225,18 @@ private func explained<Value>(
       }
     throw MountFailure(
       mountPoint, "the audit log \(PathText.escaped(path)) cannot be opened: \(error)\(advice)")
+  }
+}
+
+extension FileKind {
+  /// What to name as the audit log in place of this.
+  fileprivate var remedyForLog: String {
+    switch self {
+    case .symbolicLink: "links are not followed here, name the file that it leads to"
+    case .directory: "name a file in it"
+    case .fifo, .socket, .characterDevice, .blockDevice, .regular:
+      "the log is written to a regular file, or with audit=journal to the system's log"
+    }
   }
 }
 

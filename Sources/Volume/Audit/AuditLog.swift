@@ -47,6 +47,12 @@ package final class AuditLog: Sendable {
   /// Fails where opening the target would, and makes nothing.
   package static func check(_ target: Target) throws(Errno) { try AuditSink.check(target) }
 
+  /// What is where a log is to be and is no file; for the message about it.
+  package static func otherKind(at path: [UInt8]) -> FileKind? {
+    let kind = try? AuditFile.kind(at: path)
+    return kind == .regular ? nil : kind
+  }
+
   /// For tests: any sink.
   init(names: @autoclosure @escaping @Sendable () -> NameBook, sink: AuditSink? = nil) {
     self.names = names

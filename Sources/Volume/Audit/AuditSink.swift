@@ -85,7 +85,19 @@ struct AuditFile: Sendable {
     let slash = UInt8(ascii: "/")
     guard path.first == slash, let end = path.lastIndex(of: slash) else { throw .invalid }
     let directory = try Descriptor.directory(atPath: end == 0 ? [slash] : Array(path[..<end]))
+    // Named with a slash behind it.
+    guard end + 1 < path.count else { throw .isDirectory }
     return (SharedDescriptor(directory), Array(path[(end + 1)...]))
+  }
+
+  /// What is there, a link itself; ENOENT if nothing is.
+  static func kind(at path: [UInt8]) throws(Errno) -> FileKind {
+    do throws(Errno) {
+      let (directory, name) = try directory(of: path)
+      return try FileName.with(name) { name throws(Errno) in try directory.descriptor.status(of: name).kind }
+    } catch .isDirectory {
+      return .directory
+    }
   }
 
   /// Fails where the file could not be opened or made, and makes none.
@@ -146,7 +158,14 @@ struct AuditFile: Sendable {
   private static func openSound(
     _ name: borrowing FileName, in directory: SharedDescriptor
   ) throws(Errno) -> SharedDescriptor {
-    // Without waiting: nobody may be at the other end of a FIFO.
+    // Looked at first: what is no file may act when it is opened.
+    switch try directory.descriptor.status(of: name).kind {
+    case .regular: break
+    case .symbolicLink: throw .tooManySymbolicLinks
+    case .directory: throw .isDirectory
+    case .fifo, .socket, .characterDevice, .blockDevice: throw .invalid
+    }
+    // Without waiting: by now it may be a FIFO that nobody reads.
     let file = try directory.descriptor.open(name, [.writeOnly, .append, .nonBlocking])
     let status = try file.status()
     guard status.kind == .regular else { throw .invalid }

@@ -122,8 +122,9 @@ extension CoreRecord {
   func content(of status: FileStatus, _ head: KnownHead?) -> Item.Content {
     let own = protection
     if isReplacedOrCompressed {
+      if isReplacing, status.kind == .regular { return .replacing }
       // One of which its record says two things is none.
-      let isCompressed = status.kind == .regular && !isReplacing && !isProtected && head == nil
+      let isCompressed = status.kind == .regular && !isProtected && head == nil && !isReplacing
       return isCompressed ? .compressed : .foreign
     }
     guard status.kind != .directory else {

@@ -259,8 +259,10 @@ extension Volume {
     // Nobody knows what it says, so nobody can say it again.
     guard facts.stored.soundness == .sound else { throw .inputOutput }
     // Bytes that are being replaced are mended in their own layer, and those of a hollow file are elsewhere.
-    guard facts.item.content != .foreign else {
-      throw facts.record.isReplacing ? .inputOutput : .unsupported
+    switch facts.item.content {
+    case .replacing: throw .inputOutput
+    case .foreign: throw .unsupported
+    case .plain, .protected, .protecting, .compressed: break
     }
     try requireWhole(node, facts)
     let made = try target.descriptor.status()

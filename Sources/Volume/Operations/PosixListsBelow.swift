@@ -35,19 +35,46 @@ extension Volume {
       try requireSettled(facts)
       let mode = keepingRecordsReadable(granted, of: facts.status.kind)
       try changingPolicy(of: node, object, for: caller) { () throws(Errno) in
-        let file = object.descriptor
-        if wanted.initial != present.initial { try store(wanted.initial, as: .initialList, of: file) }
-        if wanted.access != present.access {
-          // One call: the kernel sets the mode with the list, and keeps no list that says no more than a mode.
-          let list =
-            wanted.access
-            ?? present.access.map { PosixList(owner: $0.owner, group: $0.maskedGroup, other: $0.other) }
-          try store(list, as: .accessList, of: file)
-        }
-        if try file.descriptor.status().mode != mode.bits { try file.descriptor.changeMode(mode.bits) }
+        try carryOut(wanted, mode, over: present, of: object.descriptor)
         return facts.stored
       }
       link?.expireAttributes(node.id)
+    }
+  }
+
+  /// First the special bits that go, then the lists, then what is left of the mode.
+  ///
+  /// The kernel sets the other nine bits together with the list. So whatever a crash leaves grants no more than what was there
+  /// or than what was asked for. A step that fails takes the earlier ones back.
+  private func carryOut(
+    _ wanted: PosixLists, _ mode: Mode, over present: PosixLists, of file: SharedDescriptor
+  ) throws(Errno) {
+    let former = try file.descriptor.status().mode
+    let kept = former & (mode.bits | 0o777)
+    var done = PosixLists?.none
+    do throws(Errno) {
+      if kept != former { try file.descriptor.changeMode(kept) }
+      done = present
+      if wanted.initial != present.initial {
+        try store(wanted.initial, as: .initialList, of: file)
+        done?.initial = wanted.initial
+      }
+      if wanted.access != present.access {
+        // The kernel keeps no list that says no more than a mode.
+        let list = wanted.access ?? present.access.map { .minimal($0.modeBits) }
+        try store(list, as: .accessList, of: file)
+        done?.access = wanted.access
+      }
+      if try file.descriptor.status().mode != mode.bits { try file.descriptor.changeMode(mode.bits) }
+    } catch {
+      // What was done is taken back; the first error is the one to tell.
+      guard let done else { throw error }
+      if done.access != present.access {
+        try? store(present.access ?? .minimal(former), as: .accessList, of: file)
+      }
+      if done.initial != present.initial { try? store(present.initial, as: .initialList, of: file) }
+      if done.access != present.access || kept != former { try? file.descriptor.changeMode(former) }
+      throw error
     }
   }
 
@@ -87,5 +114,13 @@ extension Volume {
       if let list { return try file.descriptor.setAttribute(name, to: list.bytes) }
       do throws(Errno) { try file.descriptor.removeAttribute(name) } catch .noData {}
     }
+  }
+}
+
+extension PosixList {
+  /// One that says what the nine bits of a mode say.
+  fileprivate static func minimal(_ mode: UInt16) -> PosixList {
+    func bits(_ shift: UInt16) -> Bits { Bits(truncatingIfNeeded: mode >> shift & 7) }
+    return PosixList(owner: bits(6), group: bits(3), other: bits(0))
   }
 }

@@ -154,9 +154,10 @@ struct MetadataStore: Sendable {
     let stored = try stored(core, withList: withList, read: read)
     if let damage = stored.damage { Log.damage("inode \(status.inode): \(damage)") }
     // Handles that were opened before learn of it here.
+    let content = stored.core.content(of: status, nil)
     let obstacle: Errno? =
       stored.soundness == .damaged
-      ? .inputOutput : stored.core.content(of: status, nil) == .foreign ? .unsupported : nil
+      ? .inputOutput : content == .foreign || content == .replacing ? .unsupported : nil
     node?.existingAttachment?.marks.contentObstacle.store(obstacle?.rawValue ?? 0, ordering: .releasing)
     return stored
   }

@@ -70,7 +70,7 @@ private typealias Sight = (item: Facts, scene: Scene)
 
 /// One question on its way to an answer: finds the objects, asks for the decision, and tells its steps.
 struct Inquiry {
-  private let volume: Volume
+  let volume: Volume
   var walk: Walk
   let question: Question
   /// Of the deed itself, with what the mount forbids; the daemon, which knows nothing of that, judges the way there.
@@ -292,6 +292,8 @@ struct Inquiry {
   private mutating func decide(
     _ operation: Operation, _ sight: Sight, _ spots: Spots, _ word: String
   ) throws(Stop) {
+    var sight = sight
+    try awaitContent(of: spots.item, sight.item, in: &sight.scene, operation, word)
     var steps: [Step] = []
     _ = judge.decide(operation, sight.scene) { steps.append($0) }
     for step in steps {

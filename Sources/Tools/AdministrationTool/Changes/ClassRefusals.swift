@@ -8,13 +8,7 @@ import TextForms
 
 /// Makes the sentences of one run; what the volume is asked for them is asked once.
 final class ClassRefusals: Sendable {
-  /// Looking for the users of a file means looking at every process.
-  private static let mostSearches = 32
-  /// Processes that are named.
-  private static let mostNamed = 3
-
   private struct State {
-    var searches = 0
     /// Of each volume: the classes that are open; nil if it has no keybag.
     var volumes: [UInt64: Volume] = [:]
   }
@@ -26,6 +20,7 @@ final class ClassRefusals: Sendable {
   }
 
   private let wanted: String
+  private let users = FileUsers()
   private let state: Mutex<State> = Mutex(State())
 
   init(to wanted: String) {
@@ -35,7 +30,7 @@ final class ClassRefusals: Sendable {
   func refusal(_ error: Errno, _ item: VisitedItem, from before: String) -> Refusal {
     let held = item.held
     switch error {
-    case .busy: return inUse(item)
+    case .busy: return Refusal("is in use (EBUSY) and stays as it is: \(users.sentence(about: item))")
     case .noKey: return noKey(item, from: before)
     case .accessDenied, .notPermitted:
       if let locked = Refusal.locked(item.path, held.descriptor) {
@@ -52,18 +47,6 @@ final class ClassRefusals: Sendable {
       return Refusal("\(error): it is damaged, or the disk fails; the log of its daemon says more")
     default: return Refusal.change(error, item.path, held.descriptor, needs: "writeattr")
     }
-  }
-
-  private func inUse(_ item: VisitedItem) -> Refusal {
-    let mayLook = state.withLock { state in
-      state.searches += 1
-      return state.searches <= ClassRefusals.mostSearches
-    }
-    let holders = mayLook ? users(of: item.status) : []
-    var sentences = holders.prefix(ClassRefusals.mostNamed).map(\.sentence)
-    if holders.count > sentences.count { sentences.append("and \(holders.count - sentences.count) more do") }
-    let who = sentences.isEmpty ? "a program has it open or mapped" : sentences.joined(separator: ", ")
-    return Refusal("is in use (EBUSY): \(who); it stays as it is")
   }
 
   private func noKey(_ item: VisitedItem, from before: String) -> Refusal {

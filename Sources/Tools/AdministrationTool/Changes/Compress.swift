@@ -61,6 +61,7 @@ private final class ChangeOfForm {
   let form: FormRun
   private var run: ItemRun { form.items }
   private let tally: CompressionTally
+  private let users = FileUsers()
 
   init(level: Int?, _ form: FormRun) {
     (self.level, self.form) = (level, form)
@@ -146,7 +147,8 @@ private final class ChangeOfForm {
         members("left alone", item, nil) + [JSON.Member("reason", .string(reason.rawValue))])
     }
     guard run.ledger.tells || item.depth == 0, !run.console.isQuiet else { return }
-    run.console.note(item.path, "left alone: \(reason.sentence)")
+    let who = reason == .open ? ": \(users.sentence(about: item))" : ""
+    run.console.note(item.path, "left alone: \(reason.sentence)\(who)")
   }
 
   // MARK: Expanding
@@ -176,7 +178,7 @@ private final class ChangeOfForm {
       return Refusal(
         "\(error): there is no room for a second copy of it, which is needed meanwhile; it is as it was")
     case .fileTooBig: return Refusal("is longer than 64 GiB (EFBIG), and is left as it is")
-    case .busy: return Refusal("is in use (EBUSY); it stays as it is")
+    case .busy: return Refusal("is in use (EBUSY) and stays as it is: \(users.sentence(about: item))")
     case .inputOutput:
       return Refusal("\(error): it is damaged, or the disk fails; the log of its daemon says more")
     default: return Refusal.change(error, item.path, item.held.descriptor, needs: "write")

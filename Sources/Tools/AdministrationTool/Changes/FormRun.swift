@@ -59,7 +59,7 @@ final class FormRun {
           AttributeName(door), to: Array(word.utf8).span, unless: { Interruption.isRequested })
       } catch .busy {
         guard Clock.monotonicNanoseconds &- start < FormRun.patience, !Interruption.isRequested,
-          users(of: item.status).isEmpty
+          !FileUsers.areSeen(of: item)
         else { throw .busy }
         Clock.pause(milliseconds: 50)
       }

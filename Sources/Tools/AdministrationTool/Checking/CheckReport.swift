@@ -60,15 +60,22 @@ final class CheckReport {
     )
   }
 
-  /// Repairs what is wrong, if that is wanted, and adds it; `reason`: why it was not repaired.
+  /// Repairs what is wrong, if that is wanted, and adds it; whether it was repaired.
+  ///
+  /// `reason`: why it was not.
+  @discardableResult
   func settle(
     _ defect: Defect, _ path: [UInt8], isWanted: Bool, reason: (Errno) -> String = { "\($0)" },
     _ repair: () throws(Errno) -> Void
-  ) throws(Refusal) {
-    guard isWanted else { return add(defect, path, isRepaired: false) }
+  ) throws(Refusal) -> Bool {
+    guard isWanted else {
+      add(defect, path, isRepaired: false)
+      return false
+    }
     do throws(Errno) {
       try repair()
       add(defect, path, isRepaired: true)
+      return true
     } catch {
       add(defect, path, isRepaired: false)
       throw Refusal("not repaired: \(reason(error))")
@@ -131,13 +138,26 @@ final class ItemRecords {
     }
     if stored.core != nil { found += 1 }
     if hasPosixList(item) { report.addPosixList(item.path) }
-    guard let defect = stored.defect ?? contentDefect(stored, item) else { return }
+    let ofRecord = stored.defect
+    let ofContent = contentDefect(stored, item, ofRecord)
+    var canBeRead = stored.record != nil
+    if let ofRecord, settle(ofRecord, stored, item, isWanted: isWanted(ofRecord)) { canBeRead = true }
+    // Without a record that can be read, nothing of the content can be finished.
+    if let ofContent { settle(ofContent, stored, item, isWanted: canBeRead && isWanted(ofContent)) }
+  }
+
+  /// Whether it was repaired.
+  @discardableResult
+  private func settle(
+    _ defect: Defect, _ stored: StoredBytes, _ item: VisitedItem, isWanted: Bool
+  ) -> Bool {
     do throws(Refusal) {
-      try report.settle(
-        defect, item.path, isWanted: isWanted(defect), reason: { whyNotRepaired(defect, $0) }
+      return try report.settle(
+        defect, item.path, isWanted: isWanted, reason: { whyNotRepaired(defect, $0, item) }
       ) { () throws(Errno) in try repair(defect, stored, item) }
     } catch {
       console.complain(item.path, error.sentence)
+      return false
     }
   }
 
@@ -150,13 +170,20 @@ final class ItemRecords {
   }
 
   /// What is wrong with the content of a file that is compressed or was half replaced, told of the first of its names that is
-  /// met.
-  private func contentDefect(_ stored: StoredBytes, _ item: VisitedItem) -> Defect? {
-    guard item.status.kind == .regular, let core = stored.core,
-      let record = try? CoreRecord(decoding: core.span), record.isReplacing || record.logicalSize != nil,
-      report.isFirstName(item.status)
-    else { return nil }
+  /// met; `ofRecord`: what is wrong with its record or list.
+  private func contentDefect(
+    _ stored: StoredBytes, _ item: VisitedItem, _ ofRecord: Defect?
+  ) -> Defect? {
+    guard item.status.kind == .regular, let core = stored.core else { return nil }
     do throws(Errno) {
+      guard let record = stored.record else {
+        // What a later version wrote is not for this one to judge.
+        guard ofRecord?.kind == .own(.record) else { return nil }
+        return try replacementDefect(item, damaged: core)
+      }
+      guard record.isReplacing || record.logicalSize != nil, report.isFirstName(item.status) else {
+        return nil
+      }
       guard !record.isReplacing, let size = record.logicalSize else { return try replacementDefect(item) }
       let file = try item.held.descriptor.reopen([.readOnly, .nonBlocking])
       return try compressed.damage(of: file, logicalSize: size, readsContent: readsContent) {
@@ -186,6 +213,22 @@ final class ItemRecords {
       .content, "cannot be read: its content was being replaced, and the new content is missing or damaged")
   }
 
+  /// The same where the record is damaged: its mark counts for little, and a work file of this file for more.
+  private func replacementDefect(_ item: VisitedItem, damaged core: [UInt8]) throws(Errno) -> Defect? {
+    let hasNewContent = try inspection.hasNewContent(of: item.held)
+    guard hasNewContent || CoreRecord.saysReplacing(core.span), report.isFirstName(item.status) else {
+      return nil
+    }
+    return hasNewContent
+      ? Defect(
+        .interrupted,
+        "replacing its content was interrupted; a repair of the record makes it possible to finish that")
+      : Defect(
+        .content,
+        "may be half replaced: the damaged record says that its content was being replaced, and the new content is missing "
+          + "or damaged; compare it with a backup")
+  }
+
   private func repair(_ defect: Defect, _ stored: StoredBytes, _ item: VisitedItem) throws(Errno) {
     try inspection.requireLock()
     guard case .own(let kind) = defect.kind else { throw .invalid }
@@ -203,10 +246,11 @@ final class ItemRecords {
       try write(stored.recordWithoutNames, coreName, item)
       if stored.names != nil { try remove(namesName, from: held) }
     case .record:
+      let content = item.status.kind == .regular ? try inspection.newContent(of: held) : nil
       // The list first: a record that announces one that is not there yet would be damage again.
       try write(StoredBytes.closedList.encoded, listName, item)
       let flag: FileFlags = inspection.recordPrefix.hasPrefix("trusted.") ? .systemImmutable : .userImmutable
-      try write(StoredBytes.lockedRecord(flag), coreName, item)
+      try write(StoredBytes.lockedRecord(flag, replacing: content), coreName, item)
     case .list:
       // The record first: nothing may promise for a moment that the closed list is an open one.
       try write(stored.record(announcing: StoredBytes.closedList), coreName, item)
@@ -219,11 +263,12 @@ final class ItemRecords {
     }
   }
 
-  private func whyNotRepaired(_ defect: Defect, _ error: Errno) -> String {
+  private func whyNotRepaired(_ defect: Defect, _ error: Errno, _ item: VisitedItem) -> String {
     // EBUSY is also what a lost lock is.
     guard case .own(.interrupted) = defect.kind, error == .busy, (try? inspection.requireLock()) != nil
     else { return "\(error)" }
-    return "a program has it open (EBUSY); close it there, and repair again"
+    let who = FileUsers.named(storedAs: item.status) ?? "a program has it open or mapped; end it"
+    return "it is in use (EBUSY): \(who), and repair again"
   }
 
   private func remove(_ name: String, from held: SharedDescriptor) throws(Errno) {

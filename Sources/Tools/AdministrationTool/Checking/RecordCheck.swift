@@ -110,6 +110,9 @@ struct StoredBytes {
   let list: [UInt8]?
   let names: [UInt8]?
 
+  /// The record; nil if there is none, or a damaged one.
+  var record: CoreRecord? { core.flatMap { try? CoreRecord(decoding: $0.span) } }
+
   /// What is wrong with them; nil if nothing is.
   var defect: Defect? {
     guard let core else {
@@ -153,7 +156,7 @@ struct StoredBytes {
 
   /// The record, if it is sound, without a names record.
   var recordWithoutNames: [UInt8]? {
-    guard let core, var record = try? CoreRecord(decoding: core.span) else { return nil }
+    guard var record else { return nil }
     record.hasNames = false
     return record.encoded()
   }
@@ -173,16 +176,19 @@ struct StoredBytes {
   static let closedList = AccessList([AccessEntry(.deny, .everyone, Rights(rawValue: 0x3FFE))])
 
   /// A record that lets nobody change anything until `flag` is cleared, and announces that list.
-  static func lockedRecord(_ flag: FileFlags) -> [UInt8] {
+  ///
+  /// `content`: what the bytes of the file are to be replaced by still; without a mark that would be forgotten.
+  static func lockedRecord(_ flag: FileFlags, replacing content: ReplacementTrailer?) -> [UInt8] {
     var record = CoreRecord()
     record.flags = flag
     record.announce(closedList)
+    if let content { record = record.whileReplacing(by: content) }
     return record.encoded()
   }
 
   /// The record, if it is sound, announcing another list, and promising about it what is so.
   func record(announcing list: AccessList) -> [UInt8]? {
-    guard let core, var record = try? CoreRecord(decoding: core.span) else { return nil }
+    guard var record else { return nil }
     record.announce(list)
     return record.encoded()
   }

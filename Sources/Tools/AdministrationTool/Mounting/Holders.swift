@@ -17,6 +17,8 @@ struct Holder {
     case hasFiles
     /// It has the file asked about open.
     case hasFile
+    /// It has it in its memory.
+    case mapsFile
   }
 
   let process: Int
@@ -31,6 +33,7 @@ struct Holder {
     case .uses:
       "process \(process) (\(name)) works in it or has a file open\(path.isEmpty ? "" : ": \(shownPath)")"
     case .maps: "process \(process) (\(name)) has a file of it mapped\(path.isEmpty ? "" : ": \(shownPath)")"
+    case .mapsFile: "process \(process) (\(name)) has it mapped"
     case .hasFile: "process \(process) (\(name)) has it open"
     case .hasFiles: "process \(process) (\(name)) still has a file of it open"
     case .seesMount:
@@ -95,24 +98,51 @@ func holders(
 }
 
 /// The processes found to have files of a file system in their memory; without root, only those of the caller.
+private func mappers(ofDevice device: String, where isWanted: ([UInt8]) -> Bool) -> [Holder] {
+  let numbers = device.split(separator: ":").compactMap { UInt32($0) }
+  guard numbers.count == 2 else { return [] }
+  let written = Mapping.written(DeviceNumber(major: numbers[0], minor: numbers[1]))
+  return others().compactMap { process in
+    let found = Mapping.first(of: process) { $0.device.elementsEqual(written) && isWanted($0.path) }
+    return found.map { Holder(process: process, name: name(of: process), hold: .maps, path: $0.path) }
+  }
+}
+
+/// The processes found to have one of these files in their memory; without root, only those of the caller.
+func mappers(of files: Set<ObjectKey>) -> [Holder] {
+  let written = files.map { (Mapping.written(DeviceNumber(packed: $0.device)), Array("\($0.inode)".utf8)) }
+  return others().compactMap { process in
+    let found = Mapping.first(of: process) { mapping in
+      written.contains { mapping.device.elementsEqual($0.0) && mapping.inode.elementsEqual($0.1) }
+    }
+    return found.map { _ in Holder(process: process, name: name(of: process), hold: .mapsFile) }
+  }
+}
+
+/// A line of /proc/PID/maps.
 ///
 /// Asked last: the kernel answers only between two changes of that memory.
-private func mappers(ofDevice device: String, where isWanted: ([UInt8]) -> Bool) -> [Holder] {
-  let numbers = device.split(separator: ":").compactMap { UInt32($0) }.map { number in
-    (number < 16 ? "0" : "") + String(number, radix: 16)
-  }
-  let written = Array(numbers.joined(separator: ":").utf8)
-  return processes().filter { $0 != Int(CurrentProcess.identifier) }.compactMap { process in
+private struct Mapping {
+  let device: ArraySlice<UInt8>
+  let inode: ArraySlice<UInt8>
+  let path: [UInt8]
+
+  static func first(of process: Int, where isWanted: (Mapping) -> Bool) -> Mapping? {
     guard let table = try? contents("/proc/\(process)/maps") else { return nil }
     for line in table.split(separator: UInt8(ascii: "\n")) {
       // Addresses, permissions, offset, device, number of the file, blanks, path.
       let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
-      guard words.count > 3, words[3].elementsEqual(written) else { continue }
+      guard words.count > 4 else { continue }
       let path = words.count > 5 ? Array(words[5].drop { $0 == UInt8(ascii: " ") }) : []
-      guard isWanted(path) else { continue }
-      return Holder(process: process, name: name(of: process), hold: .maps, path: path)
+      let mapping = Mapping(device: words[3], inode: words[4], path: path)
+      if isWanted(mapping) { return mapping }
     }
     return nil
+  }
+
+  /// As it is written there: `08:01`.
+  static func written(_ device: DeviceNumber) -> [UInt8] {
+    Array("\(digits(device.major, radix: 16, width: 2)):\(digits(device.minor, radix: 16, width: 2))".utf8)
   }
 }
 
@@ -120,21 +150,22 @@ private func mappers(ofDevice device: String, where isWanted: ([UInt8]) -> Bool)
 ///
 /// Asks the file system itself nothing.
 func usersOfFiles(onDevice device: String) -> [Holder] {
-  processes().filter { $0 != Int(CurrentProcess.identifier) && hasFile($0, device) }
+  others().filter { hasFile($0, device) }
     .map { Holder(process: $0, name: name(of: $0), hold: .hasFiles) }
 }
 
-/// The processes found to have a file open, or to run it; without root, only those of the caller.
-func users(of file: FileStatus) -> [Holder] {
-  processes().filter { process in
-    openFiles(of: process).contains { link in
-      guard let open = try? Descriptor.item(atPath: Array("/proc/\(process)/\(link)".utf8), .followed),
-        let status = try? open.knownStatus()
-      else { return false }
-      // The descriptor of this program only leads there.
-      return status.isSame(as: file) && process != Int(CurrentProcess.identifier)
-    }
-  }.map { Holder(process: $0, name: name(of: $0), hold: .hasFile) }
+/// The processes found to have one of these files open, or to run it; without root, only those of the caller.
+func users(of files: Set<ObjectKey>) -> [Holder] {
+  // The descriptors of this program, and those of the daemon, only lead there.
+  others().map { Holder(process: $0, name: name(of: $0), hold: .hasFile) }.filter { holder in
+    holder.name != "varved"
+      && openFiles(of: holder.process).contains { link in
+        let path = Array("/proc/\(holder.process)/\(link)".utf8)
+        guard let open = try? Descriptor.item(atPath: path, .followed), let status = try? open.knownStatus()
+        else { return false }
+        return files.contains(ObjectKey(status))
+      }
+  }
 }
 
 private func openFiles(of process: Int) -> [String] {
@@ -162,6 +193,9 @@ private func contents(_ path: String) throws(Errno) -> [UInt8] {
 private func processes() -> [Int] {
   names(in: "/proc").compactMap { Int($0) }.filter { $0 > 0 }.sorted()
 }
+
+/// All but this one.
+private func others() -> [Int] { processes().filter { $0 != Int(CurrentProcess.identifier) } }
 
 private func names(in path: String) -> [String] {
   // A process that ended, or belongs to another user, holds nothing that can be found.

@@ -96,6 +96,9 @@ final class ReplacementSite: Sendable {
     return workshop
   }
 
+  /// Whether this process makes or copies the new content of a work file just now.
+  func isAtWork(on name: [UInt8]) -> Bool { underWay.withLock { $0.contains(name) } }
+
   fileprivate func enter(_ name: [UInt8]) -> Bool { underWay.withLock { $0.insert(name).inserted } }
   fileprivate func leave(_ name: [UInt8]) { _ = underWay.withLock { $0.remove(name) } }
 }

@@ -2,7 +2,7 @@
 // proportional to the work files that are left.
 
 package import LinuxFiles
-import RecordFormat
+package import RecordFormat
 
 /// What became of the work files that a mount found.
 struct ReplacementRecovery: Equatable {
@@ -88,14 +88,23 @@ extension ReplacementSite {
   ///
   /// EIO where its work file is missing or damaged; EBUSY and others as when it was begun.
   func halfReplaced(_ object: SharedDescriptor) throws(Errno) -> HalfReplaced {
-    let status = try object.descriptor.status()
-    guard let work = try ReplacementFiles.find(status.workName, in: try workshop()),
-      let trailer = try ReplacementSite.trailer(of: work.descriptor), try isObject(object, of: trailer)
-    else {
-      Log.damage("inode \(status.inode): its content was being replaced, and the new content cannot be read")
+    guard let (work, trailer) = try newContent(of: object) else {
+      let inode = try object.descriptor.status().inode
+      Log.damage("inode \(inode): its content was being replaced, and the new content cannot be read")
       throw .inputOutput
     }
     return try half(object, try record(of: object).core, work, trailer)
+  }
+
+  /// The work file of a file, and what it says; nil where it is missing or damaged.
+  func newContent(
+    of object: SharedDescriptor
+  ) throws(Errno) -> (work: SharedDescriptor, trailer: ReplacementTrailer)? {
+    let name = try object.descriptor.status().workName
+    guard let work = try ReplacementFiles.find(name, in: try workshop()),
+      let trailer = try ReplacementSite.trailer(of: work.descriptor), try isObject(object, of: trailer)
+    else { return nil }
+    return (work, trailer)
   }
 
   private func half(
@@ -125,13 +134,22 @@ extension VolumeInspection {
   /// Whether the new content of a file that was half replaced is whole, so that a repair or the next mount for writing can
   /// finish it.
   package func hasNewContent(of file: SharedDescriptor) throws(Errno) -> Bool {
+    try newContent(of: file) != nil
+  }
+
+  /// What the work file of a file says, if its new content is whole.
+  ///
+  /// Nobody but a mount that can read the file's record removes a work file. So for a file whose record is damaged it is the
+  /// same content as that of the file, or the only whole one.
+  package func newContent(of file: SharedDescriptor) throws(Errno) -> ReplacementTrailer? {
     // With its time of birth, by which the work file is called.
     let status = try file.descriptor.status()
     guard let workshop = try workshop(),
       let work = try ReplacementFiles.find(status.workName, in: workshop),
-      let trailer = try ReplacementSite.trailer(of: work.descriptor)
-    else { return false }
-    return trailer.inode == status.inode && trailer.generation == status.workGeneration
+      let trailer = try ReplacementSite.trailer(of: work.descriptor), trailer.inode == status.inode,
+      trailer.generation == status.workGeneration
+    else { return nil }
+    return trailer
   }
 
   /// Finishes a file whose content was half replaced, as the next mount for writing would; in a repair only.
