@@ -23,7 +23,7 @@ extension CommandTests {
         Self.tree + """
           varve compress -R -n vol 2>&1 | any; form d/one
           sleep 60 <vol/d/sub/two & user=$!
-          varve compress -R -v vol 2>&1 | sed "s,again,d/one,; s/$user/PID/" | any; kill $user; wait 2>/dev/null; form d/one d/sub/two
+          varve compress -R -v vol 2>&1 | sed "s,vol/again,vol/d/one,; s/$user/PID/" | any; kill $user; wait 2>/dev/null; form d/one d/sub/two
           varve compress -R -l 9 vol 2>&1 | any; form again d/sub/two d/random; sum | cmp - before
           varve compress -R -q vol; echo $?; varve compress vol/d/short vol/d/random 2>&1; echo $?
           varve decompress -R -n vol 2>&1 | any; varve decompress -R vol 2>&1 | any; form d/one d/sub/two
