@@ -123,8 +123,8 @@ extension MountTests {
     @Test("Many listings that were begun keep within the memory of views, and each goes on to its end")
     func many() throws {
       let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
-      // The daemon has the same. Another test may have lowered what can be had, and 400 are within any limit.
-      if isLong { try #require(lt_limit_open_files(0, 65_536, 65_536) == 0) }
+      // The daemon has the same. A test before may have given up what it takes to raise the hard limit, and 400 are within any.
+      if isLong { try #require([65_536, 20_000].contains { lt_limit_open_files(0, $0, $0) == 0 }) }
       let volume = try MountedVolume()
       defer { volume.remove() }
       let real = try volume.directory("d", 0, 0, 0o755)
