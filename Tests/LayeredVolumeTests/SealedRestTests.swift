@@ -118,6 +118,26 @@ import Testing
     }
   }
 
+  @Test("Of a file at rest its size is remembered, for when its state has gone from memory")
+  func theSizeStaysKnown() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "text")
+    // What has just changed may change again without telling it.
+    usleep(50_000)
+    let volume = try tree.volume()
+    try tree.at("a/file") { _, node in
+      let handle = try volume.open(node, [.read, .write], for: tree.caller()).handle
+      let way = try #require(try object(tree).way)
+      let status = try way.descriptor.status()
+      volume.store.heads.remembered.forgetAll()
+      _ = try tree.attributes("a/file")
+      #expect(volume.store.heads.remembered.recall(status) == nil, "it is in use, and may change")
+      volume.release(handle)
+      _ = try tree.attributes("a/file")
+      #expect(volume.store.heads.remembered.recall(status)??.size == 4)
+    }
+  }
+
   @Test("What somebody else changed is read anew once its own changes are noted")
   func aForeignChangeIsSeen() throws {
     let tree = try Tree.vault()

@@ -46,6 +46,8 @@ final class Attachment: Sendable {
 protocol EncryptedContent: AnyObject, Sendable {
   /// As it is now; nil while the key is not in memory.
   var head: KnownHead? { get }
+  /// Whether nobody uses it, and the file itself says all that is known of it.
+  var isAtRest: Bool { get }
 }
 
 /// What is kept of a directory.

@@ -121,7 +121,11 @@ struct MetadataStore: Sendable {
       return StoredFacts(found)
     }
     // While a process has it open, or had, that is where the size is.
-    if let head = node?.existingAttachment?.encrypted?.head { return StoredFacts(found, head) }
+    if let content = node?.existingAttachment?.encrypted, let head = content.head {
+      // So that nobody has to look into it once its state has gone from memory.
+      if memory.believes, content.isAtRest { heads.remembered.keep(head, of: status) }
+      return StoredFacts(found, head)
+    }
     if let known, known.wasLookedInto || found.core.isEncrypted, found === known.stored {
       return StoredFacts(found, known.head)
     }

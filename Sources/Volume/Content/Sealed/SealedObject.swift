@@ -69,6 +69,8 @@ final class SealedObject: EncryptedContent {
 
   var hasUsers: Bool { state.withLock { $0.users > 0 } }
 
+  var isAtRest: Bool { state.withLock { $0.users == 0 && $0.file.map { !$0.mustStay } ?? false } }
+
   /// Whether a request is at work on it.
   var isBusy: Bool { atWork.load(ordering: .sequentiallyConsistent) > 0 }
 
