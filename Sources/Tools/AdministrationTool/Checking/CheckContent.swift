@@ -206,7 +206,7 @@ private final class ContentCheck {
       let sentence =
         isMarked
         ? "its record has another class than its header, \(head.protectionClass.word)"
-        : "is encrypted (\(head.protectionClass.word)), and its record does not say so"
+        : lostMarkSentence(head.protectionClass.word)
       if repairs { try records.mark(item, head.protectionClass) }
       report.add("marker", sentence, item.path, repairs ? .repaired : .stays)
     }

@@ -49,3 +49,8 @@ func headerSentence(_ word: String) -> String {
   default: word
   }
 }
+
+/// What is wrong with a file whose record has lost that it is encrypted.
+func lostMarkSentence(_ protection: String) -> String {
+  "is encrypted (\(protection)), and its record does not say so"
+}
