@@ -53,6 +53,38 @@ extension CommandTests {
           """)
     }
 
+    @Test("A directory that holds directories and an empty file gets its class back, and so does the file")
+    func besideEmpty() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; mkdir -p vol/d/s
+        varve protect -q -R complete vol/d; echo one >vol/d/s/one; : >vol/d/empty; varve umount vol
+        cp -r upper copy; chmod 700 copy/.varve; setfattr -x trusted.varve.m upper/d
+        for volume in upper copy; do
+          varve fsck $volume | sort; varve fsck --repair $volume | sort; varve fsck $volume; echo $?
+        done
+        varve mount -o keyfile=raw copy vol; echo secret >vol/d/empty; varve umount vol; grep -c secret copy/d/empty
+        """,
+        prints: """
+          BASE/upper/d: class: all its files are complete, and new ones would not be encrypted
+          BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
+          0
+          BASE/copy/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files below its directory are
+          BASE/copy/d/s/one: marker: is encrypted (complete), and its record does not say so
+          BASE/copy/d/s: class: all its files are complete, and new ones would not be encrypted
+          BASE/copy/d: class: all files below it are complete, and new ones would not be encrypted
+          BASE/copy/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files below its directory are; repaired
+          BASE/copy/d/s/one: marker: is encrypted (complete), and its record does not say so; repaired
+          BASE/copy/d/s: class: all its files are complete, and new ones would not be encrypted; repaired
+          BASE/copy/d: class: all files below it are complete, and new ones would not be encrypted; repaired
+          0
+          0
+
+          """)
+    }
+
     @Test("A plain directory inside an encrypted one stays plain, unless all its files are encrypted")
     func plainInside() throws {
       let drawer = try KeyDrawer()

@@ -197,7 +197,7 @@ private final class ContentCheck {
     guard let head = SealedHead(start.span, of: volume), volume != nil else {
       if isMarked, item.status.size > 0 { complainAboutHeader(item, start) }
       if !isMarked, item.status.size > 0 { classes.add(nil, item, isLost: false) }
-      if record == nil, item.status.size == 0 { classes.addEmpty(item) }
+      if item.status.size == 0, volume != nil { addEmpty(item, record) }
       return
     }
     let isRight = isMarked && record?.protectionClass.rawValue == head.protectionClass.rawValue
@@ -212,6 +212,15 @@ private final class ContentCheck {
     }
     guard hasKey else { return checkForm(item, start) }
     try verify(item, file, isDoubted: isDoubted)
+  }
+
+  /// A file without bytes has no header: its record alone says what it is.
+  private func addEmpty(_ item: VisitedItem, _ record: CoreRecord?) {
+    guard let record else { return classes.addEmpty(item) }
+    if record.isEncrypted, let named = StaticSector.ProtectionClass(rawValue: record.protectionClass.rawValue)
+    {
+      classes.add(named, item, isLost: false)
+    }
   }
 
   private func complainAboutHeader(_ item: VisitedItem, _ start: [UInt8]) {
@@ -299,7 +308,7 @@ private final class ContentCheck {
           "class",
           "all \(lost.holdsFiles ? "its files" : "files below it") are \(lost.protection.word), and new ones would not "
             + "be encrypted", directory, repairs ? .repaired : .stays)
-        for file in lost.empty where !Interruption.isRequested { try giveClassBack(file, lost.protection) }
+        for file in lost.empty where !Interruption.isRequested { try giveClassBack(file, of: lost) }
       } catch {
         console.complain(lost.directory, error.sentence)
       }
@@ -307,14 +316,12 @@ private final class ContentCheck {
   }
 
   /// Of a file without bytes, which has lost it with all that it said.
-  private func giveClassBack(
-    _ file: Word, _ protection: StaticSector.ProtectionClass
-  ) throws(Refusal) {
-    if repairs { try records.markEmpty(file, protection) }
+  private func giveClassBack(_ file: Word, of lost: DirectoryClasses.Lost) throws(Refusal) {
+    if repairs { try records.markEmpty(file, lost.protection) }
     report.add(
-      "marker", "is empty, and what is written to it would not be encrypted, as all files beside it are",
-      file,
-      repairs ? .repaired : .stays)
+      "marker",
+      "is empty, and what is written to it would not be encrypted, as all files "
+        + "\(lost.holdsFiles ? "beside it" : "below its directory") are", file, repairs ? .repaired : .stays)
   }
 }
 
