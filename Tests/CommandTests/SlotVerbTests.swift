@@ -140,5 +140,27 @@ extension CommandTests {
 
           """)
     }
+
+    @Test("A removed keyfile that opens the volume with an old keybag is told of") func oldKeybag() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol plain; varve mount plain vol; for key in a b; do varve key create $key; done
+        varve key slot add vol a 2>/dev/null; varve key slot add vol b --with a; varve key export vol old
+        varve unlock --keybag old vol a; echo $?; varve key slot remove vol a --with b; varve lock --all vol
+        varve unlock vol a; varve unlock --keybag old vol a; echo $?; varve unlock --keybag old vol b; varve lock --all vol
+        varve unlock --json --keybag old vol a 2>/dev/null; varve umount vol
+        """,
+        prints: """
+          0
+          varve unlock: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
+          varve unlock: vol: opened with a keybag that is older than its own, which has no keyslot for this keyfile any more
+          0
+          varve unlock: vol: opened with a keybag that is older than its own
+          {"path": "vol", "healed": false, "lostSessions": false, "olderKeybag": true, "lacksKeyslot": true, "wasOpen": false}
+
+          """)
+    }
   }
 }
