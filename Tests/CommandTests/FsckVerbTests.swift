@@ -190,7 +190,7 @@ extension CommandTests {
           varve unlock: vol: has taken the exported keybag as its own
           text
           text
-          varve mount: BASE/upper: both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are theirs (EBADMSG); put back a copy of one, or remove both if nothing was ever encrypted
+          varve mount: BASE/upper: both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are theirs (EBADMSG); put back a copy of one, or move both away if nothing was ever encrypted
           32
 
           """)

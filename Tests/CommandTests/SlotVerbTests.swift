@@ -75,13 +75,14 @@ extension CommandTests {
         echo text >vol/d/file; varve umount vol; rm -f upper/.varve/keybag*; varve mount upper vol
         for verb in 'slot list vol' 'export vol out' 'export vol out --with raw'; do
           varve key $verb 2>&1 | cut -d '(' -f 1
-        done; ls out 2>&1; varve umount vol
+        done; ls out 2>&1; varve unlock vol raw; varve umount vol
         """,
         prints: """
           varve key slot list: vol: its keybag 
           varve key export: vol: its keybag 
           varve key export: vol: its keybag 
           ls: cannot access 'out': No such file or directory
+          varve unlock: vol: its keybag (.varve/keybag) is lost, and no other one opens its encrypted files (ENOKEY); bring it back from a backup of .varve, or name an export of it with 'varve unlock --keybag', and leave .varve/sessions as it is. Without either nobody can read these files again; the others can be copied to a new volume
 
           """)
     }
