@@ -48,7 +48,7 @@ private final class ContentCheck {
   private let content: OfflineContent
   /// The one that its encrypted files name.
   private let volume: Bytes16?
-  private let hasLostKeybag: Bool
+  private let keybag: OfflineContent.KeybagState
   private let bookkeeping: FileStatus
   private let records: ContentRecords
   private var hasKey = false
@@ -83,10 +83,7 @@ private final class ContentCheck {
     }
     if case .notForUs(let message) = inspection.header { throw Refusal(message) }
     let content = self.content
-    let present = try ofVolume { () throws(KeyFailure) in try content.volume() }
-    let lost =
-      present == nil ? try ofVolume { () throws(KeyFailure) in try content.volumeOfLostKeybag() } : nil
-    (volume, hasLostKeybag) = (present ?? lost, lost != nil)
+    (keybag, volume) = try ofVolume { () throws(KeyFailure) in try content.lookForKeybag() }
     records = ContentRecords(inspection)
   }
 
@@ -96,13 +93,12 @@ private final class ContentCheck {
   func unlock(_ source: SecretSource, _ passphrase: SecretSource?) -> Bool {
     var subject = typed
     do throws(Refusal) {
-      let isWhole = try ofVolume { () throws(KeyFailure) in try content.hasWholeKeybag() }
       subject = source.word
       let keyfile = try GivenKeyfile(source)
       try keyfile.requireOutside(upper: upper.path)
       let secret = try keyfile.secret(try PassphraseInput.named(passphrase))
       subject = typed
-      try unlock(with: secret, of: source, isWhole: isWhole)
+      try unlock(with: secret, of: source)
       return true
     } catch {
       console.complain(subject, error.sentence)
@@ -110,10 +106,7 @@ private final class ContentCheck {
     }
   }
 
-  private func unlock(
-    with secret: consuming HandedSecret, of source: SecretSource, isWhole: Bool
-  ) throws(Refusal) {
-    let keybag = joined(upper.path, Array(".varve/keybag".utf8))
+  private func unlock(with secret: consuming HandedSecret, of source: SecretSource) throws(Refusal) {
     let outcome: Keyring.Unlocking
     do throws(KeyFailure) {
       outcome = try content.unlock(with: secret)
@@ -121,9 +114,8 @@ private final class ContentCheck {
       throw Refusal.keybag(error, source.word)
     }
     hasKey = true
-    if !isWhole {
-      report.add(
-        "keybag", "the keybag and its copy are not alike", keybag, outcome.healed ? .repaired : .stays)
+    if let sentence = keybagSentence(keybag) {
+      report.add("keybag", sentence, keybagPath, outcome.healed ? .repaired : .stays)
     }
     if outcome.lostSessions {
       report.add(
@@ -132,17 +124,10 @@ private final class ContentCheck {
     }
   }
 
+  private var keybagPath: Word { joined(upper.path, Array(".varve/keybag".utf8)) }
+
   func run(_ files: [Word]) throws(Refusal) {
-    if hasLostKeybag {
-      report.add(
-        "keybag",
-        "the keybag and its copy are lost, and without them no keyfile opens the encrypted files; bring one back, or mount "
-          + "the volume and give an export to 'varve unlock --keybag'",
-        joined(upper.path, Array(".varve/keybag".utf8)))
-    } else if !hasKey, try !ofVolume({ () throws(KeyFailure) in try content.hasWholeKeybag() }) {
-      report.add(
-        "keybag", "the keybag and its copy are not alike", joined(upper.path, Array(".varve/keybag".utf8)))
-    }
+    if !hasKey, let sentence = keybagSentence(keybag) { report.add("keybag", sentence, keybagPath) }
     for name in try attempt(inspection.interruptedReplacements()) {
       allSettled = false
       report.add(
