@@ -128,7 +128,7 @@ package final class Volume: Sendable {
       }
       throw VolumeFailure(
         "both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are "
-          + "theirs (EBADMSG); put back a copy of one, or remove both if nothing was ever encrypted")
+          + "theirs (EBADMSG); put back a copy of one, or move both away if nothing was ever encrypted")
     }
     features = StoreFeatures(
       switchedOff: options.disabledFeatures, identification: identification, namespace: directory.namespace)

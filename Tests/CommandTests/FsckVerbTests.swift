@@ -176,13 +176,18 @@ extension CommandTests {
       defer { drawer.remove() }
       try drawer.expect(
         FsckVerbTests.volume + """
-          cp upper/.varve/keybag out; : >upper/.varve/keybag; head -c 100 out >upper/.varve/keybag.copy
+          cp upper/.varve/keybag out; head -c 256 /dev/urandom >upper/.varve/keybag; head -c 100 out >upper/.varve/keybag.copy
+          varve fsck upper; echo $?; varve fsck --keyfile raw upper; echo $?
           varve mount upper vol 2>&1 | cut -d : -f 1-3; cat vol/d/short; sh -c "echo x >>vol/d/short" 2>&1 | grep -o Required.*
           varve unlock vol raw 2>&1 | cut -d ';' -f 1; varve unlock --keybag out vol raw 2>&1 | head -1; cat vol/d/short
           varve umount vol; cmp out upper/.varve/keybag; varve mount upper vol; varve unlock vol raw; cat vol/d/short; varve umount vol
           rm upper/.varve/sessions; : >upper/.varve/keybag; : >upper/.varve/keybag.copy; varve mount upper vol; echo $?
           """,
         prints: """
+          BASE/upper/.varve/keybag: keybag: the keybag and its copy are both damaged, or of another volume, and no keyfile opens the encrypted files; bring one back, or mount the volume and give an export to 'varve unlock --keybag'
+          1
+          varve fsck: upper: its keybag is damaged, and no copy beside it opens (EBADMSG); bring back a copy of .varve/keybag, or name an export of it: 'varve unlock --keybag'
+          2
           varved: both files of the keybag are damaged, or of another volume: encrypted files stay locked until 'varve unlock --keybag' brings back an export, or a copy of .varve/keybag is put back
           cat: vol/d/short: Required key not available
           Required key not available
@@ -190,7 +195,7 @@ extension CommandTests {
           varve unlock: vol: has taken the exported keybag as its own
           text
           text
-          varve mount: BASE/upper: both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are theirs (EBADMSG); put back a copy of one, or remove both if nothing was ever encrypted
+          varve mount: BASE/upper: both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are theirs (EBADMSG); put back a copy of one, or move both away if nothing was ever encrypted
           32
 
           """)

@@ -17,14 +17,20 @@ extension CommandTests {
       try drawer.expect(
         Self.copied + """
           cp -r upper copy; chmod 700 copy/.varve; varve mount copy vol; ls vol/d >/dev/null; stat vol/d/* >/dev/null
-          varve unlock vol raw; varve verify -R vol/d; echo $?; varve verify -R --json vol/d | tail -1; varve umount vol
+          varve unlock vol raw; varve verify -R vol/d >out; echo $?; sort out; varve verify -q vol/d/one; echo $?
+          varve verify -R --json vol/d >out; echo $?; tail -1 out; varve umount vol
           """,
         prints: """
           varve unlock: vol: 2 encrypted files were met without a mark, as in a copy made without attributes, whose directories may have lost their class; unmount it, and run 'varve fsck --repair'
-          2 encrypted files, 2 blocks: no damage
-          varve verify: vol/d/one: has lost its mark, as in a copy made without attributes, as well as 1 more; unmount the volume, and run 'varve fsck --repair'
+          varve verify: 2 encrypted files have lost their mark, as in a copy made without attributes; unmount the volume, and run 'varve fsck --repair'
           varve verify: vol/d: is without a class although all its files are encrypted: new files are not; 'varve protect CLASS DIR' gives it one
-          0
+          1
+          2 encrypted files, 2 blocks: no damage
+          vol/d/one: is encrypted (complete), and its record does not say so
+          vol/d/two: is encrypted (complete), and its record does not say so
+          vol/d/one: is encrypted (complete), and its record does not say so
+          1
+          1
           ], "verified": 2, "blocks": 2, "damaged": 0, "plain": 0, "unmarked": 2, "withoutClass": ["vol/d"], "failed": 0}
 
           """)
@@ -41,6 +47,38 @@ extension CommandTests {
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted
           1
           BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
+          0
+          0
+
+          """)
+    }
+
+    @Test("A directory that holds directories and an empty file gets its class back, and so does the file")
+    func besideEmpty() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol; varve mount upper vol; varve unlock vol raw 2>/dev/null; mkdir -p vol/d/s
+        varve protect -q -R complete vol/d; echo one >vol/d/s/one; : >vol/d/empty; varve umount vol
+        cp -r upper copy; chmod 700 copy/.varve; setfattr -x trusted.varve.m upper/d
+        for volume in upper copy; do
+          varve fsck $volume | sort; varve fsck --repair $volume | sort; varve fsck $volume; echo $?
+        done
+        varve mount -o keyfile=raw copy vol; echo secret >vol/d/empty; varve umount vol; grep -c secret copy/d/empty
+        """,
+        prints: """
+          BASE/upper/d: class: all its files are complete, and new ones would not be encrypted
+          BASE/upper/d: class: all its files are complete, and new ones would not be encrypted; repaired
+          0
+          BASE/copy/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files below its directory are
+          BASE/copy/d/s/one: marker: is encrypted (complete), and its record does not say so
+          BASE/copy/d/s: class: all its files are complete, and new ones would not be encrypted
+          BASE/copy/d: class: all files below it are complete, and new ones would not be encrypted
+          BASE/copy/d/empty: marker: is empty, and what is written to it would not be encrypted, as all files below its directory are; repaired
+          BASE/copy/d/s/one: marker: is encrypted (complete), and its record does not say so; repaired
+          BASE/copy/d/s: class: all its files are complete, and new ones would not be encrypted; repaired
+          BASE/copy/d: class: all files below it are complete, and new ones would not be encrypted; repaired
           0
           0
 

@@ -75,13 +75,14 @@ extension CommandTests {
         echo text >vol/d/file; varve umount vol; rm -f upper/.varve/keybag*; varve mount upper vol
         for verb in 'slot list vol' 'export vol out' 'export vol out --with raw'; do
           varve key $verb 2>&1 | cut -d '(' -f 1
-        done; ls out 2>&1; varve umount vol
+        done; ls out 2>&1; varve unlock vol raw; varve umount vol
         """,
         prints: """
           varve key slot list: vol: its keybag 
           varve key export: vol: its keybag 
           varve key export: vol: its keybag 
           ls: cannot access 'out': No such file or directory
+          varve unlock: vol: its keybag (.varve/keybag) is lost, and no other one opens its encrypted files (ENOKEY); bring it back from a backup of .varve, or name an export of it with 'varve unlock --keybag', and leave .varve/sessions as it is. Without either nobody can read these files again; the others can be copied to a new volume
 
           """)
     }
@@ -137,6 +138,28 @@ extension CommandTests {
           N
           varve unlock: more: the exported keybag is one of another volume (EBADMSG); if this volume's own was made by mistake, unmount it, move keybag, keybag.copy and sessions out of .varve, mount it and try again
           locked locked locked 
+
+          """)
+    }
+
+    @Test("A removed keyfile that opens the volume with an old keybag is told of") func oldKeybag() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        """
+        mkdir vol plain; varve mount plain vol; for key in a b; do varve key create $key; done
+        varve key slot add vol a 2>/dev/null; varve key slot add vol b --with a; varve key export vol old
+        varve unlock --keybag old vol a; echo $?; varve key slot remove vol a --with b; varve lock --all vol
+        varve unlock vol a; varve unlock --keybag old vol a; echo $?; varve unlock --keybag old vol b; varve lock --all vol
+        varve unlock --json --keybag old vol a 2>/dev/null; varve umount vol
+        """,
+        prints: """
+          0
+          varve unlock: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
+          varve unlock: vol: opened with a keybag that is older than its own, which has no keyslot for this keyfile any more
+          0
+          varve unlock: vol: opened with a keybag that is older than its own
+          {"path": "vol", "healed": false, "lostSessions": false, "olderKeybag": true, "lacksKeyslot": true, "wasOpen": false}
 
           """)
     }

@@ -37,6 +37,16 @@ import Testing
     #expect(vault.read("keybag") != nil)
   }
 
+  @Test("No advice about a lost or wrong keybag is to remove something") func advice() {
+    let failures: [KeyFailure] = [
+      .noKeybag, .encryptedFiles([]), .keybagLost, .damaged(.code), .damaged(.slot), .foreignKeybag,
+      .keybagOfAnother, .keybagsDiffer,
+    ]
+    for failure in failures { #expect(!failure.sentence.contains("remove"), "\(failure)") }
+    #expect(KeyFailure.keybagLost.sentence.contains("leave .varve/sessions as it is"))
+    #expect(KeyFailure.keybagOfAnother.sentence.contains("keep it until all files open"))
+  }
+
   @Test("An export takes the place of a keybag that opens with no keyfile, and of no other")
   func damagedBoth() throws {
     let vault = try Vault(["keybag": Golden.keybag, "keybag.copy": Golden.keybag])

@@ -69,7 +69,7 @@ import Testing
       #expect(failure { _ = try vault.keyring.slots() } == .keybagLost)
       #expect(vault.read("keybag") == nil && vault.read("sessions") == log)
     }
-    // Who wants to begin anew takes the log away.
+    // It is the log that forbids one.
     try vault.write("sessions", nil)
     try vault.keyring.makeKeybag(for: try keyfile(3))
     #expect(try vault.keyring.slots() == [identifier(3)])

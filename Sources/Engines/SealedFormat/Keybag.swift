@@ -99,6 +99,8 @@ package struct Keybag: Hashable, Sendable {
     generation += 1
   }
 
+  package func hasSlot(of keyfile: Bytes16) -> Bool { slots.contains { $0?.keyfile == keyfile } }
+
   /// The slots to try for a keyfile: those that name it, then the others.
   package func order(for keyfile: Bytes16) -> [Int] {
     let used = slots.indices.filter { slots[$0] != nil }
@@ -107,7 +109,7 @@ package struct Keybag: Hashable, Sendable {
 
   /// How an attempt to unlock ends if no slot opens: with a slot of its own that does not, the keybag is damaged.
   package func failure(for keyfile: Bytes16) -> UnlockFailure {
-    slots.contains { $0?.keyfile == keyfile } ? .damaged : .wrongKey
+    hasSlot(of: keyfile) ? .damaged : .wrongKey
   }
 
   package init(decoding bytes: Span<UInt8>) throws(FormatDamage) {

@@ -18,9 +18,9 @@ extension KeyFailure {
         + "the keybag with 'varve unlock --keybag'. A new keybag would not open these files, and the old one would then be "
         + "refused; 'varve key slot add --new-keybag' makes one all the same"
     case .keybagLost:
-      "its keybag (.varve/keybag) is lost, and with another one its encrypted files could not be opened (ENOKEY); bring it "
-        + "back, or 'varve unlock --keybag' with an export of it. To begin anew without those files, remove "
-        + ".varve/sessions from the upper directory"
+      "its keybag (.varve/keybag) is lost, and no other one opens its encrypted files (ENOKEY); bring it back from a "
+        + "backup of .varve, or name an export of it with 'varve unlock --keybag', and leave .varve/sessions as it is. "
+        + "Without either nobody can read these files again; the others can be copied to a new volume"
     case .wrongKey: "does not open with this keyfile: no keyslot is for it (EKEYREJECTED)"
     case .damaged(.format(.unknown)):
       "its keybag was made by a later version, which is needed to read it (EBADMSG)"
@@ -34,8 +34,9 @@ extension KeyFailure {
         + "keybag, keybag.copy and sessions out of .varve, mount it and try again"
     case .keybagOfAnother:
       "its keybag (.varve/keybag) is that of another volume, and does not open the encrypted files that were written here "
-        + "(EBADMSG); bring back the right one, or 'varve unlock --keybag' with an export of it. If .varve/sessions came from "
-        + "elsewhere and the keybag is right, remove .varve/sessions from the upper directory"
+        + "(EBADMSG); bring back the right one, or name an export of it with 'varve unlock --keybag'. If the keybag is "
+        + "right and .varve/sessions is that of another volume, unmount it, move .varve/sessions away, and keep it until "
+        + "all files open"
     case .keybagsDiffer:
       "its two keybags, .varve/keybag and .varve/keybag.copy, are of different volumes, and nothing tells which one opens the "
         + "encrypted files that are here (EBADMSG); unmount it, move the wrong one away, and keep it until all files open"

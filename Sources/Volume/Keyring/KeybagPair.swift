@@ -103,9 +103,15 @@ struct KeybagPair {
     return keybag(at: place)
   }
 
+  /// The newest one of a volume, as far as it can be known without a keyfile.
+  func newest(of volume: Bytes16) -> Keybag? {
+    [Place.first, .copy].compactMap { keybag(at: $0) }.filter { $0.volume == volume }
+      .max { $0.generation < $1.generation }
+  }
+
   private var likelyPlace: Place? { order.first { keybag(at: $0) != nil && !isForeign($0) } }
 
-  /// The same, with its bytes, for whoever must not be told of a wrong one; nil if both are missing.
+  /// The likely one, with its bytes, for whoever must not be told of a wrong one; nil if both are missing.
   func readable() throws(KeyFailure) -> (keybag: Keybag, bytes: [UInt8])? {
     if isContested { throw .keybagsDiffer }
     if let place = likelyPlace, let keybag = keybag(at: place), case .bytes(let bytes) = found(at: place) {

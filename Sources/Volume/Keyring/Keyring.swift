@@ -21,6 +21,16 @@ package final class Keyring: Sendable {
     package var healingFailure: KeyFailure?
     /// No session counts as ended: every file is in doubt, as after a crash.
     package var lostSessions = false
+    /// The exported keybag is older than the volume's own.
+    package var isOlderKeybag = false
+    /// The volume's own keybag has no slot of the keyfile that the exported one has: it was removed since, unless that one is
+    /// the newer.
+    package var ownLacksKeyslot = false
+
+    fileprivate mutating func compare(_ exported: Keybag, with own: Keybag, for keyfile: Bytes16) {
+      isOlderKeybag = exported.generation < own.generation
+      ownLacksKeyslot = exported.hasSlot(of: keyfile) && !own.hasSlot(of: keyfile)
+    }
   }
 
   let directory: VolumeDirectory
@@ -95,6 +105,9 @@ package final class Keyring: Sendable {
         let opened = try OpenKeybag.open(exported, with: secret, &aead)
         // One of another volume would become this one's, and then the right one would be refused.
         guard pair.canBe(of: opened.keybag.volume) else { throw .foreignKeybag }
+        if let own = pair.newest(of: opened.keybag.volume) {
+          outcome.compare(opened.keybag, with: own, for: Bytes16(secret.keyfile))
+        }
         try take(opened, &outcome)
         if directory.isLocked, pair.isBeyondUse(with: secret, &aead) {
           adopt(exported, opened.keybag.volume, pair, in: files, &outcome)

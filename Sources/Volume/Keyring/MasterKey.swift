@@ -125,7 +125,7 @@ struct OpenKeybag: ~Copyable {
     for secret: borrowing HandedSecret, _ aead: inout Aead
   ) throws(KeyFailure) {
     let keyfile = Bytes16(secret.keyfile)
-    guard !keybag.slots.contains(where: { $0?.keyfile == keyfile }) else { throw .slotExists }
+    guard !keybag.hasSlot(of: keyfile) else { throw .slotExists }
     let slot: Keyslot
     do throws(CipherFailure) {
       slot = try OpenKeybag.slot(for: secret, keybag.volume, master, &aead)

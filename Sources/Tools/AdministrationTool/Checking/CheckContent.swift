@@ -48,7 +48,7 @@ private final class ContentCheck {
   private let content: OfflineContent
   /// The one that its encrypted files name.
   private let volume: Bytes16?
-  private let hasLostKeybag: Bool
+  private let keybag: OfflineContent.KeybagState
   private let bookkeeping: FileStatus
   private let records: ContentRecords
   private var hasKey = false
@@ -83,10 +83,7 @@ private final class ContentCheck {
     }
     if case .notForUs(let message) = inspection.header { throw Refusal(message) }
     let content = self.content
-    let present = try ofVolume { () throws(KeyFailure) in try content.volume() }
-    let lost =
-      present == nil ? try ofVolume { () throws(KeyFailure) in try content.volumeOfLostKeybag() } : nil
-    (volume, hasLostKeybag) = (present ?? lost, lost != nil)
+    (keybag, volume) = try ofVolume { () throws(KeyFailure) in try content.lookForKeybag() }
     records = ContentRecords(inspection)
   }
 
@@ -96,13 +93,12 @@ private final class ContentCheck {
   func unlock(_ source: SecretSource, _ passphrase: SecretSource?) -> Bool {
     var subject = typed
     do throws(Refusal) {
-      let isWhole = try ofVolume { () throws(KeyFailure) in try content.hasWholeKeybag() }
       subject = source.word
       let keyfile = try GivenKeyfile(source)
       try keyfile.requireOutside(upper: upper.path)
       let secret = try keyfile.secret(try PassphraseInput.named(passphrase))
       subject = typed
-      try unlock(with: secret, of: source, isWhole: isWhole)
+      try unlock(with: secret, of: source)
       return true
     } catch {
       console.complain(subject, error.sentence)
@@ -110,10 +106,7 @@ private final class ContentCheck {
     }
   }
 
-  private func unlock(
-    with secret: consuming HandedSecret, of source: SecretSource, isWhole: Bool
-  ) throws(Refusal) {
-    let keybag = joined(upper.path, Array(".varve/keybag".utf8))
+  private func unlock(with secret: consuming HandedSecret, of source: SecretSource) throws(Refusal) {
     let outcome: Keyring.Unlocking
     do throws(KeyFailure) {
       outcome = try content.unlock(with: secret)
@@ -121,9 +114,8 @@ private final class ContentCheck {
       throw Refusal.keybag(error, source.word)
     }
     hasKey = true
-    if !isWhole {
-      report.add(
-        "keybag", "the keybag and its copy are not alike", keybag, outcome.healed ? .repaired : .stays)
+    if let sentence = keybagSentence(keybag) {
+      report.add("keybag", sentence, keybagPath, outcome.healed ? .repaired : .stays)
     }
     if outcome.lostSessions {
       report.add(
@@ -132,17 +124,10 @@ private final class ContentCheck {
     }
   }
 
+  private var keybagPath: Word { joined(upper.path, Array(".varve/keybag".utf8)) }
+
   func run(_ files: [Word]) throws(Refusal) {
-    if hasLostKeybag {
-      report.add(
-        "keybag",
-        "the keybag and its copy are lost, and without them no keyfile opens the encrypted files; bring one back, or mount "
-          + "the volume and give an export to 'varve unlock --keybag'",
-        joined(upper.path, Array(".varve/keybag".utf8)))
-    } else if !hasKey, try !ofVolume({ () throws(KeyFailure) in try content.hasWholeKeybag() }) {
-      report.add(
-        "keybag", "the keybag and its copy are not alike", joined(upper.path, Array(".varve/keybag".utf8)))
-    }
+    if !hasKey, let sentence = keybagSentence(keybag) { report.add("keybag", sentence, keybagPath) }
     for name in try attempt(inspection.interruptedReplacements()) {
       allSettled = false
       report.add(
@@ -197,7 +182,7 @@ private final class ContentCheck {
     guard let head = SealedHead(start.span, of: volume), volume != nil else {
       if isMarked, item.status.size > 0 { complainAboutHeader(item, start) }
       if !isMarked, item.status.size > 0 { classes.add(nil, item, isLost: false) }
-      if record == nil, item.status.size == 0 { classes.addEmpty(item) }
+      if item.status.size == 0, volume != nil { addEmpty(item, record) }
       return
     }
     let isRight = isMarked && record?.protectionClass.rawValue == head.protectionClass.rawValue
@@ -206,12 +191,21 @@ private final class ContentCheck {
       let sentence =
         isMarked
         ? "its record has another class than its header, \(head.protectionClass.word)"
-        : "is encrypted (\(head.protectionClass.word)), and its record does not say so"
+        : lostMarkSentence(head.protectionClass.word)
       if repairs { try records.mark(item, head.protectionClass) }
       report.add("marker", sentence, item.path, repairs ? .repaired : .stays)
     }
     guard hasKey else { return checkForm(item, start) }
     try verify(item, file, isDoubted: isDoubted)
+  }
+
+  /// A file without bytes has no header: its record alone says what it is.
+  private func addEmpty(_ item: VisitedItem, _ record: CoreRecord?) {
+    guard let record else { return classes.addEmpty(item) }
+    if record.isEncrypted, let named = StaticSector.ProtectionClass(rawValue: record.protectionClass.rawValue)
+    {
+      classes.add(named, item, isLost: false)
+    }
   }
 
   private func complainAboutHeader(_ item: VisitedItem, _ start: [UInt8]) {
@@ -299,7 +293,7 @@ private final class ContentCheck {
           "class",
           "all \(lost.holdsFiles ? "its files" : "files below it") are \(lost.protection.word), and new ones would not "
             + "be encrypted", directory, repairs ? .repaired : .stays)
-        for file in lost.empty where !Interruption.isRequested { try giveClassBack(file, lost.protection) }
+        for file in lost.empty where !Interruption.isRequested { try giveClassBack(file, of: lost) }
       } catch {
         console.complain(lost.directory, error.sentence)
       }
@@ -307,14 +301,12 @@ private final class ContentCheck {
   }
 
   /// Of a file without bytes, which has lost it with all that it said.
-  private func giveClassBack(
-    _ file: Word, _ protection: StaticSector.ProtectionClass
-  ) throws(Refusal) {
-    if repairs { try records.markEmpty(file, protection) }
+  private func giveClassBack(_ file: Word, of lost: DirectoryClasses.Lost) throws(Refusal) {
+    if repairs { try records.markEmpty(file, lost.protection) }
     report.add(
-      "marker", "is empty, and what is written to it would not be encrypted, as all files beside it are",
-      file,
-      repairs ? .repaired : .stays)
+      "marker",
+      "is empty, and what is written to it would not be encrypted, as all files "
+        + "\(lost.holdsFiles ? "beside it" : "below its directory") are", file, repairs ? .repaired : .stays)
   }
 }
 

@@ -1,5 +1,6 @@
 // What is wrong with the content of encrypted files, in words: the same for `varve verify` and `varve fsck`.
 
+import LayeredVolume
 import TextForms
 
 /// A range of bytes of a file and what is wrong with it.
@@ -47,5 +48,24 @@ func headerSentence(_ word: String) -> String {
   case "shortened": "its end is cut off"
   case "length": "it does not end with a whole page"
   default: word
+  }
+}
+
+/// What is wrong with a file whose record has lost that it is encrypted.
+func lostMarkSentence(_ protection: String) -> String {
+  "is encrypted (\(protection)), and its record does not say so"
+}
+
+/// What is wrong with the keybag; nil where nothing is, as far as is known without a keyfile.
+func keybagSentence(_ state: OfflineContent.KeybagState) -> String? {
+  let remedy = "bring one back, or mount the volume and give an export to 'varve unlock --keybag'"
+  return switch state {
+  case .none, .whole: nil
+  case .differing: "the keybag and its copy are not alike"
+  case .lost:
+    "the keybag and its copy are lost, and without them no keyfile opens the encrypted files; \(remedy)"
+  case .unusable:
+    "the keybag and its copy are both damaged, or of another volume, and no keyfile opens the encrypted files; "
+      + remedy
   }
 }

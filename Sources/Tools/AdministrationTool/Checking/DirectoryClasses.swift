@@ -21,7 +21,7 @@ struct DirectoryClasses {
   struct Lost {
     let directory: Word
     let protection: StaticSector.ProtectionClass
-    /// Not only directories.
+    /// Not only directories, and empty files of which nothing tells the class.
     let holdsFiles: Bool
     /// Files in it without bytes and without a record, which may have lost their class with it.
     let empty: [Word]
@@ -61,7 +61,7 @@ struct DirectoryClasses {
         ? entry.protection.map {
           Lost(
             directory: directory, protection: $0, holdsFiles: holdsFiles,
-            empty: holdsFiles && entry.hasLost ? empty[directory] ?? [] : [])
+            empty: entry.hasLost ? empty[directory] ?? [] : [])
         } : nil
     }.sorted { $0.directory.lexicographicallyPrecedes($1.directory) }
   }

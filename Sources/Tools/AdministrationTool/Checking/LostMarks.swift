@@ -13,7 +13,6 @@ struct LostMarks {
   }
 
   private(set) var unmarked = 0
-  private var firstUnmarked: Word = []
   private var plain: [Word: Plain] = [:]
 
   /// Before what is in it.
@@ -28,10 +27,7 @@ struct LostMarks {
   }
 
   mutating func add(_ file: VisitedItem, isUnmarked: Bool) {
-    if isUnmarked {
-      if unmarked == 0 { firstUnmarked = file.path }
-      unmarked += 1
-    }
+    if isUnmarked { unmarked += 1 }
     if let directory = LostMarks.directory(of: file) { plain[directory]?.encrypted += 1 }
   }
 
@@ -52,11 +48,11 @@ struct LostMarks {
 
   func tell(_ console: Console) {
     if unmarked > 0 {
-      let others = unmarked > 1 ? ", as well as \(grouped(unmarked - 1)) more" : ""
+      let files =
+        unmarked == 1
+        ? "1 encrypted file has lost its mark" : "\(grouped(unmarked)) encrypted files have lost their mark"
       console.note(
-        firstUnmarked,
-        "has lost its mark, as in a copy made without attributes\(others); unmount the volume, and run 'varve fsck "
-          + "--repair'")
+        "\(files), as in a copy made without attributes; unmount the volume, and run 'varve fsck --repair'")
     }
     let directories = directories
     guard let first = directories.first else { return }

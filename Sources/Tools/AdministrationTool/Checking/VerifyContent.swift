@@ -111,7 +111,7 @@ private final class VerifyRun {
   }
 
   private func tell(_ path: Word, _ findings: FileFindings) {
-    guard !findings.isClean || json != nil && findings.isUnmarked else { return }
+    guard !findings.isClean else { return }
     if let json { return json.add(JSON.nameMembers("path", path) + findings.members) }
     for sentence in findings.sentences { console.printPath(path, ": \(sentence)") }
   }
@@ -139,7 +139,7 @@ private final class VerifyRun {
       losses.tell(console)
     }
     if console.finish() != 0 || Interruption.isRequested { return 2 }
-    return damaged > 0 ? 1 : 0
+    return damaged > 0 || losses.unmarked > 0 ? 1 : 0
   }
 }
 
@@ -180,7 +180,7 @@ private struct FileFindings {
 
   private func number(_ value: JSON?) -> UInt64 { value?.integer.flatMap { UInt64(exactly: $0) } ?? 0 }
 
-  var isClean: Bool { header.isEmpty && counts.isEmpty }
+  var isClean: Bool { header.isEmpty && counts.isEmpty && !isUnmarked }
 
   var isDamaged: Bool {
     header.contains { $0 != "slot-torn" } || counts.contains { ContentRange.isDamage($0.kind) }
@@ -191,7 +191,8 @@ private struct FileFindings {
       let named = ranges.filter { $0.kind == kind }.reduce(0) { $0 + $1.length / 4096 }
       return blocks > named ? ContentRange.further(blocks - named, kind) : nil
     }
-    return header.map { headerSentence($0) } + ranges.map(\.sentence) + further
+    let lost = isUnmarked ? [lostMarkSentence(protection)] : []
+    return lost + header.map { headerSentence($0) } + ranges.map(\.sentence) + further
   }
 
   var members: [JSON.Member] {

@@ -41,6 +41,7 @@ private func tell(_ answer: JSON, _ run: KeyRun, hasExport: Bool) {
         ? "has taken the exported keybag as its own"
         : "one of the two files of its keybag was missing, damaged or older, and was made anew")
   }
+  if hasExport, let sentence = differenceOfKeybags(answer) { run.note(sentence) }
   if let failure = answer["healingError"]?.string {
     run.note("unlocked, but one of the two files of its keybag is not sound and stays so: \(failure)")
   }
@@ -57,6 +58,19 @@ private func tell(_ answer: JSON, _ run: KeyRun, hasExport: Bool) {
   }
   if let failure = answer["afterError"]?.string {
     run.complain(Refusal("unlocked, but it will not lock by itself: \(failure); 'varve lock' locks it"))
+  }
+}
+
+/// What an exported keybag may let in that the volume's own does not, as after a keyslot was removed.
+private func differenceOfKeybags(_ answer: JSON) -> String? {
+  let isTaken = answer["healed"] == .bool(true)
+  let own = isTaken ? "the damaged one that it replaces" : "its own"
+  let lacks = "\(own), which \(isTaken ? "had" : "has") no keyslot for this keyfile"
+  return switch (answer["olderKeybag"] == .bool(true), answer["lacksKeyslot"] == .bool(true)) {
+  case (true, true): "opened with a keybag that is older than \(lacks) any more"
+  case (true, false): "opened with a keybag that is older than \(own)"
+  case (false, true): "opened with another keybag than \(lacks)"
+  case (false, false): nil
   }
 }
 

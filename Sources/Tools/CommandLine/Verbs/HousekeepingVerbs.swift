@@ -52,8 +52,10 @@ extension Verb {
       "Everything that is stored of a file is read and checked against its tags. The caller must be able to read the file, "
         + "and its class must be unlocked. Ranges of bytes that cannot be read are printed. Blocks of a file that was being "
         + "written at a crash may have their old content; they are printed, too, and do not count as damage.",
-      "A file that is not encrypted is named if its directory has a class.",
-      "The exit status is 0 if nothing is damaged, 1 if something is, and 2 if something could not be verified.",
+      "An encrypted file whose record does not say so is named, too, as in a copy made without attributes. A file that is "
+        + "not encrypted is named if its directory has a class.",
+      "The exit status is 0 if nothing is damaged, 1 if something is, or if an encrypted file has lost its mark, and 2 if "
+        + "something could not be verified.",
     ],
     examples: [
       Example("varve verify -R /mnt/team", "All encrypted files of a volume."),

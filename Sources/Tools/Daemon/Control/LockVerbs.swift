@@ -125,6 +125,8 @@ extension Keyring.Unlocking {
     members.add("healed", healed)
     if let healingFailure { members.add("healingError", healingFailure.sentence) }
     members.add("lostSessions", lostSessions)
+    if isOlderKeybag { members.add("olderKeybag", true) }
+    if ownLacksKeyslot { members.add("lacksKeyslot", true) }
     return members
   }
 
@@ -133,6 +135,11 @@ extension Keyring.Unlocking {
     if healed { Log.notice("one of the two files of the keybag was made anew") }
     if let healingFailure {
       Log.notice("one of the two files of the keybag is not sound, and stays so: \(healingFailure.sentence)")
+    }
+    if isOlderKeybag || ownLacksKeyslot {
+      let age = isOlderKeybag ? " that is older than the volume's own" : ""
+      let slot = ownLacksKeyslot ? "; the volume's own has no keyslot for the keyfile" : ""
+      Log.notice("unlocked with an exported keybag\(age)\(slot)")
     }
     if lostSessions {
       Log.notice("the session log is lost: every encrypted file is in doubt, as after a crash")

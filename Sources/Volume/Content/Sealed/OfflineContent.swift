@@ -18,26 +18,36 @@ package final class OfflineContent {
     keyring = Keyring(of: directory)
   }
 
-  /// The volume that its encrypted files name; nil without a keybag.
-  package func volume() throws(KeyFailure) -> Bytes16? { try keyring.lookForKeybag() }
+  /// What can be told of the two files of the keybag without a keyfile.
+  package enum KeybagState: Sendable {
+    /// There never was one, as far as is known.
+    case none
+    case whole
+    case differing
+    /// Both are gone, and the log of sessions tells that there was one.
+    case lost
+    /// Both are damaged, or of another volume than the log of sessions names.
+    case unusable
+  }
 
-  /// Where there is no keybag: the volume that the log of its sessions names, whose keybag was lost.
-  package func volumeOfLostKeybag() throws(KeyFailure) -> Bytes16? {
-    guard let files = directory.descriptor else { return nil }
+  /// Looks for the keybag, and for the volume that encrypted files name.
+  package func lookForKeybag() throws(KeyFailure) -> (state: KeybagState, volume: Bytes16?) {
+    guard let files = directory.descriptor else { return (.none, nil) }
     let pair = try KeybagPair(in: files)
-    return pair.isMissing ? pair.own : nil
+    if let volume = pair.likely?.volume {
+      keyring.learn(volume: volume)
+      return (pair.areAlike ? .whole : .differing, volume)
+    }
+    guard let volume = pair.own else {
+      if pair.isMissing { return (.none, nil) }
+      throw .damaged(.format(.magic))
+    }
+    return (pair.isMissing ? .lost : .unusable, volume)
   }
 
   /// Opens all classes; in a repair the keybag is healed by that, as by any unlock.
   package func unlock(with secret: consuming HandedSecret) throws(KeyFailure) -> Keyring.Unlocking {
     try keyring.unlock(with: secret)
-  }
-
-  /// Whether both files of the keybag are there and alike.
-  package func hasWholeKeybag() throws(KeyFailure) -> Bool {
-    guard let files = directory.descriptor else { return true }
-    let pair = try KeybagPair(in: files)
-    return pair.isMissing || pair.areAlike
   }
 
   /// Everything that is wrong with the content of a file.
