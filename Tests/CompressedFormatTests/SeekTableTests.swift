@@ -107,7 +107,7 @@ private func footer(
       try footer(bytes, storedSize: 9_000_000, logicalSize: logical)
     }
     #expect(throws: SeekTableDamage.frameCount) {
-      try footer([1, 0, 16, 0, 0, 0xB1, 0xEA, 0x92, 0x8F], storedSize: 1 << 40, logicalSize: logical)
+      try footer([1, 0, 32, 0, 0, 0xB1, 0xEA, 0x92, 0x8F], storedSize: 1 << 40, logicalSize: logical)
     }
     #expect(throws: SeekTableDamage.length) {
       try footer([1, 2, 3], storedSize: 100, logicalSize: 5)
@@ -128,9 +128,10 @@ private func footer(
     var dice = Dice(for: "seek tables")
     for _ in 0..<300 {
       var writer = SeekTableWriter()
-      let isUniform = dice.once(in: 2)
+      // Files of earlier versions have frames of twice the size.
+      let (isUniform, size) = (dice.once(in: 2), dice.pick([SeekTableLayout.frameSize, 65_536, 1000]))
       for _ in 0..<dice.below(30) {
-        let raw = isUniform ? 65_536 : 1 + dice.below(65_536)
+        let raw = isUniform ? size : 1 + dice.below(65_536)
         let isTaken = writer.add(stored: 9 + dice.below(raw), raw: raw)
         #expect(isTaken)
       }

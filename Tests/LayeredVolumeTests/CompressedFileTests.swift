@@ -97,9 +97,9 @@ func softText(_ count: Int) -> String {
     var dice = Dice(for: "ranges of a compressed file")
     try tree.open("f") { volume, handle in
       for round in 0..<400 {
-        let edge = dice.below(5) * 65_536
+        let edge = dice.below(10) * 32_768
         let start = round % 2 == 0 ? max(0, edge - 3 + dice.below(6)) : dice.below(310_000)
-        let count = [1, 4096, 65_536, 131_072, 250_000][dice.below(5)]
+        let count = [1, 4096, 32_768, 131_072, 250_000][dice.below(5)]
         let want = start < bytes.count ? Array(bytes[start..<min(bytes.count, start + count)]) : []
         let got = try read(volume, handle, at: start, count)
         #expect(Array(got.utf8) == want, "\(start) \(count)")

@@ -13,8 +13,13 @@ package enum SeekTableLayout {
   /// The number of frames, the descriptor and the magic.
   package static let footerLength = 9
 
-  /// What a frame holds when it is expanded; the last may hold less.
-  package static let frameSize = 65_536
+  /// What we put into a frame; the last may hold less.
+  ///
+  /// A read expands a whole frame, so shorter ones make random reads faster, and all others slower and the file longer
+  /// (docs/performance.md, "Compressed files").
+  package static let frameSize = 32_768
+  /// The most that a frame may hold when it is expanded.
+  package static let longestFrame = 65_536
   package static let longestFile: UInt64 = 64 << 30
   package static let mostFrames = UInt64(longestFile) / UInt64(frameSize)
 
@@ -63,7 +68,7 @@ package struct SeekTableFooter: Hashable, Sendable {
     guard bytes[4] == 0 else { throw .descriptor(bytes[4]) }
     let count = UInt64(bytes.word(at: 0))
     guard logicalSize <= SeekTableLayout.longestFile else { throw .logicalSize }
-    let size = UInt64(SeekTableLayout.frameSize)
+    let size = UInt64(SeekTableLayout.longestFrame)
     // As many as the content needs at least; more only if frames were cut short, and none of them is empty.
     let fewest = logicalSize / size + (logicalSize % size == 0 ? 0 : 1)
     guard count >= fewest, count <= logicalSize, count <= SeekTableLayout.mostFrames else {
@@ -140,7 +145,7 @@ package struct SeekTable: Hashable, Sendable {
     var (storedSum, rawSum): (UInt64, UInt64) = (0, 0)
     for index in 0..<footer.frameCount {
       let (stored, raw) = entry(index, of: bytes)
-      guard raw > 0, raw <= SeekTableLayout.frameSize, stored >= shortestFrame,
+      guard raw > 0, raw <= SeekTableLayout.longestFrame, stored >= shortestFrame,
         stored <= SeekTableLayout.longestStored(raw: raw)
       else { throw .frame(index) }
       storedSum += UInt64(stored)
@@ -161,8 +166,8 @@ package struct SeekTable: Hashable, Sendable {
   /// The frame that holds a byte of the content; nil at its end and behind.
   package func frame(holding offset: UInt64) -> Frame? {
     guard offset < logicalSize else { return nil }
-    // Where all frames but the last are full, as we write them, the first guess is right.
-    let guess = Int(offset / UInt64(SeekTableLayout.frameSize))
+    // Where all frames but the last hold the same, as we write them, the first guess is right.
+    let guess = Int(offset / starts[1].raw)
     if let frame = frame(guess), offset >= frame.rawOffset, offset - frame.rawOffset < frame.rawSize {
       return frame
     }
@@ -187,7 +192,7 @@ package struct SeekTableWriter: Sendable {
 
   /// Notes a frame; false, and nothing noted, if no reader would take it.
   package mutating func add(stored: Int, raw: Int) -> Bool {
-    guard raw > 0, raw <= SeekTableLayout.frameSize, stored >= Int(SeekTable.shortestFrame),
+    guard raw > 0, raw <= SeekTableLayout.longestFrame, stored >= Int(SeekTable.shortestFrame),
       stored <= Int(SeekTableLayout.longestStored(raw: UInt32(raw))),
       UInt64(frameCount) < SeekTableLayout.mostFrames
     else { return false }

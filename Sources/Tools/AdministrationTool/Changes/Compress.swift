@@ -221,8 +221,8 @@ private final class ChangeOfForm {
 
 /// How short a file would get, by a few of its pieces.
 private enum SampleEstimate {
-  private static let piece = 64 << 10
-  private static let mostPieces: UInt64 = 16
+  private static let piece = FrameWriting.frameSize
+  private static let mostPieces: UInt64 = 32
 
   /// How much would be stored; nil if libzstd is missing.
   static func stored(_ item: VisitedItem, _ level: Int) throws(Errno) -> UInt64? {

@@ -27,14 +27,14 @@ final class FrameCache: Sendable {
   }
 
   /// Two megabytes, once there are compressed files.
-  private static let capacity = 32
+  private static let capacity = 64
 
   private let state = Mutex(State())
   private let lastFile = Atomic<UInt64>(0)
   private let expanders = FrameExpanders(room: FrameCache.room)
 
   /// So much of a file is read at a time: frames as long as they can be, or more that are shorter.
-  static let room = 4 * Int(SeekTableLayout.longestStored(raw: UInt32(SeekTableLayout.frameSize)))
+  static let room = 4 * Int(SeekTableLayout.longestStored(raw: UInt32(SeekTableLayout.longestFrame)))
 
   func nextFile() -> UInt64 { lastFile.add(1, ordering: .relaxed).newValue }
 

@@ -57,7 +57,7 @@ struct FrameFile: Sendable {
     }
   }
 
-  static let longestFrame = SeekTableLayout.frameSize
+  static let longestFrame = SeekTableLayout.longestFrame
   var frameCount: Int { table.frameCount }
 
   /// Which bytes of the content a frame holds.

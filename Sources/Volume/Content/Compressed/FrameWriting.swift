@@ -5,8 +5,10 @@ package import LinuxFiles
 import Zstandard
 
 package enum FrameWriting {
+  /// What a frame holds when it is expanded; the last may hold less.
+  package static let frameSize = SeekTableLayout.frameSize
   /// Frames that are made before they are written.
-  private static let framesAtOnce = 16
+  private static let framesAtOnce = 32
   /// Less is not worth it: so many bytes, and so many in a hundred.
   private static let leastGain: UInt64 = 4096
   private static let leastGainPercent: UInt64 = 12
@@ -35,7 +37,7 @@ package enum FrameWriting {
       Log.damage("libzstd.so.1 cannot be loaded, or there is no memory: nothing can be compressed")
       throw .unsupported
     }
-    let frame = SeekTableLayout.frameSize
+    let frame = frameSize
     let longest = Int(SeekTableLayout.longestStored(raw: UInt32(frame)))
     var raw = [UInt8](repeating: 0, count: Int(min(size, UInt64(framesAtOnce * frame))))
     var made = [UInt8](repeating: 0, count: framesAtOnce * longest)
@@ -79,7 +81,7 @@ package enum FrameWriting {
   ) throws(Errno) {
     let size = frames.table.logicalSize
     var buffer = [UInt8](
-      repeating: 0, count: Int(min(size, UInt64(framesAtOnce * SeekTableLayout.frameSize))))
+      repeating: 0, count: Int(min(size, UInt64(framesAtOnce * frameSize))))
     var position: UInt64 = 0
     var written = WriteBack()
     while position < size {
