@@ -196,13 +196,24 @@ extension MountTests {
         #expect(refused.exit == 2 && refused.output.split(separator: "\n").count == 1)
         #expect(refused.output.contains("is not a language such as fr or pt-BR"), "\(refused.output)")
       }
+      for (typed, meant) in [("fr_FR", "fr-FR"), ("de_DE.UTF-8:fr", "de-DE+fr"), ("pt_BR,fr", "pt-BR+fr")] {
+        let refused = try Program.run(varve, ["ls", "--display", "--as", typed, volume.path])
+        #expect(refused.exit == 2 && refused.output.contains("; write \(meant)\n"), "\(refused.output)")
+      }
+      let german = "Bibliothek\nfile9\nfile10\nphoto\nreport\n"
+      // A path in a view is listed as that view, unless languages are named.
+      let view = volume.path + "/.varve/view/de"
+      for words in [["--as", "de", volume.path], ["--as", "de:fr", volume.path], [view]] {
+        #expect(try Program.run(varve, ["ls", "--display"] + words).output == german)
+      }
       #expect(
-        try Program.run(varve, ["ls", "--display", "--as", "de", volume.path]).output
-          == "Bibliothek\nfile9\nfile10\nphoto\nreport\n")
+        try Program.run(varve, ["ls", "--display", "--as", "fr", view]).output
+          .hasPrefix("Bibliothèque\n"))
       #expect(
         try Program.run(varve, ["ls", "--display", "-A", "--as", "de", volume.path]).output.hasPrefix(
           ".dot\n"))
       #expect(try Program.run(varve, ["name", "--as", "fr", library]).output == "Bibliothèque\n")
+      #expect(try Program.run(varve, ["name", view + "/Library"]).output == "Bibliothek\n")
       let shown = volume.path + "/.varve/view/fr/Bibliothèque/Caches/a"
       #expect(try Program.run(varve, ["name", "--real", shown]).output == "\(library)/Caches/a.md\n")
       #expect(

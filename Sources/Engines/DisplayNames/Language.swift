@@ -135,9 +135,15 @@ package struct LanguageList: Hashable, Sendable {
     self.init(String(text.map { $0 == ":" ? "+" : $0 }), separator: "+")
   }
 
-  /// What `lang=` takes, for those who said something else.
-  package static var words: String {
-    "a language such as fr or pt-BR, or up to \(limit) with '+' between them"
+  /// What `lang=` takes, for those who said something else; with the right form of what looks like locales.
+  package static func words(insteadOf text: String) -> String {
+    let parts = text.split(omittingEmptySubsequences: false) { "+:, ".contains($0) }
+    let meant = parts.compactMap { Language(locale: $0) }
+    var words = "a language such as fr or pt-BR, or up to \(limit) with '+' between them"
+    if meant.count == parts.count, let list = LanguageList(meant) {
+      words += "; write \(list.languages.map(\.description).joined(separator: "+"))"
+    }
+    return words
   }
 
   /// The sentence about a language behind a comma, which ends an option; nil if `word` is none, or none was before it.

@@ -100,8 +100,9 @@ struct MountWords {
         "'\(option.name)' is for a view of a volume that is mounted, which 'varve mount -o view=display' shows"
       )
     case .languages:
-      guard let list = LanguageList(option: try option.neededText()) else {
-        throw ArgumentFailure("'lang' is \(LanguageList.words)")
+      let text = try option.neededText()
+      guard let list = LanguageList(option: text) else {
+        throw ArgumentFailure("'lang' is \(LanguageList.words(insteadOf: text))")
       }
       volume.names.languages = list
     case .withoutFeature(let feature): volume.disabledFeatures.insert(feature)

@@ -30,7 +30,7 @@ private struct Lister {
   private var listing = LongListing()
   private let isLong: Bool
   private let layout: NameLayout
-  /// The view that is listed, if one is.
+  /// The view that is listed, if one is, of paths that were not typed through another.
   private let view: ViewName?
   private var objects: [JSON] = []
   private var isFirstBlock = true
@@ -72,7 +72,13 @@ private struct Lister {
     for path in operands {
       let named: Word
       do throws(Refusal) {
-        named = try view.map { (view) throws(Refusal) in try RealPath(path).path(in: view) } ?? path
+        named =
+          try view.map { (view) throws(Refusal) in
+            let real = try RealPath(path)
+            var shown = ownView(of: real, options) ?? view
+            shown.showsHidden = shown.showsHidden || view.showsHidden
+            return real.path(in: shown)
+          } ?? path
       } catch {
         console.complain(path, error.sentence)
         continue

@@ -66,15 +66,18 @@ func ordinaryPath(_ typed: Word) -> Word {
   return real.path
 }
 
-/// The languages that the command line names, or else the environment; nil: those of the volume.
+/// The view that a path was typed through, unless the command line names languages.
+func ownView(of path: RealPath, _ invocation: Invocation) -> ViewName? {
+  invocation.values(.languages).isEmpty ? path.view.flatMap { ViewName($0) } : nil
+}
+
+/// The languages that the command line names, or else the environment, for paths in no view; nil: those of the volume.
 func wantedLanguages(_ invocation: Invocation) throws(UsageError) -> LanguageList? {
   if let given = invocation.values(.languages).last {
     let text = String(decoding: given, as: UTF8.self)
     if text == "default" { return nil }
-    guard let list = LanguageList(text, separator: "+") else {
-      throw invocation.mistake(
-        "'\(text)' is not a language such as fr or pt-BR, nor up to \(LanguageList.limit) with '+' between them"
-      )
+    guard let list = LanguageList(option: text) else {
+      throw invocation.mistake("'\(text)' is not \(LanguageList.words(insteadOf: text))")
     }
     return list
   }

@@ -94,7 +94,7 @@ struct ViewMount {
           continue
         }
         guard let list = LanguageList(option: text) else {
-          throw Refusal.mounting(point, "'lang' is \(LanguageList.words)", status: 1)
+          throw Refusal.mounting(point, "'lang' is \(LanguageList.words(insteadOf: text))", status: 1)
         }
         name.languages = list
       default: break

@@ -47,8 +47,11 @@ private func translation(
   guard parts.count == 2 else {
     throw invocation.mistake("'\(PathText.escaped(word))' is not TAG=TEXT, such as fr=Photos")
   }
-  guard let tag = String(validating: parts[0], as: UTF8.self), let language = Language(tag) else {
-    throw invocation.mistake("'\(PathText.escaped(Array(parts[0])))' is not a language such as fr or pt-BR")
+  let tag = String(decoding: parts[0], as: UTF8.self)
+  guard let language = Language(tag) else {
+    let meant = Language(locale: tag).map { "; write \($0)" } ?? ""
+    throw invocation.mistake(
+      "'\(PathText.escaped(Array(parts[0])))' is not a language such as fr or pt-BR\(meant)")
   }
   guard let value = rules.value(parts[1], mayLookLikeDocument: false) else {
     throw invocation.mistake(

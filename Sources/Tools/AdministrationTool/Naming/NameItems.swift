@@ -24,8 +24,10 @@ func nameItems(_ invocation: Invocation) throws(UsageError) -> Int32 {
     throw UsageError("--rename needs --localize", verb: "name")
   }
   if invocation.has(.localize) { return try localizeDirectory(invocation, console) }
-  let languages = try wantedLanguages(invocation)
+  let wanted = try wantedLanguages(invocation)
   for path in invocation.operands where !Interruption.isRequested {
+    let own = (try? RealPath(path)).flatMap { ownView(of: $0, invocation) }
+    let languages = own.map { $0.languages } ?? wanted
     do throws(Refusal) {
       if let change = changes.first {
         try setExtension(of: path, change)

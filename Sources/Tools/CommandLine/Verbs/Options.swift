@@ -54,7 +54,7 @@ extension Option {
     nil, "display", "list a view: names as a desktop shows them, in its order, without hidden items")
   package static let languages = Option(
     nil, "as", value: Value("LANGUAGES"),
-    "in these languages: fr, or fr-CA+en; else in those of the environment")
+    "in these languages: fr, or fr-CA+en; else in those of the path's view, or of the environment")
   package static let skipHidden = Option(nil, "skip-hidden", "leave out what a view leaves out")
   package static let skipPackages = Option(
     nil, "skip-package-descendants", "with -R, list packages, but not what is in them")
