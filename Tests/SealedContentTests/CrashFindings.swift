@@ -24,6 +24,18 @@ struct Snapshot: Hashable {
   var blocks: Set<Int> { Set(sectors.keys.map { $0 / 8 }) }
 }
 
+extension [Snapshot] {
+  /// Whether a block may be found like this in a file of a size, after a crash that leaves of each block one of these.
+  ///
+  /// One that ends before the block says zeros of it only if a later one is longer again: what a truncation cut off is there,
+  /// or the file is as short as the truncation made it.
+  func allow(_ words: [UInt64], in number: Int, ofSize size: Int) -> Bool {
+    indices.contains { index in
+      self[index].block(number, cutAt: size) == words && self[index...].contains { $0.size > number * 4096 }
+    }
+  }
+}
+
 struct CrashFindings: CustomStringConvertible {
   var cuts = 0
   var kills = 0
@@ -43,6 +55,12 @@ struct CrashFindings: CustomStringConvertible {
 enum CrashRule: String, CaseIterable {
   /// A session says in the slot that it changes a file, before it does.
   case announcing
+  /// What was let go of without a sync is synced before its session changes it again.
+  case resuming
+  /// The same before the next session of the mount says that all of it is on the disk.
+  case handingOver
+  /// What survived a crash is on the disk before a recovery clears anything.
+  case surviving
   /// What did not survive is cleared.
   case clearing
   /// Nothing counts as committed before a sync.
@@ -52,6 +70,8 @@ enum CrashRule: String, CaseIterable {
 /// Where a rule is broken.
 enum CrashPhase {
   case firstChange
+  /// The first change of a file whose session gave way to the present one and has not ended.
+  case nextSession
   case recovery
   case commit
 }
@@ -60,7 +80,8 @@ enum CrashPhase {
 struct BrokenRule {
   let rule: CrashRule
   let phase: CrashPhase
-  private var hasDroppedSlot = false
+  private var hasMetSlot = false
+  private var syncs = 0
   /// Where the index begins in the first page.
   private static let index = Block(0)?.sectorAddress.byteOffset ?? 0
 
@@ -68,11 +89,10 @@ struct BrokenRule {
 
   /// Whether a write never comes to the disk.
   mutating func dropsWrite(at offset: UInt64) -> Bool {
+    let isSlot = Half.allCases.contains { Slot.offset($0) == Int(offset) }
+    hasMetSlot = hasMetSlot || isSlot
     switch (rule, phase) {
-    case (.announcing, .firstChange):
-      let isSlot = Half.allCases.contains { Slot.offset($0) == Int(offset) }
-      hasDroppedSlot = hasDroppedSlot || isSlot
-      return isSlot
+    case (.announcing, .firstChange), (.announcing, .nextSession): return isSlot
     case (.clearing, .recovery):
       let page = offset / 4096
       return page == 0 ? offset >= BrokenRule.index : Page(page)?.isIndex ?? false
@@ -81,9 +101,12 @@ struct BrokenRule {
   }
 
   /// Whether a sync is no sync.
-  func dropsSync() -> Bool {
-    switch (rule, phase) {
-    case (.announcing, .firstChange): hasDroppedSlot
+  mutating func dropsSync() -> Bool {
+    syncs += 1
+    return switch (rule, phase) {
+    case (.announcing, .firstChange), (.announcing, .nextSession): hasMetSlot
+    case (.resuming, .firstChange), (.handingOver, .nextSession): !hasMetSlot
+    case (.surviving, .recovery): syncs == 1
     case (.committing, .commit): true
     default: false
     }

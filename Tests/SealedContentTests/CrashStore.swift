@@ -14,6 +14,7 @@ final class CrashStore: SealedStore, @unchecked Sendable {
   var duringSync: (() -> Void)?
   /// The next sync fails.
   var failSync: ((CrashDisk) -> Void)?
+  /// Those that were none, or failed, do not count.
   var syncs = 0
   private var broken: BrokenRule?
 
@@ -74,7 +75,6 @@ final class CrashStore: SealedStore, @unchecked Sendable {
   }
 
   func synchronize(dataOnly: Bool) throws(Errno) {
-    syncs += 1
     if let failing = failSync {
       failSync = nil
       guard !isDead else { throw .inputOutput }
@@ -82,6 +82,7 @@ final class CrashStore: SealedStore, @unchecked Sendable {
       throw .inputOutput
     }
     if broken?.dropsSync() == true { return }
+    syncs += 1
     try onDisk { try disk.beginSync() }
     let during = duringSync
     duringSync = nil

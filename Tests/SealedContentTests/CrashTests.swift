@@ -28,7 +28,7 @@ import Testing
   @Test("A rule that the store breaks is found", arguments: CrashRule.allCases)
   func aBrokenRuleIsFound(_ rule: CrashRule) throws {
     var dice = Dice(for: "broken rules")
-    for world in 0..<2_000 {
+    for world in 0..<4_000 {
       let played = try CrashWorld(seed: dice.next(), leavingOut: rule)
       played.run(crashes: 12)
       guard let first = played.findings.failures.first else { continue }

@@ -40,12 +40,21 @@ final class CrashWorld {
 
   /// Until the power has gone, or the process was killed, so many times.
   func run(crashes: Int) {
+    var kills = 0
     for _ in 0..<crashes where findings.failures.isEmpty {
-      disk.writesLeft = 1 + dice.below(60)
-      for _ in 0..<60 where !live.isDead && findings.failures.isEmpty { step() }
+      // What a kill leaves is settled in a few writes, and a crash among them is where it matters.
+      let isShort = findings.kills > kills && dice.once(in: 2)
+      kills = findings.kills
+      disk.writesLeft = 1 + dice.below(isShort ? 6 : 60)
+      for _ in 0..<60 where mayGoOn { step() }
       if findings.failures.isEmpty { crash() }
     }
   }
+
+  private var mayGoOn: Bool { !live.isDead && findings.failures.isEmpty }
+
+  /// The next changes are where it matters: the crash comes soon.
+  private func crash(within writes: Int) { disk.writesLeft = min(disk.writesLeft ?? .max, writes) }
 
   private func fail(_ words: String) {
     findings.failures.append(words + " after " + trace.suffix(24).joined(separator: ", "))
@@ -67,9 +76,9 @@ final class CrashWorld {
   // MARK: Operations
 
   private func step() {
-    switch dice.below(26) {
-    case 0...8: write()
-    case 9, 10: truncate()
+    switch dice.below(28) {
+    case 0...8: write(chosen())
+    case 9, 10: truncate(to: dice.once(in: 6) ? 0 : dice.below(current.size / 512 + 10) * 512)
     case 11: punch()
     case 12...15: synchronize()
     case 16: failSync()
@@ -78,6 +87,7 @@ final class CrashWorld {
     case 19, 20: changeClass()
     case 21, 22: endSession()
     case 23, 24: letGo()
+    case 25, 26: changeUnsynced()
     default: read()
     }
   }
@@ -94,10 +104,7 @@ final class CrashWorld {
     guard file.state.withLock({ $0.commit == nil }) else { return }
     findings.inFirstChanges += 1
     let syncs = live.syncs
-    let isDoubtful = file.state.withLock { $0.rules.isDoubtful }
-    try live.breaking(leftOut, in: isDoubtful ? .recovery : .firstChange) {
-      try file.changing { (_) throws(Errno) in () }
-    }
+    try live.breaking(leftOut, in: firstChange) { try file.changing { (_) throws(Errno) in () } }
     if live.syncs > syncs {
       history = [current]
       beforeLast = 0
@@ -105,8 +112,13 @@ final class CrashWorld {
     findings.inFirstChanges -= 1
   }
 
-  private func write() {
-    let range = chosen()
+  private var firstChange: CrashPhase {
+    let (isDoubtful, view) = file.state.withLock { ($0.rules.isDoubtful, $0.view) }
+    if isDoubtful { return .recovery }
+    return view.map { surroundings.isPending($0.slot.session) } ?? false ? .nextSession : .firstChange
+  }
+
+  private func write(_ range: Range<Int>) {
     attempt("write \(range)") {
       try prepare()
       try put(range)
@@ -126,9 +138,8 @@ final class CrashWorld {
     (0..<sectors * 512).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * ($0 % 8))) }
   }
 
-  private func truncate() {
+  private func truncate(to size: Int) {
     guard current.size > 0 else { return }
-    let size = dice.once(in: 6) ? 0 : dice.below(current.size / 512 + 10) * 512
     attempt("truncate \(size)") {
       // The next header is one of the first class.
       if size > 0 { try prepare() } else { classes.insert(.complete) }
@@ -251,9 +262,31 @@ final class CrashWorld {
       history = [current]
       beforeLast = 0
       file = try SealedFile(live, in: surroundings, budget: budget, left: file.leftState)
-      // The next change is where it matters.
-      disk.writesLeft = min(disk.writesLeft ?? .max, 1 + dice.below(5))
+      crash(within: 1 + dice.below(5))
     }
+  }
+
+  /// What was synced is changed without a sync, and then the file is changed once more by those who do not remember that: in
+  /// its session, in the next one, or after a kill.
+  private func changeUnsynced() {
+    let range = chosen()
+    write(range)
+    if mayGoOn { synchronize() }
+    guard mayGoOn, !owes else { return }
+    let what = dice.below(3)
+    if what == 0 {
+      truncate(to: range.lowerBound * 512)
+      return crash(within: dice.below(2))
+    }
+    write(range)
+    guard mayGoOn, !owes else { return }
+    attempt(what == 1 ? "forget" : "retire") {
+      _ = try file.close()
+      file = try SealedFile(live, in: surroundings, budget: budget)
+      if what == 2 { surroundings.retire() }
+      crash(within: 1 + dice.below(what == 2 ? 3 : 6))
+    }
+    if mayGoOn { write(range) }
   }
 
   private func remount() {
@@ -276,11 +309,7 @@ final class CrashWorld {
       _ = try file.close()
       file = try SealedFile(live, in: surroundings, budget: budget)
       surroundings.retire()
-      guard dice.once(in: 2) else {
-        // The next change is where it matters.
-        disk.writesLeft = min(disk.writesLeft ?? .max, 1 + dice.below(5))
-        return
-      }
+      guard dice.once(in: 2) else { return crash(within: 1 + dice.below(5)) }
       trace.append("session ends")
       try live.synchronize(dataOnly: false)
       history = [current]
@@ -360,7 +389,7 @@ final class CrashWorld {
     }
     for number in allowed.reduce(found.blocks, { $0.union($1.blocks) }) where number * 4096 < found.size {
       let words = found.block(number, cutAt: found.size)
-      if !allowed.contains(where: { $0.block(number, cutAt: found.size) == words }) {
+      if !allowed.allow(words, in: number, ofSize: found.size) {
         fail("block \(number) is \(words), not \(Set(allowed.map { $0.block(number, cutAt: found.size) }))")
       }
     }
