@@ -121,6 +121,18 @@ import Testing
     #expect(kind("Music", icon)[2] == "custom")
   }
 
+  @Test("What a directory is called that is more than a folder") func words() {
+    func word(_ name: String, _ traits: ItemTraits) -> String? {
+      TypeTree.word(forDirectory: tables.identifier(of: Array(name.utf8), traits))
+    }
+    let plain = traits(.directory)
+    #expect(word("Notes.app", plain) == "application" && word("NOTES.APP", plain) == "application")
+    #expect(word("a.rtfd", plain) == "package" && word("a.nib", plain) == "package")
+    #expect(word("a.plugin", plain) == "package" && word("a.framework", plain) == "bundle")
+    #expect(word("a", plain) == nil && word("a.txt", plain) == nil && word(".app", plain) == nil)
+    #expect(word("Notes.app", traits(.directory) { $0.isRoot = true }) == nil)
+  }
+
   @Test("Links and special files") func special() {
     #expect(kind("a.txt", traits(.link)) == ["public.symlink", "inode/symlink", "emblem-symbolic-link"])
     #expect(kind("a.txt", traits(.pipe)) == ["public.item", "inode/fifo", "unknown"])

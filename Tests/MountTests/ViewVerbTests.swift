@@ -127,5 +127,21 @@ extension MountTests {
       #expect(try varve("kind", shown).output.replacing(shown, with: real) == told)
       #expect(try varve("kind", volume.path).output.contains("public.volume"))
     }
+
+    @Test("kind calls packages what they are, and no folders, whatever the desktop knows") func packages()
+      throws
+    {
+      let volume = try stage()
+      defer { volume.remove() }
+      try Program.shell("mkdir text.rtfd; touch Notes.app/Contents/Info.plist", in: volume.path)
+      #expect(
+        try varve("kind", "Notes.app", "text.rtfd", in: volume.path).output == """
+          Notes.app: application, com.apple.application-bundle, inode/directory, application-x-executable, package and bundle
+          text.rtfd: package, com.apple.rtfd, inode/directory, package-x-generic
+
+          """)
+      let told = try varve("kind", "--json", volume.path + "/.varve/view/fr/Notes").output
+      #expect(told.contains("\"description\": \"application\""), "\(told)")
+    }
   }
 }

@@ -67,6 +67,15 @@ package enum TypeTree {
     identifier == other || ancestors(of: identifier).contains(other)
   }
 
+  /// What a directory of this type is called, where it is more than a folder.
+  package static func word(forDirectory identifier: String) -> String? {
+    let words = [
+      ("com.apple.application", "application"), ("com.apple.package", "package"),
+      ("com.apple.bundle", "bundle"),
+    ]
+    return words.first { does(identifier, conformTo: $0.0) }?.1
+  }
+
   private static func above(_ identifier: String) -> [String] {
     var result: [String] = []
     var index = 0

@@ -54,10 +54,13 @@ private struct KindOfItem {
       let isUnknown = status.kind == .regular && type == "public.data"
       let name = isUnknown ? Array(try fact("system.varve.realname").utf8) : []
       mime = isUnknown ? SharedMimeInfo.type(of: name) ?? known : known
-      description = SharedMimeInfo.comment(of: mime)
+      // The desktop's table calls every directory a folder.
+      let isDirectory = status.kind == .directory
+      description =
+        (isDirectory ? TypeTree.word(forDirectory: type) : nil) ?? SharedMimeInfo.comment(of: mime)
       let info = try? held.attribute(AttributeName("user.com.apple.FinderInfo"))
       codes =
-        (info ?? nil).flatMap { FinderFacts($0, isDirectory: status.kind == .directory) } ?? FinderFacts()
+        (info ?? nil).flatMap { FinderFacts($0, isDirectory: isDirectory) } ?? FinderFacts()
     } catch {
       throw Refusal(error, at: path)
     }
@@ -67,7 +70,8 @@ private struct KindOfItem {
     var words = [description, type, mime, icon].compactMap { $0 }
     if let code = codes.type { words.append("type \(KindOfItem.text(code))") }
     if let code = codes.creator { words.append("creator \(KindOfItem.text(code))") }
-    if package != "0" { words.append(package == "2" ? "package and bundle" : "package") }
+    if package == "2" { words.append("package and bundle") }
+    if package == "1", description != "package" { words.append("package") }
     return words.joined(separator: ", ")
   }
 
