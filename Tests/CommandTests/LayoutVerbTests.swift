@@ -254,7 +254,8 @@ extension CommandTests {
         printf '/* note */ "Other" = "Autre"; Photos = "Alt";' >Photos.localized/.localized/de.strings
         varve name --localize de=Bilder pt-BR=Fotos Photos.localized; cat Photos.localized/.localized/de.strings
         varve name --localize --rename 'fr=x"y\z' 'a "b"\c'; cat 'a "b"\c.localized/.localized/fr.strings'; varve name --as fr 'a "b"\c.localized'
-        varve name --localize fr=Nouveau .varve/view/de/Bilder; varve name --as fr Photos.localized
+        varve name --localize fr=2023/24 de=Neu Photos.localized; echo $?; varve name --as fr Photos.localized; cat Photos.localized/.localized/fr.strings
+        varve name --localize fr=Nouveau de=Bilder .varve/view/de/Neu; varve name --as fr Photos.localized
         for bad in fr= fr=.x 'fr= x' fr=a.pdf "fr=$(printf 'a\342\200\256b')" FR=x fr; do
           varve name --localize "$bad" Photos.localized 2>&1 | cut -c1-40; done
         printf broken >Photos.localized/.localized/it.strings; varve name --localize it=Foto Photos.localized; cat Photos.localized/.localized/it.strings; echo
@@ -275,6 +276,10 @@ extension CommandTests {
           "Photos" = "Bilder";
           "a \"b\"\\c" = "x\"y\\z";
           x"y\z
+          varve name: Photos.localized: views show '2023:24' in fr, with ':' for '/', which no name can hold
+          0
+          2023:24
+          "Photos" = "2023/24";
           Nouveau
           varve name: '' is not a name that a view
           varve name: '.x' is not a name that a vi

@@ -16,6 +16,13 @@ private struct Translation {
   let shown: DisplayValue
 
   var file: [UInt8] { Array("\(language.description).strings".utf8) }
+
+  /// What the user may not expect of the name that is shown: no name on Linux holds a slash, though one on a Mac may.
+  var remark: String? {
+    guard text.contains(slash) else { return nil }
+    let name = PathText.escaped(shown.bytes)
+    return "views show '\(name)' in \(language), with ':' for '/', which no name can hold"
+  }
 }
 
 func localizeDirectory(_ invocation: Invocation, _ console: Console) throws(UsageError) -> Int32 {
@@ -28,12 +35,19 @@ func localizeDirectory(_ invocation: Invocation, _ console: Console) throws(Usag
       normalise: { text, result in Normalisation.appendNFC(of: text, to: &result) }, digest: { _ in nil }))
   var translations: [Translation] = []
   for word in invocation.operands.dropLast() {
-    translations.append(try translation(word, rules, invocation))
+    let new = try translation(word, rules, invocation)
+    // Of several for one language the last counts.
+    translations.removeAll { $0.language == new.language }
+    translations.append(new)
   }
   do throws(Refusal) {
     let change = try Localization(path, isRenamed: invocation.has(.renameToLocalize), rules)
     try change.write(translations)
-    if let problem = try change.renamed().problem(translations) { console.note(path, problem) }
+    if let problem = try change.renamed().problem(translations) {
+      console.note(path, problem)
+    } else {
+      for remark in translations.compactMap(\.remark) { console.note(path, remark) }
+    }
   } catch {
     console.complain(path, error.sentence)
   }
@@ -114,8 +128,6 @@ private struct Localization {
     var files: [(name: [UInt8], content: [UInt8])] = []
     for translation in translations {
       let file = translation.file
-      // Of several for one language the last counts.
-      files.removeAll { $0.name == file }
       var new = line(stem, translation.text)
       if let folder, let table = try content(of: file, in: folder) { new = others(in: table) + new }
       guard new.count <= Localization.limit.size else {
@@ -259,9 +271,7 @@ private struct Localization {
       } catch {
         throw Refusal("what views show of it cannot be asked: \(error)")
       }
-      // Of several for one language the last counts.
-      let last = translations.last { $0.language == translation.language }
-      if shown != last?.shown.bytes {
+      if shown != translation.shown.bytes {
         return
           "views do not show this name: the owner of the directory may not read "
           + ".localized/\(PathText.escaped(translation.file)), or, where root owns it, a stranger may not"
