@@ -68,6 +68,8 @@ package enum Collisions {
     Row(
       302, [Entry("cafe\u{301}"), Entry("caf\u{E9}"), localized("A.localized", "caf\u{E9} [81ef06]")],
       ["caf\u{E9} [81ef06]", "caf\u{E9}", "A.localized"]),
+    // The two spellings that the manual page has.
+    Row(307, [Entry("cafe\u{301}.md"), Entry("caf\u{E9}.md")], ["caf\u{E9} [ab5081].md", "caf\u{E9}.md"]),
     // Cut names: not inside a flag, not in front of a mark or joiner, not behind a joiner.
     cut(303, 210, SingleNames.england), cut(304, 221, "e\u{328}\u{328}\u{328}bbbbbbb"),
     cut(305, 219, "👩\u{200D}💻👩"), cut(306, 217, "👩\u{200D}💻👩bb"),
