@@ -77,6 +77,35 @@ extension MountTests {
       }
     }
 
+    @Test("status of what is in a view names the view, mounted as well, and tells of the volume as ever")
+    func status() throws {
+      let volume = try stage()
+      let place = volume.base + "/fr"
+      defer {
+        umount2(place, CInt(MNT_DETACH))
+        volume.remove()
+      }
+      try #require(try varve("mount", "-o", "view=all,lang=fr:de", volume.upper, place).exit == 0)
+      let view = volume.path + "/.varve/view/"
+      let places = [
+        (place, "fr+de,all"), (place + "/Bibliothèque/a", "fr+de,all"),
+        (view + "default,ext=bit", "default,ext=bit"),
+        (view + "de/Bibliothek/..", "de"),
+      ]
+      for (path, name) in places {
+        let lines = try varve("status", path).output.split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(lines.first == [volume.upper[...], "on", volume.path[...]], "\(lines)")
+        #expect(lines.dropFirst().first == ["view:", name[...]], "\(lines)")
+        let told = JSON(Array(try varve("status", "--json", path).output.utf8))
+        #expect(told?["view"] == .string(name) && told?["securelevel"] != nil, "\(path)")
+      }
+      for path in [volume.path, volume.path + "/Library", view + "de/.."] {
+        #expect(try varve("status", path).output.hasPrefix("\(volume.upper) on \(volume.path)\n"))
+        #expect(try !varve("status", path).output.contains("view:"), "\(path)")
+      }
+      #expect(try varve("status", "..", in: view + "de/Bibliothek").output.contains(" de\n"))
+    }
+
     @Test("ls leaves out what is hidden or in a package, and an extension is shown by default again")
     func listed() throws {
       let volume = try stage()

@@ -2,15 +2,12 @@
 
 import Arguments
 import DisplayNames
-import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 import TextForms
 
 /// A place on a volume, by real names.
 struct RealPath {
-  private static let views = [OwnDirectory.bytes, Array("view".utf8)]
-
   /// Where all of the volume is mounted.
   let mountPoint: Word
   /// From there on; as typed, but for what was typed through a view.
@@ -22,7 +19,7 @@ struct RealPath {
     let path = try VolumePath(typed, try volumeTable())
     mountPoint = path.mount.mountPoint
     let typed = path.path.split(separator: slash).map { Array($0) }
-    guard typed.count > 2, Array(typed[..<2]) == RealPath.views else {
+    guard typed.count > 2, Array(typed[..<2]) == VolumePath.views else {
       (names, view) = (typed, nil)
       return
     }
@@ -54,7 +51,7 @@ struct RealPath {
 
   /// The path in a view, where real names lead to their items as well.
   func path(in view: ViewName) -> Word {
-    let root = (RealPath.views + [Array(view.description.utf8)]).reduce(mountPoint) { joined($0, $1) }
+    let root = (VolumePath.views + [Array(view.description.utf8)]).reduce(mountPoint) { joined($0, $1) }
     return names.reduce(root) { joined($0, $1) }
   }
 }

@@ -139,8 +139,9 @@ private func showVolume(
   _ path: Word, _ table: [MountedVolume], _ invocation: Invocation, _ console: Console, _ colors: Colors
 ) {
   do throws(Refusal) {
-    let volume = try VolumePath(path, table).mount
-    let status = try heardStatus(volume)
+    let place = try VolumePath(path, table)
+    let volume = place.mount
+    let status = with(view: place.view, try heardStatus(volume))
     try requireItem(path)
     if invocation.has(.json) {
       console.printLines(status.indentedText() + "\n")
@@ -153,6 +154,12 @@ private func showVolume(
   } catch {
     console.complain(path, error.sentence)
   }
+}
+
+/// The daemon tells of a volume, which is the same in all its views.
+private func with(view: [UInt8]?, _ status: JSON) -> JSON {
+  guard let view, case .object(let members) = status else { return status }
+  return .object(JSON.nameMembers("view", view) + members)
 }
 
 /// What is in force, without what the daemon counts: that is for a person who looks for a fault, and for programs.

@@ -2,6 +2,7 @@
 // is asked about. Nothing on the volume is looked at on the way, so that asking leaves no refusals behind, and a
 // daemon that does not answer keeps nobody waiting.
 
+import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
 import TextForms
@@ -14,6 +15,21 @@ struct VolumePath {
   let named: MountedVolume
   /// From the root of the volume, as typed from there on.
   private(set) var path: [UInt8]
+
+  /// Where the views of a volume are.
+  static let views = [OwnDirectory.bytes, Array("view".utf8)]
+
+  /// The view that the path leads into, by the only name it has; nil if a step up leads out of it again.
+  var view: [UInt8]? {
+    let names = path.split(separator: slash).map { Array($0) }
+    guard names.count > 2, Array(names[..<2]) == VolumePath.views else { return nil }
+    var depth = 0
+    for name in names[3...] {
+      depth += name == Array("..".utf8) ? -1 : 1
+      guard depth >= 0 else { return nil }
+    }
+    return names[2]
+  }
 
   /// The directory that the last name is in.
   var directory: VolumePath {
