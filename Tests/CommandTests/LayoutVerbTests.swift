@@ -258,6 +258,7 @@ extension CommandTests {
         varve name --localize fr=Nouveau de=Bilder .varve/view/de/Neu; varve name --as fr Photos.localized
         for bad in fr= fr=.x 'fr= x' fr=a.pdf "fr=$(printf 'a\342\200\256b')" FR=x fr; do
           varve name --localize "$bad" Photos.localized 2>&1 | cut -c1-40; done
+        for bad in fr_FR PT-br fr:de_DE.UTF-8 french; do varve name --localize "$bad=x" Photos.localized 2>&1; done
         printf broken >Photos.localized/.localized/it.strings; varve name --localize it=Foto Photos.localized; cat Photos.localized/.localized/it.strings; echo
         chown 1001 Own.localized; (umask 077; varve name --localize fr=Mien Own.localized); echo $?
         varve name --localize fr=x M.localized; varve name --localize fr=x file.localized
@@ -288,6 +289,10 @@ extension CommandTests {
           varve name: 'a\342\200\256b' is not a na
           varve name: 'FR' is not a language such 
           varve name: 'fr' is not TAG=TEXT, such a
+          varve name: 'fr_FR' is not a language such as fr or pt-BR; write fr-FR=TEXT
+          varve name: 'PT-br' is not a language such as fr or pt-BR; write pt-BR=TEXT
+          varve name: 'fr:de_DE.UTF-8' is not a language such as fr or pt-BR; write fr=TEXT de-DE=TEXT
+          varve name: 'french' is not a language such as fr or pt-BR
           varve name: Photos.localized: it.strings in it is not a strings file that views read; left alone
           broken
           varve name: Own.localized: views do not show this name: the owner of the directory may not read .localized/fr.strings, or, where root owns it, a stranger may not

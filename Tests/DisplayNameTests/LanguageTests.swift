@@ -65,6 +65,26 @@ import Testing
     for (text, tag) in rows { #expect(Language(locale: text)?.description == tag, "\(text)") }
   }
 
+  @Test("What people write in place of languages is told in the right form, and is no language") func meant()
+  {
+    let rows: [(String, String?)] = [
+      ("fr_FR", "fr-FR"), ("fr-fr", "fr-FR"), ("FR", "fr"), ("de_DE.UTF-8:fr", "de-DE+fr"),
+      ("fr,de", "fr+de"),
+      ("sr_RS@latin", "sr-Latn-RS"), ("ZH_hant_tw", "zh-Hant-TW"), ("fr:", "fr"), ("fr_FR:fr_FR", "fr-FR"),
+      ("french", nil), ("", nil), ("C", nil), ("fr+x", nil), ("fr/de", nil),
+      ("aa:bb:cc:dd:ee:ff:gg:hh:ii", nil),
+    ]
+    for (text, list) in rows {
+      let told = LanguageList.words(insteadOf: text)
+      #expect(told.hasSuffix(list.map { "between them; write \($0)" } ?? "between them"), "\(text): \(told)")
+      #expect(LanguageList(option: text) == nil, "\(text)")
+    }
+    func comma(_ word: String) -> String? { LanguageList.complaint(aboutComma: word, after: "fr") }
+    #expect(comma("de")?.hasSuffix(": lang=fr+de") == true)
+    #expect(comma("de_DE.UTF-8")?.hasSuffix(": lang=fr+de-DE") == true)
+    #expect(comma("NFS") == nil && comma("no_root_squash") == nil)
+  }
+
   @Test("Which of the variables counts") func environment() {
     func list(_ language: String?, _ all: String?, _ messages: String?, _ lang: String?) -> [String]? {
       LanguageList(language: language, all: all, messages: messages, lang: lang)?.languages.map(\.description)

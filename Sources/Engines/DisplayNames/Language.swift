@@ -46,6 +46,17 @@ package struct Language: Hashable, Sendable, CustomStringConvertible {
     self.init(parts.joined(separator: "-"))
   }
 
+  /// A language as people write it: as a locale, or in other letters.
+  package init?(meant text: some StringProtocol) {
+    let end = text.firstIndex { $0 == "." || $0 == "@" } ?? text.endIndex
+    let parts = text[..<end].split(omittingEmptySubsequences: false) { $0 == "_" || $0 == "-" }
+    let words = parts.enumerated().map { index, part in
+      if index == 0 { return part.lowercased() }
+      return part.count == 4 ? part.prefix(1).uppercased() + part.dropFirst().lowercased() : part.uppercased()
+    }
+    self.init(locale: words.joined(separator: "_") + text[end...])
+  }
+
   private static let scripts = ["latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"]
 
   package var description: String { [code, script, region].compactMap { $0 }.joined(separator: "-") }
@@ -135,22 +146,31 @@ package struct LanguageList: Hashable, Sendable {
     self.init(String(text.map { $0 == ":" ? "+" : $0 }), separator: "+")
   }
 
-  /// What `lang=` takes, for those who said something else; with the right form of what looks like locales.
-  package static func words(insteadOf text: String) -> String {
-    let parts = text.split(omittingEmptySubsequences: false) { "+:, ".contains($0) }
-    let meant = parts.compactMap { Language(locale: $0) }
-    var words = "a language such as fr or pt-BR, or up to \(limit) with '+' between them"
-    if meant.count == parts.count, let list = LanguageList(meant) {
-      words += "; write \(list.languages.map(\.description).joined(separator: "+"))"
+  /// Languages as people write them, each taken once.
+  package init?(meant text: String) {
+    let parts = text.split { "+:, ".contains($0) }
+    for part in parts {
+      guard let language = Language(meant: part) else { return nil }
+      if !languages.contains(language) { languages.append(language) }
     }
-    return words
+    if languages.isEmpty || languages.count > LanguageList.limit { return nil }
+  }
+
+  /// What `lang=` takes, for those who said something else; with the right form of what they may have meant.
+  package static func words(insteadOf text: String) -> String {
+    let words = "a language such as fr or pt-BR, or up to \(limit) with '+' between them"
+    guard let list = LanguageList(meant: text) else { return words }
+    return "\(words); write \(list.languages.map(\.description).joined(separator: "+"))"
   }
 
   /// The sentence about a language behind a comma, which ends an option; nil if `word` is none, or none was before it.
   package static func complaint(aboutComma word: String, after list: String) -> String? {
-    guard LanguageList(option: word) != nil, let before = LanguageList(option: list) else { return nil }
-    let text = before.languages.map(\.description).joined(separator: "+")
-    return "languages have '+' between them, because a comma ends an option: lang=\(text)+\(word)"
+    // Letters of another size are no sign of a language there: the word may be any option.
+    guard LanguageList(option: word) != nil || Language(locale: word) != nil,
+      LanguageList(option: list) != nil, let all = LanguageList(meant: "\(list)+\(word)")
+    else { return nil }
+    let text = all.languages.map(\.description).joined(separator: "+")
+    return "languages have '+' between them, because a comma ends an option: lang=\(text)"
   }
 
   /// What the environment of a program asks for; nil: the languages of the volume.

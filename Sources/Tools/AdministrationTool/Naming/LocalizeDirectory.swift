@@ -63,9 +63,10 @@ private func translation(
   }
   let tag = String(decoding: parts[0], as: UTF8.self)
   guard let language = Language(tag) else {
-    let meant = Language(locale: tag).map { "; write \($0)" } ?? ""
+    let meant = LanguageList(meant: tag)?.languages.map { "\($0)=TEXT" }.joined(separator: " ")
     throw invocation.mistake(
-      "'\(PathText.escaped(Array(parts[0])))' is not a language such as fr or pt-BR\(meant)")
+      "'\(PathText.escaped(Array(parts[0])))' is not a language such as fr or pt-BR"
+        + (meant.map { "; write \($0)" } ?? ""))
   }
   guard let value = rules.value(parts[1], mayLookLikeDocument: false) else {
     throw invocation.mistake(
