@@ -123,12 +123,7 @@ package final class Volume: Sendable {
     keyring = Keyring(of: directory, heads: heads)
     sealed = SealedKeeper(keyring, live)
     do throws(KeyFailure) { try keyring.lookForKeybag() } catch {
-      guard case .damaged = error else {
-        throw VolumeFailure("the keybag, which tells which files are encrypted: \(error.sentence)")
-      }
-      throw VolumeFailure(
-        "both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are "
-          + "theirs (EBADMSG); put back a copy of one, or move both away if nothing was ever encrypted")
+      throw VolumeFailure(error.sentence)
     }
     features = StoreFeatures(
       switchedOff: options.disabledFeatures, identification: identification, namespace: directory.namespace)

@@ -182,6 +182,7 @@ extension CommandTests {
           varve unlock vol raw 2>&1 | cut -d ';' -f 1; varve unlock --keybag out vol raw 2>&1 | head -1; cat vol/d/short
           varve umount vol; cmp out upper/.varve/keybag; varve mount upper vol; varve unlock vol raw; cat vol/d/short; varve umount vol
           rm upper/.varve/sessions; : >upper/.varve/keybag; : >upper/.varve/keybag.copy; varve mount upper vol; echo $?
+          varve fsck upper; echo $?; cp out upper/.varve/keybag; varve mount upper vol; varve unlock vol raw; cat vol/d/short; varve umount vol
           """,
         prints: """
           BASE/upper/.varve/keybag: keybag: the keybag and its copy are both damaged, or of another volume, and no keyfile opens the encrypted files; bring one back, or mount the volume and give an export to 'varve unlock --keybag'
@@ -192,11 +193,16 @@ extension CommandTests {
           cat: vol/d/short: Required key not available
           Required key not available
           varve unlock: vol: its keybag is damaged, and no copy beside it opens (EBADMSG)
-          varve unlock: vol: has taken the exported keybag as its own
+          varve unlock: vol: has taken the exported keybag as its own, with all the keyslots that it had then; 'varve key slot list' shows them
           text
           text
-          varve mount: BASE/upper: both files of the keybag, .varve/keybag and .varve/keybag.copy, are damaged, and no session tells which files are theirs (EBADMSG); put back a copy of one, or move both away if nothing was ever encrypted
+          varve mount: BASE/upper: its two keybags, .varve/keybag and .varve/keybag.copy, are damaged, and no session log tells whose encrypted files are here (EBADMSG); put a copy or an export of the right one in place as .varve/keybag, or move both away if nothing was ever encrypted
           32
+          varve fsck: upper: its two keybags, .varve/keybag and .varve/keybag.copy, are damaged, and no session log tells whose encrypted files are here (EBADMSG); put a copy or an export of the right one in place as .varve/keybag, or move both away if nothing was ever encrypted
+          2
+          varve unlock: vol: one of the two files of its keybag was missing, damaged or older, and was made anew
+          varve unlock: vol: its session log (.varve/sessions) is lost: every encrypted file counts as one that was being written when the machine crashed
+          text
 
           """)
     }
@@ -223,7 +229,7 @@ extension CommandTests {
           varve protect: vol/d: the volume has lost its keybag (ENOKEY), without which no keyfile opens this; \(back)
           varve key slot add: vol: has no keybag (ENOKEY), but encrypted files, such as d/short: bring back .varve, or name an export of the keybag with 'varve unlock --keybag'. A new keybag would not open these files, and the old one would then be refused; 'varve key slot add --new-keybag' makes one all the same
           varve unlock: vol: \(SlotVerbTests.none)
-          varve unlock: vol: has taken the exported keybag as its own
+          varve unlock: vol: has taken the exported keybag as its own, with all the keyslots that it had then; 'varve key slot list' shows them
           text
           0
           varve unlock: vol: the exported keybag is one of another volume (EBADMSG)

@@ -53,6 +53,26 @@ extension CommandTests {
           """)
     }
 
+    @Test("verify names a directory without a class that also holds an empty file") func besideEmptyVerified()
+      throws
+    {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        Self.copied + """
+          : >upper/d/empty; setfattr -x trusted.varve.m upper/d; varve mount -o keyfile=raw upper vol
+          varve verify -R vol/d; echo $?; echo plain >vol/d/empty; varve verify -R vol/d; echo $?; varve umount vol
+          """,
+        prints: """
+          2 encrypted files, 2 blocks: no damage
+          varve verify: vol/d: is without a class although all its files are encrypted: new files are not; 'varve protect CLASS DIR' gives it one
+          0
+          2 encrypted files, 2 blocks: no damage
+          0
+
+          """)
+    }
+
     @Test("A directory that holds directories and an empty file gets its class back, and so does the file")
     func besideEmpty() throws {
       let drawer = try KeyDrawer()

@@ -131,12 +131,12 @@ extension CommandTests {
           varve key export: --with-passphrase-file needs --with
           varve unlock: vol: \(SlotVerbTests.none)
           varve unlock: vol: does not open with this keyfile: no keyslot is for it (EKEYREJECTED)
-          varve unlock: vol: has taken the exported keybag as its own
+          varve unlock: vol: has taken the exported keybag as its own, with all the keyslots that it had then; 'varve key slot list' shows them
           vol unlocked
           0
           N
           N
-          varve unlock: more: the exported keybag is one of another volume (EBADMSG); if this volume's own was made by mistake, unmount it, move keybag, keybag.copy and sessions out of .varve, mount it and try again
+          varve unlock: more: the exported keybag is one of another volume (EBADMSG); if this volume's own was made by mistake, unmount it, move keybag, keybag.copy and sessions out of .varve, keep them until all files open, mount it and try again
           locked locked locked 
 
           """)

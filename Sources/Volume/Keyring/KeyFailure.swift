@@ -28,6 +28,8 @@ package enum KeyFailure: Error, Equatable, Sendable {
   case keybagOfAnother
   /// The two files of the keybag belong to different volumes, and no log of sessions tells which one is right.
   case keybagsDiffer
+  /// Both files of the keybag are damaged, and no log of sessions tells whose files are here.
+  case keybagsDamaged
   /// There is a keybag, so a keyfile that opens it is needed.
   case keyNeeded
   /// This keyfile has a slot.
@@ -58,7 +60,7 @@ package enum KeyFailure: Error, Equatable, Sendable {
     switch self {
     case .locked, .foreignVolume, .noKeybag, .keybagLost, .encryptedFiles, .keyNeeded: .noKey
     case .wrongKey: .keyRejected
-    case .damaged, .foreignKeybag, .keybagOfAnother, .keybagsDiffer: .badMessage
+    case .damaged, .foreignKeybag, .keybagOfAnother, .keybagsDiffer, .keybagsDamaged: .badMessage
     case .damagedHeader: .inputOutput
     case .slotExists: .exists
     case .slots(.full), .slots(.noMoreGenerations): .noSpace

@@ -31,7 +31,7 @@ extension KeyFailure {
         + "name an export of it: 'varve unlock --keybag'"
     case .foreignKeybag:
       "the exported keybag is one of another volume (EBADMSG); if this volume's own was made by mistake, unmount it, move "
-        + "keybag, keybag.copy and sessions out of .varve, mount it and try again"
+        + "keybag, keybag.copy and sessions out of .varve, keep them until all files open, mount it and try again"
     case .keybagOfAnother:
       "its keybag (.varve/keybag) is that of another volume, and does not open the encrypted files that were written here "
         + "(EBADMSG); bring back the right one, or name an export of it with 'varve unlock --keybag'. If the keybag is "
@@ -40,6 +40,10 @@ extension KeyFailure {
     case .keybagsDiffer:
       "its two keybags, .varve/keybag and .varve/keybag.copy, are of different volumes, and nothing tells which one opens the "
         + "encrypted files that are here (EBADMSG); unmount it, move the wrong one away, and keep it until all files open"
+    case .keybagsDamaged:
+      "its two keybags, .varve/keybag and .varve/keybag.copy, are damaged, and no session log tells whose encrypted files are "
+        + "here (EBADMSG); put a copy or an export of the right one in place as .varve/keybag, or move both away if nothing "
+        + "was ever encrypted"
     case .keyNeeded: "has a keybag already: a keyfile that opens it is needed (ENOKEY); name it with --with"
     case .slotExists: "this keyfile has a keyslot already (EEXIST)"
     case .slots(.full): "all of its keyslots are taken (ENOSPC); remove one first"

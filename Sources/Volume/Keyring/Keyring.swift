@@ -77,7 +77,7 @@ package final class Keyring: Sendable {
     let pair = try KeybagPair(in: files)
     guard let found = pair.likely?.volume else {
       if pair.isMissing { return nil }
-      guard let own = pair.own else { throw .damaged(.format(.magic)) }
+      guard let own = pair.own else { throw .keybagsDamaged }
       Log.error(
         "both files of the keybag are damaged, or of another volume: encrypted files stay locked until 'varve unlock --keybag' brings back an "
           + "export, or a copy of .varve/keybag is put back")

@@ -53,7 +53,8 @@ private final class VerifyRun {
     while let start = next {
       let answer = try ask(item, from: start)
       if answer["class"] == .string("none") {
-        losses.addPlain(item)
+        // Nothing tells whether an empty one was to be encrypted.
+        if item.status.size > 0 { losses.addPlain(item) }
         guard let directory = answer["directory"]?.string else { return }
         plain += 1
         return tell(

@@ -38,7 +38,7 @@ private func tell(_ answer: JSON, _ run: KeyRun, hasExport: Bool) {
   if answer["healed"] == .bool(true) {
     run.note(
       hasExport
-        ? "has taken the exported keybag as its own"
+        ? "has taken the exported keybag as its own, with all the keyslots that it had then; 'varve key slot list' shows them"
         : "one of the two files of its keybag was missing, damaged or older, and was made anew")
   }
   if hasExport, let sentence = differenceOfKeybags(answer) { run.note(sentence) }

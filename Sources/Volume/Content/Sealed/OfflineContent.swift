@@ -40,7 +40,7 @@ package final class OfflineContent {
     }
     guard let volume = pair.own else {
       if pair.isMissing { return (.none, nil) }
-      throw .damaged(.format(.magic))
+      throw .keybagsDamaged
     }
     return (pair.isMissing ? .lost : .unusable, volume)
   }
