@@ -9,10 +9,11 @@ import Testing
     arguments: [0, 1, 4095, 4096, 20_001])
   func order(_ count: Int) {
     let looks = Atomic(0)
-    let items = ItemRound(Array(0..<count)) { name -> String in
+    let look: @Sendable (Int) -> String = { name in
       looks.add(1, ordering: .relaxed)
       return "item \(name)"
-    }.run()
+    }
+    let items = ItemRound(Array(0..<count), look, helper: { look }).run()
     #expect(items == (0..<count).map { "item \($0)" })
     #expect(looks.load(ordering: .relaxed) == count)
   }

@@ -82,6 +82,12 @@ package struct DirectoryNames: Sendable {
     items[index].isShown ? store.bytes(items[index].plain) : nil
   }
 
+  /// Whether the shown name is the real one or its beginning; names that were made count as others, whatever they say.
+  package func isShownBeginning(at index: Int) -> Bool {
+    let item = items[index]
+    return !item.plain.isMade && item.plain.start == item.real.start
+  }
+
   package func nameClass(at index: Int) -> NameClass { items[index].nameClass }
 
   // MARK: Settling

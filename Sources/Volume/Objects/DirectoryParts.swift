@@ -29,4 +29,18 @@ struct DirectoryParts: Sendable {
     all = [only]
     self.shape = shape
   }
+
+  /// The same by descriptors of their own; nil if they cannot be had.
+  func reopened() -> DirectoryParts? {
+    do throws(Errno) {
+      var parts: [LayerPart] = []
+      for part in all {
+        let descriptor = try part.descriptor.descriptor.reopen([.path, .directory])
+        parts.append(LayerPart(layer: part.layer, descriptor: SharedDescriptor(descriptor)))
+      }
+      return DirectoryParts(parts, shape: shape)
+    } catch {
+      return nil
+    }
+  }
 }

@@ -23,7 +23,7 @@ final class DirectoryIndex: Sendable {
     fileprivate var shownRange: Range<Int> { Int(shownStart)..<Int(shownStart) + Int(shownCount) }
 
     func isShown(as name: ArraySlice<UInt8>, in text: [UInt8]) -> Bool {
-      text[shownRange].elementsEqual(name)
+      shownCount == name.count && text[shownRange].last == name.last && text[shownRange].elementsEqual(name)
     }
   }
 

@@ -61,7 +61,13 @@ struct IndexBuild {
     let read = try readNames()
     guard !read.isTooLarge else { return .tooLarge(origin) }
     let listed = volume.hiddenList(in: parts, status)
-    var items = ItemRound(read.names) { self.item($0, listed) }.run()
+    let parts = parts
+    var items = ItemRound(read.names) {
+      item($0, of: parts, listed)
+    } helper: {
+      let own = parts.reopened() ?? parts
+      return { item($0, of: own, listed) }
+    }.run()
     translate(&items)
     return settled(origin, items)
   }
@@ -92,7 +98,7 @@ struct IndexBuild {
     return read
   }
 
-  private func item(_ read: ReadName, _ listed: HiddenList?) -> ReadItem {
+  private func item(_ read: ReadName, of parts: DirectoryParts, _ listed: HiddenList?) -> ReadItem {
     let seen = volume.see(read.name, in: parts) ?? SeenItem(unknown: read.kind)
     let reasons = seen.reasonsToHide(
       read.name.span, isListed: listed?.contains(read.name) ?? false, isAtRoot: directory.isRoot)
@@ -131,26 +137,25 @@ struct IndexBuild {
     let shown = items.indices.filter { $0 < names.count && names.shownName(at: $0) != nil }
     let order = ShownOrder.positions(shown.map { names.shownName(at: $0) ?? [] }, rules)
     var text: [UInt8] = []
-    text.reserveCapacity(shown.reduce(0) { $0 + items[$1].name.count })
+    text.reserveCapacity(shown.reduce(0) { $0 + names.realName(at: $1).count })
     var entries: [DirectoryIndex.Entry] = []
     entries.reserveCapacity(shown.count)
     for position in order {
       let index = shown[Int(position)]
-      let item = items[index]
-      let name = names.shownName(at: index) ?? []
+      let (real, name) = (names.realName(at: index), names.shownName(at: index) ?? [])
       // What was read twice comes twice, one behind the other.
       if let last = entries.last, last.isShown(as: name, in: text) { continue }
       let start = text.count
-      text += item.name
+      text += real
       // Most names are the beginning of the real one.
-      let isBeginning = item.name.starts(with: name)
+      let isBeginning = names.isShownBeginning(at: index)
       if !isBeginning { text += name }
       entries.append(
         DirectoryIndex.Entry(
-          inode: item.inode, realStart: UInt32(clamping: start),
-          shownStart: UInt32(clamping: isBeginning ? start : start + item.name.count),
-          realCount: UInt16(clamping: item.name.count), shownCount: UInt16(clamping: name.count),
-          kind: item.kind))
+          inode: items[index].inode, realStart: UInt32(clamping: start),
+          shownStart: UInt32(clamping: isBeginning ? start : start + real.count),
+          realCount: UInt16(clamping: real.count), shownCount: UInt16(clamping: name.count),
+          kind: items[index].kind))
     }
     return DirectoryIndex(origin, entries, text: text)
   }

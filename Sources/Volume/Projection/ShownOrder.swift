@@ -25,12 +25,29 @@ struct ShownOrder: ~Copyable {
 
   /// The positions of names in their order.
   static func positions(_ names: [ArraySlice<UInt8>], _ rules: ViewRules) -> [UInt32] {
-    guard let collator = rules.clonedCollator() else {
-      return names.indices.sorted { names[$0].lexicographicallyPrecedes(names[$1]) }.map { UInt32($0) }
+    guard names.count >= SideBySide.fewestItems else {
+      return sorted(names[...], rules)?.positions ?? positionsByBytes(names)
     }
+    let middle = names.count / 2
+    let (others, own) = SideBySide.run {
+      sorted(names[middle...], rules)
+    } and: {
+      sorted(names[..<middle], rules)
+    }
+    guard let own, let others else { return positionsByBytes(names) }
+    return own.positions(mergedWith: others)
+  }
+
+  private static func positionsByBytes(_ names: [ArraySlice<UInt8>]) -> [UInt32] {
+    names.indices.sorted { names[$0].lexicographicallyPrecedes(names[$1]) }.map { UInt32($0) }
+  }
+
+  /// Nil without a collator.
+  private static func sorted(_ names: ArraySlice<ArraySlice<UInt8>>, _ rules: ViewRules) -> SortedTexts? {
+    guard let collator = rules.clonedCollator() else { return nil }
     var sorted = SortedNames(collator)
     sorted.reserve(names.count)
     for name in names { sorted.add(name.span) }
-    return sorted.positions()
+    return sorted.sorted()
   }
 }

@@ -9,8 +9,9 @@ import Synchronization
 
 /// Reads and writes records.
 ///
-/// Stateless but for one fact: whether the volume has any.
-struct MetadataStore: Sendable {
+/// Stateless but for one fact: whether the volume has any. A class, so that what asks it for one item after another does not
+/// count references to each of its parts.
+final class MetadataStore: Sendable {
   /// Where a volume keeps its records; fixed when the volume is made.
   enum Namespace: String, Sendable {
     case trusted
