@@ -105,6 +105,31 @@ extension CommandTests {
           """)
     }
 
+    @Test("A file of a later form is named as that, and is neither read, changed nor given a mark")
+    func laterForm() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        FsckVerbTests.volume + """
+          for place in 8 520; do printf '\\002' | dd of=upper/d/short bs=1 seek=$place conv=notrunc status=none; done
+          varve fsck --repair --keyfile raw upper; echo $?; setfattr -x trusted.varve.m upper/d/short; cp upper/d/short before
+          varve fsck --repair --keyfile raw upper; echo $?; varve mount -o keyfile=raw upper vol 2>/dev/null; cat vol/d/short
+          sh -c 'echo more >>vol/d/short' 2>&1 | grep -o 'Input.*'; varve why read vol/d/short | grep -o 'its header.*'
+          varve umount vol; cmp upper/d/short before; getfattr -n trusted.varve.m upper/d/short 2>&1 | grep -o 'No such.*'
+          """,
+        prints: """
+          BASE/upper/d/short: header: it is encrypted in a form that this version of Varve does not know; a newer one may read it
+          1
+          BASE/upper/d/short: header: it is encrypted in a form that this version of Varve does not know; a newer one may read it
+          1
+          cat: vol/d/short: Input/output error
+          Input/output error
+          its header is lost, damaged or of a later version; its content cannot be read (EIO)
+          No such attribute
+
+          """)
+    }
+
     @Test(
       "Directories that hold directories alone get their class back, those with a record keep what they have")
     func directories() throws {

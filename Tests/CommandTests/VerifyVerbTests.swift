@@ -33,7 +33,7 @@ extension CommandTests {
           other: belongs to the keybag of another volume; only a volume with that keybag can read it (ENOKEY)
           Required key not available
           2 (EIO)
-          short: its header is lost or damaged; its content cannot be read (EIO)
+          short: its header is lost, damaged or of a later version; its content cannot be read (EIO)
           Input/output error
           0
           long: read allowed: root: only flags could stop this

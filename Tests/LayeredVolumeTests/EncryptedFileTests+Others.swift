@@ -41,6 +41,25 @@ extension EncryptedFileTests {
     return tree
   }
 
+  @Test("A copy that has lost its attributes and whose headers cannot be read is not taken for a plain file")
+  func unreadableCopies() throws {
+    // The version, the suite and the class of a later form, a field that none has, and bytes that must be zero.
+    for place in [8, 12, 14, 15, 64, 68, 80] {
+      let tree = try copies(["copy"])
+      tree.unmount()
+      var bytes = try tree.stored("plain/copy")
+      for start in [0, 512] { bytes[start + place] ^= 0x40 }
+      try bytes.write(to: URL(fileURLWithPath: "\(tree.path)/plain/copy"))
+      expect(.noKey) { _ = try tree.read("plain/copy") }
+      try tree.unlock()
+      #expect(try tree.attributes("plain/copy").size == 11, "of its slots: byte \(place)")
+      expect(.inputOutput) { _ = try tree.read("plain/copy") }
+      expect(.inputOutput) { try tree.write("plain/copy", "more", at: 11) }
+      expect(.inputOutput) { try tree.change("plain/copy") { $0.size = 4 } }
+      #expect(try tree.stored("plain/copy") == bytes)
+    }
+  }
+
   @Test("A copy that has lost its attributes stays encrypted when it loses its bytes") func emptiedCopies()
     throws
   {

@@ -232,6 +232,30 @@ extension ContentFindings {
     #expect(try headers { $0.removeSubrange(100...) }.contains(.header))
   }
 
+  @Test("A head tells that a file is encrypted also where no header can be read")
+  func headsOfUnreadableHeaders() throws {
+    let (bytes, _) = try made()
+    func head(_ places: [Int], of volume: Bytes16? = nil) -> SealedHead? {
+      var changed = bytes
+      for place in places { changed[place] ^= 0x40 }
+      return SealedHead(changed.span.extracting(0..<SealedHead.length), of: volume)
+    }
+    let named = StaticSector.volume(namedIn: bytes.span.extracting(0..<StaticSector.size))
+    let volume = try #require(named)
+    let sound = try #require(head([], of: volume))
+    #expect(sound.condition == .readable && sound.fileSize != nil)
+    #expect(head([8], of: volume) == sound, "the copy is read")
+    for place in [8, 12, 13, 64] {
+      #expect(head([place, 512 + place], of: volume)?.condition == .unknownForm)
+    }
+    for place in [15, 68, 80] { #expect(head([place, 512 + place], of: volume)?.condition == .damaged) }
+    #expect(head([8, 512 + 68], of: volume)?.condition == .damaged)
+    #expect(head([8, 512 + 8])?.fileSize == sound.fileSize)
+    // Another volume, or no header at all.
+    #expect(head([40, 512 + 40], of: volume) == nil && head([40, 512 + 40])?.condition == .readable)
+    #expect(head([3, 512 + 3]) == nil)
+  }
+
   @Test func aShorterBackingFileHasNamedRanges() throws {
     let (bytes, surroundings) = try made()
     for pages in 1..<bytes.count / 4096 {

@@ -43,6 +43,23 @@ package struct StaticSector: Hashable, Sendable {
   /// The offset of the sector in page 0, of the copy for `second`.
   package static func offset(_ half: Half) -> Int { half.rawValue * size }
 
+  /// The volume that a sector names, of whatever version or form it is; nil if it does not begin like one.
+  package static func volume(namedIn bytes: Span<UInt8>) -> Bytes16? {
+    guard bytes.count == size, bytes.word(UInt64.self, at: 0) == magic else { return nil }
+    return Bytes16(bytes, at: 32)
+  }
+
+  /// Whether a sector is, or by damage seems to be, of a form that this version does not know.
+  package static func isOfUnknownForm(_ bytes: Span<UInt8>) -> Bool {
+    do throws(FormatDamage) {
+      _ = try StaticSector(decoding: bytes)
+      return false
+    } catch {
+      if case .unknown = error { return true }
+      return false
+    }
+  }
+
   package init(decoding bytes: Span<UInt8>) throws(FormatDamage) {
     guard bytes.count == StaticSector.size else { throw .length }
     guard bytes.word(UInt64.self, at: 0) == StaticSector.magic else { throw .magic }

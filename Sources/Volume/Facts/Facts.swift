@@ -48,7 +48,9 @@ struct Facts: Sendable {
   /// header tells nothing against it.
   var headerFailure: (error: Errno, words: String)? {
     guard case .protected = item.content, status.size > 0 else { return nil }
-    guard let head else { return (.inputOutput, "its header is lost or damaged; its content cannot be read") }
+    guard let head, !head.isUnreadable else {
+      return (.inputOutput, "its header is lost, damaged or of a later version; its content cannot be read")
+    }
     guard head.isForeign else { return nil }
     return (.noKey, "belongs to the keybag of another volume; only a volume with that keybag can read it")
   }

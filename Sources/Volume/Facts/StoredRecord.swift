@@ -41,6 +41,8 @@ struct KnownHead: Hashable, Sendable {
   let isMarked: Bool
   /// It names another volume than the keybag does.
   var isForeign = false
+  /// Both headers are damaged, or of a form that this version does not know: its class is a guess.
+  var isUnreadable = false
 }
 
 /// What is stored about one object: its record, and what its content says of itself if that is encrypted.

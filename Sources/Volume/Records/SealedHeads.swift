@@ -56,9 +56,11 @@ final class SealedHeads: Sendable {
   func head(in bytes: Span<UInt8>, _ core: CoreRecord) -> KnownHead? {
     let isMarked = core.isEncrypted
     guard let head = SealedHead(bytes, of: isMarked ? nil : volume) else { return nil }
+    // Of a marked one its record knows the class better.
+    if isMarked, head.condition != .readable { return nil }
     let isForeign = isMarked && areSought && SealedHead(bytes, of: volume) == nil
     return KnownHead(
       protection: ProtectionClass(head.protectionClass), size: head.fileSize, isMarked: isMarked,
-      isForeign: isForeign)
+      isForeign: isForeign, isUnreadable: head.condition != .readable)
   }
 }

@@ -185,6 +185,12 @@ private final class ContentCheck {
       if item.status.size == 0, volume != nil { addEmpty(item, record) }
       return
     }
+    guard head.condition == .readable else {
+      // Nobody knows of which class it is, so nothing is given back.
+      classes.add(nil, item, isLost: false)
+      let finding: HeaderFinding = head.condition == .unknownForm ? .unknownForm : .header
+      return report.add("header", headerSentence(finding.rawValue), item.path)
+    }
     let isRight = isMarked && record?.protectionClass.rawValue == head.protectionClass.rawValue
     classes.add(head.protectionClass, item, isLost: !isMarked)
     if !isRight {

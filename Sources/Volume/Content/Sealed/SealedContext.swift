@@ -81,9 +81,6 @@ final class SealedContext: SealedSurroundings {
     do throws(KeyFailure) {
       return try keeper.keyring.keys(from: sector)
     } catch {
-      if case .damagedHeader(.format(.unknown(let what))) = error {
-        Log.damage("inode \(inode): encrypted in a form this version does not know: \(what)")
-      }
       throw error.number
     }
   }
@@ -92,6 +89,8 @@ final class SealedContext: SealedSurroundings {
     guard keeper.count(event, in: inode) else { return }
     switch event {
     case .damaged(.header): Log.damage("inode \(inode): the header of the encrypted content cannot be read")
+    case .damaged(.unknownHeader(let what)):
+      Log.damage("inode \(inode): encrypted in a form that this version does not know: \(what)")
     case .damaged(.slots):
       Log.damage("inode \(inode): what the encrypted content says of its size is damaged")
     case .damaged(.block(let block)): Log.damage("inode \(inode): block \(block) of 4096 bytes is damaged")

@@ -71,7 +71,10 @@ extension SealedFile {
     switch (opened[0], opened[1]) {
     case (nil, nil):
       if isLocked { throw .noKey }
-      findings.insert(Half.allCases.allSatisfy { isUnknown($0, in: page) } ? .unknownForm : .header)
+      let isUnknown = Half.allCases.map { StaticSector.offset($0) }.allSatisfy {
+        StaticSector.isOfUnknownForm(page.span.extracting($0..<$0 + StaticSector.size))
+      }
+      findings.insert(isUnknown ? .unknownForm : .header)
     case (nil, _?): findings.insert(.firstHeader)
     case (_?, nil): findings.insert(.headerCopy)
     case (_?, _?):
@@ -79,18 +82,6 @@ extension SealedFile {
       if !sectors[0].elementsEqual(sectors[1]) { findings.insert(.headersDiffer) }
     }
     return opened[0] ?? opened[1]
-  }
-
-  /// Whether a static sector is, or by damage seems to be, of a form this version does not know.
-  private static func isUnknown(_ half: Half, in page: [UInt8]) -> Bool {
-    let start = StaticSector.offset(half)
-    do throws(FormatDamage) {
-      _ = try StaticSector(decoding: page.span.extracting(start..<start + StaticSector.size))
-      return false
-    } catch {
-      if case .unknown = error { return true }
-      return false
-    }
   }
 
   /// Verifies the content from a block on, until it is `enough`; with which block to go on, nil at the end.

@@ -100,10 +100,15 @@ final class SealedFile<Store: SealedStore>: Sendable {
   /// The static sector, or its copy where the first one does not open.
   private func identity(in page: [UInt8]) throws(Errno) -> SealedState.Identity {
     var refusal: Errno?
+    var unknown: FormatDamage.Feature?
     for half in Half.allCases {
       let start = StaticSector.offset(half)
       let bytes = page.span.extracting(start..<start + StaticSector.size)
-      guard let sector = try? StaticSector(decoding: bytes) else { continue }
+      let sector: StaticSector
+      do throws(FormatDamage) { sector = try StaticSector(decoding: bytes) } catch {
+        if case .unknown(let feature) = error { unknown = unknown ?? feature }
+        continue
+      }
       do throws(Errno) {
         let keys = try surroundings.keys(from: bytes)
         if half == .second { surroundings.report(.usedCopy) }
@@ -113,7 +118,8 @@ final class SealedFile<Store: SealedStore>: Sendable {
         refusal = refusal ?? error
       }
     }
-    throw refusal.map { $0 == .inputOutput ? damaged(.header) : $0 } ?? damaged(.header)
+    guard let refusal else { throw damaged(unknown.map { .unknownHeader($0) } ?? .header) }
+    throw refusal == .inputOutput ? damaged(.header) : refusal
   }
 
   func cipher(_ keys: FileKeys) throws(Errno) -> FileCipher { try FileCipher(keys, surroundings.contexts) }

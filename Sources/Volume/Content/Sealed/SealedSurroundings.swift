@@ -33,6 +33,8 @@ extension SealedSurroundings {
 enum SealedEvent: Hashable, Sendable {
   enum Part: Hashable, Sendable {
     case header
+    /// Both headers are of a form that this version does not know, of which one is told.
+    case unknownHeader(FormatDamage.Feature)
     case slots
     case block(UInt64)
   }
