@@ -244,6 +244,25 @@ import Testing
     #expect(try tree.open("a/file") { volume, handle in try read(volume, handle, at: 30 * 4096) } == "second")
   }
 
+  @Test("A lock names a file of which something was lost also if the kernel has forgotten it")
+  func aForgottenLossIsReported() throws {
+    let tree = try Tree.vault()
+    try long(tree)
+    let caller = tree.caller()
+    let (volume, handle, forgotten) = try tree.at("a/file") { volume, node in
+      let handle = try volume.open(node, [.read, .write], for: caller).handle
+      try put(volume, handle, "second", at: 30 * 4096)
+      return (volume, handle, try object(tree))
+    }
+    #expect(volume.sealed.isOwed)
+    forgotten.abandon()
+    let names = try tree.lock().unwritten.map { String(decoding: $0, as: UTF8.self) }
+    #expect(names == ["inode \(forgotten.context.inode)"])
+    volume.release(handle)
+    try tree.unlock()
+    #expect(try tree.lock().unwritten.isEmpty)
+  }
+
   @Test("A loss is reported by one lock, and no other") func aLossIsReportedOnce() throws {
     let tree = try Tree.vault()
     try tree.make("a/file", "text")

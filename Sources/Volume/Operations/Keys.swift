@@ -72,7 +72,8 @@ extension Volume {
     // Asked again: an open that was let before the class was closed may have come to its key since.
     let files = filesToClose(in: closed)
     let nodes = files.map(\.node)
-    let kept = letGo(of: files, and: sealed.owing(in: closed), atMost: patience)
+    let owing = sealed.owing(in: closed)
+    let kept = letGo(of: files, and: owing, atMost: patience)
     // Contexts that were used to write the last slots.
     keyring.contexts.drain()
     keyring.endLettingGo()
@@ -81,6 +82,9 @@ extension Volume {
     outcome.kept = sealed.converting
     for file in kept where file.node == nil {
       outcome.kept.append(Array("inode \(file.object.context.inode)".utf8))
+    }
+    for object in owing where object.takeLossReport() && !kept.contains(where: { $0.object === object }) {
+      outcome.unwritten.append(Array("inode \(object.context.inode)".utf8))
     }
     let keptNodes = Set(kept.compactMap(\.node))
     for (node, object) in files {
