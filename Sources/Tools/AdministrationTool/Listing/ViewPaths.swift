@@ -27,23 +27,62 @@ struct RealPath {
     names = try RealPath.realNames(typed, from: mountPoint)
   }
 
-  /// Asks each item on the way for its real name.
+  /// Finds the real name of each item on the way.
   private static func realNames(_ typed: [[UInt8]], from mountPoint: Word) throws(Refusal) -> [[UInt8]] {
     var path = typed[..<3].reduce(mountPoint) { joined($0, $1) }
-    var names: [[UInt8]] = []
+    var (parent, names): (Word, [[UInt8]]) = (mountPoint, [])
     for name in typed[3...] where name != [UInt8(ascii: ".")] {
       guard name != Array("..".utf8) else {
         throw Refusal("'..' cannot be used in a path through a view", status: 2)
       }
       path = joined(path, name)
-      do throws(Errno) {
-        let held = try Descriptor.item(atPath: path, .held)
-        names.append(try held.attribute(AttributeName("system.varve.realname")) ?? name)
-      } catch {
+      let real: [UInt8]?
+      do throws(Errno) { real = try realName(of: name, at: path, in: parent) } catch {
         throw Refusal(error, at: path)
       }
+      guard let real else {
+        throw Refusal(
+          "\(shown(path)) has several names in its directory, or got another one just now; name it by its real name"
+        )
+      }
+      names.append(real)
+      parent = joined(parent, real)
     }
     return names
+  }
+
+  /// Nil where it cannot be told.
+  ///
+  /// An item says by which name it was found last. Where it has several, that may be another one than the name that was
+  /// typed, and in this directory something else may have it.
+  private static func realName(of name: [UInt8], at path: Word, in parent: Word) throws(Errno) -> [UInt8]? {
+    let held = try Descriptor.item(atPath: path, .held)
+    let status = try held.status()
+    func isItem(_ name: [UInt8]) throws(Errno) -> Bool {
+      do throws(Errno) {
+        return try Descriptor.item(atPath: joined(parent, name), .held).status().isSame(as: status)
+      } catch .noSuchFile {
+        return false
+      }
+    }
+    // Real names lead to their items first.
+    if try isItem(name) { return name }
+    guard status.kind != .directory, status.linkCount > 1 else {
+      let real = try held.attribute(AttributeName("system.varve.realname"))
+      guard let real, try isItem(real) else { return nil }
+      return real
+    }
+    let listing = try Descriptor.item(atPath: parent, .followed).listing()
+    var page = EntryBuffer()
+    var found: [[UInt8]] = []
+    while try listing.readEntries(into: &page) > 0 {
+      while let entry = try page.next() {
+        guard entry.role == .child, entry.inode == status.inode else { continue }
+        found.append(try page.nameBytes(of: entry))
+      }
+    }
+    guard found.count == 1, try isItem(found[0]) else { return nil }
+    return found[0]
   }
 
   /// The path in the ordinary tree.
