@@ -39,6 +39,22 @@ struct NameRightsTests {
     }
   }
 
+  @Test("No user has the number of the stranger, and no group that of an owner's groups")
+  func strangersHaveNothing()
+    throws
+  {
+    let tree = try Tree {
+      translated("A", owner: 1001, file: 0o640, of: 0)
+      translated("B", owner: 0, file: 0o600, of: 65_534)
+      translated("C", owner: 0, file: 0o640, of: 1002)
+    }
+    for name in ["A", "C"] {
+      let path = "\(tree.path)/\(name).localized/.localized/fr.strings"
+      try #require(chown(path, .max, 65_534) == 0)
+    }
+    #expect(try tree.shown("fr") == ["A", "B", "C"])
+  }
+
   @Test("No link is followed and no other kind of file read to make a name") func onlyFiles() throws {
     let tree = try Tree {
       directory("A.localized") {

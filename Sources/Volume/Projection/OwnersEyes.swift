@@ -10,8 +10,9 @@ import LinuxFiles
 
 /// Looks below one item with the rights of its owner.
 struct OwnersEyes {
-  /// Stands for root, and for the user of an item that a group owns.
-  private static let stranger: UInt32 = 65_534
+  /// Stands for root, for the user of an item that a group owns, and for every group: of this number there is none, so
+  /// nothing is this stranger's.
+  private static let stranger = UInt32.max
 
   private let volume: Volume
   private let judge: Judge
