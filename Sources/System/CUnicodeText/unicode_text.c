@@ -58,6 +58,8 @@ static int is_prepared(void) {
   return is_loaded;
 }
 
+_Bool lv_has_icu(void) { return is_prepared(); }
+
 void *lv_collator_open(const char *tag) {
   if (!is_prepared()) return NULL;
   char locale[ULOC_FULLNAME_CAPACITY] = "";

@@ -2,6 +2,12 @@ import CUnicodeText
 
 // The order of names in views, by ICU.
 
+/// The library that order and normalisation come from.
+package enum UnicodeLibrary {
+  /// Not where it is missing in the version that this program was made with; the first call loads it.
+  package static let isPresent = lv_has_icu()
+}
+
 /// The order of one language: digits by their value, punctuation counts, upper and lower case are alike.
 ///
 /// ICU lets many threads use one, because nothing here changes its attributes. A clone costs less than a new one, and

@@ -47,6 +47,8 @@ extension Volume {
   /// The root of a view; nil for a name that is not canonical.
   private func view(_ name: [UInt8], for caller: Caller) throws(Errno) -> Entry? {
     guard let view = ViewName(name) else { return nil }
+    // Names would be in no order, and two spellings of one not alike.
+    guard viewRules.areReady else { throw .unsupported }
     let found = try briefFacts(at: root, by: .held(resolver.top.descriptor))
     let above = try directoryFacts(root)
     // The root is never forgotten, so no reference to it has to be taken over.

@@ -53,6 +53,16 @@ private final class SharedCollator: Sendable {
 
 /// Makes the rules of views, and keeps those that are in use.
 final class ViewRulesTable: Sendable {
+  /// Whether names can be made at all.
+  var areReady: Bool { ViewRulesTable.hasLibrary }
+
+  private static let hasLibrary = {
+    if !UnicodeLibrary.isPresent {
+      Log.error("there are no views: the version of ICU that this daemon was made with is missing")
+    }
+    return UnicodeLibrary.isPresent
+  }()
+
   private struct Tables {
     let standard: StandardNames
     var rules: [ViewName: ViewRules] = [:]

@@ -9,6 +9,9 @@
 
 // ICU is loaded by the first call that needs it.
 
+// Whether ICU is there, in the version whose headers this was compiled with.
+_Bool lv_has_icu(void);
+
 // A collator with the rules of one language, in the order that views have; NULL if there is no ICU, no memory, or no data.
 // `tag` is a language tag; empty, or of a language without rules of its own: the root order.
 void *_Nullable lv_collator_open(const char *tag);
