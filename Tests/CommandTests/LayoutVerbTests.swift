@@ -50,7 +50,7 @@ extension CommandTests {
           Users/ann/.Trash: excluded: Time Machine, robots, nodump
           Bureau
           Images
-          Library
+          Bibliothèque
           Bilder
           Dokumente
           Downloads

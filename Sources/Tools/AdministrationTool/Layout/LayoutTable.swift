@@ -60,7 +60,7 @@ struct LayoutRow: Sendable {
     if withEverything {
       rows += ["Applications", "Sites"].map { LayoutRow($0, 0o755, hasMarker: true) }
     }
-    rows.append(LayoutRow("Library", 0o700, .denyDelete, flags: .hidden))
+    rows.append(LayoutRow("Library", 0o700, .denyDelete, flags: .hidden, hasMarker: true))
     rows += libraries.map { LayoutRow("Library/\($0)", 0o700) }
     rows.append(LayoutRow("Library/Caches", 0o700, backup: .tagged))
     rows.append(LayoutRow(".Trash", 0o700, flags: .hidden, backup: .excluded))
