@@ -259,7 +259,9 @@ extension Volume {
   ) throws(Errno) -> Facts {
     let status = try object.status()
     // What was cut to nothing has no head, and if nobody has it open nobody knows of one.
-    let head = node.existingAttachment?.encrypted?.head ?? (status.size == 0 ? nil : object.facts.head)
+    var head = node.existingAttachment?.encrypted?.head ?? (status.size == 0 ? nil : object.facts.head)
+    // What became plain has none, whatever is still in memory.
+    if object.facts.record.isEncrypted, !stored.core.isEncrypted { head = nil }
     return store(of: node.layer).facts(status, StoredFacts(stored, head), of: node)
   }
 
