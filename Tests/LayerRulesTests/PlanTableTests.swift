@@ -37,12 +37,28 @@ import Testing
     #expect(MakingPlan.link(.new, to: Self.free, in: Self.pure) == .plan([.link(.name)]))
   }
 
+  @Test("A whiteout is traded for what takes its name, and nothing else is") func whiteouts() {
+    let trade: [Step] = [.trade(.work, for: .whiteout, at: .name), .remove(.work)]
+    #expect(MakingPlan.object(Self.whiteout, in: Self.pure) == .plan([.make(.work)] + trade))
+    #expect(
+      MakingPlan.directory(Self.whiteout, in: Self.pure) == .plan([.make(.work), .close(.work)] + trade))
+    #expect(MakingPlan.link(.new, to: Self.whiteout, in: Self.pure) == .plan([.link(.work)] + trade))
+    #expect(
+      Self.rename(Self.directory(.pure), Self.whiteout)
+        == .plan([.close(.name), .trade(.name, for: .whiteout, at: .newName), .remove(.name)]))
+    #expect(
+      RemovingPlan.directory(Self.directory(.merged, lower: .directory, .empty), in: Self.pure)
+        == .plan([.linkWhiteout(.work), .trade(.work, for: .directory, at: .name), .sweep]))
+  }
+
   @Test("NOREPLACE is told to the kernel unless only a whiteout is in the way") func noReplace() {
     #expect(
       Self.rename(Self.file, Self.free, .noReplace)
         == .plan([.rename(.name, .newName, RenameCall(noReplace: true))]))
     #expect(
-      Self.rename(Self.file, Self.whiteout, .noReplace) == .plan([.rename(.name, .newName, RenameCall())]))
+      Self.rename(Self.file, Self.whiteout, .noReplace)
+        == .plan([.trade(.name, for: .whiteout, at: .newName), .remove(.name)]))
+    #expect(Self.rename(Self.file, Self.whiteout) == .plan([.rename(.name, .newName, RenameCall())]))
   }
 
   @Test("A redirect is written once; one that is a name only stays in its parent") func redirects() {

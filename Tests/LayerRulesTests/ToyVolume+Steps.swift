@@ -85,7 +85,13 @@ extension ToyVolume {
       let (directory, name) = try spot(from, scene)
       let (newDirectory, newName) = try spot(to, scene)
       try disk.rename(name, of: directory, to: newName, of: newDirectory, call)
-    case .exchange(let from, let to):
+    case .exchange(let from, let to), .trade(let from, _, let to):
+      if case .trade(_, let expected, _) = step {
+        let kind = disk.inodes[try inode(at: to, scene)].kind
+        guard kind == (expected == .whiteout ? .whiteout : .directory) else {
+          throw CallFailure("\(kind) at \(to)")
+        }
+      }
       let (directory, name) = try spot(from, scene)
       let (newDirectory, newName) = try spot(to, scene)
       try disk.exchange(name, of: directory, with: newName, of: newDirectory)

@@ -5,17 +5,21 @@
 package enum MakingPlan {
   /// create, mknod, symlink: made in `work/`, because it needs completing before anybody may see it.
   ///
-  /// A whiteout is replaced, not removed first: in between the lower's object would show.
+  /// A whiteout is traded for it, not removed first: in between the lower's object would show.
   package static func object(_ name: NameFacts, in parent: ParentFacts) -> Answer {
-    let call: RenameCall = name.upper == .whiteout ? .replacing : .toFreeName
-    return Answer(parent.isUp ? [] : .parent, [.make(.work), .rename(.work, .name, call)])
+    Answer(
+      parent.isUp ? [] : .parent,
+      [.make(.work)]
+        + (name.upper == .whiteout ? takeWhiteout : [.rename(.work, .name, .toFreeName)]))
   }
+
+  /// Not by a rename that replaces whatever has the name: another program may have put something there by then.
+  private static let takeWhiteout: [Step] = [.trade(.work, for: .whiteout, at: .name), .remove(.work)]
 
   package static func directory(_ name: NameFacts, in parent: ParentFacts) -> Answer {
     guard name.upper == .whiteout else { return object(name, in: parent) }
-    // A directory cannot replace a device. Closed, because the name was removed with all that was below it.
-    return Answer(
-      parent.isUp ? [] : .parent, [.make(.work), .close(.work), .exchange(.work, .name), .remove(.work)])
+    // Closed, because the name was removed with all that was below it.
+    return Answer(parent.isUp ? [] : .parent, [.make(.work), .close(.work)] + takeWhiteout)
   }
 
   /// link; and a file made by O_TMPFILE, which is ``LinkedObject/new``, gets its name.
@@ -25,8 +29,7 @@ package enum MakingPlan {
     return Answer(
       needed,
       parent.marks(for: object.hasOrigin, at: .name)
-        + (name.upper == .whiteout
-          ? [.link(.work), .rename(.work, .name, .replacing)] : [.link(.name)]))
+        + (name.upper == .whiteout ? [.link(.work)] + takeWhiteout : [.link(.name)]))
   }
 
   /// What gets a further name.

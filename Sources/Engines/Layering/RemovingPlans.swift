@@ -35,7 +35,9 @@ package enum RemovingPlan {
 
   private static func removal(ofDirectory name: NameFacts) -> [Step] {
     guard name.isUp else { return [.linkWhiteout(.name)] }
-    if name.needsWhiteout { return [.linkWhiteout(.work), .exchange(.work, .name), .sweep] }
+    if name.needsWhiteout {
+      return [.linkWhiteout(.work), .trade(.work, for: .directory, at: .name), .sweep]
+    }
     // Where no lower has the name, a whiteout would be a stray one.
     if name.contents == .whiteouts { return [.rename(.name, .work, .toFreeName), .sweep] }
     return [.removeDirectory(.name)]

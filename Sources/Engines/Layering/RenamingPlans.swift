@@ -69,15 +69,16 @@ extension RenameRequest {
 
   private var move: [Step] {
     let isWhiteout = target.upper == .whiteout
-    if source.directory != nil, isWhiteout {
-      // A directory cannot replace a device; exchanged, the whiteout is where one may be wanted.
-      return [.exchange(.name, .newName)] + (source.needsWhiteout ? [] : [.remove(.name)])
+    if isWhiteout, source.directory != nil || style == .noReplace {
+      // A directory cannot replace a device, and NOREPLACE is about what users see; they see no whiteout. Traded, the whiteout
+      // is where one may be wanted.
+      return [.trade(.name, for: .whiteout, at: .newName)] + (source.needsWhiteout ? [] : [.remove(.name)])
     }
-    // NOREPLACE is about what users see, and they see no whiteout.
-    let call = RenameCall(
-      noReplace: style == .noReplace && !isWhiteout, leavesWhiteout: source.needsWhiteout)
+    let call = RenameCall(noReplace: style == .noReplace, leavesWhiteout: source.needsWhiteout)
     if target.directory != nil, target.contents == .whiteouts {
-      return [.makeTwin, .exchange(.work, .newName), .rename(.name, .newName, call), .sweep]
+      return [
+        .makeTwin, .trade(.work, for: .directory, at: .newName), .rename(.name, .newName, call), .sweep,
+      ]
     }
     return [.rename(.name, .newName, call)]
   }

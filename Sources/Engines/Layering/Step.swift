@@ -14,6 +14,12 @@ package enum Position: Hashable, Sendable {
   case index
 }
 
+/// What a step expects to find.
+package enum Occupant: Hashable, Sendable {
+  case whiteout
+  case directory
+}
+
 /// One step of a plan.
 package enum Step: Hashable, Sendable {
   // MARK: New objects
@@ -43,6 +49,9 @@ package enum Step: Hashable, Sendable {
   /// Replaces what has the second name, if anything has.
   case rename(Position, Position, RenameCall)
   case exchange(Position, Position)
+  /// Exchanges them, and back again with ESTALE unless the second had `for`: what came to be there behind the mount is
+  /// neither replaced nor tidied away.
+  case trade(Position, for: Occupant, at: Position)
   /// unlinkat of something that is not a directory.
   case remove(Position)
   case removeDirectory(Position)

@@ -91,7 +91,8 @@ extension Volume {
     for attempt in 0..<3 where node.layer != 0 {
       let last = node.lastName.withLock { $0 }
       guard let parent = last.parent.map({ resolver.current($0) }) else {
-        return try copyUpNameless(node, for: caller)
+        if try copyUpNameless(node, for: caller, isLast: attempt == 2) { return }
+        continue
       }
       guard let copy = try ObjectRaise(of: node, in: self, below: parent, for: caller, cut) else { return }
       let isThere = try locks.holding(LockRequests(.exclusive(parent.stripe), .exclusive(node.stripe))) {
@@ -120,13 +121,7 @@ extension Volume {
       try requireNotHandedOver(node)
       // What has the name is the object that is held since it was copied.
       let source = HeldObject(descriptor: copy.source, facts: try facts(of: found, name))
-      guard copy.isOf(source.facts.status) else {
-        guard !isLast else {
-          Log.error("a layer changed while inode \(found.status.inode) of it was brought up")
-          throw .inputOutput
-        }
-        return false
-      }
+      guard try isWhole(copy, of: source.facts.status, isLast) else { return false }
       if copy.isCut { try cut?.require(source.facts) }
       let before = try facts(of: parent)
       let links = try linkTrace(of: source, in: node)
@@ -190,21 +185,23 @@ extension Volume {
   }
 
   /// What lost its last name, or that by which it was seen, is copied for those who still have it.
-  private func copyUpNameless(_ node: Node, for caller: Caller) throws(Errno) {
-    guard let copy = try ObjectRaise(of: node, in: self, below: nil, for: caller) else { return }
-    try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
+  private func copyUpNameless(_ node: Node, for caller: Caller, isLast: Bool) throws(Errno) -> Bool {
+    guard let copy = try ObjectRaise(of: node, in: self, below: nil, for: caller) else { return true }
+    return try locks.holding(.exclusive(node.stripe)) { () throws(Errno) in
       defer { copy.discard(in: self) }
       guard node.layer != 0, node.lastName.withLock({ $0.parent == nil }), replacements.mayWrite() else {
-        return
+        return true
       }
       try requireNotHandedOver(node)
       let source = try hold(node)
+      guard try isWhole(copy, of: source.facts.status, isLast) else { return false }
       let links = node.isNameless ? nil : try linkTrace(of: source, in: node)
       let target = try copy.made(in: self)
       let identity = try describe(target, as: source, of: node, links)
       guard let links, let workshop = directory.workshop.map({ LayerDirectory($0) }) else {
         settle(node, on: target, identity, copy)
-        return unlinked.keep(node.attachment, by: target)
+        unlinked.keep(node.attachment, by: target)
+        return true
       }
       // Its other names, wherever they are, lead to the copy from now on.
       try FileName.with(copy.work) { name throws(Errno) in
@@ -218,7 +215,16 @@ extension Volume {
         settle(node, on: target, identity, copy, indexedAs: entry)
       }
       unlinked.keep(node.attachment, by: target)
+      return true
     }
+  }
+
+  /// Whether a copy is of what its source is now; if not the last attempt finds that either, the lower is being changed.
+  private func isWhole(_ copy: ObjectRaise, of status: FileStatus, _ isLast: Bool) throws(Errno) -> Bool {
+    if copy.isOf(status) { return true }
+    guard isLast else { return false }
+    Log.error("a layer changed while inode \(status.inode) of it was brought up")
+    throw .inputOutput
   }
 
   /// An encrypted file in use reads and writes one file, which cannot be exchanged.

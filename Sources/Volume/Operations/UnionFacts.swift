@@ -153,8 +153,10 @@ extension Volume {
   func planRunner(_ name: borrowing FileName, in directory: LayerDirectory) throws(Errno) -> PlanRunner {
     guard let workshop = self.directory.workshop.map({ LayerDirectory($0) }) else { throw .readOnly }
     let space = store.namespace.rawValue
+    let bookkeeping = self.directory
     return PlanRunner(
       whiteouts: whiteouts, workshop: workshop,
+      setAside: { name throws(Errno) in try bookkeeping.rescue(name, from: workshop) },
       opaqueName: Array("\(space).\(Marks.opaque)".utf8),
       redirectName: Array("\(space).\(Marks.redirect)".utf8),
       name: UpperName(directory: directory, name: name.copy()), opensDirectories: !isPrivileged)

@@ -242,6 +242,8 @@ enum Workshop {
   ) {
     do throws(Errno) {
       if isDirectory { try workshop.removeDirectory(name) } else { try workshop.removeFile(name) }
+    } catch .noSuchFile {
+      // It was removed already by what failed.
     } catch {
       Log.error("an unfinished object stays in the workshop until the next mount: \(error)")
     }

@@ -21,6 +21,8 @@ struct UpperName: Sendable {
 struct PlanRunner {
   let whiteouts: WhiteoutSource
   let workshop: LayerDirectory
+  /// Keeps what is in the workshop and belongs to a user.
+  let setAside: @Sendable ([UInt8]) throws(Errno) -> Void
   /// The mark that closes a directory, and the one that says where it was.
   let opaqueName: [UInt8]
   let redirectName: [UInt8]
@@ -53,7 +55,7 @@ struct PlanRunner {
       for step in steps[..<changed] {
         usesWork = usesWork || step.usesWork
         try run(step, own)
-        if case .exchange(.work, let other) = step { exchanged = other }
+        if case .trade(.work, _, let other) = step { exchanged = other }
       }
     } catch {
       // The directory that a twin took the place of, with its number and its times. If it cannot be had back, the twin
@@ -92,6 +94,8 @@ struct PlanRunner {
       try rename(from, to, flags)
     case .exchange(let first, let second):
       try rename(first, second, .exchange)
+    case .trade(let first, let expected, let second):
+      try trade(first, for: expected, at: second)
     case .remove(.work):
       // What stays in the workshop goes at the next mount.
       try? at(.work) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: false) }
@@ -100,11 +104,40 @@ struct PlanRunner {
     case .removeDirectory(let position):
       try at(position) { (directory, name) throws(Errno) in try directory.remove(name, isDirectory: true) }
     case .sweep:
-      // The rest goes at the next mount.
+      // The rest goes at the next mount; what was no directory any more when it was moved here is kept.
+      if (try? holds(.directory, at: .work)) == false { try setAside(work) }
       try? sweep()
     case .make, .makeTwin, .markImpure, .makeCopy, .makeUnnamedCopy, .copyData,
       .syncData, .describe, .restoreParentTimes, .linkFromIndex, .startCount, .settleCount:
       try own(step)
+    }
+  }
+
+  /// ESTALE makes the kernel look again, and ask for what is right by then.
+  private func trade(
+    _ first: Position, for expected: Occupant, at second: Position
+  ) throws(Errno) {
+    do throws(Errno) { try rename(first, second, .exchange) } catch .invalid {
+      // A file system that exchanges no names. A directory replaces none but an empty one, which the system sees to.
+      guard try holds(expected, at: second) else { throw .stale }
+      return try rename(first, second, [])
+    }
+    do throws(Errno) {
+      guard try holds(expected, at: first) else { throw .stale }
+    } catch {
+      do throws(Errno) { try rename(first, second, .exchange) } catch let failure {
+        Log.error("what took a name behind the mount could not be given it back: \(failure)")
+        if first == .work { try setAside(work) }
+      }
+      throw error
+    }
+  }
+
+  private func holds(_ expected: Occupant, at position: Position) throws(Errno) -> Bool {
+    let status = try at(position) { (directory, name) throws(Errno) in try directory.look(name) }
+    return switch expected {
+    case .whiteout: status?.isWhiteout ?? false
+    case .directory: status?.kind == .directory
     }
   }
 
@@ -223,7 +256,8 @@ extension PlanStep {
   fileprivate func needsAccess(to position: Position) -> Bool {
     switch self {
     case .close(position), .setRedirect(position): true
-    case .rename(let from, let to, _), .exchange(let from, let to): from == position || to == position
+    case .rename(let from, let to, _), .exchange(let from, let to), .trade(let from, _, let to):
+      from == position || to == position
     default: false
     }
   }
