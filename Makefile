@@ -54,7 +54,8 @@ bench: build ## Measure the engines, and volumes beside their peers
 	.build/release/VolumeBenchmark $(BENCH)
 	.build/release/VolumeBenchmark --encryption $(BENCH)
 	Benchmarks/views.sh
-	Benchmarks/layers.py --on tmpfs
+	Benchmarks/layers.py
+	Benchmarks/compression.py
 
 man: ## Render the manual pages as text into .build/man
 	@mkdir -p .build/man

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Compressed files against the same files plain, and `varve compress -R` against `zstd -3 -T1`.
 
-compression.py [ROUNDS] [DIR]
+compression.py [ROUNDS [DIR...]]
 
-Both volumes lie in DIR (default: a new directory below /tmp) and are mounted with passthrough=off, so that all bytes go
+Both volumes lie in a new directory below DIR (in turn: the memory of the machine and a disk) and are mounted with passthrough=off, so that all bytes go
 through the daemon. Rounds are interleaved; printed are medians, and what compressed files reach of the speed of plain
 ones. Needs root, zstd, and `make build`.
 """
@@ -18,7 +18,9 @@ import sys
 import tempfile
 import time
 
-VARVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".build", "release", "varve")
+VARVE = os.environ.get(
+    "VARVE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".build", "release", "varve")
+)
 SIZE, FILES, MEGABYTE = 32 << 20, 4, 1 << 20
 
 
@@ -79,7 +81,13 @@ def scattered(directory, seed):
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
-    base = tempfile.mkdtemp(prefix="varve-compression-", dir=sys.argv[2] if len(sys.argv) > 2 else None)
+    for place in sys.argv[2:] or ["/dev/shm", os.environ.get("VARVE_TEST_DIRECTORY", "/var/tmp")]:
+        print(f"In {place}:")
+        measure(rounds, place)
+
+
+def measure(rounds, place):
+    base = tempfile.mkdtemp(prefix="varve-compression-", dir=place)
     mounts = {name: f"{base}/{name}" for name in ("plain", "compressed")}
     try:
         for name, path in mounts.items():
