@@ -4,9 +4,8 @@
 import LinuxFiles
 import SealedFormat
 
-/// A search that ends after some items and some time.
+/// A search that ends after three seconds.
 enum EncryptedSearch {
-  private static let mostItems = 50_000
   private static let patience: UInt64 = 3_000_000_000
 
   /// The path of an encrypted file of any volume, below `root`; nil if none was found.
@@ -19,6 +18,11 @@ enum EncryptedSearch {
       search.next += 1
       if let found = try? look(in: path, below: root, &search) { return found }
     }
+    if !search.goesOn {
+      Log.notice(
+        "encrypted files of a lost keybag were looked for among \(search.items) items in three seconds, and not in the "
+          + "rest; a first keybag is made")
+    }
     return nil
   }
 
@@ -29,7 +33,7 @@ enum EncryptedSearch {
     var next = 0
     var items = 0
 
-    var goesOn: Bool { items < mostItems && Clock.monotonicNanoseconds < end }
+    var goesOn: Bool { Clock.monotonicNanoseconds < end }
   }
 
   private static func look(
