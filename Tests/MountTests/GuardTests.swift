@@ -58,6 +58,8 @@ extension MountTests {
       Row(operation: "first write 4 KiB in place", encrypted: (2, 8)),
       Row(operation: "write 4 KiB in place", encrypted: (1, 5)),
       Row(operation: "fsync", encrypted: (1, 3)),
+      // The first in this mount: it is announced, and synced. One page of the index is read.
+      Row(operation: "first write 4 KiB to 10 GiB", encrypted: (2, 15)),
     ]
 
     /// What is served, and how.
@@ -123,6 +125,7 @@ extension MountTests {
         try volume.protect("/d")
       }
       try GuardWork.prepare(volume.path + "/d")
+      if way == .encrypted { try GuardWork.prepareLarge(volume.path + "/d") }
       // The kernel knows nothing of what is there.
       try volume.unmount()
       try volume.mount(more: way == .encrypted ? volume.keyOption : "")

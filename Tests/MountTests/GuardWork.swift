@@ -29,6 +29,21 @@ struct GuardWork {
     if let failure { throw TestFailure(failure) }
   }
 
+  /// Files of 10 GiB with a byte in each of them.
+  static func prepareLarge(_ path: String) throws {
+    let failure = TestUser.bob.run(umask: 0o022) { () -> String? in
+      for number in 0..<count {
+        let file = Glibc.open("\(path)/large\(number)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        defer { _ = Glibc.close(file) }
+        for gigabyte in 1...10 where pwrite(file, "x", 1, off_t(gigabyte) << 30 - 1) != 1 {
+          return "large\(number): \(Errno.current)"
+        }
+      }
+      return nil
+    }
+    if let failure { throw TestFailure(failure) }
+  }
+
   /// Counts all operations, or only those that open files.
   func count(with tracer: CallTracer, _ way: MountTests.GuardTests.Way) throws -> [String: CallCount] {
     let onlyOpens = way == .served || way == .encrypted
@@ -173,6 +188,9 @@ private final class Pass {
     try each("first write 4 KiB in place") { pwrite(files[$0], bytes, 4096, 0) == 4096 ? 0 : -1 }
     try each("write 4 KiB in place") { pwrite(files[$0], bytes, 4096, 0) == 4096 ? 0 : -1 }
     try each("fsync") { Int(fsync(files[$0])) }
+    let large = (0..<GuardWork.count).map { openat(directory, "large\($0)", O_WRONLY | O_CLOEXEC) }
+    defer { for file in large { _ = Glibc.close(file) } }
+    try each("first write 4 KiB to 10 GiB") { pwrite(large[$0], bytes, 4096, 5 << 30) == 4096 ? 0 : -1 }
   }
 
   private func opened(_ name: String, _ flags: CInt, _ body: (CInt) -> Int) -> Int {
