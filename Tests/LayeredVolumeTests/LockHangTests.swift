@@ -144,6 +144,36 @@ struct LockHangTests {
     }
   }
 
+  @Test("A write with O_SYNC that is under way when its class is locked is done, and not given up")
+  func aSynchronousWrite() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", "text")
+    try tree.open("a/file", [.read, .write, .synchronous]) { volume, handle in
+      let object = try object(tree, "a/file")
+      let file = try object.using(.bytes) { (file) throws(Errno) in file }
+      let outcome = Mutex(LayeredVolume.LockOutcome())
+      let isWritten = Flag()
+      let threads = try file.turn.withLock { _ in
+        let writer = try PlainThread {
+          guard (try? put(volume, handle, "TEXT")) != nil else { return }
+          isWritten.set()
+        }
+        wait { object.isBusy }
+        let lock = try PlainThread {
+          let locked = volume.lock(.locking, isHurried: true, patience: 2_000_000_000)
+          outcome.withLock { $0 = locked }
+        }
+        wait { volume.keyring.state(of: .complete) == .locked }
+        return [Joined(writer), Joined(lock)]
+      }
+      for thread in threads { thread.join() }
+      #expect(outcome.withLock { !$0.closed.isEmpty && $0.kept.isEmpty && $0.unwritten.isEmpty })
+      #expect(isWritten.isSet)
+      try tree.unlock()
+      #expect(try read(volume, handle) == "TEXT")
+    }
+  }
+
   @Test("A conversion that does not end is named by the lock that waits for it") func aConversionThatHangs()
     throws
   {
@@ -248,9 +278,10 @@ private final class HeldKeys {
 private final class Flag: Sendable {
   private let value = Atomic(false)
   func set() { value.store(true, ordering: .releasing) }
+  var isSet: Bool { value.load(ordering: .acquiring) }
 
   func wait() {
-    while !value.load(ordering: .acquiring) { Clock.pause(milliseconds: 1) }
+    while !isSet { Clock.pause(milliseconds: 1) }
   }
 }
 

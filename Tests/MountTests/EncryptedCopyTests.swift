@@ -12,12 +12,12 @@ extension MountTests {
     }
 
     @Test(
-      "A copy opens elsewhere with the keyfile, and gets no plaintext",
+      "A copy opens elsewhere with the keyfile, also one made beside writers, and gets no plaintext",
       .enabled(if: Programs.has("rsync", "tar"), "needs rsync, tar"))
     func copies() throws {
       let stage = try EncryptedStage()
       defer { stage.remove() }
-      try stage.run("copies")
+      try stage.run("copies", EncryptedStage.times(4, 200))
     }
   }
 }

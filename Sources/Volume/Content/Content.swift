@@ -119,13 +119,14 @@ extension Content {
   /// How many bytes arrived; an error only if none did.
   ///
   /// After success the bytes may be others: what is encrypted is encrypted where it is. `isWriteBack`: the kernel brings
-  /// pages that a program wrote before.
+  /// pages that a program wrote before. `durability`: of what is encrypted.
   func write(
-    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, isWriteBack: Bool = false
+    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, isWriteBack: Bool = false,
+    _ durability: Durability = .later
   ) throws(Errno) -> Int {
     switch self {
     case .plain(let plain): try plain.write(bytes.span, at: position)
-    case .sealed(let object): try object.write(&bytes, at: position, isWriteBack: isWriteBack)
+    case .sealed(let object): try object.write(&bytes, at: position, isWriteBack: isWriteBack, durability)
     // An open for writing comes after it was expanded.
     case .compressed: throw .badDescriptor
     case .text: throw .badDescriptor

@@ -31,19 +31,26 @@ final class OpenFile: ObjectHandle {
   func write(
     _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, isWriteBack: Bool
   ) throws(Errno) -> Int {
-    let count = try content.write(&bytes, at: position, isWriteBack: isWriteBack)
-    // The backing file of a plain one was opened so itself.
-    if content.sealed != nil, !mode.isDisjoint(with: [.synchronous, .dataSynchronous]) {
-      try synchronize(dataOnly: !mode.contains(.synchronous))
-    }
+    let durability = durability
+    let count = try content.write(&bytes, at: position, isWriteBack: isWriteBack, durability)
+    if durability != .later, let object = content.sealed { try tellLoss(of: object) }
     return count
+  }
+
+  private var durability: Durability {
+    // The backing file of a plain one was opened so itself.
+    guard content.sealed != nil else { return .later }
+    return mode.contains(.synchronous) ? .all : mode.contains(.dataSynchronous) ? .data : .later
   }
 
   /// Brings to the disk what was written; EIO once, if something was lost since this was opened, as from fsync(2) after
   /// pages could not be written.
   func synchronize(dataOnly: Bool) throws(Errno) {
     try content.synchronize(dataOnly: dataOnly)
-    guard let object = content.sealed else { return }
+    if let object = content.sealed { try tellLoss(of: object) }
+  }
+
+  private func tellLoss(of object: SealedObject) throws(Errno) {
     let losses = object.losses
     guard knownLosses.exchange(losses, ordering: .relaxed) == losses else { throw .inputOutput }
   }

@@ -46,6 +46,9 @@ class FileTrial:
     def forget(self):
         os.close(self.file)
 
+    def begin_anew(self):
+        self.states = None
+
     def check(self):
         if self.states is None:
             return
@@ -151,6 +154,9 @@ class Journal:
             told = reports.read()
         self.acknowledged = struct.unpack("<I", told[-4:])[0] if told else 0
 
+    def begin_anew(self):
+        pass
+
     def check(self):
         if not self.acknowledged:
             return
@@ -194,13 +200,26 @@ class Database(Journal):
         if not self.done:
             return
         database = sqlite3.connect(self.path)
-        (sound,) = database.execute("pragma integrity_check").fetchone()
-        if sound != "ok":
-            raise Failure(f"integrity_check: {sound}")
-        rows = database.execute("select n from t order by n").fetchall()
-        if [row[0] for row in rows[: self.done]] != list(range(self.done)):
-            raise Failure(f"{len(rows)} rows of {self.done}")
-        database.close()
+        try:
+            (sound,) = database.execute("pragma integrity_check").fetchone()
+            if sound != "ok":
+                raise Failure(f"integrity_check: {sound}")
+            rows = database.execute("select n from t order by n").fetchall()
+            if [row[0] for row in rows[: self.done]] != list(range(self.done)):
+                raise Failure(f"{len(rows)} rows of {self.done}")
+        finally:
+            database.close()
+
+    def begin_anew(self):
+        """Without what a peer has lost."""
+        self.done = 0
+        for end in ("", "-journal", "-wal", "-shm"):
+            try:
+                os.unlink(self.path + end)
+            except OSError:
+                # Whatever of it is there no longer, or can be neither read nor removed.
+                pass
+        self.path = f"{self.path.removesuffix('.db').rstrip('0123456789')}{random.randrange(10**9)}.db"
 
 
 class RollbackDatabase(Database):
@@ -323,7 +342,7 @@ def main():
     vault = Peer(base) if isPeer else Vault(base)
     stranger = NoStranger() if isPeer else Stranger(vault)
     trials = [kind(vault, dice.random()) for kind in kinds]
-    lost, worst, compared = [], 0, 0
+    lost, losses, worst, compared = [], {trial.kind: 0 for trial in trials}, 0, 0
     for number in range(rounds):
         guard = watch(120)
         daemon = vault.daemon
@@ -361,12 +380,14 @@ def main():
                 trial.check()
             except (Failure, OSError, sqlite3.Error) as failure:
                 lost.append(f"seed {seed}, round {number}, {trial.kind}: {failure}")
+                losses[trial.kind] += 1
                 if not isPeer:
                     print(lost[-1], flush=True)
-                trial.states = None
+                trial.begin_anew()
         guard.cancel()
     vault.unmount()
-    words = f"{rounds} rounds of {[trial.kind for trial in trials]}: {len(lost)} lost, mounted within {worst:.2f} s"
+    each = ", ".join(f"{kind} {count}" for kind, count in losses.items())
+    words = f"{rounds} rounds: {len(lost)} lost ({each}), mounted within {worst:.2f} s"
     print(f"gocryptfs, {words}" if isPeer else f"{words}, {compared} files read by a stranger, too")
     raise SystemExit(1 if lost and not isPeer else 0)
 

@@ -1,25 +1,30 @@
-"""Turns single bits of what counts in an encrypted file of two blocks, whose session has ended, and in a keybag: a reader
-that shares no code with the daemon refuses each of them.
+"""Turns single bits of what counts in encrypted files whose session has ended, and in a keybag: a reader that shares no code
+with the daemon refuses each of them. One file has two blocks; the other one, of another class, has index pages and holes.
 
 flips.py BASE STEP: every STEPth bit of each structure, beginning anywhere
 """
 
+import ctypes
 import os
 import sys
 
-from vault import Vault, require, seeded, watch
+from vault import Vault, libc, require, seeded, watch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import sealed_reader
 
 PAGE, SECTOR = 4096, 512
+# Of the large file: in page 0, at the ends of its first two index pages, in the middle, and at the end.
+SPREAD = [0, 7, 23, 24, 71, 72, 300, 301, 618]
 
 
-def read(path, keys, sessions):
-    """The content, or the reason why there is none."""
+def read(path, keys, sessions, blocks=None):
+    """The content of some blocks, or of all, and the reason why there is none."""
     try:
         file = sealed_reader.SealedFile(path, keys, sessions)
         with file.file:
+            if blocks is not None:
+                return b"".join(file.block(block) for block in blocks), file.cut() or ""
             parts = list(sealed_reader.contents(file))
             refusals = [refusal for _, _, refusal in parts if refusal] + [file.cut() or ""]
             return b"".join(data for _, data, _ in parts), "".join(refusals)
@@ -27,64 +32,144 @@ def read(path, keys, sessions):
         return b"", str(reason)
 
 
+def make_small(vault, dice):
+    """Both halves of a pair are in use, and both slots."""
+    content = dice.randbytes(PAGE + 1000)
+    with open(f"{vault.path}/a/file", "wb") as file:
+        file.write(content)
+        os.fsync(file.fileno())
+        os.pwrite(file.fileno(), content[:PAGE], 0)
+    return content
+
+
+def make_large(vault, dice):
+    """With blocks far from each other, of which some were written twice, and one became a hole."""
+    content = bytearray((SPREAD[-1] + 1) * PAGE - 77)
+    with open(f"{vault.path}/b/large", "wb", buffering=0) as file:
+        for block in [*SPREAD, 25]:
+            os.pwrite(file.fileno(), dice.randbytes(PAGE), block * PAGE)
+        os.fsync(file.fileno())
+        for block in SPREAD:
+            data = dice.randbytes(PAGE if block < SPREAD[-1] else PAGE - 77)
+            if block % 2 or block == SPREAD[-1]:
+                os.ftruncate(file.fileno(), len(content))
+            os.pwrite(file.fileno(), data, block * PAGE)
+            content[block * PAGE : block * PAGE + len(data)] = data
+        require(libc.fallocate(file.fileno(), 3, ctypes.c_long(25 * PAGE), ctypes.c_long(PAGE)) == 0, "punch")
+        os.fsync(file.fileno())
+    return bytes(content)
+
+
+class Flipped:
+    """One file, and a copy of it that is changed in place and back."""
+
+    def __init__(self, vault, name, content, keys, sessions, base):
+        self.name, self.content, self.keys, self.sessions = name, content, keys, sessions
+        path = f"{vault.upper}/{name}"
+        self.stored = sealed_reader.contents_of(path)
+        self.copy, self.tried = f"{base}/flipped", 0
+        with open(self.copy, "wb") as file:
+            file.write(self.stored)
+        self.file = os.open(self.copy, os.O_RDWR)
+        found, reason = read(self.copy, keys, sessions)
+        require(found == content and not reason, f"{name} as it is: {reason}")
+        opened = sealed_reader.SealedFile(path, keys, sessions)
+        with opened.file:
+            require(not opened.doubtful, f"{name}: the session has not ended")
+            self.structures(opened)
+
+    def structures(self, file):
+        """What counts: where it lies, and which blocks are read through it; None: all."""
+        self.live = {"slot 0": (range(2 * SECTOR, 3 * SECTOR), []), "slot 1": (range(3 * SECTOR, 4 * SECTOR), [])}
+        blocks = range((len(self.content) + PAGE - 1) // PAGE)
+        for block in blocks:
+            page, offset = sealed_reader.sector_of(block)
+            start = page * PAGE + offset
+            entries = file.entries(block)
+            # Behind the end of the backing file there is none.
+            if any(self.stored[start : start + SECTOR]):
+                self.live[f"index sector of block {block - block % 6}"] = (range(start, start + SECTOR), [block - block % 6])
+            # The newest version of each block is the one that counts; what is older is nobody's.
+            if entries and sealed_reader.number(entries[0], 38, 2) == 0:
+                start = sealed_reader.number(entries[0], 32, 6) * PAGE
+                self.live[f"block {block}"] = (range(start, start + PAGE), [block])
+
+    def refused(self, changes, blocks, sentence):
+        """That each of the bits makes the file one that is refused."""
+        for byte, bit in changes:
+            os.pwrite(self.file, bytes([self.stored[byte] ^ 1 << bit]), byte)
+        found, reason = read(self.copy, self.keys, self.sessions, blocks)
+        if blocks is None and not reason:
+            sentence += f"; {'the same' if found == self.content else 'other'} content"
+        require(reason, f"{self.name}, {sentence}: not refused")
+        for byte, _ in changes:
+            os.pwrite(self.file, self.stored[byte : byte + 1], byte)
+        self.tried += 1
+
+    def flip(self, dice, step):
+        for name, (span, blocks) in self.live.items():
+            for index, number in enumerate(range(dice.randrange(step), len(span) * 8, step)):
+                byte, bit = span[number // 8], number % 8
+                # The whole file, as anybody reads it, and for most bits only what is read through them.
+                self.refused([(byte, bit)], None if index == 0 else blocks, f"{name}, byte {byte}, bit {bit}")
+        # The static sector has a copy; what is behind the wrapped key is reserved.
+        for number in range(dice.randrange(step), 164 * 8, step):
+            byte, bit = number // 8, number % 8
+            self.refused([(byte, bit), (SECTOR + byte, bit)], [], f"both static sectors, byte {byte}, bit {bit}")
+
+    def cut(self, step):
+        pages = len(self.stored) // PAGE
+        for left in {*range(pages - 1, 0, -max(1, step // 20)), 1}:
+            with open(self.copy, "wb") as file:
+                file.write(self.stored[: left * PAGE])
+            # A file that was emptied is one of the things nobody notices (docs/encryption.md).
+            require(read(self.copy, self.keys, self.sessions)[1], f"{self.name}, cut to {left} of {pages} pages: not refused")
+            self.tried += 1
+
+    def exchange(self):
+        """Structures that are moved are refused at each of both ends."""
+        spans = [(name, span, blocks) for name, (span, blocks) in self.live.items()]
+        for name, span, blocks in spans:
+            for other, another, _ in spans:
+                if name == other or len(span) != len(another) or self.stored[span[0] : span[-1] + 1] == self.stored[another[0] : another[-1] + 1]:
+                    continue
+                # Two slots are told apart by what is in them.
+                if name.startswith("slot") and other.startswith("slot"):
+                    continue
+                with open(self.copy, "r+b") as file:
+                    file.seek(span[0])
+                    file.write(self.stored[another[0] : another[-1] + 1])
+                    file.flush()
+                    reason = read(self.copy, self.keys, self.sessions, blocks)[1]
+                    file.seek(span[0])
+                    file.write(self.stored[span[0] : span[-1] + 1])
+                require(reason, f"{self.name}, {other} in place of {name}: not refused")
+                self.tried += 1
+
+
 def main():
-    guard = watch(1500)
+    guard = watch(3000)
     base, step = sys.argv[1], int(sys.argv[2])
     _, dice = seeded("flips")
-    content = dice.randbytes(PAGE + 1000)
     with Vault(base) as vault:
-        with open(f"{vault.path}/a/file", "wb") as file:
-            file.write(content)
-            os.fsync(file.fileno())
-            # So that both halves of a pair are in use, and both slots.
-            os.pwrite(file.fileno(), content[:PAGE], 0)
+        contents = {"a/file": make_small(vault, dice), "b/large": make_large(vault, dice)}
     own = f"{vault.upper}/.varve"
     whole = {name: sealed_reader.contents_of(f"{own}/{name}") for name in ("keybag", "sessions")}
     keyfile = sealed_reader.contents_of(vault.key)
     keys = sealed_reader.Keys(keyfile, b"", whole["keybag"])
     sessions = sealed_reader.Sessions(whole["sessions"], keys)
-    stored = bytearray(sealed_reader.contents_of(f"{vault.upper}/a/file"))
-    copy = f"{base}/flipped"
-
-    def refused(changes, sentence):
-        changed = bytearray(stored)
-        for byte, bit in changes:
-            changed[byte] ^= 1 << bit
-        with open(copy, "wb") as file:
-            file.write(changed)
-        found, reason = read(copy, keys, sessions)
-        require(reason, f"{sentence}: not refused; {'other' if found != content else 'the same'} content")
-
-    found, reason = read(f"{vault.upper}/a/file", keys, sessions)
-    require(found == content and not reason, f"as it is: {reason}")
-    file = sealed_reader.SealedFile(f"{vault.upper}/a/file", keys, sessions)
-    require(not file.doubtful, "the session has not ended")
-    # The newest version of each block is the one that counts; what is older is nobody's.
-    pages = [sealed_reader.number(file.entries(block)[0], 32, 6) for block in range(2)]
-    live = {
-        "slot 0": range(2 * SECTOR, 3 * SECTOR),
-        "slot 1": range(3 * SECTOR, 4 * SECTOR),
-        "index": range(4 * SECTOR, 5 * SECTOR),
-        "first block": range(pages[0] * PAGE, pages[0] * PAGE + PAGE),
-        "second block": range(pages[1] * PAGE, pages[1] * PAGE + PAGE),
-    }
-    tried = 0
-    for name, span in live.items():
-        for number in range(dice.randrange(step), len(span) * 8, step):
-            byte, bit = span[number // 8], number % 8
-            refused([(byte, bit)], f"{name}, byte {byte}, bit {bit}")
-            tried += 1
-    # The static sector has a copy; what is behind the wrapped key is reserved.
-    for number in range(dice.randrange(step), 164 * 8, step):
-        byte, bit = number // 8, number % 8
-        refused([(byte, bit), (SECTOR + byte, bit)], f"both static sectors, byte {byte}, bit {bit}")
-        tried += 1
-    for pages in range(len(stored) // PAGE):
-        with open(copy, "wb") as file:
-            file.write(stored[: pages * PAGE])
-        _, reason = read(copy, keys, sessions)
-        # A file that was emptied is one of the things nobody notices (docs/encryption.md).
-        require(reason or pages == 0, f"cut to {pages} pages: not refused")
+    tried, kinds = 0, set()
+    for name, content in contents.items():
+        file = Flipped(vault, name, content, keys, sessions, base)
+        kinds |= {f"{name} {kind}" for kind in file.live}
+        file.flip(dice, step if name == "a/file" else step * 5 // 2 if step > 1 else 1)
+        file.exchange()
+        file.cut(step)
+        os.close(file.file)
+        tried += file.tried
+        print(f"{name}: {len(file.live)} structures, {file.tried} changes, each refused")
+    for block in SPREAD:
+        require(f"b/large block {block}" in kinds, f"block {block} of the large file is not there")
     bag = whole["keybag"]
     for number in range(dice.randrange(step), len(bag) * 8, step):
         changed = bytearray(bag)
@@ -95,7 +180,7 @@ def main():
             tried += 1
         else:
             require(False, f"keybag, bit {number}: not refused")
-    print(f"{tried} bits, each refused")
+    print(f"{tried} changes, each refused")
     guard.cancel()
 
 

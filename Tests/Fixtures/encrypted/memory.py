@@ -76,18 +76,18 @@ def keys(vault):
     return {"secret": secret, "slot key": wrapping, "master key": master}, classes, volume
 
 
-def file_key(path, classes, volume):
-    """Of a file of class A."""
-    with open(path, "rb") as file:
-        head = file.read(512)
-    wrapping = reader.expand(classes["class key 1"], b"EAR1/wrap" + volume + head[48:64])
-    key = reader.opened(wrapping, head[104:116], head[116:164], b"EAR1/filekey" + head[:104])
-    require(key is not None, f"{path} has no key")
+def file_key(vault, path):
+    """The keys of a file, by their names."""
+    with open(vault.key, "rb") as keyfile, open(f"{vault.upper}/.varve/keybag", "rb") as bag:
+        keys = reader.Keys(keyfile.read(), b"", bag.read())
+    file = reader.SealedFile(path, keys, reader.Sessions(b"", keys))
+    with file.file:
+        head = file.at(0, 512)
     return {
-        "file key": key,
-        "header key": reader.expand(key, b"EAR1/hdr" + head[48:64]),
-        "segment key": reader.expand(key, b"EAR1/data" + head[48:64] + reader.u64(0)),
-        "wrapping key of a file": wrapping,
+        "file key": file.key,
+        "header key": file.seals,
+        "segment key": reader.expand(file.key, b"EAR1/data" + file.id + reader.u64(0)),
+        "wrapping key of a file": keys.wrapping(head[14], head[72:104], file.id),
     }
 
 
@@ -155,13 +155,12 @@ def opening(paths, number):
 
 def under_load(vault, rounds):
     """No key of a file that somebody opens while the volume is being locked stays."""
-    _, classes, volume = keys(vault)
     paths = [f"{vault.path}/a/load{number}" for number in range(12)]
     needles = {}
     for path in paths:
         with open(path, "wb") as file:
             file.write(b"x" * 5000)
-        of_file = file_key(path.replace(vault.path, vault.upper), classes, volume)
+        of_file = file_key(vault, path.replace(vault.path, vault.upper))
         needles[path] = of_file["header key"]
     children = [opening(paths, number) for number in range(4)]
     try:
@@ -177,52 +176,105 @@ def under_load(vault, rounds):
             require(os.waitpid(child, 0)[1] == signal.SIGKILL, "an error other than ENOKEY")
 
 
+class Used:
+    """The directory of one class whose files were used in every way, and some of which are open."""
+
+    names = ["written", "kept", "in part", "mapped", "appended", "direct"]
+
+    def __init__(self, vault, kind):
+        self.kind, words = kind, {name: canary() for name in self.names}
+        self.kept = used(f"{vault.path}/{kind}", words)
+        self.words = {f"{kind}: {name}": word for name, word in words.items()}
+        below = f"{vault.upper}/{kind}"
+        self.opened = {f"{kind}: {name}": key for name, key in file_key(vault, f"{below}/kept").items()}
+        self.closed = {f"{kind}, closed: {name}": key for name, key in file_key(vault, f"{below}/written").items()}
+
+    @property
+    def needles(self):
+        return self.words | self.opened | self.closed
+
+    def close(self):
+        for item in self.kept:
+            item.close() if isinstance(item, mmap.mmap) else os.close(item)
+
+
+def require_plain_is_found(vault, options, plain, unlocked):
+    """That the search finds plaintext in the daemon where there is some."""
+    if "passthrough=off" not in options:
+        return
+    # A request that comes before the last one is quite over may have to wait, and then none of it stays.
+    for _ in range(100):
+        if "plain" in unlocked:
+            break
+        write_plain(vault, plain)
+        unlocked |= found(vault.daemon, {"plain": plain})
+    require("plain" in unlocked, "the search does not find what a plain file has")
+
+
+def wait_until_gone(daemon, needles, complaint):
+    """The kernel tells of a last close later."""
+    left = needles
+    for _ in range(100):
+        left = found(daemon, needles)
+        if not left:
+            return
+        time.sleep(0.02)
+    require(False, f"{complaint}: {sorted(left)}")
+
+
 def main():
     rounds = int(sys.argv[2])
-    guard = watch(120 + rounds)
+    guard = watch(240 + rounds)
     options = sys.argv[3] if len(sys.argv) > 3 else ""
     with Vault(sys.argv[1], options) as vault:
         daemon = vault.daemon
-        names = ["written", "kept", "in part", "mapped", "appended", "direct"]
-        words = {name: canary() for name in names}
         never, classes, volume = keys(vault)
-        kept = used(f"{vault.path}/a", words)
-        of_file = file_key(f"{vault.upper}/a/kept", classes, volume)
+        a, b, c = (Used(vault, kind) for kind in "abc")
+        all_of_them = a.needles | b.needles | c.needles
         plain = canary()
         write_plain(vault, plain)
 
         # The search finds what is there: in this process, and in the daemon.
-        require(found(os.getpid(), words) == set(words), "the search does not find what is here")
-        unlocked = found(daemon, never | classes | of_file | words | {"plain": plain})
+        require(found(os.getpid(), all_of_them) == set(all_of_them), "the search does not find what is here")
+        unlocked = found(daemon, never | classes | all_of_them | {"plain": plain})
         print(f"unlocked: {sorted(unlocked)}")
-        require({"class key 1", "class key 2", "class key 3"} <= unlocked, "the search does not find the class keys")
-        require({"header key", "file key"} & unlocked, "the search does not find the key of an open file")
-        if "passthrough=off" in options:
-            # A request that comes before the last one is quite over may have to wait, and then none of it stays.
-            for _ in range(100):
-                if "plain" in unlocked:
-                    break
-                write_plain(vault, plain)
-                unlocked |= found(daemon, {"plain": plain})
-            require("plain" in unlocked, "the search does not find what a plain file has")
+        require(set(classes) <= unlocked, "the search does not find the class keys")
+        for each in (a, b, c):
+            require(set(each.opened) & unlocked, f"the search does not find the key of an open file of class {each.kind}")
+            wrapping = f"{each.kind}: wrapping key of a file"
+            require(wrapping not in unlocked, f"while unlocked: {wrapping}")
+        require_plain_is_found(vault, options, plain, unlocked)
         require(not unlocked & set(never), f"while unlocked: {sorted(unlocked & set(never))}")
 
+        # Files of class B that are open keep their keys, and class C all of them.
         locked = vault.lock(check=False)
         require(locked.returncode == 0, f"lock: {locked.stderr}")
-        left = found(daemon, never | classes | of_file | words)
+        left = found(daemon, never | classes | all_of_them)
         print(f"locked: {sorted(left)}")
-        require(left <= {"class key 3"}, f"after lock: {sorted(left)}")
+        stays = {"class key 3", *b.opened, *c.opened, *c.closed}
+        require(left <= stays, f"after lock: {sorted(left - stays)}")
+        require("class key 3" in left and set(b.opened) & left, "the search does not find what stays")
+        require(os.pread(b.kept[0], 32, 10_000) and os.pread(c.kept[0], 32, 10_000), "what stays open is used")
+        left = found(daemon, b.words | c.words)
+        require(not left, f"what was read while locked: {sorted(left)}")
+        # With its last close the key of a class B file goes, and its pages with what is in them.
+        b.close()
+        wait_until_gone(daemon, b.needles | a.needles | never, "after the last close of class B")
+
         vault.lock("--all")
-        left = found(daemon, never | classes | of_file | words)
+        left = found(daemon, never | classes | all_of_them)
         require(not left, f"after lock --all: {sorted(left)}")
         vault.unlock()
-        require(os.pread(kept[0], 32, 10_000) is not None, "read again")
+        for each in (a, c):
+            require(os.pread(each.kept[0], 32, 10_000), "read again")
         # The same from the beginning, with files that were opened under another key.
+        left = found(daemon, never)
+        require(not left, f"unlocked again: {sorted(left)}")
         vault.lock("--now", "--all", check=False)
-        left = found(daemon, never | classes | of_file | words)
+        left = found(daemon, never | classes | all_of_them)
         require(not left, f"after lock --now: {sorted(left)}")
-        for item in kept:
-            item.close() if isinstance(item, mmap.mmap) else os.close(item)
+        a.close()
+        c.close()
         vault.unlock()
         under_load(vault, rounds)
     guard.cancel()

@@ -11,6 +11,11 @@ extension MutableSpan<UInt8> {
   }
 }
 
+/// What of a write is on the disk when it returns.
+enum Durability {
+  case later, data, all
+}
+
 extension SealedObject {
   func read(at offset: Int64, into bytes: inout MutableSpan<UInt8>) throws(Errno) -> Int {
     try using(.bytes) { (file) throws(Errno) in
@@ -18,12 +23,17 @@ extension SealedObject {
     }
   }
 
+  /// A write and its sync are one request to a lock: a sync that waited for the lock, with the locks of the node held,
+  /// would be waited for by it.
   func write(
-    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, isWriteBack: Bool
+    _ bytes: inout MutableSpan<UInt8>, at position: Descriptor.WritePosition, isWriteBack: Bool,
+    _ durability: Durability
   ) throws(Errno) -> Int {
     do throws(Errno) {
       let count = try using(isWriteBack ? .writeBack : .bytes) { (file) throws(Errno) in
-        try file.write(&bytes, at: position)
+        let count = try file.write(&bytes, at: position)
+        if durability != .later { try file.synchronize(dataOnly: durability == .data) }
+        return count
       }
       // The blocks that were written in part are still as they came.
       bytes.wipe(0..<min(bytes.count, Block.size))
