@@ -125,7 +125,7 @@ extension MountTests {
     /// Waits until a view shows and finds these names, and none of the others; what it shows.
     private func awaited(_ names: [String], not others: [String], in view: String) -> String {
       // For a second, and what the machine takes.
-      let deadline = Clock.monotonicNanoseconds &+ 3_000_000_000
+      let deadline = Clock.monotonicNanoseconds &+ 1_500_000_000
       while true {
         let listed = BytePath(view).names?.map { String(decoding: $0, as: UTF8.self) } ?? ["?"]
         let missing = names.filter { Calls.status("\(view)/\($0)").refusal != nil }

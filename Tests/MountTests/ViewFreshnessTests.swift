@@ -33,7 +33,7 @@ extension MountTests {
       for round in 0..<40 {
         for shown in ["one", "one.txt", "A/x", "saved", "photo"] {
           // A name that is shown anew is found a moment later.
-          let deadline = Clock.monotonicNanoseconds &+ 2_000_000_000
+          let deadline = Clock.monotonicNanoseconds &+ 1_500_000_000
           while Calls.read("\(view)/\(shown)").refusal != nil {
             try #require(Clock.monotonicNanoseconds < deadline, "\(shown), round \(round)")
           }

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// An item of a random tree: its names from the root down, as they are and as a view shows them.
-private struct DressedItem: Sendable {
+struct DressedItem: Sendable {
   let isDirectory: Bool
   let real: [String]
   var shown: [String] = []
@@ -19,7 +19,7 @@ private struct DressedItem: Sendable {
 }
 
 /// A random tree on a volume, dressed with owners, modes, lists and flags.
-private struct DressedTree: Sendable {
+struct DressedTree: Sendable {
   private static let directories = ["Library", "Pictures", "Music", "Foo.app", "sub", "Movies"]
   private static let files = [
     "report.txt", "photo.JPG", "notes.md", "plain", "run.sh", "a b.pdf", "report.pdf",
@@ -192,8 +192,8 @@ extension MountTests {
       let library = try volume.directory("Library", 0, 0, 0o755)
       try #require(Calls.write(library + "/.localized", "") == nil)
       let seed = UInt64.random(in: 0...(.max))
-      // Each round is two changes.
-      let rounds = ViewRightsTests.isLong ? 1_700 : 100
+      // Each round opens and shuts the gate; there are six.
+      let rounds = ViewRightsTests.isLong ? 1_700 : 170
       for gate in Gate.allCases {
         let area = "\(library)/\(gate)"
         try gate.build(in: area)

@@ -68,6 +68,34 @@ package struct ViewName: Hashable, Sendable, CustomStringConvertible {
     guard parts.isEmpty, Array(description.utf8) == bytes else { return nil }
   }
 
+  /// A name as people write it: in other letters, with other marks between languages, or in another order.
+  private init?(meant text: String) {
+    var (languages, name) = ("", ViewName())
+    for part in text.split(separator: ",") {
+      let word = part.lowercased()
+      if word == "all" {
+        name.showsHidden = true
+      } else if word.hasPrefix("ext=") {
+        guard let policy = ExtensionPolicy(word: word.dropFirst(4)) else { return nil }
+        name.extensions = policy
+      } else if word != "default" {
+        languages += "+" + part
+      }
+    }
+    if !languages.isEmpty {
+      guard let list = LanguageList(meant: languages) else { return nil }
+      name.languages = list
+    }
+    self = name
+  }
+
+  /// What views are called, for those who wrote something else; with the right form of what they may have meant.
+  package static func words(insteadOf text: String) -> String {
+    let words = "views have names such as fr, fr-CA+en,all or default,ext=bit"
+    guard let name = ViewName(meant: text), name.description != text else { return words }
+    return "\(words); write \(name)"
+  }
+
   package var description: String {
     var text = "default"
     if let list = languages?.languages, !list.isEmpty {

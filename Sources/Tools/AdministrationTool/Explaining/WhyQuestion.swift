@@ -89,6 +89,9 @@ private struct FollowedQuestion {
 
 /// Asks about several things at once and answers one explanation for each; the paths are on one mount.
 func askWhy(_ questions: [WhyQuestion], _ other: AskedUser?) throws(Refusal) -> [JSON] {
+  for path in questions.flatMap({ [$0.path, $0.newPath] }) {
+    if let words = path?.rightViewName { throw Refusal("\(Errno.noSuchFile); \(words)", status: 2) }
+  }
   var answers: [JSON] = Array(repeating: .null, count: questions.count)
   var pending = questions.enumerated().map { FollowedQuestion($0.offset, $0.element) }
   while let mount = pending.first?.question.path.named {

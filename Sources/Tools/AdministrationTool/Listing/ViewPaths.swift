@@ -18,13 +18,14 @@ struct RealPath {
   init(_ typed: Word) throws(Refusal) {
     let path = try VolumePath(typed, try volumeTable())
     mountPoint = path.mount.mountPoint
-    let typed = path.path.split(separator: slash).map { Array($0) }
-    guard typed.count > 2, Array(typed[..<2]) == VolumePath.views else {
-      (names, view) = (typed, nil)
+    let walked = path.path.split(separator: slash).map { Array($0) }
+    guard walked.count > 2, Array(walked[..<2]) == VolumePath.views else {
+      (names, view) = (walked, nil)
       return
     }
-    view = typed[2]
-    names = try RealPath.realNames(typed, from: mountPoint)
+    guard ViewName(walked[2]) != nil else { throw Refusal(.noSuchFile, at: typed) }
+    view = walked[2]
+    names = try RealPath.realNames(walked, from: mountPoint)
   }
 
   /// Finds the real name of each item on the way.

@@ -2,6 +2,7 @@
 // is asked about. Nothing on the volume is looked at on the way, so that asking leaves no refusals behind, and a
 // daemon that does not answer keeps nobody waiting.
 
+import DisplayNames
 import LayeredVolume
 import LinuxFiles
 import LinuxPrograms
@@ -29,6 +30,12 @@ struct VolumePath {
       guard depth >= 0 else { return nil }
     }
     return names[2]
+  }
+
+  /// What the view should have been called that the path leads into, if no view can have that name.
+  var rightViewName: String? {
+    guard let view, ViewName(view) == nil else { return nil }
+    return ViewName.words(insteadOf: String(decoding: view, as: UTF8.self))
   }
 
   /// The directory that the last name is in.
