@@ -56,8 +56,8 @@ extension Reference {
     let key = name == "Videos" ? "Movies" : name
     guard let column = standardColumns.firstIndex(of: key) else { return nil }
     for tag in tags {
-      guard let row = standardRows.first(where: { $0.hasPrefix(tag + "|") }) else { continue }
-      let word = row.split(separator: "|")[column + 1]
+      guard let row = standardRows.first(where: { $0.tag == tag }) else { continue }
+      let word = row.words.split(separator: "|")[column]
       if word != "—" { return String(word) }
     }
     return nil
@@ -71,30 +71,30 @@ extension Reference {
   ]
 
   // swift-format-ignore
-  private static let standardRows = [
-    "de|Schreibtisch|Dokumente|Downloads|Musik|Bilder|Filme|Öffentlich|Vorlagen|Anwendungen|Hilfsprogramme|Bibliothek|Websites|Geteilt|Benutzer|Netzwerk|System|Papierkorb",
-    "fr|Bureau|Documents|Téléchargements|Musique|Images|Films|Public|Modèles|Applications|Utilitaires|Bibliothèque|Sites|Partagé|Utilisateurs|Réseau|Système|Corbeille",
-    "es|Escritorio|Documentos|Descargas|Música|Imágenes|Películas|Público|Plantillas|Aplicaciones|Utilidades|Biblioteca|Sitios|Compartido|Usuarios|Red|Sistema|Papelera",
-    "it|Scrivania|Documenti|Scaricati|Musica|Immagini|Filmati|Pubblici|Modelli|Applicazioni|Utilità|Libreria|Siti|Condivisi|Utenti|Rete|Sistema|Cestino",
-    "nl|Bureaublad|Documenten|Downloads|Muziek|Afbeeldingen|Films|Openbaar|Sjablonen|Toepassingen|Hulpmiddelen|Bibliotheek|Sites|Gedeeld|Gebruikers|Netwerk|Systeem|Prullenbak",
-    "pt-BR|Área de trabalho|Documentos|Downloads|Músicas|Imagens|Filmes|Público|Modelos|Aplicativos|Utilitários|Biblioteca|Sites|Compartilhado|Usuários|Rede|Sistema|Lixeira",
-    "pt-PT|Área de Trabalho|Documentos|Transferências|Música|Imagens|Filmes|Público|Modelos|Aplicações|Utilitários|Biblioteca|Sites|Partilhado|Utilizadores|Rede|Sistema|Lixo",
-    "sv|Skrivbord|Dokument|Hämtningar|Musik|Bilder|Filmer|Publikt|Mallar|Program|Nyttoprogram|Bibliotek|Webbplatser|Delat|Användare|Nätverk|System|Papperskorg",
-    "da|Skrivebord|Dokumenter|Hentet|Musik|Billeder|Film|Offentligt|Skabeloner|Programmer|Redskaber|Bibliotek|Websteder|Delt|Brugere|Netværk|System|Papirkurv",
-    "nb|Skrivebord|Dokumenter|Nedlastinger|Musikk|Bilder|Filmer|Offentlig|Maler|Programmer|Verktøy|Bibliotek|Nettsteder|Delt|Brukere|Nettverk|System|Papirkurv",
-    "fi|Työpöytä|Asiakirjat|Lataukset|Musiikki|Kuvat|Elokuvat|Julkinen|Mallit|Sovellukset|Työkalut|Kirjasto|Sivustot|Jaettu|Käyttäjät|Verkko|Järjestelmä|Roskakori",
-    "pl|Pulpit|Dokumenty|Pobrane|Muzyka|Obrazy|Filmy|Publiczny|Szablony|Programy|Narzędzia|Biblioteka|Witryny|Udostępnione|Użytkownicy|Sieć|System|Kosz",
-    "cs|Plocha|Dokumenty|Stažené|Hudba|Obrázky|Filmy|Veřejné|Šablony|Aplikace|Pomůcky|Knihovna|Stránky|Sdílené|Uživatelé|Síť|Systém|Koš",
-    "hu|Asztal|Dokumentumok|Letöltések|Zenék|Képek|Filmek|Nyilvános|Sablonok|Alkalmazások|Segédprogramok|Könyvtár|Webhelyek|Megosztott|Felhasználók|Hálózat|Rendszer|Kuka",
-    "tr|Masaüstü|Belgeler|İndirilenler|Müzik|Resimler|Filmler|Genel|Şablonlar|Uygulamalar|Araçlar|Kitaplık|Siteler|Paylaşılan|Kullanıcılar|Ağ|Sistem|Çöp",
-    "ru|Рабочий стол|Документы|Загрузки|Музыка|Изображения|Фильмы|Общедоступные|Шаблоны|Приложения|Утилиты|Библиотека|Сайты|Общие|Пользователи|Сеть|Система|Корзина",
-    "uk|Стільниця|Документи|Завантажене|Музика|Картинки|Фільми|Загальне|Шаблони|Програми|Засоби|Бібліотека|Сайти|Спільне|Користувачі|Мережа|Система|Смітник",
-    "el|Επιφάνεια εργασίας|Έγγραφα|Λήψεις|Μουσική|Εικόνες|Ταινίες|Δημόσια|Πρότυπα|Εφαρμογές|Εργαλεία|Βιβλιοθήκη|Ιστότοποι|Κοινόχρηστα|Χρήστες|Δίκτυο|Σύστημα|Απορρίμματα",
-    "ja|デスクトップ|ドキュメント|ダウンロード|音楽|画像|映画|公開|テンプレート|アプリケーション|ユーティリティ|ライブラリ|サイト|共有|ユーザー|ネットワーク|システム|ゴミ箱",
-    "ko|바탕화면|문서|다운로드|음악|사진|영화|공개|서식|응용 프로그램|유틸리티|라이브러리|사이트|공유|사용자|네트워크|시스템|휴지통",
-    "zh-Hans|桌面|文档|下载|音乐|图片|电影|公共|模板|应用程序|工具|资源库|站点|共享|用户|网络|系统|回收站",
-    "zh-Hant|桌面|文件|下載|音樂|圖片|電影|公共|模板|程式|公用程式|資源庫|網站|共享|使用者|網路|系統|垃圾桶",
-    "ar|سطح المكتب|المستندات|—|الموسيقى|الصور|الأفلام|عام|القوالب|التطبيقات|أدوات|المكتبة|المواقع|مشترك|المستخدمين|الشبكة|النظام|المهملات",
-    "he|שולחן עבודה|מסמכים|הורדות|מוסיקה|תמונות|סרטים|ציבורי|תבניות|יישומים|עזרים|ספרייה|אתרים|משותף|משתמשים|רשת|מערכת|אשפה",
+  private static let standardRows: [(tag: String, words: String)] = [
+    ("de", "Schreibtisch|Dokumente|Downloads|Musik|Bilder|Filme|Öffentlich|Vorlagen|Anwendungen|Hilfsprogramme|Bibliothek|Websites|Geteilt|Benutzer|Netzwerk|System|Papierkorb"),
+    ("fr", "Bureau|Documents|Téléchargements|Musique|Images|Films|Public|Modèles|Applications|Utilitaires|Bibliothèque|Sites|Partagé|Utilisateurs|Réseau|Système|Corbeille"),
+    ("es", "Escritorio|Documentos|Descargas|Música|Imágenes|Películas|Público|Plantillas|Aplicaciones|Utilidades|Biblioteca|Sitios|Compartido|Usuarios|Red|Sistema|Papelera"),
+    ("it", "Scrivania|Documenti|Scaricati|Musica|Immagini|Filmati|Pubblici|Modelli|Applicazioni|Utilità|Libreria|Siti|Condivisi|Utenti|Rete|Sistema|Cestino"),
+    ("nl", "Bureaublad|Documenten|Downloads|Muziek|Afbeeldingen|Films|Openbaar|Sjablonen|Toepassingen|Hulpmiddelen|Bibliotheek|Sites|Gedeeld|Gebruikers|Netwerk|Systeem|Prullenbak"),
+    ("pt-BR", "Área de trabalho|Documentos|Downloads|Músicas|Imagens|Filmes|Público|Modelos|Aplicativos|Utilitários|Biblioteca|Sites|Compartilhado|Usuários|Rede|Sistema|Lixeira"),
+    ("pt-PT", "Área de Trabalho|Documentos|Transferências|Música|Imagens|Filmes|Público|Modelos|Aplicações|Utilitários|Biblioteca|Sites|Partilhado|Utilizadores|Rede|Sistema|Lixo"),
+    ("sv", "Skrivbord|Dokument|Hämtningar|Musik|Bilder|Filmer|Publikt|Mallar|Program|Nyttoprogram|Bibliotek|Webbplatser|Delat|Användare|Nätverk|System|Papperskorg"),
+    ("da", "Skrivebord|Dokumenter|Hentet|Musik|Billeder|Film|Offentligt|Skabeloner|Programmer|Redskaber|Bibliotek|Websteder|Delt|Brugere|Netværk|System|Papirkurv"),
+    ("nb", "Skrivebord|Dokumenter|Nedlastinger|Musikk|Bilder|Filmer|Offentlig|Maler|Programmer|Verktøy|Bibliotek|Nettsteder|Delt|Brukere|Nettverk|System|Papirkurv"),
+    ("fi", "Työpöytä|Asiakirjat|Lataukset|Musiikki|Kuvat|Elokuvat|Julkinen|Mallit|Sovellukset|Työkalut|Kirjasto|Sivustot|Jaettu|Käyttäjät|Verkko|Järjestelmä|Roskakori"),
+    ("pl", "Pulpit|Dokumenty|Pobrane|Muzyka|Obrazy|Filmy|Publiczny|Szablony|Programy|Narzędzia|Biblioteka|Witryny|Udostępnione|Użytkownicy|Sieć|System|Kosz"),
+    ("cs", "Plocha|Dokumenty|Stažené|Hudba|Obrázky|Filmy|Veřejné|Šablony|Aplikace|Pomůcky|Knihovna|Stránky|Sdílené|Uživatelé|Síť|Systém|Koš"),
+    ("hu", "Asztal|Dokumentumok|Letöltések|Zenék|Képek|Filmek|Nyilvános|Sablonok|Alkalmazások|Segédprogramok|Könyvtár|Webhelyek|Megosztott|Felhasználók|Hálózat|Rendszer|Kuka"),
+    ("tr", "Masaüstü|Belgeler|İndirilenler|Müzik|Resimler|Filmler|Genel|Şablonlar|Uygulamalar|Araçlar|Kitaplık|Siteler|Paylaşılan|Kullanıcılar|Ağ|Sistem|Çöp"),
+    ("ru", "Рабочий стол|Документы|Загрузки|Музыка|Изображения|Фильмы|Общедоступные|Шаблоны|Приложения|Утилиты|Библиотека|Сайты|Общие|Пользователи|Сеть|Система|Корзина"),
+    ("uk", "Стільниця|Документи|Завантажене|Музика|Картинки|Фільми|Загальне|Шаблони|Програми|Засоби|Бібліотека|Сайти|Спільне|Користувачі|Мережа|Система|Смітник"),
+    ("el", "Επιφάνεια εργασίας|Έγγραφα|Λήψεις|Μουσική|Εικόνες|Ταινίες|Δημόσια|Πρότυπα|Εφαρμογές|Εργαλεία|Βιβλιοθήκη|Ιστότοποι|Κοινόχρηστα|Χρήστες|Δίκτυο|Σύστημα|Απορρίμματα"),
+    ("ja", "デスクトップ|ドキュメント|ダウンロード|音楽|画像|映画|公開|テンプレート|アプリケーション|ユーティリティ|ライブラリ|サイト|共有|ユーザー|ネットワーク|システム|ゴミ箱"),
+    ("ko", "바탕화면|문서|다운로드|음악|사진|영화|공개|서식|응용 프로그램|유틸리티|라이브러리|사이트|공유|사용자|네트워크|시스템|휴지통"),
+    ("zh-Hans", "桌面|文档|下载|音乐|图片|电影|公共|模板|应用程序|工具|资源库|站点|共享|用户|网络|系统|回收站"),
+    ("zh-Hant", "桌面|文件|下載|音樂|圖片|電影|公共|模板|程式|公用程式|資源庫|網站|共享|使用者|網路|系統|垃圾桶"),
+    ("ar", "سطح المكتب|المستندات|—|الموسيقى|الصور|الأفلام|عام|القوالب|التطبيقات|أدوات|المكتبة|المواقع|مشترك|المستخدمين|الشبكة|النظام|المهملات"),
+    ("he", "שולחן עבודה|מסמכים|הורדות|מוסיקה|תמונות|סרטים|ציבורי|תבניות|יישומים|עזרים|ספרייה|אתרים|משותף|משתמשים|רשת|מערכת|אשפה"),
   ]
 }
