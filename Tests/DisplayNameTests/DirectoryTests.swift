@@ -29,6 +29,12 @@ extension Dice {
     "Notizen.app", "caf\u{E9} [81ef06]", "Akte.pdf", "a.Ü", "x:y",
   ]
   private static let tags = ["fr", "de", "en", "French", "pt_BR"]
+  /// What stands in for other languages.
+  private static let rarer = [
+    "de-AT", "de_AT", "German", "zh", "zh-TW", "zh_HK", "zh-Hant", "zh_CN", "zh-Hans", "nb", "nn", "no",
+    "Norwegian",
+    "pt", "pt-PT", "Portuguese", "sr-Latn", "sr_Latn_RS", "sr", "en_GB", "English",
+  ]
 
   private mutating func stem() -> String {
     if once(in: 30) { return String(repeating: pick(Dice.stems), count: 1 + below(40)) }
@@ -42,6 +48,8 @@ extension Dice {
     return bytes == [0x2E] || bytes == [0x2E, 0x2E] ? [0x61] : bytes
   }
 
+  private mutating func tag() -> String { pick(once(in: 2) ? Dice.rarer : Dice.tags) }
+
   private mutating func inside(_ name: [UInt8]) -> Entry.Inside {
     let text = String(decoding: name, as: UTF8.self)
     let dot = text.lastIndex(of: ".") ?? text.endIndex
@@ -50,12 +58,13 @@ extension Dice {
     case 0: return .marker
     case 1:
       return .localizations(
-        key: own, Dictionary((0..<below(3)).map { _ in (pick(Dice.tags), pick(Dice.texts)) }) { $1 })
+        key: own, Dictionary((0..<below(6)).map { _ in (tag(), pick(Dice.texts)) }) { $1 })
     case 2:
-      let region = once(in: 3) ? ["CFBundleDevelopmentRegion": pick(["English", "de", "../x"])] : [:]
+      let region =
+        once(in: 3) ? ["CFBundleDevelopmentRegion": pick(["English", "de", "../x", "zh_TW", "nn-NO"])] : [:]
       let key = pick(["CFBundleName", "CFBundleDisplayName", "CFBundleExecutable"])
-      let values = (0..<below(3)).map { _ in
-        (pick(Dice.tags + ["English"]), [pick(["CFBundleName", "CFBundleDisplayName"]): pick(Dice.texts)])
+      let values = (0..<below(6)).map { _ in
+        (tag(), [pick(["CFBundleName", "CFBundleDisplayName"]): pick(Dice.texts)])
       }
       return .bundle(region.merging([key: own]) { $1 }, Dictionary(values) { $1 })
     default: return .nothing
@@ -107,14 +116,55 @@ extension Dice {
 @Suite("Random directories") struct DirectoryTests {
   private let choices: [(languages: String, policy: ExtensionPolicy)] = [
     ("fr", .known), ("de", .all), ("fr+de", .bit), ("pt-BR", .known), ("en", .never), ("", .known),
+    ("zh-TW+fr", .known), ("nn-NO+de-AT", .all), ("pt-AO+zh", .bit), ("no+sr-Latn-RS", .known),
   ]
+
+  /// No bytes of the names, but by their numbers: marks of direction and format that turn or hide what is read.
+  private static let deceiving: [ClosedRange<UInt32>] = [
+    0...0x1F, 0x7F...0x9F, 0xAD...0xAD, 0x200B...0x200B, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF...0xFEFF,
+    0xFFF9...0xFFFB, 0x3164...0x3164,
+  ]
+
+  /// The extension of a name, if it is that of a type that is known; nil if it is none.
+  private func known(_ name: [UInt8]) -> String? {
+    guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return nil }
+    let word = String(decoding: name[(dot + 1)...], as: UTF8.self).lowercased()
+    return FileExtension(word).map(kinds.isKnown) == true ? word : nil
+  }
+
+  /// What a shown name may not do, whatever it was made of.
+  private func deception(_ entry: Entry, _ shown: Shown) -> String? {
+    let text = shown.text
+    if text.unicodeScalars.contains(where: { scalar in
+      DirectoryTests.deceiving.contains { $0.contains(scalar.value) }
+    }) {
+      return "a mark that turns or hides what is read"
+    }
+    guard shown.name != entry.name else { return nil }
+    if let word = known(shown.name), word != known(entry.name) { return "the extension of another type" }
+    if shown.letter == "L" || shown.letter == "S", Reference.passes(text) {
+      return "a directory like a document"
+    }
+    // Of a file that can be started the end is always there.
+    let ends = [".exe", ".sh", ".desktop"].filter { entry.name.ends(with: $0) }
+    let mayGo = entry.facts.kind != .regular || entry.facts.state == .hide && ends == [".sh"]
+    if let end = ends.first, !mayGo, entry.facts.isExecutable || end != ".sh", !shown.name.ends(with: end) {
+      return "it can be started, and does not say so"
+    }
+    if shown.letter == "E", let last = text.unicodeScalars.last, Reference.isBlank(last) {
+      return "a blank at the end"
+    }
+    return nil
+  }
 
   /// What has to be true whatever the rules are.
   private func check(_ entries: [Entry], _ shown: [Shown?]) -> String? {
     let reals = entries.map(\.name)
     var seen: [[UInt8]: Int] = [:]
     for (index, shown) in shown.enumerated() {
-      guard let name = shown?.name else { continue }
+      guard let shown else { continue }
+      let name = shown.name
+      if let fault = deception(entries[index], shown) { return fault }
       if seen.updateValue(index, forKey: name) != nil { return "a name twice" }
       if let other = reals.firstIndex(of: name), other != index { return "the real name of another" }
       if name.isEmpty || name.count > 255 { return "the length" }
@@ -122,7 +172,7 @@ extension Dice {
       let normal = Reference.nfc(text)
       if !normal.unicodeScalars.elementsEqual(text.unicodeScalars) { return "not in NFC" }
       if Reference.glyphs(name).contains(where: \.isEscape) { return "something invisible" }
-      if shown?.letter == "E", Reference.passes(text) { return "looks like a document" }
+      if shown.letter == "E", Reference.passes(text) { return "looks like a document" }
     }
     return nil
   }

@@ -36,6 +36,25 @@ import Testing
     #expect(list?.tried == ["fr-CA", "fr_CA", "fr", "French", "en", "English"])
   }
 
+  @Test("What is looked for, for every language, script and region, is what the table of languages says")
+  func everyTag() {
+    let codes = [
+      "en", "fr", "de", "ja", "es", "it", "nl", "sv", "da", "nb", "nn", "no", "fi", "pt", "ko", "ru", "pl",
+      "zh", "sr",
+      "ar", "haw", "eo",
+    ]
+    for code in codes {
+      for script in ["", "-Hant", "-Hans", "-Latn"] {
+        // The rows of these two are about languages without a script.
+        if ["pt", "nn", "nb", "no"].contains(code), !script.isEmpty { continue }
+        for region in ["", "-BR", "-PT", "-TW", "-HK", "-MO", "-CN", "-SG", "-NO", "-419", "-AO"] {
+          let tag = code + script + region
+          #expect(Language(tag)?.tried == Reference.tried(tag: tag), "\(tag)")
+        }
+      }
+    }
+  }
+
   @Test("The language a bundle was made in comes last, and can be nothing but a language") func region() {
     let list = LanguageList("de", separator: "+") ?? LanguageList()
     #expect(list.tried(withRegion: "en_GB") == ["de", "German", "en-GB", "en_GB", "en", "English"])

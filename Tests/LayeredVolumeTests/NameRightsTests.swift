@@ -129,6 +129,50 @@ struct NameRightsTests {
     }
   }
 
+  @Test(
+    "The state of an extension is changed by those who may set an attribute of an owner's, and by nobody else"
+  )
+  func extensionRights() throws {
+    let tree = try Tree {
+      file("own.txt", mode: 0o644, owner: 1001)
+      file("shared.txt", mode: 0o666, owner: 1001)
+      file("given.txt", mode: 0o644, owner: 1001, list: "user:1003 allow writeextattr")
+      file("denied.txt", mode: 0o666, owner: 1001, list: "user:1003 deny writeextattr")
+      file("locked.txt", mode: 0o666, owner: 1001, flags: "uchg")
+      directory("Own.app", mode: 0o755, owner: 1001)
+      directory("Shared.app", mode: 0o777, owner: 1001)
+    }
+    func refusal(_ change: () throws -> Void) throws -> Errno? {
+      do { try change() } catch let error as Errno { return error }
+      return nil
+    }
+    let rows: [(String, [UInt32: Errno?])] = [
+      ("own.txt", [0: nil, 1001: nil, 1003: .accessDenied]),
+      ("shared.txt", [0: nil, 1001: nil, 1003: nil]),
+      ("given.txt", [0: nil, 1001: nil, 1003: nil, 1004: .accessDenied]),
+      ("denied.txt", [0: nil, 1001: nil, 1003: .accessDenied, 1004: nil]),
+      ("locked.txt", [0: .notPermitted, 1001: .notPermitted, 1003: .notPermitted]),
+      ("Own.app", [0: nil, 1001: nil, 1003: .accessDenied]),
+      ("Shared.app", [0: nil, 1003: nil]),
+    ]
+    let door = "system.varve.extension"
+    for (path, answers) in rows {
+      for (user, wanted) in answers {
+        tree.user = user
+        // From one state to the other by all that there is: the bit, the record, and neither.
+        for value in ["hide", "show", "", "show", "hide"] {
+          let answer = try refusal { try tree.setAttribute(path, door, value) }
+          #expect(answer == wanted, "\(user), \(path): \(value)")
+        }
+        #expect(try refusal { try tree.removeAttribute(path, door) } == wanted, "\(user), \(path)")
+        let note = try refusal { try tree.setAttribute(path, "user.note", "x") }
+        #expect(note == wanted, "\(user), \(path): an attribute of an owner")
+      }
+      tree.user = 0
+      #expect(try tree.text(path, door) == "")
+    }
+  }
+
   @Test("What is in a directory is in no fact for those who may not search it") func closedDirectories()
     throws
   {

@@ -94,6 +94,37 @@ extension MountTests {
     }
 
     @Test(
+      "In views their items are shown by their names, and take a state of their extension from then on",
+      arguments: ["0.1.0"])
+    func isViewed(version: String) throws {
+      try run(
+        version,
+        #"""
+        test -z "$(getfattr -R -h -d -m 'varve[.]names' upper 2>/dev/null)"
+        view=mount/.varve/view/fr
+        (cd mount && find . ! -name hidden | sort) >real
+        (cd $view && find . | sort) >seen
+        diff real seen
+        (cd mount && find . -type f -exec sha256sum {} + | sort -k 2) >real
+        (cd $view,all && find . -type f -exec sha256sum {} + | sort -k 2) >seen
+        diff real seen
+        echo text >mount/listed/new.txt
+        echo "text" | diff - $view/listed/new
+        for file in file new.txt; do
+          test "$(getfattr --only-values -n system.varve.extension mount/listed/$file)" = ''
+          "$VARVE" name --show-ext mount/listed/$file
+          test "$(getfattr --only-values -n system.varve.extension mount/listed/$file)" = show
+        done
+        ls $view/listed | grep -qx new.txt
+        getfattr -R -h -d -m 'varve[.]names' upper/listed 2>/dev/null | grep -q names
+        "$VARVE" umount mount
+        "$VARVE" mount -o keyfile=key upper mount
+        ls $view/listed | grep -qx new.txt
+        "$VARVE" check upper
+        """#)
+    }
+
+    @Test(
       "A program that knows the published format alone reads the same",
       .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"), arguments: ["0.1.0"])
     func isRead(version: String) throws {

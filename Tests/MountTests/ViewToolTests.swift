@@ -147,8 +147,8 @@ extension MountTests {
       "exclude -v FILE", "exclude --check FILE", "exclude --tag -v DIR", "exclude --check FILE",
       "exclude --remove --tag DIR", "exclude --remove FILE", "compress -v LONG", "ls -lO LONG",
       "decompress -v LONG",
-      "protect -v complete SECRET", "verify SECRET", "protect complete DIR", "protect -v none SECRET",
-      "protect none DIR",
+      "protect -v complete SECRET", "verify SECRET", "protect complete FOLDER", "protect -v none SECRET",
+      "protect none FOLDER",
       "chmod 9 FILE", "chflags nothing FILE", "acl set -e nonsense FILE", "acl restore FILE",
       // The name that is shown changes.
       "name --show-ext MODEL",

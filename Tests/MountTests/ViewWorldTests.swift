@@ -261,5 +261,51 @@ extension MountTests {
           == "same by Python\nsame by rsync\nsame by gio\ntwo languages at once\nlisted\nclean\nshown names are untracked\n",
         "exit \(result.exit)")
     }
+
+    /// Lists each directory of a view by gio and by `ls -l`, and compares both with what Python reads.
+    private static let listers = """
+      import os, stat, subprocess, sys
+      os.environ['LC_ALL'] = 'C.UTF-8'
+      for view in sys.argv[1:]:
+          os.chdir(view)
+          places = sorted(entry.name for entry in os.scandir(b'.') if entry.is_dir())
+          found = [sorted(os.listdir(place)) for place in places]
+          by_gio = subprocess.run([b'gio', b'list', b'-h', *places], capture_output=True, check=True)
+          assert not by_gio.stderr, (view, by_gio.stderr)
+          lines = by_gio.stdout.split(b'\\n')[:-1]
+          assert len(lines) == sum(map(len, found)), (view, len(lines), sum(map(len, found)))
+          for place, names in zip(places, found):
+              mine, lines = sorted(lines[:len(names)]), lines[len(names):]
+              assert mine == names, (view, place, set(mine) ^ set(names))
+              long = subprocess.run(
+                  [b'ls', b'-lAUi', b'--zero', b'--time-style=+', b'--', place], capture_output=True, check=True)
+              assert not long.stderr, (view, place, long.stderr)
+              rows = long.stdout.split(b'\\0')[1:-1]
+              entries = list(os.scandir(place))
+              assert len(rows) == len(entries), (view, place, len(rows))
+              for row, entry in zip(rows, entries):
+                  words = row.split(None, 2)
+                  status = entry.stat(follow_symlinks=False)
+                  end = entry.name + b' -> ' + os.readlink(entry.path) if entry.is_symlink() else entry.name
+                  assert int(words[0]) == status.st_ino, (view, row)
+                  assert words[1].decode()[:10] == stat.filemode(status.st_mode), (view, row)
+                  assert row.endswith(b' ' + end), (view, row, end)
+          print(view.rsplit('/', 1)[1], len(places))
+      """
+
+    @Test(
+      "gio and ls -l list each directory of the world in every language and policy, name by name",
+      .enabled(if: Programs.has("python3", "gio"), "needs python3 and gio"))
+    func eachDirectory() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      let tree = try WorldTree(in: volume.path)
+      let views = Self.views().map(\.name)
+      let result = try Program.run(
+        try #require(Programs.path(of: "python3")),
+        ["-c", Self.listers] + views.map { "\(volume.path)/.varve/view/\($0)" })
+      let wanted = views.map { "\($0) \(tree.directories.count)\n" }.joined()
+      #expect(result.exit == 0 && result.output == wanted, "\(result.output.suffix(2000))")
+    }
   }
 }

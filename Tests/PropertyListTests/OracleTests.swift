@@ -130,6 +130,92 @@ import Testing
     }
   }
 
+  /// Writes strings files in every encoding, and prints each with what a reader of a few lines finds in it: its pairs, or
+  /// nothing where Python cannot decode it.
+  private static let encodings = #"""
+    import base64, json, plistlib, random, re, sys
+    from xml.sax.saxutils import escape
+    random.seed(int(sys.argv[1]))
+    pieces = ["a", "B", " ", "é", "名", "😀", "e\u0301", "\u200d", "\n", "\t", "=", ";", "/*", "//", '"', "\\", "\u0a0d", "\u3b00",
+              "x\ufeff", "long " * 9]
+    forms = [("utf-8", b""), ("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"),
+             ("utf-16-le", b""), ("utf-16-be", b"")]
+    def text(): return "".join(random.choice(pieces) for _ in range(random.randrange(9)))
+    def quoted(value):
+        written = ""
+        for letter in value:
+            if letter in '"\\': written += "\\" + letter
+            elif random.randrange(4) == 0:
+                units = letter.encode("utf-16-be")
+                written += "".join("\\U%02x%02x" % (units[i], units[i + 1]) for i in range(0, len(units), 2))
+            else: written += letter
+        return '"' + written + '"'
+    def blank(): return random.choice(["", " ", "\n", "\t", "/* x; 名 */", "// y =\n"])
+    def decoded(data):
+        for mark, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+            if data.startswith(mark): return data[len(mark):].decode(name)
+        if data[1:2] == b"\0": return data.decode("utf-16-le")
+        return data.decode("utf-16-be" if data[:1] == b"\0" else "utf-8")
+    word = r'"((?:[^"\\]|\\.)*)"'
+    space = r'(?:[ \t\n]|/\*.*?\*/|//[^\n]*\n)*'
+    pair = re.compile(space + word + space + "=" + space + word + space + ";", re.S)
+    end = re.compile(space, re.S)
+    def plain(value):
+        units = re.sub(r'\\(?:U([0-9a-f]{4})|(.))', lambda m: chr(int(m[1], 16)) if m[1] else m[2], value, flags=re.S)
+        return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    def pairs(source):
+        found, place = [], 0
+        while (match := pair.match(source, place)):
+            found.append([plain(match[1]), plain(match[2])])
+            place = match.end()
+        return found if end.fullmatch(source, place) else None
+    for _ in range(int(sys.argv[2])):
+        made = [[str(i) + text(), text()] for i in range(random.randrange(1, 8))]
+        source = " " + "".join(
+            blank() + quoted(k) + blank() + "=" + blank() + quoted(v) + blank() + ";" + blank() for k, v in made)
+        encoding, mark = random.choice(forms)
+        data = mark + source.encode(encoding)
+        assert pairs(decoded(data)) == made, (source, pairs(decoded(data)), made)
+        if encoding != "utf-8" and random.randrange(5) == 0:
+            at = 2 * random.randrange(1, len(data) // 2)
+            order = "little" if encoding.endswith("le") else "big"
+            data = data[:at] + random.choice([0xD800, 0xDBFF, 0xDC00, 0xDFFF]).to_bytes(2, order) + data[at:]
+        try: found = pairs(decoded(data))
+        except UnicodeDecodeError: found = None
+        print(json.dumps([base64.b64encode(data).decode(), found]))
+        listed = "".join("<key>%s</key><string>%s</string>" % (escape(k), escape(v)) for k, v in made)
+        xml = '<?xml version="1.0" encoding="%s"?><plist version="1.0"><dict>%s</dict></plist>' % (encoding[:6], listed)
+        data = mark + xml.replace("utf-16-", "utf-16").encode(encoding)
+        if mark or encoding == "utf-8": assert plistlib.loads(data) == dict(made), xml
+        print(json.dumps([base64.b64encode(data).decode(), made]))
+    """#
+
+  @Test(
+    "Python decodes every encoding as we do, with and without a mark, and takes no lone surrogate",
+    .enabled(if: Programs.has("python3"), "needs python3"))
+  func encodings() throws {
+    let count = many(2000, 20_000)
+    let python = try #require(Programs.path(of: "python3"))
+    let run = try Program.run(
+      python, ["-c", OracleTests.encodings, String(Dice.seed % 1_000_000), String(count)])
+    try #require(run.exit == 0, "\(run.output.suffix(2000))")
+    let lines = run.output.split(separator: "\n")
+    #expect(lines.count == 2 * count)
+    var refused = 0
+    for line in lines {
+      let parts = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [Any])
+      let data = try #require((parts[0] as? String).flatMap { Data(base64Encoded: $0) })
+      let found = read(Array(data))
+      if let pairs = parts[1] as? [[String]] {
+        if found != .success(Found(pairs)) { Issue.record("\(line): \(found)") }
+      } else {
+        refused += 1
+        if case .success = found { Issue.record("\(line): \(found)") }
+      }
+    }
+    #expect(refused > count / 20)
+  }
+
   @Test(
     "plistutil turns each form into the other",
     .enabled(if: Programs.has("plistutil"), "needs libplist-utils"))

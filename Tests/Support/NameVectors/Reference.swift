@@ -1,5 +1,5 @@
 // The rules once more, as obviously as they can be written: text as lists of characters, every question asked anew, every
-// pair of items compared. It shares no code with the engine but the tables of kinds and of standard names.
+// pair of items compared. It shares no code with the engine but the tables of kinds.
 
 package import DisplayNames
 import Foundation
@@ -34,8 +34,6 @@ package struct Reference {
   private static func words(_ text: String) -> Set<String> {
     Set(text.split(separator: " ").map(String.init))
   }
-
-  static let standard = StandardNames()
 
   package init(languages: LanguageList, policy: ExtensionPolicy) {
     self.languages = languages
@@ -245,8 +243,11 @@ package struct Reference {
       && (isPackage || !Reference.startable.contains(word))
   }
 
-  /// The names that are looked for, by the table of the document.
-  var tried: [String] { languages.tried }
+  /// The tags of the languages, the best first.
+  private var tags: [String] { languages.languages.map(\.description) }
+
+  /// The names that are looked for.
+  private var tried: [String] { Reference.tried(tags: tags) }
 
   /// What an item wishes to be called, and how that is found.
   func wish(_ entry: Entry) -> (String, Character)? {
@@ -270,9 +271,8 @@ package struct Reference {
       }
       return Reference.passes(stem) ? nil : (stem, "L")
     case .directory:
-      if case .marker = entry.inside, Reference.standard.has(Array(plain.utf8)) {
-        let text = Reference.standard.text(for: Array(plain.utf8), tags: tried)
-        return text.map { (String(decoding: $0, as: UTF8.self), "S") }
+      if case .marker = entry.inside, Reference.isStandard(plain) {
+        return Reference.standardName(plain, tried).map { ($0, "S") }
       }
       guard isPackage(entry) else { return nil }
       if case .bundle(let information, let values) = entry.inside,
@@ -297,7 +297,7 @@ package struct Reference {
     guard own.contains(where: { Reference.nfc($0).unicodeScalars.elementsEqual(stem.unicodeScalars) }) else {
       return nil
     }
-    for tag in languages.tried(withRegion: information["CFBundleDevelopmentRegion"]) {
+    for tag in Reference.tried(tags: tags, region: information["CFBundleDevelopmentRegion"]) {
       for key in ["CFBundleDisplayName", "CFBundleName"] {
         if let text = values[tag]?[key], let value = Reference.valid(text, asDirectory: false) {
           return value
