@@ -213,6 +213,11 @@ extension MountTests {
         varve umount mount
         for lower in \(all.joined(separator: " ")); do look $lower; done | diff before -
         test "$(ls -A upper/.varve/work | grep -v '^wh$' | wc -l)" = 0
+        # Nothing to complain of, and nothing that a repair would change.
+        varve check --lower \(layers) upper > said 2>&1 || { cat said; exit 1; }
+        look upper > above; varve check --repair -y --lower \(layers) upper > said 2>&1 || { cat said; exit 1; }
+        look upper | diff above -
+        varve mount -o lower=\(layers) upper mount; look mount | diff - expected; varve umount mount
         """, in: base)
     }
   }

@@ -1,0 +1,150 @@
+// Random trees and histories, in turn through Varve and through the kernel's overlayfs, over the same layers: each shows what
+// the other one left.
+
+import Foundation
+import Glibc
+import LinuxFiles
+import MountSupport
+import Randomness
+import Testing
+
+/// One random change of a tree below a mount.
+private enum Deed: CaseIterable {
+  case create, write, makeDirectory, symbolicLink, link, remove, removeDirectory, removeTree, rename,
+    exchange, mode
+  case attribute
+
+  private static let names = ["a", "b", "c", "d"]
+
+  static func path(_ dice: inout Dice) -> String {
+    (0...dice.below(3)).map { _ in dice.pick(names) }.joined(separator: "/")
+  }
+
+  /// Does it, or does not, as the tree is; whether it was done.
+  func make(in root: String, _ dice: inout Dice) -> Bool {
+    let (path, other) = ("\(root)/\(Deed.path(&dice))", "\(root)/\(Deed.path(&dice))")
+    let number = dice.below(100_000)
+    switch self {
+    case .create: return Calls.write(path, "new \(number)\n", O_CREAT | O_EXCL) == nil
+    case .write: return Calls.write(path, "more \(number)\n", O_APPEND | O_NOFOLLOW) == nil
+    case .makeDirectory: return mkdir(path, 0o755) == 0
+    case .symbolicLink: return symlink("to \(number)", path) == 0
+    case .link: return !isDirectory(path) && Glibc.link(path, other) == 0
+    case .remove: return unlink(path) == 0
+    case .removeDirectory: return rmdir(path) == 0
+    case .removeTree:
+      guard number % 4 == 0, isDirectory(path) else { return false }
+      return (try? FileManager.default.removeItem(atPath: path)) != nil
+    case .rename: return Glibc.rename(path, other) == 0
+    case .exchange: return exchange(path, other)
+    case .mode: return !isLink(path) && chmod(path, number.isMultiple(of: 2) ? 0o750 : 0o711) == 0
+    case .attribute: return !isLink(path) && Attribute.set(path, "user.note", "\(number)") == nil
+    }
+  }
+
+  private func kind(_ path: String) -> mode_t {
+    var found = stat()
+    return lstat(path, &found) == 0 ? found.st_mode & S_IFMT : 0
+  }
+
+  private func isDirectory(_ path: String) -> Bool { kind(path) == S_IFDIR }
+  private func isLink(_ path: String) -> Bool { kind(path) == S_IFLNK }
+
+  private func exchange(_ path: String, _ other: String) -> Bool {
+    func parts(_ path: String) -> (String, [UInt8]) {
+      let name = path.split(separator: "/").last.map(String.init) ?? ""
+      return (String(path.dropLast(name.count + 1)), Array(name.utf8))
+    }
+    do throws(Errno) {
+      let from = try Descriptor.directory(atPath: parts(path).0)
+      let to = try Descriptor.directory(atPath: parts(other).0)
+      try FileName.with(parts(path).1) { name throws(Errno) in
+        try FileName.with(parts(other).1) { newName throws(Errno) in
+          try from.rename(name, to: to, as: newName, .exchange)
+        }
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+extension MountTests {
+  @Suite(
+    "Random histories in turn with the kernel's overlayfs", .timeLimit(.minutes(20)),
+    .enabled(
+      if: Machine.canMount && Machine.knows(fileSystem: "overlay"),
+      "the kernel of this machine has no overlayfs"))
+  struct LayerAgreementTests {
+    private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+
+    private static let functions = """
+      kernel() { mount -t overlay -o redirect_dir=on,index=off,metacopy=off,lowerdir=$1,upperdir=upper,workdir=work overlay kernel; }
+      ours() { varve mount -o lower=$1 upper mount; }
+      # Names, kinds, modes, content, attributes, and which names are of one file.
+      all() { look $1; (cd $1; find . -path ./.varve -prune -o \\( -type f -o -type d \\) -print0 | sort -z | xargs -0r getfattr -d -m user -- 2> /dev/null
+        find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | sort; echo); }
+
+      """
+
+    /// Names of several layers that hide, and merge with, each other; no file has two of them, as overlayfs has no index here.
+    private func fill(_ path: String, depth: Int = 0, _ dice: inout Dice) {
+      mkdir(path, 0o755)
+      for name in ["a", "b", "c", "d"] {
+        switch dice.below(8) {
+        case 0..<3: _ = Calls.write("\(path)/\(name)", "lower \(dice.below(1_000))\n")
+        case 3..<6 where depth < 2: fill("\(path)/\(name)", depth: depth + 1, &dice)
+        case 6: symlink("lower \(dice.below(9))", "\(path)/\(name)")
+        default: break
+        }
+      }
+    }
+
+    @Test(
+      "Each shows what the other one left, as its upper directory and as a lower",
+      arguments: isLong ? Array(1...40) : [1, 2, 3])
+    func histories(run: Int) throws {
+      var dice = Dice(for: "in turn with overlayfs \(run)")
+      let stage = try LayerStage()
+      defer { stage.remove() }
+      func shell(_ script: String) throws {
+        try stage.shell(LayerStage.look + LayerAgreementTests.functions + script)
+      }
+      var lowers = ["lower", "lower2"]
+      for lower in lowers { fill("\(stage.base)/\(lower)", &dice) }
+      var (done, marks) = (0, "")
+      for round in 0..<10 {
+        let isOurs = (round + run).isMultiple(of: 2)
+        let (mine, other) = isOurs ? ("ours", "kernel") : ("kernel", "ours")
+        let (mount, otherMount) = isOurs ? ("mount", "kernel") : ("kernel", "mount")
+        let layers = lowers.joined(separator: ":")
+        try shell("\(mine) \(layers)")
+        for _ in 0..<60 where dice.pick(Deed.allCases).make(in: "\(stage.base)/\(mount)", &dice) { done += 1 }
+        try shell(
+          """
+          all \(mount) > left; umount \(mount); for i in $(seq 100); do \(other) \(layers) 2> said && break; sleep 0.05; done
+          all \(otherMount) | diff left - > said || { echo "round \(round), made by \(mine):"; cat said; exit 1; }; umount \(otherMount)
+          """)
+        marks += try stage.shell(
+          "getfattr -R -h -d -m 'trusted.overlay' upper 2> /dev/null | grep -o 'opaque\\|redirect' | sort -u; "
+            + "find upper -path upper/.varve -prune -o -type c -print | head -1")
+        guard round % 3 == 2 else { continue }
+        // What was the upper directory is a lower from now on.
+        let name = "lower-\(round)"
+        try shell(
+          """
+          for i in $(seq 100); do mv upper \(name) 2> said && break; sleep 0.05; done; rm -rf work; mkdir upper work
+          for side in ours kernel; do for i in $(seq 100); do $side \(name):\(layers) 2> said && break; sleep 0.05; done
+            if [ $side = ours ]; then way=mount; else way=kernel; fi; all $way | diff left - > said || { echo "\(name), as $side has it:"; cat said; exit 1; }
+            umount $way; done
+          """)
+        lowers.insert(name, at: 0)
+      }
+      print("run \(run): \(done) changes were made")
+      #expect(done > 60)
+      // All that the two have to agree about.
+      #expect(marks.contains("opaque") && marks.contains("redirect") && marks.contains("upper/"), "\(marks)")
+    }
+  }
+}
