@@ -82,7 +82,23 @@ final class BackingStore: SealedStore {
   func write(
     _ head: Span<UInt8>, _ body: Span<UInt8>, _ tail: Span<UInt8>, at offset: UInt64
   ) throws(Errno) {
-    try writable().descriptor.writeAll(head, body, tail, at: try Int64(checking: offset))
+    let file = try writable()
+    do throws(Errno) {
+      try file.descriptor.writeAll(head, body, tail, at: try Int64(checking: offset))
+    } catch {
+      completeLastPage(of: file.descriptor)
+      throw error
+    }
+  }
+
+  /// Makes the file a number of whole pages after a write that stopped short: a copy of it that has lost its attributes is
+  /// known by that.
+  ///
+  /// It gets longer: to cut it would give back the room that is reserved behind its end.
+  private func completeLastPage(of file: borrowing Descriptor) {
+    let page: UInt64 = 4096
+    guard let size = try? file.status().size, size % page != 0 else { return }
+    try? file.truncate(to: (size / page + 1) * page)
   }
 
   func size() throws(Errno) -> UInt64 { try taken().descriptor.descriptor.status().size }

@@ -57,8 +57,19 @@ extension SealedFile {
       if let versions { giveBack(versions) }
       throw error
     }
-    if let versions { try enter(versions, size: 0, &cipher) }
+    if let versions { try enterTail(versions, &cipher) }
     return true
+  }
+
+  /// The size is smaller already: without its zeros the last block would show what was cut off when the file grows again.
+  private func enterTail(_ versions: NewVersions, _ cipher: inout FileCipher) throws(Errno) {
+    do throws(Errno) { try enter(versions, size: 0, &cipher) } catch {
+      do throws(Errno) { try enter(versions, size: 0, &cipher) } catch {
+        // The next mount puts them there.
+        state.withLock { $0.isBroken = true }
+        throw error
+      }
+    }
   }
 
   /// A block with zeros from `used` on, in a page of its own; nil if it has nothing else there.

@@ -16,15 +16,23 @@ extension SealedFile {
     do throws(Errno) {
       isDone = try writeOnce(&bytes, at: position)
     } catch {
-      guard error == .noSpace else { throw error }
-      // What was replaced since the last commit is free after the next.
-      try commit()
+      guard error.isFullDisk, commitMayFreePages else { throw error }
+      // What was replaced since the last commit is free after the next. If that one fails, the file remembers it, and the
+      // disk is full all the same.
+      do throws(Errno) { try commit() } catch let later { throw later.isFullDisk ? later : error }
       if try writeOnce(&bytes, at: position) { return bytes.count }
       throw error
     }
     // Not written once more: at the end of the file it would be there twice.
     if !isDone { try commit() }
     return bytes.count
+  }
+
+  /// Whether there is anything that a commit could bring to the disk.
+  ///
+  /// A first change that failed has left nothing; the sync of a commit would only be one more that fails.
+  private var commitMayFreePages: Bool {
+    state.withLock { $0.commit != nil && $0.pages > 0 && !$0.isBroken }
   }
 
   /// False if all was written but the slot that says the size, for which the disk has no room: the next commit has it.
@@ -266,7 +274,7 @@ extension SealedFile {
     } catch {
       // The bytes are there, and nobody takes them back.
       state.withLock { $0.commit?.grow(to: size) }
-      guard error == .noSpace else { throw error }
+      guard error.isFullDisk else { throw error }
       return false
     }
   }

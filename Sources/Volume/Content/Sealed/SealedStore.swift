@@ -6,7 +6,8 @@ import LinuxFiles
 protocol SealedStore: Sendable {
   /// Fewer bytes than there is room for only at the end.
   func read(into bytes: inout MutableSpan<UInt8>, at offset: UInt64) throws(Errno) -> Int
-  /// Writes all three one behind the other, in as few calls as it takes; on an error some may be there.
+  /// Writes all three one behind the other, in as few calls as it takes; on an error some may be there, and the file still
+  /// is a number of whole pages, unless it was empty.
   func write(
     _ head: Span<UInt8>, _ body: Span<UInt8>, _ tail: Span<UInt8>, at offset: UInt64
   ) throws(Errno)
@@ -28,6 +29,11 @@ extension SealedStore {
   func write(_ bytes: Span<UInt8>, at offset: UInt64) throws(Errno) {
     try write(bytes, Span(), Span(), at: offset)
   }
+}
+
+extension Errno {
+  /// There is no room, for anybody or for the owner of the file.
+  var isFullDisk: Bool { self == .noSpace || self == .quotaExceeded }
 }
 
 extension Span<UInt8> {
