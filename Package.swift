@@ -154,8 +154,7 @@ let package = Package(
       "SealedContentTests",
       [
         "KeyFixture", "KeyringFixture", "Randomness", "LayeredVolume", "Ciphers", "SealedFormat",
-        "LinuxFiles",
-        "CrashDisk", "MountSupport",
+        "LinuxFiles", "CrashDisk", "Faults", "MountSupport",
       ]),
     tests(
       "ReplacementTests",

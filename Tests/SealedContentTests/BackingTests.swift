@@ -1,5 +1,6 @@
 // The content on a real file of the machine.
 
+import Faults
 import Foundation
 import LinuxFiles
 import Randomness
@@ -9,6 +10,48 @@ import Testing
 @testable import LayeredVolume
 
 @Suite struct BackingTests {
+  @Test("What the file takes in parts is written, or the disk is full", arguments: [512, 1536, 4096, 5120])
+  func inParts(_ part: Int) throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let root = try Descriptor.directory(atPath: directory)
+    let before = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    let after = before + [UInt8](repeating: 9, count: 100_000)
+    var (full, odd) = (0, 0)
+    for isFull in [false, true] {
+      for call in 1..<30 {
+        let made = try FileName.with(Array("f\(isFull)\(call)".utf8)) { (name) throws(Errno) in
+          try root.createFile(name, mode: 0o600)
+        }
+        let way = SharedDescriptor(try made.reopen(.path))
+        let surroundings = TestSurroundings()
+        var file = try SealedFile(BackingStore(way), in: surroundings, budget: IndexBudget(pages: 16))
+        try file.put(before, at: 0)
+        _ = try file.close()
+        let (result, hits) = Fault(.write, .noSpace, after: call, count: isFull ? 3 : 0, part: part)
+          .during { try file.put([UInt8](repeating: 9, count: 100_000), at: 20_000) }
+        var expected = after
+        if case .failure(let error) = result {
+          #expect(error as? Errno == .noSpace && isFull)
+          full += 1
+          expected = before
+        }
+        // A copy without attributes is known by that.
+        if try made.status().size % 4096 != 0 { odd += 1 }
+        #expect(try Array(file.get(0..<200_000).prefix(20_000)) == before)
+        _ = try file.close()
+        surroundings.remount(killed: call % 2 == 0)
+        file = try SealedFile(BackingStore(way), in: surroundings, budget: IndexBudget(pages: 16))
+        let found = try file.get(0..<200_000)
+        #expect(found.starts(with: before) && [expected, after].contains { $0.starts(with: found) })
+        if !isFull { #expect(found == after) }
+        if hits == 0 { break }
+      }
+    }
+    #expect(full > 1 && odd == 0)
+  }
+
   @Test func aFileOfThisMachineHoldsIt() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)

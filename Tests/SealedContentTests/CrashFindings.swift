@@ -51,7 +51,8 @@ struct CrashFindings: CustomStringConvertible {
 
 /// A rule of the layout that a store breaks, so that the game has to find it.
 ///
-/// Rarer mistakes are left to the model of the engine (`SealedFormatTests`), which plays faster.
+/// Where the store cannot break it, the game does, around the content that ships (`CrashWorld+Rules.swift`). More mistakes
+/// are left to the model of the engine (`SealedFormatTests`), which plays faster.
 enum CrashRule: String, CaseIterable {
   /// A session says in the slot that it changes a file, before it does.
   case announcing
@@ -65,6 +66,21 @@ enum CrashRule: String, CaseIterable {
   case clearing
   /// Nothing counts as committed before a sync.
   case committing
+  /// No slot says that something is committed before a sync has brought it to the disk.
+  case committingSlot
+  /// A truncation leaves zeros behind the size in the last block.
+  case zeroing
+  /// So does a recovery.
+  case zeroingRecovered
+  /// What was cut off is hidden until its entries are cleared.
+  case floor
+  /// In a doubtful file the entries of a torn sector count, each by its own tag.
+  case tornSectors
+  /// The page of a committed version is not used again before what replaces it is committed.
+  case committedPages
+
+  /// What it says is in the slots.
+  var isOfSlots: Bool { self == .floor || self == .committingSlot }
 }
 
 /// Where a rule is broken.
@@ -81,6 +97,7 @@ struct BrokenRule {
   let rule: CrashRule
   let phase: CrashPhase
   private var hasMetSlot = false
+  private var hasMetData = false
   private var syncs = 0
   /// Where the index begins in the first page.
   private static let index = Block(0)?.sectorAddress.byteOffset ?? 0
@@ -91,6 +108,7 @@ struct BrokenRule {
   mutating func dropsWrite(at offset: UInt64) -> Bool {
     let isSlot = Half.allCases.contains { Slot.offset($0) == Int(offset) }
     hasMetSlot = hasMetSlot || isSlot
+    hasMetData = hasMetData || (Page(offset / 4096)?.mayHoldBlock ?? false)
     switch (rule, phase) {
     case (.announcing, .firstChange), (.announcing, .nextSession): return isSlot
     case (.clearing, .recovery):
@@ -98,6 +116,13 @@ struct BrokenRule {
       return page == 0 ? offset >= BrokenRule.index : Page(page)?.isIndex ?? false
     default: return false
     }
+  }
+
+  /// Whether a sector of a write never comes to the disk: the entry of the last block, which a recovery has written anew.
+  func dropsSector(_ number: Int) -> Bool {
+    guard rule == .zeroingRecovered, phase == .recovery, hasMetData else { return false }
+    let page = UInt64(number / 8)
+    return page == 0 ? number * 512 >= Int(BrokenRule.index) : Page(page)?.isIndex ?? false
   }
 
   /// Whether a sync is no sync.

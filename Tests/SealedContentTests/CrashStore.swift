@@ -3,6 +3,7 @@
 import CrashDisk
 import LinuxFiles
 import Randomness
+import SealedFormat
 
 @testable import LayeredVolume
 
@@ -17,6 +18,9 @@ final class CrashStore: SealedStore, @unchecked Sendable {
   /// Those that were none, or failed, do not count.
   var syncs = 0
   private var broken: BrokenRule?
+  /// Other bytes for a slot, if a rule of slots is broken: the same for the same slot, as one may be written twice.
+  var otherSlot: ((_ slot: Sector) throws -> Sector)?
+  private var otherSlots: [Sector: Sector] = [:]
 
   /// Breaks a rule, if any, while `work` runs.
   func breaking(_ rule: CrashRule?, in phase: CrashPhase, _ work: () throws -> Void) rethrows {
@@ -53,7 +57,7 @@ final class CrashStore: SealedStore, @unchecked Sendable {
   func write(
     _ head: Span<UInt8>, _ body: Span<UInt8>, _ tail: Span<UInt8>, at offset: UInt64
   ) throws(Errno) {
-    let bytes = head.copied() + body.copied() + tail.copied()
+    let bytes = try withOtherSlots(head.copied() + body.copied() + tail.copied(), at: Int(offset))
     precondition(offset % 512 == 0 && bytes.count % 512 == 0, "half a sector is written")
     if broken?.dropsWrite(at: offset) == true { return }
     var position = 0
@@ -63,10 +67,22 @@ final class CrashStore: SealedStore, @unchecked Sendable {
       let count = min((bytes.count - position) / 512, 8 - first % 8)
       try onDisk {
         try disk.write(
-          (0..<count).map { (first + $0, Array(bytes[position + $0 * 512..<position + $0 * 512 + 512])) })
+          (0..<count).filter { broken?.dropsSector(first + $0) != true }
+            .map { (first + $0, Array(bytes[position + $0 * 512..<position + $0 * 512 + 512])) })
       }
       position += count * 512
     }
+  }
+
+  private func withOtherSlots(_ bytes: [UInt8], at offset: Int) throws(Errno) -> [UInt8] {
+    guard let otherSlot else { return bytes }
+    var bytes = bytes
+    for start in Half.allCases.map({ Slot.offset($0) - offset }) where start >= 0 && start < bytes.count {
+      let slot = Array(bytes[start..<start + 512])
+      do { otherSlots[slot] = try otherSlots[slot] ?? otherSlot(slot) } catch { throw .inputOutput }
+      bytes.replaceSubrange(start..<start + 512, with: otherSlots[slot] ?? slot)
+    }
+    return bytes
   }
 
   func size() throws(Errno) -> UInt64 {

@@ -11,11 +11,11 @@ import Synchronization
 
 final class CrashWorld {
   private var dice: Dice
-  private let surroundings = TestSurroundings()
+  let surroundings = TestSurroundings()
   private let budget = IndexBudget(pages: 8)
   private let disk = CrashDisk()
-  private var file: SealedFile<CrashStore>
-  private var current = Snapshot()
+  private(set) var file: SealedFile<CrashStore>
+  private(set) var current = Snapshot()
   /// Every content since the last sync: of each block one of them may be found after a power cut.
   private var history = [Snapshot()]
   /// The content before the last operation, in the history.
@@ -27,15 +27,16 @@ final class CrashWorld {
   private var classes: Set<StaticSector.ProtectionClass> = [.complete]
   private var isChangingClass = false
   private(set) var findings = CrashFindings()
-  private var live: CrashStore
+  private(set) var live: CrashStore
   /// A rule that the store breaks behind the back of the content.
-  private let leftOut: CrashRule?
+  let leftOut: CrashRule?
 
   init(seed: UInt64, leavingOut leftOut: CrashRule? = nil) throws {
     dice = Dice(seed: seed)
     self.leftOut = leftOut
     live = CrashStore(disk)
     file = try SealedFile(live, in: surroundings, budget: budget)
+    breakSlots()
   }
 
   /// Until the power has gone, or the process was killed, so many times.
@@ -56,7 +57,7 @@ final class CrashWorld {
   /// The next changes are where it matters: the crash comes soon.
   private func crash(within writes: Int) { disk.writesLeft = min(disk.writesLeft ?? .max, writes) }
 
-  private func fail(_ words: String) {
+  func fail(_ words: String) {
     findings.failures.append(words + " after " + trace.suffix(24).joined(separator: ", "))
   }
 
@@ -105,6 +106,7 @@ final class CrashWorld {
     findings.inFirstChanges += 1
     let syncs = live.syncs
     try live.breaking(leftOut, in: firstChange) { try file.changing { (_) throws(Errno) in () } }
+    breakMemory()
     if live.syncs > syncs {
       history = [current]
       beforeLast = 0
@@ -132,9 +134,10 @@ final class CrashWorld {
     history.append(after)
     current = after
     try file.put(CrashWorld.bytes(nextWord, range.count), at: Int64(range.lowerBound * 512))
+    try reusePages(of: range)
   }
 
-  private static func bytes(_ word: UInt64, _ sectors: Int) -> [UInt8] {
+  static func bytes(_ word: UInt64, _ sectors: Int) -> [UInt8] {
     (0..<sectors * 512).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * ($0 % 8))) }
   }
 
@@ -150,7 +153,7 @@ final class CrashWorld {
       history.append(after)
       let before = current
       current = after
-      do { try file.truncate(to: UInt64(size)) } catch {
+      do { try cut(to: UInt64(size)) } catch {
         if !live.isDead { current = before }
         throw error
       }
@@ -325,23 +328,6 @@ final class CrashWorld {
     }
   }
 
-  private func content() throws -> Snapshot {
-    var snapshot = Snapshot(size: Int(file.size))
-    let bytes = try file.get(0..<snapshot.size + 4096)
-    for sector in 0..<snapshot.size / 512 {
-      let part = bytes[sector * 512..<sector * 512 + 512]
-      let word = part.prefix(8).enumerated().reduce(UInt64(0)) {
-        $0 | UInt64($1.element) << UInt64(8 * $1.offset)
-      }
-      guard part.elementsEqual(CrashWorld.bytes(word, 1)) else {
-        fail("sector \(sector) is mixed")
-        return snapshot
-      }
-      if word != 0 { snapshot.sectors[sector] = word }
-    }
-    return snapshot
-  }
-
   // MARK: Crashes
 
   private func crash() {
@@ -359,6 +345,7 @@ final class CrashWorld {
     if isChangingClass { findings.inClassChanges += 1 }
     isChangingClass = false
     live = CrashStore(disk)
+    breakSlots()
     do {
       file = try SealedFile(live, in: surroundings, budget: budget)
       check(try content(), isCut: isCut)

@@ -65,7 +65,13 @@ import Testing
     for once in [false, true] { try sweep(change, error, once: once) }
   }
 
-  private func sweep(_ change: Change, _ error: Errno, once: Bool) throws {
+  /// The kernel writes what there is room for, by blocks of the file system, before it says that there is none.
+  @Test("Every write stops short in turn", arguments: changes, [512, 1536, 4096, 6144])
+  func everyWriteStopsShort(_ change: Change, part: Int) throws {
+    for once in [false, true] { try sweep(change, .noSpace, once: once, part: part) }
+  }
+
+  private func sweep(_ change: Change, _ error: Errno, once: Bool, part: Int = 0) throws {
     let before = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
     let after = change.result(before)
     var failed = 0
@@ -76,7 +82,9 @@ import Testing
       _ = try file.close()
       surroundings.remount(killed: calls % 2 == 0)
       file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
-      store.state.withLock { ($0.failsAfter, $0.error, $0.failsOnce) = (calls, error, once) }
+      store.state.withLock {
+        ($0.failsAfter, $0.error, $0.failsOnce, $0.part) = (calls, error, once, part)
+      }
       var hasFailed = false
       do { try change.work(file) } catch let thrown as Errno {
         #expect(thrown == error)
@@ -107,6 +115,105 @@ import Testing
       failed += 1
     }
     #expect(failed > 0)
+  }
+
+  @Test(
+    "A truncation that fails shows nothing of what it cut off when the file is longer again",
+    arguments: [true, false])
+  func whatWasCutOff(once: Bool) throws {
+    let before = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    var (kept, cut) = (0, 0)
+    for calls in 0..<200 {
+      let (store, surroundings) = (MemoryStore(), TestSurroundings())
+      var file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      try file.put(before, at: 0)
+      try file.commit()
+      store.state.withLock { ($0.failsAfter, $0.failsOnce) = (calls, once) }
+      let isDone = (try? file.truncate(to: 4100)) != nil
+      let wasHit = once ? store.state.withLock { $0.failsAfter == nil } : !isDone
+      store.state.withLock { $0.failsAfter = nil }
+      if !wasHit { break }
+      let size = Int(file.size)
+      if size == 4100 { cut += 1 } else { kept += 1 }
+      #expect(size == 4100 || size == 20_000 && !isDone)
+      if !once, (try? file.truncate(to: 30_000)) == nil {
+        // What cannot be zeros now is so for the next mount.
+        surroundings.remount(killed: true)
+        file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      }
+      try file.truncate(to: 30_000)
+      let expected = before[..<size] + [UInt8](repeating: 0, count: 30_000 - size)
+      #expect(try file.get(0..<40_000) == Array(expected), "call \(calls)")
+      try file.commit()
+      _ = try file.close()
+      surroundings.remount(killed: calls % 2 == 0)
+      let again = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      #expect(try again.get(0..<40_000) == Array(expected), "call \(calls)")
+    }
+    #expect(kept + cut > 2)
+  }
+
+  @Test(
+    "The first change of a file that meets a full disk says so",
+    arguments: StuckTests.Former.allCases, [Errno.noSpace, .quotaExceeded])
+  func aFirstChangeOnAFullDisk(_ former: StuckTests.Former, _ error: Errno) throws {
+    let before = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    for (once, kind) in [(true, "sync"), (false, "sync"), (true, "write"), (false, "write")] {
+      let (store, surroundings) = (MemoryStore(), TestSurroundings())
+      var file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      try file.put(before, at: 0)
+      try file.commit()
+      _ = try file.close()
+      StuckTests.leave(surroundings, former)
+      file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      store.state.withLock { state in
+        let hook = { @Sendable in
+          store.state.withLock { ($0.failsAfter, $0.error, $0.failsOnce) = (0, error, once) }
+        }
+        if kind == "sync" { state.beforeSync = hook } else { state.beforeWrite = hook }
+      }
+      // What fails once may have been made up for, but by nothing that loses anything.
+      var hasFailed = false
+      do { try file.put([1, 2, 3], at: 5000) } catch let thrown {
+        #expect(thrown == error, "\(kind), \(once ? "once" : "for good")")
+        hasFailed = true
+      }
+      #expect(hasFailed || once)
+      store.state.withLock { $0.failsAfter = nil }
+      var after = before
+      if !hasFailed { after.replaceSubrange(5000..<5003, with: [1, 2, 3]) }
+      #expect(try file.get(0..<30_000) == after)
+      // Where all was on the disk before, nothing is in doubt.
+      if former == .ofEndedSession {
+        try file.put([4], at: 7)
+        try file.commit()
+        after[7] = 4
+        #expect(try file.get(0..<30_000) == after)
+      }
+      _ = try? file.close()
+      surroundings.remount(killed: true)
+      let again = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+      #expect(try again.get(0..<30_000) == after)
+      try again.put([5], at: 9)
+      try again.commit()
+      after[9] = 5
+      #expect(try again.get(0..<30_000) == after)
+    }
+  }
+
+  @Test("After a sync that failed, a write that meets a full disk says that the disk is full")
+  func fullAfterAFailedSync() throws {
+    let (store, surroundings) = (MemoryStore(), TestSurroundings())
+    let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 4))
+    try file.put([UInt8](repeating: 1, count: 20_000), at: 0)
+    store.state.withLock { ($0.failsAfter, $0.failsOnce) = (0, true) }
+    #expect(throws: Errno.inputOutput) { try file.commit() }
+    store.state.withLock { ($0.failsAfter, $0.error) = (0, .noSpace) }
+    #expect(throws: Errno.noSpace) { try file.put([2], at: 4096) }
+    store.state.withLock { $0.failsAfter = nil }
+    #expect(throws: Errno.inputOutput) { try file.commit() }
+    try file.put([UInt8](repeating: 3, count: 20_000), at: 0)
+    try file.commit()
   }
 
   @Test("What meets a full disk once is appended once", arguments: [3, 24, 40])

@@ -127,17 +127,21 @@ import Testing
     case droppedInThisSession, crashed, ofPendingSession, ofEndedSession
   }
 
-  @Test(
-    "After the sync has failed that a first change needs, no sync succeeds as if nothing had been lost",
-    arguments: Former.allCases)
-  func aFirstChangeThatFails(_ former: Former) throws {
-    _ = try file(blocks: 3).close()
+  static func leave(_ surroundings: TestSurroundings, _ former: Former) {
     switch former {
     case .droppedInThisSession: break
     case .crashed: surroundings.remount(killed: true)
     case .ofPendingSession: surroundings.retire()
     case .ofEndedSession: surroundings.remount(killed: false)
     }
+  }
+
+  @Test(
+    "After the sync has failed that a first change needs, no sync succeeds as if nothing had been lost",
+    arguments: Former.allCases)
+  func aFirstChangeThatFails(_ former: Former) throws {
+    _ = try file(blocks: 3).close()
+    StuckTests.leave(surroundings, former)
     let file = try opened()
     store.state.withLock { state in
       state.beforeSync = { [store] in store.state.withLock { ($0.failsAfter, $0.failsOnce) = (0, true) } }

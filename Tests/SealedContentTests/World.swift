@@ -16,6 +16,8 @@ final class MemoryStore: SealedStore {
     var failsAfter: Int?
     var error = Errno.inputOutput
     var failsOnce = false
+    /// How many bytes of a write that fails are there all the same.
+    var part = 0
     /// What happens before the next write, or the next sync; once.
     var beforeWrite: (@Sendable () -> Void)?
     var beforeSync: (@Sendable () -> Void)?
@@ -72,14 +74,23 @@ final class MemoryStore: SealedStore {
   func write(
     _ head: Span<UInt8>, _ body: Span<UInt8>, _ tail: Span<UInt8>, at offset: UInt64
   ) throws(Errno) {
-    try call("write")
     let all = head.copied() + body.copied() + tail.copied()
+    do throws(Errno) { try call("write") } catch {
+      put(all.prefix(state.withLock { $0.part }), at: Int(offset))
+      throw error
+    }
+    put(all[...], at: Int(offset))
+  }
+
+  /// The file is whole pages, whatever it was given.
+  private func put(_ bytes: ArraySlice<UInt8>, at offset: Int) {
+    guard !bytes.isEmpty else { return }
     state.withLock { state in
-      let end = Int(offset) + all.count
-      if state.bytes.count < end {
-        state.bytes.append(contentsOf: repeatElement(0, count: end - state.bytes.count))
+      let pages = (offset + bytes.count + 4095) / 4096 * 4096
+      if state.bytes.count < pages {
+        state.bytes.append(contentsOf: repeatElement(0, count: pages - state.bytes.count))
       }
-      state.bytes.replaceSubrange(Int(offset)..<end, with: all)
+      state.bytes.replaceSubrange(offset..<offset + bytes.count, with: bytes)
     }
   }
 

@@ -30,6 +30,10 @@ typedef long call_function(long, ...);
 
 static _Thread_local struct lf_plan *own;
 static struct lf_plan *shared;
+static _Thread_local lf_observer *observer;
+static _Thread_local void *observing;
+/// How much of the write under way is written; 0: all.
+static _Thread_local size_t limit;
 
 static call_function *real(void) {
   static call_function *known;
@@ -43,7 +47,12 @@ static call_function *real(void) {
 
 static int is_hit(struct lf_plan *plan, uint32_t kind) {
   if (!plan || !(__atomic_load_n(&plan->kinds, __ATOMIC_ACQUIRE) & kind)) return 0;
-  if (__atomic_fetch_sub(&plan->before, 1, __ATOMIC_RELAXED) > 0) return 0;
+  int64_t before = __atomic_fetch_sub(&plan->before, 1, __ATOMIC_RELAXED);
+  if (before == 1 && plan->part) {
+    limit = (size_t)plan->part;
+    __atomic_fetch_add(&plan->hits, 1, __ATOMIC_RELAXED);
+  }
+  if (before > 0) return 0;
   if (__atomic_fetch_sub(&plan->count, 1, __ATOMIC_RELAXED) <= 0) return 0;
   __atomic_fetch_add(&plan->hits, 1, __ATOMIC_RELAXED);
   // No error at all: the program ends here, as if somebody had killed it.
@@ -60,6 +69,23 @@ static int is_hit(struct lf_plan *plan, uint32_t kind) {
 static int fails(uint32_t kind) { return kind && (is_hit(own, kind) || is_hit(shared, kind)); }
 
 void lf_arm(struct lf_plan *plan) { own = plan; }
+
+void lf_observe(lf_observer *next, void *context) {
+  observer = next;
+  observing = context;
+}
+
+/// Tells of a call that has been made.
+static long told(uint32_t kind, int fd, long result) {
+  lf_observer *told = observer;
+  if (!told || result < 0 || !(kind & ~(LF_OPEN | LF_LOOK | LF_READ | LF_LEASE))) return result;
+  int number = errno;
+  observer = NULL;
+  told(observing, kind, fd);
+  observer = told;
+  errno = number;
+  return result;
+}
 
 int64_t lf_hits(struct lf_plan *plan) { return __atomic_load_n(&plan->hits, __ATOMIC_ACQUIRE); }
 
@@ -82,7 +108,8 @@ __attribute__((constructor)) static void start(void) {
   real();
 }
 
-#define PASS(kind, ...) (fails(kind) ? -1 : real()(__VA_ARGS__))
+#define PASS_ON(fd, kind, ...) (fails(kind) ? -1 : told(kind, fd, real()(__VA_ARGS__)))
+#define PASS(kind, ...) PASS_ON(-1, kind, __VA_ARGS__)
 
 static uint32_t opening(int flags) {
   return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? LF_MAKE : LF_OPEN;
@@ -198,17 +225,34 @@ ssize_t pread(int fd, void *into, size_t count, off_t offset) {
   return PASS(LF_READ, SYS_pread64, fd, into, count, offset);
 }
 ssize_t pwrite(int fd, const void *from, size_t count, off_t offset) {
-  return PASS(LF_WRITE, SYS_pwrite64, fd, from, count, offset);
+  limit = 0;
+  if (fails(LF_WRITE)) return -1;
+  if (limit && limit < count) count = limit;
+  return told(LF_WRITE, fd, real()(SYS_pwrite64, fd, from, count, offset));
+}
+ssize_t pwritev(int fd, const struct iovec *pieces, int count, off_t offset) {
+  return pwritev2(fd, pieces, count, offset, 0);
 }
 ssize_t pwritev2(int fd, const struct iovec *pieces, int count, off_t offset, int flags) {
-  return PASS(LF_WRITE, SYS_pwritev2, fd, pieces, (long)count, offset, 0L, (long)flags);
+  struct iovec some[8];
+  limit = 0;
+  if (fails(LF_WRITE)) return -1;
+  if (limit && count <= 8) {
+    for (int index = 0; index < count; index++) {
+      some[index] = pieces[index];
+      if (some[index].iov_len > limit) some[index].iov_len = limit;
+      limit -= some[index].iov_len;
+    }
+    pieces = some;
+  }
+  return told(LF_WRITE, fd, real()(SYS_pwritev2, fd, pieces, (long)count, offset, 0L, (long)flags));
 }
-int ftruncate(int fd, off_t size) { return (int)PASS(LF_WRITE, SYS_ftruncate, fd, size); }
+int ftruncate(int fd, off_t size) { return (int)PASS_ON(fd, LF_WRITE, SYS_ftruncate, fd, size); }
 int fallocate(int fd, int mode, off_t offset, off_t length) {
-  return (int)PASS(LF_WRITE, SYS_fallocate, fd, mode, offset, length);
+  return (int)PASS_ON(fd, LF_WRITE, SYS_fallocate, fd, mode, offset, length);
 }
 ssize_t copy_file_range(int from, off_t *read_at, int to, off_t *write_at, size_t count, unsigned flags) {
-  return PASS(LF_WRITE, SYS_copy_file_range, from, read_at, to, write_at, count, (long)flags);
+  return PASS_ON(to, LF_WRITE, SYS_copy_file_range, from, read_at, to, write_at, count, (long)flags);
 }
 int fcntl(int fd, int command, ...) {
   va_list list;
@@ -219,6 +263,6 @@ int fcntl(int fd, int command, ...) {
   return (int)PASS(kind, SYS_fcntl, fd, command, argument);
 }
 
-int fsync(int fd) { return (int)PASS(LF_SYNC, SYS_fsync, fd); }
-int fdatasync(int fd) { return (int)PASS(LF_SYNC, SYS_fdatasync, fd); }
-int syncfs(int fd) { return (int)PASS(LF_SYNC, SYS_syncfs, fd); }
+int fsync(int fd) { return (int)PASS_ON(fd, LF_SYNC, SYS_fsync, fd); }
+int fdatasync(int fd) { return (int)PASS_ON(fd, LF_SYNC, SYS_fdatasync, fd); }
+int syncfs(int fd) { return (int)PASS_ON(fd, LF_SYNC, SYS_syncfs, fd); }

@@ -33,9 +33,13 @@ package struct Fault: Sendable {
   package var after: Int
   /// How many fail then.
   package var count: Int
+  /// How many bytes the last call that passes writes, if it writes bytes; 0: all.
+  ///
+  /// It counts as one that failed.
+  package var part: Int
 
-  package init(_ kinds: CallKinds, _ error: Errno, after: Int = 0, count: Int = 1) {
-    (self.kinds, self.error, self.after, self.count) = (kinds, error, after, count)
+  package init(_ kinds: CallKinds, _ error: Errno, after: Int = 0, count: Int = 1, part: Int = 0) {
+    (self.kinds, self.error, self.after, self.count, self.part) = (kinds, error, after, count, part)
   }
 
   /// The program is killed in the place of a call; for daemons.
@@ -45,7 +49,8 @@ package struct Fault: Sendable {
 
   fileprivate var plan: lf_plan {
     lf_plan(
-      kinds: kinds.rawValue, error: error.rawValue, before: Int64(after), count: Int64(count), hits: 0)
+      kinds: kinds.rawValue, error: error.rawValue, before: Int64(after), count: Int64(count), hits: 0,
+      part: Int64(part))
   }
 
   /// Lets calls of this thread fail during `body`; what came of it, and how many calls failed.
@@ -58,6 +63,26 @@ package struct Fault: Sendable {
       return (result, Int(plan.pointee.hits))
     }
   }
+}
+
+/// Tells `note` of each call of this thread that has changed or synced something, after it, with the descriptor that it
+/// went by, or -1.
+package func observing<Value>(
+  _ note: @escaping (CallKinds, _ file: CInt) -> Void, during body: () throws -> Value
+) rethrows -> Value {
+  let observer = Observer(note)
+  lf_observe(
+    { context, kind, file in
+      guard let context else { return }
+      Unmanaged<Observer>.fromOpaque(context).takeUnretainedValue().note(CallKinds(rawValue: kind), file)
+    }, Unmanaged.passUnretained(observer).toOpaque())
+  defer { lf_observe(nil, nil) }
+  return try withExtendedLifetime(observer) { try body() }
+}
+
+private final class Observer {
+  let note: (CallKinds, CInt) -> Void
+  init(_ note: @escaping (CallKinds, CInt) -> Void) { self.note = note }
 }
 
 /// A call that is held up until it is let go, for what others see meanwhile.

@@ -26,10 +26,18 @@ struct lf_plan {
   int64_t count;
   /// How many failed.
   int64_t hits;
+  /// Of the last call that passes, if it writes bytes, no more than so many are written; 0: all. It counts as a hit.
+  int64_t part;
 };
 
 /// Puts a plan in force for the calling thread, and no other; NULL: none.
 void lf_arm(struct lf_plan *plan);
+
+/// Is told of each call of its thread that has changed or synced something, after it; `fd` is -1 where it goes by a name.
+///
+/// Of its own calls it is not told.
+typedef void lf_observer(void *context, uint32_t kind, int fd);
+void lf_observe(lf_observer *observer, void *context);
 
 /// For other threads than the one whose calls fail: how many did, and whoever is held up goes on.
 int64_t lf_hits(struct lf_plan *plan);
