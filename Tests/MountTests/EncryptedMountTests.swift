@@ -11,11 +11,12 @@ extension MountTests {
   struct EncryptedMountTests {
     @Test(
       "Random operations on a file leave the bytes that a model has",
-      arguments: ["", "cache=none", "no_explicit_inval_data", "passthrough=off"])
-    func operations(options: String) throws {
+      arguments: ["", "cache=none", "no_explicit_inval_data", "passthrough=off"], [0, 1001])
+    func operations(options: String, user: Int) throws {
       let stage = try EncryptedStage()
       defer { stage.remove() }
-      try stage.run("operations", EncryptedStage.times(4, 150), EncryptedStage.times(200, 1000), options)
+      try stage.run(
+        "operations", EncryptedStage.times(3, 150), EncryptedStage.times(150, 1000), options, String(user))
     }
 
     @Test(
@@ -55,7 +56,7 @@ extension MountTests {
       try stage.run("programs", String(user), "fio")
     }
 
-    @Test("Sparse and full disks, hard links, many users, read-only and remounted volumes")
+    @Test("Sparse and full disks, hard links, many users, capabilities, read-only and remounted volumes")
     func limits() throws {
       let stage = try EncryptedStage()
       defer { stage.remove() }

@@ -18,7 +18,9 @@ extension MountTests {
       try stage.run("pages", options)
     }
 
-    @Test("Nothing hangs and no byte is wrong under writers, readers, mappings and syncs", arguments: ways)
+    @Test(
+      "Nothing hangs and no byte is wrong under writers, readers, mappings and syncs",
+      arguments: ways + ["no_explicit_inval_data"])
     func cycles(options: String) throws {
       let stage = try EncryptedStage()
       defer { stage.remove() }

@@ -94,16 +94,22 @@ extension Volume {
   ) throws(Errno) {
     guard let wanted, let content = sealedObject(of: node, object.facts) else { throw .inputOutput }
     let modified = try object.status().modification
-    try usingSealed(content, of: node, by: object.descriptor, object.facts) { (content) throws(Errno) in
-      try content.changeClass(to: wanted) { () throws(Errno) in
-        try object.changeTimes(access: .omit, modification: .set(modified))
+    let before = try backingState(of: node, object.descriptor.descriptor)
+    guard before.canBeGivenBack else { throw .unsupported }
+    func giveBack() throws(Errno) {
+      guard object.nameless == nil else {
+        return try object.changeTimes(access: .omit, modification: .set(modified))
       }
+      try before.giveBack(to: object.descriptor.descriptor)
+    }
+    try usingSealed(content, of: node, by: object.descriptor, object.facts) { (content) throws(Errno) in
+      try content.changeClass(to: wanted, restoreTimes: giveBack)
       guard keyring.state(of: content.context.format) != .open else { return }
       // A lock of the new class has passed it by, because it still had the old one.
       _ = content.ending { content.lockDown() }
       dropPagesAside(of: node.id)
     }
-    try object.changeTimes(access: .omit, modification: .set(modified))
+    try giveBack()
     try store(class: wanted, of: node, object, for: caller)
   }
 

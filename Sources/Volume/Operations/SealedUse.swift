@@ -108,8 +108,8 @@ extension Volume {
     }
   }
 
-  /// Writes what is owed, and gives the times back, under the node's exclusive lock and within `ending`; whether there was
-  /// something.
+  /// Writes what is owed, and gives back what that takes away, under the node's exclusive lock and within `ending`;
+  /// whether there was something.
   @discardableResult
   func complete(_ object: SealedObject, of node: Node) -> Bool {
     guard let way = object.way, object.owesFinish else { return false }
@@ -120,9 +120,9 @@ extension Volume {
     }
     actAsOwner(node.attachment.marks.owner)
     do throws(Errno) {
-      let before = try way.descriptor.status().modification
+      let before = try backingState(of: node, way.descriptor)
       guard try object.finish() else { return false }
-      try way.descriptor.changeTimes(access: .omit, modification: .set(before))
+      try before.giveBack(to: way.descriptor)
       return true
     } catch {
       failed(error)

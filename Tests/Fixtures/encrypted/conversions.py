@@ -1,34 +1,104 @@
-"""Kills the daemon while a tree changes its class, again and again: each file is as it was or done, and what says that it
-is encrypted has no plaintext below.
+"""Changes of class, killed: each file is as it was or done, with all that is known of it, and what says that it is encrypted
+has no plaintext below.
 
-conversions.py BASE ROUNDS
+conversions.py BASE ROUNDS STEP: ROUNDS kills at any moment while a tree changes its class; and a kill at every STEPth call by
+which the daemon changes something, between all classes. Files that somebody uses are refused, and stay as they are.
 """
 
+import ctypes
+import fcntl
+import mmap
 import os
+import platform
 import signal
+import struct
 import subprocess
 import sys
+import threading
 import time
 
-from vault import CLASSES, VARVE, Failure, Vault, require, run, seeded, watch
+from vault import CLASSES, VARVE, Failure, Vault, error_of, libc, require, run, seeded, watch
 
 CANARY = b"thirty-two bytes that nobody has\n"
 SIZES = [0, 10, 4096, 100_000, 3_000_000]
+CLASS = "system.varve.class"
+# Not listed: lists with the mode, and flags.
+DOORS = ["system.nfs4_acl", "system.varve.flags", "security.capability"]
+# The right to bind low ports, for whoever runs the file.
+CAPABILITY = struct.pack("<IIIII", 0x02000001, 1 << 10, 0, 0, 0)
+GETFLAGS, ENCRYPTED, NODUMP = 0x80086601, 0x800, 0x40
 
 
 def state(path):
-    """All of a file that no change of class may touch."""
+    """All of a file that no change of class may touch, and the time of its last change."""
     status = os.lstat(path)
     with open(path, "rb") as file:
         data = file.read()
-    return data, (status.st_ino, status.st_nlink, status.st_mode, status.st_uid, status.st_mtime_ns)
+        flags = struct.unpack("<q", fcntl.ioctl(file, GETFLAGS, bytes(8)))[0] & 0xFFFFFFFF
+    attributes = {}
+    for name in {*DOORS, *os.listxattr(path)}:
+        try:
+            attributes[name] = os.getxattr(path, name)
+        except OSError:
+            attributes[name] = None
+    known = {name: getattr(status, f"st_{name}") for name in ("ino", "nlink", "mode", "uid", "gid", "size", "mtime_ns")}
+    return data, known | attributes | {"flags": flags & ~ENCRYPTED}
+
+
+def difference(found, expected):
+    """The first thing that differs, or None."""
+    for name in sorted({*found[1], *expected[1]}):
+        one, other = found[1].get(name), expected[1].get(name)
+        if one != other:
+            return f"{name} is {one}, not {other}"
+    return None if found[0] == expected[0] else f"{len(found[0])} bytes differ from {len(expected[0])}"
+
+
+def forgive(found, expected, begun):
+    """A daemon that was killed after a write to an encrypted file below had no time to give back what that takes away."""
+    if found[1]["mtime_ns"] < begun:
+        return False
+    expected[1]["mtime_ns"] = found[1]["mtime_ns"]
+    if found[1]["security.capability"] is None:
+        expected[1]["security.capability"] = None
+    return True
 
 
 def class_of(path):
     try:
-        return os.getxattr(path, "system.varve.class")
+        return os.getxattr(path, CLASS)
     except OSError:
         return b"none"
+
+
+def make(path, size, plain=True):
+    """A file with one of everything."""
+    with open(path, "wb") as file:
+        file.write((CANARY * (size // len(CANARY) + 1))[:size])
+    os.chown(path, 1234, 2345)
+    os.chmod(path, 0o4754)
+    os.setxattr(path, "user.note", b"kept")
+    os.setxattr(path, "security.capability", CAPABILITY)
+    run(VARVE, "chmod", "+a", "user:1001 allow read,readattr", path)
+    run(VARVE, "chmod", "+a", "group:1002 deny write", path)
+    run(VARVE, "chflags", "nodump,hidden", path)
+    os.utime(path, ns=(10**18 + 5, 10**18 + 7))
+    known = state(path)[1]
+    require(known["security.capability"] == CAPABILITY and known["mode"] & 0o7777 == 0o4754, f"it is made as {known}")
+    require(known["flags"] & NODUMP and b"1001" in known["system.nfs4_acl"], f"it is made as {known}")
+
+
+def stored(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def require_apart(name, word, below, data):
+    """What says that it is encrypted has no plaintext below."""
+    if word != b"none" and CANARY[:16] in below:
+        raise Failure(f"{name}: is {word}, and has plaintext below")
+    if word == b"none" and below != data:
+        raise Failure(f"{name}: is plain, and other bytes are below")
 
 
 class Tree:
@@ -39,41 +109,33 @@ class Tree:
         os.makedirs(f"{self.path}/sub")
         self.names = [f"{'sub/' if number % 3 else ''}{number}" for number in range(12)]
         for number, name in enumerate(self.names):
-            size = dice.choice(SIZES) if number else 3_000_000
-            with open(f"{self.path}/{name}", "wb") as file:
-                file.write((CANARY * (size // len(CANARY) + 1))[:size])
+            make(f"{self.path}/{name}", dice.choice(SIZES) if number else 3_000_000)
         os.link(f"{self.path}/0", f"{self.path}/sub/linked")
-        os.chmod(f"{self.path}/1" if "1" in self.names else f"{self.path}/sub/1", 0o4444)
+        os.chmod(f"{self.path}/sub/1", 0o4444)
         self.names.append("sub/linked")
         self.states = {name: state(f"{self.path}/{name}") for name in self.names}
+        self.words = {name: b"none" for name in self.names}
 
     def check(self, allowed, killed_since=None):
         """Every file is what it was. A kill may catch one between a write below and the restoring of its time."""
         moved = set()
         for name in self.names:
             now, word = state(f"{self.path}/{name}"), class_of(f"{self.path}/{name}")
-            inode, *others, modified = now[1]
-            if killed_since and modified >= killed_since and now[0] == self.states[name][0]:
-                if (inode, *others) == self.states[name][1][:-1] and moved <= {inode}:
-                    moved.add(inode)
-                    self.states[name] = now
-            if now != self.states[name]:
-                was = self.states[name][1]
-                raise Failure(f"{name}, {word} of {allowed}: {len(now[0])} bytes, {now[1]}, not {was}")
+            # Only where the bytes below stay encrypted: else the record says what the time is.
+            if killed_since and b"none" not in (self.words[name], word) and moved <= {now[1]["ino"]}:
+                was = self.states[name][1]["mtime_ns"]
+                if now[1]["mtime_ns"] != was and forgive(now, self.states[name], killed_since):
+                    moved.add(now[1]["ino"])
+            wrong = difference(now, self.states[name])
+            if wrong:
+                raise Failure(f"{name}, from {self.words[name]} to {word} of {allowed}: {wrong}")
             if word not in allowed:
                 raise Failure(f"{name}: is {word}, not one of {allowed}")
-            with open(f"{self.below}/{name}", "rb") as file:
-                stored = file.read()
-            if word != b"none" and CANARY[:16] in stored:
-                raise Failure(f"{name}: is {word}, and has plaintext below")
-            if word == b"none" and stored != now[0]:
-                raise Failure(f"{name}: is plain, and other bytes are below")
+            require_apart(name, word, stored(f"{self.below}/{name}"), now[0])
+            self.words[name] = word
 
 
-def main():
-    base, rounds = sys.argv[1], int(sys.argv[2])
-    seed, dice = seeded("conversions")
-    vault = Vault(base)
+def killed_trees(vault, seed, dice, rounds):
     tree = Tree(vault, dice)
     classes = [b"none", *CLASSES.values()]
     allowed, interrupted = {b"none"}, 0
@@ -102,9 +164,202 @@ def main():
         except Failure as failure:
             raise Failure(f"seed {seed}, round {number}: {failure}")
         guard.cancel()
-    vault.unmount()
     require(interrupted, "no change was interrupted")
     print(f"{rounds} rounds, {interrupted} of them interrupted")
+
+
+# Killed at a call
+
+
+class Traced:
+    """A daemon that is killed when it begins the Nth call that changes something, by ptrace(2)."""
+
+    SEIZE, SYSCALL, LISTEN, INTERRUPT, INFO = 0x4206, 24, 0x4208, 0x4207, 0x420E
+    # TRACESYSGOOD and TRACECLONE.
+    OPTIONS, STOP, CLONED = 1 | 8, signal.SIGTRAP | 0x80, 3
+    # The numbers of write, pwrite, pwritev and the like; of syncs, truncate, fallocate; of all that makes, names and
+    # removes; of modes, owners, times and attributes. On other machines each call counts.
+    CHANGING = {
+        "x86_64": {1, 18, 20, 74, 75, 76, 77, 82, 83, 84, 86, 87, 90, 91, 92, 93, 188, 189, 190, 197, 198, 199, 235,
+                   258, 260, 263, 264, 265, 268, 277, 280, 285, 296, 306, 316, 326, 328, 452, 463, 466},
+        "aarch64": {5, 6, 7, 14, 15, 16, 34, 35, 37, 38, 45, 46, 47, 52, 53, 54, 55, 64, 66, 68, 70, 81, 82, 83, 88,
+                    267, 276, 285, 287, 452, 463, 466},
+    }.get(platform.machine())
+
+    def __init__(self, process):
+        libc.ptrace.restype = ctypes.c_long
+        self.process, self.info = process, ctypes.create_string_buffer(128)
+        for thread in os.listdir(f"/proc/{process}/task"):
+            self.call(self.SEIZE, int(thread), 0, self.OPTIONS)
+            self.call(self.INTERRUPT, int(thread), 0, 0)
+
+    def call(self, request, thread, address, data):
+        return libc.ptrace(
+            ctypes.c_long(request), ctypes.c_long(thread), ctypes.c_void_p(address), ctypes.c_void_p(data))
+
+    def number(self, thread):
+        """The call that begins; None when one ends."""
+        self.call(self.INFO, thread, len(self.info), ctypes.addressof(self.info))
+        return int.from_bytes(self.info[24:32], "little") if self.info[0] == b"\x01" else None
+
+    def run(self, work, last):
+        """Lets it run while `work` does; whether it was killed, at the call with the number `last`."""
+        other = threading.Thread(target=lambda: error_of(work))
+        counted, isKilled, hasBegun = 0, False, False
+        while True:
+            try:
+                thread, status = os.waitpid(-1, 0x40000000 | os.WNOHANG)
+            except ChildProcessError:
+                break
+            if thread == 0:
+                # All threads have been seen.
+                if not hasBegun:
+                    other.start()
+                    hasBegun = True
+                elif not other.is_alive() and not isKilled:
+                    os.kill(self.process, signal.SIGKILL)
+                    return other.join() or False
+                time.sleep(0.0002)
+                continue
+            if not os.WIFSTOPPED(status):
+                continue
+            stop, event = os.WSTOPSIG(status), status >> 16
+            if stop == self.STOP:
+                number = self.number(thread)
+                if number is not None and hasBegun and (self.CHANGING is None or number in self.CHANGING):
+                    counted += 1
+                    if counted == last and not isKilled:
+                        isKilled = True
+                        os.kill(self.process, signal.SIGKILL)
+                        continue
+            # What it is sent goes on to it.
+            passed = stop if event == 0 and stop not in (self.STOP, signal.SIGTRAP, signal.SIGSTOP) else 0
+            self.call(self.SYSCALL, thread, 0, passed)
+        other.join()
+        return isKilled
+
+
+def killed_at_call(vault, path, wanted, last):
+    """Changes the class of a file and kills the daemon at a call; whether that was before the end."""
+    child = os.fork()
+    if child == 0:
+        # Whoever traces waits for all children, and has no others.
+        try:
+            daemon = vault.daemon
+            isKilled = Traced(daemon).run(lambda: os.setxattr(path, CLASS, wanted), last)
+            os._exit(10 if isKilled else 20)
+        except BaseException as failure:
+            print(f"tracing: {type(failure).__name__} {failure}", flush=True)
+            os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    require(code in (10, 20), f"tracing fails ({code})")
+    return code == 10
+
+
+def killed_at_calls(vault, seed, dice, step):
+    kills, classes = 0, [b"none", *CLASSES.values()]
+    path, below = f"{vault.path}/one", f"{vault.upper}/one"
+    for before in classes:
+        for wanted in [word for word in classes if word != before]:
+            size = dice.choice([10, 150_000])
+            last, isKilled = 1 + dice.randrange(step), True
+            while isKilled:
+                guard = watch(60)
+                make(path, size)
+                if before != b"none":
+                    os.setxattr(path, CLASS, before)
+                expected, daemon, begun = state(path), vault.daemon, time.time_ns() - 10_000_000
+                isKilled = killed_at_call(vault, path, wanted, last)
+                vault.take_away(daemon)
+                vault.mount()
+                now, word = state(path), class_of(path)
+                what = f"seed {seed}, {size} bytes, {before} to {wanted}, killed at call {last}: {word}"
+                require(word in ((before, wanted) if isKilled else (wanted,)), what)
+                if isKilled and b"none" not in (before, wanted):
+                    forgive(now, expected, begun)
+                require(not difference(now, expected), f"{what}, and {difference(now, expected)}")
+                require_apart(what, word, stored(below), now[0])
+                left = os.listdir(f"{vault.upper}/.varve/work")
+                require(not left, f"{what}, and left over: {left}")
+                # What was begun can be ended, and what was not can be begun.
+                os.setxattr(path, CLASS, wanted)
+                require(not difference(state(path), expected), f"{what}, done again: {difference(state(path), expected)}")
+                require_apart(what, wanted, stored(below), expected[0])
+                os.unlink(path)
+                kills += isKilled
+                last += step
+                guard.cancel()
+    print(f"killed at {kills} calls")
+
+
+# In use
+
+
+def in_use(vault):
+    """A file that somebody has open or mapped, also below the volume, is refused, and stays as it is."""
+    path, below = f"{vault.path}/used", f"{vault.upper}/used"
+
+    def mapped(which, isShared):
+        file = os.open(which, os.O_RDWR if isShared else os.O_RDONLY)
+        memory = mmap.mmap(file, 0, mmap.MAP_SHARED, mmap.PROT_READ | (mmap.PROT_WRITE if isShared else 0))
+        os.close(file)
+        return memory.close
+
+    def opened(which, flags):
+        file = os.open(which, flags)
+        return lambda: os.close(file)
+
+    ways = {
+        "open for reading": lambda: opened(path, os.O_RDONLY),
+        "open for writing": lambda: opened(path, os.O_WRONLY),
+        "mapped for reading, and closed": lambda: mapped(path, False),
+        "mapped for writing, and closed": lambda: mapped(path, True),
+        "open below for reading": lambda: opened(below, os.O_RDONLY),
+        "open below for writing": lambda: opened(below, os.O_RDWR),
+        "mapped below, and closed": lambda: mapped(below, False),
+    }
+    for before, wanted in ((b"none", b"complete"), (b"complete-unless-open", b"none"), (b"until-first-unlock", b"none")):
+        make(path, 150_000)
+        os.setxattr(path, CLASS, before)
+        for name, way in ways.items():
+            expected, bytes_below = state(path), stored(below)
+            changed = os.stat(below).st_ctime_ns
+            end = way()
+            try:
+                error = error_of(lambda: os.setxattr(path, CLASS, wanted))
+                require(error == "EBUSY", f"{name}, {before} to {wanted}: {error}")
+                tool = run(VARVE, "protect", wanted.decode(), path, check=False)
+                require(tool.returncode == 1, f"{name}, {before} to {wanted}: protect ends with {tool}")
+            finally:
+                end()
+            require(class_of(path) == before, f"{name}: the class is {class_of(path)}")
+            wrong = difference(state(path), expected)
+            require(not wrong, f"{name}, {before} to {wanted}: {wrong}")
+            require(stored(below) == bytes_below, f"{name}: the bytes below are others")
+            if "for writing" not in name:
+                require(os.stat(below).st_ctime_ns == changed, f"{name}: the file below was changed")
+            require(not os.listdir(f"{vault.upper}/.varve/work"), f"{name}: something is left over")
+        # And when all are gone, it goes; the kernel tells of a last close later.
+        for _ in range(500):
+            error = error_of(lambda: os.setxattr(path, CLASS, wanted))
+            if error != "EBUSY":
+                break
+            time.sleep(0.01)
+        require(error is None and class_of(path) == wanted, f"nobody has it: {error}")
+        require(not difference(state(path), expected), f"nobody has it: {difference(state(path), expected)}")
+        os.unlink(path)
+
+
+def main():
+    base, rounds, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    seed, dice = seeded("conversions")
+    vault = Vault(base)
+    guard = watch(60)
+    in_use(vault)
+    guard.cancel()
+    killed_at_calls(vault, seed, dice, step)
+    killed_trees(vault, seed, dice, rounds)
+    vault.unmount()
 
 
 if __name__ == "__main__":

@@ -1,21 +1,25 @@
-"""Locks and unlocks a volume again and again, under writers, readers, those who map, and those who sync.
+"""Locks and unlocks a volume again and again, in each way, under writers, readers, mappings and syncs in each class.
 
-cycles.py BASE CYCLES [OPTIONS]: nothing hangs, no byte is wrong, and no error is another one than ENOKEY.
+cycles.py BASE CYCLES [OPTIONS]: nothing hangs, no byte is wrong, and no error is another one than ENOKEY, which nobody
+gets whose class stays open. Only `--now` takes something from a mapping, and then that is told.
 """
 
-import ctypes
 import errno
 import mmap
 import os
 import random
 import signal
 import sys
+import threading
 import time
 
-from vault import Failure, Vault, libc, seeded, watch
+from vault import Failure, Vault, run, seeded, watch
 
 SIZE = 200_000
 PAGES = 16
+WAYS = [[], [], ["--now"], ["--all"], ["--all", "--now"]]
+# A lock that takes as long has waited for something that does not end.
+PATIENCE = 8
 
 
 class Board:
@@ -36,23 +40,33 @@ class Board:
         value = int.from_bytes(self.memory[at : at + 8], "little") + 1
         self.memory[at : at + 8] = value.to_bytes(8, "little")
 
+    @property
+    def hurries(self):
+        """How many locks with --now have begun or ended: odd while there is one."""
+        return int.from_bytes(self.memory[8:16], "little")
+
+    def hurry(self):
+        self.memory[8:16] = (self.hurries + 1).to_bytes(8, "little")
+
     def counts(self, place):
         at = 64 + place * 16
         return tuple(int.from_bytes(self.memory[at + k : at + k + 8], "little") for k in (0, 8))
 
 
 class Worker:
-    def __init__(self, vault, board, place, seed):
-        self.path = f"{vault.path}/a/{type(self).__name__.lower()}{place}"
+    def __init__(self, vault, kind, board, place, seed):
+        self.kind = kind
+        self.path = f"{vault.path}/{kind}/{type(self).__name__.lower()}{place}"
         self.board, self.place, self.random = board, place, random.Random(seed)
 
-    def patient(self, work):
+    def patient(self, work, opens=False):
         """What a call answers, as soon as it is let; nil when it is time to stop."""
         while not self.board.stops:
             try:
                 result = work()
             except OSError as failure:
-                if failure.errno != errno.ENOKEY:
+                # What is open stays open in class B.
+                if failure.errno != errno.ENOKEY or (self.kind == "b" and not opens):
                     raise
                 self.board.count(self.place, True)
                 time.sleep(0.0005)
@@ -60,6 +74,9 @@ class Worker:
                 self.board.count(self.place, False)
                 return result
         raise StopIteration
+
+    def opened(self, flags, path=None):
+        return self.patient(lambda: os.open(path or self.path, flags, 0o644), opens=True)
 
     def read(self, file, length, at):
         """As much, however a lock cuts calls short: what was read before it is answered."""
@@ -94,12 +111,12 @@ class Writer(Worker):
 
     def work(self):
         r, model, file = self.random, bytearray(SIZE), None
-        file = self.patient(lambda: os.open(self.path, self.flags, 0o644))
+        file = self.opened(self.flags)
         self.patient(lambda: os.ftruncate(file, SIZE))
         while True:
             if r.random() < 0.05:
                 old = file
-                file = self.patient(lambda: os.open(self.path, self.flags, 0o644))
+                file = self.opened(self.flags)
                 os.close(old)
             at, length = r.randrange(SIZE - 9000), r.choice([10, 4096, 9000])
             if r.random() < 0.5:
@@ -124,14 +141,14 @@ class Reader(Worker):
 
     def work(self):
         data = self.random.randbytes(SIZE)
-        file = self.patient(lambda: os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644))
+        file = self.opened(os.O_RDWR | os.O_CREAT)
         written = 0
         while written < SIZE:
             written += self.patient(lambda: os.pwrite(file, data[written:], written))
         while True:
             if self.random.random() < 0.5:
                 os.close(file)
-                file = self.patient(lambda: os.open(self.path, os.O_RDONLY))
+                file = self.opened(os.O_RDONLY)
             got = self.read(file, SIZE, 0)
             if got != data:
                 raise Failure(f"{len(got)} bytes differ")
@@ -144,36 +161,69 @@ class Mapper(Worker):
     """Counts in pages of a mapping, until the pages are locked: then it is killed, and another one goes on."""
 
     def work(self):
-        known = mmap.mmap(-1, PAGES * 8)
-        file = self.patient(lambda: os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644))
+        # Of each page: what was counted to, what is on the disk, and how many hurried locks there were by then.
+        self.known = mmap.mmap(-1, PAGES * 24)
+        file = self.opened(os.O_RDWR | os.O_CREAT)
         self.patient(lambda: os.ftruncate(file, PAGES * 4096))
         memory = mmap.mmap(file, PAGES * 4096)
         while not self.board.stops:
             child = os.fork()
             if child == 0:
                 # Without a word, and without a core.
-                os._exit(self.count_pages(memory, known))
+                os._exit(self.count_pages(memory))
             _, status = os.waitpid(child, 0)
-            if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGBUS:
+            if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGBUS and self.kind != "b":
                 self.board.count(self.place, True)
                 time.sleep(0.0005)
             elif status != 0:
-                raise Failure(f"a page went back (status {status})")
+                raise Failure(f"a page went back, or away (status {status})")
 
-    def count_pages(self, memory, known):
+    def note(self, page, index, value):
+        at = page * 24 + index * 8
+        self.known[at : at + 8] = value.to_bytes(8, "little")
+
+    def noted(self, page):
+        at = page * 24
+        return [int.from_bytes(self.known[at + k : at + k + 8], "little") for k in (0, 8, 16)]
+
+    def count_pages(self, memory):
         r = random.Random(os.getpid())
         while not self.board.stops:
+            if r.random() < 0.02 and not self.flushed(memory):
+                return 4
             page = r.randrange(PAGES)
-            at, place = page * 4096 + 100, page * 8
+            at, hurries = page * 4096 + 100, self.board.hurries
             value = int.from_bytes(memory[at : at + 8], "little")
-            last = int.from_bytes(known[place : place + 8], "little")
-            if value not in (last, last + 1):
-                print(f"page {page}: {value}, not {last}", flush=True)
+            last, kept, then = self.noted(page)
+            mayLose = (hurries != then or then % 2) and self.kind != "b"
+            if not (kept if mayLose else last) <= value <= last + 1:
+                print(f"{self.path}, page {page}: {value}, not {last}, of which {kept} is on the disk", flush=True)
                 return 3
+            # The number first: who loses this page later may have lost it to that lock.
+            self.note(page, 2, hurries)
             memory[at : at + 8] = (value + 1).to_bytes(8, "little")
-            known[place : place + 8] = (value + 1).to_bytes(8, "little")
+            self.note(page, 0, value + 1)
             self.board.count(self.place, False)
         return 0
+
+    def flushed(self, memory):
+        """Whether a sync says nothing but what a hurried lock makes it say."""
+        hurries, last = self.board.hurries, [self.noted(page)[0] for page in range(PAGES)]
+        try:
+            memory.flush()
+        except OSError as failure:
+            if failure.errno == errno.ENOKEY and self.kind != "b":
+                return True
+            if failure.errno == errno.EIO and self.board.hurries and self.kind != "b":
+                return True
+            print(f"{self.path}: a sync says {failure}", flush=True)
+            return False
+        if self.board.hurries == hurries and hurries % 2 == 0:
+            for page in range(PAGES):
+                # What a hurried lock took before is gone back to by whoever counts next.
+                if self.noted(page)[2] == hurries:
+                    self.note(page, 1, last[page])
+        return True
 
 
 class Maker(Worker):
@@ -183,14 +233,14 @@ class Maker(Worker):
         number = 0
         while True:
             path = f"{self.path}-{number}"
-            file = self.patient(lambda: os.open(path, os.O_RDWR | os.O_CREAT, 0o644))
+            file = self.opened(os.O_RDWR | os.O_CREAT, path)
             data = self.random.randbytes(5000)
             written = 0
             while written < len(data):
                 written += self.patient(lambda: os.pwrite(file, data[written:], written))
             os.close(file)
 
-            back = self.patient(lambda: os.open(path, os.O_RDONLY))
+            back = self.opened(os.O_RDONLY, path)
             got = self.read(back, len(data), 0)
             os.close(back)
             if got != data:
@@ -199,22 +249,68 @@ class Maker(Worker):
             number += 1
 
 
+class Watched:
+    """A lock; where it takes long, what the daemon's threads wait for is printed."""
+
+    def __init__(self, daemon):
+        self.daemon, self.seconds = daemon, 2.0
+        self.timer = threading.Timer(self.seconds, self.show)
+        self.timer.daemon = True
+
+    def __enter__(self):
+        self.timer.start()
+        self.started = time.monotonic()
+        return self
+
+    def __exit__(self, *_):
+        self.timer.cancel()
+        self.took = time.monotonic() - self.started
+
+    def show(self):
+        print(f"a lock takes more than {self.seconds:.0f} s", flush=True)
+        for thread in sorted(os.listdir(f"/proc/{self.daemon}/task")):
+            words = []
+            for name in ("comm", "wchan", "stack"):
+                try:
+                    with open(f"/proc/{self.daemon}/task/{thread}/{name}") as file:
+                        words.append(" ".join(file.read().split()))
+                except OSError:
+                    pass
+            print(thread, *words, flush=True)
+        if os.environ.get("GDB"):
+            print(run("gdb", "-p", str(self.daemon), "-batch", "-ex", "thread apply all bt", check=False).stdout, flush=True)
+
+
 def main():
     base, cycles = sys.argv[1], int(sys.argv[2])
     seed, dice = seeded("cycles")
     vault = Vault(base, *sys.argv[3:4])
     board = Board()
-    kinds = [Writer, Writer, Syncer, Reader, Mapper, Mapper, Maker]
-    workers = [kind(vault, board, place, dice.random()) for place, kind in enumerate(kinds)]
+    kinds = [(kind, name) for name in "abc" for kind in (Writer, Syncer, Reader, Mapper, Maker)]
+    workers = [kind(vault, name, board, place, dice.random()) for place, (kind, name) in enumerate(kinds)]
     children = [worker.run() for worker in workers]
-    worst, complaints = 0, []
+    daemon, worst, complaints = vault.daemon, 0, []
     for number in range(cycles):
-        guard = watch(60)
-        started = time.monotonic()
-        locked = vault.lock(check=False)
-        worst = max(worst, time.monotonic() - started)
-        if locked.returncode:
-            complaints.append(f"cycle {number}: lock: {locked.returncode} {locked.stdout}{locked.stderr}")
+        guard = watch(90)
+        words = WAYS[number] if number < len(WAYS) else dice.choice(WAYS)
+        if "--now" in words:
+            board.hurry()
+        with Watched(daemon) as watched:
+            locked = vault.lock(*words, check=False)
+        if "--now" in words:
+            board.hurry()
+        worst = max(worst, watched.took)
+        said = f"cycle {number}, {words}: {locked.returncode} {locked.stdout}{locked.stderr}"
+        lost = [line for line in locked.stderr.splitlines() if "is lost" in line]
+        isLoss = "--now" in words and locked.returncode == 1 and lost and all("/mapper" in line for line in lost)
+        # Of class B and of what stays open nothing is lost.
+        closed = "ac" if "--all" in words else "a"
+        if locked.returncode and not (isLoss and all(f"/{line.split('/mapper')[0][-1]}/" in [f"/{c}/" for c in closed] for line in lost)):
+            complaints.append(said)
+        if any("still in memory" in line or "may still have pages" in line for line in locked.stderr.splitlines()):
+            complaints.append(said)
+        if watched.took > PATIENCE:
+            complaints.append(f"cycle {number}, {words}: {watched.took:.1f} s")
         time.sleep(dice.choice([0, 0.002, 0.02]))
         vault.unlock()
         time.sleep(dice.choice([0.005, 0.02, 0.05]))
@@ -222,16 +318,18 @@ def main():
         if complaints:
             break
     board.stop()
-    guard = watch(60)
+    guard = watch(90)
     for child in children:
         if os.waitpid(child, 0)[1] != 0:
             complaints.append("a worker failed")
     guard.cancel()
     for place, worker in enumerate(workers):
         done, refused = board.counts(place)
-        print(f"{type(worker).__name__}: {done} done, {refused} refused")
+        print(f"{type(worker).__name__} {worker.kind}: {done} done, {refused} refused")
         if done == 0:
-            complaints.append("a worker did nothing")
+            complaints.append(f"{worker.path} did nothing")
+    if not sum(board.counts(place)[1] for place, worker in enumerate(workers) if worker.kind == "a"):
+        complaints.append("nobody was refused anything")
     vault.unmount()
     print(f"{cycles} cycles, the slowest lock {worst:.2f} s")
     raise SystemExit("\n".join(complaints) or 0)

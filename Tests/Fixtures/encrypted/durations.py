@@ -57,8 +57,9 @@ def in_memory(vault, count, size):
             require(file.read(size) == data, f"{path} differs")
     before = [pages_of(path) for path in paths]
     # cachestat(2) came with Linux 6.5.
-    require(None in before or set(before) == {pages}, f"before the lock not all pages are there: {set(before)}")
-    require({resident(memory) for memory in maps} == {pages}, "before the lock not all pages are resident")
+    # The kernel may have let go of a few.
+    require(None in before or sum(before) * 10 >= count * pages * 9, f"before the lock too few pages are there: {sum(before)}")
+    require(sum(map(resident, maps)) * 10 >= len(maps) * pages * 9, "before the lock too few pages are resident")
     took = seconds(vault.lock)
     require(not any(map(resident, maps)), "after the lock there are resident pages")
     left = {path: cached(file) for path, file in files.items()}

@@ -5,6 +5,7 @@ import errno
 import os
 import random
 import shutil
+import struct
 import sys
 import time
 
@@ -125,6 +126,38 @@ def hard_links(vault):
     vault.unlock()
 
 
+def capabilities(vault):
+    """The last slot of a file, which is written below when nobody writes any more, takes nothing from it."""
+    capability = struct.pack("<IIIII", 0x02000001, 1 << 10, 0, 0, 0)
+    for way in ("close", "lock", "class"):
+        path = f"{vault.path}/a/{way}"
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o755)
+        os.write(file, b"x" * 300_000)
+        os.fsync(file)
+        # Behind the part of the index that lies beside the slots.
+        os.pwrite(file, b"y" * 5000, 200_000)
+        os.chmod(path, 0o4755)
+        os.setxattr(path, "security.capability", capability)
+        os.utime(path, (5, 5))
+        before = os.stat(vault.upper + path[len(vault.path) :]).st_ctime_ns
+        if way == "lock":
+            vault.lock()
+            vault.unlock()
+        elif way == "class":
+            os.setxattr(path, "system.varve.class", b"until-first-unlock")
+        os.close(file)
+        end = time.monotonic() + 10
+        # The kernel tells of a last close later.
+        while os.stat(vault.upper + path[len(vault.path) :]).st_ctime_ns == before:
+            require(time.monotonic() < end, f"{way}: nothing was written below")
+            time.sleep(0.01)
+        time.sleep(0.05)
+        require(os.getxattr(path, "security.capability") == capability, f"{way}: another capability")
+        status = os.stat(path)
+        require(status.st_mode & 0o7777 == 0o4755, f"{way}: the mode is {status.st_mode:o}")
+        require(status.st_mtime == 5, f"{way}: the time is {status.st_mtime}")
+
+
 def read_only(vault):
     """A volume that is mounted read-only, or remounted so, is unlocked and locked like another."""
     path = f"{vault.path}/a/kept"
@@ -242,7 +275,7 @@ def fill(vault, dice):
 def main():
     base = sys.argv[1]
     with Vault(base) as vault:
-        for part in (sparse, many_users, hard_links, read_only):
+        for part in (sparse, many_users, hard_links, capabilities, read_only):
             guard = watch(120)
             part(vault)
             guard.cancel()

@@ -1,6 +1,6 @@
 """Random operations on one encrypted file, held against a model of its bytes.
 
-operations.py BASE SEEDS STEPS [OPTIONS]
+operations.py BASE SEEDS STEPS [OPTIONS [USER]]: as root, or as a user who owns the directories
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import os
 import random
 import sys
 
-from vault import Failure, Vault, libc, seeded
+from vault import Failure, Vault, libc, require, seeded
 
 PUNCH, ZERO, ZERO_KEEP, KEEP = 3, 16, 17, 1
 
@@ -181,17 +181,44 @@ class Trial:
             self.compare(0, size, file.read(), "opened again")
 
 
+def trials(vault, first, seeds, steps):
+    for seed in range(first, first + seeds):
+        trial = Trial(f"{vault.path}/{'abc'[seed % 3]}/file", seed)
+        for _ in range(steps):
+            trial.step()
+        trial.end()
+        os.unlink(trial.path)
+
+
+def as_user(user, work):
+    """Runs something in a child without any right of root's."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    try:
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+        work()
+        os._exit(0)
+    except BaseException as failure:
+        print(f"{type(failure).__name__}: {failure}", flush=True)
+    os._exit(1)
+
+
 def main():
     seeds, steps = int(sys.argv[2]), int(sys.argv[3])
+    user = int((sys.argv[5:6] or ["0"])[0])
     first, _ = seeded("operations")
     with Vault(sys.argv[1], *sys.argv[4:5]) as vault:
-        for seed in range(first, first + seeds):
-            trial = Trial(f"{vault.path}/{'abc'[seed % 3]}/file", seed)
-            for _ in range(steps):
-                trial.step()
-            trial.end()
-            os.unlink(trial.path)
-    print(f"{seeds} seeds, {steps} steps each")
+        if user:
+            for name in "abc":
+                os.chown(f"{vault.path}/{name}", user, user)
+                os.chmod(f"{vault.path}/{name}", 0o700)
+        work = lambda: trials(vault, first, seeds, steps)
+        status = as_user(user, work) if user else work()
+        require(not status, f"as user {user}: status {status}")
+    print(f"{seeds} seeds, {steps} steps each, as {user or 'root'}")
 
 
 if __name__ == "__main__":

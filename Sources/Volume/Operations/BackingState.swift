@@ -1,0 +1,51 @@
+// What a write to the backing file of an encrypted file moves or takes away although no program wrote: the kernel strips
+// a capability from whatever is written to, also for root.
+
+import LinuxFiles
+import Synchronization
+
+/// The time of modification, the set-id bits and the capability of a backing file, to be given back after a write.
+///
+/// Read and given back under the node's exclusive lock. A daemon that is killed in between leaves the file without them.
+struct BackingState {
+  private let modified: Timestamp
+  /// Nil without set-id bits.
+  private let mode: UInt16?
+  private let capability: [UInt8]
+
+  fileprivate init(modified: Timestamp, mode: UInt16?, capability: [UInt8]) {
+    (self.modified, self.mode, self.capability) = (modified, mode, capability)
+  }
+
+  /// Whether this process may set what a write takes away.
+  var canBeGivenBack: Bool { capability.isEmpty || CurrentProcess.isRoot }
+
+  func giveBack(to file: borrowing Descriptor) throws(Errno) {
+    if let mode, try file.status().mode != mode { try file.changeMode(mode) }
+    if !capability.isEmpty, CurrentProcess.isRoot {
+      try file.setAttribute(try AttributeName("security.capability"), to: capability)
+    }
+    try file.changeTimes(access: .omit, modification: .set(modified))
+  }
+}
+
+extension Volume {
+  func backingState(of node: Node, _ file: borrowing Descriptor) throws(Errno) -> BackingState {
+    let status = try file.status()
+    guard node.attachment.marks.mayHavePrivilege.load(ordering: .acquiring) else {
+      return BackingState(modified: status.modification, mode: nil, capability: [])
+    }
+    return BackingState(
+      modified: status.modification, mode: status.mode & 0o6000 == 0 ? nil : status.mode,
+      capability: try capability(of: file))
+  }
+
+  private func capability(of file: borrowing Descriptor) throws(Errno) -> [UInt8] {
+    guard features.storesCapabilities else { return [] }
+    do throws(Errno) {
+      return try file.attribute(try AttributeName("security.capability")) ?? []
+    } catch .unsupported {
+      return []
+    }
+  }
+}
