@@ -12,22 +12,6 @@ extension MountTests {
   @Suite("Items of lowers under the rules of the core", .timeLimit(.minutes(4))) struct LayerCoreTests {
     private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
 
-    /// Makes what is in a volume by now the lower of an empty one.
-    private func lower(_ volume: MountedVolume, _ number: Int = 0) throws -> String {
-      try volume.unmount()
-      let lower = "\(volume.base)/lower\(number)"
-      try #require(rename(volume.upper, lower) == 0)
-      return lower
-    }
-
-    /// Names and all times of a tree that was not to be touched; a mount reads what is in `.varve`.
-    private func print(of tree: String) throws -> String {
-      // Directories are read for the first time now, so that their times of access are not new afterwards.
-      try Program.shell(
-        "cd '\(tree)' && find . >/dev/null && find . -path ./.varve -prune -o -printf '%P %y %m %U %G %s %n %A@ %T@ %C@\\n' | sort | sha1sum"
-      ).output
-    }
-
     @Test(
       "Every vector is answered as written of items that lie in a lower, and a refusal copies nothing",
       arguments: isLong ? Arrangement.all : ["", "passthrough=off,cache=none"])
@@ -39,8 +23,8 @@ extension MountTests {
         try #require(mkdir("\(volume.path)/\(tree)", 0o755) == 0)
         for vector in vectors { try stage(vector, tree, volume).build() }
       }
-      let lower = try lower(volume)
-      let before = try print(of: lower)
+      let lower = try volume.becomeLower()
+      let before = try LowerTree.print(of: lower)
       var answered = 0
       for (options, group) in Dictionary(grouping: vectors, by: \.scene.volume.words) {
         let all: [String] = ["lower=\(lower)", arrangement, options]
@@ -61,7 +45,7 @@ extension MountTests {
         try mounted.unmount()
       }
       #expect(answered == 2 * vectors.count)
-      #expect(try print(of: lower) == before, "the lower is what it was")
+      #expect(try LowerTree.print(of: lower) == before, "the lower is what it was")
     }
 
     private func stage(_ vector: AuthorizationVector, _ tree: String, _ volume: MountedVolume) -> Stage {
@@ -78,8 +62,8 @@ extension MountTests {
       for gate in Gate.allCases {
         for number in 0..<areas { try gate.build(in: "\(volume.path)/\(gate)\(number)") }
       }
-      let lower = try lower(volume)
-      let before = try print(of: lower)
+      let lower = try volume.becomeLower()
+      let before = try LowerTree.print(of: lower)
       let mounted = try MountedVolume(
         options.isEmpty ? "lower=\(lower)" : "lower=\(lower),\(options)", base: volume.base)
       let seed = UInt64.random(in: 0...(.max))
@@ -100,7 +84,7 @@ extension MountTests {
         #expect(refused > areas * rounds / 5, "\(gate)")
       }
       try mounted.unmount()
-      #expect(try print(of: lower) == before, "the lower is what it was")
+      #expect(try LowerTree.print(of: lower) == before, "the lower is what it was")
     }
   }
 }

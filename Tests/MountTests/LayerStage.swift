@@ -34,3 +34,30 @@ final class LayerStage {
     "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l %s\\n' | sed 's/ [0-9]*$//' | sort; "
     + "find . -path ./.varve -prune -o -type f -print | sort | xargs -r sha1sum); }\n"
 }
+
+/// A tree that is a lower of volumes, and has to stay as it is.
+enum LowerTree {
+  /// Names and all times of a tree that was not to be touched; a mount reads what is in `.varve`.
+  static func print(of tree: String) throws -> String {
+    // Directories are read for the first time now, so that their times of access are not new afterwards.
+    try Program.shell(
+      "cd '\(tree)' && find . >/dev/null && find . -path ./.varve -prune -o -printf '%P %y %m %U %G %s %n %A@ %T@ %C@\\n' | sort | sha1sum"
+    ).output
+  }
+}
+
+extension MountedVolume {
+  /// Unmounts, and makes what is in the volume a lower; where that is.
+  func becomeLower(_ number: Int = 0) throws -> String {
+    try unmount()
+    let lower = "\(base)/lower\(number)"
+    guard rename(upper, lower) == 0 else { throw TestFailure("\(lower): \(Errno.current)") }
+    return lower
+  }
+
+  /// The same, mounted as the lower of an empty volume.
+  func lowered(_ options: String = "") throws -> MountedVolume {
+    let lower = try becomeLower()
+    return try MountedVolume(options.isEmpty ? "lower=\(lower)" : "lower=\(lower),\(options)", base: base)
+  }
+}

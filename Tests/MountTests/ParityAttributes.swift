@@ -149,6 +149,8 @@ extension ParityScenarios {
       side.setAttribute("file", "user.c", "value")
       side.chmod("file", 0o200)
       side.attribute("file", "user.long")
+      // Who may not read it may not list them here, if it is done again.
+      side.chmod("file", 0o644)
       side.setAttribute("file", "security.test", "value")
       side.attribute("file", "security.test")
       side.setAttribute("none", "user.a", "x")

@@ -135,20 +135,37 @@ private let differences: [Difference] = [
     plain: ["lsetxattr file user.a 1 3 = File exists (EEXIST)"]),
 ]
 
+/// A line of stat with the links of a directory as they are told over lowers.
+private func withoutLinks(_ line: String) -> String {
+  line.hasPrefix("  4") ? line.replacing(" 2 ", with: " 1 ") : line
+}
+
 extension MountTests.ParityTests {
-  @Test("Where the mount differs on purpose, it differs just so") func differencesOnPurpose() throws {
-    let volume = try MountedVolume()
+  @Test(
+    "Where the mount differs on purpose, it differs just so, and no otherwise over a lower",
+    arguments: [false, true])
+  func differencesOnPurpose(isInLower: Bool) throws {
+    let plain = try TemporaryDirectory.make()
+    defer { TemporaryDirectory.remove(plain) }
+    chmod(plain, 0o755)
+    var volume = try MountedVolume()
     defer { volume.remove() }
-    let plain = volume.base + "/plain"
-    try #require(Glibc.mkdir(plain, 0o755) == 0)
     for (number, difference) in differences.enumerated() {
-      for (side, wanted) in [(volume.path, difference.mount), (plain, difference.plain)] {
+      for side in [volume.path, plain] {
         let area = "\(side)/\(number)"
         let user = difference.user
         try #require(Glibc.mkdir(area, 0o755) == 0 && Glibc.chown(area, user.user, user.group) == 0)
         _ = Side.transcript(of: difference.setup, as: .root, in: area)
-        let lines = Side.transcript(of: difference.call, as: user, in: area)
-        #expect(Array(lines.prefix(wanted.count)) == wanted, "\(difference.reason), in \(area)")
+      }
+    }
+    if isInLower { volume = try volume.lowered() }
+    let manner = Side.Manner(countsNoDirectories: isInLower)
+    for (number, difference) in differences.enumerated() {
+      for (side, wanted) in [(volume.path, difference.mount), (plain, difference.plain)] {
+        // What is said of a directory's links where they are not counted.
+        let wanted = isInLower ? wanted.map(withoutLinks) : wanted
+        let lines = Side.transcript(of: difference.call, as: difference.user, in: "\(side)/\(number)", manner)
+        #expect(Array(lines.prefix(wanted.count)) == wanted, "\(difference.reason), in \(side)/\(number)")
       }
     }
   }

@@ -45,31 +45,63 @@ final class Side {
   private var opened: Set<Int> = []
   static let noFollow = 0x100
 
-  /// Answers as a store in which names cannot be exchanged.
-  private let exchangesNothing: Bool
+  private let manner: Manner
+  /// The calls so far, if all of them only made things.
+  private(set) var preparation: [Made] = []
+  private var isPreparing = true
+  private var isMaking = false
 
-  private init(root: Int, exchangesNothing: Bool) {
-    (self.root, self.exchangesNothing) = (root, exchangesNothing)
+  private init(root: Int, _ manner: Manner) {
+    (self.root, self.manner) = (root, manner)
   }
 
   /// What a user's calls in a directory answered, followed by what is there in the end.
   static func transcript(
     of body: @escaping @Sendable (Side) -> Void, as user: TestUser, in path: String,
-    exchangesNothing: Bool = false
+    _ manner: Manner = Manner()
   ) -> [String] {
+    run(body, as: user, in: path, manner).lines
+  }
+
+  /// The same, with the calls it began with that only made things.
+  static func run(
+    _ body: @escaping @Sendable (Side) -> Void, as user: TestUser, in path: String, _ manner: Manner
+  ) -> (lines: [String], preparation: [Made]) {
     user.run(umask: 0o022) {
       let root = Glibc.open(path, O_RDONLY | O_DIRECTORY)
-      guard root >= 0 else { return ["cannot open \(path): \(Errno.current)"] }
-      let side = Side(root: Int(root), exchangesNothing: exchangesNothing)
+      guard root >= 0 else { return (["cannot open \(path): \(Errno.current)"], []) }
+      let side = Side(root: Int(root), manner)
+      if manner.pause?.calls == 0 { manner.pause?.body() }
       body(side)
       side.showTree()
       for fd in side.opened { _ = call(SYS_close, fd) }
       Glibc.close(root)
-      return side.lines
+      return (side.lines, side.preparation)
     }
   }
 
-  func say(_ line: String) { lines.append(line) }
+  func say(_ line: String) {
+    if !isMaking { isPreparing = false }
+    lines.append(line)
+  }
+
+  /// A call by a path that makes something or changes it, and tells nothing of what is there.
+  private func making(_ body: () -> Int) -> Int {
+    guard isPreparing else { return body() }
+    if preparation.count < manner.made.count {
+      let made = manner.made[preparation.count]
+      preparation.append(made)
+      lines += made.lines
+      return made.result
+    }
+    isMaking = true
+    let before = lines.count
+    let result = body()
+    isMaking = false
+    preparation.append(Made(lines: Array(lines[before...]), result: result))
+    if let pause = manner.pause, pause.calls == preparation.count { pause.body() }
+    return result
+  }
 
   /// Makes a call and writes down what it answered.
   @discardableResult
@@ -104,7 +136,17 @@ final class Side {
 
   /// Creates a file with content; the calls are not noted, only that it failed.
   func file(_ path: Path, _ text: String = "", mode: Int = 0o644) {
-    let fd = path.withPointer { Side.call(SYS_openat, root, $0, Int(O_CREAT | O_WRONLY | O_TRUNC), mode) }
+    _ = making {
+      fill(path, text, mode: mode)
+      return 0
+    }
+  }
+
+  private func fill(_ path: Path, _ text: String, mode: Int) {
+    let fd = path.withPointer {
+      // A FIFO may be there from before.
+      Side.call(SYS_openat, root, $0, Int(O_CREAT | O_WRONLY | O_TRUNC | O_NONBLOCK), mode)
+    }
     guard fd >= 0 else { return say("no file \(path): \(Errno(rawValue: CInt(-fd)))") }
     let bytes = Array(text.utf8)
     let written = bytes.withUnsafeBytes {
@@ -116,31 +158,40 @@ final class Side {
 
   @discardableResult
   func mkdir(_ path: Path, _ mode: Int = 0o755, at directory: Int? = nil) -> Int {
-    note(
-      "mkdir \(path) \(String(mode, radix: 8))",
-      path.withPointer { Side.call(SYS_mkdirat, directory ?? root, $0, mode) })
+    making {
+      note(
+        "mkdir \(path) \(String(mode, radix: 8))",
+        path.withPointer { Side.call(SYS_mkdirat, directory ?? root, $0, mode) })
+    }
   }
 
   @discardableResult
   func mknod(_ path: Path, _ mode: Int, device: Int = 0) -> Int {
-    note(
-      "mknod \(path) \(String(mode, radix: 8)) \(device)",
-      path.withPointer { Side.call(SYS_mknodat, root, $0, mode, device) })
+    making {
+      note(
+        "mknod \(path) \(String(mode, radix: 8)) \(device)",
+        path.withPointer { Side.call(SYS_mknodat, root, $0, mode, device) })
+    }
   }
 
   @discardableResult
   func symlink(_ target: Path, _ path: Path) -> Int {
-    note(
-      "symlink \(target) \(path)",
-      target.withPointer { t in path.withPointer { Side.call(SYS_symlinkat, t, root, $0) } })
+    making {
+      note(
+        "symlink \(target) \(path)",
+        target.withPointer { t in path.withPointer { Side.call(SYS_symlinkat, t, root, $0) } })
+    }
   }
 
   @discardableResult
   func link(_ path: Path, _ new: Path, flags: Int = 0, from directory: Int? = nil) -> Int {
-    note(
-      "link \(path) \(new) \(flags)",
-      path.withPointer { p in new.withPointer { Side.call(SYS_linkat, directory ?? root, p, root, $0, flags) }
-      })
+    making {
+      note(
+        "link \(path) \(new) \(flags)",
+        path.withPointer { p in
+          new.withPointer { Side.call(SYS_linkat, directory ?? root, p, root, $0, flags) }
+        })
+    }
   }
 
   @discardableResult
@@ -168,7 +219,7 @@ final class Side {
     }
     var result = call()
     // Two names of one file the kernel leaves as they are, and asks no file system.
-    if exchangesNothing, flags == 2, result == 0, inode(path) != inode(new) {
+    if manner.exchangesNothing, flags == 2, result == 0, inode(path) != inode(new) {
       let back = call()
       result = back == 0 ? -Int(EINVAL) : back
     }
@@ -239,12 +290,13 @@ final class Side {
       }
     }
     note("stat \(path)", result)
-    if result == 0 { say("  " + Side.text(status, withTimes: withTimes)) }
+    if result == 0 { say("  " + text(status, withTimes: withTimes)) }
   }
 
-  static func text(_ status: Glibc.stat, withTimes: Bool = false) -> String {
+  func text(_ status: Glibc.stat, withTimes: Bool = false) -> String {
     let isDirectory = status.st_mode & S_IFMT == S_IFDIR
-    var text = "\(String(status.st_mode, radix: 8)) \(status.st_nlink) \(status.st_uid):\(status.st_gid)"
+    let links = isDirectory && manner.countsNoDirectories ? 1 : status.st_nlink
+    var text = "\(String(status.st_mode, radix: 8)) \(links) \(status.st_uid):\(status.st_gid)"
     // The size of a directory is the business of the file system that keeps it.
     if !isDirectory { text += " \(status.st_size) rdev \(status.st_rdev) blksize \(status.st_blksize)" }
     if withTimes {

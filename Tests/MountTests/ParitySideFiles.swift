@@ -184,7 +184,7 @@ extension Side {
         say("\(indent)\(name) \(entry.kind): \(Errno(rawValue: CInt(-result)))")
         continue
       }
-      say("\(indent)\(name) \(entry.kind) \(Side.text(status)) \(content(name, status, in: directory))")
+      say("\(indent)\(name) \(entry.kind) \(text(status)) \(content(name, status, in: directory))")
       guard status.st_mode & S_IFMT == S_IFDIR, indent.count < 64 else { continue }
       let inner = name.withPointer { Side.call(SYS_openat, directory, $0, Int(O_RDONLY | O_DIRECTORY)) }
       guard inner >= 0 else { continue }

@@ -45,7 +45,7 @@ func compare(
         transcripts.append(
           Side.transcript(
             of: scenario.body, as: user, in: area,
-            exchangesNothing: side == plain && options.contains("no_exchange")))
+            Side.Manner(exchangesNothing: side == plain && options.contains("no_exchange"))))
       }
       #expect(!transcripts[1].isEmpty, "\(scenario.name) says nothing")
       if isEncrypted { transcripts = transcripts.map { $0.compactMap(withoutForm) } }
@@ -63,7 +63,8 @@ private func withoutForm(_ line: String) -> String? {
   return String(line[..<comma])
 }
 
-private func report(_ mount: [String], _ plain: [String], _ name: String, _ user: TestUser) {
+/// Complains of what two transcripts do not have alike.
+func report(_ mount: [String], _ plain: [String], _ name: String, _ user: TestUser) {
   guard mount != plain else { return }
   let lines = zip(mount, plain).enumerated().filter { $0.element.0 != $0.element.1 }.prefix(6)
   let text = lines.map { line in

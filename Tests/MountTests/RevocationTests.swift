@@ -8,9 +8,11 @@ import Testing
 
 extension MountTests {
   @Suite("Taking rights away on a mount", .timeLimit(.minutes(4))) struct RevocationTests {
-    @Test("After a revocation has returned nobody gets through by remembered names")
-    func byDefault() throws {
-      try stress("", rounds: 1_000)
+    @Test(
+      "After a revocation has returned nobody gets through by remembered names, nor of what lies in a lower",
+      arguments: [false, true])
+    func byDefault(isInLower: Bool) throws {
+      try stress("", rounds: isInLower && !EncryptedStage.isLong ? 250 : 1_000, isInLower: isInLower)
     }
 
     @Test(
@@ -21,14 +23,24 @@ extension MountTests {
     }
 
     @Test(
+      "Nobody gets through over a lower, in any arrangement",
+      arguments: EncryptedStage.isLong
+        ? Arrangement.all : ["cache=none", "passthrough=off,cache=exclusive", "no_epoch"])
+    func arrangedOverLower(options: String) throws {
+      try stress(options, rounds: 120, isInLower: true)
+    }
+
+    @Test(
       "After a remount has returned nobody gets through by what the former options allowed",
       arguments: [Gate.lists, .owners],
-      ["", "cache=exclusive", "no_epoch", "passthrough=off"])
+      ["", "cache=exclusive", "no_epoch", "passthrough=off", "lower"])
     func options(gate: Gate, options: String) throws {
-      let volume = try MountedVolume(options)
+      let isInLower = options == "lower"
+      var volume = try MountedVolume(isInLower ? "" : options)
       defer { volume.remove() }
       let area = "\(volume.path)/\(gate)"
       try gate.build(in: area)
+      if isInLower { volume = try volume.lowered() }
       let passage = Passage(gate, area: area)
       let rounds = 60
       try passage.alternate(at: area, rounds: rounds, seed: .random(in: 0...(.max)))
@@ -37,13 +49,16 @@ extension MountTests {
       #expect(passage.refused.load(ordering: .relaxed) > rounds / 5)
     }
 
-    @Test("Whoever is inside already goes on by relative names, as on any file system")
-    func inside() throws {
-      let volume = try MountedVolume()
+    @Test(
+      "Whoever is inside already goes on by relative names, as on any file system, also in a lower",
+      arguments: [false, true])
+    func inside(isInLower: Bool) throws {
+      var volume = try MountedVolume()
       defer { volume.remove() }
       let gate = try volume.directory("gate", 0, 0, 0o755)
       let inner = try volume.directory("gate/inner", 0, 0, 0o755)
       _ = try volume.file("gate/inner/file", 0, 0, 0o644)
+      if isInLower { volume = try volume.lowered() }
       let turns = Turns()
       let seen: Mutex<[Errno?]> = Mutex([])
       var crowd = Crowd()
@@ -87,8 +102,21 @@ extension MountTests {
     func attributes(options: String) throws {
       let volume = try MountedVolume(options)
       defer { volume.remove() }
-      let path = try volume.file("file", 1001, 2001, 0o644)
-      for _ in 0..<60 {
+      try denyAttributes(of: [try volume.file("file", 1001, 2001, 0o644)])
+    }
+
+    @Test("Nor those of a file of a lower, which the denial brings up", arguments: ["", "cache=exclusive"])
+    func attributesOfLower(options: String) throws {
+      var volume = try MountedVolume()
+      defer { volume.remove() }
+      let files = try (0..<60).map { try volume.file("file\($0)", 1001, 2001, 0o644) }
+      volume = try volume.lowered(options)
+      try denyAttributes(of: files)
+    }
+
+    private func denyAttributes(of files: [String]) throws {
+      for number in 0..<60 {
+        let path = files[number % files.count]
         #expect(TestUser.bob.run { Calls.status(path).refusal } == nil)
         try #require(Attribute.set(path, Attribute.list, "user:1002 deny readattr") == nil)
         #expect(TestUser.bob.run { Calls.status(path).refusal } == .accessDenied)
@@ -97,13 +125,14 @@ extension MountTests {
     }
 
     /// Opens and shuts every kind of gate `rounds` times.
-    private func stress(_ options: String, rounds: Int) throws {
-      let volume = try MountedVolume(options)
+    private func stress(_ options: String, rounds: Int, isInLower: Bool = false) throws {
+      var volume = try MountedVolume(isInLower ? "" : options)
       defer { volume.remove() }
       let seed = UInt64.random(in: 0...(.max))
+      for gate in Gate.allCases { try gate.build(in: "\(volume.path)/\(gate)") }
+      if isInLower { volume = try volume.lowered(options) }
       for gate in Gate.allCases {
         let area = "\(volume.path)/\(gate)"
-        try gate.build(in: area)
         let passage = Passage(gate, area: area)
         try passage.alternate(at: area, rounds: rounds, seed: seed)
         let failures = passage.failures.withLock { $0 }

@@ -1,0 +1,113 @@
+// Lowers that a mount refuses: one line each, nothing made, and the same line by a mount that is only tried.
+
+import MountSupport
+import Testing
+
+extension FrontTests {
+  @Suite("Complaints about lowers", .timeLimit(.minutes(2))) struct LowerComplaintTests {
+    /// What the scripts begin with; `try SOURCE OPTIONS` mounts in each way, and prints what the real mount says.
+    private static let prelude = """
+      mkdir -p low/inner fine hold; touch file; ln -s gone link; mkfifo pipe; U=$BASE/upper L=$BASE/low
+      all() { find upper other low fine hold foreign open broken file pipe -printf '%p %i %m %C@\\n' 2>/dev/null | sort; }
+      say() { sed "s,process [0-9]*,process N,; s/^\\(mount\\|varve mount\\|mount.varve\\): //"; }
+      try() {
+        local real tried before way
+        before=$(all); real=$(status_of varve mount -o "$2" "$1" "$BASE/mount" | say)
+        [ "$(all)" = "$before" ] || echo "something was made"
+        for way in "varve mount -f" "mount -f -t fuse.varve" "mount.varve -f"; do
+          case $way in
+            mount.varve*) tried=$(status_of mount.varve "$1" "$BASE/mount" -f -o "$2" | say) ;;
+            *) tried=$(status_of $way -o "$2" "$1" "$BASE/mount" | say) ;;
+          esac
+          [ "$tried" = "$real" ] || echo "by $way: $tried"
+        done
+        [ "$(all)" = "$before" ] || echo "something was made by a trial"
+        [ "$(echo "$real" | wc -l)" = 2 ] || echo "more than a line:"
+        echo "${real%$'\\n'status*}"; [[ $real == *"status 0" ]] && echo "it was mounted" || true
+      }
+
+      """
+
+    private func said(_ script: String) throws -> String {
+      let world = try World()
+      defer { world.remove() }
+      return try world.output(LowerComplaintTests.prelude + script)
+    }
+
+    @Test("Layers that share a part of a file system are refused, past all bind mounts") func overlap() throws
+    {
+      let said = try said(
+        """
+        try $U lower=$U; try $U lower=$L:$L; try $U lower=$L:$L/inner; try $U lower=$L/inner:$L
+        mkdir upper/sub; try $U lower=$U/sub; try $L/inner lower=$L
+        mkdir bound; mount --bind low/inner bound; try $U lower=$L:$BASE/bound; umount bound
+        """)
+      #expect(
+        said == """
+          BASE/upper: this lower directory is the layer BASE/upper
+          BASE/low: this lower directory is the layer BASE/low
+          BASE/low/inner: this lower directory is inside the layer BASE/low
+          BASE/low: this lower directory holds the layer BASE/low/inner
+          BASE/upper/sub: this lower directory is inside the layer BASE/upper
+          BASE/low: this lower directory holds the layer BASE/low/inner
+          BASE/bound: this lower directory is inside the layer BASE/low
+
+          """)
+    }
+
+    @Test("What is not there, is no directory, or are too many is refused") func words() throws {
+      let said = try said(
+        """
+        try $U lower=$BASE/none; try $U lower=$L:$BASE/none/x; try $U lower=$BASE/link; try $U lower=$BASE/file
+        try $U lower=$BASE/pipe; try $U lower=/proc; try $U lower=$L::$BASE/fine; try $U lower=$L:; try $U lower=:$L
+        many=; for i in $(seq 65); do mkdir -p many/$i; many=$many:$BASE/many/$i; done; try $U lower=${many#:}
+        """)
+      #expect(
+        said == """
+          BASE/none: cannot open this lower directory: No such file or directory (ENOENT)
+          BASE/none/x: cannot open this lower directory: No such file or directory (ENOENT)
+          BASE/link: cannot open this lower directory: No such file or directory (ENOENT)
+          BASE/file: cannot open this lower directory: Not a directory (ENOTDIR)
+          BASE/pipe: cannot open this lower directory: Not a directory (ENOTDIR)
+          /proc: on proc, where the kernel shows itself, and so no lower directory
+          BASE/mount: 'lower': '::' is for layers that only have data; separate directories with single colons
+          BASE/mount: 'lower': a directory is empty; separate directories with single colons, as in A:B
+          BASE/mount: 'lower': a directory is empty; separate directories with single colons, as in A:B
+          BASE/mount: 'lower': 65 directories are more than 64
+
+          """)
+    }
+
+    @Test("Volumes that are in use, and bookkeeping that could not be believed, are refused") func volumes()
+      throws
+    {
+      let said = try said(
+        """
+        varve mount other second; mkdir second/d
+        try $U lower=$BASE/second; try $U lower=$BASE/second/d; try $U lower=$BASE/other; varve umount second
+        mkdir -p foreign/.varve open/.varve broken; chown 1001 foreign/.varve; chmod 700 foreign/.varve; chmod 755 open/.varve
+        try $U lower=$BASE/foreign; try $U lower=$BASE/open
+        volume() { printf "$1" > broken/.varve/volume; try $U lower=$BASE/broken; }
+        mkdir -m 700 broken/.varve; volume 'nonsense\\n'; volume 'varve-volume 1\\nuuid = u\\nxattr = user\\n'
+        volume 'varve-volume 1\\nuuid = u\\nxattr = trusted\\nincompat = 8000\\n'
+        touch hold/.varve; try $U lower=$BASE/hold; rm hold/.varve; ln -s /tmp hold/.varve; try $U lower=$BASE/hold
+        varve mount -o lower=$BASE/fine upper mount; touch mount/x; varve umount mount; try $U rw
+        """)
+      #expect(
+        said == """
+          BASE/second: on a mounted Varve volume, which hides its lists; give the directories it was mounted from
+          BASE/second/d: on a mounted Varve volume, which hides its lists; give the directories it was mounted from
+          BASE/other: this lower directory is a volume mounted for writing, by process N
+          BASE/foreign: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Operation not permitted (EPERM)
+          BASE/open: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Operation not permitted (EPERM)
+          BASE/broken: the volume file begins with 'nonsense', this version reads 'varve-volume 1'
+          BASE/broken: this lower directory is a user's volume, whose lists root does not read
+          BASE/broken: the volume uses features this version does not know; it needs a newer varve
+          BASE/hold: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Not a directory (ENOTDIR)
+          BASE/hold: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Not a directory (ENOTDIR)
+          BASE/upper: the volume has layers below it; name them with 'lower=', or write 'lower=' with nothing behind it to mount without them; the last time it was mounted with 'lower=BASE/fine'
+
+          """)
+    }
+  }
+}
