@@ -13,18 +13,19 @@ struct LayerModelTests {
 
   /// Trees in which names of one layer hide, and merge with, those of another.
   private static func makeLower(
-    _ path: String, _ dice: inout Dice, depth: Int = 0, _ files: inout [String]
+    _ path: String, _ dice: inout Dice, depth: Int = 0, links: Bool, _ files: inout [String]
   ) throws {
     mkdir(path, 0o755)
     for name in names {
       switch dice.below(9) {
       case 8:
-        guard !files.isEmpty else { continue }
+        guard links, !files.isEmpty else { continue }
         Glibc.link(dice.pick(files), "\(path)/\(name)")
       case 0..<3:
         try "\(name)\(dice.below(1000))".write(toFile: "\(path)/\(name)", atomically: false, encoding: .utf8)
         files.append("\(path)/\(name)")
-      case 3..<6 where depth < 2: try makeLower("\(path)/\(name)", &dice, depth: depth + 1, &files)
+      case 3..<6 where depth < 2:
+        try makeLower("\(path)/\(name)", &dice, depth: depth + 1, links: links, &files)
       case 6: symlink("to\(dice.below(9))", "\(path)/\(name)")
       default: break
       }
@@ -101,8 +102,21 @@ struct LayerModelTests {
     case exchange, link, mode
   }
 
-  @Test("Random histories", arguments: [1, 3], [1, 2, 3]) func histories(lowers count: Int, run: Int) throws {
-    _ = try LayerModelTests.history(lowers: count, "layers \(count) \(run)")
+  private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+  /// Of each number of lowers; half of the histories have hard links in lowers, the others set and clear the flag `opaque`.
+  private static let runs = isLong ? 140 : 20
+
+  @Test("Random histories", arguments: [1, 3]) func histories(lowers count: Int) throws {
+    var (steps, done, flags) = (0, 0, 0)
+    for run in 1...LayerModelTests.runs {
+      let tally = try LayerModelTests.history(
+        lowers: count, "layers \(count) \(run)", setsFlags: run.isMultiple(of: 2))
+      steps += tally.steps
+      done += tally.done
+      flags += tally.flags
+    }
+    print("\(count) lowers: \(steps) operations, \(done) done, \(flags) changes of the flag opaque")
+    #expect(steps >= LayerModelTests.runs * 720 && done > steps / 10 && flags > LayerModelTests.runs * 2)
   }
 
   /// In a process of its own, which has no privilege: marks and records are attributes of users.
@@ -113,7 +127,7 @@ struct LayerModelTests {
       var marks: Set<String> = []
       for count in [1, 3] {
         for run in 1...2 {
-          marks.formUnion(try LayerModelTests.history(lowers: count, "user \(count) \(run)"))
+          marks.formUnion(try LayerModelTests.history(lowers: count, "user \(count) \(run)").marks)
         }
       }
       #expect(
@@ -133,13 +147,24 @@ struct LayerModelTests {
     return marks
   }
 
-  /// One history, and what marks are left of it.
-  private static func history(lowers count: Int, _ seed: String) throws -> Set<String> {
+  private struct Tally {
+    var steps = 0
+    var done = 0
+    /// How often the flag `opaque` of a directory was set or cleared.
+    var flags = 0
+    /// What marks are left.
+    var marks: Set<String> = []
+  }
+
+  /// One history.
+  ///
+  /// With `setsFlags` no file of a lower has a second name: names that the flag covers would go on counting.
+  private static func history(lowers count: Int, _ seed: String, setsFlags: Bool = false) throws -> Tally {
     var dice = Dice(for: seed)
     let tree = try LayeredTree(making: { base in
       try (1...count).map { number in
         var files: [String] = []
-        try LayerModelTests.makeLower("\(base)/lower\(number)", &dice, &files)
+        try LayerModelTests.makeLower("\(base)/lower\(number)", &dice, links: !setsFlags, &files)
         return "\(base)/lower\(number)"
       }
     })
@@ -148,7 +173,12 @@ struct LayerModelTests {
     try LayerModelTests.merge(tree.lowers, to: model, &seen)
     for lower in tree.lowers { try LayerModelTests.separateCovered(lower, seen) }
     let lowers = try tree.lowers.map { try plainState($0) }
+    var tally = Tally()
     for step in 0..<1_000 {
+      if setsFlags, dice.once(in: 40) {
+        if try changeFlag(tree, model, path(&dice), isSet: dice.once(in: 2)) { tally.flags += 1 }
+        continue
+      }
       let deed = dice.pick(Deed.allCases)
       let (path, other) = (LayerModelTests.path(&dice), LayerModelTests.path(&dice))
       let word = "\(dice.below(10_000))"
@@ -157,9 +187,11 @@ struct LayerModelTests {
         continue
       }
       if deed == .link, LayerModelTests.kind("\(model)/\(path)") == S_IFDIR { continue }
+      tally.steps += 1
       let expected = LayerModelTests.inPlain(deed, model, path, other, word)
       let found = LayerModelTests.inLayers(deed, tree, path, other, word)
       try #require(found == expected, "step \(step): \(deed) \(path) \(other)")
+      if found == nil { tally.done += 1 }
       if step % 25 == 0 {
         let difference = try LayerModelTests.difference(tree, model)
         try #require(difference == [], "after step \(step): \(deed) \(path)")
@@ -169,7 +201,28 @@ struct LayerModelTests {
     try tree.remount()
     #expect(try LayerModelTests.difference(tree, model) == [])
     #expect(try tree.lowers.map { try plainState($0) } == lowers)
-    return try marks(tree.upper)
+    tally.marks = try marks(tree.upper)
+    return tally
+  }
+
+  /// Sets or clears the flag `opaque` of a directory, and lets the model show what the layers show by then; whether it changed.
+  private static func changeFlag(
+    _ tree: LayeredTree, _ model: String, _ path: String, isSet: Bool
+  ) throws -> Bool {
+    guard kind("\(model)/\(path)") == S_IFDIR else { return false }
+    try #require(try difference(tree, model) == [], "before the flag of \(path)")
+    // Somebody knows it already.
+    try tree.at(path) { node in
+      let former = try tree.state(path)
+      try tree.setAttribute(path, "system.varve.flags", isSet ? "opaque" : "")
+      try FileManager.default.removeItem(atPath: model)
+      try MarkedLayers(tree).copy(to: model)
+      try #require(
+        try difference(tree, model) == [],
+        "after \(isSet ? "setting" : "clearing") the flag of \(path): \(former)")
+      _ = node
+    }
+    return true
   }
 
   private static func path(_ dice: inout Dice) -> String {
