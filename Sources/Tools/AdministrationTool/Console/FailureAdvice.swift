@@ -175,9 +175,7 @@ extension Errno {
 
   /// Says which part of a path is not there, if it is not the whole.
   private func whatIsMissing(_ path: [UInt8]) -> String {
-    if let table = try? volumeTable(), let words = (try? VolumePath(path, table))?.rightViewName {
-      return "; \(words)"
-    }
+    if let words = VolumePath.rightViewName(in: path) { return "; \(words)" }
     for above in waysAbove(path) {
       do throws(Errno) { _ = try Descriptor.item(atPath: above, .followed) } catch {
         guard error == .noSuchFile else { return "" }

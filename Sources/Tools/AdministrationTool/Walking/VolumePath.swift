@@ -33,8 +33,19 @@ struct VolumePath {
   }
 
   /// What the view should have been called that the path leads into, if no view can have that name.
-  var rightViewName: String? {
-    guard let view, ViewName(view) == nil else { return nil }
+  var rightViewName: String? { view.flatMap { VolumePath.words(insteadOf: $0) } }
+
+  /// The same of a path that was typed and leads nowhere: it is not walked, because that would end in the same complaint.
+  static func rightViewName(in path: [UInt8]) -> String? {
+    let names = path.split(separator: slash).map { Array($0) }
+    guard let place = names.indices.first(where: { names[$0...].starts(with: views) }),
+      place + views.count < names.count
+    else { return nil }
+    return words(insteadOf: names[place + views.count])
+  }
+
+  private static func words(insteadOf view: [UInt8]) -> String? {
+    guard ViewName(view) == nil else { return nil }
     return ViewName.words(insteadOf: String(decoding: view, as: UTF8.self))
   }
 
