@@ -89,6 +89,26 @@ struct TradedNameTests {
     #expect(held > 3 && refusals > 0, "\(held) calls, \(refusals) refusals")
   }
 
+  /// As over stores on a network.
+  @Test("Without an exchange of names a new file still takes the place of what was removed")
+  func withoutExchange() throws {
+    let tree = try LayeredTree([file("name", "below")], change: { $0.disabledFeatures = ["exchange"] })
+    try tree.remove("name")
+    try tree.create("name", "ours")
+    #expect(try tree.read("name") == "ours")
+    try tree.remove("name")
+    try tree.makeSymbolicLink("name", to: "ours")
+    try tree.remove("name")
+    #expect(throws: Errno.invalid) { try tree.makeDirectory("name") }
+    #expect(throws: Errno.noSuchFile) { try tree.attributes("name") }
+    try tree.remount()
+    #expect(try tree.names("").isEmpty)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: tree.upper + "/.varve/work").allSatisfy {
+        $0 == "wh"
+      })
+  }
+
   private func emptiedForRemoval(_ deed: Deed) -> () throws -> LayeredTree {
     {
       let tree = try emptied()

@@ -157,6 +157,7 @@ extension Volume {
     return PlanRunner(
       whiteouts: whiteouts, workshop: workshop,
       setAside: { name throws(Errno) in try bookkeeping.rescue(name, from: workshop) },
+      exchangesNames: features.exchangesNames,
       opaqueName: Array("\(space).\(Marks.opaque)".utf8),
       redirectName: Array("\(space).\(Marks.redirect)".utf8),
       name: UpperName(directory: directory, name: name.copy()), opensDirectories: !isPrivileged)

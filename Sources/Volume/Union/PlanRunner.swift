@@ -23,6 +23,7 @@ struct PlanRunner {
   let workshop: LayerDirectory
   /// Keeps what is in the workshop and belongs to a user.
   let setAside: @Sendable ([UInt8]) throws(Errno) -> Void
+  let exchangesNames: Bool
   /// The mark that closes a directory, and the one that says where it was.
   let opaqueName: [UInt8]
   let redirectName: [UInt8]
@@ -117,11 +118,14 @@ struct PlanRunner {
   private func trade(
     _ first: Position, for expected: Occupant, at second: Position
   ) throws(Errno) {
-    do throws(Errno) { try rename(first, second, .exchange) } catch .invalid {
-      // A file system that exchanges no names. A directory replaces none but an empty one, which the system sees to.
+    guard exchangesNames else {
+      // A new object replaces a whiteout that is seen just before; what comes in between is lost there. Nothing else can be
+      // done without an exchange.
+      guard first == .work, expected == .whiteout else { throw .invalid }
       guard try holds(expected, at: second) else { throw .stale }
-      return try rename(first, second, [])
+      do throws(Errno) { return try rename(first, second, []) } catch .notDirectory { throw .invalid }
     }
+    try rename(first, second, .exchange)
     do throws(Errno) {
       guard try holds(expected, at: first) else { throw .stale }
     } catch {
