@@ -156,10 +156,13 @@ package final class Volume: Sendable {
       name: [])
     handles = HandleTable(limit: budget * 11 / 20, owner: CurrentProcess.user)
     let (inUse, pinned) = (min(4096, budget / 4), min(1024, budget / 8))
-    let resting = min(4096, max(0, budget - budget * 11 / 20 - inUse - pinned) * 3 / 5)
+    let unsettled = UnsettledNames(capacity: min(256, budget / 20))
+    let others = budget * 11 / 20 + inUse + pinned + unsettled.capacity
+    let resting = min(4096, max(0, budget - others) * 3 / 5)
     resolver = Resolver(
       root: root, top: LayerDirectory(rootDescriptor), stack: stack,
-      directories: DirectoryCache(capacity: inUse / (1 + lowers.count)), nodes: nodes)
+      directories: DirectoryCache(capacity: inUse / (1 + lowers.count)), nodes: nodes,
+      unsettled: unsettled)
     unlinked = UnlinkedObjects(capacity: pinned)
     backings = BackingCache(capacity: resting)
     // Before anybody can see a file whose content a crash left half replaced.

@@ -120,13 +120,17 @@ extension Volume {
   package func sweep() {
     for resting in backings.sweep() { takeBack(resting) }
     answersUnderWay.sweep()
+    resolver.unsettled.sweep()
   }
 
-  package var needsSweeping: Bool { !backings.isEmpty || answersUnderWay.isCrowded }
+  package var needsSweeping: Bool {
+    !backings.isEmpty || answersUnderWay.isCrowded || !resolver.unsettled.isEmpty
+  }
 
   /// Says whether `sweep` is called from now on.
   package func willSweep(_ will: Bool) {
     backings.willBeSwept(will)
+    resolver.unsettled.willBeSwept(will)
     if !will { sweep() }
   }
 }

@@ -17,6 +17,7 @@ struct Resolver: ~Copyable, Sendable {
   let stack: LayerStack?
   let directories: DirectoryCache
   let nodes: NodeTable
+  let unsettled: UnsettledNames
   /// Held while a directory is renamed, until its node is known under the new name.
   ///
   /// A request holds the lock of its object and not those of the directories above it. With this held, what is
@@ -24,19 +25,21 @@ struct Resolver: ~Copyable, Sendable {
   let directoryMoves = Mutex(())
 
   init(
-    root: Node, top: LayerDirectory, stack: LayerStack?, directories: DirectoryCache, nodes: NodeTable
+    root: Node, top: LayerDirectory, stack: LayerStack?, directories: DirectoryCache, nodes: NodeTable,
+    unsettled: UnsettledNames
   ) {
     self.root = root
     self.top = top
     self.stack = stack
     self.directories = directories
     self.nodes = nodes
+    self.unsettled = unsettled
   }
 
   /// The way to a node.
   func reach(_ node: Node) throws(Errno) -> Reach {
     if node.id == root.id { return .held(top.descriptor) }
-    if let held = held(node) { return .held(held) }
+    if let held = held(node) ?? unsettled.way(to: node) { return .held(held) }
     if let way = indexed(node) { return way }
     let last = node.lastName.withLock { $0 }
     // Without a name and without anything that holds it open, nothing leads there any more.
@@ -96,7 +99,10 @@ struct Resolver: ~Copyable, Sendable {
     }
     guard var directory = nearest else { throw .stale }
     for node in missing.reversed() {
-      directory = try descend(from: directory, to: node)
+      do throws(Errno) { directory = try descend(from: directory, to: node) } catch {
+        if isSecond { unsettled.sawChange() }
+        throw error
+      }
     }
     return directory
   }
@@ -118,8 +124,11 @@ struct Resolver: ~Copyable, Sendable {
   static let deepest = 1_000_000
 
   private func openDirectory(_ node: Node) -> LayerDirectory? {
-    guard let attachment = node.existingAttachment else { return nil }
-    let descriptor = attachment.state.withLock { $0.directory.descriptor ?? $0.pin.way }
+    guard let attachment = node.existingAttachment else {
+      return unsettled.way(to: node).map { LayerDirectory($0) }
+    }
+    let descriptor =
+      attachment.state.withLock { $0.directory.descriptor ?? $0.pin.way } ?? unsettled.way(to: node)
     guard let descriptor else { return nil }
     attachment.wasUsed.store(true, ordering: .relaxed)
     return LayerDirectory(descriptor)
@@ -176,7 +185,10 @@ struct Resolver: ~Copyable, Sendable {
   /// What the object is now; ESTALE if something else stands where it was.
   func status(of node: Node, by reach: Reach) throws(Errno) -> FileStatus {
     let status = try notMoved { () throws(Errno) in try reach.status() }
-    guard ObjectIdentity(status) == node.backing else { throw .stale }
+    guard ObjectIdentity(status) == node.backing else {
+      unsettled.sawChange()
+      throw .stale
+    }
     guard status.linkCount == 0, let nameless = node.nameless else { return status }
     return nameless.shown(status)
   }
@@ -194,7 +206,9 @@ struct Resolver: ~Copyable, Sendable {
     do throws(Errno) {
       return try find()
     } catch {
-      throw error == .noSuchFile || error == .notDirectory ? .stale : error
+      guard error == .noSuchFile || error == .notDirectory else { throw error }
+      unsettled.sawChange()
+      throw .stale
     }
   }
 

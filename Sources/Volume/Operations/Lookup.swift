@@ -28,7 +28,7 @@ extension Volume {
         let above = try directoryFacts(parent)
         parent.existingAttachment?.state.withLock { $0.directory.listing.lookedUp() }
         try gate.require(caller, .lookUp, on: above.item)
-        guard let seen = try resolver.find(name, in: parent) else {
+        guard let (seen, held) = try findUnsettled(name, in: parent) else {
           return .missing(nameValidity(in: above))
         }
         let known = try refer(to: seen, name, in: parent, under: locks) { () throws(Errno) in
@@ -41,6 +41,7 @@ extension Volume {
           item = seen.links?.origin.number.stripe
           return nil
         }
+        if let held { resolver.unsettled.keep(held, for: node) }
         var entry = entry(node, found, in: above, for: caller)
         // The kernel would tell others.
         let isSecret = forListers && !above.item.isListableByAnyone
@@ -52,6 +53,23 @@ extension Volume {
       }
       if let answer { return answer }
     }
+  }
+
+  /// What stands under a name; with a descriptor of it while names change behind the mount.
+  private func findUnsettled(
+    _ name: borrowing FileName, in parent: Node
+  ) throws(Errno) -> (FoundName, held: SharedDescriptor?)? {
+    var seen = try resolver.find(name, in: parent)
+    for _ in 0..<16 {
+      guard let found = seen, found.layer == 0, resolver.unsettled.areChanging else { break }
+      if let held = try? found.hold(name), let status = try? held.descriptor.status(),
+        ObjectIdentity(status) == ObjectIdentity(found.status)
+      {
+        return (found, held)
+      }
+      seen = try resolver.find(name, in: parent)
+    }
+    return seen.map { ($0, nil) }
   }
 
   /// The node of what was found under a name, with one more reference; nil if it takes the lock of the item as well.

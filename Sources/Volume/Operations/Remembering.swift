@@ -10,10 +10,11 @@ extension Volume {
   /// How long the kernel may remember the names in a directory.
   ///
   /// Only where the answer is the same for everybody: a walk by a remembered name never asks us again. And
-  /// only if there is a way to make the kernel forget before a tightening change is answered.
+  /// only if there is a way to make the kernel forget before a tightening change is answered. And while names change behind
+  /// the mount every walk asks anew, as what it finds is held (``UnsettledNames``).
   func nameValidity(in parent: Facts) -> Validity {
     guard parent.item.isSearchableByAnyone, link?.canExpireNames ?? false,
-      mountsInside == 0
+      mountsInside == 0, !resolver.unsettled.areChanging
     else {
       return .none
     }
