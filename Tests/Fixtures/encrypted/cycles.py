@@ -200,6 +200,8 @@ class Mapper(Worker):
             if not (kept if mayLose else last) <= value <= last + 1:
                 print(f"{self.path}, page {page}: {value}, not {last}, of which {kept} is on the disk", flush=True)
                 return 3
+            # What a hurried lock took stays taken, also if this process is killed at the write below.
+            self.note(page, 0, value)
             # The number first: who loses this page later may have lost it to that lock.
             self.note(page, 2, hurries)
             memory[at : at + 8] = (value + 1).to_bytes(8, "little")
