@@ -232,6 +232,23 @@ import Testing
     #expect(try tree.attributes("a/file").size == 9000)
   }
 
+  @Test("A sync does not move the time that was set since the file was cut")
+  func syncingDoesNotMoveItsTime() throws {
+    let tree = try Tree.vault()
+    try tree.make("a/file", String(repeating: "x", count: 200_000))
+    let wanted = Timestamp(seconds: 1_000_000, nanoseconds: 5)
+    try tree.open("a/file", [.read, .write]) { volume, handle in
+      try tree.cut("a/file", to: 5000, by: handle)
+      for round in 0..<6 {
+        if round == 3 { try write(volume, handle, "clears what was cut off") }
+        try tree.change("a/file") { $0.modification = .set(wanted) }
+        try volume.synchronize(handle, dataOnly: false)
+        #expect(try tree.attributes("a/file").modification == wanted, "round \(round)")
+      }
+    }
+    #expect(try tree.attributes("a/file").modification == wanted)
+  }
+
   @Test func appendsGoToTheEnd() throws {
     let tree = try Tree.vault()
     try tree.make("a/log", "one\n")

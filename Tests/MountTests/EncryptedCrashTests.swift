@@ -41,7 +41,7 @@ extension MountTests {
     func conversions() throws {
       let stage = try EncryptedStage()
       defer { stage.remove() }
-      try stage.run("conversions", EncryptedStage.times(10, 500), EncryptedStage.times(17, 1))
+      try stage.run("conversions", EncryptedStage.times(10, 500), EncryptedStage.times(5, 1))
     }
 
     @Test("SQLite with a rollback journal and with a write-ahead log")

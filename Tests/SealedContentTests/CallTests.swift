@@ -66,6 +66,22 @@ import Testing
     #expect(store.takeCalls() == ["write", "write", "sync"])
   }
 
+  @Test("A sync after a truncation is one call, too; what was cut off is cleared by the next write")
+  func syncAfterATruncation() throws {
+    let file = try open()
+    try file.put([UInt8](repeating: 1, count: 120_000), at: 0)
+    try file.commit()
+    try file.truncate(to: 5000)
+    for step in 0..<3 {
+      _ = store.takeCalls()
+      for _ in 0..<3 { try file.synchronize(dataOnly: true) }
+      #expect(store.takeCalls() == ["sync", "sync", "sync"], "step \(step)")
+      #expect(file.state.withLock { $0.commit?.floor == Floor.none } == (step > 0), "step \(step)")
+      try file.put([2], at: 0)
+    }
+    #expect(try file.get(0..<5000) == [2] + [UInt8](repeating: 1, count: 4999))
+  }
+
   @Test func aFileThatWasLetGoOfIsChangedWithoutASync() throws {
     func again(_ left: LeftState?) throws -> (TestFile, calls: [String]) {
       let file = try TestFile(store, in: surroundings, budget: IndexBudget(pages: 64), left: left)

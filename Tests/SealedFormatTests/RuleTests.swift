@@ -226,6 +226,8 @@ private func begin(_ count: UInt64, _ state: inout CommitState) throws -> Genera
     #expect(!state.mayClearFloor && state.floor != .none)
     try commit()
     #expect(state.floor == .none && state.mayTruncate(to: 40960))
+    // The slot has it still, which hides nothing that is there.
+    #expect(!state.owesSize && state.needsSlot)
   }
 
   /// Also when another truncation has set another floor meanwhile: the page cache shows entries that the disk still has.

@@ -201,8 +201,10 @@ package struct CommitState: Sendable {
   package func wroteLast(_ slot: Slot) -> Bool { lastSlot == slot }
 
   /// The slot does not say the size yet: a commit without one would not make it durable.
+  ///
+  /// A floor that is needed no more may stay in it: what it hides is not there.
   package var owesSize: Bool {
-    mustRewriteSlot || lastSlot.fileSize != fileSize || lastSlot.floor != floor
+    mustRewriteSlot || lastSlot.fileSize != fileSize || (floor != .none && lastSlot.floor != floor)
   }
 
   // MARK: Commits

@@ -337,7 +337,7 @@ extension Volume {
     do throws(Errno) {
       // Asked first: without privilege even the removal of what is not there is refused.
       guard features.storesCapabilities, try object.attribute(name) != nil else { return }
-      try object.removeAttribute(name)
+      try object.removeCapability()
     } catch {
       // In a volume that was mounted read-only at first nobody has tried whether there are such attributes.
       if error != .noData, error != .unsupported { throw error }

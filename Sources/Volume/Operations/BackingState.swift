@@ -17,8 +17,8 @@ struct BackingState {
     (self.modified, self.mode, self.capability) = (modified, mode, capability)
   }
 
-  /// Whether this process may set what a write takes away.
-  var canBeGivenBack: Bool { capability.isEmpty || CurrentProcess.isRoot }
+  /// What the kernel would say: only root may set what a write takes away.
+  var obstacle: Errno? { capability.isEmpty || CurrentProcess.isRoot ? nil : .notPermitted }
 
   func giveBack(to file: borrowing Descriptor) throws(Errno) {
     if let mode, try file.status().mode != mode { try file.changeMode(mode) }
@@ -46,6 +46,18 @@ extension Volume {
       return try file.attribute(try AttributeName("security.capability")) ?? []
     } catch .unsupported {
       return []
+    }
+  }
+}
+
+extension Descriptor {
+  /// Takes away the capability of a file.
+  ///
+  /// Only root may remove the attribute. The kernel takes it away at each change of owner, also at one to the same.
+  borrowing func removeCapability() throws(Errno) {
+    do throws(Errno) { try removeAttribute(AttributeName("security.capability")) } catch {
+      guard error == .notPermitted, !CurrentProcess.isRoot else { throw error }
+      try changeOwner(user: nil, group: nil)
     }
   }
 }

@@ -94,8 +94,10 @@ extension Volume {
   ) throws(Errno) {
     guard let wanted, let content = sealedObject(of: node, object.facts) else { throw .inputOutput }
     let modified = try object.status().modification
+    // A capability may have been set behind the mount since it was last looked for.
+    node.attachment.marks.mayHavePrivilege.store(true, ordering: .releasing)
     let before = try backingState(of: node, object.descriptor.descriptor)
-    guard before.canBeGivenBack else { throw .unsupported }
+    if let obstacle = before.obstacle { throw obstacle }
     func giveBack() throws(Errno) {
       guard object.nameless == nil else {
         return try object.changeTimes(access: .omit, modification: .set(modified))

@@ -190,6 +190,8 @@ extension Volume {
       try requireThere(stored)
       try changeStored(stored, .replace, of: node, for: caller) { object throws(Errno) in
         if let nameless = object.nameless { return try nameless.removeAttribute(stored) }
+        // Asked for by the kernel before a program writes.
+        if stored == Volume.capabilityName { return try object.descriptor.descriptor.removeCapability() }
         try AttributeName.with(stored) { attribute throws(Errno) in
           try object.descriptor.descriptor.removeAttribute(attribute)
         }

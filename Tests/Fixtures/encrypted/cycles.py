@@ -195,10 +195,13 @@ class Mapper(Worker):
             at, hurries = page * 4096 + 100, self.board.hurries
             value = int.from_bytes(memory[at : at + 8], "little")
             last, kept, then = self.noted(page)
-            mayLose = (hurries != then or then % 2) and self.kind != "b"
+            # Asked again: between the first look and the value there may have been a whole lock and an unlock.
+            mayLose = (self.board.hurries != then or then % 2) and self.kind != "b"
             if not (kept if mayLose else last) <= value <= last + 1:
                 print(f"{self.path}, page {page}: {value}, not {last}, of which {kept} is on the disk", flush=True)
                 return 3
+            # What a hurried lock took stays taken, also if this process is killed at the write below.
+            self.note(page, 0, value)
             # The number first: who loses this page later may have lost it to that lock.
             self.note(page, 2, hurries)
             memory[at : at + 8] = (value + 1).to_bytes(8, "little")

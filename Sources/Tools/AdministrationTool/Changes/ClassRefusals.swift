@@ -36,6 +36,7 @@ final class ClassRefusals: Sendable {
       if let locked = Refusal.locked(item.path, held.descriptor) {
         return Refusal("\(locked) (\(error.name))")
       }
+      if let refusal = FormRun.refusalOfCapability(error, item) { return refusal }
       return Refusal(
         item.status.kind == .directory
           ? "\(error): this needs the rights add_file and writeattr in the directory"

@@ -181,6 +181,9 @@ private final class ChangeOfForm {
     case .busy: return Refusal("is in use (EBUSY) and stays as it is: \(users.sentence(about: item))")
     case .inputOutput:
       return Refusal("\(error): it is damaged, or the disk fails; the log of its daemon says more")
+    case .notPermitted where !item.isLocked:
+      return FormRun.refusalOfCapability(error, item)
+        ?? Refusal.change(error, item.path, item.held.descriptor, needs: "write")
     default: return Refusal.change(error, item.path, item.held.descriptor, needs: "write")
     }
   }

@@ -4,6 +4,7 @@ import Arguments
 import JSONForm
 import LinuxFiles
 import LinuxPrograms
+import TextForms
 
 /// The counts of such a run.
 protocol FormTally {
@@ -64,6 +65,19 @@ final class FormRun {
         Clock.pause(milliseconds: 50)
       }
     }
+  }
+
+  /// The sentence about a file with a capability on a mount of a user's, whose daemon could not give it back.
+  static func refusalOfCapability(_ error: Errno, _ item: VisitedItem) -> Refusal? {
+    let held = item.held
+    guard error == .notPermitted, item.status.kind == .regular,
+      (try? held.descriptor.attribute(AttributeName("security.capability"))) != nil,
+      let path = try? held.descriptor.heldPath(), let table = try? volumeTable(),
+      let mount = try? VolumePath(held: path, table).mount, mount.owner != 0
+    else { return nil }
+    return Refusal(
+      "has a capability, which goes when the file is written anew, and which only root can give back (EPERM); "
+        + "let root mount the directory and change the file there, or remove the capability with 'setcap -r'")
   }
 
   func report(_ refusal: Refusal, of item: VisitedItem, _ members: [JSON.Member]) {

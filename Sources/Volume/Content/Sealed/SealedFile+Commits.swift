@@ -7,20 +7,31 @@ import Synchronization
 
 extension SealedFile {
   /// Puts on the disk what was written: one call to the disk, whatever it was.
+  ///
+  /// Nothing else is written to the backing file: its time of modification stays what a program has set since.
   func synchronize(dataOnly: Bool) throws(Errno) {
+    try commits.withLock { (_) throws(Errno) in try synchronizeAlone(dataOnly: dataOnly) }
+  }
+
+  /// The same for those who change the file anyway, or give its times back: what a truncation cut off is cleared, too.
+  func commit() throws(Errno) {
     try commits.withLock { (_) throws(Errno) in
-      let isFrozen = try turn.withLock { (_) throws(Errno) in
-        if try freeze() { return true }
-        // The slot will be durable, and who changed the file by what is remembered would write over it.
-        state.withLock { $0.left = nil }
-        return false
-      }
-      guard isFrozen else { return try synchronizeUnchanged(dataOnly: dataOnly) }
-      try finishCommit(dataOnly: dataOnly)
+      try synchronizeAlone(dataOnly: true)
+      try turn.withLock { (_) throws(Errno) in try clearFloor() }
     }
   }
 
-  func commit() throws(Errno) { try synchronize(dataOnly: true) }
+  /// Within ``commits``.
+  private func synchronizeAlone(dataOnly: Bool) throws(Errno) {
+    let isFrozen = try turn.withLock { (_) throws(Errno) in
+      if try freeze() { return true }
+      // The slot will be durable, and who changed the file by what is remembered would write over it.
+      state.withLock { $0.left = nil }
+      return false
+    }
+    guard isFrozen else { return try synchronizeUnchanged(dataOnly: dataOnly) }
+    try finishCommit(dataOnly: dataOnly)
+  }
 
   /// Brings to the disk what is frozen; within ``commits``.
   private func finishCommit(dataOnly: Bool) throws(Errno) {
@@ -29,9 +40,6 @@ extension SealedFile {
       throw error
     }
     synced()
-    if state.withLock({ $0.commit?.mayClearFloor ?? false }) {
-      try turn.withLock { (_) throws(Errno) in try clearFloor() }
-    }
   }
 
   /// A file that nobody has changed since it was opened may have been changed before, and let go of without a sync.
@@ -139,6 +147,14 @@ extension SealedFile {
   /// Such a file is kept in memory, and the session that changed it does not end.
   var owesAfterFailure: Bool {
     state.withLock { $0.isBroken || $0.commit?.owesAfterFailure ?? false }
+  }
+
+  /// What a truncation cut off is cleared by the next change, if its floor is durable and no commit is under way.
+  ///
+  /// If that fails it is left to a later one: the change itself has no part in it. Under the turn.
+  func clearFloorBeforeChange() {
+    guard state.withLock({ $0.commit.map { $0.mayClearFloor && $0.frozen == nil } ?? false }) else { return }
+    try? clearFloor()
   }
 
   /// Under a durable floor: the entries it hides go, and their pages are free.

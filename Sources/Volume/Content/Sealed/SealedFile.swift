@@ -141,6 +141,7 @@ final class SealedFile<Store: SealedStore>: Sendable {
     while true {
       let done = try turn.withLock { (_) throws(Errno) -> R? in
         var cipher = try prepareToChange()
+        clearFloorBeforeChange()
         return try body(&cipher)
       }
       if let done { return done }
