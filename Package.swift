@@ -215,7 +215,9 @@ let package = Package(
         "RecordFormat", "JSONForm", "Randomness", "TextForms", "NameVectors", "DisplayNames", "ItemKinds",
       ], settings: unoptimized),
 
-    tests("FrontTests", ["MountSupport", "CMountSupport", "LinuxFiles", "Faults"], settings: unoptimized),
+    tests(
+      "FrontTests", ["MountSupport", "CMountSupport", "LinuxFiles", "Faults", "Randomness"],
+      settings: unoptimized),
 
     .target(name: "CModelSupport", path: "Tests/Support/CModelSupport"),
     tests(

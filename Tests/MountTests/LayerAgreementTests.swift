@@ -1,5 +1,5 @@
 // Random trees and histories, in turn through Varve and through the kernel's overlayfs, over the same layers: each shows what
-// the other one left.
+// the other one left, and both what the same history makes of a plain directory.
 
 import Foundation
 import Glibc
@@ -15,6 +15,9 @@ private enum Deed: CaseIterable {
   case attribute
 
   private static let names = ["a", "b", "c", "d"]
+
+  /// More is made than is removed.
+  static let choices = allCases + [.create, .makeDirectory, .makeDirectory, .symbolicLink, .write, .rename]
 
   static func path(_ dice: inout Dice) -> String {
     (0...dice.below(3)).map { _ in dice.pick(names) }.joined(separator: "/")
@@ -85,6 +88,8 @@ extension MountTests {
       # Names, kinds, modes, content, attributes, and which names are of one file.
       all() { look $1; (cd $1; find . -path ./.varve -prune -o \\( -type f -o -type d \\) -print0 | sort -z | xargs -0r getfattr -d -m user -- 2> /dev/null
         find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | sort; echo); }
+      # Files of two names lose one: in a lower overlayfs would make two files of them.
+      part() { (cd $1; find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 == i { print $2 } { i = $1 }' | xargs -r rm); }
 
       """
 
@@ -113,6 +118,8 @@ extension MountTests {
       }
       var lowers = ["lower", "lower2"]
       for lower in lowers { fill("\(stage.base)/\(lower)", &dice) }
+      try shell(
+        "ours lower:lower2; cp -a mount plain; rm -rf plain/.varve; umount mount; rm -rf upper; mkdir upper")
       var (done, marks) = (0, "")
       for round in 0..<10 {
         let isOurs = (round + run).isMultiple(of: 2)
@@ -120,10 +127,19 @@ extension MountTests {
         let (mount, otherMount) = isOurs ? ("mount", "kernel") : ("kernel", "mount")
         let layers = lowers.joined(separator: ":")
         try shell("\(mine) \(layers)")
-        for _ in 0..<60 where dice.pick(Deed.allCases).make(in: "\(stage.base)/\(mount)", &dice) { done += 1 }
+        for _ in 0..<60 {
+          let deed = dice.pick(Deed.choices)
+          var twin = dice
+          let isDone = deed.make(in: "\(stage.base)/\(mount)", &dice)
+          let isDoneElsewhere = deed.make(in: "\(stage.base)/plain", &twin)
+          #expect(isDone == isDoneElsewhere, "\(deed) in round \(round), by \(mine)")
+          if isDone { done += 1 }
+        }
+        if round % 3 == 2 { try shell("part \(mount); part plain") }
         try shell(
           """
-          all \(mount) > left; umount \(mount); for i in $(seq 100); do \(other) \(layers) 2> said && break; sleep 0.05; done
+          all \(mount) > left; all plain | diff - left > said || { echo "round \(round), \(mine) and a plain directory:"; cat said; exit 1; }
+          umount \(mount); for i in $(seq 100); do \(other) \(layers) 2> said && break; sleep 0.05; done
           all \(otherMount) | diff left - > said || { echo "round \(round), made by \(mine):"; cat said; exit 1; }; umount \(otherMount)
           """)
         marks += try stage.shell(

@@ -138,6 +138,15 @@ package final class DaemonFaults {
     return Int(plan.pointee.hits)
   }
 
+  /// How many calls `body` makes, of which none fails.
+  package func count(_ kinds: CallKinds, during body: () throws -> Void) rethrows -> Int {
+    let many = 1 << 40
+    begin(Fault(kinds, .inputOutput, after: many))
+    defer { end() }
+    try body()
+    return many - Int(plan.pointee.before)
+  }
+
   deinit {
     munmap(plan, MemoryLayout<lf_plan>.size)
     unlink(path)

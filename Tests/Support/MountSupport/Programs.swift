@@ -27,7 +27,7 @@ package enum Programs {
     Source("bsdutils", "script", isEssential: true),
     Source("btrfs-progs", "mkfs.btrfs"),
     Source("dpkg", "dpkg", "dpkg-deb", isEssential: true),
-    Source("e2fsprogs", "chattr", "lsattr", "mkfs.ext4"),
+    Source("e2fsprogs", "chattr", "filefrag", "lsattr", "mkfs.ext4"),
     Source("fio", "fio"),
     Source("fish", "fish"),
     Source("fuse3", "fusermount3", "mount.fuse3"),

@@ -7,6 +7,20 @@ package struct ScriptShell: Sendable {
     "look() { (cd \"$1\"; find . -path ./.varve -prune -o -printf '%P %y %m %l\\n' | sort; "
     + "find . -path ./.varve -prune -o -type f -print0 | sort -z | xargs -0r sha1sum); }\n"
 
+  /// A function `sound`, which checks the upper directory of a daemon that was killed: `sound LOWER UPPER`.
+  ///
+  /// A count of names may be one too high, which a repair corrects, and nothing else.
+  package static let sound = """
+    sound() {
+      varve check --lower "$1" "$2" > found 2>&1 && return
+      if ! sed -n 's/.*: links: counts \\([0-9]*\\) names of an item that has \\([0-9]*\\)$/\\1 \\2/;p' found \
+        | awk 'NF != 2 || $1 != $2 + 1 { exit 1 }'; then cat found; return 1; fi
+      varve check -y --repair --lower "$1" "$2" > found 2>&1 || true
+      varve check --lower "$1" "$2" || { cat found; return 1; }
+    }
+
+    """
+
   /// What each script begins with.
   private let prelude: String
 

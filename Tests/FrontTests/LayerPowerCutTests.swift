@@ -1,0 +1,120 @@
+import Faults
+import Foundation
+import LinuxFiles
+import MountSupport
+import Randomness
+import Testing
+
+// The power fails while files of a lower are brought up and changed: the daemon ends at a random call, and the file system
+// below stops as if its machine had lost its power, once with all of its journal on the disk and once with what is there anyway.
+// Data that nobody has synced is lost in both.
+
+extension FrontTests {
+  @Suite(
+    "The power fails while items of a lower are changed", .timeLimit(.minutes(10)),
+    .enabled(if: Machine.canMount, "needs root and /dev/fuse"))
+  struct LayerPowerCutTests {
+    private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+
+    private static func canHave(_ kind: String) -> Bool {
+      Machine.knows(fileSystem: kind) && Programs.has("mkfs.\(kind)")
+    }
+
+    @Test(
+      "On ext4 each item is what it was or what it became, and what was synced is there",
+      .enabled(if: canHave("ext4"), "needs ext4 and its mkfs"))
+    func onExt4() throws { try cut("ext4", "48M", lower: "disk/lower") }
+
+    @Test(
+      "On XFS, with shared blocks, each item is what it was or what it became, and what was synced is there",
+      .enabled(if: canHave("xfs"), "needs XFS and its mkfs"))
+    func onXFS() throws { try cut("xfs", "320M", lower: "disk/lower") }
+
+    @Test(
+      "On XFS, with a lower elsewhere, each item is what it was or what it became, and what was synced is there",
+      .enabled(if: canHave("xfs"), "needs XFS and its mkfs"))
+    func onXFSFromElsewhere() throws { try cut("xfs", "320M", lower: "lower") }
+
+    private static let prelude =
+      ScriptShell.sound + """
+        attach() { mount -o loop now disk && settled varve mount -o lower=$LOWER disk/upper mount; }
+        settled() { for i in $(seq 200); do "$@" 2>said && return; sleep 0.05; done; cat said; return 9; }
+
+        """
+
+    private let scripts = ScriptShell(prelude: prelude)
+
+    private func cut(_ kind: String, _ size: String, lower: String) throws {
+      let base = try TemporaryDirectory.make()
+      chmod(base, 0o755)
+      defer {
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        umount2(base + "/disk", CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      let environment = ["LOWER": "\(base)/\(lower)"]
+      _ = try scripts.must(
+        """
+        mkdir disk mount; truncate -s \(size) before; mkfs.\(kind) -q before
+        mount -o loop before disk; mkdir disk/upper $LOWER
+        """, in: base, environment)
+      let items = CutItem.all
+      for item in items { try item.make(in: "\(base)/\(lower)") }
+      _ = try scripts.must("umount disk", in: base)
+      let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
+      let started = environment.merging(faults.environment) { $1 }
+      var dice = Dice(for: "power cuts over layers: \(kind) \(lower)")
+      func begin() throws {
+        _ = try scripts.must(
+          "cp --sparse=always before now; rm -f synced; touch synced; attach", in: base, started)
+      }
+      try begin()
+      let script = items.map(\.script).joined(separator: "\n")
+      let calls = try faults.count(.changes) { _ = try scripts.must(script, in: base) }
+      _ = try scripts.must("varve umount mount; umount disk", in: base)
+      var (old, new) = (0, 0)
+      for round in 0..<(LayerPowerCutTests.isLong ? 400 : 6) {
+        try begin()
+        let after = dice.below(calls + 1)
+        let flushes = round.isMultiple(of: 2)
+        faults.begin(Fault.killing(.changes, after: after))
+        _ = try scripts.run(
+          items.shuffled(using: &dice).map(\.script).joined(separator: "\n"), in: base)
+        faults.end()
+        try losePower(of: base + "/disk", withJournal: flushes)
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        _ = try scripts.must("settled umount disk; attach", in: base, environment)
+        let synced = try Text.read(base + "/synced")
+        let story = "cut at call \(after), \(flushes ? "with" : "without") the journal"
+        for item in items {
+          let state = item.state(in: base + "/mount", isSynced: synced.contains("\(item.name)\n"))
+          switch state {
+          case .old: old += 1
+          case .new: new += 1
+          case .wrong(let what): Issue.record("\(story): \(item.name): \(what)")
+          }
+        }
+        let seen = try scripts.run(
+          """
+          test "$(ls -A disk/upper/.varve/work | grep -v '^wh$' | wc -l)" = 0 || exit 2
+          touch mount/goes-on && rm mount/goes-on && varve umount mount || exit 3
+          sound $LOWER disk/upper || exit 4
+          umount disk || exit 5
+          """, in: base, environment)
+        #expect(seen.exit == 0, "\(story): \(seen.exit) \(seen.output)")
+        if seen.exit != 0 { break }
+      }
+      print("\(kind), \(lower): \(calls) calls; \(old) items as before, \(new) changed")
+      #expect(old > 0 && new > 0)
+    }
+
+    /// What is not on the disk by now will never be; `withJournal`: the journal is.
+    private func losePower(of disk: String, withJournal: Bool) throws {
+      let root = Glibc.open(disk, O_RDONLY | O_DIRECTORY)
+      defer { close(root) }
+      // FS_IOC_SHUTDOWN, with the flags of XFS that ext4 has taken over.
+      var flags: UInt32 = withJournal ? 1 : 2
+      guard ioctl(root, 0x8004_587D, &flags) == 0 else { throw TestFailure("no shutdown: \(Errno.current)") }
+    }
+  }
+}
