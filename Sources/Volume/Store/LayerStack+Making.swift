@@ -30,7 +30,9 @@ extension Volume {
   func beginLayers() throws {
     guard let layers, let workshop = directory.workshop else { return }
     if let missing = Workshop.obstacleToLayers(in: workshop) {
-      throw VolumeFailure("the file system of the upper directory lacks what layers need: \(missing)")
+      throw VolumeFailure(
+        "the file system of the upper directory lacks what layers need: \(missing)",
+        remedy: "take an upper directory on another file system, such as ext4, xfs, btrfs or tmpfs")
     }
     if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
     try directory.announceLayers(layers)

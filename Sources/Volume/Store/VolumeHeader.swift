@@ -76,6 +76,8 @@ struct VolumeHeader: Sendable, Equatable {
     return copy
   }
 
+  var storedLayers: (isLayered: Bool, lowers: String?, root: InodeMark?) { (isLayered, lowers, root) }
+
   private init(uuid: String, created: String, namespace: MetadataStore.Namespace) {
     self.uuid = uuid
     self.created = created
@@ -102,13 +104,17 @@ struct VolumeHeader: Sendable, Equatable {
   }
 
   init(parsing bytes: [UInt8]) throws(VolumeFailure) {
+    guard bytes.count <= VolumeHeader.longest else {
+      throw VolumeFailure("the volume file is longer than any that varve writes")
+    }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw VolumeFailure("the volume file is not text; this is not a volume of varve")
     }
     var lines = text.split(separator: "\n", omittingEmptySubsequences: true).map(String.init)
     guard lines.first == VolumeHeader.firstLine else {
       throw VolumeFailure(
-        "the volume file begins with '\(lines.first ?? "")', this version reads '\(VolumeHeader.firstLine)'")
+        "the volume file begins with '\(VolumeHeader.shown(lines.first ?? ""))', this version reads '\(VolumeHeader.firstLine)'"
+      )
     }
     lines.removeFirst()
     self.init(uuid: "", created: "", namespace: .trusted)
@@ -116,13 +122,16 @@ struct VolumeHeader: Sendable, Equatable {
     var entries: [FileSystemEntry] = []
     for line in lines {
       let parts = line.split(separator: "=", maxSplits: 1).map(VolumeHeader.trimmed)
-      guard parts.count == 2 else { throw VolumeFailure("the volume file has a line '\(line)'") }
+      guard parts.count == 2 else {
+        throw VolumeFailure("the volume file has a line '\(VolumeHeader.shown(line))'")
+      }
       switch parts[0] {
       case "uuid": uuid = parts[1]
       case "created": created = parts[1]
       case "xattr":
         guard let space = MetadataStore.Namespace(rawValue: parts[1]) else {
-          throw VolumeFailure("the volume keeps its records in an unknown place '\(parts[1])'")
+          throw VolumeFailure(
+            "the volume keeps its records in an unknown place '\(VolumeHeader.shown(parts[1]))'")
         }
         namespace = space
         hasNamespace = true
@@ -145,9 +154,19 @@ struct VolumeHeader: Sendable, Equatable {
 
   private static func mask(_ text: String) throws(VolumeFailure) -> UInt64 {
     guard let mask = UInt64(text, radix: 16) else {
-      throw VolumeFailure("the volume file has a feature mask '\(text)'")
+      throw VolumeFailure("the volume file has a feature mask '\(VolumeHeader.shown(text))'")
     }
     return mask
+  }
+
+  /// What somebody may have written there, so that it can be put on a terminal.
+  private static func shown(_ text: String) -> String {
+    let most = 40
+    var shown = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars.prefix(most) {
+      shown.append(scalar.properties.generalCategory == .control ? "?" : scalar)
+    }
+    return String(shown) + (text.unicodeScalars.count > most ? "…" : "")
   }
 
   private static func trimmed(_ text: Substring) -> String {
