@@ -115,7 +115,7 @@ package final class Volume: Sendable {
       areSaid: options.saysLowers || !lowers.isEmpty, readOnly: options.live.isReadOnly)
     // What they say would be overlooked.
     if !lowers.isEmpty { try VolumeDirectory.refuseLayers(directory.namespace) }
-    layerHistory = LayerHistory(directory, root: InodeMark(status), lowers)
+    layerHistory = LayerHistory(directory.storedLayers, root: InodeMark(status), lowers)
     let numbering =
       lowers.isEmpty ? nil : try LayerNumbering(upper, over: lowers, known: directory.fileSystems)
     layers = numbering?.announced

@@ -44,13 +44,13 @@ extension FrontTests {
         """)
       #expect(
         said == """
-          BASE/upper: this lower directory is the layer BASE/upper
-          BASE/low: this lower directory is the layer BASE/low
-          BASE/low/inner: this lower directory is inside the layer BASE/low
-          BASE/low: this lower directory holds the layer BASE/low/inner
-          BASE/upper/sub: this lower directory is inside the layer BASE/upper
-          BASE/low: this lower directory holds the layer BASE/low/inner
-          BASE/bound: this lower directory is inside the layer BASE/low
+          BASE/upper: this lower directory is the layer BASE/upper; name each directory once
+          BASE/low: this lower directory is the layer BASE/low; name each directory once
+          BASE/low/inner: this lower directory is inside the layer BASE/low; leave one of the two out, or move one out of the other
+          BASE/low: this lower directory holds the layer BASE/low/inner; leave one of the two out, or move one out of the other
+          BASE/upper/sub: this lower directory is inside the layer BASE/upper; leave one of the two out, or move one out of the other
+          BASE/low: this lower directory holds the layer BASE/low/inner; leave one of the two out, or move one out of the other
+          BASE/bound: this lower directory is inside the layer BASE/low; leave one of the two out, or move one out of the other
 
           """)
     }
@@ -64,16 +64,16 @@ extension FrontTests {
         """)
       #expect(
         said == """
-          BASE/none: cannot open this lower directory: No such file or directory (ENOENT)
-          BASE/none/x: cannot open this lower directory: No such file or directory (ENOENT)
-          BASE/link: cannot open this lower directory: No such file or directory (ENOENT)
-          BASE/file: cannot open this lower directory: Not a directory (ENOTDIR)
-          BASE/pipe: cannot open this lower directory: Not a directory (ENOTDIR)
-          /proc: on proc, where the kernel shows itself, and so no lower directory
-          BASE/mount: 'lower': '::' is for layers that only have data; separate directories with single colons
+          BASE/none: cannot open this lower directory: No such file or directory (ENOENT); name one that exists; in a path ':' is written '\\:'
+          BASE/none/x: cannot open this lower directory: No such file or directory (ENOENT); name one that exists; in a path ':' is written '\\:'
+          BASE/link: cannot open this lower directory: No such file or directory (ENOENT); name one that exists; in a path ':' is written '\\:'
+          BASE/file: cannot open this lower directory: Not a directory (ENOTDIR); name a directory
+          BASE/pipe: cannot open this lower directory: Not a directory (ENOTDIR); name a directory
+          /proc: on proc, where the kernel shows itself and no files are kept; name a directory of another file system
+          BASE/mount: 'lower': '::' is for layers that only have data, which are not supported; separate directories with single colons
           BASE/mount: 'lower': a directory is empty; separate directories with single colons, as in A:B
           BASE/mount: 'lower': a directory is empty; separate directories with single colons, as in A:B
-          BASE/mount: 'lower': 65 directories are more than 64
+          BASE/mount: 'lower': 65 directories are more than 64; merge some of them into one
 
           """)
     }
@@ -88,8 +88,14 @@ extension FrontTests {
         mkdir -p foreign/.varve open/.varve broken; chown 1001 foreign/.varve; chmod 700 foreign/.varve; chmod 755 open/.varve
         try $U lower=$BASE/foreign; try $U lower=$BASE/open
         volume() { printf "$1" > broken/.varve/volume; try $U lower=$BASE/broken; }
-        mkdir -m 700 broken/.varve; volume 'nonsense\\n'; volume 'varve-volume 1\\nuuid = u\\nxattr = user\\n'
+        mkdir -m 700 broken/.varve; volume 'nonsense\\n'; volume 'varve-volume 2\\n'; volume '\\377'; volume ''
+        volume '\\033[2J%050d'
+        head -c 70000 /dev/zero > broken/.varve/volume; try $U lower=$BASE/broken
+        volume 'varve-volume 1\\nuuid = u\\nxattr = user\\n'
+        volume 'varve-volume 1\\nuuid = u\\nxattr = elsewhere\\n'
         volume 'varve-volume 1\\nuuid = u\\nxattr = trusted\\nincompat = 8000\\n'
+        rm broken/.varve/volume; mkdir broken/.varve/volume; try $U lower=$BASE/broken; rmdir broken/.varve/volume
+        touch broken/f; setfattr -n user.varve.m -v x broken/f; try $U lower=$BASE/broken
         touch hold/.varve; try $U lower=$BASE/hold; rm hold/.varve; ln -s /tmp hold/.varve; try $U lower=$BASE/hold
         varve mount -o lower=$BASE/fine upper mount; touch mount/x; varve umount mount; try $U rw
         """)
@@ -97,17 +103,71 @@ extension FrontTests {
         said == """
           BASE/second: on a mounted Varve volume, which hides its lists; give the directories it was mounted from
           BASE/second/d: on a mounted Varve volume, which hides its lists; give the directories it was mounted from
-          BASE/other: this lower directory is a volume mounted for writing, by process N
-          BASE/foreign: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Operation not permitted (EPERM)
-          BASE/open: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Operation not permitted (EPERM)
-          BASE/broken: the volume file begins with 'nonsense', this version reads 'varve-volume 1'
-          BASE/broken: this lower directory is a user's volume, whose lists root does not read
+          BASE/other: this lower directory is a volume mounted for writing, by process N; unmount that one first
+          BASE/foreign: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Operation not permitted (EPERM); if root made this volume, give it back with chown and chmod; else name another directory
+          BASE/open: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Operation not permitted (EPERM); if root made this volume, give it back with chown and chmod; else name another directory
+          BASE/broken: the volume file begins with 'nonsense', this version reads 'varve-volume 1'; put back '.varve/volume' as it was, or use a newer varve
+          BASE/broken: the volume file begins with 'varve-volume 2', this version reads 'varve-volume 1'; put back '.varve/volume' as it was, or use a newer varve
+          BASE/broken: the volume file is not text; this is not a volume of varve; put back '.varve/volume' as it was, or use a newer varve
+          BASE/broken: the volume file begins with '', this version reads 'varve-volume 1'; put back '.varve/volume' as it was, or use a newer varve
+          BASE/broken: the volume file begins with '?[2J000000000000000000000000000000000000…', this version reads 'varve-volume 1'; put back '.varve/volume' as it was, or use a newer varve
+          BASE/broken: the volume file is longer than any that varve writes; put back '.varve/volume' as it was, or use a newer varve
+          BASE/broken: this lower directory is a user's volume, whose lists root does not read; let that user mount over it, or name another directory
+          BASE/broken: the volume keeps its records in an unknown place 'elsewhere'; put back '.varve/volume' as it was, or use a newer varve
           BASE/broken: the volume uses features this version does not know; it needs a newer varve
-          BASE/hold: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Not a directory (ENOTDIR)
-          BASE/hold: its '.varve' is not root's own with mode 0700, so its lists could be overlooked: Not a directory (ENOTDIR)
+          BASE/broken: '.varve/volume' is a directory, not a regular file; put back what was there, or move it away
+          BASE/broken: '.varve/volume' is missing, and 'f' has a record in attributes user.*, which would not count; put that file back, which says where the records are, or remove the attributes user.varve.*
+          BASE/hold: its '.varve' is not a directory, so its lists could be overlooked: Not a directory (ENOTDIR); move it away, or put back what was there
+          BASE/hold: its '.varve' is not a directory, so its lists could be overlooked: Not a directory (ENOTDIR); move it away, or put back what was there
           BASE/upper: the volume has layers below it; name them with 'lower=', or write 'lower=' with nothing behind it to mount without them; the last time it was mounted with 'lower=BASE/fine'
 
           """)
+    }
+
+    @Test("That the lowers are others than the last time is told by a mount that is only tried as well")
+    func others() throws {
+      let said = try said(
+        """
+        varve mount -o lower=$BASE/fine upper mount; varve umount mount
+        told() { "$@" 2>&1 | sed -n 's/^varved: mounted over other/other/p'; }
+        for way in ro,lower=$L lower=$L ro lower=; do
+          tried=$(told varve mount -f -o $way upper mount)
+          real=$(told varve mount -o $way upper mount); varve umount mount
+          [ "$tried" = "$real" ] && echo "$way: $real" || echo "$way: '$tried' is not '$real'"
+        done
+        told varve mount -f -o lower=$L upper mount; told varve mount -f -o lower= upper mount
+        """)
+      #expect(
+        said == """
+          ro,lower=BASE/low: other lowers than the last time, which were 'lower=BASE/fine'
+          lower=BASE/low: other lowers than the last time, which were 'lower=BASE/fine'
+          ro: other lowers than the last time, which were 'lower=BASE/low'
+          lower=: other lowers than the last time, which were 'lower=BASE/low'
+          other lowers than the last time, which were 'lower=BASE/low'
+
+          """)
+    }
+
+    @Test(
+      "A user is told what is wrong with a lower that is closed to them",
+      .enabled(if: Programs.has("fusermount3", "setpriv"), "needs fusermount3 and setpriv"))
+    func closed() throws {
+      let said = try said(
+        """
+        mknod fuse c 10 229; chmod 666 fuse; mount --bind fuse /dev/fuse
+        mkdir -m 700 closed; mkdir -m 711 unlisted; mkdir mine; chown 65534 mine mount
+        for lower in closed unlisted; do for way in '' -f; do
+          status_of as_user "varve mount $way -o lower=$lower mine mount"
+        done; done
+        ls -A mine
+        """)
+      let closed = """
+        varve mount: closed: cannot open this lower directory: Permission denied (EACCES); the user who mounts needs the rights to read and to search it
+        status 32
+
+        """
+      let unlisted = closed.replacing("mount: closed", with: "mount: unlisted")
+      #expect(said == closed + closed + unlisted + unlisted)
     }
   }
 }

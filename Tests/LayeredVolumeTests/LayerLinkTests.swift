@@ -195,6 +195,35 @@ import Testing
     #expect(kept == "forged")
   }
 
+  @Test(
+    "An entry with a damaged record closes all names of its file, and tells nothing of what the lower has")
+  func damagedEntry() throws {
+    for isCopied in [true, false] {
+      let tree = try three()
+      if isCopied { try tree.write("two", "S") } else { try tree.remove("two") }
+      let entry = tree.upper + "/.varve/index/" + (try #require(try index(tree).first))
+      let file = try Descriptor.open(path: entry, .readOnly)
+      let name = try AttributeName("trusted.varve.m")
+      var record = try #require(try file.attribute(name))
+      record[20] ^= 4
+      try file.setAttribute(name, to: record)
+      for _ in 0..<2 {
+        for path in LayerLinkTests.names where path != "two" {
+          #expect(throws: Errno.inputOutput, "\(path)") { try tree.attributes(path) }
+          #expect(throws: Errno.inputOutput, "\(path)") { try tree.read(path) }
+          #expect(throws: Errno.inputOutput, "\(path)") { try tree.write(path, "W") }
+          #expect(throws: Errno.inputOutput, "\(path)") { try tree.rename(path, to: "new") }
+        }
+        #expect(throws: isCopied ? Errno.inputOutput : .noSuchFile) { try tree.read("two") }
+        try tree.remount()
+      }
+      record[20] ^= 4
+      try file.setAttribute(name, to: record)
+      let number = try tree.attributes(LayerLinkTests.names.first { $0 != "two" } ?? "").linkCount
+      #expect(number == (isCopied ? 3 : 2))
+    }
+  }
+
   @Test("Links, FIFOs and sockets of several names are brought up as one, too") func others() throws {
     let tree = try LayeredTree(making: { base in
       mkdir(base + "/l1", 0o755)

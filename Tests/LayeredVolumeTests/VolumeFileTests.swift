@@ -46,6 +46,44 @@ import Testing
     #expect(refusal(text("varve-volume 1", "uuid = 1", "xattr = user", "incompat = xyz")) != nil)
   }
 
+  @Test(
+    "A line about layers that says nothing makes the file damaged, and so do layers that are not announced")
+  func layers() throws {
+    let good = [
+      "varve-volume 1", "uuid = 1f", "created = 12", "xattr = trusted", "incompat = 0", "ro_compat = 1",
+      "compat = 1", "lower = /a:/b", "root = 1 2", "fs.1 = 0123456789abcdef 3 4 /a",
+    ]
+    func bytes(_ lines: [String]) -> [UInt8] { Array((lines.joined(separator: "\n") + "\n").utf8) }
+    #expect(try header(bytes(good)).get().text == bytes(good))
+    for (index, line) in [
+      (7, "lower = a"), (7, "lower = /a:"), (7, "lower = \\"), (8, "root = 1"), (8, "root = g 1"),
+      (9, "fs.1 = 0123456789abcdef 3 4 "), (9, "fs.0 = 0123456789abcdef 3 4 /a"), (9, "fs. = "),
+    ] {
+      var lines = good
+      lines[index] = line
+      let refusal = refusal(bytes(lines))
+      #expect(refusal?.contains("has a line '\(line)'") == true, "\(line)")
+      #expect(refusal?.hasSuffix("; 'varve check --repair' mends it") == true, "\(line)")
+      // All the rest of it is kept.
+      lines.remove(at: index)
+      #expect(
+        VolumeHeader.salvaged(from: bytes(lines + [line, "", "nonsense"]), recordsIn: .trusted).text
+          == bytes(lines))
+    }
+    var lines = good
+    lines[5] = "ro_compat = 0"
+    #expect(refusal(bytes(lines))?.contains("says that there are none") == true)
+    #expect(VolumeHeader.salvaged(from: bytes(lines), recordsIn: .trusted).text == bytes(good))
+  }
+
+  @Test("What a complaint quotes of the file is short, and steers no terminal") func quoted() {
+    let long = refusal(text("\u{1B}[2J" + String(repeating: "x", count: 500)))
+    #expect(long?.contains("'?[2J\(String(repeating: "x", count: 36))…'") == true)
+    #expect(
+      refusal([UInt8](repeating: 0x78, count: 70_000))
+        == "the volume file is longer than any that varve writes")
+  }
+
   @Test("Unknown features are refused as far as they reach") func features() throws {
     let fresh = VolumeHeader.fresh()
     #expect(throws: Never.self) { try fresh.checkFeatures(readOnly: false) }

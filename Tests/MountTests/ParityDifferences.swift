@@ -46,6 +46,17 @@ private let differences: [Difference] = [
     }, mount: ["mkdir dir 755 = 0", "stat dir = 0", "  40755 2 1001:2001"],
     plain: ["mkdir dir 755 = 0", "stat dir = 0", "  42755 2 1001:2001"]),
   Difference(
+    "the names of attributes are for those who may read them, as on macOS; Linux asks for no right",
+    setup: { side in
+      side.file("file")
+      side.setAttribute("file", "user.a", "x")
+      side.chown("file", 1001, 2001)
+      side.chmod("file", 0o200)
+    },
+    { $0.attributes("file") },
+    mount: ["llistxattr file into 8192 = Permission denied (EACCES)"],
+    plain: ["llistxattr file into 8192 = 7", "  [user.a]"]),
+  Difference(
     "a change of owner clears the set-id bits of directories too", as: .root,
     setup: { side in
       side.mkdir("dir")

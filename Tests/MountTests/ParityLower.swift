@@ -16,7 +16,7 @@ extension Side {
   struct Manner: Sendable {
     /// As on a store in which names cannot be exchanged.
     var exchangesNothing = false
-    /// As over lowers, where the count of links of a directory is 1.
+    /// As over lowers, where the count of links of a directory is 1, and 0 once it is removed.
     var countsNoDirectories = false
     /// What the first calls would make is there already: they are only written down.
     var made: [Made] = []

@@ -295,7 +295,7 @@ final class Side {
 
   func text(_ status: Glibc.stat, withTimes: Bool = false) -> String {
     let isDirectory = status.st_mode & S_IFMT == S_IFDIR
-    let links = isDirectory && manner.countsNoDirectories ? 1 : status.st_nlink
+    let links = isDirectory && manner.countsNoDirectories ? min(status.st_nlink, 1) : status.st_nlink
     var text = "\(String(status.st_mode, radix: 8)) \(links) \(status.st_uid):\(status.st_gid)"
     // The size of a directory is the business of the file system that keeps it.
     if !isDirectory { text += " \(status.st_size) rdev \(status.st_rdev) blksize \(status.st_blksize)" }

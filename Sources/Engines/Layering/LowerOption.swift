@@ -74,8 +74,10 @@ extension LowerOption.Problem: CustomStringConvertible {
   package var description: String {
     switch self {
     case .emptyPath: "a directory is empty; separate directories with single colons, as in A:B"
-    case .dataOnlyLayers: "'::' is for layers that only have data; separate directories with single colons"
-    case .tooMany(let count): "\(count) directories are more than \(LowerOption.most)"
+    case .dataOnlyLayers:
+      "'::' is for layers that only have data, which are not supported; separate directories with single colons"
+    case .tooMany(let count):
+      "\(count) directories are more than \(LowerOption.most); merge some of them into one"
     case .openEscape: "a '\\' at the end escapes nothing; write '\\\\' for a backslash"
     case .nul: "a directory has a NUL byte in its name"
     }

@@ -35,26 +35,41 @@ enum LayerOverlap {
         path: lower.path, directory: lower.directory, position: position(lower.path), isSealed: lower.isSealed
       )
       for other in layers {
-        guard let words = overlap(layer, other) else { continue }
+        guard let overlap = overlap(layer, other) else { continue }
         throw MountFailure(
-          layer.path, "this lower directory \(words) the layer \(PathText.escaped(other.path))")
+          layer.path,
+          "this lower directory \(overlap.rawValue) the layer \(PathText.escaped(other.path)); \(overlap.remedy)"
+        )
       }
       if !lower.isSealed, let mountPoint, mountPoint != lower.path, Overlap.isBelow(mountPoint, lower.path) {
-        throw MountFailure(mountPoint, "the mount point is inside the layer \(PathText.escaped(lower.path))")
+        throw MountFailure(
+          mountPoint,
+          "the mount point is inside the layer \(PathText.escaped(lower.path)); mount on a directory outside of it"
+        )
       }
       layers.append(layer)
     }
   }
 
-  private static func overlap(_ layer: LocatedLayer, _ other: LocatedLayer) -> String? {
+  private enum Overlapping: String {
+    case same = "is"
+    case inside = "is inside"
+    case holding = "holds"
+
+    var remedy: String {
+      self == .same ? "name each directory once" : "leave one of the two out, or move one out of the other"
+    }
+  }
+
+  private static func overlap(_ layer: LocatedLayer, _ other: LocatedLayer) -> Overlapping? {
     if let one = try? layer.directory.descriptor.status(), let two = try? other.directory.descriptor.status(),
       one.device == two.device, one.inode == two.inode
     {
-      return "is"
+      return .same
     }
     guard let one = layer.position, let two = other.position else { return nil }
-    if one == two { return "is" }
-    if one.path(below: two) != nil { return "is inside" }
-    return two.path(below: one) != nil ? "holds" : nil
+    if one == two { return .same }
+    if one.path(below: two) != nil { return .inside }
+    return two.path(below: one) != nil ? .holding : nil
   }
 }

@@ -112,10 +112,9 @@ struct MountDirectories {
     try aboutUpper { try root.check(options) }
   }
 
-  /// The same of a volume over lowers.
+  /// The same of its layers.
   func checkLayers(_ root: UpperRoot, over lowers: [LowerRoot], _ options: VolumeOptions) throws {
-    guard !lowers.isEmpty else { return }
-    try aboutUpper { try root.checkLayers(options) }
+    try aboutUpper { try root.checkLayers(over: lowers, options) }
   }
 
   private func aboutUpper<Value>(_ work: () throws -> Value) throws -> Value {

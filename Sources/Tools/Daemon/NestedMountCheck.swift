@@ -159,7 +159,7 @@ struct NestedMountCheck: Sendable {
       let holder = LayerUse.holder(
         of: upper.descriptor, on: position.device, believing: NestedMountCheck.counts)
     else { return nil }
-    return "it is a layer of a volume that is mounted, by process \(holder)"
+    return "it is a layer of a volume that is mounted, by process \(holder); unmount that one first"
   }
 
   private func use(of way: [UInt8]) -> VolumeUse {

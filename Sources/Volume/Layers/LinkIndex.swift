@@ -123,7 +123,7 @@ extension LayerStack {
     return trace
   }
 
-  /// The entry for an item in the index of a layer; nil if there is none that is to be believed.
+  /// The entry for an item in the index of a layer; nil if there is none that is to be believed, EIO if it is damaged.
   func entry(of origin: ItemOrigin, in number: UInt8) throws(Errno) -> IndexEntry? {
     guard let layer = self.layer(number), let index = layer.index, index.mayHaveEntries,
       let directory = index.directory, let numbers = layer.store.numbers
@@ -138,7 +138,9 @@ extension LayerStack {
       let record = try layer.store.record(of: found.status) { attribute throws(Errno) in
         try found.descriptor.descriptor.attribute(attribute)
       }
-      guard record.soundness != .damaged, let links = record.core.links,
+      // It may be what its item has become: what the lower has of that would be a guess.
+      if record.soundness == .damaged { throw .inputOutput }
+      guard let links = record.core.links,
         let own = numbers.countingOrigin(of: found.status, record.core),
         IndexName(own) == name
       else { continue }

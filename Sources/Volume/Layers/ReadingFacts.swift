@@ -57,12 +57,13 @@ extension Volume {
   private func countNames(
     of node: Node, _ status: FileStatus, _ record: CoreRecord, in layerFacts: inout LayerFacts
   ) throws(Errno) {
-    guard !node.isDirectory else { return }
     if node.isNameless {
       layerFacts.links = 0
       return
     }
-    guard let stack = resolver.stack, stack.mayHaveEntries(above: node.layer) else { return }
+    guard !node.isDirectory, let stack = resolver.stack, stack.mayHaveEntries(above: node.layer) else {
+      return
+    }
     let trace = try stack.trace(status, in: node.layer, isIndexed: node.indexed != nil) { record }
     if let trace { layerFacts.links = trace.state.shown }
   }

@@ -162,7 +162,8 @@ extension Volume {
 
   /// What is in a lower keeps its count of names there; only its node knows that none is left.
   private func noteNames(of node: Node, after lost: FoundName) {
-    guard node.layer > 0, !node.isDirectory else { return }
+    guard node.layer > 0 else { return }
+    if node.isDirectory { return node.lostAllNames() }
     guard let links = lost.links else {
       if lost.status.linkCount <= 1 { node.lostAllNames() }
       return

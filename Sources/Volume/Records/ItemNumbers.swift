@@ -25,7 +25,8 @@ struct ItemNumbers: Sendable {
   func layerFacts(of status: FileStatus, _ record: CoreRecord) -> LayerFacts {
     LayerFacts(
       layer: layer, number: number(of: status, record),
-      links: status.kind == .directory ? 1 : record.links.flatMap { links(of: status, record, $0) })
+      links: status.kind == .directory
+        ? min(status.linkCount, 1) : record.links.flatMap { links(of: status, record, $0) })
   }
 
   /// How many names an object has of which some are still in layers below; nil if its record does not count them.

@@ -27,15 +27,18 @@ final class MetadataStore: Sendable {
   /// Of the names record.
   let namesName: [UInt8]
   private let records: RecordsExist
+  /// Whether an object has no record where nobody may look for one: a tree that is to a user what it is without us.
+  private let isNative: Bool
   let memory: RecordMemory
   let heads: SealedHeads
   private let shared = SharedRecords()
 
   init(
     namespace: Namespace, records: RecordsExist, memory: RecordMemory, heads: SealedHeads,
-    numbers: ItemNumbers? = nil
+    numbers: ItemNumbers? = nil, isNative: Bool = false
   ) {
     self.namespace = namespace
+    self.isNative = isNative
     self.numbers = numbers
     self.heads = heads
     self.records = records
@@ -154,7 +157,11 @@ final class MetadataStore: Sendable {
       guard let bytes = known.stored.bytesWithoutList, withList else { return known.stored }
       core = bytes
     } else if records.exist {
-      core = try AttributeName.with(coreName) { attribute throws(Errno) in try read(attribute) }
+      do throws(Errno) {
+        core = try AttributeName.with(coreName) { attribute throws(Errno) in try read(attribute) }
+      } catch {
+        guard isNative, error == .accessDenied else { throw error }
+      }
     }
     let stored = try stored(core, withList: withList, read: read)
     if let damage = stored.damage { Log.damage("inode \(status.inode): \(damage)") }

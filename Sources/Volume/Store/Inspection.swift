@@ -132,7 +132,7 @@ package final class VolumeInspection: Sendable {
     do throws(VolumeFailure) {
       header = try VolumeHeader(parsing: text)
     } catch {
-      return .damaged(error.message, text)
+      return .damaged(error.problem, text)
     }
     do throws(VolumeFailure) {
       try header.checkFeatures(readOnly: false)
@@ -204,17 +204,13 @@ package final class VolumeInspection: Sendable {
     }
   }
 
-  /// Writes a volume file by which every record counts: the present one if it can be read, else a new one.
+  /// Writes a volume file by which every record counts, with what can be read of the present one.
   package func letRecordsCount() throws(Errno) {
     try requireLock()
-    var header = VolumeHeader.fresh()
-    header.namespace = namespace
-    // What cannot be parsed is replaced.
-    if let text = try VolumeDirectory.storedHeader(in: directory),
-      let present = try? VolumeHeader(parsing: text)
-    {
-      header = present
-    }
+    // What cannot be read of it is left out.
+    let text = try VolumeDirectory.storedHeader(in: directory) ?? []
+    let header =
+      (try? VolumeHeader(parsing: text)) ?? VolumeHeader.salvaged(from: text, recordsIn: namespace)
     try VolumeDirectory.store(header.withRecords, in: directory)
   }
 

@@ -129,13 +129,17 @@ extension LayerCheck {
     for part in parts where part.layer > 0 {
       let place = LayerDirectory(part)
       for name in try names(of: part, at: path) where seen.insert(name).inserted {
-        try FileName.with(name) { bytes throws(Errno) in
-          guard let item = try meet(bytes, in: place) else { return }
-          if try upper?.look(bytes) == nil {
-            indexed[item]?.shown += 1
-          } else {
-            indexed[item]?.covered += 1
+        do throws(Errno) {
+          try FileName.with(name) { bytes throws(Errno) in
+            guard let item = try meet(bytes, in: place) else { return }
+            if try upper?.look(bytes) == nil {
+              indexed[item]?.shown += 1
+            } else {
+              indexed[item]?.covered += 1
+            }
           }
+        } catch {
+          try LayerCheck.passOver(error)
         }
       }
     }
@@ -149,12 +153,16 @@ extension LayerCheck {
     let place = LayerDirectory(part)
     var directories: [[UInt8]] = []
     for name in try names(of: part, at: path) {
-      try FileName.with(name) { bytes throws(Errno) in
-        if try place.look(bytes)?.kind == .directory {
-          directories.append(name)
-        } else {
-          _ = try meet(bytes, in: place)
+      do throws(Errno) {
+        try FileName.with(name) { bytes throws(Errno) in
+          if try place.look(bytes)?.kind == .directory {
+            directories.append(name)
+          } else {
+            _ = try meet(bytes, in: place)
+          }
         }
+      } catch {
+        try LayerCheck.passOver(error)
       }
     }
     return directories

@@ -166,8 +166,8 @@ struct LayerCheck {
       for name in try names(of: part, at: path) where hidden.insert(name).inserted {
         do throws(Errno) {
           if try lookForSource(name, in: place, path, found) { directories.append(name) }
-        } catch .noSuchFile {
-          // It was removed since the listing.
+        } catch {
+          try LayerCheck.passOver(error)
         }
       }
     }
@@ -195,4 +195,9 @@ struct LayerCheck {
   }
 
   func shown(_ path: [UInt8]) -> String { StoredPath.text(of: path) }
+
+  /// What was removed since it was listed is not there, and what is mounted in a lower is not part of it.
+  static func passOver(_ error: Errno) throws(Errno) {
+    guard error == .noSuchFile || error == .crossDevice else { throw error }
+  }
 }

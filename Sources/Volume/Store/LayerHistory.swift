@@ -10,8 +10,10 @@ struct LayerHistory: Sendable {
   /// The upper directory is another one than it was: the tree was copied or restored.
   let isRestored: Bool
 
-  init(_ directory: VolumeDirectory, root: InodeMark, _ lowers: [LowerRoot]) {
-    let stored = directory.storedLayers
+  /// `stored`: what the volume file says.
+  init(
+    _ stored: (isLayered: Bool, lowers: String?, root: InodeMark?), root: InodeMark, _ lowers: [LowerRoot]
+  ) {
     let present = StoredPath.text(ofAll: lowers.map(\.path))
     formerLowers = stored.isLayered && stored.lowers != present ? stored.lowers : nil
     isRestored = stored.root.map { $0 != root } ?? false

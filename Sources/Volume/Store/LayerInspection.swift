@@ -105,7 +105,7 @@ package final class LayerInspection {
           }
           lowers.append(lower)
         } catch {
-          return ([], error.message)
+          return ([], error.problem)
         }
       }
       return (lowers, nil)
@@ -114,7 +114,7 @@ package final class LayerInspection {
 
   private static func opened(_ path: [UInt8]) throws(VolumeFailure) -> LowerRoot {
     do throws(VolumeFailure) { return try LowerRoot(path) } catch {
-      throw VolumeFailure("\(StoredPath.text(of: path)): \(error.message)")
+      throw VolumeFailure("\(StoredPath.text(of: path)): \(error.problem)", remedy: error.remedy)
     }
   }
 

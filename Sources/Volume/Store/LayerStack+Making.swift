@@ -13,7 +13,7 @@ extension LayerStack {
       let store = MetadataStore(
         namespace: namespace, records: RecordsExist(true) { throw Errno.readOnly },
         memory: RecordMemory(live, trustsChangeTimes: lower.fileSystem.isLocal), heads: heads,
-        numbers: numbering.numbers[index + 1])
+        numbers: numbering.numbers[index + 1], isNative: lower.header == nil && !CurrentProcess.isRoot)
       let layer = UInt8(truncatingIfNeeded: index + 1)
       layers.append(
         Layer(
@@ -30,7 +30,9 @@ extension Volume {
   func beginLayers() throws {
     guard let layers, let workshop = directory.workshop else { return }
     if let missing = Workshop.obstacleToLayers(in: workshop) {
-      throw VolumeFailure("the file system of the upper directory lacks what layers need: \(missing)")
+      throw VolumeFailure(
+        "the file system of the upper directory lacks what layers need: \(missing)",
+        remedy: "take an upper directory on another file system, such as ext4, xfs, btrfs or tmpfs")
     }
     if CurrentProcess.isRoot { try ThreadIdentity.become(user: 0, group: 0) }
     try directory.announceLayers(layers)

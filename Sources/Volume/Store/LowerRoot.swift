@@ -27,10 +27,12 @@ package struct LowerRoot: Sendable {
       }
       fileSystem = try plain.descriptor.fileSystemStatus()
     } catch {
-      throw VolumeFailure("cannot open this lower directory: \(error)")
+      throw VolumeFailure("cannot open this lower directory: \(error)", remedy: LowerRoot.remedy(error))
     }
     if let name = fileSystem.kernelsOwn {
-      throw VolumeFailure("on \(name), where the kernel shows itself, and so no lower directory")
+      throw VolumeFailure(
+        "on \(name), where the kernel shows itself and no files are kept",
+        remedy: "name a directory of another file system")
     }
     guard !Volume.isOnVolume(plain.descriptor) else {
       throw VolumeFailure(
@@ -46,7 +48,18 @@ package struct LowerRoot: Sendable {
     do throws(Errno) {
       _ = try directory.descriptor.reopen([.readOnly, .directory])
     } catch {
-      throw VolumeFailure("this lower directory cannot be listed: \(error)")
+      throw VolumeFailure("this lower directory cannot be listed: \(error)", remedy: LowerRoot.remedy(error))
+    }
+  }
+
+  /// What to do about a directory that cannot be opened.
+  private static func remedy(_ error: Errno) -> String? {
+    switch error {
+    case .noSuchFile: "name one that exists; in a path ':' is written '\\:'"
+    case .notDirectory: "name a directory"
+    case .accessDenied: "the user who mounts needs the rights to read and to search it"
+    case .notConnected: "the program that served a mount there is gone; unmount that first"
+    default: nil
     }
   }
 
@@ -67,8 +80,13 @@ package struct LowerRoot: Sendable {
     } catch {
       // To a user who may not look into it the tree is what it is to them without us.
       if !CurrentProcess.isRoot, error == .accessDenied || error == .notDirectory { return (nil, []) }
+      let isOther = error == .notDirectory
       throw VolumeFailure(
-        "its '.varve' is not root's own with mode 0700, so its lists could be overlooked: \(error)")
+        "its '.varve' is not \(isOther ? "a directory" : "root's own with mode 0700"), so its lists could be overlooked: "
+          + "\(error)",
+        remedy: isOther
+          ? "move it away, or put back what was there"
+          : "if root made this volume, give it back with chown and chmod; else name another directory")
     }
     return try read(directory, of: root)
   }
@@ -89,10 +107,12 @@ package struct LowerRoot: Sendable {
     try VolumeDirectory.requireTypes(in: directory, of: ["index", "lock", "volume"])
     let text: [UInt8]?
     do throws(Errno) { text = try VolumeDirectory.storedHeader(in: directory) } catch {
-      throw VolumeFailure("its volume file cannot be read: \(error)")
+      throw VolumeFailure("'.varve/volume' cannot be read: \(error)", remedy: "put that file back")
     }
     if let isShared = try? directory.descriptor.tryLockOpen(exclusive: false), !isShared {
-      throw VolumeFailure("this lower directory is a volume that is being repaired")
+      throw VolumeFailure(
+        "this lower directory is a volume that is being repaired",
+        remedy: "wait until 'varve check' has ended")
     }
     var locks = [directory]
     let flags: OpenFlags = [.readOnly, .nonBlocking]
@@ -100,7 +120,8 @@ package struct LowerRoot: Sendable {
       if case .held? = try? lock.descriptor.tryLockWhole(exclusive: false) {
         let holder = LockHolder(readFrom: lock.descriptor)
         throw VolumeFailure(
-          "this lower directory is a volume mounted for writing, by \(VolumeUse.name(of: holder))")
+          "this lower directory is a volume mounted for writing, by \(VolumeUse.name(of: holder))",
+          remedy: "unmount that one first")
       }
       locks.append(lock)
     }
@@ -108,10 +129,15 @@ package struct LowerRoot: Sendable {
       try VolumeDirectory.refuseUnknown(.trusted, in: root)
       return (nil, locks)
     }
-    let header = try VolumeHeader(parsing: text)
+    let header: VolumeHeader
+    do throws(VolumeFailure) { header = try VolumeHeader(parsing: text) } catch {
+      throw VolumeFailure(error.problem, remedy: "put back '.varve/volume' as it was, or use a newer varve")
+    }
     try header.checkFeatures(readOnly: true)
     guard !CurrentProcess.isRoot || header.namespace == .trusted else {
-      throw VolumeFailure("this lower directory is a user's volume, whose lists root does not read")
+      throw VolumeFailure(
+        "this lower directory is a user's volume, whose lists root does not read",
+        remedy: "let that user mount over it, or name another directory")
     }
     return (header, locks)
   }

@@ -63,7 +63,11 @@ extension VolumeDirectory {
   /// Refuses layers where what those below say would be overlooked.
   static func refuseLayers(_ namespace: MetadataStore.Namespace) throws(VolumeFailure) {
     guard CurrentProcess.isRoot, namespace == .user else { return }
-    throw VolumeFailure("its records are in attributes user.*; layers need those in attributes trusted.*")
+    throw VolumeFailure(
+      "its records are in attributes user.*, and root's layers need those in attributes trusted.*",
+      remedy:
+        "let the user mount it whose volume it is, or take an upper directory on a file system that has trusted.*"
+    )
   }
 
   /// The same before the volume is opened.

@@ -1,5 +1,6 @@
 // The directory that keeps the files of a volume, opened and found fit for it.
 
+import LayerRules
 package import LinuxFiles
 
 /// An open directory on a file system that can hold a volume.
@@ -39,8 +40,17 @@ package struct UpperRoot: Sendable {
       space: RecordSpace(switchedOff: options.disabledFeatures))
   }
 
-  /// The same of a volume over lowers.
-  package func checkLayers(_ options: VolumeOptions) throws {
-    try VolumeDirectory.checkLayers(of: directory, space: RecordSpace(switchedOff: options.disabledFeatures))
+  /// The same of a volume's layers, which also tells what opening it would tell of them.
+  package func checkLayers(over lowers: [LowerRoot], _ options: VolumeOptions) throws {
+    if !lowers.isEmpty {
+      try VolumeDirectory.checkLayers(
+        of: directory, space: RecordSpace(switchedOff: options.disabledFeatures))
+    }
+    guard let found = try VolumeDirectory.find(in: directory),
+      let text = try VolumeDirectory.storedHeader(in: found)
+    else { return }
+    _ = LayerHistory(
+      try VolumeHeader(parsing: text).storedLayers, root: InodeMark(try directory.descriptor.status()), lowers
+    )
   }
 }

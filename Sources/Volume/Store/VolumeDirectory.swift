@@ -6,10 +6,15 @@ import Synchronization
 
 /// A volume cannot be opened, said in words for the user who mounts it.
 package struct VolumeFailure: Error, Sendable {
-  package let message: String
+  package let problem: String
+  /// What to do, where that is not said with the problem.
+  package let remedy: String?
 
-  init(_ message: String) {
-    self.message = message
+  package var message: String { remedy.map { "\(problem); \($0)" } ?? problem }
+
+  init(_ problem: String, remedy: String? = nil) {
+    self.problem = problem
+    self.remedy = remedy
   }
 }
 
@@ -118,7 +123,7 @@ final class VolumeDirectory: Sendable {
 
   /// What the volume file says of layers.
   var storedLayers: (isLayered: Bool, lowers: String?, root: InodeMark?) {
-    header.withLock { ($0.isLayered, $0.lowers, $0.root) }
+    header.withLock(\.storedLayers)
   }
 
   func checkLayers(areSaid: Bool, readOnly: Bool) throws(VolumeFailure) {

@@ -76,6 +76,8 @@ struct VolumeHeader: Sendable, Equatable {
     return copy
   }
 
+  var storedLayers: (isLayered: Bool, lowers: String?, root: InodeMark?) { (isLayered, lowers, root) }
+
   private init(uuid: String, created: String, namespace: MetadataStore.Namespace) {
     self.uuid = uuid
     self.created = created
@@ -102,52 +104,98 @@ struct VolumeHeader: Sendable, Equatable {
   }
 
   init(parsing bytes: [UInt8]) throws(VolumeFailure) {
+    guard bytes.count <= VolumeHeader.longest else {
+      throw VolumeFailure("the volume file is longer than any that varve writes")
+    }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw VolumeFailure("the volume file is not text; this is not a volume of varve")
     }
     var lines = text.split(separator: "\n", omittingEmptySubsequences: true).map(String.init)
     guard lines.first == VolumeHeader.firstLine else {
       throw VolumeFailure(
-        "the volume file begins with '\(lines.first ?? "")', this version reads '\(VolumeHeader.firstLine)'")
+        "the volume file begins with '\(VolumeHeader.shown(lines.first ?? ""))', this version reads '\(VolumeHeader.firstLine)'"
+      )
     }
     lines.removeFirst()
     self.init(uuid: "", created: "", namespace: .trusted)
     var hasNamespace = false
-    var entries: [FileSystemEntry] = []
-    for line in lines {
-      let parts = line.split(separator: "=", maxSplits: 1).map(VolumeHeader.trimmed)
-      guard parts.count == 2 else { throw VolumeFailure("the volume file has a line '\(line)'") }
-      switch parts[0] {
-      case "uuid": uuid = parts[1]
-      case "created": created = parts[1]
-      case "xattr":
-        guard let space = MetadataStore.Namespace(rawValue: parts[1]) else {
-          throw VolumeFailure("the volume keeps its records in an unknown place '\(parts[1])'")
-        }
-        namespace = space
-        hasNamespace = true
-      case "incompat": incompatible = try VolumeHeader.mask(parts[1])
-      case "ro_compat": readOnlyCompatible = try VolumeHeader.mask(parts[1])
-      case "compat": compatible = try VolumeHeader.mask(parts[1])
-      case "lower": lowers = parts[1]
-      case "root": root = InodeMark(parts[1])
-      default:
-        guard let entry = FileSystemEntry(key: parts[0], value: parts[1]) else {
-          unknown.append(line)
-          continue
-        }
-        entries.append(entry)
-      }
+    for line in lines { if try take(line) == "xattr" { hasNamespace = true } }
+    guard hasNamespace, !uuid.isEmpty else {
+      throw VolumeFailure("the volume file is incomplete", remedy: VolumeHeader.remedy)
     }
-    fileSystems = FileSystemTable(entries)
-    guard hasNamespace, !uuid.isEmpty else { throw VolumeFailure("the volume file is incomplete") }
+    guard isLayered || !namesLayers else {
+      throw VolumeFailure(
+        "the volume file names layers, and says that there are none", remedy: VolumeHeader.remedy)
+    }
+  }
+
+  /// What can still be read of a damaged file: without its layers what was removed would be there again.
+  static func salvaged(from bytes: [UInt8], recordsIn namespace: MetadataStore.Namespace) -> VolumeHeader {
+    var header = fresh(recordsIn: namespace)
+    for line in String(decoding: bytes.prefix(longest), as: UTF8.self).split(separator: "\n") {
+      var next = header
+      if (try? next.take(String(line))) != nil, !next.uuid.isEmpty { header = next }
+    }
+    header.namespace = namespace
+    if header.namesLayers { header.readOnlyCompatible |= layeredBit }
+    return header
+  }
+
+  private var namesLayers: Bool { lowers != nil || root != nil || !fileSystems.entries.isEmpty }
+
+  private static let remedy = "'varve check --repair' mends it"
+
+  /// Reads a line other than the first; answers its key.
+  @discardableResult private mutating func take(_ line: String) throws(VolumeFailure) -> String {
+    let parts = line.split(separator: "=", maxSplits: 1).map(VolumeHeader.trimmed)
+    let unreadable = VolumeFailure(
+      "the volume file has a line '\(VolumeHeader.shown(line))'", remedy: VolumeHeader.remedy)
+    guard parts.count == 2 else { throw unreadable }
+    switch parts[0] {
+    case "uuid": uuid = parts[1]
+    case "created": created = parts[1]
+    case "xattr":
+      guard let space = MetadataStore.Namespace(rawValue: parts[1]) else {
+        throw VolumeFailure(
+          "the volume keeps its records in an unknown place '\(VolumeHeader.shown(parts[1]))'",
+          remedy: VolumeHeader.remedy)
+      }
+      namespace = space
+    case "incompat": incompatible = try VolumeHeader.mask(parts[1])
+    case "ro_compat": readOnlyCompatible = try VolumeHeader.mask(parts[1])
+    case "compat": compatible = try VolumeHeader.mask(parts[1])
+    case "lower":
+      guard let paths = StoredPath.paths(of: parts[1]),
+        paths.allSatisfy({ $0.first == UInt8(ascii: "/") })
+      else { throw unreadable }
+      lowers = parts[1]
+    case "root":
+      guard let mark = InodeMark(parts[1]) else { throw unreadable }
+      root = mark
+    case let key where key.hasPrefix(FileSystemEntry.keyPrefix):
+      guard let entry = FileSystemEntry(key: key, value: parts[1]) else { throw unreadable }
+      fileSystems = FileSystemTable(fileSystems.entries + [entry])
+    default: unknown.append(line)
+    }
+    return parts[0]
   }
 
   private static func mask(_ text: String) throws(VolumeFailure) -> UInt64 {
     guard let mask = UInt64(text, radix: 16) else {
-      throw VolumeFailure("the volume file has a feature mask '\(text)'")
+      throw VolumeFailure(
+        "the volume file has a feature mask '\(VolumeHeader.shown(text))'", remedy: VolumeHeader.remedy)
     }
     return mask
+  }
+
+  /// What somebody may have written there, so that it can be put on a terminal.
+  private static func shown(_ text: String) -> String {
+    let most = 40
+    var shown = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars.prefix(most) {
+      shown.append(scalar.properties.generalCategory == .control ? "?" : scalar)
+    }
+    return String(shown) + (text.unicodeScalars.count > most ? "…" : "")
   }
 
   private static func trimmed(_ text: Substring) -> String {
