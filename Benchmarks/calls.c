@@ -14,8 +14,8 @@
 // calls status DIR            reads names, and the status of each
 // calls native DIR            reads names, status and two attributes of each, and sorts nothing
 // calls names DIR FILE        the status of each name in FILE, one a line
-// calls load DIR FILE         reads names, and the status of each in FILE, until it is told to end; prints what took longest
-//                             of what it waited for: a directory, and the first of its names
+// calls load DIR FILE         reads names, and the status of each in FILE, until it is told to end; prints how long it waited at
+//                             most for a directory and the first of its names, at most for a status, and for one status in the middle
 // calls hold DIR COUNT MANY   opens COUNT listings of "DIR/many 1" to "DIR/many MANY" in turns, reads the first names of each,
 //                             says so, and keeps them open until it is killed
 // calls pace NAME COUNT       makes files, 1,000 a second, and removes them
@@ -75,12 +75,12 @@ static void list(const char *name, const char *work) {
   closedir(directory);
 }
 
-static void look(FILE *file, int must) {
+static void look(FILE *file) {
   char line[4096];
   struct stat found;
   while (fgets(line, sizeof line, file)) {
     line[strcspn(line, "\n")] = 0;
-    if (lstat(line, &found) < 0 && must) fail(line);
+    if (lstat(line, &found) < 0) fail(line);
   }
 }
 
@@ -88,7 +88,7 @@ static long long names(const char *name, const char *list) {
   FILE *file = fopen(list, "r");
   if (!file || chdir(name) < 0) fail(list);
   long long start = now();
-  look(file, 1);
+  look(file);
   return start;
 }
 
@@ -97,6 +97,33 @@ static volatile sig_atomic_t is_over;
 static void end(int signal) {
   (void)signal;
   is_over = 1;
+}
+
+static int by_length(const void *left, const void *right) {
+  long long one = *(const long long *)left, other = *(const long long *)right;
+  return (one > other) - (one < other);
+}
+
+// The waits for the status of each name, added to those before.
+static long long *waits;
+static size_t waited, room;
+
+static void look_timed(FILE *file) {
+  char line[4096];
+  struct stat found;
+  while (!is_over && fgets(line, sizeof line, file)) {
+    line[strcspn(line, "\n")] = 0;
+    long long start = now();
+    int answer = lstat(line, &found);
+    long long took = now() - start;
+    if (is_over) return;
+    if (answer < 0) fail(line);
+    if (waited == room) {
+      room = room ? 2 * room : 65536;
+      if (!(waits = realloc(waits, room * sizeof *waits))) fail("memory");
+    }
+    waits[waited++] = took;
+  }
 }
 
 static long long load(const char *name, const char *list) {
@@ -116,7 +143,7 @@ static long long load(const char *name, const char *list) {
     while (entry && !is_over) entry = readdir(directory);
     closedir(directory);
     rewind(file);
-    if (!is_over) look(file, 0);
+    look_timed(file);
   }
   return longest;
 }
@@ -179,7 +206,10 @@ int main(int count, char **words) {
     start = names(words[2], words[3]);
     times = 0;
   } else if (count > 3 && !strcmp(work, "load")) {
-    printf("%lld\n", load(words[2], words[3]));
+    long long longest = load(words[2], words[3]);
+    if (waited == 0) return 1;
+    qsort(waits, waited, sizeof *waits, by_length);
+    printf("%lld %lld %lld\n", longest, waits[waited - 1], waits[waited / 2]);
     return 0;
   } else if (count > 4 && !strcmp(work, "hold")) {
     hold(words[2], times, atol(words[4]));

@@ -56,6 +56,9 @@ walk_status() { timed "$1" find "$2" -type f -size +1G; }
 # A number of `.varve/status`.
 status() { grep -o "\"$1\":[0-9]*" "$mount/.varve/status" | head -n 1 | cut -d: -f2; }
 
+# Of what the readers waited for, by the column.
+longest() { cut -d ' ' -f "$1" "$base"/wait.* | sort -n | tail -n 1; }
+
 median() { tr ' ' '\n' <<<"${taken[$1]}" | grep . | sort -n | sed -n "$(((rounds + 1) / 2))p"; }
 row() {
   awk -v name="$1" -v value="$(median "$2")" -v other="$(median "$3")" -v wanted="${4:-}" 'BEGIN {
@@ -116,7 +119,11 @@ measure() {
     done
     calls "writer watched" pace "$mount/d/made" 5000
     quiet
-    keep "longest wait" "$(sort -n "$base"/wait.* | tail -n 1)"
+    # A reader that failed has said why.
+    [ "$(cat "$base"/wait.* | wc -l)" = 2 ]
+    keep "longest listing" "$(longest 1)"
+    keep "longest lookup" "$(longest 2)"
+    keep "middle lookup" "$(longest 3)"
   done
 
   echo "$items files below $1, medians of $rounds rounds in turns"
@@ -134,7 +141,9 @@ measure() {
   # The other way round: the share of its speed that a writer keeps.
   row "a writer alone, by one in a directory that is listed" "writer alone" "writer watched" "at least 0.8"
   # A build beside a writer and another build takes longer than one alone.
-  row "the longest wait for a listing then, by a first listing" "longest wait" "view first" "at most two builds then"
+  row "the longest wait for a listing then, by a first listing" "longest listing" "view first" "at most two builds then"
+  row "the longest wait for a shown name, by a first listing" "longest lookup" "view first" "at most two builds then"
+  awk -v value="$(median "middle lookup")" 'BEGIN { printf "%-52s %9.1f us\n", "  for a shown name in the middle", value / 1e3 }'
   memory "memory after the mount" "$(median memory)" "at most 20"
 
   for ((number = 1; number <= many; number++)); do

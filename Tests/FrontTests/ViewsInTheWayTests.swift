@@ -55,6 +55,59 @@ extension FrontTests {
           """)
     }
 
+    @Test("Why a view cannot be mounted is told in one line, with what to do") func reasons() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        #"""
+        mkdir fr
+        ask() { status_of mount -f -t fuse.varve -o "$@" "$BASE/fr"; }
+        ask view=display "$BASE/upper"
+        varve mount -o nomagic upper mount; ask view=display "$BASE/upper"; varve umount mount
+        varve mount upper mount
+        ask view=display "$BASE/mount"
+        ask view=display,noacl "$BASE/upper"
+        ask view=display,lang=fr_FR "$BASE/upper"
+        as_user "status=0; varve mount -o view=display,lang=fr $BASE/upper $BASE/fr || status=\$?; echo \$status" 2>&1
+        unshare --mount --propagation private sh -c 'umount "$BASE/mount"; mount -f -t fuse.varve -o view=display "$BASE/upper" "$BASE/fr"; echo "status $?"' 2>&1
+        findmnt -rno TARGET | grep -c "^$BASE/fr" || true
+        varve umount mount
+        """#)
+      func refused(_ words: String, _ status: Int) -> String {
+        "mount.varve: BASE/fr: \(words)\nstatus \(status)"
+      }
+      let notMounted =
+        "the volume of BASE/upper is not mounted where you can see it; mount it first, in fstab on an earlier line"
+      #expect(
+        output == """
+          \(refused(notMounted, 32))
+          \(refused("the volume shows no views: it is mounted with nomagic", 32))
+          \(refused("BASE/mount is where the volume is mounted; name its upper directory, BASE/upper", 32))
+          \(refused("'noacl' is an option of a volume, not of a view of it", 1))
+          \(refused("'lang' is a language such as fr or pt-BR, or up to 8 with '+' between them; write fr-FR", 1))
+          varve mount: BASE/fr: only root mounts views; the same is at BASE/mount/.varve/view/fr
+          1
+          \(refused(notMounted, 32))
+          0
+
+          """)
+    }
+
+    @Test("Languages in varve.conf are those of the view default, unless the mount names others")
+    func settings() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        """
+        mkdir world/etc && cp -a /etc/. world/etc/ && mount --bind world/etc /etc && mkdir -p /etc/varve
+        echo 'options = lang=fr:de' >/etc/varve/varve.conf
+        mkdir upper/Library; touch upper/Library/.localized
+        shown() { varve mount "$@" upper mount; ls mount/.varve/view/default; varve ls --display --as default mount; varve umount mount; }
+        shown; shown -o lang=es
+        """)
+      #expect(output == "Bibliothèque\nBibliothèque\nBiblioteca\nBiblioteca\n")
+    }
+
     @Test("Views that umount(8) has left are named, with what to type") func left() throws {
       let world = try World()
       defer { world.remove() }

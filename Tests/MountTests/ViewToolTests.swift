@@ -234,6 +234,44 @@ extension MountTests {
       #expect(
         try !Program.run(Program.built("varve"), ["ls", volume.path + "/.varve/view/fr/x"]).output.contains(
           "such as"))
+      // From where the volume is, and by a link.
+      try #require(symlink(volume.path, volume.base + "/link") == 0)
+      let varve = Program.built("varve")
+      for command in [
+        "cd \(volume.path) && \(varve) ls .varve/view/FR", "\(varve) ls \(volume.base)/link/.varve/view/FR",
+      ] {
+        let told = try Program.shell(command, in: "/").output
+        #expect(told.contains("; write fr"), "\(command): \(told)")
+      }
+    }
+
+    @Test("Where a path to a view has no view, what is missing is told, not another form of its name")
+    func otherPlaces() throws {
+      let volume = try MountedVolume()
+      defer { volume.remove() }
+      try #require(mkdir(volume.path + "/sub", 0o755) == 0)
+      func told(_ path: String, _ end: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        for words in [["ls"], ["chmod", "600"], ["acl", "get"]] {
+          let result = try Program.run(Program.built("varve"), words + [path])
+          #expect(
+            result.exit != 0 && result.output.hasSuffix("\(end)\n")
+              && result.output.filter(\.isNewline).count == 1,
+            "\(words) \(path): \(result.output)", sourceLocation: sourceLocation)
+        }
+      }
+      // A view is only at the root of a volume.
+      try told("\(volume.path)/sub/.varve/view/FR/x", "; there is no \(volume.path)/sub/.varve")
+      try volume.unmount()
+      for view in ["FR", "fr"] {
+        try told("\(volume.path)/.varve/view/\(view)/x", "; no Varve volume is mounted on \(volume.path)")
+        try told("\(volume.upper)/.varve/view/\(view)", "; no Varve volume is mounted on \(volume.upper)")
+      }
+      // Nothing of that name has to do with Varve.
+      let other = volume.base + "/other"
+      try Program.shell("mkdir -p other/.varve/view", in: volume.base)
+      try told("\(other)/.varve/view/FR/x", "; there is no \(other)/.varve/view/FR")
+      try volume.mount(more: "nomagic")
+      try told("\(volume.path)/.varve/view/FR/x", "; there is no \(volume.path)/.varve")
     }
   }
 }

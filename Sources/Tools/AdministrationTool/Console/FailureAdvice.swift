@@ -175,7 +175,7 @@ extension Errno {
 
   /// Says which part of a path is not there, if it is not the whole.
   private func whatIsMissing(_ path: [UInt8]) -> String {
-    if let words = VolumePath.rightViewName(in: path) { return "; \(words)" }
+    if let words = VolumePath.complaint(aboutViewIn: path) { return "; \(words)" }
     for above in waysAbove(path) {
       do throws(Errno) { _ = try Descriptor.item(atPath: above, .followed) } catch {
         guard error == .noSuchFile else { return "" }

@@ -35,13 +35,26 @@ struct VolumePath {
   /// What the view should have been called that the path leads into, if no view can have that name.
   var rightViewName: String? { view.flatMap { VolumePath.words(insteadOf: $0) } }
 
-  /// The same of a path that was typed and leads nowhere: it is not walked, because that would end in the same complaint.
-  static func rightViewName(in path: [UInt8]) -> String? {
-    let names = path.split(separator: slash).map { Array($0) }
-    guard let place = names.indices.first(where: { names[$0...].starts(with: views) }),
-      place + views.count < names.count
+  /// What is wrong with a path that was typed, leads nowhere, and asks for a view; nil where that is something else.
+  ///
+  /// It is not walked as other paths are, because that would end in the same complaint.
+  static func complaint(aboutViewIn path: [UInt8]) -> String? {
+    let names = path.split(separator: slash)
+    guard
+      let start = names.indices.first(where: { names[$0...].starts(with: views) { $0.elementsEqual($1) } }),
+      let root = try? realPath(Array(path[..<names[start].startIndex]) + [UInt8(ascii: ".")]),
+      let table = try? volumeTable()
     else { return nil }
-    return words(insteadOf: names[place + views.count])
+    let directory = joined(root, Array(views.joined(separator: [slash])))
+    let hasViews = (try? Descriptor.item(atPath: directory, .held)) != nil
+    guard let mount = MountedVolume.serving(root, in: table), mount.isOurs else {
+      return hasViews ? nil : "no Varve volume is mounted on \(shellWord(root))"
+    }
+    // Elsewhere, and with nomagic, `.varve` is what is missing.
+    guard hasViews, mount.mountPoint == root, mount.showsAll, start + views.count < names.count else {
+      return nil
+    }
+    return words(insteadOf: Array(names[start + views.count]))
   }
 
   private static func words(insteadOf view: [UInt8]) -> String? {
