@@ -174,6 +174,26 @@ struct LockHangTests {
     }
   }
 
+  @Test("A file of class complete-unless-open that is opened while a lock looks for closed ones stays open")
+  func anOpenBesideALock() throws {
+    let tree = try Tree.vault()
+    try tree.make("b/file", "text")
+    try tree.open("b/file", [.read, .write]) { volume, handle in
+      let object = try object(tree, "b/file")
+      #expect(try read(volume, handle) == "text")
+      #expect(volume.lock(.locking, isHurried: true).kept.isEmpty)
+      // As for a lock that found it closed.
+      #expect(object.lockDownAtOnce())
+      #expect(object.ending { object.lockDown(mayBeLate: true) })
+      #expect(try read(volume, handle) == "text")
+      try put(volume, handle, "TEXT")
+      #expect(object.lockDownAtOnce() && object.losses == 0)
+      #expect(try read(volume, handle) == "TEXT")
+    }
+    try tree.unlock()
+    #expect(try tree.read("b/file") == "TEXT")
+  }
+
   @Test("A conversion that does not end is named by the lock that waits for it") func aConversionThatHangs()
     throws
   {

@@ -11,6 +11,13 @@ extension MutableSpan<UInt8> {
   }
 }
 
+/// What a request wants of an encrypted file.
+enum ContentUse {
+  case bytes
+  /// Pages that a program wrote before, brought by the kernel; or a sync.
+  case writeBack
+}
+
 /// What of a write is on the disk when it returns.
 enum Durability {
   case later, data, all

@@ -9,13 +9,6 @@ import LinuxFiles
 import SealedFormat
 import Synchronization
 
-/// What a request wants of an encrypted file.
-enum ContentUse {
-  case bytes
-  /// Pages that a program wrote before, brought by the kernel; or a sync.
-  case writeBack
-}
-
 /// The content of an encrypted file.
 final class SealedObject: EncryptedContent {
   private struct State {
@@ -347,7 +340,7 @@ final class SealedObject: EncryptedContent {
   /// may have gone on without us, and the class may be open again; then the key stays with those who use the file.
   func lockDown(mayBeLate: Bool = false) -> Bool {
     let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
-    guard let file else { return true }
+    guard let file, !isOpenUnlessOpen else { return true }
     var isWhole = !file.owesAfterFailure
     do throws(Errno) {
       // What rests has its last slot, if that could be written, and is synced before it is changed again.
@@ -360,7 +353,10 @@ final class SealedObject: EncryptedContent {
     }
     if !isWhole || file.owesAnnouncement { context.noteForgotten() }
     state.withLock { state in
-      if !mayBeLate || context.keeper.keyring.state(of: context.format) != .open { state.file = nil }
+      // Who has opened it meanwhile keeps what they have.
+      let staysOpen = context.protection == .completeUnlessOpen && state.users > 0
+      let isLate = mayBeLate && context.keeper.keyring.state(of: context.format) == .open
+      if !staysOpen, !isLate { state.file = nil }
       if !isWhole { state.lose() }
     }
     return isWhole
@@ -369,6 +365,8 @@ final class SealedObject: EncryptedContent {
   /// The same, if it waits for nobody and for no disk; whether it was done.
   func lockDownAtOnce() -> Bool {
     endings.withLockIfAvailable { _ in
+      // It was opened after the lock had looked for those that are not.
+      if isOpenUnlessOpen { return true }
       guard !isBusy else { return false }
       let (file, isUsed) = state.withLock { ($0.file, $0.users > 0) }
       if let file, file.isChanged, isUsed || file.mustStay || file.owesFinish { return false }
