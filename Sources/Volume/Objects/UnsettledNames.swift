@@ -23,16 +23,16 @@ final class UnsettledNames: Sendable {
     }
   }
 
-  /// How long names are taken to change after one was seen to.
-  private static let unrest: UInt64 = 1_000_000_000
-
   let capacity: Int
+  private let unrest: UInt64
   private let isSwept = Atomic(false)
   private let until = Atomic<UInt64>(0)
   private let ways = Mutex(Ways())
 
-  init(capacity: Int) {
+  /// `unrest`: how long names are taken to change after one was seen to, in nanoseconds.
+  init(capacity: Int, unrest: UInt64 = 1_000_000_000) {
     self.capacity = max(capacity, 16)
+    self.unrest = unrest
   }
 
   /// From now on `sweep` is called twice a second while anything is kept, or never again.
@@ -50,7 +50,9 @@ final class UnsettledNames: Sendable {
   /// Something else was under the name of an object.
   func sawChange() {
     guard isSwept.load(ordering: .relaxed) else { return }
-    until.store(Clock.monotonicNanoseconds &+ UnsettledNames.unrest, ordering: .relaxed)
+    // Of a name that was looked up before, the kernel may have been told a time meanwhile.
+    if !areChanging { letGo() }
+    until.store(Clock.monotonicNanoseconds &+ unrest, ordering: .relaxed)
   }
 
   /// An object was looked up, and the kernel was told no time for its name.
@@ -67,6 +69,14 @@ final class UnsettledNames: Sendable {
   func way(to node: Node) -> SharedDescriptor? {
     guard areChanging else { return nil }
     return ways.withLock { $0.late[node.id] ?? $0.early[node.id] }
+  }
+
+  private func letGo() {
+    let former = ways.withLock { ways in
+      defer { ways = Ways() }
+      return ways
+    }
+    _ = former
   }
 
   var isEmpty: Bool { ways.withLock { $0.late.isEmpty && $0.early.isEmpty } }
