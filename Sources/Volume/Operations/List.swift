@@ -117,7 +117,8 @@ extension Volume {
         listed.inode = try page.withNameBytes(of: next) { name throws(Errno) in
           try shownNumber(
             of: next, name, in: directory.backing, of: directory.node,
-            isImpure: directory.backing.layer > 0 || above.record.isImpure)
+            isImpure: directory.backing.layer > 0 || above.record.isImpure
+              || isSubvolume(above.status, in: 0))
         }
       }
       if showsEntries, next.role == .child, directory.mayGiveEntries(&stream) {

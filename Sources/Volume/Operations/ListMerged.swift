@@ -11,9 +11,17 @@ extension Volume {
     guard let parts, parts.isMerged || parts.top.layer != 0, let stack = resolver.stack else { return nil }
     var impure: [Bool] = []
     for part in parts.all {
-      impure.append(try stack.record(of: part.descriptor, in: part.layer).core.isImpure)
+      let isImpure = try stack.record(of: part.descriptor, in: part.layer).core.isImpure
+      let status = try part.descriptor.descriptor.status()
+      impure.append(isImpure || isSubvolume(status, in: part.layer))
     }
     return MergedListing(parts.all, impure: impure)
+  }
+
+  /// Whether a directory is on another device than the root of its layer, as a subvolume is: then the numbers that a listing
+  /// has are not those of the layer.
+  func isSubvolume(_ status: FileStatus, in layer: UInt8) -> Bool {
+    store(of: layer).numbers.map { $0.device != status.device } ?? false
   }
 
   /// The number that a lookup of a listed name would show.
@@ -100,7 +108,7 @@ extension Volume {
         case .nothing: continue
         }
       }
-      let isImpure = merged.layer == 0 ? above.record.isImpure : merged.isPartImpure
+      let isImpure = merged.isPartImpure || merged.layer == 0 && above.record.isImpure
       var listed = ListedName(
         inode: try shownNumber(of: next, name.span, in: place, of: directory.node, isImpure: isImpure),
         kind: next.kind, nextOffset: merged.cookie, entry: nil)
