@@ -58,6 +58,27 @@ import Testing
     }
   }
 
+  @Test(
+    "A fact takes the right to see the status of the item, under either spelling", .enabled(if: Tree.isRoot))
+  func rightOfStatus() throws {
+    let tree = try tree()
+    for user: UInt32 in [1001, 1002] {
+      tree.user = user
+      for fact in ["displayname", "displayname.fr", "realname", "uti", "mime", "icon", "package", "hidden"] {
+        for prefix in ["user", "system"] {
+          let refusal: Errno?
+          do {
+            _ = try tree.text(".secret", "\(prefix).varve.\(fact)")
+            refusal = nil
+          } catch {
+            refusal = try #require(error as? Errno)
+          }
+          #expect(refusal == (user == 1001 ? .accessDenied : nil), "\(prefix).varve.\(fact) for \(user)")
+        }
+      }
+    }
+  }
+
   @Test("What an entry denies somebody is in no name, and the fact says no more") func withheld() throws {
     let tree = try Tree {
       file("a.txt", flags: "hidden", list: "user:1001 deny readattr")
