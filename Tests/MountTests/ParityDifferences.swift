@@ -55,7 +55,7 @@ private let differences: [Difference] = [
     },
     { $0.attributes("file") },
     mount: ["llistxattr file into 8192 = Permission denied (EACCES)"],
-    plain: ["llistxattr file into 8192 = 7", "  [user.a]"]),
+    plain: ["llistxattr file into 8192 = 7", #"  ["user.a"]"#]),
   Difference(
     "a change of owner clears the set-id bits of directories too", as: .root,
     setup: { side in

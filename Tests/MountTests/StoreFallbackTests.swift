@@ -223,7 +223,7 @@ extension MountTests {
         #expect(
           result.exit == 32
             && result.output
-              == "varve mount: \(volume.upper): its records are in attributes user.*; layers need those in attributes trusted.*\n",
+              == "varve mount: \(volume.upper): its records are in attributes user.*, and root's layers need those in attributes trusted.*; let the user mount it whose volume it is, or take an upper directory on a file system that has trusted.*\n",
           "\(words): \(result.output)")
       }
     }
