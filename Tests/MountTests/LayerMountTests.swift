@@ -224,5 +224,40 @@ extension MountTests {
           kernel; look kernel | diff three -
           """)
     }
+
+    @Test(
+      "The kernel's overlayfs shows what its marks have no words for as the layers have it",
+      .enabled(if: hasOverlay))
+    func exceptions() throws {
+      let stage = try LayerStage()
+      defer { stage.remove() }
+      let said = try stage.shell(
+        """
+        mkdir lower/d; echo x > lower/d/x; echo one > lower/a; ln lower/a lower/b
+        look() { ls "$1/d"; cat "$1/a"; echo /; cat "$1/b"; echo $(($(stat -c %s "$1/zeros") == 100000)); }
+        varve mount -o lower=lower upper mount
+        varve chflags opaque mount/d; echo two >> mount/a; head -c 100000 /dev/zero > mount/zeros; varve compress mount/zeros
+        look mount; varve umount mount
+        mount -t overlay -o redirect_dir=on,index=off,metacopy=off,lowerdir=lower,upperdir=upper,workdir=work overlay kernel
+        echo; look kernel
+        """)
+      #expect(
+        said == """
+          one
+          two
+          /
+          one
+          two
+          1
+
+          x
+          one
+          two
+          /
+          one
+          0
+
+          """)
+    }
   }
 }
