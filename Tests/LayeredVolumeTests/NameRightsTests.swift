@@ -55,6 +55,22 @@ struct NameRightsTests {
     #expect(try tree.shown("fr") == ["A", "B", "C"])
   }
 
+  @Test("A group that owns an item reads for its name, and the group of an item that a user owns does not")
+  func groups() throws {
+    let tree = try Tree {
+      translated("A", owner: 1001, file: 0o640, of: 0)
+      translated("B", owner: 0, file: 0o640)
+      translated("C", owner: 1001, file: 0o640, of: 0)
+    }
+    for name in ["A", "B", "C"] {
+      for path in ["", "/.localized", "/.localized/fr.strings"] {
+        try #require(chown("\(tree.path)/\(name).localized\(path)", .max, 2001) == 0)
+      }
+    }
+    try tree.setAttribute("C.localized", "system.varve.owner", "group:2001")
+    #expect(try tree.shown("fr") == ["A", "B", "Nom C"])
+  }
+
   @Test("No link is followed and no other kind of file read to make a name") func onlyFiles() throws {
     let tree = try Tree {
       directory("A.localized") {
