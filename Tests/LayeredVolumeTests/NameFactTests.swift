@@ -100,6 +100,8 @@ import Testing
     try tree.removeAttribute("report.txt", door)
     #expect(throws: Errno.noData) { _ = try tree.attribute("report.txt", "user.com.apple.FinderInfo") }
     try tree.setAttribute("Foo.app", door, "show")
+    // Names may be a second old.
+    try tree.volume().indexes.dropAll()
     #expect(try tree.shown("en").contains("Foo.app"))
     #expect(throws: Errno.unsupported) { try tree.setAttribute("d", door, "show") }
     #expect(throws: Errno.unsupported) { try tree.setAttribute("link", door, "show") }
@@ -117,6 +119,7 @@ import Testing
     #expect(try tree.shown("en") == ["report.txt"])
     #expect(try tree.read("report.txt") == "text")
     try tree.setAttribute("report.txt", "system.varve.extension", "")
+    try tree.volume().indexes.dropAll()
     #expect(try tree.shown("en") == ["report"])
   }
 }
