@@ -175,15 +175,22 @@ import Testing
   /// What the kernel may remember for everybody is true for everybody.
   @Test func publicAnswersHoldForEverybody() {
     var dice = Dice(for: "public answers")
-    var (searchable, visible) = (0, 0)
+    var (searchable, listable, visible) = (0, 0, 0)
     for _ in 0..<PropertyTests.count {
-      let item = dice.item(dice.once(in: 2) ? .directory : .file)
+      var item = dice.item(dice.once(in: 2) ? .directory : .file)
+      if dice.once(in: 20) { item.content = .foreign }
       let rules = dice.rules()
       let judge = Judge(rules: rules, subject: dice.subject())
       if item.isSearchableByAnyone {
         searchable += 1
         if !judge.decide(.search, on: item).isAllowed {
           Issue.record("not searchable: \(item)\n  by \(judge)")
+        }
+      }
+      if item.isListableByAnyone {
+        listable += 1
+        if !judge.decide(.list, on: item).isAllowed {
+          Issue.record("not listable: \(item)\n  by \(judge)")
         }
       }
       if item.isVisibleToAnyone {
@@ -193,7 +200,7 @@ import Testing
         }
       }
     }
-    #expect(searchable > 100 && visible > 1000)
+    #expect(searchable > 100 && listable > 100 && visible > 1000)
   }
 
   /// Everything at once: what no small world puts together.

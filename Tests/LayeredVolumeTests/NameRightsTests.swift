@@ -7,12 +7,38 @@ import Testing
 /// A directory whose name is translated by a file in it.
 private func translated(
   _ name: String, owner: UInt32, file mode: UInt16 = 0o644, of fileOwner: UInt32? = nil,
-  folder: UInt16 = 0o755,
+  whole: UInt16 = 0o755, folder: UInt16 = 0o755,
   list: String = ""
 ) -> TreeItem {
-  directory("\(name).localized", owner: owner) {
+  directory("\(name).localized", mode: whole, owner: owner) {
     directory(".localized", mode: folder, owner: owner) {
       file("fr.strings", "\"\(name)\" = \"Nom \(name)\";", mode: mode, owner: fileOwner ?? owner, list: list)
+    }
+  }
+}
+
+/// A bundle of a user whose name is translated, and the modes of its directories.
+private func bundle(
+  _ name: String, whole: UInt16 = 0o755, contents: UInt16 = 0o755, resources: UInt16 = 0o755,
+  folder: UInt16 = 0o755, information: UInt16 = 0o644, strings: UInt16 = 0o644, isFlat: Bool = false
+) -> TreeItem {
+  let information = file("Info.plist", "CFBundleName = \(name);", mode: information)
+  let translations = directory("fr.lproj", mode: folder, owner: 1001) {
+    file("InfoPlist.strings", "CFBundleName = \"Nom \(name)\";", mode: strings)
+  }
+  if isFlat {
+    return directory("\(name).app", mode: whole, owner: 1001) {
+      directory("Versions")
+      directory("Resources", mode: resources, owner: 1001) {
+        information
+        translations
+      }
+    }
+  }
+  return directory("\(name).app", mode: whole, owner: 1001) {
+    directory("Contents", mode: contents, owner: 1001) {
+      information
+      directory("Resources", mode: resources, owner: 1001) { translations }
     }
   }
 }
@@ -31,8 +57,9 @@ struct NameRightsTests {
       translated("G", owner: 1001, folder: 0o600)
       translated("H", owner: 1001, list: "user:1001 deny read")
       translated("I", owner: 1001, file: 0o600, of: 1002, list: "user:1001 allow read")
+      translated("J", owner: 1001, whole: 0o600)
     }
-    let wanted = ["C", "D", "F", "G", "H", "Nom A", "Nom B", "Nom E", "Nom I"]
+    let wanted = ["C", "D", "F", "G", "H", "J", "Nom A", "Nom B", "Nom E", "Nom I"]
     for user: UInt32 in [0, 1001, 1003] {
       tree.user = user
       #expect(try tree.shown("fr") == wanted, "the names are the same for everybody")
@@ -53,6 +80,42 @@ struct NameRightsTests {
       try #require(chown(path, .max, 65_534) == 0)
     }
     #expect(try tree.shown("fr") == ["A", "B", "C"])
+  }
+
+  @Test("A group that owns an item reads for its name, and the group of an item that a user owns does not")
+  func groups() throws {
+    let tree = try Tree {
+      translated("A", owner: 1001, file: 0o640, of: 0)
+      translated("B", owner: 0, file: 0o640)
+      translated("C", owner: 1001, file: 0o640, of: 0)
+      translated("D", owner: 1001, file: 0o600)
+    }
+    for name in ["A", "B", "C", "D"] {
+      for path in ["", "/.localized", "/.localized/fr.strings"] {
+        try #require(chown("\(tree.path)/\(name).localized\(path)", .max, 2001) == 0)
+      }
+    }
+    for name in ["C", "D"] { try tree.setAttribute("\(name).localized", "system.varve.owner", "group:2001") }
+    #expect(try tree.shown("fr") == ["A", "B", "D", "Nom C"])
+  }
+
+  @Test("A bundle has the name that its owner may read in it, searching each directory on the way")
+  func bundles() throws {
+    let tree = try Tree {
+      bundle("A")
+      bundle("B", whole: 0o600)
+      bundle("C", contents: 0o600)
+      bundle("D", resources: 0o600)
+      bundle("E", folder: 0o600)
+      bundle("F", information: 0o600)
+      bundle("G", strings: 0o600)
+      bundle("H", isFlat: true)
+      bundle("I", resources: 0o600, isFlat: true)
+    }
+    for user: UInt32 in [0, 1001, 1003] {
+      tree.user = user
+      #expect(try tree.shown("fr") == ["B", "C", "D", "E", "F", "G", "I", "Nom A", "Nom H"])
+    }
   }
 
   @Test("No link is followed and no other kind of file read to make a name") func onlyFiles() throws {
@@ -88,9 +151,13 @@ struct NameRightsTests {
         file(".hidden", "x", owner: 1002)
         file("x")
       }
+      directory("shut", mode: 0o600, owner: 1001) {
+        file(".hidden", "x", owner: 1001)
+        file("x")
+      }
     }
-    let hides = try ["own", "roots", "closed", "others"].map { try tree.shown("en", $0).isEmpty }
-    #expect(hides == [true, true, false, false])
+    let hides = try ["own", "roots", "closed", "others", "shut"].map { try tree.shown("en", $0).isEmpty }
+    #expect(hides == [true, true, false, false, false])
   }
 
   @Test("Rights are those of the real directories, whichever name leads there") func rights() throws {
@@ -176,6 +243,8 @@ struct NameRightsTests {
   @Test("What is in a directory is in no fact for those who may not search it") func closedDirectories()
     throws
   {
+    func zeros(_ count: Int) -> String { String(repeating: "\0", count: count) }
+    let customIcon = ["user.com.apple.FinderInfo": zeros(8) + "\u{4}" + zeros(23)]
     let tree = try Tree {
       directory("Notes.app", mode: 0o700, owner: 1001) {
         file("Info.plist", "")
@@ -184,6 +253,12 @@ struct NameRightsTests {
       directory("Deep.app", owner: 1001) {
         directory("Contents", mode: 0o700, owner: 1001) { file("Info.plist", "") }
       }
+      directory("Wide.app", owner: 1001) {
+        directory("Versions")
+        directory("Resources", mode: 0o700, owner: 1001) { file("Info.plist", "") }
+      }
+      directory("Plain", mode: 0o700, owner: 1001, attributes: customIcon) { file("Icon\r", "") }
+      directory("Other", mode: 0o700, owner: 1001, attributes: customIcon)
       directory("Empty.app", mode: 0o700, owner: 1001)
     }
     func facts(_ path: String) throws -> [String] {
@@ -193,11 +268,15 @@ struct NameRightsTests {
       tree.user = user
       #expect(try facts("Notes.app")[0] == "2")
       #expect(try facts("Deep.app")[0] == "2")
+      #expect(try facts("Wide.app")[0] == "2")
       #expect(try facts("Notes.app") != facts("Empty.app"))
+      #expect(try facts("Plain") != facts("Other"))
     }
     tree.user = 1003
     #expect(try facts("Notes.app") == facts("Empty.app"))
     #expect(try facts("Deep.app")[0] == "1")
+    #expect(try facts("Wide.app")[0] == "1")
+    #expect(try facts("Plain") == facts("Other"))
   }
 
   @Test("Content that takes a key is in no name, whether its class is locked or not") func keys() throws {

@@ -1,4 +1,4 @@
-// Any bytes give pairs or an error. `LONG=1` runs ten million inputs for each form.
+// Any bytes give pairs or an error: ten million inputs, with `LONG=1` as many for each form.
 
 import PropertyLists
 import Randomness
@@ -21,9 +21,22 @@ import Testing
     [.utf16("я"), .ascii("some longer text")],
   ])
 
-  private func run(_ name: String, _ good: [[UInt8]], _ words: [[UInt8]]) -> (accepted: Int, rounds: Int) {
+  private func run(
+    _ name: String, _ good: [[UInt8]], _ words: [[UInt8]]
+  ) async -> (accepted: Int, rounds: Int) {
+    let (parts, rounds) = (4, many(2_500_000, 10_000_000))
+    let accepted = await withTaskGroup(of: Int.self) { group in
+      for part in 1...parts {
+        group.addTask { run("\(name), part \(part)", rounds / parts, good, words) }
+      }
+      return await group.reduce(0, +)
+    }
+    return (accepted, rounds)
+  }
+
+  /// How many of these inputs are accepted.
+  private func run(_ name: String, _ rounds: Int, _ good: [[UInt8]], _ words: [[UInt8]]) -> Int {
     var dice = Dice(for: "fuzz of \(name)")
-    let rounds = many(400_000, 10_000_000)
     let edges: [UInt8] = [0, 1, 0x08, 0x51, 0x61, 0x7F, 0x80, 0xA1, 0xD1, 0xDF, 0xFE, 0xFF]
     var accepted = 0
     for _ in 0..<rounds {
@@ -46,7 +59,7 @@ import Testing
       accepted += 1
       check(table, bytes)
     }
-    return (accepted, rounds)
+    return accepted
   }
 
   /// What was read is text, and not more than the file can hold.
@@ -63,28 +76,28 @@ import Testing
     }
   }
 
-  @Test func oldStyle() {
+  @Test func oldStyle() async {
     let good = Array(FuzzTests.old.dropLast())
-    let (accepted, rounds) = run("strings", [good, [0xEF, 0xBB, 0xBF] + good], FuzzTests.words)
+    let (accepted, rounds) = await run("strings", [good, [0xEF, 0xBB, 0xBF] + good], FuzzTests.words)
     #expect(accepted > rounds / 100)
   }
 
-  @Test func wide() {
+  @Test func wide() async {
     let text = "\"k\" = \"é😀\"; l = \"\\U00e9\";"
     let good = [true, false].flatMap { end in [true, false].map { utf16(text, bigEndian: end, mark: $0) } }
-    let (accepted, rounds) = run(
+    let (accepted, rounds) = await run(
       "UTF-16", good, [[0xD8, 0x3D], [0xDE, 0x00], [0x3D, 0xD8], [0x00, 0xDE]])
     #expect(accepted > rounds / 100)
   }
 
-  @Test func xml() {
+  @Test func xml() async {
     let good = XMLTests.good.map { Array($0.0.utf8) }
-    let (accepted, rounds) = run("XML", good, FuzzTests.words)
+    let (accepted, rounds) = await run("XML", good, FuzzTests.words)
     #expect(accepted > rounds / 100)
   }
 
-  @Test func binary() {
-    let (accepted, rounds) = run("binary lists", [FuzzTests.binary], [])
+  @Test func binary() async {
+    let (accepted, rounds) = await run("binary lists", [FuzzTests.binary], [])
     #expect(accepted > rounds / 100)
   }
 }
