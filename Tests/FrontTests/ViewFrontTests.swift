@@ -24,6 +24,57 @@ extension FrontTests {
 
       """#
 
+    @Test("Each flag of a view is of its mount alone, holds there, and is changed by a remount")
+    func flags() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        #"""
+        varve mount -o suid,dev "$BASE/upper" "$BASE/mount"
+        cp /bin/true mount/program.sh; mkdir -p fr
+        flags() { findmnt -no VFS-OPTIONS "$1"; }
+        before=$(flags mount)
+        for flag in ro noexec nosuid nodev noatime nodiratime; do
+          mount -t fuse.varve -o view=display,lang=fr,$flag "$BASE/upper" "$BASE/fr"
+          echo "$flag: $(flags fr)"
+          case $flag in
+            ro) (echo >>fr/program.sh) 2>&1 | grep -o 'Read-only' ;;
+            noexec) fr/program.sh 2>&1 | grep -o 'Permission denied' ;;
+            *) fr/program.sh ;;
+          esac
+          test "$(flags mount)" = "$before" && mount/program.sh && echo >>mount/program.sh
+          mount -o remount,rw,exec,strictatime "$BASE/fr"; echo "then $(flags fr)"
+          mount -o remount,$flag "$BASE/fr"; echo "again $(flags fr)"
+          umount "$BASE/fr"
+        done
+        varve umount "$BASE/mount"
+        """#)
+      #expect(
+        output == """
+          ro: ro,relatime
+          Read-only
+          then rw
+          again ro,relatime
+          noexec: rw,noexec,relatime
+          Permission denied
+          then rw
+          again rw,noexec,relatime
+          nosuid: rw,nosuid,relatime
+          then rw,nosuid
+          again rw,nosuid,relatime
+          nodev: rw,nodev,relatime
+          then rw,nodev
+          again rw,nodev,relatime
+          noatime: rw,noatime
+          then rw
+          again rw,noatime
+          nodiratime: rw,nodiratime,relatime
+          then rw,nodiratime
+          again rw,nodiratime,relatime
+
+          """)
+    }
+
     @Test("mount -a shows a volume and its views, once, and findmnt knows them for what they are")
     func all() throws {
       let world = try World()
