@@ -193,7 +193,7 @@ let package = Package(
       [
         "Randomness", "LayeredVolume", "LinuxFiles", "AccessControl", "FlagRules", "RecordFormat",
         "Decisions", "DirectoryModes", "Faults", "KeyFixture", "KeyringFixture", "Ciphers", "SealedFormat",
-        "JSONForm", "CompressedFormat",
+        "JSONForm", "CompressedFormat", "DisplayNames", "LayerRules",
       ],
       settings: unoptimized),
     support("KeyFixture", "KeyFixture"),
@@ -246,6 +246,7 @@ let package = Package(
     tests("ArgumentsTests", ["Arguments"], settings: unoptimized),
     tests("ToolTests", ["JSONForm", "TextForms", "Arguments"], settings: unoptimized),
     tests("AccessFormsTests", ["Randomness", "AccessForms", "AccessControl", "JSONForm", "TextForms"]),
-    tests("CommandTests", ["MountSupport", "KeyFixture", "TextForms", "Arguments"], settings: unoptimized),
+    tests(
+      "CommandTests", ["MountSupport", "KeyFixture", "Randomness", "Arguments"], settings: unoptimized),
   ]
 )
