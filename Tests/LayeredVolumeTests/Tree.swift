@@ -62,10 +62,17 @@ final class Tree {
   /// The number of the caller's requests, by which they can be interrupted.
   var request: UInt64 = 0
 
-  convenience init(@Items _ items: () -> [TreeItem]) throws { try self.init({ _ in }, items) }
+  /// Where very many items are made quickly: in memory, if there is such a place.
+  static let memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
 
-  init(_ change: (inout VolumeOptions) -> Void, @Items _ items: () -> [TreeItem]) throws {
-    var template = Array("/tmp/varve-tree.XXXXXX".utf8CString)
+  convenience init(in place: String = "/tmp", @Items _ items: () -> [TreeItem]) throws {
+    try self.init(in: place, { _ in }, items)
+  }
+
+  init(
+    in place: String = "/tmp", _ change: (inout VolumeOptions) -> Void, @Items _ items: () -> [TreeItem]
+  ) throws {
+    var template = Array("\(place)/varve-tree.XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Errno.current }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     chmod(path, 0o755)
