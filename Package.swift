@@ -163,7 +163,7 @@ let package = Package(
         "RecordFormat",
         "AccessControl", "FlagRules", "LinuxFiles",
       ]),
-    tests("PropertyListTests", ["PropertyLists", "Randomness", "MountSupport"]),
+    tests("PropertyListTests", ["PropertyLists", "Randomness", "MountSupport", "Stopwatch"]),
     tests("ItemKindTests", ["ItemKinds", "Randomness", "CAllocationCounter"]),
     tests(
       "DisplayNameTests",
@@ -172,7 +172,8 @@ let package = Package(
         "CAllocationCounter",
       ]),
     support("NameVectors", "NameVectors", ["DisplayNames", "ItemKinds", "PropertyLists", "UnicodeText"]),
-    tests("UnicodeTextTests", ["UnicodeText", "Randomness", "NameVectors"]),
+    tests("UnicodeTextTests", ["UnicodeText", "Randomness", "NameVectors", "Stopwatch"]),
+    support("Stopwatch", "Stopwatch"),
     support("VectorFixture", "Vectors"),
     support("Randomness", "Randomness", ["AccessControl"]),
     tests(

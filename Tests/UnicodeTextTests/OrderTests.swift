@@ -1,6 +1,7 @@
 import Foundation
 import NameVectors
 import Randomness
+import Stopwatch
 import Testing
 import UnicodeText
 
@@ -128,12 +129,5 @@ private func open(_ tag: String = "") throws -> Collator {
     print("100,000 names sorted in \(best) s")
     // Where other guests of a machine took half of it, all 40 seconds were slow.
     #expect(best < 0.2)
-  }
-
-  /// Of this thread, in seconds: what others do at the same time should not count.
-  private func processorTime() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 }
