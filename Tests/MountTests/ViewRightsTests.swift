@@ -148,6 +148,8 @@ extension MountTests {
   @Suite("Rights through views", .timeLimit(.minutes(4))) struct ViewRightsTests {
     private static let users = [TestUser.alice, .bob, TestUser(1004, group: 2002, groups: [2001, 2009])]
     private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
+    /// How often each gate is opened and shut: eight gates, 10,000 times together.
+    private static let rounds = isLong ? 6_000 : 1_250
 
     @Test(
       "A view grants and refuses what the ordinary tree does at the real path, cold and warm",
@@ -192,17 +194,15 @@ extension MountTests {
       let library = try volume.directory("Library", 0, 0, 0o755)
       try #require(Calls.write(library + "/.localized", "") == nil)
       let seed = UInt64.random(in: 0...(.max))
-      // Each round opens and shuts the gate; there are six.
-      let rounds = ViewRightsTests.isLong ? 1_700 : 170
       for gate in Gate.allCases {
         let area = "\(library)/\(gate)"
         try gate.build(in: area)
         let passage = Passage(gate, area: "\(volume.path)/.varve/view/fr/Bibliothèque/\(gate)")
-        try passage.alternate(at: area, rounds: rounds, seed: seed)
+        try passage.alternate(at: area, rounds: Self.rounds, seed: seed)
         let failures = passage.failures.withLock { $0 }
         try #require(failures == [], "seed \(seed)")
-        #expect(passage.passed.load(ordering: .relaxed) > rounds / 5, "\(gate)")
-        #expect(passage.refused.load(ordering: .relaxed) > rounds / 5, "\(gate)")
+        #expect(passage.passed.load(ordering: .relaxed) > Self.rounds / 5, "\(gate)")
+        #expect(passage.refused.load(ordering: .relaxed) > Self.rounds / 5, "\(gate)")
       }
     }
 
@@ -216,15 +216,14 @@ extension MountTests {
         "mkdir Library && touch Library/.localized && echo -n x >Library/file && cp Library/file file.txt",
         in: area + "/gate")
       let seed = UInt64.random(in: 0...(.max))
-      let rounds = ViewRightsTests.isLong ? 1_700 : 100
       // A directory, of which the kernel keeps one name that later lookups take over; and a file.
       for file in ["Bibliothèque/file", "file"] {
         let passage = Passage(
           .listing, file: "\(volume.path)/.varve/view/fr/area/gate/\(file)", isDeep: file != "file")
-        try passage.alternate(at: area, rounds: rounds, seed: seed)
+        try passage.alternate(at: area, rounds: Self.rounds, seed: seed)
         try #require(passage.failures.withLock { $0 } == [], "seed \(seed), \(file)")
-        #expect(passage.passed.load(ordering: .relaxed) > rounds / 5, "\(file)")
-        #expect(passage.refused.load(ordering: .relaxed) > rounds / 5, "\(file)")
+        #expect(passage.passed.load(ordering: .relaxed) > Self.rounds / 5, "\(file)")
+        #expect(passage.refused.load(ordering: .relaxed) > Self.rounds / 5, "\(file)")
       }
     }
   }
