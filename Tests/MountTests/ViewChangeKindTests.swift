@@ -122,19 +122,38 @@ extension MountTests {
       case behind
     }
 
-    /// Waits until a view shows and finds these names, and none of the others; what it shows.
-    private func awaited(_ names: [String], not others: [String], in view: String) -> String {
-      // For a second, and what the machine takes.
-      let deadline = Clock.monotonicNanoseconds &+ 1_500_000_000
-      while true {
+    /// What a view of a directory is to show and find, and what it must not find.
+    private struct Wanted {
+      let what: String
+      let view: String
+      let names: [String]
+      var others: [String] = []
+      /// When that was changed.
+      var since = Clock.monotonicNanoseconds
+
+      /// What is otherwise; empty if nothing is.
+      func fault() -> String {
         let listed = BytePath(view).names?.map { String(decoding: $0, as: UTF8.self) } ?? ["?"]
         let missing = names.filter { Calls.status("\(view)/\($0)").refusal != nil }
         let left = others.filter { Calls.status("\(view)/\($0)").refusal != .noSuchFile }
         let isSo = listed.sorted() == names.sorted() && missing.isEmpty && left.isEmpty
-        if isSo || Clock.monotonicNanoseconds >= deadline {
-          return isSo ? "" : "lists \(listed), does not find \(missing), still finds \(left)"
+        return isSo ? "" : "\(what): lists \(listed), does not find \(missing), still finds \(left)"
+      }
+    }
+
+    /// Waits until all of it is so, each for a second and what the machine takes; what is not.
+    private func awaited(_ all: [Wanted]) -> [String] {
+      var left = all
+      var faults: [String] = []
+      while !left.isEmpty {
+        left.removeAll { wanted in
+          let isLate = Clock.monotonicNanoseconds &- wanted.since >= 1_500_000_000
+          let fault = wanted.fault()
+          if isLate, !fault.isEmpty { faults.append(fault) }
+          return isLate || fault.isEmpty
         }
       }
+      return faults
     }
 
     @Test(
@@ -153,26 +172,35 @@ extension MountTests {
         try #require(mkdir(volume.path + place, 0o755) == 0)
         try run(row.stage, in: volume.path + place)
       }
-      for (number, row) in NameChange.all.enumerated() {
-        let place = "/\(number)"
-        let view = volume.path + "/.varve/view/fr" + place
-        let real = Set(try Calls.list(volume.path + place).get())
-        // The names are in use, and the kernel has them.
-        #expect(awaited(row.before, not: [], in: view) == "", "\(row.what), before")
+      func view(_ number: Int) -> String { volume.path + "/.varve/view/fr/\(number)" }
+      func real(_ number: Int) throws -> Set<String> { Set(try Calls.list("\(volume.path)/\(number)").get()) }
+      // The names are in use, and the kernel has them.
+      let rows = Array(NameChange.all.enumerated())
+      let before = rows.map { Wanted(what: $1.what, view: view($0), names: $1.before) }
+      #expect(awaited(before) == [], "before")
+      var changed: [Wanted] = []
+      var back: [Wanted] = []
+      for (number, row) in rows {
+        let former = try real(number)
         if way == .behind {
-          try run(row.behind ?? row.change, in: volume.upper + place)
+          try run(row.behind ?? row.change, in: "\(volume.upper)/\(number)")
         } else {
-          try run(row.change, in: volume.path + place)
+          try run(row.change, in: "\(volume.path)/\(number)")
         }
-        let gone = row.before.filter { !row.after.contains($0) && !real.contains($0) }
-        #expect(awaited(row.after, not: gone, in: view) == "", "\(row.what)")
-        let changed = Set(try Calls.list(volume.path + place).get())
-        try run(row.back, in: volume.path + place)
-        let back = row.after.filter {
-          !row.before.contains($0) && !(real.contains($0) && changed.contains($0))
+        let present = try real(number)
+        let gone = row.before.filter { !row.after.contains($0) && !former.contains($0) }
+        changed.append(Wanted(what: row.what, view: view(number), names: row.after, others: gone))
+        let new = row.after.filter {
+          !row.before.contains($0) && !(former.contains($0) && present.contains($0))
         }
-        #expect(awaited(row.before, not: back, in: view) == "", "\(row.what), and back")
+        back.append(Wanted(what: row.what + ", and back", view: view(number), names: row.before, others: new))
       }
+      #expect(awaited(changed) == [])
+      for (number, row) in rows {
+        try run(row.back, in: "\(volume.path)/\(number)")
+        back[number].since = Clock.monotonicNanoseconds
+      }
+      #expect(awaited(back) == [])
     }
   }
 }
