@@ -62,12 +62,7 @@ final class Tree {
   /// The number of the caller's requests, by which they can be interrupted.
   var request: UInt64 = 0
 
-  /// Where very many items are made quickly: in memory, if there is such a place.
-  static let memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-
-  convenience init(in place: String = "/tmp", @Items _ items: () -> [TreeItem]) throws {
-    try self.init(in: place, { _ in }, items)
-  }
+  convenience init(@Items _ items: () -> [TreeItem]) throws { try self.init({ _ in }, items) }
 
   init(
     in place: String = "/tmp", _ change: (inout VolumeOptions) -> Void, @Items _ items: () -> [TreeItem]

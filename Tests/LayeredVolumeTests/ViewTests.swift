@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test("A directory of more than 200,000 items shows its real names") func manyItems() throws {
-    let tree = try Tree(in: Tree.memory) { directory("d") }
+    let tree = try Tree(in: Tree.memory, { _ in }) { directory("d") }
     // Names of a few files: as many as every file system lets a file have, and quicker made than as many files.
     let files = 50_000
     for number in 0...200_000 {
