@@ -72,7 +72,14 @@ extension MountTests {
         }
         let directory = Self.view(volume, "fr", row.policy, all: false) / "\(row.number)"
         let shown = Self.shown(in: directory)
+        let rules = Reference(languages: try #require(LanguageList("fr", separator: "+")), policy: .known)
         for (entry, name) in zip(row.entries, row.names) {
+          // As if it stood alone, hidden or not.
+          let own = try #require(rules.names([entry.with { $0.isHidden = false }]).first ?? nil)
+          #expect(
+            (real / entry.name).attribute("system.varve.displayname.fr") == own.name,
+            "\(row.testDescription): \(entry.name)")
+          #expect((directory / entry.name).attribute("system.varve.displayname.fr") == own.name)
           #expect(shown[entry.name] == (name.isEmpty ? nil : Array(name.utf8)), "\(row.testDescription)")
           #expect((directory / entry.name).inode == (real / entry.name).inode)
           if !name.isEmpty { #expect((directory / name).inode == (real / entry.name).inode) }
