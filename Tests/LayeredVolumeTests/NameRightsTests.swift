@@ -194,6 +194,26 @@ struct NameRightsTests {
       defer { volume.forget(entry.node, references: 1) }
       #expect(entry.nameValidity == .none, "the kernel would tell others")
     }
+    // Nor for whoever comes after those who may, when the names in memory are old enough to be believed as they are.
+    let deadline = time(nil) + 20
+    while time(nil) < deadline,
+      try !Descriptor.open(path: tree.path + "/Library", [.readOnly, .directory]).status().isSettled
+    {
+      sched_yield()
+    }
+    try tree.at(".varve/view/fr/Bibliothèque") { volume, directory in
+      func finds(_ user: UInt32) throws -> Bool {
+        let answer = try FileName.with(Array("b".utf8)) { name throws(Errno) in
+          try volume.lookup(name, in: directory, for: Caller(user: user, group: user, thread: getpid()))
+        }
+        guard case .found(let entry) = answer else { return false }
+        volume.forget(entry.node, references: 1)
+        return true
+      }
+      volume.indexes.dropAll()
+      let found = try [0, 0, 1001, 0, 1001].map(finds)
+      #expect(found == [true, true, false, true, false])
+    }
   }
 
   @Test(
