@@ -257,6 +257,10 @@ import Testing
     #expect(lease.failure(at: 5_000 * second) == .again)
     let again = Waiting(for: .leased, after: lease, at: 7 * second)
     #expect(again.pause(at: 2 * second + 400_000_000) == 100_000_000, "counted from the beginning")
+    // For names that are made of a directory, a minute.
+    let building = Waiting(for: .building, after: nil, at: second)
+    #expect(building.failure(at: 61 * second - 1) == nil)
+    #expect(building.failure(at: 61 * second) == .again)
   }
 
   @Test("What gives something back, or expects no answer, is never kept") func neverQueued() throws {
