@@ -52,8 +52,8 @@ extension Dice {
 
   private mutating func inside(_ name: [UInt8]) -> Entry.Inside {
     let text = String(decoding: name, as: UTF8.self)
-    let dot = text.lastIndex(of: ".") ?? text.endIndex
-    let own = once(in: 5) ? "Other" : String(text[..<dot])
+    let dot = text.unicodeScalars.lastIndex(of: ".") ?? text.endIndex
+    let own = once(in: 5) ? "Other" : String(text.unicodeScalars[..<dot])
     switch below(4) {
     case 0: return .marker
     case 1:

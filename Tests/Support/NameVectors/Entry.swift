@@ -94,7 +94,7 @@ package struct Entry: Sendable {
   /// A directory with `.localized`, its values under its own stem unless another key is given.
   package static func localized(_ name: String, _ values: [String: String] = [:], key: String? = nil) -> Entry
   {
-    let stem = String(name.dropLast(".localized".count))
+    let stem = String(name.unicodeScalars.dropLast(".localized".count))
     return Entry(name, .directory).with { $0.inside = .localizations(key: key ?? stem, values) }
   }
 

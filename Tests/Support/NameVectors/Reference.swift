@@ -185,6 +185,11 @@ package struct Reference {
 
   // MARK: One item
 
+  /// Whether a text ends so, also where the beginning of that is no character of its own: behind U+070F a dot is none.
+  static func ends(_ text: String, _ end: String) -> Bool {
+    text.utf8.suffix(end.utf8.count).elementsEqual(end.utf8)
+  }
+
   /// The valid extension with its dot, or nothing.
   static func suffix(_ name: [UInt8]) -> String {
     guard let dot = name.lastIndex(of: 0x2E), dot > 0 else { return "" }
@@ -209,7 +214,7 @@ package struct Reference {
 
   package func isPackage(_ entry: Entry) -> Bool {
     let name = String(decoding: entry.name, as: UTF8.self)
-    guard entry.facts.kind == .directory, !name.hasPrefix("."),
+    guard entry.facts.kind == .directory, !name.utf8.starts(with: ".".utf8),
       !entry.name.suffix(10).elementsEqual(".localized".utf8)
     else {
       return false
@@ -253,13 +258,13 @@ package struct Reference {
   func wish(_ entry: Entry) -> (String, Character)? {
     let glyphs = Reference.glyphs(entry.name)
     let plain = Reference.nfc(Reference.text(glyphs))
-    guard !glyphs.contains(where: \.isEscape), !plain.hasPrefix(".") else { return nil }
+    guard !glyphs.contains(where: \.isEscape), !plain.utf8.starts(with: ".".utf8) else { return nil }
     let suffix = Reference.suffix(entry.name)
     func cut(_ count: Int) -> String {
       String(String.UnicodeScalarView(plain.unicodeScalars.dropLast(count)))
     }
     switch entry.facts.kind {
-    case .directory where plain.hasSuffix(".localized"):
+    case .directory where Reference.ends(plain, ".localized"):
       guard case .localizations(let key, let values) = entry.inside else { return nil }
       let stem = cut(10)
       for tag in tried {
@@ -279,7 +284,7 @@ package struct Reference {
         let value = translation(information, values, plain, suffix)
       {
         if suffix == "" { return Reference.passes(value) ? nil : (value, "B") }
-        let hasOwn = value.lowercased().hasSuffix(suffix.lowercased())
+        let hasOwn = Reference.ends(value.lowercased(), suffix.lowercased())
         let isBare = hasOwn || hides(entry, plain) && !Reference.passes(value)
         return (isBare ? value : value + suffix, "B")
       }

@@ -192,6 +192,10 @@ package enum SingleNames {
     Row(248, Entry("א\u{200D}.txt"), "en", .known, "א\u{200D}", "E"),
     Row(249, Entry("\u{58F}\u{200D}"), "en", .known, "\u{58F}\\u200D", "X"),
     Row(250, Entry("名\u{34F}\u{200D}"), "en", .known, "名\u{34F}\\u200D", "X"),
+    // A character that belongs to the next one, be it a dot; and one that belongs to a dot.
+    Row(251, Entry.localized("a\u{70F}.localized", ["fr": "b"]), "fr", .known, "b", "L"),
+    Row(252, Entry.localized("a\u{70F}.localized"), "fr", .known, "a\u{70F}", "L"),
+    Row(253, Entry("a\u{70F}.txt"), "en", .known, "a\u{70F}", "E"), Row(254, Entry(".\u{301}x.txt")),
   ]
 
   package static let all = extensions + files + characters + deceptive + values + more
