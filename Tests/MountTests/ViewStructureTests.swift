@@ -70,6 +70,37 @@ extension MountTests {
       #expect(Attribute.text(volume.path + "/report.txt", "user.note") == .success("x"))
     }
 
+    @Test(
+      "A link has its own text, and what is relative in that is found in the view, by real and shown names")
+    func links() throws {
+      let volume = try stage()
+      defer { volume.remove() }
+      try Program.shell(
+        """
+        echo inside >Library/a.md; ln -s Library/a.md real; ln -s Bibliothèque/a shown; ln -s ../report.txt Library/up
+        ln -s "$PWD/Library/a.md" away; ln -s "$PWD/.varve/view/de/Bibliothek/a" over
+        """, in: volume.path)
+      let view = volume.path + "/.varve/view/fr"
+      let output = try Program.shell(
+        """
+        for name in link real shown Bibliothèque/up away over; do echo "$name: $(readlink $name), $(readlink -f $name), $(cat $name)"; done
+        """, in: view
+      ).output
+      let (report, shown) = ("\(view)/report.txt", "\(view)/Bibliothèque/a")
+      #expect(
+        output.replacing(volume.path, with: "MOUNT")
+          == """
+          link: report.txt, \(report), text
+          real: Library/a.md, \(view)/Library/a.md, inside
+          shown: Bibliothèque/a, \(shown), inside
+          Bibliothèque/up: ../report.txt, \(report), text
+          away: MOUNT/Library/a.md, MOUNT/Library/a.md, inside
+          over: MOUNT/.varve/view/de/Bibliothek/a, MOUNT/.varve/view/de/Bibliothek/a, inside
+
+          """.replacing(volume.path, with: "MOUNT"))
+      #expect(Calls.read(volume.path + "/shown").refusal == .noSuchFile)
+    }
+
     @Test("What follows from names is neither listed nor set, in the tree and in views") func facts() throws {
       let volume = try stage()
       defer { volume.remove() }
