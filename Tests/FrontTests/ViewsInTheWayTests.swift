@@ -93,6 +93,24 @@ extension FrontTests {
           """)
     }
 
+    @Test("Of several mounts of a volume a view is of one that shows the whole") func parts() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        #"""
+        mkdir fr; trap 'umount -l "$BASE/fr" 2>/dev/null || true; cleanup' EXIT
+        varve mount upper mount; mkdir mount/Library; touch mount/Library/.localized mount/Library/x.txt
+        mount --bind mount/Library second
+        mount -t fuse.varve -o view=display,lang=fr "$BASE/upper" "$BASE/fr"
+        ls fr fr/Bibliothèque; umount fr
+        # Also if the whole is shown elsewhere alone.
+        mkdir all; mount --bind mount all; mount --bind mount/Library all/Library; umount -l mount
+        mount -t fuse.varve -o view=display,lang=fr "$BASE/upper" "$BASE/fr"
+        ls fr; umount fr second all/Library all
+        """#)
+      #expect(output == "fr:\nBibliothèque\n\nfr/Bibliothèque:\nx\nBibliothèque\n")
+    }
+
     @Test("Languages in varve.conf are those of the view default, unless the mount names others")
     func settings() throws {
       let world = try World()

@@ -159,6 +159,16 @@ extension MountTests {
       ] as [(String, Int32)] {
         #expect(try mount(volume, options, place) == status, "\(options)")
       }
+      let ofVolume = [
+        "acl", "noacl", "owners", "noowners", "securelevel=1", "suiddir", "admin_group=0", "chattr=user",
+        "groups=nss", "cache=none", "twins", "keyfile=x", "passphrase_file=x", "audit=journal",
+        "passthrough=off", "threads=2", "clone_fd", "fsname=x", "nomagic", "debug", "foreground",
+        "lower=/tmp",
+        "upperdir=/tmp", "allow_other", "sync", "dirsync", "no_epoch", "nonsense",
+      ]
+      for option in ofVolume {
+        #expect(try mount(volume, "view=display,lang=fr,\(option)", place) == 1, "\(option)")
+      }
       let other = try TemporaryDirectory.make()
       defer { TemporaryDirectory.remove(other) }
       let unmounted = try Program.run(
