@@ -201,6 +201,42 @@ final class RecordingKernel: Sendable {
     }
   }
 
+  @Test("No missing name of a view is remembered, and no name where none of its directory may be")
+  func notRemembered() throws {
+    for cache in [CacheUse.exclusive, .none] {
+      let tree = try Tree({ $0.live.cache = cache }) {
+        file("a.txt")
+        directory("closed", mode: 0o700) { file("b.txt") }
+      }
+      try tree.volume().attach(RecordingKernel().link)
+      func answer(_ name: String, in path: String) throws -> (isFound: Bool, validity: Validity) {
+        try tree.at(path) { volume, directory in
+          let answer = try FileName.with(Array(name.utf8)) { name throws(Errno) in
+            try volume.lookup(name, in: directory, for: tree.caller())
+          }
+          switch answer {
+          case .missing(let validity): return (false, validity)
+          case .found(let entry):
+            volume.forget(entry.node, references: 1)
+            return (true, entry.nameValidity)
+          }
+        }
+      }
+      let view = ".varve/view/fr"
+      let isKept = cache != .none
+      for (name, path, isFound, isRemembered) in [
+        ("none", "", false, isKept), ("none", view, false, false), ("a", view, true, isKept),
+        ("a.txt", view, true, isKept), ("closed", view, true, isKept),
+        ("b.txt", view + "/closed", true, false),
+        ("b", view + "/closed", true, false), ("none", view + "/closed", false, false),
+      ] {
+        let found = try answer(name, in: path)
+        #expect(found.isFound == isFound, "\(name) in \(path)")
+        #expect((found.validity != .none) == isRemembered, "\(name) in \(path), \(cache): \(found.validity)")
+      }
+    }
+  }
+
   @Test("A shown name is remembered until a second after the directory was read for it") func age() throws {
     let tree = try Tree {
       file("a.txt")
