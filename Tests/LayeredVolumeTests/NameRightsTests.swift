@@ -1,3 +1,4 @@
+import Decisions
 import Foundation
 import LinuxFiles
 import Testing
@@ -97,6 +98,31 @@ struct NameRightsTests {
     }
     for name in ["C", "D"] { try tree.setAttribute("\(name).localized", "system.varve.owner", "group:2001") }
     #expect(try tree.shown("fr") == ["A", "B", "D", "Nom C"])
+  }
+
+  @Test("Without lists modes alone tell what is read for a name, and without owners everybody is the owner")
+  func options() throws {
+    let tree = try Tree {
+      translated("A", owner: 1001, list: "user:1001 deny read")
+      translated("B", owner: 1001, file: 0o600, of: 1002, list: "user:1001 allow read")
+      translated("C", owner: 1001, file: 0o600, of: 1002)
+      translated("D", owner: 1001, file: 0o066)
+      translated("E", owner: 0, file: 0o600)
+    }
+    let volume = try tree.volume()
+    let usual = volume.live.wanted
+    var (withoutLists, withoutOwners) = (usual, usual)
+    withoutLists.rules.usesLists = false
+    withoutOwners.rules.ignoresOwnership = true
+    let rows = [
+      (usual, ["A", "C", "D", "E", "Nom B"]), (withoutLists, ["B", "C", "D", "E", "Nom A"]),
+      (withoutOwners, ["A", "D", "Nom B", "Nom C", "Nom E"]), (usual, ["A", "C", "D", "E", "Nom B"]),
+    ]
+    for (wanted, names) in rows {
+      try volume.change(to: wanted)
+      volume.indexes.dropAll()
+      #expect(try tree.shown("fr") == names, "\(wanted.rules)")
+    }
   }
 
   @Test("A bundle has the name that its owner may read in it, searching each directory on the way")
