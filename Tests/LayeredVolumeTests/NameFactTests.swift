@@ -46,6 +46,14 @@ import Testing
         #expect(try tree.text(path, "\(prefix).varve.\(fact)") == value, "\(fact) of \(path)")
       }
     }
+    // Of several names of a file the one that it was last found by.
+    try tree.link("report.txt", as: "d/twin.pdf")
+    for (path, real, shown) in [("d/twin.pdf", "twin.pdf", "twin"), ("report.txt", "report.txt", "report")] {
+      for way in [path, ".varve/view/fr/" + path] {
+        #expect(try tree.text(way, "user.varve.realname") == real, "\(way)")
+        #expect(try tree.text(way, "user.varve.displayname") == shown, "\(way)")
+      }
+    }
   }
 
   @Test("Facts cannot be set, removed or listed, and the root has no name") func notStored() throws {
