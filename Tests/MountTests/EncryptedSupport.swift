@@ -28,6 +28,22 @@ struct EncryptedStage {
     TemporaryDirectory.remove(base)
   }
 
+  /// A directory on a small file system of its own, which can be frozen.
+  static func diskOfItsOwn() throws -> String {
+    let base = try TemporaryDirectory.make()
+    try Program.shell(
+      "truncate -s 64M \(base).image; mkfs.ext4 -q \(base).image; mount -o loop \(base).image \(base)")
+    return base
+  }
+
+  static func removeDisk(_ base: String) {
+    _ = try? Program.shell("fsfreeze -u \(base)")
+    umount2("\(base)/mount", CInt(MNT_DETACH))
+    umount2(base, CInt(MNT_DETACH))
+    unlink(base + ".image")
+    TemporaryDirectory.remove(base)
+  }
+
   /// How often something is done: a few times, or with `LONG=1` many times.
   static func times(_ few: Int, _ many: Int) -> String { String(isLong ? many : few) }
 

@@ -29,16 +29,8 @@ extension MountTests {
 
     @Test("A disk that hangs keeps the key of its own file, which is named, and no byte is lost")
     func frozen() throws {
-      let base = try TemporaryDirectory.make()
-      try Program.shell(
-        "truncate -s 64M \(base).image; mkfs.ext4 -q \(base).image; mount -o loop \(base).image \(base)")
-      defer {
-        _ = try? Program.shell("fsfreeze -u \(base)")
-        umount2("\(base)/mount", CInt(MNT_DETACH))
-        umount2(base, CInt(MNT_DETACH))
-        unlink(base + ".image")
-        TemporaryDirectory.remove(base)
-      }
+      let base = try EncryptedStage.diskOfItsOwn()
+      defer { EncryptedStage.removeDisk(base) }
       try EncryptedStage(in: base).run("frozen")
     }
 
@@ -62,6 +54,15 @@ extension MountTests {
       let stage = try EncryptedStage()
       defer { stage.remove() }
       try stage.run("refused", options)
+    }
+
+    @Test(
+      "A write that waits for others of its user stays in no memory when it is done",
+      .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"))
+    func queuedWrites() throws {
+      let base = try EncryptedStage.diskOfItsOwn()
+      defer { EncryptedStage.removeDisk(base) }
+      try EncryptedStage(in: base).run("queued")
     }
 
     @Test(
