@@ -115,8 +115,9 @@ struct CutItem: Sendable {
     }
   }
 
-  /// What is there under a mount; `isSynced`: a sync has said that the change is on the disk.
-  func state(in mount: String, isSynced: Bool) -> State {
+  /// What is there under a mount; `isSynced`: a sync has said that the change is on the disk; `isOrdered`: what took a name away
+  /// is there if what got it is.
+  func state(in mount: String, isSynced: Bool, isOrdered: Bool) -> State {
     let path = "\(mount)/\(name)"
     let found = Found(path)
     let isOld = found.bytes == content
@@ -144,13 +145,17 @@ struct CutItem: Sendable {
           nil
         }
       case .move:
-        isOld && moved == .missing ? .old : found == .missing && moved.bytes == content ? .new : nil
+        isOld && moved == .missing
+          ? .old
+          : (found == .missing || isOld && !isOrdered) && moved.bytes == content ? .new : nil
       case .remove, .removeAndSync: isOld ? .old : found == .missing ? .new : nil
       case .cut: isOld ? .old : found.bytes.map { $0 == content[..<(size / 2)] } == true ? .new : nil
       case .replace: isOld ? .old : found.bytes == CutItem.more ? .new : nil
       case .directory:
         isFull(found, path) && moved == .missing
-          ? .old : found == .missing && isFull(moved, path + "-moved") ? .new : nil
+          ? .old
+          : (found == .missing || isFull(found, path) && !isOrdered) && isFull(moved, path + "-moved")
+            ? .new : nil
       case .instead:
         isOld
           ? .old : found == .missing || found == .directory([]) || found == .directory(["in"]) ? .new : nil

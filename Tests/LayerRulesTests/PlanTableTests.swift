@@ -113,7 +113,6 @@ import Testing
       }
       #expect(sync != nil && name != nil && sync ?? 0 < name ?? 0)
     }
-    #expect(!CopyUp(.file(.cloned)).steps.contains(.syncData))
     #expect(CopyUp(.file(.none)).steps.first == .makeUnnamedCopy)
     #expect(!CopyUp(.file(.none)).steps.contains(.copyData))
   }
@@ -125,8 +124,8 @@ import Testing
 
   @Test("A file whose other names are elsewhere gets its entry and no name") func entryAlone() {
     #expect(
-      CopyUp(.file(.cloned), names: .entryAlone(entryCounts: false)).steps
-        == [.makeUnnamedCopy, .copyData, .describe, .startCount, .link(.index)])
+      CopyUp(.file(.copied), names: .entryAlone(entryCounts: false)).steps
+        == [.makeUnnamedCopy, .copyData, .syncData, .describe, .startCount, .link(.index)])
     #expect(
       CopyUp(.other, names: .entryAlone(entryCounts: true)).steps
         == [.makeCopy, .describe, .startCount, .rename(.work, .index, RenameCall())])

@@ -24,7 +24,7 @@ struct WorldBuilder {
   init(lowers: Int, _ spread: Spread) {
     disk = ToyDisk(lowers: lowers)
     self.spread = spread
-    // Which items are files that can be cloned, and which are links, depends on their numbers.
+    // Which items are files, and which are links, depends on their numbers.
     disk.lastItem = lowers + contentLayers.count
   }
 

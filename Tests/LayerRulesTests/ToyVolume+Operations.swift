@@ -189,8 +189,8 @@ extension ToyVolume {
         now.layer == 0
         ? .nextOfSeveral : .firstOfSeveral(entryCounts: disk.entry(of: now, in: 0) != nil)
     }
-    // Every third item stands for a file that can be cloned, and one for a link or a device.
-    let kinds: [CopyUp.Kind] = [.file(.copied), .file(.cloned), .other]
+    // Every third item stands for a link or a device.
+    let kinds: [CopyUp.Kind] = [.file(.copied), .file(.copied), .other]
     let kind: CopyUp.Kind =
       isDirectory ? .directory : cutting ? .file(.none) : kinds[disk.inodes[now.inode].item % 3]
     let time = disk.inodes[parent].time

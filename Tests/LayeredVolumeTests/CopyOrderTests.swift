@@ -14,8 +14,6 @@ private final class CopyRecorder {
   private let directory: String
   private var names: Set<String>
   private var (record, modification): ([UInt8]?, Int)
-  /// The descriptor that bytes go to.
-  private var copy: CInt = -1
   private(set) var steps: [String] = []
   /// What the first new name led to at once.
   private(set) var described = ""
@@ -39,6 +37,11 @@ private final class CopyRecorder {
     return (try? plainAttribute(directory, "trusted.varve.m"), status.st_mtim.tv_sec)
   }
 
+  private static func isNameless(_ file: CInt) -> Bool {
+    var status = stat()
+    return fstat(file, &status) == 0 && status.st_nlink == 0
+  }
+
   /// What a copy has of its source.
   static func describe(_ path: String) -> String {
     var status = stat()
@@ -58,10 +61,8 @@ private final class CopyRecorder {
     let present = CopyRecorder.look(directory)
     switch kind {
     case .make: return "made"
-    case .write:
-      copy = file
-      return "bytes"
-    case .sync: return file == copy ? "synced" : "something else synced"
+    case .write: return "bytes"
+    case .sync: return CopyRecorder.isNameless(file) ? "synced" : "something else synced"
     case .name:
       let new = CopyRecorder.names(in: upper).subtracting(names).sorted()
       if described.isEmpty, let name = new.first { described = CopyRecorder.describe("\(upper)/\(name)") }
@@ -139,7 +140,7 @@ private final class CopyRecorder {
     return tree
   }
 
-  /// Whether files here share their blocks: then there are no bytes to write, and none to sync.
+  /// Whether files here share their blocks: then there are no bytes to write.
   private func sharesBlocks(_ tree: LayeredTree) throws -> Bool {
     let source = try Descriptor.open(path: tree.lowers[0] + "/d/file", .readOnly)
     try Data().write(to: URL(fileURLWithPath: tree.base + "/probe"))
@@ -154,9 +155,7 @@ private final class CopyRecorder {
   func order(_ deed: Deed) throws {
     let tree = try tree()
     var copy = deed.copy
-    if try sharesBlocks(tree), !deed.testDescription.contains("size") {
-      copy.removeAll { $0 == "bytes" || $0 == "synced" }
-    }
+    if try sharesBlocks(tree) { copy.removeAll { $0 == "bytes" } }
     let source = CopyRecorder.describe("\(tree.lowers[0])/d/\(deed.item)")
     let recorder = try CopyRecorder(tree.upper, "d")
     try observing(recorder.note) { try deed.make(tree) }

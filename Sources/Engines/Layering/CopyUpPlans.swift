@@ -13,8 +13,7 @@ package struct CopyUp: Hashable, Sendable {
   package enum Bytes: Hashable, Sendable {
     /// An empty file, or one that is about to be cut to nothing.
     case none
-    /// Shared with the lower by FICLONE: nothing to sync.
-    case cloned
+    /// Or shared with the lower: then they are synced as well.
     case copied
   }
 
@@ -79,7 +78,6 @@ extension CopyUp {
     switch kind {
     case .directory, .other: [.makeCopy, .describe]
     case .file(.none): [.makeUnnamedCopy, .describe]
-    case .file(.cloned): [.makeUnnamedCopy, .copyData, .describe]
     case .file(.copied): [.makeUnnamedCopy, .copyData, .syncData, .describe]
     }
   }

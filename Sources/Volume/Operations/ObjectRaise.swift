@@ -54,23 +54,24 @@ final class ObjectRaise {
     volume.actAsOwner(FileOwner(status))
     // Without privilege records are written only to what its owner may write to.
     let copy = try place.makeUnnamedFile(mode: volume.isPrivileged ? status.mode & 0o777 : 0o600)
-    kind = .file(
-      size == 0
-        ? .none : try ObjectRaise.fill(copy, from: reading, status, size, of: node, in: volume, for: caller))
+    if size > 0 {
+      try ObjectRaise.fill(copy, from: reading, status, size, of: node, in: volume, for: caller)
+      // Shared blocks as well: btrfs writes the name of a new file to its log without what it has not synced of it.
+      try copy.descriptor.sync(dataOnly: true)
+    }
+    kind = .file(size == 0 ? .none : .copied)
     file = copy
   }
 
   private static func fill(
     _ copy: SharedDescriptor, from source: borrowing Descriptor, _ status: FileStatus, _ size: UInt64,
     of node: Node, in volume: Volume, for caller: Caller
-  ) throws(Errno) -> CopyUp.Bytes {
+  ) throws(Errno) {
     if volume.copyUps.mayShare(node.layer) {
       switch try ObjectCopy.share(source, with: copy.descriptor) {
-      case .shared where size == status.size: return .cloned
       case .shared:
-        try copy.descriptor.truncate(to: size)
-        try copy.descriptor.sync(dataOnly: true)
-        return .copied
+        if size < status.size { try copy.descriptor.truncate(to: size) }
+        return
       case .impossible: volume.copyUps.noteUnshared(node.layer)
       case .refused: break
       }
@@ -79,8 +80,6 @@ final class ObjectRaise {
     try ObjectCopy.bytes(
       of: source, size: size, isDense: status.size <= 4096 && status.blocks > 0, to: copy.descriptor
     ) { () throws(Errno) in try volume.copyUps.requireWanted(caller) }
-    try copy.descriptor.sync(dataOnly: true)
-    return .copied
   }
 
   /// Whether the source is what it was.
