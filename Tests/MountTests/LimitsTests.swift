@@ -97,7 +97,7 @@ extension MountTests {
     }
 
     /// A thousand directories with a thousand files each; each thread makes every other directory.
-    static func makeItems(below upper: String, part: Int) -> String? {
+    static func makeItems(below upper: String, part: Int, holding text: String = "") -> String? {
       for directory in stride(from: part, to: 1000, by: 2) {
         let path = "\(upper)/d\(directory)"
         guard Glibc.mkdir(path, 0o755) == 0 else { return "mkdir: \(Errno.current)" }
@@ -106,6 +106,12 @@ extension MountTests {
         for file in 0..<1000 {
           guard Glibc.mknodat(fd, "f\(file)", S_IFREG | 0o644, 0) == 0 else {
             return "mknod: \(Errno.current)"
+          }
+          guard !text.isEmpty else { continue }
+          let opened = openat(fd, "f\(file)", O_WRONLY)
+          defer { Glibc.close(opened) }
+          guard opened >= 0, Glibc.write(opened, text, text.utf8.count) == text.utf8.count else {
+            return "write: \(Errno.current)"
           }
         }
       }

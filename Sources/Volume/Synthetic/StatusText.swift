@@ -92,11 +92,17 @@ extension Volume {
   /// a crash would leave in doubt, and what was met.
   private func encryptedMembers() -> [JSON.Member] {
     var members: [JSON.Member] = []
+    // There can be a million of them: they are gone through once.
+    var (opened, inUse): ([UInt8: Int], [UInt8: Int]) = ([:], [:])
+    for (_, object) in sealed.registered(in: .all) {
+      let protection = ClassSet(object.context.format).rawValue
+      opened[protection, default: 0] += 1
+      if object.hasUsers { inUse[protection, default: 0] += 1 }
+    }
     for protection in StaticSector.ProtectionClass.allCases {
-      let files = sealed.registered(in: ClassSet(protection))
       var counts: [JSON.Member] = []
-      counts.add("opened", files.count)
-      counts.add("inUse", files.count { $0.object.hasUsers })
+      counts.add("opened", opened[ClassSet(protection).rawValue] ?? 0)
+      counts.add("inUse", inUse[ClassSet(protection).rawValue] ?? 0)
       members.add(protection.word, .object(counts))
     }
     let sessions = keyring.sessions

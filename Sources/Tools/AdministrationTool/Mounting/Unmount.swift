@@ -22,7 +22,7 @@ func unmount(_ invocation: Invocation) throws(UsageError) -> Int32 {
     let table = try volumeTable()
     let views = mount.showsAll ? mount.views(in: table) : []
     let isLast = table.count { $0.device == mount.device } == 1 + views.count
-    let daemon = state == .serving && isLast ? runningDaemon(of: mount) : nil
+    let daemon = state == .serving && isLast ? try runningDaemon(of: mount, isLazy: isLazy) : nil
     let isOpen = isLazy && daemon != nil && EncryptionState(try? volumeStatus(mount))?.isOpen == true
     if state == .dead, isLast { removeControlSocket(of: mount) }
     if isLast, !views.isEmpty {
@@ -75,9 +75,15 @@ private struct RunningDaemon {
   let directory: SharedDescriptor
 }
 
-private func runningDaemon(of mount: MountedVolume) -> RunningDaemon? {
-  // A daemon that cannot be asked or found is not waited for.
-  guard let process = try? volumeStatus(mount)?["pid"]?.integer else { return nil }
+/// None where the daemon cannot be asked or found; it is not waited for then.
+private func runningDaemon(of mount: MountedVolume, isLazy: Bool) throws(Refusal) -> RunningDaemon? {
+  let status: JSON?
+  do throws(Errno) { status = try volumeStatus(mount) } catch {
+    // The question is still under way, and keeps the mount busy.
+    guard error != .timedOut || isLazy else { throw Refusal(MountState.silence) }
+    return nil
+  }
+  guard let process = status?["pid"]?.integer else { return nil }
   let directory = try? SharedDescriptor(Descriptor.item(atPath: Array("/proc/\(process)".utf8), .held))
   return directory.map { RunningDaemon(process: process, directory: $0) }
 }
