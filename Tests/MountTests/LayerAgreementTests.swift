@@ -1,5 +1,6 @@
 // Random trees and histories, in turn through Varve and through the kernel's overlayfs, over the same layers: each shows what
-// the other one left, and both what the same history makes of a plain directory.
+// the other one left, and both what the same history makes of a plain directory. Over lowers with hard links, of which the
+// kernel's would make files of their own, Varve goes on alone.
 
 import Foundation
 import Glibc
@@ -76,9 +77,7 @@ private enum Deed: CaseIterable {
 extension MountTests {
   @Suite(
     "Random histories in turn with the kernel's overlayfs", .timeLimit(.minutes(20)),
-    .enabled(
-      if: Machine.canMount && Machine.knows(fileSystem: "overlay"),
-      "the kernel of this machine has no overlayfs"))
+    .enabled(if: Machine.canMount, "needs root and /dev/fuse"))
   struct LayerAgreementTests {
     private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
 
@@ -90,6 +89,14 @@ extension MountTests {
         find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | sort; echo); }
       # Files of two names lose one: in a lower overlayfs would make two files of them.
       part() { (cd $1; find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 == i { print $2 } { i = $1 }' | xargs -r rm); }
+      # Which names are of one file, whatever names of it a layer above hides.
+      groups() { (cd $1; find . -path ./.varve -prune -o -type f -printf '%i %P\\n' | sort \\
+        | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | awk 'NF > 1' | sort); }
+      # How many names each file has; what is hidden counts.
+      counts() { (cd $1; find . -path ./.varve -prune -o -type f -printf '%P %n\\n' | sort); }
+      # Copies a layer over what is there.
+      over() { (cd $1; find . -mindepth 1 -printf '%P %y\\n' | sort) | while read -r name kind; do
+          if [ $kind != d ] || [ ! -d $2/$name ] || [ -L $2/$name ]; then rm -rf $2/$name; fi; done; cp -a $1/. $2; }
 
       """
 
@@ -106,8 +113,20 @@ extension MountTests {
       }
     }
 
+    /// Gives files and links of a layer further names in it.
+    private func addNames(in path: String, _ dice: inout Dice) throws {
+      let names = try FileManager.default.subpathsOfDirectory(atPath: path).sorted()
+      for _ in 0..<(names.isEmpty ? 0 : 40) {
+        let place = dice.pick(names).split(separator: "/").dropLast().joined(separator: "/")
+        // Some of them no change asks for, so that they stay.
+        let name = dice.pick(["a", "b", "c", "d", "e", "f", "g"])
+        _ = Glibc.link("\(path)/\(dice.pick(names))", "\(path)/\(place)/\(name)")
+      }
+    }
+
     @Test(
       "Each shows what the other one left, as its upper directory and as a lower",
+      .enabled(if: Machine.knows(fileSystem: "overlay"), "the kernel of this machine has no overlayfs"),
       arguments: isLong ? Array(1...40) : [1, 2, 3])
     func histories(run: Int) throws {
       var dice = Dice(for: "in turn with overlayfs \(run)")
@@ -161,6 +180,56 @@ extension MountTests {
       #expect(done > 60)
       // All that the two have to agree about.
       #expect(marks.contains("opaque") && marks.contains("redirect") && marks.contains("upper/"), "\(marks)")
+    }
+
+    @Test(
+      "Over lowers whose files have several names each history does what it does to a plain directory",
+      arguments: isLong ? Array(1...40) : [1, 2])
+    func hardLinks(run: Int) throws {
+      var dice = Dice(for: "hard links of lowers \(run)")
+      let stage = try LayerStage()
+      defer { stage.remove() }
+      func shell(_ script: String) throws {
+        try stage.shell(LayerStage.look + LayerAgreementTests.functions + script)
+      }
+      var lowers = run.isMultiple(of: 2) ? ["lower", "lower2"] : ["lower"]
+      for lower in lowers {
+        fill("\(stage.base)/\(lower)", &dice)
+        try addNames(in: "\(stage.base)/\(lower)", &dice)
+      }
+      try shell(
+        "mkdir plain; for layer in \(lowers.reversed().joined(separator: " ")); do over $layer plain; done")
+      // Names of a file that a layer above hides are counted, as in the lower itself.
+      let looks = lowers.count > 1 ? ["look", "groups"] : ["look", "groups", "counts"]
+      func agree(_ story: String) throws {
+        for look in looks {
+          try shell(
+            "\(look) mount > left; \(look) plain | diff - left > said || { echo '\(story), \(look):'; cat said; exit 1; }"
+          )
+        }
+      }
+      var done = 0
+      for round in 0..<6 {
+        let layers = lowers.joined(separator: ":")
+        try shell("ours \(layers)")
+        try agree("round \(round), mounted")
+        for _ in 0..<200 {
+          let deed = dice.pick(Deed.choices)
+          var twin = dice
+          let isDone = deed.make(in: "\(stage.base)/mount", &dice)
+          let isDoneElsewhere = deed.make(in: "\(stage.base)/plain", &twin)
+          #expect(isDone == isDoneElsewhere, "\(deed) in round \(round)")
+          if isDone { done += 1 }
+        }
+        try agree("round \(round), changed")
+        try shell("varve umount mount; varve check --lower \(layers) upper")
+        guard round % 3 == 2 else { continue }
+        // What was the upper directory is a lower from now on, with its index.
+        try shell("mv upper lower-\(round); mkdir upper")
+        lowers.insert("lower-\(round)", at: 0)
+      }
+      print("hard links, run \(run): \(done) changes were made")
+      #expect(done > 60)
     }
   }
 }
