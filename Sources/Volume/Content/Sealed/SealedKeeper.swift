@@ -129,7 +129,12 @@ final class SealedKeeper: Sendable {
   /// Those of some classes, at about this moment.
   func registered(in classes: ClassSet) -> [(node: NodeID, object: SealedObject)] {
     registered.withLock { all in
-      all.filter { classes.contains(ClassSet($0.value.context.format)) }.map { ($0.key, $0.value) }
+      // Not filtered: that would make a second table of what may be a million files.
+      var found: [(node: NodeID, object: SealedObject)] = []
+      for (node, object) in all where classes.contains(ClassSet(object.context.format)) {
+        found.append((node, object))
+      }
+      return found
     }
   }
 
