@@ -15,6 +15,11 @@ struct CallCount {
 
   /// One call takes a request and one answers it.
   var calls: Int { 2 * requests + others.values.reduce(0, +) }
+
+  static func += (count: inout CallCount, more: CallCount) {
+    count.requests += more.requests
+    count.others.merge(more.others, uniquingKeysWith: +)
+  }
 }
 
 /// Watches a daemon.
