@@ -161,8 +161,7 @@ package final class Volume: Sendable {
     let resting = min(4096, max(0, budget - others) * 3 / 5)
     resolver = Resolver(
       root: root, top: LayerDirectory(rootDescriptor), stack: stack,
-      directories: DirectoryCache(capacity: inUse / (1 + lowers.count)), nodes: nodes,
-      unsettled: unsettled)
+      directories: DirectoryCache(capacity: inUse), nodes: nodes, unsettled: unsettled)
     unlinked = UnlinkedObjects(capacity: pinned)
     backings = BackingCache(capacity: resting)
     // Before anybody can see a file whose content a crash left half replaced.

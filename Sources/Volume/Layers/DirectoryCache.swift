@@ -9,45 +9,68 @@ import Synchronization
 /// name in a directory that is open costs no more.
 final class DirectoryCache: Sendable {
   private struct Ring {
-    var held: [Attachment]
+    var held: [(attachment: Attachment, descriptors: Int)] = []
+    var descriptors = 0
     var hand = 0
+
+    /// Counts what a directory has open now, and answers what has to go for it.
+    mutating func count(
+      _ attachment: Attachment, _ descriptors: Int, isNew: Bool, atMost capacity: Int
+    ) -> [Attachment] {
+      if !isNew, let index = held.firstIndex(where: { $0.attachment === attachment }) {
+        self.descriptors += descriptors - held[index].descriptors
+        held[index].descriptors = descriptors
+      } else {
+        held.append((attachment, descriptors))
+        self.descriptors += descriptors
+      }
+      var evicted: [Attachment] = []
+      while self.descriptors > capacity, held.count > DirectoryCache.least {
+        if hand >= held.count { hand = 0 }
+        let next = held[hand].attachment
+        if next !== attachment, !next.wasUsed.exchange(false, ordering: .relaxed) {
+          remove(at: hand)
+          evicted.append(next)
+        }
+        hand += 1
+      }
+      return evicted
+    }
+
+    mutating func remove(at index: Int) {
+      descriptors -= held[index].descriptors
+      held.swapAt(index, held.count - 1)
+      held.removeLast()
+    }
   }
+
+  /// Of directories that are merged from many layers, too, so many are kept: a path leads through several.
+  private static let least = 4
 
   private let capacity: Int
-  private let ring: Mutex<Ring>
+  private let ring = Mutex(Ring())
 
+  /// `capacity` is of descriptors: a directory that is merged from layers has one for each of them.
   init(capacity: Int) {
     self.capacity = max(capacity, 16)
-    ring = Mutex(Ring(held: []))
   }
 
-  /// Remembers the descriptor of a directory, and lets go of one that nobody asked for lately.
+  /// Remembers the descriptor of a directory, and lets go of those that nobody asked for lately.
   ///
   /// `parts`: with it the directories of lowers that it is made of.
   func keep(_ descriptor: SharedDescriptor, _ parts: DirectoryParts? = nil, for attachment: Attachment) {
     attachment.wasUsed.store(true, ordering: .relaxed)
-    let isNew = attachment.state.withLock { state in
-      let isNew = state.directory.descriptor == nil
+    let (before, count) = attachment.state.withLock { state in
+      let before = state.directory.descriptorCount
       state.directory.descriptor = descriptor
       state.directory.parts = parts
-      return isNew
+      return (before, state.directory.descriptorCount)
     }
-    guard isNew else { return }
-    let evicted: Attachment? = ring.withLock { ring in
-      guard ring.held.count >= capacity else {
-        ring.held.append(attachment)
-        return nil
-      }
-      while ring.held[ring.hand].wasUsed.exchange(false, ordering: .relaxed) {
-        ring.hand = (ring.hand + 1) % ring.held.count
-      }
-      let evicted = ring.held[ring.hand]
-      ring.held[ring.hand] = attachment
-      ring.hand = (ring.hand + 1) % ring.held.count
-      return evicted
+    guard before != count else { return }
+    let evicted = ring.withLock {
+      $0.count(attachment, count, isNew: before == 0, atMost: capacity)
     }
-    guard let evicted, evicted !== attachment else { return }
-    evicted.state.withLock { $0.directory.close() }
+    for attachment in evicted { attachment.state.withLock { $0.directory.close() } }
   }
 
   /// The kernel forgot the directory: its descriptor goes at once.
@@ -55,10 +78,8 @@ final class DirectoryCache: Sendable {
     attachment.wasUsed.store(false, ordering: .relaxed)
     attachment.state.withLock { $0.directory.close() }
     ring.withLock { ring in
-      guard let index = ring.held.firstIndex(where: { $0 === attachment }) else { return }
-      ring.held.swapAt(index, ring.held.count - 1)
-      ring.held.removeLast()
-      if ring.hand >= ring.held.count { ring.hand = 0 }
+      guard let index = ring.held.firstIndex(where: { $0.attachment === attachment }) else { return }
+      ring.remove(at: index)
     }
   }
 }

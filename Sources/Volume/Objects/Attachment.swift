@@ -62,6 +62,9 @@ struct DirectoryState {
   var listing = ListingCache()
   var underWay = ListingsUnderWay()
 
+  /// How many it has open.
+  var descriptorCount: Int { parts?.all.count ?? (descriptor == nil ? 0 : 1) }
+
   mutating func close() {
     descriptor = nil
     parts = nil
