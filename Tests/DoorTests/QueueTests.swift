@@ -179,8 +179,8 @@ import Testing
     #expect(queues.keep(try request(of: 1002)))
   }
 
-  @Test("A delayed request comes when a file is closed, when names came, and by itself") func delayed() throws
-  {
+  @Test("A delayed request comes when a file is closed, when names came or an index was made, and by itself")
+  func delayed() throws {
     let queues = queues()
     let start = Clock.monotonicNanoseconds
     let waiting = { (delay: Delay) in
@@ -191,8 +191,13 @@ import Testing
     #expect(queues.park(try request(of: 1002, 3), waiting(.names)) == nil)
     queues.released(6)
     #expect(queues.next(after: .nothing)?.request.unique == 2)
-    queues.namesCame()
+    queues.ended(.names)
     #expect(queues.next(after: .request(Self.ann))?.request.unique == 3)
+    // Just begun to wait for an index, and far from its next attempt.
+    #expect(queues.park(try request(of: 1002, 4), waiting(.building)) == nil)
+    queues.ended(.names)
+    queues.ended(.building)
+    #expect(queues.next(after: .request(Self.ben))?.request.unique == 4)
     let last = try #require(queues.wait(after: .nothing))
     #expect(last.request.unique == 1 && last.waiting?.delay == .inUse)
     queues.end()

@@ -28,13 +28,48 @@ import Testing
 
     /// `before` runs when it has to be made.
     func asked(before: () -> Void = {}) throws(Errno) -> UsableIndex {
-      try volume.indexes.index(of: volume.root.backing, in: view, for: .lookup) { () throws(Errno) in
+      try volume.indexes.index(of: volume.root.backing, in: view, for: .lookup, by: 0) { () throws(Errno) in
         try DirectoryStamp(try volume.resolver.parts(volume.root))
       } make: { (_) throws(Errno) -> DirectoryIndex in
         before()
         return try made()
       }
     }
+  }
+
+  @Test("Who waits for another user's indexes is next, however fast that user asks again") func turns() throws
+  {
+    let tree = try Tree { file("a.txt") }
+    let volume = try tree.volume()
+    volume.indexes.setMostBuilds(1)
+    let identity = volume.root.backing
+    let made = try RootIndex(volume).made()
+    func ask(_ language: String, by user: UInt32, meanwhile: () -> Void = {}) throws(Errno) {
+      guard let view = ViewName(Array(language.utf8)) else { return }
+      // A build of a moment is waited for at once; these take longer.
+      _ = try volume.indexes.index(
+        of: identity, in: view, for: ShownIndexes.Purpose.listing(since: Clock.monotonicNanoseconds), by: user
+      ) { () throws(Errno) in
+        try DirectoryStamp(try volume.resolver.parts(volume.root))
+      } make: { (_) throws(Errno) -> DirectoryIndex in
+        meanwhile()
+        return made
+      }
+    }
+    let calls = Atomic(0)
+    volume.indexes.whenMade { calls.add(1, ordering: .relaxed) }
+    try ask("fr", by: 1001) {
+      #expect(throws: Errno.delayed(.building)) { try ask("de", by: 1002) }
+      #expect(throws: Errno.delayed(.building)) { try ask("sv", by: 1001) }
+    }
+    #expect(calls.load(ordering: .relaxed) == 1)
+    // The first user is told to wait, whatever is asked for.
+    for language in ["sv", "fi", "fr"] {
+      #expect(throws: Errno.delayed(.building)) { try ask(language, by: 1001) }
+    }
+    try ask("de", by: 1002)
+    for language in ["sv", "fi"] { try ask(language, by: 1001) }
+    #expect(calls.load(ordering: .relaxed) == 4)
   }
 
   private final class Steps: Sendable {

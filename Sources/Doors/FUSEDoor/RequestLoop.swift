@@ -18,7 +18,7 @@ final class RequestLoop: Sendable {
     self.door = door
     self.maxWrite = maxWrite
     queues = RequestQueues(usual: door.volume.mounted.threads)
-    door.volume.whenNamesCome { [queues] in queues.namesCame() }
+    door.volume.whenDelayEnds { [queues] delay in queues.ended(delay) }
     door.volume.asksForInterrupts { [queues] unique in queues.isInterrupted(unique) }
   }
 

@@ -229,10 +229,10 @@ final class RequestQueues: Sendable {
     }
   }
 
-  /// The user database answered.
-  func namesCame() {
+  /// The user database answered, or an index was made.
+  func ended(_ delay: Delay) {
     let wakes = state.withLock { state in
-      makeDue(&state) { $0.waiting.delay == .names }
+      makeDue(&state) { $0.waiting.delay == delay }
       let wakes = state.firstDue == 0
       if wakes { state.wakesAt = 0 }
       return wakes

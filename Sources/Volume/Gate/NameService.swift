@@ -266,9 +266,4 @@ extension Volume {
     names.ask([.groups(user)], for: user)
     return false
   }
-
-  /// `call` is called when names came that a request waits for.
-  package func whenNamesCome(_ call: @escaping @Sendable () -> Void) {
-    names.whenAnswered(call)
-  }
 }

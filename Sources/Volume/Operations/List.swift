@@ -50,7 +50,7 @@ extension Volume {
     let directory = try handles.directory(handle)
     let node = directory.node
     if let view = directory.view,
-      try readShown(directory, in: view, from: offset, emit: emit)
+      try readShown(directory, in: view, from: offset, for: caller, emit: emit)
     {
       return
     }

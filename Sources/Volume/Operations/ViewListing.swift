@@ -17,7 +17,7 @@ private let ownNames = 2
 extension Volume {
   /// Reads on in a view; false where the listing is one of real names, in the order of the directory.
   func readShown(
-    _ directory: OpenDirectory, in view: ViewDirectory, from offset: Int64,
+    _ directory: OpenDirectory, in view: ViewDirectory, from offset: Int64, for caller: Caller,
     emit: (Span<UInt8>, ListedName) -> Bool
   ) throws(Errno) -> Bool {
     var position = Int(clamping: max(offset, 0))
@@ -27,7 +27,7 @@ extension Volume {
     if offset != 0, let cached = kept?.index as? CachedIndex, let names = cached.index {
       present = UsableIndex(cached: cached, names: names)
     } else {
-      present = try index(of: view, for: .listing(since: directory.asksForIndex()))
+      present = try index(of: view, for: .listing(since: directory.asksForIndex()), by: caller.user)
       // Behind the name that was taken last; else where the reader says, as names may have gone.
       if offset != 0, let kept, let present {
         position = place(position, of: kept, in: present.names, viewRules.rules(of: view.view)) ?? position

@@ -35,7 +35,7 @@ extension Volume {
     let began = Clock.monotonicNanoseconds
     // What has just been given a name is found by the one it is shown under.
     for purpose in [ShownIndexes.Purpose.lookup, .missedLookup(since: began)] {
-      guard let names = try index(of: view, for: purpose)?.names else { break }
+      guard let names = try index(of: view, for: purpose, by: caller.user)?.names else { break }
       if let known = Translation(of: shownName, by: names),
         let entry = try find(known, shownAs: shownName, in: view, for: caller, request)
       {
@@ -118,13 +118,13 @@ extension Volume {
   ///
   /// No lock of the volume is held.
   func index(
-    of view: ViewDirectory, for purpose: ShownIndexes.Purpose
+    of view: ViewDirectory, for purpose: ShownIndexes.Purpose, by user: UInt32
   ) throws(Errno) -> UsableIndex? {
     guard !showsRealNames(view) else { return nil }
     let node = view.node
     let parts = try locks.holding(.shared(node.stripe)) { () throws(Errno) in try resolver.parts(node) }
     let directory = IndexedDirectory(parts: parts, isRoot: node.id == root.id)
-    let found = try index(of: node.backing, directory, in: view.view, for: purpose)
+    let found = try index(of: node.backing, directory, in: view.view, for: purpose, by: user)
     view.recent.withLock { $0.index = found?.cached }
     return found
   }

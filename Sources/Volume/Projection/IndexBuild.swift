@@ -169,9 +169,9 @@ extension Volume {
   /// No lock of the volume is held.
   func index(
     of identity: ObjectIdentity, _ directory: IndexedDirectory, in view: ViewName,
-    for purpose: ShownIndexes.Purpose
+    for purpose: ShownIndexes.Purpose, by user: UInt32
   ) throws(Errno) -> UsableIndex? {
-    let found = try indexes.index(of: identity, in: view, for: purpose) { () throws(Errno) in
+    let found = try indexes.index(of: identity, in: view, for: purpose, by: user) { () throws(Errno) in
       try DirectoryStamp(directory.parts)
     } make: { (mostItems) throws(Errno) in
       try IndexBuild(self, directory, mostItems: mostItems, viewRules.rules(of: view)).make()

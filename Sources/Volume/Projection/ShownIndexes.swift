@@ -97,7 +97,8 @@ final class ShownIndexes: Sendable {
   private let mostItems = Atomic(200_000)
   /// How many indexes are made at a time.
   private let mostBuilds = Atomic(max(2, CurrentProcess.usableProcessors))
-  private let underWay = Atomic<Int>(0)
+  private let turns = Mutex(BuildTurns<Key>())
+  private let whenMade: Mutex<(@Sendable () -> Void)?> = Mutex(nil)
   private static let second: UInt64 = 1_000_000_000
   private static let share: UInt64 = 20
 
@@ -109,9 +110,10 @@ final class ShownIndexes: Sendable {
 
   /// An index that is fresh enough; `Delay.building` if that is made by others, or has to wait until they have made theirs.
   ///
-  /// `stamp` answers what is true of the directory now. `make` makes an index, and may take long.
+  /// `user` is who asks for it: users take turns where many are to be made. `stamp` answers what is true of the directory
+  /// now. `make` makes an index, and may take long.
   func index(
-    of directory: ObjectIdentity, in view: ViewName, for purpose: Purpose,
+    of directory: ObjectIdentity, in view: ViewName, for purpose: Purpose, by user: UInt32,
     stamp: () throws(Errno) -> DirectoryStamp, make: (_ mostItems: Int) throws(Errno) -> DirectoryIndex
   ) throws(Errno) -> UsableIndex {
     let key = Key(view: view, directory: directory)
@@ -122,13 +124,16 @@ final class ShownIndexes: Sendable {
       return slot
     }
     if let fresh = try present(in: slot, for: purpose, stamp) { return fresh }
+    var hasTriedToMake = false
+    // Those who wait come at once, before the next one asks.
+    defer { if hasTriedToMake { whenMade.withLock { $0 }?() } }
     if slot.isQuick {
       return try slot.making.withLock { _ throws(Errno) in
-        try presentOrMade(key, slot, for: purpose, stamp, make)
+        try presentOrMade(key, slot, for: purpose, by: user, stamp, make, &hasTriedToMake)
       }
     }
     let made = try slot.making.withLockIfAvailable { _ throws(Errno) in
-      try presentOrMade(key, slot, for: purpose, stamp, make)
+      try presentOrMade(key, slot, for: purpose, by: user, stamp, make, &hasTriedToMake)
     }
     guard let made else { throw .delayed(.building) }
     return made
@@ -136,17 +141,20 @@ final class ShownIndexes: Sendable {
 
   /// By whoever holds the lock of the slot.
   private func presentOrMade(
-    _ key: Key, _ slot: Slot, for purpose: Purpose, _ stamp: () throws(Errno) -> DirectoryStamp,
-    _ make: (_ mostItems: Int) throws(Errno) -> DirectoryIndex
+    _ key: Key, _ slot: Slot, for purpose: Purpose, by user: UInt32,
+    _ stamp: () throws(Errno) -> DirectoryStamp, _ make: (_ mostItems: Int) throws(Errno) -> DirectoryIndex,
+    _ hasTriedToMake: inout Bool
   ) throws(Errno) -> UsableIndex {
     // Somebody else may have made it meanwhile.
     if let fresh = try present(in: slot, for: purpose, stamp) { return fresh }
     // Each build takes memory that no budget counts. Who has to wait does so without a worker.
-    guard beginBuild() else {
+    let most = mostBuilds.load(ordering: .relaxed)
+    guard turns.withLock({ $0.begin(key, for: user, atMost: most, at: Clock.monotonicNanoseconds) }) else {
       forgetUnused(key, slot)
       throw .delayed(.building)
     }
-    defer { underWay.subtract(1, ordering: .relaxed) }
+    hasTriedToMake = true
+    defer { turns.withLock { $0.end(key, for: user) } }
     made.add(1, ordering: .relaxed)
     var names = try making(key, slot, make)
     if names.bytes + key.overhead > budget.load(ordering: .relaxed) { names = .tooLarge(names.origin) }
@@ -157,12 +165,6 @@ final class ShownIndexes: Sendable {
     use(cached)
     makeRoom(for: cached, key)
     return UsableIndex(cached: cached, names: names)
-  }
-
-  private func beginBuild() -> Bool {
-    if underWay.add(1, ordering: .relaxed).newValue <= mostBuilds.load(ordering: .relaxed) { return true }
-    underWay.subtract(1, ordering: .relaxed)
-    return false
   }
 
   /// Where no index can be made, nothing is kept of the attempt.
@@ -256,6 +258,11 @@ final class ShownIndexes: Sendable {
       // A thread that waits for the slot still has it; the next comer makes another.
       if state.slots[key]?.present.withLock({ $0 === index }) == true { state.slots[key] = nil }
     }
+  }
+
+  /// Calls `call` each time that one was made: who was told to wait for others may come again.
+  func whenMade(_ call: @escaping @Sendable () -> Void) {
+    whenMade.withLock { $0 = call }
   }
 
   // MARK: For status and tests

@@ -37,7 +37,7 @@ extension Volume {
     let deadline = Clock.monotonicNanoseconds &+ 10_000_000_000
     while true {
       do throws(Errno) {
-        return try index(of: here.identity, directory, in: view.name, for: .lookup)?.names
+        return try index(of: here.identity, directory, in: view.name, for: .lookup, by: 0)?.names
           .realName(shownAs: name)
       } catch {
         // Others are making names; nobody but the asker waits for this answer.

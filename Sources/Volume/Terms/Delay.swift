@@ -43,3 +43,11 @@ extension Errno {
     }
   }
 }
+
+extension Volume {
+  /// `call` is called when something came that requests wait for.
+  package func whenDelayEnds(_ call: @escaping @Sendable (Delay) -> Void) {
+    names.whenAnswered { call(.names) }
+    indexes.whenMade { call(.building) }
+  }
+}
