@@ -90,15 +90,37 @@ extension MountTests {
         Attribute.text(volume.path + "/Library", "user.varve.displayname.fr") == .success("Bibliothèque"))
     }
 
-    @Test("A view of a volume that was killed and mounted again shows what is there") func killed() throws {
+    @Test("After the daemon was killed a view shows what was changed through it, and who was in it is told")
+    func killed() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       try stage(volume)
       let view = volume.path + "/.varve/view/fr"
       #expect(try Program.shell("ls", in: view).output == "Bibliothèque\nFoo\nreport\n")
+      func set(_ name: String, _ attribute: String, _ value: String) throws {
+        if let error = Attribute.set(view + "/" + name, attribute, value) {
+          throw TestFailure("\(name): \(error)")
+        }
+      }
+      try set("Bibliothèque/notes", "system.varve.extension", "show")
+      try set("Bibliothèque/notes.md", Attribute.list, "user:1001 allow read")
+      try set("Foo", Attribute.flags, "hidden")
+      try #require(chmod(view + "/Bibliothèque", 0o711) == 0)
+      try #require(Calls.write(view + "/report", "more", O_APPEND) == nil)
+      let inside = open(view + "/Bibliothèque", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      try #require(inside >= 0)
+      defer { close(inside) }
       try volume.kill()
+      var status = Glibc.stat()
+      #expect(fstatat(inside, "never asked for", &status, 0) != 0 && errno == ENOTCONN)
       try volume.mount()
-      #expect(Calls.read(view + "/report") == .success("text\n"))
+      #expect(fstatat(inside, "never asked for", &status, 0) != 0 && errno == ENOTCONN)
+      #expect(
+        try Program.shell("ls . Bibliothèque; stat -c %a Bibliothèque; cat report", in: view).output
+          == ".:\nBibliothèque\nreport\n\nBibliothèque:\nnotes.md\n711\ntext\nmore")
+      #expect(try Program.shell("ls -AU", in: view + ",all").output == ".dot\nBibliothèque\nFoo\nreport\n")
+      #expect(
+        Attribute.text(view + "/Bibliothèque/notes.md", Attribute.list) == .success("user:1001 allow read\n"))
     }
 
     @Test(
