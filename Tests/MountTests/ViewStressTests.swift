@@ -139,11 +139,18 @@ extension MountTests {
         varve name --hide-ext mount/report.txt; varve name --as fr mount/report.txt
         if mkdir mount/.varve/view/fr/new 2> /dev/null; then exit 10; fi
         varve mount -o view=display upper mount 2> /dev/null && exit 11
+        mkdir mount/Shut.localized; varve name --localize fr=Ouvert mount/Shut.localized; ls mount/.varve/view/fr | grep Ouvert
+        '
+        # What the daemon itself cannot read is not there.
+        chown -R 0:0 upper/Shut.localized/.localized; chmod 700 upper/Shut.localized/.localized
+        as_user '
+        for i in $(seq 100); do ls mount/.varve/view/fr | grep Shut && break; sleep 0.05; done; varve name --as fr mount/Shut.localized
         varve umount mount
         '
         """)
       #expect(
-        result.output == "Bibliothèque\nPhotos\nreport\ntext\nBibliothek\nFotos\nreport\nreport\n",
+        result.output
+          == "Bibliothèque\nPhotos\nreport\ntext\nBibliothek\nFotos\nreport\nreport\nOuvert\nShut\nShut\n",
         "exit \(result.exit)")
       #expect(result.exit == 0)
     }
