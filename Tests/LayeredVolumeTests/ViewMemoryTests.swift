@@ -207,6 +207,8 @@ final class RecordingKernel: Sendable {
       let tree = try Tree({ $0.live.cache = cache }) {
         file("a.txt")
         directory("closed", mode: 0o700) { file("b.txt") }
+        // Only its owner may list it.
+        directory("blind", mode: 0o711) { file("c.txt") }
       }
       try tree.volume().attach(RecordingKernel().link)
       func answer(_ name: String, in path: String) throws -> (isFound: Bool, validity: Validity) {
@@ -224,15 +226,24 @@ final class RecordingKernel: Sendable {
       }
       let view = ".varve/view/fr"
       let isKept = cache != .none
-      for (name, path, isFound, isRemembered) in [
-        ("none", "", false, isKept), ("none", view, false, false), ("a", view, true, isKept),
-        ("a.txt", view, true, isKept), ("closed", view, true, isKept),
-        ("b.txt", view + "/closed", true, false),
-        ("b", view + "/closed", true, false), ("none", view + "/closed", false, false),
-      ] {
+      let owner = tree.user
+      let rows: [(String, String, UInt32, Bool, Bool)] = [
+        ("none", "", owner, false, isKept), ("none", view, owner, false, false),
+        ("a", view, owner, true, isKept),
+        ("a.txt", view, owner, true, isKept), ("closed", view, owner, true, isKept),
+        ("b.txt", view + "/closed", owner, true, false), ("b", view + "/closed", owner, true, false),
+        ("none", view + "/closed", owner, false, false), ("c", view + "/blind", owner, true, false),
+        ("c.txt", view + "/blind", 1003, true, isKept), ("c", view + "/blind", 1003, false, false),
+        ("none", view + "/blind", 1003, false, false), (".varve", view, owner, false, false),
+        ("FR", ".varve/view", owner, false, false),
+      ]
+      for (name, path, user, isFound, isRemembered) in rows {
+        tree.user = user
         let found = try answer(name, in: path)
-        #expect(found.isFound == isFound, "\(name) in \(path)")
-        #expect((found.validity != .none) == isRemembered, "\(name) in \(path), \(cache): \(found.validity)")
+        #expect(found.isFound == isFound, "\(name) in \(path) for \(user)")
+        #expect(
+          (found.validity != .none) == isRemembered,
+          "\(name) in \(path) for \(user), \(cache): \(found.validity)")
       }
     }
   }

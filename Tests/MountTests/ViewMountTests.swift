@@ -99,7 +99,7 @@ extension MountTests {
     }
 
     @Test(
-      "find, tar and rsync out of a view copy what it shows, by the names that it shows",
+      "find, du, tar, cp and rsync out of a view copy what it shows, by the names that it shows",
       .enabled(if: Programs.has("tar", "rsync"), "needs tar and rsync"))
     func copies() throws {
       let volume = try stage()
@@ -113,11 +113,17 @@ extension MountTests {
             "./photo",
             "./report", "",
           ].joined(separator: "\n"))
-      for copy in ["tar cf - . | tar xf - -C \"$copy\"", "rsync -a ./ \"$copy\""] {
+      #expect(try Program.shell("du -a . | cut -f 2 | sort", in: view).output == found)
+      for copy in ["tar cf - . | tar xf - -C \"$copy\"", "rsync -a ./ \"$copy\"", "cp -a . \"$copy\""] {
         let copied = try Program.shell(
           "copy=$(mktemp -d -p '\(volume.base)'); \(copy); cd \"$copy\"; find . | sort; cat Bibliothek/Caches/a",
           in: view)
         #expect(copied.output == found + "inside\n", "\(copy)")
+      }
+      // An item is the same by each of its names.
+      for real in ["report.txt", "../de/report", "../fr,ext=all/report", "../../../report.txt"] {
+        let refused = try Program.run("/bin/bash", ["-c", "LC_ALL=C cp report \(real)"], in: view)
+        #expect(refused.exit == 1 && refused.output.contains("are the same file"), "\(refused.output)")
       }
     }
 
@@ -177,11 +183,23 @@ extension MountTests {
       #expect(try Program.shell("ls", in: place).output.isEmpty)
     }
 
-    @Test("The view default has the languages of the volume") func defaultLanguages() throws {
-      let volume = try stage("lang=fr+de")
-      defer { volume.remove() }
-      #expect(
-        try Program.shell("ls", in: volume.path + "/.varve/view/default").output.hasPrefix("Bibliothèque\n"))
+    @Test(
+      "The view default has the languages of the volume, and so has one that is mounted without any",
+      arguments: [("lang=fr+de", "Bibliothèque\n"), ("", "file9\n")])
+    func defaultLanguages(_ options: String, _ first: String) throws {
+      let volume = try stage(options)
+      let place = volume.base + "/default"
+      defer {
+        umount2(place, CInt(MNT_DETACH))
+        volume.remove()
+      }
+      try #require(mkdir(place, 0o755) == 0)
+      #expect(try mount(volume, "view=display", place) == 0)
+      for view in [volume.path + "/.varve/view/default", place] {
+        #expect(try Program.shell("ls -U", in: view).output.hasPrefix(first), "\(view)")
+      }
+      let status = try Program.run(Program.built("varve"), ["status"]).output
+      #expect(status.contains("view default of \(volume.upper) on \(place)"), "\(status)")
     }
 
     @Test("why tells of the real objects, and that a view takes no names") func why() throws {

@@ -90,15 +90,37 @@ extension MountTests {
         Attribute.text(volume.path + "/Library", "user.varve.displayname.fr") == .success("Bibliothèque"))
     }
 
-    @Test("A view of a volume that was killed and mounted again shows what is there") func killed() throws {
+    @Test("After the daemon was killed a view shows what was changed through it, and who was in it is told")
+    func killed() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
       try stage(volume)
       let view = volume.path + "/.varve/view/fr"
       #expect(try Program.shell("ls", in: view).output == "Bibliothèque\nFoo\nreport\n")
+      func set(_ name: String, _ attribute: String, _ value: String) throws {
+        if let error = Attribute.set(view + "/" + name, attribute, value) {
+          throw TestFailure("\(name): \(error)")
+        }
+      }
+      try set("Bibliothèque/notes", "system.varve.extension", "show")
+      try set("Bibliothèque/notes.md", Attribute.list, "user:1001 allow read")
+      try set("Foo", Attribute.flags, "hidden")
+      try #require(chmod(view + "/Bibliothèque", 0o711) == 0)
+      try #require(Calls.write(view + "/report", "more", O_APPEND) == nil)
+      let inside = open(view + "/Bibliothèque", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      try #require(inside >= 0)
+      defer { close(inside) }
       try volume.kill()
+      var status = Glibc.stat()
+      #expect(fstatat(inside, "never asked for", &status, 0) != 0 && errno == ENOTCONN)
       try volume.mount()
-      #expect(Calls.read(view + "/report") == .success("text\n"))
+      #expect(fstatat(inside, "never asked for", &status, 0) != 0 && errno == ENOTCONN)
+      #expect(
+        try Program.shell("ls . Bibliothèque; stat -c %a Bibliothèque; cat report", in: view).output
+          == ".:\nBibliothèque\nreport\n\nBibliothèque:\nnotes.md\n711\ntext\nmore")
+      #expect(try Program.shell("ls -AU", in: view + ",all").output == ".dot\nBibliothèque\nFoo\nreport\n")
+      #expect(
+        Attribute.text(view + "/Bibliothèque/notes.md", Attribute.list) == .success("user:1001 allow read\n"))
     }
 
     @Test(
@@ -117,11 +139,18 @@ extension MountTests {
         varve name --hide-ext mount/report.txt; varve name --as fr mount/report.txt
         if mkdir mount/.varve/view/fr/new 2> /dev/null; then exit 10; fi
         varve mount -o view=display upper mount 2> /dev/null && exit 11
+        mkdir mount/Shut.localized; varve name --localize fr=Ouvert mount/Shut.localized; ls mount/.varve/view/fr | grep Ouvert
+        '
+        # What the daemon itself cannot read is not there.
+        chown -R 0:0 upper/Shut.localized/.localized; chmod 700 upper/Shut.localized/.localized
+        as_user '
+        for i in $(seq 100); do ls mount/.varve/view/fr | grep Shut && break; sleep 0.05; done; varve name --as fr mount/Shut.localized
         varve umount mount
         '
         """)
       #expect(
-        result.output == "Bibliothèque\nPhotos\nreport\ntext\nBibliothek\nFotos\nreport\nreport\n",
+        result.output
+          == "Bibliothèque\nPhotos\nreport\ntext\nBibliothek\nFotos\nreport\nreport\nOuvert\nShut\nShut\n",
         "exit \(result.exit)")
       #expect(result.exit == 0)
     }

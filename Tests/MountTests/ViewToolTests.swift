@@ -150,6 +150,7 @@ extension MountTests {
       "protect -v complete SECRET", "verify SECRET", "protect complete FOLDER", "protect -v none SECRET",
       "protect none FOLDER",
       "chmod 9 FILE", "chflags nothing FILE", "acl set -e nonsense FILE", "acl restore FILE",
+      "layout home -n DIR", "layout home DIR", "layout home --repair DIR", "layout home --user 0 DIR/New",
       // The name that is shown changes.
       "name --show-ext MODEL",
     ]
@@ -160,7 +161,13 @@ extension MountTests {
       "acl get SECRET", "acl propagate FOLDER", "compress LONG", "protect complete FILE", "exclude FILE",
       "name --hide-ext FILE",
       "name --localize fr=X FOTOS", "verify SECRET", "ls -le SECRET", "why write FILE", "why read SECRET",
-      "access read,write SECRET", "kind SECRET", "check DIR", "find --locked FOLDER",
+      "access read,write SECRET", "kind SECRET", "check DIR", "find --locked FOLDER", "layout home DIR",
+      "layout volume DIR", "umount DIR", "remount -o noexec DIR",
+    ]
+
+    /// About volumes or keyfiles, or tried by `ViewVerbTests` and `ViewPairTests`.
+    private static let others: Set = [
+      "mount", "status", "lock", "unlock", "layer", "key", "fsck", "completion",
     ]
 
     private func compare(
@@ -200,6 +207,26 @@ extension MountTests {
       let before = try ordinary.state()
       try compare(Self.looks, ordinary, ToolStage(of: ordinary.volume, isViewed: true), changes: false)
       #expect(try ordinary.state() == before)
+    }
+
+    @Test("No verb is left out of those that are tried on paths through views") func complete() throws {
+      func verbs(_ group: String...) throws -> [String] {
+        let help = try Program.run(Program.built("varve"), ["help"] + group).output
+        let list = try #require(
+          help.components(separatedBy: "Verbs:\n").last?.components(separatedBy: "\n\n").first)
+        // What a verb does may take two lines.
+        return list.split(separator: "\n").filter { !$0.hasPrefix("   ") }.compactMap { line in
+          line.split(separator: " ").first.map { (group + [String($0)]).joined(separator: " ") }
+        }
+      }
+      let groups = ["acl", "layout"]
+      let all = try verbs().filter { !groups.contains($0) } + groups.flatMap { try verbs($0) }
+      #expect(all.count > 30)
+      let tried = Self.looks + Self.changes + Self.refusals
+      let untried = all.filter { verb in
+        !tried.contains { $0.hasPrefix(verb + " ") || $0.contains("' \(verb) ") }
+      }
+      #expect(Set(untried) == Self.others)
     }
 
     @Test("A view that cannot have its name is told of with the right form, in one line") func rightForm()

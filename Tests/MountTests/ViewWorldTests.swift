@@ -262,12 +262,26 @@ extension MountTests {
         "exit \(result.exit)")
     }
 
-    /// Lists each directory of a view by gio and by `ls -l`, and compares both with what Python reads.
+    /// Lists each directory of a view by gio and by `ls -l`, and walks the view by find and rsync; compares all with what
+    /// Python reads.
     private static let listers = """
       import os, stat, subprocess, sys
       os.environ['LC_ALL'] = 'C.UTF-8'
-      for view in sys.argv[1:]:
+      def answers(words, end):
+          done = subprocess.run(words, capture_output=True, check=True)
+          assert not done.stderr, done.stderr
+          return done.stdout.split(end)[:-1]
+      for view in sys.argv[2:]:
           os.chdir(view)
+          walked = []
+          for place, directories, files in os.walk(b'.'):
+              walked += [os.path.join(place, name)[2:] for name in directories + files]
+          by_find = answers([b'find', b'-mindepth', b'1', b'-printf', b'%P\\\\0'], b'\\0')
+          assert sorted(by_find) == sorted(walked), (view, set(by_find) ^ set(walked))
+          # Looks at each item, and copies none; it writes what steers a terminal as numbers, and no view shows that.
+          told = answers([b'rsync', b'-an8', b'--out-format=%n', b'./', sys.argv[1].encode()], b'\\n')
+          by_rsync = [name.rstrip(b'/') for name in told if name != b'./']
+          assert sorted(by_rsync) == sorted(walked), (view, set(by_rsync) ^ set(walked))
           places = sorted(entry.name for entry in os.scandir(b'.') if entry.is_dir())
           found = [sorted(os.listdir(place)) for place in places]
           by_gio = subprocess.run([b'gio', b'list', b'-h', *places], capture_output=True, check=True)
@@ -294,8 +308,8 @@ extension MountTests {
       """
 
     @Test(
-      "gio and ls -l list each directory of the world in every language and policy, name by name",
-      .enabled(if: Programs.has("python3", "gio"), "needs python3 and gio"))
+      "gio, ls -l, find and rsync list the world in every language and policy, name by name",
+      .enabled(if: Programs.has("python3", "gio", "rsync"), "needs python3, gio and rsync"))
     func eachDirectory() throws {
       let volume = try MountedVolume()
       defer { volume.remove() }
@@ -303,7 +317,7 @@ extension MountTests {
       let views = Self.views().map(\.name)
       let result = try Program.run(
         try #require(Programs.path(of: "python3")),
-        ["-c", Self.listers] + views.map { "\(volume.path)/.varve/view/\($0)" })
+        ["-c", Self.listers, volume.base + "/copy"] + views.map { "\(volume.path)/.varve/view/\($0)" })
       let wanted = views.map { "\($0) \(tree.directories.count)\n" }.joined()
       #expect(result.exit == 0 && result.output == wanted, "\(result.output.suffix(2000))")
     }

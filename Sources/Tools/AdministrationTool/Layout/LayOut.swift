@@ -80,7 +80,7 @@ private final class LayoutRun {
 
   init(_ invocation: Invocation, administrators: UInt32? = nil) {
     console = Console(invocation)
-    root = invocation.operands[0]
+    root = LayoutRun.realPath(invocation.operands[0])
     isDryRun = invocation.has(.dryRun)
     repairs = invocation.has(.mendLayout)
     self.administrators = administrators
@@ -271,14 +271,14 @@ private final class LayoutRun {
       return (try hold(names), path(names))
     }
     // Of the root itself it is where that was typed.
-    let cut = withoutLastName(root)
+    let cut = LayoutRun.withoutLastName(root)
     let held = try attempt(Descriptor.item(atPath: cut, .followed)) { Refusal($0, at: root) }
     return (SharedDescriptor(held), cut)
   }
 
   private func make(_ below: String) throws(Refusal) -> SharedDescriptor {
     let full = path(below)
-    let name = below.isEmpty ? lastName(root) : Array((below.split(separator: "/").last ?? "").utf8)
+    let name = below.isEmpty ? LayoutRun.lastName(root) : Array((below.split(separator: "/").last ?? "").utf8)
     let (above, _) = try above(below)
     guard let above else { throw Refusal("its directory does not exist (ENOENT)") }
     guard above.descriptor.isOnVolume() else { throw Refusal(.unsupported) }
@@ -293,11 +293,21 @@ private final class LayoutRun {
     }
   }
 
-  private func lastName(_ path: Word) -> [UInt8] {
+  /// Directories are made under their real names, as a view takes none.
+  private static func realPath(_ typed: Word) -> Word {
+    let path = ordinaryPath(typed)
+    guard path == typed else { return path }
+    // What is to be made is in no view yet.
+    let above = withoutLastName(typed)
+    let real = ordinaryPath(above)
+    return real == above ? typed : joined(real, lastName(typed))
+  }
+
+  private static func lastName(_ path: Word) -> [UInt8] {
     path.split(separator: slash).last.map { Array($0) } ?? []
   }
 
-  private func withoutLastName(_ path: Word) -> Word {
+  private static func withoutLastName(_ path: Word) -> Word {
     let start: Word = path.first == slash ? [slash] : [UInt8(ascii: ".")]
     return path.split(separator: slash).dropLast().reduce(start) { joined($0, Array($1)) }
   }
