@@ -73,6 +73,14 @@ import Testing
     try block.expand(
       .first, info: info("EAR1/data", file, [UInt8](repeating: 0, count: 8)).span, into: .third)
 
+    let own = try key([UInt8](0x80...0x9F))
+    #expect(
+      try exposed(try Key(expanding: own, info: info("EAR1/hdr", file)))
+        == "c4a3281a7f871713bfb64d3172bc3cada46144ceb32285a908b3006b38534a71")
+    #expect(
+      try exposed(try Key(expanding: own, info: info("EAR1/data", file, [UInt8](repeating: 0, count: 8))))
+        == "0aca5afe0ebe53c2bde7e291a507340e738f4aa753810b4b5c38f0a4372349eb")
+
     try aead.use(block, .second)
     var slot = [UInt8](repeating: 0, count: 480)
     (slot[0], slot[8], slot[24], slot[32], slot[48]) = (3, 5, 1, 7, 2)

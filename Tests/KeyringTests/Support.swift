@@ -62,20 +62,8 @@ enum Golden {
     try handed([UInt8](0x10...0x1F), [UInt8](0xA0...0xBF))
   }
   static let keybag = StoredKeys.keybag
-  static let header = bytes(
-    """
-    89454152310d0a1a01000000010c010000000000000000000000000000000000
-    000102030405060708090a0b0c0d0e0f404142434445464748494a4b4c4d4e4f
-    0100000001000000000000000000000000000000000000000000000000000000
-    0000000000000000 000102030405060708090a0b
-    ad070cc7e530f07969a50bf1627f2d888d8b38af3aeb59dde567d8929f313ccf0b6bc46df4af8bb91fbc91f87fdb9000
-    """, paddedTo: 512)
-  static let sessions = bytes(
-    """
-    8945534c310d0a1a 0100000001000000 000102030405060708090a0b0c0d0e0f
-    0700000000000000 0000000000000000
-    0500000000000000 5e50c67fb5c2cceb595c8bb92b8a336b7322b451ad54f882f8182a10c8d7d0bb
-    """)
+  static let header = StoredKeys.header
+  static let sessions = StoredKeys.sessions
   static let rawKeyfile = StoredKeys.rawKeyfile
   static let scryptKeyfile = StoredKeys.scryptKeyfile
   static let passphrase = StoredKeys.passphrase

@@ -19,6 +19,15 @@ extension MountTests {
     }
 
     @Test(
+      "A reader without our code reads files of every shape in each class: open, unmounted and after a kill",
+      .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"))
+    func shapes() throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("shapes")
+    }
+
+    @Test(
       "A reader without our code refuses every bit that is turned in a file whose session has ended",
       .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"))
     func flips() throws {

@@ -29,6 +29,15 @@ extension MountTests {
     }
 
     @Test(
+      "Of a damaged encrypted file every other block is read, at once and page by page, and no answer is short before its end",
+      arguments: ["", "passthrough=off,threads=1", "cache=none"])
+    func damage(options: String) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("damage", options)
+    }
+
+    @Test(
       "git, SQLite, tar, rsync, make and gcc do their work, and nothing the second time",
       arguments: [0, 1001])
     func programs(user: Int) throws {

@@ -10,13 +10,13 @@ import Testing
 @testable import LayeredVolume
 
 @Suite struct StrangerTests {
-  private static let hasPython =
+  static let hasPython =
     (try? Program.run("/usr/bin/python3", ["-c", "import cryptography"]))?.exit == 0
   private static let reader = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .appending(components: "Fixtures", "sealed_reader.py").path
 
   /// What the stranger reads; nil where it refuses.
-  private func read(_ vault: Vault, _ name: String) throws -> [UInt8]? {
+  func read(_ vault: Vault, _ name: String) throws -> [UInt8]? {
     let target = "\(vault.path)/read"
     let ran = try Program.run(
       "/bin/sh",

@@ -15,113 +15,8 @@ import subprocess
 import sys
 import time
 
+from trials import CLASSES, Append, Overwrite, Rename, Truncate, path_in
 from vault import VARVE, Failure, Vault, require, run, seeded, watch
-
-SIZES = [10, 4096, 5000, 100_000, 300_000]
-
-
-class FileTrial:
-    """One file: a synced state, and changes on top of it that are not."""
-
-    kind = None
-
-    def __init__(self, vault, seed):
-        self.path = f"{vault.path}/a/{self.kind}"
-        self.random = random.Random(seed)
-        # The bytes may be any mixture of these.
-        self.states = None
-
-    def prepare(self):
-        """Brings one state to the disk, and chooses the changes."""
-        r = self.random
-        self.path = self.path.rstrip("0123456789") + str(r.randrange(4))
-        self.old = r.randbytes(r.choice(SIZES))
-        self.file = os.open(self.path, os.O_RDWR | os.O_CREAT | r.choice([0, os.O_TRUNC]), 0o644)
-        os.ftruncate(self.file, len(self.old))
-        os.pwrite(self.file, self.old, 0)
-        os.fsync(self.file)
-        self.new = self.changed(bytearray(self.old))
-        self.states = [self.old, bytes(self.new)]
-
-    def forget(self):
-        os.close(self.file)
-
-    def begin_anew(self):
-        self.states = None
-
-    def check(self):
-        if self.states is None:
-            return
-        with open(self.path, "rb") as file:
-            got = file.read()
-        sizes = sorted(map(len, self.states))
-        if not sizes[0] <= len(got) <= sizes[1]:
-            raise Failure(f"{len(got)} bytes, not {sizes}")
-        old, new = (state.ljust(len(got), b"\0") for state in self.states)
-        if got not in (old, new):
-            for at, byte in enumerate(got):
-                if byte != old[at] and byte != new[at]:
-                    raise Failure(f"byte {at} of {len(got)} is neither the old nor the new one")
-
-
-class Overwrite(FileTrial):
-    kind = "overwrite"
-
-    def changed(self, data):
-        self.changes = []
-        for _ in range(self.random.randrange(1, 30)):
-            at = self.random.randrange(len(data))
-            piece = self.random.randbytes(min(self.random.choice([5, 4096, 20_000]), len(data) - at))
-            data[at : at + len(piece)] = piece
-        return data
-
-    def work(self):
-        at = 0
-        while at < len(self.new):
-            end = min(len(self.new), at + self.random.choice([100, 4096, 9999]))
-            os.pwrite(self.file, self.new[at:end], at)
-            at = end
-
-
-class Append(FileTrial):
-    kind = "append"
-
-    def changed(self, data):
-        return data + self.random.randbytes(self.random.choice([5, 4096, 70_000]))
-
-    def work(self):
-        os.pwrite(self.file, self.new[len(self.old) :], len(self.old))
-
-
-class Truncate(FileTrial):
-    kind = "truncate"
-
-    def changed(self, data):
-        return data[: self.random.randrange(len(data))]
-
-    def work(self):
-        os.ftruncate(self.file, len(self.new))
-
-
-class Rename(FileTrial):
-    kind = "rename"
-
-    def changed(self, data):
-        return self.random.randbytes(self.random.choice(SIZES))
-
-    def work(self):
-        aside = self.path + ".new"
-        file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        os.write(file, self.new)
-        os.close(file)
-        os.rename(aside, self.path)
-
-    def check(self):
-        if self.states is None:
-            return
-        with open(self.path, "rb") as file:
-            if file.read() not in self.states:
-                raise Failure("neither the old nor the new file")
 
 
 class Journal:
@@ -130,7 +25,7 @@ class Journal:
     kind = "journal"
 
     def __init__(self, vault, seed):
-        self.base, self.random = f"{vault.path}/a/journal", random.Random(seed)
+        self.base, self.random = vault.path, random.Random(seed)
         self.number, self.acknowledged = 0, None
 
     def line(self, number):
@@ -138,7 +33,7 @@ class Journal:
 
     def prepare(self):
         self.number += 1
-        self.path = f"{self.base}{self.number}"
+        self.path = path_in(self.base, self.random.choice(CLASSES), f"journal{self.number}")
         self.reports, self.report = os.pipe()
 
     def work(self):
@@ -174,10 +69,12 @@ class Database(Journal):
 
     def __init__(self, vault, seed):
         super().__init__(vault, seed)
-        self.path = f"{vault.path}/a/{self.kind}.db"
-        self.done = 0
+        # Of each class one, with the number of transactions that it has.
+        self.all = {kind: (path_in(vault.path, kind, self.kind), 0) for kind in CLASSES}
 
     def prepare(self):
+        self.protection = self.random.choice(CLASSES)
+        self.path, self.done = self.all[self.protection]
         self.reports, self.report = os.pipe()
 
     def work(self):
@@ -195,6 +92,7 @@ class Database(Journal):
     def forget(self):
         super().forget()
         self.done = max(self.done, self.acknowledged)
+        self.all[self.protection] = self.path, self.done
 
     def check(self):
         if not self.done:
@@ -219,7 +117,7 @@ class Database(Journal):
             except OSError:
                 # Whatever of it is there no longer, or can be neither read nor removed.
                 pass
-        self.path = f"{self.path.removesuffix('.db').rstrip('0123456789')}{random.randrange(10**9)}.db"
+        self.all[self.protection] = path_in(self.base, self.protection, f"{self.kind}{random.randrange(10**9)}"), 0
 
 
 class RollbackDatabase(Database):
@@ -248,8 +146,8 @@ class Stranger:
         self.found = {}
         if not self.isThere:
             return
-        folder, own = f"{self.vault.upper}/a", f"{self.vault.upper}/.varve"
-        names = sorted(name for name in os.listdir(folder) if os.path.isfile(f"{folder}/{name}"))
+        folder, own = self.vault.upper, f"{self.vault.upper}/.varve"
+        names = sorted(f"{kind}/{name}" for kind in CLASSES for name in os.listdir(f"{folder}/{kind}"))
         if not names:
             return
         words = [self.keys[number % 2], f"{own}/keybag", "--sessions", f"{own}/sessions", "--into", self.target]
@@ -258,16 +156,17 @@ class Stranger:
             if f"{folder}/{name}: " in ran.stderr:
                 self.found[name] = None
                 continue
-            with open(f"{self.target}/{name}", "rb") as file:
+            read = f"{self.target}/{os.path.basename(name)}"
+            with open(read, "rb") as file:
                 self.found[name] = file.read()
-            os.unlink(f"{self.target}/{name}")
+            os.unlink(read)
         require(ran.returncode == (1 if None in self.found.values() else 0), f"the reader: {ran.stderr}")
 
     def compare(self):
         """With what the mount shows before anything is changed."""
         for name, expected in self.found.items():
             try:
-                with open(f"{self.vault.path}/a/{name}", "rb") as file:
+                with open(f"{self.vault.path}/{name}", "rb") as file:
                     got = file.read()
             except OSError:
                 got = None
@@ -296,7 +195,8 @@ class Peer:
             file.write("word\n")
         run("gocryptfs", "-init", "-q", "-scryptn", "10", "-passfile", self.word, self.stored)
         self.mount()
-        os.mkdir(f"{self.path}/a")
+        for kind in CLASSES:
+            os.mkdir(f"{self.path}/{kind}")
 
     def mount(self):
         words = ["gocryptfs", "-q", "-fg", "-passfile", self.word, self.stored, self.path]

@@ -1,7 +1,7 @@
 """Locks and unlocks a volume again and again, in each way, under writers, readers, mappings and syncs in each class.
 
 cycles.py BASE CYCLES [OPTIONS]: nothing hangs, no byte is wrong, and no error is another one than ENOKEY, which nobody
-gets whose class stays open. Only `--now` takes something from a mapping, and then that is told.
+gets whose class stays open. Only `--now` takes something from a mapping, and then that is told, and not for ever.
 """
 
 import errno
@@ -40,13 +40,23 @@ class Board:
         value = int.from_bytes(self.memory[at : at + 8], "little") + 1
         self.memory[at : at + 8] = value.to_bytes(8, "little")
 
-    @property
-    def hurries(self):
-        """How many locks with --now have begun or ended: odd while there is one."""
-        return int.from_bytes(self.memory[8:16], "little")
+    def hurries(self, kind):
+        """How many locks with --now have begun or ended that close a class: odd while there is one."""
+        return self.turns(1, kind)
 
-    def hurry(self):
-        self.memory[8:16] = (self.hurries + 1).to_bytes(8, "little")
+    def closings(self, kind):
+        """How many locks of a class have begun, and unlocks ended: odd as long as it may be locked."""
+        return self.turns(3, kind)
+
+    def turns(self, place, kind):
+        at = (place + (kind == "c")) * 8
+        return int.from_bytes(self.memory[at : at + 8], "little")
+
+    def turn(self, words, isHurry):
+        """A lock begins or ends, or the time does in which all of its classes may be locked."""
+        for kind in "ac" if "--all" in words else "a":
+            at = ((1 if isHurry else 3) + (kind == "c")) * 8
+            self.memory[at : at + 8] = (self.turns(at // 8, "a") + 1).to_bytes(8, "little")
 
     def counts(self, place):
         at = 64 + place * 16
@@ -62,11 +72,12 @@ class Worker:
     def patient(self, work, opens=False):
         """What a call answers, as soon as it is let; nil when it is time to stop."""
         while not self.board.stops:
+            closings = self.closings
             try:
                 result = work()
             except OSError as failure:
                 # What is open stays open in class B.
-                if failure.errno != errno.ENOKEY or (self.kind == "b" and not opens):
+                if failure.errno != errno.ENOKEY or (self.kind == "b" and not opens) or not self.may_be_locked(closings):
                     raise
                 self.board.count(self.place, True)
                 time.sleep(0.0005)
@@ -74,6 +85,18 @@ class Worker:
                 self.board.count(self.place, False)
                 return result
         raise StopIteration
+
+    @property
+    def hurries(self):
+        return self.board.hurries(self.kind)
+
+    @property
+    def closings(self):
+        return self.board.closings(self.kind)
+
+    def may_be_locked(self, closings):
+        """Whether the class may have been locked since a look at the number."""
+        return closings % 2 == 1 or self.closings != closings
 
     def opened(self, flags, path=None):
         return self.patient(lambda: os.open(path or self.path, flags, 0o644), opens=True)
@@ -161,18 +184,20 @@ class Mapper(Worker):
     """Counts in pages of a mapping, until the pages are locked: then it is killed, and another one goes on."""
 
     def work(self):
-        # Of each page: what was counted to, what is on the disk, and how many hurried locks there were by then.
-        self.known = mmap.mmap(-1, PAGES * 24)
+        # Of each page: what was counted to, what is on the disk, and how many hurried locks there were by then. Then the
+        # lock that a sync told of last, and how often: of one that closed the class, and of a hurried one.
+        self.known = mmap.mmap(-1, PAGES * 24 + 32)
         file = self.opened(os.O_RDWR | os.O_CREAT)
         self.patient(lambda: os.ftruncate(file, PAGES * 4096))
         memory = mmap.mmap(file, PAGES * 4096)
         while not self.board.stops:
-            child = os.fork()
+            closings, child = self.closings, os.fork()
             if child == 0:
                 # Without a word, and without a core.
                 os._exit(self.count_pages(memory))
             _, status = os.waitpid(child, 0)
-            if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGBUS and self.kind != "b":
+            isKilled = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGBUS
+            if isKilled and self.kind != "b" and self.may_be_locked(closings):
                 self.board.count(self.place, True)
                 time.sleep(0.0005)
             elif status != 0:
@@ -192,11 +217,11 @@ class Mapper(Worker):
             if r.random() < 0.02 and not self.flushed(memory):
                 return 4
             page = r.randrange(PAGES)
-            at, hurries = page * 4096 + 100, self.board.hurries
+            at, hurries = page * 4096 + 100, self.hurries
             value = int.from_bytes(memory[at : at + 8], "little")
             last, kept, then = self.noted(page)
             # Asked again: between the first look and the value there may have been a whole lock and an unlock.
-            mayLose = (self.board.hurries != then or then % 2) and self.kind != "b"
+            mayLose = (self.hurries != then or then % 2) and self.kind != "b"
             if not (kept if mayLose else last) <= value <= last + 1:
                 print(f"{self.path}, page {page}: {value}, not {last}, of which {kept} is on the disk", flush=True)
                 return 3
@@ -209,19 +234,30 @@ class Mapper(Worker):
             self.board.count(self.place, False)
         return 0
 
+    def tells_of(self, index, before, now, most):
+        """Whether a sync may tell of a lock: as often as it likes while there is one, and afterwards so many times."""
+        if before % 2 == 1 or now != before:
+            return True
+        at = PAGES * 24 + index * 16
+        last, count = (int.from_bytes(self.known[at + k : at + k + 8], "little") for k in (0, 8))
+        count = count + 1 if last == before else 1
+        self.known[at : at + 16] = before.to_bytes(8, "little") + count.to_bytes(8, "little")
+        return before > 0 and count <= most
+
     def flushed(self, memory):
-        """Whether a sync says nothing but what a hurried lock makes it say."""
-        hurries, last = self.board.hurries, [self.noted(page)[0] for page in range(PAGES)]
+        """Whether a sync says nothing but what a lock makes it say."""
+        hurries, closings, last = self.hurries, self.closings, [self.noted(page)[0] for page in range(PAGES)]
         try:
             memory.flush()
         except OSError as failure:
-            if failure.errno == errno.ENOKEY and self.kind != "b":
+            # The kernel tells later of a write that was refused. Of what a hurried lock took the daemon tells, too.
+            isRefused = failure.errno == errno.ENOKEY and self.tells_of(0, closings, self.closings, 1)
+            isLost = failure.errno == errno.EIO and self.tells_of(1, hurries, self.hurries, 2)
+            if self.kind != "b" and (isRefused or isLost):
                 return True
-            if failure.errno == errno.EIO and self.board.hurries and self.kind != "b":
-                return True
-            print(f"{self.path}: a sync says {failure}", flush=True)
+            print(f"{self.path}: a sync says {failure}; locks with --now: {hurries / 2}", flush=True)
             return False
-        if self.board.hurries == hurries and hurries % 2 == 0:
+        if self.hurries == hurries and hurries % 2 == 0:
             for page in range(PAGES):
                 # What a hurried lock took before is gone back to by whoever counts next.
                 if self.noted(page)[2] == hurries:
@@ -296,12 +332,13 @@ def main():
     for number in range(cycles):
         guard = watch(90)
         words = WAYS[number] if number < len(WAYS) else dice.choice(WAYS)
+        board.turn(words, isHurry=False)
         if "--now" in words:
-            board.hurry()
+            board.turn(words, isHurry=True)
         with Watched(daemon) as watched:
             locked = vault.lock(*words, check=False)
         if "--now" in words:
-            board.hurry()
+            board.turn(words, isHurry=True)
         worst = max(worst, watched.took)
         said = f"cycle {number}, {words}: {locked.returncode} {locked.stdout}{locked.stderr}"
         lost = [line for line in locked.stderr.splitlines() if "is lost" in line]
@@ -316,6 +353,7 @@ def main():
             complaints.append(f"cycle {number}, {words}: {watched.took:.1f} s")
         time.sleep(dice.choice([0, 0.002, 0.02]))
         vault.unlock()
+        board.turn(words, isHurry=False)
         time.sleep(dice.choice([0.005, 0.02, 0.05]))
         guard.cancel()
         if complaints:

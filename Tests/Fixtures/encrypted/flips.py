@@ -1,5 +1,6 @@
 """Turns single bits of what counts in encrypted files whose session has ended, and in a keybag: a reader that shares no code
-with the daemon refuses each of them. One file has two blocks; the other one, of another class, has index pages and holes.
+with the daemon refuses each of them. Files of two blocks are of two classes; the one of the third has index pages and holes.
+Also refused are entries, sectors and pages that change places, within a file and between two that have the same class.
 
 flips.py BASE STEP: every STEPth bit of each structure, beginning anywhere
 """
@@ -16,6 +17,8 @@ import sealed_reader
 PAGE, SECTOR = 4096, 512
 # Of the large file: in page 0, at the ends of its first two index pages, in the middle, and at the end.
 SPREAD = [0, 7, 23, 24, 71, 72, 300, 301, 618]
+# Each beside another one of its class.
+SMALL = {"a/file": "a/other", "a/other": "a/file", "c/file": "c/other", "c/other": "c/file"}
 
 
 def read(path, keys, sessions, blocks=None):
@@ -32,10 +35,10 @@ def read(path, keys, sessions, blocks=None):
         return b"", str(reason)
 
 
-def make_small(vault, dice):
+def make_small(vault, dice, name):
     """Both halves of a pair are in use, and both slots."""
     content = dice.randbytes(PAGE + 1000)
-    with open(f"{vault.path}/a/file", "wb") as file:
+    with open(f"{vault.path}/{name}", "wb") as file:
         file.write(content)
         os.fsync(file.fileno())
         os.pwrite(file.fileno(), content[:PAGE], 0)
@@ -67,7 +70,7 @@ class Flipped:
         self.name, self.content, self.keys, self.sessions = name, content, keys, sessions
         path = f"{vault.upper}/{name}"
         self.stored = sealed_reader.contents_of(path)
-        self.copy, self.tried = f"{base}/flipped", 0
+        self.copy, self.tried = f"{base}/{name.replace('/', '-')}", 0
         with open(self.copy, "wb") as file:
             file.write(self.stored)
         self.file = os.open(self.copy, os.O_RDWR)
@@ -126,6 +129,43 @@ class Flipped:
             require(read(self.copy, self.keys, self.sessions)[1], f"{self.name}, cut to {left} of {pages} pages: not refused")
             self.tried += 1
 
+    def put(self, pieces, blocks, sentence):
+        """That the file is refused with other bytes at some places."""
+        for at, data in pieces:
+            os.pwrite(self.file, data, at)
+        reason = read(self.copy, self.keys, self.sessions, blocks)[1]
+        for at, data in pieces:
+            os.pwrite(self.file, self.stored[at : at + len(data)], at)
+        require(reason, f"{self.name}, {sentence}: not refused")
+        self.tried += 1
+
+    def exchange_entries(self):
+        """Entries of a sector, and pairs of them, that change places."""
+        for name, (span, blocks) in self.live.items():
+            if not name.startswith("index"):
+                continue
+            for size in (40, 80):
+                entries = [(at, self.stored[at : at + size]) for at in range(span[0], span[0] + 480, size)]
+                for index, (at, entry) in enumerate(entries):
+                    for place, other in entries[index + 1 :]:
+                        if entry != other:
+                            self.put([(at, other), (place, entry)], blocks, f"{name}, bytes {at} and {place} exchanged")
+
+    def take(self, other):
+        """What another file has in the same place: in one structure, in page 0, or in all of the index."""
+        whole = {"both static sectors": range(2 * SECTOR), "page 0": range(PAGE)}
+        for name, span in (whole | {name: span for name, (span, _) in self.live.items()}).items():
+            there = other.live[name][0] if name in other.live else span
+            data = other.stored[there[0] : there[-1] + 1]
+            require(len(data) == len(span) and data != self.stored[span[0] : span[-1] + 1], f"{other.name} has no other {name}")
+            self.put([(span[0], data)], None, f"{name} of {other.name}")
+        # With everything that leads to its page.
+        for name, (span, blocks) in self.live.items():
+            if name.startswith("index"):
+                pages = [(self.live[f"block {block}"][0][0], other.live[f"block {block}"][0]) for block in blocks]
+                moved = [(at, other.stored[there[0] : there[-1] + 1]) for at, there in pages]
+                self.put([(span[0], other.stored[span[0] : span[-1] + 1]), *moved], None, f"{name} and its pages of {other.name}")
+
     def exchange(self):
         """Structures that are moved are refused at each of both ends."""
         spans = [(name, span, blocks) for name, (span, blocks) in self.live.items()]
@@ -152,18 +192,22 @@ def main():
     base, step = sys.argv[1], int(sys.argv[2])
     _, dice = seeded("flips")
     with Vault(base) as vault:
-        contents = {"a/file": make_small(vault, dice), "b/large": make_large(vault, dice)}
+        contents = {name: make_small(vault, dice, name) for name in SMALL} | {"b/large": make_large(vault, dice)}
     own = f"{vault.upper}/.varve"
     whole = {name: sealed_reader.contents_of(f"{own}/{name}") for name in ("keybag", "sessions")}
     keyfile = sealed_reader.contents_of(vault.key)
     keys = sealed_reader.Keys(keyfile, b"", whole["keybag"])
     sessions = sealed_reader.Sessions(whole["sessions"], keys)
     tried, kinds = 0, set()
-    for name, content in contents.items():
-        file = Flipped(vault, name, content, keys, sessions, base)
+    files = {name: Flipped(vault, name, content, keys, sessions, base) for name, content in contents.items()}
+    for name, file in files.items():
         kinds |= {f"{name} {kind}" for kind in file.live}
-        file.flip(dice, step if name == "a/file" else step * 5 // 2 if step > 1 else 1)
-        file.exchange()
+        if not name.endswith("other"):
+            file.flip(dice, step if name in SMALL else step * 5 // 2 if step > 1 else 1)
+            file.exchange()
+            file.exchange_entries()
+        if name in SMALL:
+            file.take(files[SMALL[name]])
         file.cut(step)
         os.close(file.file)
         tried += file.tried

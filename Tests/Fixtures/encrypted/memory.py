@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import sealed_reader as reader
-from vault import Vault, require, watch
+from vault import VARVE, Vault, require, run, watch
 
 COPIES = 400
 
@@ -26,20 +26,24 @@ def canary():
 
 
 def regions(process):
-    with open(f"/proc/{process}/maps") as maps:
+    """The readable mappings of a process, with the flags of each."""
+    with open(f"/proc/{process}/smaps") as maps:
         for line in maps:
             words = line.split()
-            if "r" in words[1] and words[-1] not in ("[vvar]", "[vsyscall]", "[vvar_vclock]"):
+            if words[0] == "VmFlags:":
+                if "r" in access and name not in ("[vvar]", "[vsyscall]", "[vvar_vclock]"):
+                    yield start, end, set(words[1:])
+            elif not words[0].endswith(":"):
                 start, end = (int(number, 16) for number in words[0].split("-"))
-                yield start, end
+                access, name = words[1], words[-1]
 
 
-def found(process, needles):
-    """The names of those that are somewhere in the memory of a process."""
-    names, size = set(), 256 << 10
+def places(process, needles):
+    """Those that are somewhere in the memory of a process, with the flags of each mapping that has them."""
+    names, size = {}, 256 << 10
     zeros = bytes(size)
     with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
-        for start, end in regions(process):
+        for start, end, flags in regions(process):
             at = start
             while at < end:
                 try:
@@ -51,11 +55,64 @@ def found(process, needles):
                     break
                 # Most of it was never touched.
                 if piece != zeros[: len(piece)]:
-                    names |= {name for name, needle in needles.items() if needle in piece}
+                    for name, needle in needles.items():
+                        if needle in piece:
+                            names.setdefault(name, []).append(flags)
                 if at + len(piece) >= end:
                     break
                 at += max(len(piece) - 64, 1)
     return names
+
+
+def found(process, needles):
+    """The names of those that are somewhere in the memory of a process."""
+    return set(places(process, needles))
+
+
+def require_locked_memory(process, needles):
+    """That keys are nowhere but in memory that is neither written to swap nor to a core."""
+    for name, mappings in places(process, needles).items():
+        for flags in mappings:
+            require({"lo", "dd"} <= flags, f"{name} lies in memory with the flags {sorted(flags)}")
+
+
+def slot_keys(vault, keyfile):
+    """The secret of a keyfile, and the keys that it has with each keyslot."""
+    with open(keyfile, "rb") as file, open(f"{vault.upper}/.varve/keybag", "rb") as bag:
+        secret, bag = reader.secret_of(file.read(), None), bag.read()
+    label = b"EAR1/kek" + bag[16:32]
+    slots = (bag[at : at + 128] for at in range(128, len(bag), 128))
+    wrapping = {f"slot key {number} of {keyfile}": reader.hkdf(secret, slot[24:56], label) for number, slot in enumerate(slots)}
+    return {f"secret of {keyfile}": secret} | wrapping
+
+
+def administered(vault, never, verbs=("check", "unlock", "add", "export", "remove")):
+    """Nothing that opens the volume stays after its keyslots are read and changed, nor after a wrong keyfile."""
+    second, wrong = f"{vault.base}/second", f"{vault.base}/wrong"
+    with_key = ["--with", vault.key]
+    for keyfile in (second, wrong):
+        if not os.path.exists(keyfile):
+            run(VARVE, "key", "create", keyfile)
+    steps = [
+        (0, ["key", "slot", "add", vault.path, second, *with_key]),
+        (0, ["key", "check", second, vault.path]),
+        (1, ["key", "check", wrong, vault.path]),
+        (1, ["unlock", vault.path, wrong]),
+        (1, ["key", "slot", "add", vault.path, wrong, "--with", wrong]),
+        (0, ["key", "export", *with_key, vault.path, f"{vault.base}/exported"]),
+        (0, ["key", "slot", "remove", *with_key, vault.path, second]),
+    ]
+    for status, words in steps:
+        if not set(verbs) & set(words):
+            continue
+        needles = never | slot_keys(vault, second) | slot_keys(vault, wrong)
+        ran = run(VARVE, *words, check=False)
+        require((ran.returncode != 0) == status, f"{words}: {ran.returncode} {ran.stdout}{ran.stderr}")
+        needles |= slot_keys(vault, second) | slot_keys(vault, wrong)
+        left = found(vault.daemon, needles)
+        require(not left, f"after {words}: {sorted(left)}")
+    if "export" in verbs:
+        os.unlink(f"{vault.base}/exported")
 
 
 def keys(vault):
@@ -73,7 +130,8 @@ def keys(vault):
         f"class key {number}": reader.expand(master, b"EAR1/class" + volume + reader.u32(number) + reader.u32(1))
         for number in (1, 2, 3)
     }
-    return {"secret": secret, "slot key": wrapping, "master key": master}, classes, volume
+    sessions = {"session key": reader.expand(master, b"EAR1/sessions" + volume)}
+    return {"secret": secret, "slot key": wrapping, "master key": master}, classes, sessions
 
 
 def file_key(vault, path):
@@ -228,7 +286,7 @@ def main():
     options = sys.argv[3] if len(sys.argv) > 3 else ""
     with Vault(sys.argv[1], options) as vault:
         daemon = vault.daemon
-        never, classes, volume = keys(vault)
+        never, classes, sessions = keys(vault)
         a, b, c = (Used(vault, kind) for kind in "abc")
         all_of_them = a.needles | b.needles | c.needles
         plain = canary()
@@ -245,6 +303,10 @@ def main():
             require(wrapping not in unlocked, f"while unlocked: {wrapping}")
         require_plain_is_found(vault, options, plain, unlocked)
         require(not unlocked & set(never), f"while unlocked: {sorted(unlocked & set(never))}")
+        of_files = {name: key for each in (a, b, c) for name, key in (each.opened | each.closed).items()}
+        require_locked_memory(daemon, classes | of_files | sessions)
+        require(found(daemon, sessions), "the search does not find the key of sessions")
+        administered(vault, never)
 
         # Files of class B that are open keep their keys, and class C all of them.
         locked = vault.lock(check=False)
@@ -264,6 +326,8 @@ def main():
         vault.lock("--all")
         left = found(daemon, never | classes | all_of_them)
         require(not left, f"after lock --all: {sorted(left)}")
+        require_locked_memory(daemon, sessions)
+        administered(vault, never | classes | of_files, ["unlock"])
         vault.unlock()
         for each in (a, c):
             require(os.pread(each.kept[0], 32, 10_000), "read again")

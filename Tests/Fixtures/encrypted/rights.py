@@ -31,9 +31,16 @@ ALICE, BOB = 1001, 1002
 
 
 def check(table, complaint):
-    for what, user, work, want in table:
+    """That each is answered so, and `varve why` says the same of it, and whether it is for a right or for a key."""
+    for what, user, work, want, *question in table:
         got = as_user(user, work)
         require(got == want, f"{complaint}: {what} by {user}: {got}, not {want}")
+        if question:
+            why = run(VARVE, "why", "--as", f"{user}:{user}", *question, check=False)
+            label = f"{complaint}: why {what} by {user}, which is {want}: {why.returncode} {why.stdout}{why.stderr}"
+            require(why.returncode == (1 if want else 0), label)
+            require(want is None or f"({want})" in why.stdout, label)
+            require(("is locked" in why.stdout) == (want == "ENOKEY"), label)
 
 
 def made(vault):
@@ -56,22 +63,22 @@ def table(path, key):
     """Who asks what, and what is answered: `key` where only a key may be missing."""
     read, write, append = os.O_RDONLY, os.O_WRONLY, os.O_WRONLY | os.O_APPEND
     return [
-        ("read private", ALICE, opening(f"{path}/private", read), key),
-        ("read private", BOB, opening(f"{path}/private", read), "EACCES"),
-        ("read listed", BOB, opening(f"{path}/listed", read), key),
-        ("write listed", BOB, opening(f"{path}/listed", write), "EACCES"),
-        ("write closed", BOB, opening(f"{path}/closed", write), "EACCES"),
-        ("read closed", BOB, opening(f"{path}/closed", read), key),
-        ("write growing", ALICE, opening(f"{path}/growing", write), "EPERM"),
-        ("append to growing", ALICE, opening(f"{path}/growing", append), key),
+        ("read private", ALICE, opening(f"{path}/private", read), key, "read", f"{path}/private"),
+        ("read private", BOB, opening(f"{path}/private", read), "EACCES", "read", f"{path}/private"),
+        ("read listed", BOB, opening(f"{path}/listed", read), key, "read", f"{path}/listed"),
+        ("write listed", BOB, opening(f"{path}/listed", write), "EACCES", "write", f"{path}/listed"),
+        ("write closed", BOB, opening(f"{path}/closed", write), "EACCES", "write", f"{path}/closed"),
+        ("read closed", BOB, opening(f"{path}/closed", read), key, "read", f"{path}/closed"),
+        ("write growing", ALICE, opening(f"{path}/growing", write), "EPERM", "write", f"{path}/growing"),
+        ("append to growing", ALICE, opening(f"{path}/growing", append), key, "append", f"{path}/growing"),
         ("cut growing", ALICE, lambda: os.truncate(f"{path}/growing", 3), "EPERM"),
         ("cut private", BOB, lambda: os.truncate(f"{path}/private", 3), "EACCES"),
-        ("make", BOB, opening(f"{path}/new", write | os.O_CREAT | os.O_EXCL), "EACCES"),
-        ("remove", BOB, lambda: os.unlink(f"{path}/private"), "EACCES"),
+        ("make", BOB, opening(f"{path}/new", write | os.O_CREAT | os.O_EXCL), "EACCES", "create", f"{path}/new"),
+        ("remove", BOB, lambda: os.unlink(f"{path}/private"), "EACCES", "delete", f"{path}/private"),
         ("enter", BOB, lambda: os.rename(f"{path}/listed", f"{path}/../x"), "EACCES"),
         ("ask", BOB, lambda: os.access(f"{path}/private", os.R_OK) or os.stat("/none"), "ENOENT"),
-        ("chmod", ALICE, lambda: os.chmod(f"{path}/private", 0o600), None),
-        ("chmod", BOB, lambda: os.chmod(f"{path}/private", 0o600), "EPERM"),
+        ("chmod", ALICE, lambda: os.chmod(f"{path}/private", 0o600), None, "chmod", f"{path}/private"),
+        ("chmod", BOB, lambda: os.chmod(f"{path}/private", 0o600), "EPERM", "chmod", f"{path}/private"),
     ]
 
 
@@ -83,7 +90,7 @@ def main():
         vault.lock()
         check(table(path, "ENOKEY"), "locked")
         making = opening(f"{path}/new", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        check([("make", ALICE, making, "ENOKEY"), ("make", 0, making, "ENOKEY")], "locked")
+        check([("make", user, making, "ENOKEY", "create", f"{path}/new") for user in (ALICE, 0)], "locked")
 
         for user, word in ((ALICE, "class complete is locked"), (BOB, "denied")):
             why = run(VARVE, "why", "--as", f"{user}:{user}", "read", f"{path}/private", check=False)
@@ -98,12 +105,12 @@ def main():
         # Whoever mounts so says that everything is theirs: lists and modes ask nobody, and keys still count.
         vault.unmount()
         vault.mount(options="noowners")
-        check([("read private", BOB, opening(f"{path}/private", os.O_RDONLY), None)], "noowners")
+        check([("read private", BOB, opening(f"{path}/private", os.O_RDONLY), None, "read", f"{path}/private")], "noowners")
         vault.lock()
         check(
             [
-                ("read private", BOB, opening(f"{path}/private", os.O_RDONLY), "ENOKEY"),
-                ("write growing", BOB, opening(f"{path}/growing", os.O_WRONLY), "EPERM"),
+                ("read private", BOB, opening(f"{path}/private", os.O_RDONLY), "ENOKEY", "read", f"{path}/private"),
+                ("write growing", BOB, opening(f"{path}/growing", os.O_WRONLY), "EPERM", "write", f"{path}/growing"),
             ],
             "noowners, locked",
         )

@@ -1,4 +1,4 @@
-// Keyfiles and a keybag, byte by byte: the values that define the format. They fit each other.
+// Keyfiles, a keybag, a session log and the header of a file, byte by byte: the values that define the format. They fit each other.
 
 package enum StoredKeys {
   package static func bytes(_ hex: String, paddedTo size: Int = 0) -> [UInt8] {
@@ -25,6 +25,22 @@ package enum StoredKeys {
     """
     89454b46310d0a1a 010a080100000000 101112131415161718191a1b1c1d1e1f 303132333435363738393a3b3c3d3e3f
     51d0bc80ff4d11b5ea4dbad6ba8dab4215e5c591e4de403da0a1cd30638909869cc8c1be4908196820d548c3e0a86b08
+    """)
+  /// The static sector of an encrypted file.
+  package static let header = bytes(
+    """
+    89454152310d0a1a01000000010c010000000000000000000000000000000000
+    000102030405060708090a0b0c0d0e0f404142434445464748494a4b4c4d4e4f
+    0100000001000000000000000000000000000000000000000000000000000000
+    0000000000000000 000102030405060708090a0b
+    ad070cc7e530f07969a50bf1627f2d888d8b38af3aeb59dde567d8929f313ccf0b6bc46df4af8bb91fbc91f87fdb9000
+    """, paddedTo: 512)
+  /// Session 7 was the last one, and 5 did not end.
+  package static let sessions = bytes(
+    """
+    8945534c310d0a1a 0100000001000000 000102030405060708090a0b0c0d0e0f
+    0700000000000000 0000000000000000
+    0500000000000000 5e50c67fb5c2cceb595c8bb92b8a336b7322b451ad54f882f8182a10c8d7d0bb
     """)
   package static let passphrase = Array("p\u{E4}ssword".utf8)
 }
