@@ -14,8 +14,7 @@ extension FrontTests {
       "needs root, /dev/fuse, ext4 and its programs"))
   struct FrozenUpperTests {
     private static let prelude =
-      ScriptShell.look + """
-        settled() { for i in $(seq 200); do "$@" 2> said && return; sleep 0.05; done; cat said; return 9; }
+      ScriptShell.look + ScriptShell.settled + """
         mounted() { settled varve mount -o lower=lower disk/upper mount; }
         # What is shown, with all times, and what the upper has for it.
         state() {
@@ -49,20 +48,15 @@ extension FrontTests {
 
     /// Runs a script where `disk/upper` on ext4 is mounted over `lower`; what it says.
     private func said(_ script: String, over lower: String) throws -> String {
-      let base = try TemporaryDirectory.make()
-      chmod(base, 0o755)
-      defer {
-        umount2(base + "/mount", CInt(MNT_DETACH))
-        umount2(base + "/disk", CInt(MNT_DETACH))
-        TemporaryDirectory.remove(base)
-      }
+      let stage = try DiskStage()
+      defer { stage.remove() }
       return try scripts.must(
         """
-        mkdir disk mount lower; truncate -s 48M image; mkfs.ext4 -q image; mount -o loop image disk; mkdir disk/upper
+        mkdir lower; truncate -s 48M image; mkfs.ext4 -q image; mount -o loop image disk; mkdir disk/upper
         \(lower)
         mounted
         \(script)
-        """, in: base)
+        """, in: stage.base)
     }
 
     @Test(
