@@ -63,13 +63,15 @@ extension CommandTests {
       try expect(
         desk,
         """
-        varve check $UP | sort; varve check --repair -y -q --lower $BASE/one:$BASE/two $UP; echo $?
+        varve check $UP | sort; varve check --repair -y $UP >/dev/null; ls $UP/never $UP/g/1 $UP/moved/9 | wc -l
+        varve check --repair -y -q --lower $BASE/one:$BASE/two $UP; echo $?
         varve check $UP; echo $?; mounted view | diff $BASE/before - && test -c $UP/d/2 && ! test -e $UP/never; echo $?
         """,
         prints: """
           BASE/upper/g/1: whiteout: a mark that a name was removed is in a directory in which nothing of the layers below shows; it is repaired if '--lower' names the lowers
           BASE/upper/moved/9: whiteout: a mark that a name was removed has a name that no lower has; it is repaired if '--lower' names the lowers
           BASE/upper/never: whiteout: a mark that a name was removed has a name that no lower has; it is repaired if '--lower' names the lowers
+          3
           0
           0
           0

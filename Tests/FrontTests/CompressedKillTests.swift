@@ -28,7 +28,7 @@ extension FrontTests {
       # What a program sees, and what anybody makes of the backing file without us.
       look() { stat -c '%h %a %U %s' mount/f; sha1sum < mount/f; cmp mount/f mount/link; \
       if [ $(stored) = zstd ]; then zstd -dcq upper/f; else cat upper/f; fi | cmp - mount/f; }
-      settled() { for i in $(seq 200); do "$@" 2>said && return; sleep 0.05; done; cat said; return 9; }
+      \(ScriptShell.settled)
       fresh() { rm -rf upper; mkdir upper; cp content upper/f; ln upper/f upper/link; varve mount upper mount; \
       if [ $1 = true ]; then settled form zstd mount/f; fi; }
 

@@ -17,7 +17,7 @@ extension FrontTests {
 
     private static let prelude = """
       form() { setfattr -n system.varve.compression -v $1 mount/f; }
-      settled() { for i in $(seq 200); do "$@" 2>said && return; sleep 0.05; done; cat said; return 9; }
+      \(ScriptShell.settled)
       fresh() { rm -rf upper; mkdir upper; cp content upper/f; ln upper/f upper/link; chmod 4750 upper/f; \\
       touch -d '2001-02-03 04:05:06.789' upper/f; varve mount upper mount; \\
       if [ $1 = none ]; then settled form zstd; fi; look > before; }

@@ -41,26 +41,21 @@ extension FrontTests {
     func onBtrfs() throws { try cut("btrfs", "160M", lower: "disk/lower") }
 
     private static let prelude =
-      ScriptShell.sound + """
+      ScriptShell.sound + ScriptShell.settled + """
         attach() { mount -o loop now disk && settled varve mount -o lower=$LOWER disk/upper mount; }
-        settled() { for i in $(seq 200); do "$@" 2>said && return; sleep 0.05; done; cat said; return 9; }
 
         """
 
     private let scripts = ScriptShell(prelude: prelude)
 
     private func cut(_ kind: String, _ size: String, lower: String) throws {
-      let base = try TemporaryDirectory.make()
-      chmod(base, 0o755)
-      defer {
-        umount2(base + "/mount", CInt(MNT_DETACH))
-        umount2(base + "/disk", CInt(MNT_DETACH))
-        TemporaryDirectory.remove(base)
-      }
+      let stage = try DiskStage()
+      defer { stage.remove() }
+      let base = stage.base
       let environment = ["LOWER": "\(base)/\(lower)"]
       _ = try scripts.must(
         """
-        mkdir disk mount; truncate -s \(size) before; mkfs.\(kind) -q before
+        truncate -s \(size) before; mkfs.\(kind) -q before
         mount -o loop before disk; mkdir disk/upper $LOWER
         """, in: base, environment)
       // Where a sync of one file writes its names to a log, others that were given or taken with them may stay away.
@@ -128,16 +123,12 @@ extension FrontTests {
       "A copy has its content after a power cut if its directory was synced, whatever blocks it shares",
       .enabled(if: canHave("btrfs"), "needs btrfs and its mkfs"), arguments: ["disk/lower", "lower"])
     func syncedDirectory(lower: String) throws {
-      let base = try TemporaryDirectory.make()
-      defer {
-        umount2(base + "/mount", CInt(MNT_DETACH))
-        umount2(base + "/disk", CInt(MNT_DETACH))
-        TemporaryDirectory.remove(base)
-      }
+      let stage = try DiskStage()
+      defer { stage.remove() }
       // A sync of a directory logs the names in it, and of what they lead to the metadata alone.
       _ = try scripts.must(
         """
-        mkdir disk mount; truncate -s 160M before; mkfs.btrfs -q before; mount -o loop before disk
+        truncate -s 160M before; mkfs.btrfs -q before; mount -o loop before disk
         mkdir disk/upper $LOWER
         for name in mode move cut link few; do seq 50000 > $LOWER/$name; done; seq 100 > $LOWER/few
         ln $LOWER/link $LOWER/second; sync; umount disk
@@ -152,7 +143,7 @@ extension FrontTests {
           content $deed | cmp - $file || { ls -l mount disk/upper; exit 1; }
           varve umount mount; settled umount disk
         done
-        """, in: base, ["LOWER": "\(base)/\(lower)"])
+        """, in: stage.base, ["LOWER": "\(stage.base)/\(lower)"])
     }
 
     /// What is not on the disk by now will never be; `withJournal`: the journal is.

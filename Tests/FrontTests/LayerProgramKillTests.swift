@@ -17,8 +17,8 @@ extension FrontTests {
 
     /// `work DIRECTORY` does what is interrupted, and can be done again; `same` compares `plain` with `mount`.
     private static let prelude =
-      ScriptShell.look + ScriptShell.sound + """
-        over() { for i in $(seq 200); do varve mount -o lower=lower upper mount 2>said && return; sleep 0.05; done; cat said; return 9; }
+      ScriptShell.look + ScriptShell.sound + ScriptShell.settled + """
+        over() { settled varve mount -o lower=lower upper mount; }
         # Programs that wait for each other may do so for ever when a mount dies, as rsync does.
         interrupted() {
           set -m; work mount & work=$!; set +m; dead=0

@@ -22,52 +22,31 @@ extension FrontTests {
     ]
 
     private static let prelude = """
+      \(ScriptShell.settled)
       compress() { setfattr -n system.varve.compression -v $1 mount/f; }
       protect() { setfattr -n system.varve.class -v $1 mount/f; }
       overwrite() { printf NEW | dd of=mount/f bs=1 seek=100000 conv=notrunc,fsync status=none; }
       attach() { mount -o loop $1 disk && varve mount -o keyfile=key disk/upper mount; }
       detach() { varve umount mount && umount disk; }
       look() { stat -c '%h %a %U %s %Y' mount/f; sha1sum < mount/f; cmp mount/f mount/link; }
-      settled() { for i in $(seq 200); do "$@" 2>said && return; sleep 0.05; done; cat said; return 9; }
       # The bytes below are those that the record says they are.
       below() { if ! getfattr -n trusted.varve.m disk/upper/f >/dev/null 2>&1; then cmp mount/f disk/upper/f; fi; }
 
       """
 
-    private func shell(
-      _ script: String, in base: String, _ environment: [String: String] = [:]
-    ) throws -> ProgramResult {
-      let varve = Program.built("varve")
-      return try Program.run(
-        "/bin/bash", ["-c", "varve() { '\(varve)' \"$@\"; }\n" + PowerCutTests.prelude + script],
-        in: base,
-        environment: ["LC_ALL": "C", "HOME": base].merging(environment) { $1 })
-    }
-
-    private func must(
-      _ script: String, in base: String, _ environment: [String: String] = [:]
-    ) throws {
-      let result = try shell("set -e\n" + script, in: base, environment)
-      guard result.exit == 0 else {
-        throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
-      }
-    }
+    private let scripts = ScriptShell(prelude: prelude)
 
     @Test("It has its old or its new content, whole, and its time of modification", arguments: deeds.indices)
     func cut(number: Int) throws {
       let (form, deed) = PowerCutTests.deeds[number]
-      let base = try TemporaryDirectory.make()
-      chmod(base, 0o755)
-      defer {
-        umount2(base + "/mount", CInt(MNT_DETACH))
-        umount2(base + "/disk", CInt(MNT_DETACH))
-        TemporaryDirectory.remove(base)
-      }
+      let stage = try DiskStage()
+      defer { stage.remove() }
+      let base = stage.base
       let prepare =
         ["compressed": "settled compress zstd", "encrypted": "settled protect complete"][form] ?? "true"
-      try must(
+      _ = try scripts.must(
         """
-        mkdir disk mount; truncate -s 24M before; mkfs.ext4 -q before; mount -o loop before disk; mkdir disk/upper
+        truncate -s 24M before; mkfs.ext4 -q before; mount -o loop before disk; mkdir disk/upper
         varve key create key; varve mount disk/upper mount; varve key slot add mount key; varve unlock mount key
         seq 40000 > mount/f; ln mount/f mount/link; chmod 640 mount/f; \(prepare); varve umount mount; umount disk
         cp --sparse=always before now; attach now; look > old; settled \(deed); look > new; detach
@@ -75,22 +54,23 @@ extension FrontTests {
       let faults = try DaemonFaults("\(base)/faults", library: Program.built("libVarveFaults.so"))
       var (cuts, after) = (0, 0)
       while true {
-        try must("cp --sparse=always before now; attach now; look | cmp old -", in: base, faults.environment)
+        _ = try scripts.must(
+          "cp --sparse=always before now; attach now; look | cmp old -", in: base, faults.environment)
         faults.begin(Fault.killing(.changes, after: after))
-        let said = try shell(
+        let said = try scripts.run(
           """
           for i in $(seq 50); do \(deed) 2>said; grep -q 'resource busy' said || break; sleep 0.05; done
           cp --sparse=always now cut
           """, in: base)
         let hits = faults.end()
         umount2(base + "/mount", CInt(MNT_DETACH))
-        try must("settled umount disk", in: base)
+        _ = try scripts.must("settled umount disk", in: base)
         guard hits > 0 else {
           #expect(said.exit == 0, "\(said.output)")
           break
         }
         cuts += 1
-        let seen = try shell(
+        let seen = try scripts.run(
           """
           settled attach cut && look > seen
           cmp -s old seen || cmp -s new seen || { cat old seen; exit 1; }

@@ -33,15 +33,20 @@ import Testing
     }
   }
 
-  @Test("A copy has the attributes and the capability of its source, and no POSIX list") func attributes()
-    throws
-  {
+  @Test("A copy has the times, attributes and capability of its source, and no POSIX list")
+  func attributes() throws {
     let access = "system.posix_acl_access"
     let tree = try LayeredTree(making: { base in
       let lower = base + "/l1"
       try LayeredTree.make(
         [file("f", "text", mode: 0o755, attributes: ["user.note": "kept"]), directory("d") { file("x") }],
         at: lower)
+      for name in ["f", "d"] {
+        let times = [
+          timespec(tv_sec: 1_000_000_001, tv_nsec: 2), timespec(tv_sec: 1_000_000_003, tv_nsec: 4),
+        ]
+        utimensat(AT_FDCWD, "\(lower)/\(name)", times, 0)
+      }
       try set(lower + "/f", "security.capability", LayerCopyTests.capability)
       for (name, list) in [("f", access), ("d", access), ("d", "system.posix_acl_default")] {
         try set("\(lower)/\(name)", list, LayerCopyTests.list)
@@ -53,6 +58,12 @@ import Testing
     // A rename alone changes nothing of it.
     try tree.rename("f", to: "g")
     try tree.rename("d", to: "e")
+    for name in ["g", "e"] {
+      var copy = stat()
+      lstat("\(tree.upper)/\(name)", &copy)
+      let times = [copy.st_atim.tv_sec, copy.st_atim.tv_nsec, copy.st_mtim.tv_sec, copy.st_mtim.tv_nsec]
+      #expect(times == [1_000_000_001, 2, 1_000_000_003, 4], "\(name)")
+    }
     try tree.create("e/new")
     for _ in 0..<2 {
       #expect(try attribute(tree.upper + "/g", "security.capability") == LayerCopyTests.capability)

@@ -261,7 +261,7 @@ import Testing
     try tree.rename("merged/b", to: "moved")
     try tree.create("fresh")
     for path in ["", "merged"] {
-      for (name, inode) in try tree.list(path) {
+      for (name, inode, _) in try tree.list(path) {
         #expect(try tree.attributes(path.isEmpty ? name : "\(path)/\(name)").inode == inode, "\(name)")
       }
     }
@@ -358,16 +358,6 @@ import Testing
     #expect(throws: Errno.inputOutput) { try tree.setAttribute("m", "system.varve.flags", "hidden") }
     #expect(throws: Errno.inputOutput) { try tree.write("m", "x") }
     #expect(throws: Errno.inputOutput) { try tree.read("m") }
-  }
-
-  @Test("The flag opaque closes a directory at once, and opens it again") func flag() throws {
-    let tree = try two()
-    try tree.create("merged/own")
-    #expect(try tree.names("merged") == ["a", "b", "inner", "own"])
-    try tree.setAttribute("merged", "system.varve.flags", "opaque")
-    #expect(try tree.names("merged") == ["own"])
-    try tree.setAttribute("merged", "system.varve.flags", "0")
-    #expect(try tree.names("merged") == ["a", "b", "inner", "own"])
   }
 
   @Test("A layered volume is not mounted for writing without saying where its lowers are") func unsaid()

@@ -20,6 +20,8 @@ final class LayeredTree: @unchecked Sendable {
   }
 
   var upper: String { base + "/upper" }
+  /// Who calls; the group has the same number.
+  var user = geteuid()
 
   convenience init(_ lowers: [TreeItem]..., change: (inout VolumeOptions) -> Void = { _ in }) throws {
     try self.init(
@@ -96,7 +98,7 @@ final class LayeredTree: @unchecked Sendable {
 
   var caller: Caller {
     if Tree.isRoot { try? ThreadIdentity.become(user: 0, group: 0) }
-    return Caller(user: geteuid(), group: getegid(), thread: getpid())
+    return Caller(user: user, group: user, thread: getpid())
   }
 
   func at<R>(_ path: String, _ body: (NodeID) throws -> R) throws -> R {
@@ -251,24 +253,37 @@ final class LayeredTree: @unchecked Sendable {
     }
   }
 
-  /// The names of a directory as they are listed, with their numbers.
-  func list(_ path: String, most: Int = .max) throws -> [(name: String, inode: UInt64)] {
+  /// A name as it was listed, with its number, and where the listing goes on behind it.
+  typealias Listed = (name: String, inode: UInt64, next: Int64)
+
+  func listing<R>(_ path: String, _ body: (HandleID) throws -> R) throws -> R {
     try at(path) { node in
       let handle = try volume.openDirectory(node, for: caller).handle
       defer { volume.release(handle) }
-      var names: [(String, UInt64)] = []
-      var offset: Int64 = 0
+      return try body(handle)
+    }
+  }
+
+  /// The next names of a listing, as one answer gives them.
+  func names(of handle: HandleID, from offset: Int64 = 0, most: Int = .max) throws -> [Listed] {
+    var names: [Listed] = []
+    try volume.readDirectory(handle, from: offset, withAttributes: false, for: caller) { name, listed in
+      guard names.count < most else { return false }
+      names.append(
+        (String(decoding: name.indices.map { name[$0] }, as: UTF8.self), listed.inode, listed.nextOffset))
+      return true
+    }
+    return names
+  }
+
+  /// The names of a directory as they are listed, with their numbers.
+  func list(_ path: String, most: Int = .max) throws -> [Listed] {
+    try listing(path) { handle in
+      var names: [Listed] = []
       while true {
-        let former = offset
-        var left = most
-        try volume.readDirectory(handle, from: offset, withAttributes: false, for: caller) { name, listed in
-          guard left > 0 else { return false }
-          left -= 1
-          names.append((String(decoding: name.indices.map { name[$0] }, as: UTF8.self), listed.inode))
-          offset = listed.nextOffset
-          return true
-        }
-        guard offset != former else { return names.filter { $0.0 != "." && $0.0 != ".." } }
+        let more = try self.names(of: handle, from: names.last?.next ?? 0, most: most)
+        names += more
+        guard !more.isEmpty else { return names.filter { $0.name != "." && $0.name != ".." } }
       }
     }
   }

@@ -117,9 +117,10 @@ struct TradedNameTests {
     }
   }
 
-  @Test("What has lost its name is brought up as it was or as it is, never as a mixture") func nameless()
-    throws
-  {
+  @Test(
+    "What is written to behind the mount is brought up as it was or as it is, never as a mixture",
+    arguments: [false, true])
+  func mixed(isNameless: Bool) throws {
     // A file that is copied in two pieces.
     let (old, new) = (String(repeating: "a", count: 17 << 20), String(repeating: "b", count: 17 << 20))
     let wasNew = Atomic(0)
@@ -128,12 +129,13 @@ struct TradedNameTests {
         try tree.at("f") { node in
           let handle = try tree.volume.open(node, .read, for: tree.caller).handle
           defer { tree.volume.release(handle) }
-          try tree.remove("f")
+          if isNameless { try tree.remove("f") }
           var change = AttributeChange()
           change.mode = 0o600
           _ = try tree.volume.changeAttributes(of: node, change, handle: handle, for: tree.caller)
           let copy = try tree.volume.hold(try tree.volume.node(node)).descriptor
-          let kept = try Data(contentsOf: URL(fileURLWithPath: "/proc/self/fd/\(copy.descriptor.rawValue)"))
+          let path = isNameless ? "/proc/self/fd/\(copy.descriptor.rawValue)" : tree.upper + "/f"
+          let kept = try Data(contentsOf: URL(fileURLWithPath: path))
           guard kept == Data(old.utf8) || kept == Data(new.utf8) else { throw Errno.badMessage }
           if kept == Data(new.utf8) { wasNew.add(1, ordering: .relaxed) }
         }

@@ -2,6 +2,7 @@
 // the other one left, and both what the same history makes of a plain directory. Over lowers with hard links, of which the
 // kernel's would make files of their own, Varve goes on alone.
 
+import CMountSupport
 import Foundation
 import Glibc
 import LinuxFiles
@@ -40,7 +41,7 @@ private enum Deed: CaseIterable {
       guard number % 4 == 0, isDirectory(path) else { return false }
       return (try? FileManager.default.removeItem(atPath: path)) != nil
     case .rename: return Glibc.rename(path, other) == 0
-    case .exchange: return exchange(path, other)
+    case .exchange: return lt_renameat2(AT_FDCWD, path, AT_FDCWD, other, 2) == 0
     case .mode: return !isLink(path) && chmod(path, number.isMultiple(of: 2) ? 0o750 : 0o711) == 0
     case .attribute: return !isLink(path) && Attribute.set(path, "user.note", "\(number)") == nil
     }
@@ -53,25 +54,6 @@ private enum Deed: CaseIterable {
 
   private func isDirectory(_ path: String) -> Bool { kind(path) == S_IFDIR }
   private func isLink(_ path: String) -> Bool { kind(path) == S_IFLNK }
-
-  private func exchange(_ path: String, _ other: String) -> Bool {
-    func parts(_ path: String) -> (String, [UInt8]) {
-      let name = path.split(separator: "/").last.map(String.init) ?? ""
-      return (String(path.dropLast(name.count + 1)), Array(name.utf8))
-    }
-    do throws(Errno) {
-      let from = try Descriptor.directory(atPath: parts(path).0)
-      let to = try Descriptor.directory(atPath: parts(other).0)
-      try FileName.with(parts(path).1) { name throws(Errno) in
-        try FileName.with(parts(other).1) { newName throws(Errno) in
-          try from.rename(name, to: to, as: newName, .exchange)
-        }
-      }
-      return true
-    } catch {
-      return false
-    }
-  }
 }
 
 extension MountTests {
@@ -81,24 +63,25 @@ extension MountTests {
   struct LayerAgreementTests {
     private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
 
-    private static let functions = """
-      kernel() { mount -t overlay -o redirect_dir=on,index=off,metacopy=off,lowerdir=$1,upperdir=upper,workdir=work overlay kernel; }
-      ours() { varve mount -o lower=$1 upper mount; }
-      # Names, kinds, modes, content, attributes, and which names are of one file.
-      all() { look $1; (cd $1; find . -path ./.varve -prune -o \\( -type f -o -type d \\) -print0 | sort -z | xargs -0r getfattr -d -m user -- 2> /dev/null
-        find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | sort; echo); }
-      # Files of two names lose one: in a lower overlayfs would make two files of them.
-      part() { (cd $1; find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 == i { print $2 } { i = $1 }' | xargs -r rm); }
-      # Which names are of one file, whatever names of it a layer above hides.
-      groups() { (cd $1; find . -path ./.varve -prune -o -type f -printf '%i %P\\n' | sort \\
-        | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | awk 'NF > 1' | sort); }
-      # How many names each file has; what is hidden counts.
-      counts() { (cd $1; find . -path ./.varve -prune -o -type f -printf '%P %n\\n' | sort); }
-      # Copies a layer over what is there.
-      over() { (cd $1; find . -mindepth 1 -printf '%P %y\\n' | sort) | while read -r name kind; do
-          if [ $kind != d ] || [ ! -d $2/$name ] || [ -L $2/$name ]; then rm -rf $2/$name; fi; done; cp -a $1/. $2; }
+    private static let functions =
+      LayerStage.look + ScriptShell.settled + """
+        kernel() { mount -t overlay -o redirect_dir=on,index=off,metacopy=off,lowerdir=$1,upperdir=upper,workdir=work overlay kernel; }
+        ours() { varve mount -o lower=$1 upper mount; }
+        # Names, kinds, modes, content, attributes, and which names are of one file.
+        all() { look $1; (cd $1; find . -path ./.varve -prune -o \\( -type f -o -type d \\) -print0 | sort -z | xargs -0r getfattr -d -m user -- 2> /dev/null
+          find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | sort; echo); }
+        # Files of two names lose one: in a lower overlayfs would make two files of them.
+        part() { (cd $1; find . -path ./.varve -prune -o -type f -links +1 -printf '%i %P\\n' | sort | awk '$1 == i { print $2 } { i = $1 }' | xargs -r rm); }
+        # Which names are of one file, whatever names of it a layer above hides.
+        groups() { (cd $1; find . -path ./.varve -prune -o -type f -printf '%i %P\\n' | sort \\
+          | awk '$1 != i { printf "\\n"; i = $1 } { printf "%s ", $2 }' | awk 'NF > 1' | sort); }
+        # How many names each file has; what is hidden counts.
+        counts() { (cd $1; find . -path ./.varve -prune -o -type f -printf '%P %n\\n' | sort); }
+        # Copies a layer over what is there.
+        over() { (cd $1; find . -mindepth 1 -printf '%P %y\\n' | sort) | while read -r name kind; do
+            if [ $kind != d ] || [ ! -d $2/$name ] || [ -L $2/$name ]; then rm -rf $2/$name; fi; done; cp -a $1/. $2; }
 
-      """
+        """
 
     /// Names of several layers that hide, and merge with, each other; no file has two of them, as overlayfs has no index here.
     private func fill(_ path: String, depth: Int = 0, _ dice: inout Dice) {
@@ -124,20 +107,33 @@ extension MountTests {
       }
     }
 
+    /// Makes random changes below a mount and in a plain directory, each in both or in neither; how many were made.
+    private func change(
+      _ mount: String, in stage: LayerStage, times: Int, _ dice: inout Dice, _ story: String
+    ) -> Int {
+      var done = 0
+      for _ in 0..<times {
+        let deed = dice.pick(Deed.choices)
+        var twin = dice
+        let isDone = deed.make(in: "\(stage.base)/\(mount)", &dice)
+        let isDoneElsewhere = deed.make(in: "\(stage.base)/plain", &twin)
+        #expect(isDone == isDoneElsewhere, "\(deed) in \(story)")
+        if isDone { done += 1 }
+      }
+      return done
+    }
+
     @Test(
       "Each shows what the other one left, as its upper directory and as a lower",
       .enabled(if: Machine.knows(fileSystem: "overlay"), "the kernel of this machine has no overlayfs"),
       arguments: isLong ? Array(1...40) : [1, 2, 3])
     func histories(run: Int) throws {
       var dice = Dice(for: "in turn with overlayfs \(run)")
-      let stage = try LayerStage()
+      let stage = try LayerStage(prelude: LayerAgreementTests.functions)
       defer { stage.remove() }
-      func shell(_ script: String) throws {
-        try stage.shell(LayerStage.look + LayerAgreementTests.functions + script)
-      }
       var lowers = ["lower", "lower2"]
       for lower in lowers { fill("\(stage.base)/\(lower)", &dice) }
-      try shell(
+      try stage.shell(
         "ours lower:lower2; cp -a mount plain; rm -rf plain/.varve; umount mount; rm -rf upper; mkdir upper")
       var (done, marks) = (0, "")
       for round in 0..<10 {
@@ -145,20 +141,13 @@ extension MountTests {
         let (mine, other) = isOurs ? ("ours", "kernel") : ("kernel", "ours")
         let (mount, otherMount) = isOurs ? ("mount", "kernel") : ("kernel", "mount")
         let layers = lowers.joined(separator: ":")
-        try shell("\(mine) \(layers)")
-        for _ in 0..<60 {
-          let deed = dice.pick(Deed.choices)
-          var twin = dice
-          let isDone = deed.make(in: "\(stage.base)/\(mount)", &dice)
-          let isDoneElsewhere = deed.make(in: "\(stage.base)/plain", &twin)
-          #expect(isDone == isDoneElsewhere, "\(deed) in round \(round), by \(mine)")
-          if isDone { done += 1 }
-        }
-        if round % 3 == 2 { try shell("part \(mount); part plain") }
-        try shell(
+        try stage.shell("\(mine) \(layers)")
+        done += change(mount, in: stage, times: 60, &dice, "round \(round), by \(mine)")
+        if round % 3 == 2 { try stage.shell("part \(mount); part plain") }
+        try stage.shell(
           """
           all \(mount) > left; all plain | diff - left > said || { echo "round \(round), \(mine) and a plain directory:"; cat said; exit 1; }
-          umount \(mount); for i in $(seq 100); do \(other) \(layers) 2> said && break; sleep 0.05; done
+          umount \(mount); settled \(other) \(layers)
           all \(otherMount) | diff left - > said || { echo "round \(round), made by \(mine):"; cat said; exit 1; }; umount \(otherMount)
           """)
         marks += try stage.shell(
@@ -167,10 +156,10 @@ extension MountTests {
         guard round % 3 == 2 else { continue }
         // What was the upper directory is a lower from now on.
         let name = "lower-\(round)"
-        try shell(
+        try stage.shell(
           """
-          for i in $(seq 100); do mv upper \(name) 2> said && break; sleep 0.05; done; rm -rf work; mkdir upper work
-          for side in ours kernel; do for i in $(seq 100); do $side \(name):\(layers) 2> said && break; sleep 0.05; done
+          settled mv upper \(name); rm -rf work; mkdir upper work
+          for side in ours kernel; do settled $side \(name):\(layers)
             if [ $side = ours ]; then way=mount; else way=kernel; fi; all $way | diff left - > said || { echo "\(name), as $side has it:"; cat said; exit 1; }
             umount $way; done
           """)
@@ -187,23 +176,20 @@ extension MountTests {
       arguments: isLong ? Array(1...40) : [1, 2])
     func hardLinks(run: Int) throws {
       var dice = Dice(for: "hard links of lowers \(run)")
-      let stage = try LayerStage()
+      let stage = try LayerStage(prelude: LayerAgreementTests.functions)
       defer { stage.remove() }
-      func shell(_ script: String) throws {
-        try stage.shell(LayerStage.look + LayerAgreementTests.functions + script)
-      }
       var lowers = run.isMultiple(of: 2) ? ["lower", "lower2"] : ["lower"]
       for lower in lowers {
         fill("\(stage.base)/\(lower)", &dice)
         try addNames(in: "\(stage.base)/\(lower)", &dice)
       }
-      try shell(
+      try stage.shell(
         "mkdir plain; for layer in \(lowers.reversed().joined(separator: " ")); do over $layer plain; done")
       // Names of a file that a layer above hides are counted, as in the lower itself.
       let looks = lowers.count > 1 ? ["look", "groups"] : ["look", "groups", "counts"]
       func agree(_ story: String) throws {
         for look in looks {
-          try shell(
+          try stage.shell(
             "\(look) mount > left; \(look) plain | diff - left > said || { echo '\(story), \(look):'; cat said; exit 1; }"
           )
         }
@@ -211,21 +197,14 @@ extension MountTests {
       var done = 0
       for round in 0..<6 {
         let layers = lowers.joined(separator: ":")
-        try shell("ours \(layers)")
+        try stage.shell("ours \(layers)")
         try agree("round \(round), mounted")
-        for _ in 0..<200 {
-          let deed = dice.pick(Deed.choices)
-          var twin = dice
-          let isDone = deed.make(in: "\(stage.base)/mount", &dice)
-          let isDoneElsewhere = deed.make(in: "\(stage.base)/plain", &twin)
-          #expect(isDone == isDoneElsewhere, "\(deed) in round \(round)")
-          if isDone { done += 1 }
-        }
+        done += change("mount", in: stage, times: 200, &dice, "round \(round)")
         try agree("round \(round), changed")
-        try shell("varve umount mount; varve check --lower \(layers) upper")
+        try stage.shell("varve umount mount; varve check --lower \(layers) upper")
         guard round % 3 == 2 else { continue }
         // What was the upper directory is a lower from now on, with its index.
-        try shell("mv upper lower-\(round); mkdir upper")
+        try stage.shell("mv upper lower-\(round); mkdir upper")
         lowers.insert("lower-\(round)", at: 0)
       }
       print("hard links, run \(run): \(done) changes were made")

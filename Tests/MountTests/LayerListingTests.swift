@@ -1,5 +1,6 @@
 // Listings of directories that several layers have: each name once, whatever becomes of it meanwhile, and in bounded memory.
 
+import CMountSupport
 import Foundation
 import Glibc
 import LinuxFiles
@@ -57,7 +58,7 @@ extension MountTests {
             case 1 where keepsPositions: Glibc.rename(name, stays(2))
             case 2: unlink(name)
             case 3 where keepsPositions:
-              _ = LayerListingTests.exchange(directory, stays(3), stays(4 + count / 2))
+              _ = lt_renameat2(AT_FDCWD, stays(3), AT_FDCWD, stays(4 + count / 2), 2)
             default: Glibc.rename(name, "\(directory)/goes-\(number % 300)")
             }
             number += 1
@@ -85,20 +86,6 @@ extension MountTests {
       print("\(rounds) listings, \(made) changes")
       #expect(complaints == [])
       #expect(made > 100)
-    }
-
-    private static func exchange(_ directory: String, _ one: String, _ other: String) -> Bool {
-      do throws(Errno) {
-        let folder = try Descriptor.directory(atPath: directory)
-        try FileName.with(Array(one.utf8.dropFirst(directory.utf8.count + 1))) { one throws(Errno) in
-          try FileName.with(Array(other.utf8.dropFirst(directory.utf8.count + 1))) { other throws(Errno) in
-            try folder.rename(one, to: folder, as: other, .exchange)
-          }
-        }
-        return true
-      } catch {
-        return false
-      }
     }
 
     /// In KiB; `VmHWM` is the most there was.

@@ -1,3 +1,4 @@
+import CMountSupport
 import Foundation
 import LinuxFiles
 import MountSupport
@@ -126,24 +127,10 @@ private struct Case {
 
   func run(in root: String) -> CInt {
     if let deed { return deed.make("\(root)/\(name)/p", "a") }
-    func parts(_ path: String) -> (String, [UInt8]) {
-      let name = path.split(separator: "/").last.map(String.init) ?? ""
-      return (root + "/" + path.dropLast(name.count + 1), Array(name.utf8))
-    }
-    do throws(Errno) {
-      let from = try Descriptor.directory(atPath: parts(source).0)
-      let to = try Descriptor.directory(atPath: parts(target).0)
-      try FileName.with(parts(source).1) { name throws(Errno) in
-        try FileName.with(parts(target).1) { newName throws(Errno) in
-          try from.rename(name, to: to, as: newName, flags)
-        }
-      }
-      return 0
-    } catch {
-      // XFS says so of a directory that is not empty, which POSIX allows.
-      if error == .exists, !flags.contains(.noReplace) { return Errno.notEmpty.rawValue }
-      return error.rawValue
-    }
+    let result = lt_renameat2(
+      AT_FDCWD, "\(root)/\(source)", AT_FDCWD, "\(root)/\(target)", flags.rawValue)
+    // XFS says so of a directory that is not empty, which POSIX allows.
+    return result == -Int(EEXIST) && !flags.contains(.noReplace) ? ENOTEMPTY : CInt(-result)
   }
 }
 

@@ -7,8 +7,11 @@ import MountSupport
 /// `lower`, `lower2`, `upper`, `work`, and the mount points `mount` and `kernel`, in a directory of their own.
 final class LayerStage {
   let base: String
+  private let scripts: ScriptShell
 
-  init(in place: String? = nil) throws {
+  /// `prelude`: what each script begins with.
+  init(in place: String? = nil, prelude: String = "") throws {
+    scripts = ScriptShell(prelude: "set -e\n" + prelude)
     base = try place ?? TemporaryDirectory.make()
     chmod(base, 0o755)
     try shell("mkdir lower lower2 upper mount work kernel")
@@ -22,7 +25,7 @@ final class LayerStage {
 
   @discardableResult
   func shell(_ script: String, exits expected: Int32? = 0) throws -> String {
-    let result = try ScriptShell(prelude: "set -e\n").run(script, in: base)
+    let result = try scripts.run(script, in: base)
     if let expected, result.exit != expected {
       throw TestFailure("exit \(result.exit) of:\n\(script)\n\(result.output)")
     }

@@ -53,6 +53,8 @@ extension MountTests.UserMountTests {
       refused "Permission denied" cat d/secret; refused "Permission denied" ls d/closed
       refused "Permission denied" mv d/secret d/elsewhere; refused "Operation not permitted" chmod 600 d/others
       refused "Operation not permitted" mv d/null d/elsewhere; test ! -e d/elsewhere
+      # Nothing of all that has brought up the directory.
+      test ! -e ../upper/d
       # The kernel seals no lower of a user, so what is mounted there is not hidden.
       refused "Invalid cross-device link" cat m/above; refused "Invalid cross-device link" rmdir m
       mv d/others d/copy; echo more >> d/copy; stat -c "%u %a" d/copy | grep -x "65534 644"

@@ -46,6 +46,8 @@ package enum Redirect: Hashable, Sendable {
 
   /// The largest attribute Linux takes.
   package static let longest = 65_536
+  /// A path of so many bytes finds room beside all that an item has on every file system there is.
+  package static let alwaysFits = 1_024
 
   /// Nil for anything else than a path or a name: to guess could show another directory.
   package init?(_ bytes: Span<UInt8>) {

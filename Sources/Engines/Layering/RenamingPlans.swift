@@ -39,6 +39,16 @@ extension RenameRequest {
     return Answer(needed, style == .exchange ? exchange : movement)
   }
 
+  /// Whether two names have to be exchanged for it, which not every file system can; told before anything is brought up.
+  package var exchangesNames: Bool {
+    (style == .exchange ? exchange : movement).contains { step in
+      switch step {
+      case .exchange, .trade: true
+      default: false
+      }
+    }
+  }
+
   private var refusal: Refusal? {
     if source.directory?.below == .unusable { return .unusable }
     guard target.shown == .directory else { return nil }
@@ -69,7 +79,7 @@ extension RenameRequest {
 
   private var move: [Step] {
     let isWhiteout = target.upper == .whiteout
-    if isWhiteout, source.directory != nil || style == .noReplace {
+    if isWhiteout, source.shown == .directory || style == .noReplace {
       // A directory cannot replace a device, and NOREPLACE is about what users see; they see no whiteout. Traded, the whiteout
       // is where one may be wanted.
       return [.trade(.name, for: .whiteout, at: .newName)] + (source.needsWhiteout ? [] : [.remove(.name)])

@@ -131,6 +131,8 @@ static long look(int fd, const char *name, unsigned mask, struct lv_status *out)
       .has_birth = (found.stx_mask & STATX_BTIME) != 0,
       .is_settled = lv_is_settled(found.stx_ctime, now),
       .is_mount_root = (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0,
+      .is_immutable = (found.stx_attributes & STATX_ATTR_IMMUTABLE) != 0,
+      .is_append_only = (found.stx_attributes & STATX_ATTR_APPEND) != 0,
   };
   return 0;
 }

@@ -30,6 +30,9 @@ package struct FileStatus: Sendable, Hashable {
   package var isMountRoot = false
   /// Whether the change time was old enough that no later change of the object can show the same.
   package var isSettled = false
+  /// As chattr(1) sets them, on file systems that tell.
+  package var isImmutable = false
+  package var isAppendOnly = false
 
   /// Of an object that no file system has; what is not said is nothing.
   package init(kind: FileKind, mode: UInt16) {
@@ -59,6 +62,8 @@ package struct FileStatus: Sendable, Hashable {
       ? nil : Timestamp(seconds: found.birth_seconds, nanoseconds: found.birth_nanoseconds)
     isSettled = found.is_settled != 0
     isMountRoot = found.is_mount_root != 0
+    isImmutable = found.is_immutable != 0
+    isAppendOnly = found.is_append_only != 0
   }
 
   /// Completes what tells objects apart.

@@ -36,7 +36,9 @@ extension Volume {
         }
         guard error == .belowUpper else { throw error }
       }
-      for node in try nodes() {
+      let nodes = try nodes()
+      try requireRaisable(nodes)
+      for node in nodes {
         do throws(Errno) { try bringUp(node, for: caller, cut) } catch {
           // What it is in was removed or moved meanwhile: the operation will say what that means.
           guard error == .belowUpper else { throw error }
@@ -70,15 +72,7 @@ extension Volume {
 
   /// Brings up a node, after the directories it is in.
   private func bringUp(_ node: Node, for caller: Caller, _ cut: CutOnTheWay?) throws(Errno) {
-    guard node.layer != 0 else { return }
-    var missing: [Node] = []
-    var current = node
-    while current.layer != 0, missing.count < Resolver.deepest {
-      missing.append(current)
-      guard let parent = current.lastName.withLock({ $0.parent }) else { break }
-      current = resolver.current(parent)
-    }
-    for one in missing.reversed() {
+    for one in missing(for: node).reversed() {
       try copyUps.alone(one.id, for: caller) { () throws(Errno) in
         try copyUp(one, for: caller, one === node ? cut : nil)
       }
@@ -124,6 +118,7 @@ extension Volume {
       guard try isWhole(copy, of: source.facts.status, isLast) else { return false }
       if copy.isCut { try cut?.require(source.facts) }
       let before = try facts(of: parent)
+      try before.requireUnfrozen()
       let links = try linkTrace(of: source, in: node)
       let target = try copy.made(in: self)
       let identity = try describe(target, as: source, of: node, links)
@@ -262,33 +257,14 @@ extension Volume {
   ) throws(Errno) -> ObjectIdentity {
     let facts = source.facts
     let status = facts.status
-    // Nobody knows what it says, so nobody can say it again.
-    guard facts.stored.soundness == .sound else { throw .inputOutput }
-    // Bytes that are being replaced are mended in their own layer, and those of a hollow file are elsewhere.
-    switch facts.item.content {
-    case .replacing: throw .inputOutput
-    case .foreign: throw .unsupported
-    case .plain, .protected, .protecting, .compressed: break
-    }
-    try requireWhole(node, facts)
+    try requireCopyable(node, facts)
     let made = try target.descriptor.status()
     let changesOwner = isPrivileged && (made.user != status.user || made.group != status.group)
     if changesOwner { try target.descriptor.changeOwner(user: status.user, group: status.group) }
     try ObjectCopy.attributes(of: source.descriptor, to: target.descriptor, except: store.coreName)
-    var record = facts.record
-    record.flags.remove(.opaque)
-    record.isImpure = false
-    record.compressionPolicy = 0
-    record.origin = nil
-    record.links = nil
-    if let links {
-      guard let count = links.state.firstCopy else { throw .tooManyLinks }
-      record.links = count
-    }
-    if store.canCarryRecord(status.kind) {
-      record.birthTime = record.birthTime ?? status.birthTime
-      record.origin = indexName(of: source, in: node.layer, links).map { CoreRecord.Origin($0, of: made) }
-      if !record.isVoid { try store.write(record, list: .keep, over: .none, to: target.descriptor) }
+    let record = try record(ofCopyOf: source, in: node.layer, links, as: made)
+    if !record.isVoid, store.canCarryRecord(status.kind) {
+      try store.write(record, list: .keep, over: .none, to: target.descriptor)
     }
     if status.kind != .symbolicLink {
       // Without privilege a directory can be moved only by those who may write to it.
@@ -298,6 +274,24 @@ extension Volume {
     }
     try target.descriptor.changeTimes(access: .set(status.access), modification: .set(status.modification))
     return ObjectIdentity(made)
+  }
+
+  /// What the record of a copy says, where there can be one.
+  func record(
+    ofCopyOf source: HeldObject, in layer: UInt8, _ links: LinkTrace?, as copy: FileStatus
+  ) throws(Errno) -> CoreRecord {
+    var record = source.facts.record
+    record.flags.remove(.opaque)
+    record.isImpure = false
+    record.compressionPolicy = 0
+    record.birthTime = record.birthTime ?? source.facts.status.birthTime
+    record.origin = indexName(of: source, in: layer, links).map { CoreRecord.Origin($0, of: copy) }
+    record.links = nil
+    if let links {
+      guard let count = links.state.firstCopy else { throw .tooManyLinks }
+      record.links = count
+    }
+    return record
   }
 
   private func mode(of facts: Facts) -> UInt16 {

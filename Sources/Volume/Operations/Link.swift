@@ -58,6 +58,8 @@ extension Volume {
     let linked = MakingPlan.LinkedObject(
       isUp: object.facts.layerFacts.layer == 0, hasOrigin: hasOrigin(object.facts))
     let directory = try upperPart(of: parent)
+    try object.facts.requireUnfrozen(addedTo: above, isCopy: linked.hasOrigin)
+    if directory == nil, linked.isUp { try requireRoomForLink(object) }
     let steps = try steps(
       MakingPlan.link(
         linked, to: try nameFacts(name, in: parent, nil),

@@ -51,6 +51,7 @@ extension Volume {
         let above = try self.facts(of: parent)
         try gate.require(caller, .remove(directory: isDirectory), on: facts.item, in: above.item)
         if try !isAlone(found, facts, in: parent) {
+          try facts.requireUnfrozen(removedFrom: above)
           try removeInLayers(name, from: parent, facts, found)
         } else {
           try loseName(found, name, in: parent) { () throws(Errno) in

@@ -20,7 +20,14 @@ extension Volume {
       RenameRequest.Style(style), isInOneParent: parent.backing == newParent.backing,
       parent: ParentFacts(isUp: from != nil, isImpure: move.above.record.isImpure),
       newParent: ParentFacts(isUp: to != nil, isImpure: move.below.record.isImpure), isOneObject: isOne)
-    let steps = try steps(request.answer)
+    if !isOne { try requireUnfrozen(move, style) }
+    let answer = request.answer
+    if case .bringUp = answer {
+      guard features.exchangesNames || !request.exchangesNames else { throw .invalid }
+      try requireMovable(name, in: parent, move.source, move.foundSource)
+      if style == .exchange { try requireMovable(newName, in: newParent, move.target, move.foundTarget) }
+    }
+    let steps = try steps(answer)
     guard !steps.isEmpty else { return }
     guard let from, let to else { throw .belowUpper }
     var runner = try planRunner(name, in: from)

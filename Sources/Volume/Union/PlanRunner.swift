@@ -80,7 +80,7 @@ struct PlanRunner {
     case .close(let position):
       try mark(opaqueName, [Marks.opaqueValue], at: position)
     case .setRedirect(let position):
-      try setRedirect(position)
+      try setRedirect(to: position == .newName ? newLowerPath : lowerPath, at: position)
     case .link(let position):
       guard let object else { throw .inputOutput }
       try at(position) { (directory, name) throws(Errno) in try directory.link(object, as: name) }
@@ -145,8 +145,7 @@ struct PlanRunner {
     }
   }
 
-  private func setRedirect(_ position: Position) throws(Errno) {
-    let path = position == .newName ? newLowerPath : lowerPath
+  func setRedirect(to path: LowerPath?, at position: Position) throws(Errno) {
     guard let path, !path.isRoot else { throw .crossDevice }
     do throws(Errno) {
       try mark(redirectName, path.bytes, at: position)

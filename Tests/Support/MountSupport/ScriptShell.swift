@@ -21,6 +21,11 @@ package struct ScriptShell: Sendable {
 
     """
 
+  /// A function `settled`, which runs a command until it succeeds, for ten seconds: what a daemon or the kernel lets go of a
+  /// moment later is in its way.
+  package static let settled =
+    "settled() { for i in $(seq 200); do \"$@\" 2> said && return; sleep 0.05; done; cat said; return 9; }\n"
+
   /// What each script begins with.
   private let prelude: String
 

@@ -46,6 +46,8 @@ struct lv_status {
   // `is_settled`: at the moment of asking, the change time lay further back than a tick of any clock, so that every
   // later change must show another one.
   int32_t has_birth, is_mount_root, is_settled;
+  // As chattr(1) sets them; 0 where the file system does not tell.
+  int32_t is_immutable, is_append_only;
 };
 
 struct lv_file_system {
