@@ -168,12 +168,23 @@ import Testing
     let tree = try Tree { file("report.txt", "text") }
     try tree.setAttribute("report.txt", "system.varve.extension", "show")
     let stored = try Descriptor.open(path: tree.path + "/report.txt", .readOnly)
-    try AttributeName.with(Array(((Tree.isRoot ? "trusted" : "user") + ".varve.names").utf8)) {
-      (name) throws(Errno) in
-      try stored.setAttribute(name, to: Array("nonsense".utf8))
+    let record = Array(((Tree.isRoot ? "trusted" : "user") + ".varve.names").utf8)
+    func damage() throws(Errno) {
+      try AttributeName.with(record) { name throws(Errno) in
+        try stored.setAttribute(name, to: Array("nonsense".utf8))
+      }
     }
+    func present() throws(Errno) -> [UInt8]? {
+      try AttributeName.with(record) { name throws(Errno) in try stored.attribute(name) }
+    }
+    let sound = try present()
+    try damage()
     #expect(try tree.shown("en") == ["report.txt"])
     #expect(try tree.read("report.txt") == "text")
+    // Whatever is set, the damage goes.
+    try tree.setAttribute("report.txt", "system.varve.extension", "show")
+    #expect(try present() == sound)
+    try damage()
     try tree.setAttribute("report.txt", "system.varve.extension", "")
     try tree.volume().indexes.dropAll()
     #expect(try tree.shown("en") == ["report"])

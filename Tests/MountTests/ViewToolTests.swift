@@ -117,7 +117,7 @@ extension MountTests {
       "kind FILE LONG DIR", "kind --json FILE", "name --as fr FILE DIR", "name --as de FILE DIR",
       "exclude --check FILE",
       "exclude --list DIR", "find --flags hidden FOLDER", "find --entry user:1002 FOLDER",
-      "find --can 1002:1002:write FOLDER", "find --locked DIR", "verify FILE", "verify -R FOLDER",
+      "find --can 1002:1002:write FOLDER", "find --locked FOLDER", "verify FILE", "verify -R FOLDER",
       "chmod -nv 600 FILE", "chmod -nv +a 'user:1002 deny read' FILE", "chmod -n -R go= FOLDER",
       "chmod -n -N MODEL",
       "chflags -nv hidden FILE", "chflags -n -R uchg FOLDER", "chown -nv 1002:1002 FILE",
@@ -196,6 +196,26 @@ extension MountTests {
       try compare(Self.refusals, ordinary, viewed, as: "1002", changes: false)
       #expect(try ordinary.state() == viewed.state())
       try compare(Self.changes, ordinary, viewed, changes: true)
+    }
+
+    @Test("A verb that goes through a view leaves out what that hides, and says so") func hidden() throws {
+      let stage = try ToolStage(isViewed: true)
+      defer { stage.volume.remove() }
+      let note = "DIR: hidden items are left out in a view; name the real path to take them along"
+      for command in ["verify -R DIR", "find --entry user:1003 DIR", "chmod -n -R go= DIR", "acl get -R DIR"]
+      {
+        let told = try stage.run(command, as: nil)
+        #expect(told.output.components(separatedBy: note).count == 2, "\(command): \(told.output)")
+        #expect(told.exit == 0 && !told.output.contains("plain"), "\(command): \(told.output)")
+        let whole = try stage.run(command.replacing("DIR", with: "FOLDER"), as: nil)
+        #expect(!whole.output.contains("hidden items"), "\(command): \(whole.output)")
+      }
+      #expect(try stage.run("find --flags hidden FOLDER", as: nil).output.contains("plain"))
+      #expect(try !stage.run("find --flags hidden DIR", as: nil).output.contains("plain"))
+      for command in ["acl get DIR", "verify -R FILE", "find --json --entry user:1003 DIR 2>&-"] {
+        let told = try stage.run(command, as: nil)
+        #expect(!told.output.contains("hidden items"), "\(command): \(told.output)")
+      }
     }
 
     @Test("What verbs tell of a path through a view is what they tell of the real one, inodes included")

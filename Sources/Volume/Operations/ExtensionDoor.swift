@@ -48,7 +48,8 @@ extension Volume {
     names.showsExtension = state == .show
     let changed = finderInfo(info, hidingExtension: state == .hide)
     if changed != info { try storeFinderInfo(changed, to: object) }
-    guard isNew || object.facts.record.hasNames != !names.isVoid else { return }
+    // A damaged record says `show` as well, and goes when that is set anew.
+    guard isNew || state == .show || object.facts.record.hasNames != !names.isVoid else { return }
     forgetFacts(of: node)
     do throws(Errno) {
       _ = try rewrite(names, over: object.facts.stored, to: object)

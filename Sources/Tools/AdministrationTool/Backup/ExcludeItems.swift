@@ -147,7 +147,8 @@ private func listExcluded(_ invocation: Invocation, _ console: Console) -> Int32
   walk.staysOnFileSystem = true
   let json = invocation.has(.json) ? JSONStream(nil, console) : nil
   for root in invocation.operands where !Interruption.isRequested {
-    walk.go(root, leaf: nil) { item in
+    // A backup is made of the ordinary tree.
+    walk.go(ordinaryPath(root), leaf: nil) { item in
       let marks: ExclusionMarks
       do throws(Errno) { marks = try item.held.descriptor.exclusionMarks(item.status.kind) } catch {
         console.complain(item.path, Refusal(error, at: item.path).sentence)

@@ -7,6 +7,7 @@
 // For verbs with `-R`: memory is bounded by the depth of a tree, not by its size (`ToolMemoryTests`).
 
 import Arguments
+import DisplayNames
 import LinuxFiles
 import LinuxPrograms
 
@@ -140,7 +141,9 @@ struct ItemWalk {
     _ visit: (VisitedItem) -> Descent
   ) {
     do throws(Errno) {
-      let running = RunningWalk(self, root: path, device: try held.descriptor.knownStatus().device)
+      let status = try held.descriptor.knownStatus()
+      if isRecursive, status.kind == .directory { tellOfHidden(path) }
+      let running = RunningWalk(self, root: path, device: status.device)
       running.enter(
         held, ItemLocation(root: path, above: [], name: []), isFollowed: followsRoot, visit)
       // One complaint about a daemon that is gone is enough.
@@ -153,6 +156,14 @@ struct ItemWalk {
     } catch {
       console.complain(path, error)
     }
+  }
+
+  /// A walk through a view sees what that shows, and says so.
+  private func tellOfHidden(_ path: [UInt8]) {
+    guard let table = try? volumeTable(), let view = try? VolumePath(path, table).view,
+      ViewName(view)?.showsHidden == false
+    else { return }
+    console.note(path, "hidden items are left out in a view; name the real path to take them along")
   }
 
   /// A word such as `-R` behind the first operand is taken for a file, as on every BSD; say so.
