@@ -65,10 +65,12 @@ extension Volume {
     let closed = keyring.beginLocking(classes)
     guard !closed.isEmpty else { return LockOutcome() }
     defer { audit?.add(.keys(KeyChange(user: user, deed: .locked, classes: closed.words))) }
+    closedClasses.tell()
     // What it does not drop now it is told to drop again when nothing can be read any more.
     if !isHurried { _ = dropPages(of: filesToClose(in: closed).map(\.node), atMost: patience) }
     keyring.beginLettingGo()
     keyring.finishLocking(closed)
+    closedClasses.tell()
     // Asked again: an open that was let before the class was closed may have come to its key since.
     let files = filesToClose(in: closed)
     let nodes = files.map(\.node)
