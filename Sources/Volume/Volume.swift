@@ -52,6 +52,7 @@ package final class Volume: Sendable {
   let directory: VolumeDirectory
   package let keyring: Keyring
   let sealed: SealedKeeper
+  let closedClasses = ClosedClasses()
   /// Frames of compressed files.
   let compressed = FrameCache()
   let pageDrops = PageDrops()

@@ -112,6 +112,27 @@ extension CommandTests {
           """)
     }
 
+    @Test("A daemon that says it serves, and then nothing of itself in time, has its mount left to it")
+    func late()
+      throws
+    {
+      let desk = try Desk("", "touch f")
+      defer { desk.volume.remove() }
+      // Nobody writes to what stands in the place of its status.
+      try desk.expect(
+        """
+        cd "$BASE"; mkfifo late; mount --bind late mount/.varve/status; began=$SECONDS
+        varve umount mount; echo $?
+        echo $((SECONDS - began < 20)); umount -l mount/.varve/status
+        """,
+        prints: """
+          varve umount: mount: its daemon does not answer; 'varve umount -l' takes the mount away
+          1
+          1
+
+          """)
+    }
+
     @Test("status complains about names that lead to nothing") func nothing() throws {
       let desk = try Desk("", "touch f")
       defer { desk.volume.remove() }

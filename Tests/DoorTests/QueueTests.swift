@@ -179,6 +179,28 @@ import Testing
     #expect(queues.keep(try request(of: 1002)))
   }
 
+  @Test("What is taken out is served no more, and leaves the others their order and its room") func takenOut()
+    throws
+  {
+    let queues = queues(usual: 1, readers: 4)
+    #expect(queues.admit(Self.ann) && queues.admit(Self.ben))
+    for unique in UInt64(1)...4 { #expect(queues.keep(try request(of: 1001, unique, .write, size: 100))) }
+    #expect(queues.keep(try request(of: 1001, 5, .lookup)))
+    #expect(queues.keep(try request(of: 1002, 6, .write, size: 100)))
+    #expect(
+      queues.park(try request(of: 1001, 7, .write, size: 100), Waiting(for: .names, after: nil, at: 0)) == nil
+    )
+    let taken = queues.takeOut { [2, 3, 6, 7].contains($0.unique) }
+    #expect(Set(taken.map(\.unique)) == [2, 3, 6, 7] && taken.allSatisfy { $0.write != nil })
+    #expect(queues.takeOut { [2, 3, 6, 7].contains($0.unique) }.isEmpty)
+    queues.ended(.names)
+    var served: [UInt64] = []
+    while let next = queues.next(after: .request(Self.ann)) { served.append(next.request.unique) }
+    #expect(served == [5, 1, 4])
+    #expect(queues.state.withLock { state in state.shares.allSatisfy { $0.bytes == 0 && $0.parked == 0 } })
+    #expect(!queues.areWaiting)
+  }
+
   @Test("A delayed request comes when a file is closed, when names came or an index was made, and by itself")
   func delayed() throws {
     let queues = queues()

@@ -54,6 +54,46 @@ extension MountTests {
     }
 
     @Test(
+      "An encrypted file that was written and closed takes less than 700 bytes of the daemon, once others follow it"
+    )
+    func written() throws {
+      let base = try TemporaryDirectory.make()
+      defer {
+        umount2(base + "/mount", CInt(MNT_DETACH))
+        umount2(base, CInt(MNT_DETACH))
+        TemporaryDirectory.remove(base)
+      }
+      try #require(try Program.shell("mount -t tmpfs -o size=1g,mode=755 written '\(base)'").exit == 0)
+      let volume = try MountedVolume("cache=exclusive", base: base)
+      try volume.addKeys()
+      try volume.protect()
+      let daemon = try LimitsTests.status(volume.path, "pid")
+      // The kernel forgets no file that is watched.
+      let watching = inotify_init1(0)
+      defer { close(watching) }
+      func write(_ files: Range<Int>) throws {
+        for file in files {
+          let path = "\(volume.path)/f\(file)"
+          let opened = open(path, O_WRONLY | O_CREAT, 0o644)
+          defer { close(opened) }
+          try #require(opened >= 0 && Glibc.write(opened, "text", 4) == 4)
+          try #require(inotify_add_watch(watching, path, UInt32(IN_DELETE_SELF)) >= 0)
+        }
+      }
+      // First as many as rest in memory with their keys, and as many of which the last change is remembered for a while.
+      let (first, all) = (17_000, EncryptedStage.isLong ? 117_000 : 27_000)
+      try write(0..<first)
+      let before = try LimitsTests.residentMegabytes(daemon)
+      try write(first..<all)
+      let after = try LimitsTests.residentMegabytes(daemon)
+      let bytes = (after - before) * 1_048_576 / Double(all - first)
+      print("encrypted files: \(before) MB with \(first), \(after) MB with \(all): \(bytes) bytes each")
+      #expect(bytes < 700)
+      #expect(try LimitsTests.status(volume.path, "nodes") > all)
+      try volume.unmount()
+    }
+
+    @Test(
       "A million encrypted files with content looked up: below 300 MB, and their state is told in time",
       .enabled(if: EncryptedStage.isLong && Machine.freeMemory > 12 << 30, "LONG=1 and 12 GB of free memory"))
     func million() throws {

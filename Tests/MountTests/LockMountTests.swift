@@ -66,6 +66,15 @@ extension MountTests {
     }
 
     @Test(
+      "A write that waits for others of its user when its class is locked is refused then, and stays in no memory",
+      .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"))
+    func closedWrites() throws {
+      let base = try EncryptedStage.diskOfItsOwn()
+      defer { EncryptedStage.removeDisk(base) }
+      try EncryptedStage(in: base).run("closed")
+    }
+
+    @Test(
       "Afterwards no key and no plaintext is in the daemon's memory",
       .enabled(if: EncryptedStage.hasCryptography, "needs python3-cryptography"),
       arguments: ["", "passthrough=off,threads=1", "threads=8,clone_fd"])

@@ -122,7 +122,7 @@ extension fuse_write_in {
   /// Pages that come from the kernel's copy have their offset, whatever the flags of the file they go through.
   fileprivate var appends: Bool { flags & UInt32(O_APPEND) != 0 && !isWriteBack }
 
-  fileprivate var isWriteBack: Bool { write_flags & UInt32(FUSE_WRITE_CACHE) != 0 }
+  var isWriteBack: Bool { write_flags & UInt32(FUSE_WRITE_CACHE) != 0 }
 }
 
 extension fuse_fsync_in {

@@ -20,6 +20,8 @@ final class HeldRequest: Sendable {
   /// The end of the connection that read it and takes the answer; kept open until then.
   let device: Device
   let bytes: RequestBuffer
+  /// Nil for another request than a WRITE.
+  let write: HeldWrite?
 
   /// Copies what `buffer` holds, which is this request.
   init(_ buffer: borrowing RequestBuffer, _ request: borrowing Request, from device: Device) {
@@ -28,11 +30,22 @@ final class HeldRequest: Sendable {
     node = request.node
     holdsDirectory = Opcode(rawValue: request.opcodeNumber)?.holdsDirectory ?? false
     self.device = device
-    bytes = RequestBuffer(copying: buffer, isWrite: request.opcodeNumber == Opcode.write.rawValue)
+    let isWrite = request.opcodeNumber == Opcode.write.rawValue
+    write = isWrite ? (try? request.read(fuse_write_in.self)).map { HeldWrite($0) } : nil
+    bytes = RequestBuffer(copying: buffer, isWrite: isWrite)
   }
 
   /// The memory it takes.
   var size: Int { bytes.size + 256 }
+}
+
+/// What a WRITE says of the bytes that it brings.
+struct HeldWrite {
+  let handle: HandleID
+  /// Whether a program wrote them through a mapping.
+  let isWriteBack: Bool
+
+  init(_ input: fuse_write_in) { (handle, isWriteBack) = (input.fh, input.isWriteBack) }
 }
 
 extension Request {

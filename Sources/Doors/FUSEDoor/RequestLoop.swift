@@ -20,6 +20,7 @@ final class RequestLoop: Sendable {
     queues = RequestQueues(usual: door.volume.mounted.threads)
     door.volume.whenDelayEnds { [queues] delay in queues.ended(delay) }
     door.volume.asksForInterrupts { [queues] unique in queues.isInterrupted(unique) }
+    door.volume.whenClosed { [weak self] in self?.refuseClosedWrites() }
   }
 
   var firstFailure: Errno? { failure.withLock { $0 } }
@@ -98,6 +99,7 @@ final class RequestLoop: Sendable {
     case .refused(let request):
       if queues.keep(request) {
         activity.requestQueued()
+        refuseIfClosed(request)
       } else {
         answer(request, .noMemory, &reply)
       }
@@ -130,7 +132,29 @@ final class RequestLoop: Sendable {
   }
 
   private func park(_ request: HeldRequest, _ waiting: Waiting, _ reply: inout ReplyBuffer) {
-    if let error = queues.park(request, waiting) { answer(request, error, &reply) }
+    if let error = queues.park(request, waiting) { return answer(request, error, &reply) }
+    refuseIfClosed(request)
+  }
+
+  /// A lock that closed the file of a write before that waited has not seen it.
+  private func refuseIfClosed(_ request: HeldRequest) {
+    if request.write.map({ door.volume.refusesWrite(to: $0.handle, isWriteBack: $0.isWriteBack) }) ?? false {
+      refuseClosedWrites()
+    }
+  }
+
+  /// Answers the writes that wait and will be refused, because their files are locked: with that the bytes that they bring
+  /// go from memory, and no worker is needed for it, who may be waiting for a disk.
+  private func refuseClosedWrites() {
+    let refused = queues.takeOut { held in
+      held.write.map { door.volume.refusesWrite(to: $0.handle, isWriteBack: $0.isWriteBack) } ?? false
+    }
+    guard !refused.isEmpty else { return }
+    var reply = ReplyBuffer(capacity: 0)
+    for held in refused {
+      if let write = held.write, write.isWriteBack { door.volume.lostPages(of: write.handle) }
+      answer(held, .noKey, &reply)
+    }
   }
 
   private func answer(_ held: HeldRequest, _ error: Errno, _ buffer: inout ReplyBuffer) {

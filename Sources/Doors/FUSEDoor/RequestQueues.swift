@@ -263,6 +263,29 @@ final class RequestQueues: Sendable {
     }
   }
 
+  /// Takes out the requests that wait, or are delayed, and are meant; `isMeant` waits for nothing.
+  func takeOut(where isMeant: (HeldRequest) -> Bool) -> [HeldRequest] {
+    state.withLock { state in
+      var taken: [HeldRequest] = []
+      if state.queued > 0 {
+        for index in state.shares.indices { taken += state.shares[index].takeOut(where: isMeant) }
+        state.queued -= taken.count
+      }
+      let delayed = state.parked.map { $0.request }.filter(isMeant)
+      for request in delayed {
+        state.parked.removeAll { $0.request === request }
+        let index = share(of: request.owner, &state)
+        state.shares[index].parked -= 1
+      }
+      taken += delayed
+      for request in taken {
+        let index = share(of: request.owner, &state)
+        state.shares[index].bytes -= request.size
+      }
+      return taken
+    }
+  }
+
   /// Whether a request was interrupted while it is served; asked by the few that take long.
   func isInterrupted(_ unique: UInt64) -> Bool {
     state.withLock { $0.interrupted.contains(unique) }

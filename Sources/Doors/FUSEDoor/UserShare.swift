@@ -24,6 +24,11 @@ struct UserShare {
     if request.request.holdsDirectory { urgent.append(request) } else { ordinary.append(request) }
   }
 
+  /// Takes out all that are meant.
+  mutating func takeOut(where isMeant: (HeldRequest) -> Bool) -> [HeldRequest] {
+    urgent.takeOut(where: isMeant) + ordinary.takeOut(where: isMeant)
+  }
+
   /// Takes out the oldest urgent request, or else the oldest of the others.
   mutating func popFirst() -> QueuedRequest? {
     urgent.popFirst() ?? ordinary.popFirst()
@@ -39,6 +44,19 @@ private struct RequestList {
 
   mutating func append(_ request: QueuedRequest) {
     requests.append(request)
+  }
+
+  mutating func takeOut(where isMeant: (HeldRequest) -> Bool) -> [HeldRequest] {
+    guard requests.contains(where: { $0.map { isMeant($0.request) } ?? false }) else { return [] }
+    var taken: [HeldRequest] = []
+    let left = requests.filter { entry in
+      guard let request = entry?.request else { return false }
+      guard isMeant(request) else { return true }
+      taken.append(request)
+      return false
+    }
+    (requests, head) = (left, 0)
+    return taken
   }
 
   mutating func popFirst() -> QueuedRequest? {

@@ -48,6 +48,11 @@ long lv_stripes_lock(struct lv_stripes *stripes, size_t index, int exclusive) {
   return -(long)(exclusive ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock));
 }
 
+long lv_stripes_lock_if_free(struct lv_stripes *stripes, size_t index) {
+  if (index >= stripes->count) return -EINVAL;
+  return -(long)pthread_rwlock_trywrlock(&stripes->locks[index].lock);
+}
+
 void lv_stripes_unlock(struct lv_stripes *stripes, size_t index) {
   if (index < stripes->count) pthread_rwlock_unlock(&stripes->locks[index].lock);
 }

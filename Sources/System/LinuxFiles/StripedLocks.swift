@@ -122,6 +122,16 @@ package struct LockRequests: Sendable {
     return try body()
   }
 
+  /// Runs `body` with one lock held exclusively, or not at all if anybody has it: it waits for nobody.
+  ///
+  /// `whenExclusive` does not hear of it: `body` changes nothing that anybody sees.
+  package func holdingIfFree(_ stripe: Int, _ body: () -> Void) {
+    let index = stripe & (StripedLocks.count - 1)
+    guard unsafe lv_stripes_lock_if_free(stripes, index) == 0 else { return }
+    defer { unsafe lv_stripes_unlock(stripes, index) }
+    body()
+  }
+
   /// Runs `body` with every lock held exclusively: nobody else is between asking and being answered.
   package func holdingAll<R: ~Copyable>(_ body: () throws(Errno) -> R) throws(Errno) -> R {
     var held = 0

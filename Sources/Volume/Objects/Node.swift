@@ -129,6 +129,16 @@ final class Node: Sendable {
   /// The attachment, if there is one already.
   var existingAttachment: Attachment? { attached.withLock { $0 } }
 
+  /// Lets go of the attachment, if it is this one.
+  func detach(_ attachment: Attachment) {
+    let former: Attachment? = attached.withLock { kept in
+      guard kept === attachment else { return nil }
+      defer { kept = nil }
+      return kept
+    }
+    _ = former
+  }
+
   /// The object was seen under this name.
   func seen(as name: [UInt8], in parent: Node) {
     lastName.withLock { $0 = LastKnownName(parent: parent, name: name) }

@@ -126,6 +126,9 @@ struct OpenRoutes {
   /// Whether the kernel has the file and nobody has it open.
   var isResting: Bool { backing?.users == 0 }
 
+  /// Whether nothing is known of the file that is not true of one that was never open.
+  var isFresh: Bool { backing == nil && unbacked == 0 && !wentPast }
+
   /// Takes the file back if nobody has it open.
   mutating func endRest() -> RestingBacking? {
     guard let backing, backing.users == 0 else { return nil }

@@ -123,7 +123,8 @@ extension Volume {
       sealed, inode: try file.object.descriptor.status().inode, wanted ?? .complete, isMarked: true)
     let body: NewBody =
       wanted == nil ? .decrypting(context, sealed.budget) : .encrypting(context, sealed.budget)
-    let writers = node.attachment.marks.writeOpens.load(ordering: .acquiring)
+    let attachment = node.attachment
+    let writers = attachment.marks.writeOpens.load(ordering: .acquiring)
     var replacement = try prepare(file, body, for: caller)
     // The last moment: from here on it can only go forward.
     try copyUps.requireWanted(caller)
@@ -135,7 +136,8 @@ extension Volume {
       defer { forgetFacts(of: node) }
       try replacement.begin {
         // On tmpfs what is written through a mapping does not move the change time.
-        self.isInUse(node) || node.attachment.marks.writeOpens.load(ordering: .acquiring) != writers
+        self.isInUse(node) || node.existingAttachment !== attachment
+          || attachment.marks.writeOpens.load(ordering: .acquiring) != writers
       }
       return object
     }

@@ -65,10 +65,12 @@ extension Volume {
     let closed = keyring.beginLocking(classes)
     guard !closed.isEmpty else { return LockOutcome() }
     defer { audit?.add(.keys(KeyChange(user: user, deed: .locked, classes: closed.words))) }
+    closedClasses.tell()
     // What it does not drop now it is told to drop again when nothing can be read any more.
     if !isHurried { _ = dropPages(of: filesToClose(in: closed).map(\.node), atMost: patience) }
     keyring.beginLettingGo()
     keyring.finishLocking(closed)
+    closedClasses.tell()
     // Asked again: an open that was let before the class was closed may have come to its key since.
     let files = filesToClose(in: closed)
     let nodes = files.map(\.node)
@@ -87,19 +89,19 @@ extension Volume {
       outcome.unwritten.append(Array("inode \(object.context.inode)".utf8))
     }
     let keptNodes = Set(kept.compactMap(\.node))
-    for (node, object) in files {
+    for (node, content) in files {
       if cached.contains(node) { outcome.cached.append(path(of: node)) }
       if keptNodes.contains(node) {
         outcome.kept.append(path(of: node))
-      } else if object.takeLossReport() {
+      } else if content.object?.takeLossReport() ?? false {
         outcome.unwritten.append(path(of: node))
       }
     }
     return outcome
   }
 
-  private func filesToClose(in classes: ClassSet) -> [(node: NodeID, object: SealedObject)] {
-    sealed.registered(in: classes).filter { !$0.object.isOpenUnlessOpen }
+  private func filesToClose(in classes: ClassSet) -> [(node: NodeID, content: RegisteredContent)] {
+    sealed.registered(in: classes).filter { !($0.content.object?.isOpenUnlessOpen ?? false) }
   }
 
   /// Makes the kernel drop the pages of a file that is locked or stored in another form now, or of which a write was
@@ -123,11 +125,13 @@ extension Volume {
   ///
   /// `owing`: files that the kernel has forgotten.
   private func letGo(
-    of files: [(node: NodeID, object: SealedObject)], and owing: [SealedObject], atMost patience: UInt64
+    of files: [(node: NodeID, content: RegisteredContent)], and owing: [SealedObject], atMost patience: UInt64
   ) -> [KeyRelease.File] {
     let all =
       owing.map { KeyRelease.File(node: nil, object: $0) }
-      + files.map { KeyRelease.File(node: $0.node, object: $0.object) }
+      + files.compactMap { file in
+        file.content.object.map { KeyRelease.File(node: file.node, object: $0) }
+      }
     let release = KeyRelease(of: all) { [self] file in
       guard let node = file.node else {
         return _ = file.object.ending { file.object.lockDown(mayBeLate: true) }

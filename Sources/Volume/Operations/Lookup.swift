@@ -131,10 +131,12 @@ extension Volume {
     if let directory = views.forget(node, references: references) {
       return forget(directory.node.id, references: 1)
     }
-    guard let forgotten = nodes.forget(node, references: references),
-      let attachment = forgotten.existingAttachment
-    else { return }
-    if attachment.encrypted != nil { sealed.unregister(node, forgotten.backing) }
+    guard let forgotten = nodes.forget(node, references: references) else { return }
+    let attachment = forgotten.existingAttachment
+    if sealed.mayKnow(forgotten, hasContent: attachment?.encrypted != nil) {
+      sealed.unregister(node, forgotten.backing)
+    }
+    guard let attachment else { return }
     if forgotten.isDirectory { resolver.directories.drop(attachment) }
     unlinked.forget(attachment)
     takeBack(attachment.state.withLock { $0.file.endRest() })

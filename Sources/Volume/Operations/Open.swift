@@ -15,6 +15,7 @@ extension Volume {
     let node = try node(nodeID)
     try handles.requireRoom(for: caller.user)
     let request = OpenRequest(mode)
+    defer { letGoOfIdle() }
     var cut: CutOnTheWay?
     if mode.contains(.truncate), node.layer != 0 {
       cut = CutOnTheWay(to: 0) { facts throws(Errno) in
@@ -213,7 +214,10 @@ extension Volume {
       do throws(Errno) { try file.content.open() } catch {
         leave(attachment, file)
         // Nothing was done to it, so there is nothing to write.
-        if let object, object.leave() { object.ending { object.rest() } }
+        if let object, object.leave() {
+          object.ending { object.rest() }
+          sealed.noteIdle(node.id, object)
+        }
         // The kernel does not hear that it should.
         if object != nil, route == .cached(keepsPages: false) { dropPagesAside(of: node.id) }
         throw error

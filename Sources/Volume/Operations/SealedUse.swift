@@ -14,7 +14,7 @@ extension Volume {
         ?? SealedObject(
           SealedContext(
             sealed, inode: facts.status.inode, protection, isMarked: facts.head?.isMarked ?? true,
-            isOfLower: node.layer > 0))
+            isOfLower: node.layer > 0), after: sealed.former(node.id))
     }
     guard let object = content as? SealedObject else { return nil }
     sealed.register(object, as: node.id)
@@ -80,6 +80,7 @@ extension Volume {
   /// A handle or request stops using the content; called without a lock.
   func leave(_ object: SealedObject, of node: Node) {
     guard object.leave() else { return }
+    defer { letGoOfIdle() }
     defer { if object.isChanged, keyring.sessions.isOld() { endSessionAside() } }
     // Another user may have come and left meanwhile, whose writes are finished here as well.
     if !object.owesFinish, object.ending({ settle(object, of: node) }) { return }
@@ -141,7 +142,7 @@ extension Volume {
     defer { sealed.dropSettled() }
     object.noteSeen()
     object.rest()
-    sealed.rest(object)
+    sealed.rest(object, as: node.id)
     guard keyring.state(of: object.context.format) != .open else { return true }
     // It was open when its class was locked; now its key goes, too, and what the kernel keeps of it.
     guard object.forgetUnused() else { return false }

@@ -12,7 +12,7 @@ extension Volume {
   ///
   /// Called when no request is at work any more.
   package func endSessions() {
-    for (node, object) in sealed.registered(in: .all) { letGo(of: object, node) }
+    for (node, object) in sealed.present { letGo(of: object, node) }
     for object in sealed.owing(in: .all) { _ = object.ending { object.lockDown() } }
     let sessions = keyring.sessions.running
     guard !sessions.isEmpty else { return }
@@ -56,7 +56,7 @@ extension Volume {
   }
 
   private func isWriting(in sessions: Set<UInt64>) -> Bool {
-    sealed.registered(in: .all).contains { $0.object.hasUsers && $0.object.writes(in: sessions) }
+    sealed.present.contains { $0.object.hasUsers && $0.object.writes(in: sessions) }
   }
 
   /// Lets go of all files that were changed under these numbers; false if one is in use, or stays unfinished.

@@ -94,10 +94,10 @@ extension Volume {
     var members: [JSON.Member] = []
     // There can be a million of them: they are gone through once.
     var (opened, inUse): ([UInt8: Int], [UInt8: Int]) = ([:], [:])
-    for (_, object) in sealed.registered(in: .all) {
-      let protection = ClassSet(object.context.format).rawValue
+    for (_, content) in sealed.registered(in: .all) {
+      let protection = ClassSet(content.protection).rawValue
       opened[protection, default: 0] += 1
-      if object.hasUsers { inUse[protection, default: 0] += 1 }
+      if content.object?.hasUsers ?? false { inUse[protection, default: 0] += 1 }
     }
     for protection in StaticSector.ProtectionClass.allCases {
       var counts: [JSON.Member] = []

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from vault import Failure, Vault, run, seeded, watch
+from vault import Failure, Vault, end_with_parent, run, seeded, watch
 
 SIZE = 200_000
 PAGES = 16
@@ -115,6 +115,7 @@ class Worker:
         child = os.fork()
         if child:
             return child
+        end_with_parent()
         status = 0
         try:
             self.work()
@@ -193,6 +194,7 @@ class Mapper(Worker):
         while not self.board.stops:
             closings, child = self.closings, os.fork()
             if child == 0:
+                end_with_parent()
                 # Without a word, and without a core.
                 os._exit(self.count_pages(memory))
             _, status = os.waitpid(child, 0)

@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -48,6 +49,11 @@ def error_of(work):
     except OSError as failure:
         return errno.errorcode[failure.errno]
     return None
+
+
+def end_with_parent():
+    """In a child: however the program ends, this process does, too."""
+    libc.prctl(1, signal.SIGKILL)
 
 
 def watch(seconds):

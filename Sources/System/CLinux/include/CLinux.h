@@ -200,6 +200,8 @@ struct lv_stripes;
 struct lv_stripes *_Nullable lv_stripes_create(size_t count);
 void lv_stripes_destroy(struct lv_stripes *stripes);
 long lv_stripes_lock(struct lv_stripes *stripes, size_t index, int exclusive);
+// For one alone; -EBUSY where anybody has it.
+long lv_stripes_lock_if_free(struct lv_stripes *stripes, size_t index);
 void lv_stripes_unlock(struct lv_stripes *stripes, size_t index);
 
 // sockets.c: stream sockets that stand under a name in a directory. Those that listen or were accepted never block.

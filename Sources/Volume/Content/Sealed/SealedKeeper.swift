@@ -13,6 +13,7 @@ final class SealedKeeper: Sendable {
   /// One rest of a file; it may have been used since, and rest again further on in the ring.
   private struct Rest {
     weak var object: SealedObject?
+    let node: NodeID
     let number: UInt64
   }
 
@@ -46,7 +47,12 @@ final class SealedKeeper: Sendable {
   let budget = IndexBudget(pages: 8192)
   private let resting = Mutex(Resting())
   /// By node: only these can have pages with the kernel.
-  private let registered: Mutex<[NodeID: SealedObject]> = Mutex([:])
+  private let registered: Mutex<[NodeID: RegisteredContent]> = Mutex([:])
+  /// Whether one of them was ever let go of.
+  private let hasFormer = Atomic<Bool>(false)
+  /// Those of which nothing seems to be in memory any more.
+  private let idle: Mutex<[NodeID]> = Mutex([])
+  private let idleCount = Atomic(0)
   /// Files that the kernel has forgotten while a last close was on its way, or that a failed sync has left owing something.
   ///
   /// Only their state in memory knows what was written last. Taken after `registered`.
@@ -81,7 +87,7 @@ final class SealedKeeper: Sendable {
 
   func register(_ object: SealedObject, as node: NodeID) {
     registered.withLock { registered in
-      registered[node] = object
+      registered[node] = .present(object)
       owing.withLock { owing in
         guard !owing.isEmpty else { return }
         for (identity, owed) in owing where owed === object { owing[identity] = nil }
@@ -89,10 +95,34 @@ final class SealedKeeper: Sendable {
     }
   }
 
+  /// What was kept of a file that was let go of.
+  func former(_ node: NodeID) -> FormerContent? {
+    guard hasFormer.load(ordering: .acquiring) else { return nil }
+    return registered.withLock { registered in
+      guard case .former(let former)? = registered[node] else { return nil }
+      return former
+    }
+  }
+
+  /// Lets go of the content of a file; false if it is not registered any more.
+  func replace(_ object: SealedObject, as node: NodeID, by former: FormerContent) -> Bool {
+    hasFormer.store(true, ordering: .releasing)
+    return registered.withLock { registered in
+      guard registered[node]?.object === object else { return false }
+      registered[node] = .former(former)
+      return true
+    }
+  }
+
+  /// Whether a node may be registered; `hasContent`: whether it has the content of an encrypted file.
+  func mayKnow(_ node: Node, hasContent: Bool) -> Bool {
+    hasContent || node.kind == .regular && hasFormer.load(ordering: .acquiring)
+  }
+
   /// The kernel has forgotten the node, and with it all pages.
   func unregister(_ node: NodeID, _ identity: ObjectIdentity) {
     let gone: SealedObject? = registered.withLock { registered in
-      guard let gone = registered.removeValue(forKey: node) else { return nil }
+      guard let gone = registered.removeValue(forKey: node)?.object else { return nil }
       if !gone.forgetUnused() || !gone.isSettled { owing.withLock { $0[identity] = gone } }
       return gone
     }
@@ -123,26 +153,35 @@ final class SealedKeeper: Sendable {
 
   /// All that are registered, and whether one that is not still owes something; at one moment.
   func allAndOwed() -> (registered: [(node: NodeID, object: SealedObject)], isOwed: Bool) {
-    registered.withLock { all in (all.map { ($0.key, $0.value) }, isOwed) }
+    registered.withLock { all in (present(in: all), isOwed) }
+  }
+
+  /// Those whose content was not let go of, at about this moment.
+  var present: [(node: NodeID, object: SealedObject)] { registered.withLock { all in present(in: all) } }
+
+  private func present(in all: [NodeID: RegisteredContent]) -> [(node: NodeID, object: SealedObject)] {
+    // Not filtered: that would make a second table of what may be a million files.
+    var found: [(node: NodeID, object: SealedObject)] = []
+    for (node, content) in all { if let object = content.object { found.append((node, object)) } }
+    return found
   }
 
   /// Those of some classes, at about this moment.
-  func registered(in classes: ClassSet) -> [(node: NodeID, object: SealedObject)] {
+  func registered(in classes: ClassSet) -> [(node: NodeID, content: RegisteredContent)] {
     registered.withLock { all in
-      // Not filtered: that would make a second table of what may be a million files.
-      var found: [(node: NodeID, object: SealedObject)] = []
-      for (node, object) in all where classes.contains(ClassSet(object.context.format)) {
-        found.append((node, object))
+      var found: [(node: NodeID, content: RegisteredContent)] = []
+      for (node, content) in all where classes.contains(ClassSet(content.protection)) {
+        found.append((node, content))
       }
       return found
     }
   }
 
   /// Nobody uses the file any more; what it is like is remembered for a while.
-  func rest(_ object: SealedObject) {
-    guard let number = object.beginRest() else { return }
+  func rest(_ object: SealedObject, as node: NodeID) {
+    guard let number = object.beginRest() else { return noteIdle(node, object) }
     let displaced: Rest? = resting.withLock { resting in
-      let rest = Rest(object: object, number: number)
+      let rest = Rest(object: object, node: node, number: number)
       if resting.ring.count < SealedKeeper.mostResting {
         resting.ring.append(rest)
         return nil
@@ -152,7 +191,9 @@ final class SealedKeeper: Sendable {
       resting.ring[resting.next] = rest
       return former
     }
-    if let displaced { displaced.object?.forgetUnused(ofRest: displaced.number) }
+    guard let displaced, let object = displaced.object else { return }
+    object.forgetUnused(ofRest: displaced.number)
+    noteIdle(displaced.node, object)
   }
 
   /// Lets go of all that nobody uses: the keys of others need the room.
@@ -161,7 +202,28 @@ final class SealedKeeper: Sendable {
       defer { resting = Resting() }
       return resting.ring
     }
-    for entry in all { entry.object?.forgetUnused() }
+    for entry in all {
+      guard let object = entry.object else { continue }
+      object.forgetUnused()
+      noteIdle(entry.node, object)
+    }
+  }
+
+  /// Takes note of a file that can be let go of, if nothing of it is in memory.
+  func noteIdle(_ node: NodeID, _ object: SealedObject) {
+    guard object.present == nil else { return }
+    idle.withLock { $0.append(node) }
+    idleCount.add(1, ordering: .relaxed)
+  }
+
+  /// Files that can be let go of, or could a moment ago; none while they are few.
+  func takeIdle(atLeast many: Int) -> [NodeID] {
+    guard idleCount.load(ordering: .relaxed) >= many else { return [] }
+    return idle.withLock { idle in
+      defer { idle = [] }
+      idleCount.subtract(idle.count, ordering: .relaxed)
+      return idle
+    }
   }
 
   // MARK: Noted

@@ -50,10 +50,15 @@ final class SealedObject: EncryptedContent {
   private let endings = Mutex(())
   private let atWork = Atomic(0)
 
-  init(_ context: SealedContext) { self.context = context }
+  /// `former`: what was kept of it when it was let go of.
+  init(_ context: SealedContext, after former: FormerContent? = nil) {
+    self.context = context
+    guard let former else { return }
+    state.withLock { ($0.seen, $0.wasDoubtful) = (former.seen, former.wasDoubtful) }
+  }
 
   var head: KnownHead? {
-    guard let file = state.withLock({ $0.file }) else { return nil }
+    guard let file = present else { return nil }
     return KnownHead(protection: context.protection, size: file.size, isMarked: context.isMarked)
   }
 
@@ -63,6 +68,20 @@ final class SealedObject: EncryptedContent {
   var hasUsers: Bool { state.withLock { $0.users > 0 } }
 
   var isAtRest: Bool { state.withLock { $0.users == 0 && $0.file.map { !$0.mustStay } ?? false } }
+
+  /// What has to be known of it if nobody uses it, nothing of it is in memory, and no lock has to tell of it.
+  var left: (seen: Timestamp, wasDoubtful: Bool)? {
+    state.withLock { state in
+      // Without a way its last close is over.
+      guard state.users == 0, state.file == nil, state.way == nil, state.abandoned == nil, !state.owesReport,
+        let seen = state.seen
+      else { return nil }
+      return (seen, state.wasDoubtful)
+    }
+  }
+
+  /// The content, while its key is in memory.
+  var present: SealedFile<BackingStore>? { state.withLock { $0.file } }
 
   /// Whether a request is at work on it.
   var isBusy: Bool { atWork.load(ordering: .sequentiallyConsistent) > 0 }
@@ -122,17 +141,6 @@ final class SealedObject: EncryptedContent {
     guard let file else { return true }
     return !file.mustStay && !(isUsed && file.isChanged)
   }
-
-  /// Whether it was written.
-  var isChanged: Bool { state.withLock { $0.file }?.isChanged ?? false }
-
-  /// Whether it is being changed under the number of one of these sessions, or was and is kept so.
-  func writes(in sessions: Set<UInt64>) -> Bool {
-    state.withLock { $0.file }?.session.map { sessions.contains($0) } ?? false
-  }
-
-  /// Whether something has to be written before it can rest: then the times of the backing file move.
-  var owesFinish: Bool { state.withLock { $0.file }?.owesFinish ?? false }
 
   /// Takes the file for known as it is now, if it was changed here: what others did meanwhile is not.
   ///
@@ -385,13 +393,5 @@ final class SealedObject: EncryptedContent {
       return state.file
     }
     _ = file
-  }
-
-  /// What is written last when nobody uses the file any more; whether the backing file was touched.
-  ///
-  /// Within ``ending(_:)``.
-  func finish() throws(Errno) -> Bool {
-    guard let file = state.withLock({ $0.file }) else { return false }
-    return try file.close()
   }
 }
