@@ -24,6 +24,8 @@ extension MountTests {
       var served: (requests: Double, calls: Double)?
       /// The same in a directory of class `complete`, unlocked.
       var encrypted: (requests: Double, calls: Double)?
+      /// Of those the reads and writes of the backing file, exactly.
+      var reads: Double?, writes: Double?
     }
 
     static let limits = [
@@ -37,7 +39,7 @@ extension MountTests {
         encrypted: (3, 16)),
       Row(
         operation: "open, read 4 KiB, close, again", requests: 2, plain: 5, listed: 5, served: (2, 8),
-        encrypted: (2, 7)),
+        encrypted: (2, 7), reads: 0, writes: 0),
       Row(
         operation: "open, write 4 KiB, close", requests: 3, plain: 13, listed: 14, served: (4, 16),
         encrypted: (4, 24)),
@@ -53,7 +55,9 @@ extension MountTests {
       // The kernel does it, as in the tree.
       Row(operation: "write, read 4 KiB of an open file in a view", requests: 0, plain: 0.1, listed: 0.1),
       // The size is remembered: nothing of the file is read.
-      Row(operation: "stat of an encrypted file, first time", encrypted: (1, 4)),
+      Row(operation: "stat of an encrypted file, first time", encrypted: (1, 4), reads: 0, writes: 0),
+      // The header with the bytes, and what says that they are there.
+      Row(operation: "create, write 100 bytes, close", encrypted: (5, 31), reads: 0, writes: 2),
       // The file says first whose it is now, and is on the disk with that; a page and its entry follow.
       Row(operation: "first write 4 KiB in place", encrypted: (2, 8)),
       Row(operation: "write 4 KiB in place", encrypted: (1, 5)),
@@ -84,6 +88,9 @@ extension MountTests {
       }
     }
 
+    private static let readCalls = ["pread64", "preadv", "preadv2"]
+    private static let writeCalls = ["pwrite64", "pwritev", "pwritev2"]
+
     /// Less than one call: now and then the allocator grows, or a remembered fact is too old.
     static let tolerance = 0.5
 
@@ -101,6 +108,12 @@ extension MountTests {
         print("\(label): \(count.summary) (at most \(limit.calls))")
         #expect(count.each(count.requests) <= limit.requests + GuardTests.tolerance, "\(label): requests")
         #expect(count.each(count.calls) <= limit.calls + GuardTests.tolerance, "\(label): \(count.summary)")
+        guard way == .encrypted else { continue }
+        for (exact, names) in [(row.reads, GuardTests.readCalls), (row.writes, GuardTests.writeCalls)] {
+          guard let exact else { continue }
+          let found = count.each(names.reduce(0) { $0 + (count.others[$1] ?? 0) })
+          #expect(abs(found - exact) < 0.1, "\(label): \(count.summary)")
+        }
       }
     }
 

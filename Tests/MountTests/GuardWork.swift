@@ -208,6 +208,9 @@ private final class Pass {
     usleep(1_100_000)
     try each("stat of an encrypted file, first time") { stat("new\($0)") }
     let bytes = [UInt8](repeating: 7, count: 4096)
+    try each("create, write 100 bytes, close") {
+      opened("small\($0)", O_WRONLY | O_CREAT | O_EXCL) { write($0, bytes, 100) == 100 ? 0 : -1 }
+    }
     let files = (0..<GuardWork.count).map { openat(directory, "f\($0)", O_RDWR | O_CLOEXEC) }
     defer { for file in files { _ = Glibc.close(file) } }
     try each("first write 4 KiB in place") { pwrite(files[$0], bytes, 4096, 0) == 4096 ? 0 : -1 }

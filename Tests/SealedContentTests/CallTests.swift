@@ -249,7 +249,7 @@ import Testing
     #expect(budget.pagesInUse == 0)
   }
 
-  /// 10 GiB with holes: the first write does not wait for its index.
+  /// 64 MiB with holes: the first write does not wait for its index.
   @Test func theFirstWriteOfALargeFileReadsNoIndex() throws {
     var file = try open()
     for gigabyte in 0..<2 { try file.put([1], at: Int64(gigabyte) << 26) }

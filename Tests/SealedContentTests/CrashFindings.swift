@@ -36,15 +36,36 @@ extension [Snapshot] {
   }
 }
 
+/// Where the power goes in the middle of something that a crash must not undo.
+enum CrashMoment: CaseIterable {
+  /// A file gets its header.
+  case creation
+  /// The first change of a file that another session wrote.
+  case announcing
+  /// The first change of one that its own session has let go of.
+  case resuming
+  /// The same after that session gave way to another one of the mount.
+  case handingOver
+  case recovery
+  case classChange
+}
+
 struct CrashFindings: CustomStringConvertible {
   var cuts = 0
   var kills = 0
-  var inFirstChanges = 0
-  var inClassChanges = 0
+  /// Power cuts alone.
+  var cutsInside: [CrashMoment: Int] = [:]
   var failures: [String] = []
 
+  static func += (sum: inout CrashFindings, more: CrashFindings) {
+    sum.cuts += more.cuts
+    sum.kills += more.kills
+    sum.cutsInside.merge(more.cutsInside) { $0 + $1 }
+  }
+
   var description: String {
-    "\(cuts) power cuts, \(kills) kills, \(inFirstChanges) of them in a first change: \(failures.count) failures; "
+    let inside = CrashMoment.allCases.map { "\($0) \(cutsInside[$0] ?? 0)" }.joined(separator: ", ")
+    return "\(cuts) power cuts (inside of \(inside)), \(kills) kills: \(failures.count) failures; "
       + (failures.first ?? "")
   }
 }

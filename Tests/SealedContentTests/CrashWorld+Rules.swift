@@ -96,4 +96,20 @@ extension CrashWorld {
       guard try cipher.holds(sector, of: block) else { throw Errno.inputOutput }
     }
   }
+
+  var firstMoment: CrashMoment {
+    switch firstChange {
+    case .recovery: return .recovery
+    case .nextSession: return .handingOver
+    case .firstChange, .commit:
+      guard let writer = file.state.withLock({ $0.view?.slot.session }) else { return .creation }
+      return writer == surroundings.state.withLock { $0.session } ? .resuming : .announcing
+    }
+  }
+
+  var firstChange: CrashPhase {
+    let (isDoubtful, view) = file.state.withLock { ($0.rules.isDoubtful, $0.view) }
+    if isDoubtful { return .recovery }
+    return view.map { surroundings.isPending($0.slot.session) } ?? false ? .nextSession : .firstChange
+  }
 }

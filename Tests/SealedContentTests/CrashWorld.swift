@@ -25,7 +25,8 @@ final class CrashWorld {
   private var trace: [String] = []
   /// What the header may say after a crash.
   private var classes: Set<StaticSector.ProtectionClass> = [.complete]
-  private var isChangingClass = false
+  /// What is under way that a crash may fall into.
+  private var moment: CrashMoment?
   private(set) var findings = CrashFindings()
   private(set) var live: CrashStore
   /// A rule that the store breaks behind the back of the content.
@@ -68,7 +69,9 @@ final class CrashWorld {
     depth += 1
     defer { depth -= 1 }
     do { try work() } catch {
-      if !live.isDead, !owes { fail("\(name): \(error)") }
+      guard !live.isDead else { return }
+      moment = nil
+      if !owes { fail("\(name): \(error)") }
     }
   }
 
@@ -103,7 +106,7 @@ final class CrashWorld {
   /// A first change ends with a sync, unless the file is new, or it is remembered what was done to it.
   private func prepare() throws {
     guard file.state.withLock({ $0.commit == nil }) else { return }
-    findings.inFirstChanges += 1
+    moment = firstMoment
     let syncs = live.syncs
     try live.breaking(leftOut, in: firstChange) { try file.changing { (_) throws(Errno) in () } }
     breakMemory()
@@ -111,13 +114,7 @@ final class CrashWorld {
       history = [current]
       beforeLast = 0
     }
-    findings.inFirstChanges -= 1
-  }
-
-  private var firstChange: CrashPhase {
-    let (isDoubtful, view) = file.state.withLock { ($0.rules.isDoubtful, $0.view) }
-    if isDoubtful { return .recovery }
-    return view.map { surroundings.isPending($0.slot.session) } ?? false ? .nextSession : .firstChange
+    moment = nil
   }
 
   private func write(_ range: Range<Int>) {
@@ -133,7 +130,9 @@ final class CrashWorld {
     after.write(range, nextWord)
     history.append(after)
     current = after
+    if file.state.withLock({ $0.pages == 0 }) { moment = .creation }
     try file.put(CrashWorld.bytes(nextWord, range.count), at: Int64(range.lowerBound * 512))
+    moment = nil
     try reusePages(of: range)
   }
 
@@ -215,12 +214,12 @@ final class CrashWorld {
     let random = dice.next()
     attempt("class \(wanted)") {
       classes.insert(wanted)
-      isChangingClass = true
+      moment = .classChange
       let from = history.count - 1
       let isChanged = try file.changeClass { (keys) throws(Errno) in
         TestSurroundings.sector(wanted, of: keys.file, random: random)
       }
-      isChangingClass = false
+      moment = nil
       guard isChanged else { return }
       classes = [wanted]
       if file.state.withLock({ $0.identity?.sector.protectionClass }) != wanted { fail("another class") }
@@ -337,13 +336,13 @@ final class CrashWorld {
     trace.append(isCut ? "POWER CUT" : "KILL")
     if isCut {
       findings.cuts += 1
+      if let moment { findings.cutsInside[moment, default: 0] += 1 }
       disk.losePower(&dice)
     } else {
       findings.kills += 1
     }
     surroundings.remount(killed: true)
-    if isChangingClass { findings.inClassChanges += 1 }
-    isChangingClass = false
+    moment = nil
     live = CrashStore(disk)
     breakSlots()
     do {

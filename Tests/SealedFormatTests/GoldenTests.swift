@@ -101,6 +101,17 @@ private let file = bytes16("404142434445464748494a4b4c4d4e4f")
     #expect(read == slot)
     made[479] = 1
     #expect(damageOf { _ = try Slot(decoding: made.span) } == .reserved)
+    // No block has a number behind the largest size.
+    for (size, damage) in [
+      (Block.largestFileSize, nil), (Block.largestFileSize + 1, FormatDamage.field(.size)),
+      (.max, .field(.size)),
+    ] {
+      var large = slot
+      large.fileSize = size
+      var encoding = made.mutableSpan
+      try large.encode(into: &encoding)
+      #expect(damageOf { _ = try Slot(decoding: made.span) } == damage, "\(size)")
+    }
   }
 
   @Test func indexSector() throws {

@@ -158,6 +158,92 @@ def capabilities(vault):
         require(status.st_mtime == 5, f"{way}: the time is {status.st_mtime}")
 
 
+def session_of(path):
+    """The session that wrote the slot of a backing file that counts."""
+    with open(path, "rb") as file:
+        slots = [os.pread(file.fileno(), 40, at) for at in (1024, 1536)]
+    return max((int.from_bytes(slot[:8], "little"), int.from_bytes(slot[32:40], "little")) for slot in slots)[1]
+
+
+def times(vault):
+    """What is done below when a program has set the time and has gone leaves it: room that is given back, the end of a
+    session, and what becomes of a file that was being written when the daemon was killed.
+    """
+    moment = 1_234_567_890_123_456_789
+
+    def written(name, kind="a"):
+        path = f"{vault.path}/{kind}/{name}"
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        for _ in range(3):
+            os.pwrite(file, os.urandom(20 << 12), 0)
+            os.fsync(file)
+        os.pwrite(file, os.urandom(5 << 12), 0)
+        os.utime(path, ns=(moment, moment))
+        return path, vault.upper + path[len(vault.path) :], file
+
+    def wait(condition, what):
+        end = time.monotonic() + 10
+        while not condition():
+            require(time.monotonic() < end, f"{what} does not come")
+            time.sleep(0.01)
+
+    def check(what, below, *paths):
+        for path in paths:
+            found = os.stat(path).st_mtime_ns
+            require(found == moment, f"{what}: {path} was modified at {found}")
+        # There the time is given back after each write.
+        wait(lambda: os.stat(below).st_mtime_ns == moment, f"{what}: the time of {below}")
+
+    path, below, file = written("spare")
+    size = os.stat(below).st_blocks
+    os.close(file)
+    wait(lambda: os.stat(below).st_blocks < size, "room that is given back")
+    check("spare pages", below, path)
+
+    path, below, file = written("ended")
+    log = f"{vault.upper}/.varve/sessions"
+    with open(log, "rb") as running:
+        before = running.read()
+    os.close(file)
+    vault.lock()
+
+    def ended():
+        with open(log, "rb") as now:
+            return now.read() != before
+
+    wait(ended, "the end of a session")
+    check("the end of a session", below, path)
+    vault.unlock()
+
+    for kind, way in (("a", "class"), ("b", "fsck"), ("c", "write")):
+        path, below, file = written(way, kind)
+        os.fsync(file)
+        os.pwrite(file, b"not synced", 12_345)
+        os.utime(path, ns=(moment, moment))
+        session = session_of(below)
+        vault.kill()
+        os.close(file)
+        check("a kill", below)
+        if way == "fsck":
+            run(VARVE, "fsck", "--repair", "--keyfile", vault.key, vault.upper)
+            check("a repair", below)
+        vault.mount()
+        if way == "class":
+            os.setxattr(path, "system.varve.class", b"until-first-unlock")
+        if way == "write":
+            file = os.open(path, os.O_WRONLY)
+            os.pwrite(file, b"x", 0)
+            os.utime(path, ns=(moment, moment))
+            changed = os.stat(below).st_ctime_ns
+            os.close(file)
+            wait(lambda: os.stat(below).st_ctime_ns != changed, "the last slot")
+        # A class is another wrapping of the key, and needs no recovery.
+        require((session_of(below) != session) == (way != "class"), f"{way}: session {session} became {session_of(below)}")
+        check(f"recovery by {way}", below, path)
+        with open(path, "rb") as again:
+            require(again.read()[12_345:].startswith(b"not synced"), f"{way}: another content")
+
+
 def read_only(vault):
     """A volume that is mounted read-only, or remounted so, is unlocked and locked like another."""
     path = f"{vault.path}/a/kept"
@@ -275,7 +361,7 @@ def fill(vault, dice):
 def main():
     base = sys.argv[1]
     with Vault(base) as vault:
-        for part in (sparse, many_users, hard_links, capabilities, read_only):
+        for part in (sparse, many_users, hard_links, capabilities, times, read_only):
             guard = watch(120)
             part(vault)
             guard.cancel()

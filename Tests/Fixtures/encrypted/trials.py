@@ -33,8 +33,11 @@ class History:
     def note(self, first, end):
         """One request more, which has changed some blocks."""
         self.count += 1
-        if len(self.data) != self.sizes[-1][1]:
-            self.sizes.append((self.count, len(self.data)))
+        old, new = self.sizes[-1][1], len(self.data)
+        # The kernel may bring a write in pieces, which end where blocks do.
+        self.sizes += [(self.count, size) for size in range(old // BLOCK * BLOCK + BLOCK, new, BLOCK)]
+        if new != old:
+            self.sizes.append((self.count, new))
         for number in range(first, end):
             while len(self.versions) <= number:
                 self.versions.append([(0, bytes(BLOCK))])
