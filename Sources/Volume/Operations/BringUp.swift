@@ -226,8 +226,7 @@ extension Volume {
   private func forgetContent(of node: Node) throws(Errno) {
     guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
     guard !content.hasUsers, content.forgetUnused() else { throw .busy }
-    node.existingAttachment?.forgetEncrypted()
-    sealed.unregister(node.id, node.backing)
+    unregisterContent(of: node)
   }
 
   /// From here on the node is the copy, for open handles as well.

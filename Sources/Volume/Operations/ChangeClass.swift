@@ -39,6 +39,7 @@ extension Volume {
           try replacements.changeEmpty(file) { self.isInUse(node) }
           return try replacements.record(of: object.descriptor)
         }
+        unregisterContent(of: node)
       }
       return nil
     }
@@ -148,8 +149,7 @@ extension Volume {
         noteReplaced(node, by: replacement.trailer)
         return try replacements.record(of: object.descriptor)
       }
-      node.existingAttachment?.forgetEncrypted()
-      sealed.unregister(node.id, node.backing)
+      unregisterContent(of: node)
     }
     // The kernel may have pages of it, from when it was last open.
     dropPagesAside(of: node.id)

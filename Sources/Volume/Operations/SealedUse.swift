@@ -21,6 +21,12 @@ extension Volume {
     return object
   }
 
+  /// A file that nobody uses is stored in another form now, or elsewhere; under its exclusive lock.
+  func unregisterContent(of node: Node) {
+    node.existingAttachment?.forgetEncrypted()
+    sealed.unregister(node.id, node.backing)
+  }
+
   /// Whether the key of an encrypted file is not to be had.
   func isLocked(_ object: SealedObject?) -> Bool {
     guard let object else { return false }
