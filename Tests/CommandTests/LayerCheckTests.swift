@@ -79,6 +79,31 @@ extension CommandTests {
           """)
     }
 
+    @Test("Marks in a directory that its flag closes hide something, and so do those below it") func flagged()
+      throws
+    {
+      let desk = try Desk.layered(
+        "mkdir -p d/e; touch d/1 d/e/1",
+        "rm d/1 d/e/1; touch d/e/2; varve chflags opaque d; touch d/1; rm d/1")
+      defer { desk.volume.remove() }
+      try desk.volume.unmount()
+      try expect(
+        desk,
+        """
+        varve check $UP; echo $?; mknod $UP/d/e/never c 0 0; varve check $UP
+        varve check --repair -y -q --lower $BASE/one:$BASE/two $UP; echo $?; varve check $UP; echo $?
+        test -c $UP/d/1 && test -c $UP/d/e/1 && ! test -e $UP/d/e/never; echo $?
+        """,
+        prints: """
+          0
+          BASE/upper/d/e/never: whiteout: a mark that a name was removed has a name that no lower has; it is repaired if '--lower' names the lowers
+          0
+          0
+          0
+
+          """)
+    }
+
     @Test("Origins that speak of another item, and twice of one, are taken away") func origins() throws {
       let desk = try unmounted(
         "cp -a $UP/top $UP/copy; mv $UP/d/1 $UP/astray")

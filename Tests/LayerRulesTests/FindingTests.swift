@@ -51,12 +51,12 @@ import Testing
         ? nil : "found \(inode), not \(wanted)"
     case .directory(let inode, let part):
       var walk = PartsWalk(access)
-      guard case .parts(let parts) = walk.parts(of: bytes, in: parent, known: (inode, part)),
+      guard case .parts(let parts, hidden: _) = walk.parts(of: bytes, in: parent, known: (inode, part)),
         parts.map({ ToyObject(layer: $0.layer, inode: $0.directory) }) == wanted
       else { return "other parts, if the topmost is known" }
     }
     var walk = PartsWalk(access)
-    guard case .parts(let parts) = walk.parts(of: bytes, in: parent) else { return "not usable" }
+    guard case .parts(let parts, hidden: _) = walk.parts(of: bytes, in: parent) else { return "not usable" }
     let objects = parts.map { ToyObject(layer: $0.layer, inode: $0.directory) }
     func told(_ objects: [ToyObject]) -> String {
       objects.map { object in
@@ -66,6 +66,31 @@ import Testing
       }.joined(separator: ", ")
     }
     return objects == wanted ? nil : "parts \(told(objects)), not \(told(wanted))"
+  }
+
+  @Test("What flags of the upper hide is what shows without them") func hidden() {
+    var dice = Dice(for: "hidden by flags")
+    var covered = 0
+    for _ in 0..<4000 {
+      let seed = dice.next()
+      var world = Dice(seed: seed)
+      let disk = RandomWorld(lowers: 3, usesRedirects: true, &world).disk
+      let (flagged, bare) = (ToyVolume(disk), ToyVolume(disk.unflagged))
+      var open = [""]
+      while let path = open.popLast() {
+        for name in RandomWorld.names {
+          let path = path.isEmpty ? name : path + "/" + name
+          guard let directory = flagged.directory(at: path) else { continue }
+          open.append(path)
+          if !directory.hidden.isEmpty { covered += 1 }
+          let all = (directory.parts + directory.hidden).map(\.directory)
+          let wanted = bare.directory(at: path)?.parts.map(\.directory)
+          #expect(all == wanted, "world \(seed), \(path)")
+        }
+      }
+    }
+    print("flags hide parts of \(covered) directories")
+    #expect(covered > 500)
   }
 
   // MARK: Single rules

@@ -10,9 +10,20 @@ enum NameState: CaseIterable {
   case closedByMark, closedEmpty, closedWithWhiteouts, closedByFlag, closedByFlagEmpty
   case redirected, redirectedEmpty, sibling, lostSibling
   case lowerLinks, copiedLinks, halfCopiedLinks, countedLinks, lastOfLinks
+
+  var hasLinks: Bool {
+    switch self {
+    case .lowerLinks, .copiedLinks, .halfCopiedLinks, .countedLinks, .lastOfLinks: true
+    default: false
+    }
+  }
 }
 
-enum ParentKind: CaseIterable { case merged, lowerOnly, pure, moved }
+enum ParentKind: CaseIterable {
+  case merged, lowerOnly, pure, moved
+  /// Merged, but for the flag `opaque`.
+  case flagged
+}
 
 /// Where the lower content lies when there are several lowers.
 enum Spread: CaseIterable { case top, bottom, all }
@@ -42,6 +53,7 @@ struct WorldBuilder {
     var upper: Int?
     var lowers: [Int: Int] = [:]
     var other: String
+    var isFlagged = false
   }
 
   mutating func parent(_ name: String, _ kind: ParentKind, other: String) -> Parent {
@@ -59,6 +71,8 @@ struct WorldBuilder {
     if kind != .lowerOnly {
       let made = directory(name, in: disk.upper.root, item: item)
       parent.upper = made
+      parent.isFlagged = kind == .flagged
+      disk.inodes[made].flaggedOpaque = parent.isFlagged
       if kind == .moved { disk.inodes[made].redirect = Array("/old-\(name)".utf8) }
       file("z", in: made)
     }
@@ -89,6 +103,8 @@ struct WorldBuilder {
 
   /// Puts a name into a state; false where this parent cannot have it.
   mutating func put(_ name: String, _ state: NameState, in parent: Parent) -> Bool {
+    // Names that a flag covers go on counting.
+    if parent.isFlagged, state.hasLinks { return false }
     let needsUpper: Bool
     let needsLower: Bool
     switch state {

@@ -87,6 +87,17 @@ struct ToyDisk: Hashable {
 
   var upper: ToyLayer { layers[0] }
 
+  /// Every flag `opaque` of the upper cleared.
+  var unflagged: ToyDisk {
+    var disk = self
+    var open = [upper.root]
+    while let directory = open.popLast() {
+      disk.inodes[directory].flaggedOpaque = false
+      open += inodes[directory].names.values.filter { inodes[$0].kind == .directory }
+    }
+    return disk
+  }
+
   func child(_ name: String, of directory: Int) -> Int? { inodes[directory].names[name] }
 
   // MARK: Calls

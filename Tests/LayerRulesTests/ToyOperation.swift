@@ -26,4 +26,14 @@ extension ToyOperation {
     default: false
     }
   }
+
+  /// The name that is taken away.
+  var freed: String? {
+    switch self {
+    case .unlink(let path), .removeDirectory(let path), .rename(let path, to: _, .replace),
+      .rename(let path, to: _, .noReplace):
+      path
+    default: nil
+    }
+  }
 }

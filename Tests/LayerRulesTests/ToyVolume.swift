@@ -36,6 +36,7 @@ struct ToyVolume {
   /// A directory of the volume.
   struct Directory {
     var parts: [Part<Int>]
+    var hidden: [Part<Int>] = []
     var lowerPath: LowerPath?
     var isUp: Bool { parts.first?.layer == 0 }
     var upper: Int? { isUp ? parts.first?.directory : nil }
@@ -62,7 +63,10 @@ struct ToyVolume {
       return .says(redirect)
     }
 
-    func isClosed(_ part: Part<Int>) -> Mark<Bool> { .says(disk.inodes[part.directory].isClosed) }
+    func closing(of part: Part<Int>) -> Mark<Closing> {
+      let inode = disk.inodes[part.directory]
+      return .says(inode.markedOpaque ? .byMark : inode.flaggedOpaque ? .byFlag : .open)
+    }
   }
 
   var access: Access { Access(disk: disk) }
@@ -77,6 +81,7 @@ struct ToyVolume {
   }
 
   func directory(at path: String) -> Directory? {
+    // No world has a flag on its root.
     var current = Directory(
       parts: access.roots.enumerated().map { Part(layer: $0.offset, $0.element) }, lowerPath: .root)
     for name in path.split(separator: "/").map(String.init) {
@@ -88,13 +93,12 @@ struct ToyVolume {
 
   private func child(_ name: String, of directory: Directory) -> Directory? {
     var walk = PartsWalk(access)
-    guard case .parts(let parts) = walk.parts(of: Array(name.utf8), in: directory.parts),
-      let top = parts.first
-    else { return nil }
+    let found = walk.parts(of: Array(name.utf8), in: directory.parts, hidden: directory.hidden)
+    guard case .parts(let parts, let hidden) = found, let top = parts.first else { return nil }
     var redirect: Redirect?
     if top.layer == 0, case .says(let stored) = access.redirect(of: top) { redirect = stored }
     return Directory(
-      parts: parts,
+      parts: parts, hidden: hidden,
       lowerPath: Redirect.lowerPath(of: Array(name.utf8).span, in: directory.lowerPath, redirect))
   }
 
@@ -108,16 +112,16 @@ struct ToyVolume {
 
   /// What shows there, in the layer where it was found.
   func object(at place: Place) -> ToyObject? {
-    switch find(place, 0..<place.directory.parts.count) {
+    switch find(place, place.directory.parts) {
     case .missing, .removed: nil
     case .file(let inode, let part), .directory(let inode, let part):
       ToyObject(layer: place.directory.parts[part].layer, inode: inode)
     }
   }
 
-  private func find(_ place: Place, _ parts: Range<Int>) -> Found<Int> {
+  func find(_ place: Place, _ parts: [Part<Int>]) -> Found<Int> {
     let name = Array(place.name.utf8)
-    return Found.find(inParts: parts) { access.look(name, in: place.directory.parts[$0]) }
+    return Found.find(inParts: parts.indices) { access.look(name, in: parts[$0]) }
   }
 
   func facts(_ place: Place) -> NameFacts {
@@ -130,8 +134,9 @@ struct ToyVolume {
       case .directory: upper = .directory(upperDirectory(inode, place))
       }
     }
-    let lower = find(place, (directory.isUp ? 1 : 0)..<directory.parts.count).entry
-    var facts = NameFacts(upper: upper, lower: lower)
+    var below = directory.isUp ? Array(directory.parts.dropFirst()) : directory.parts
+    if upper != .absent { below += directory.hidden }
+    var facts = NameFacts(upper: upper, lower: find(place, below).entry)
     facts.hasOrigin = facts.isUp && object(at: place).map { disk.inodes[$0.inode].hasOrigin } ?? false
     switch facts.shown {
     case .nothing: break

@@ -64,6 +64,11 @@ final class Trial {
     guard !wasKilled else { return }
     let view = ToyView.of(volume.disk)
     if view != after { complain("shows \(difference(view, after))") }
+    if expected == .done, let freed = operation.freed, after[freed] == nil,
+      ToyView.of(volume.disk.unflagged)[freed] != nil
+    {
+      complain("\(freed) shows again when the flag is cleared")
+    }
     if let residue = volume.residue { complain(residue) }
     if looking, mutation == nil, let lastly = volume.plans.last, !lastly.isEmpty,
       before.withoutCounts != after.withoutCounts,
@@ -73,7 +78,7 @@ final class Trial {
     }
     // Those that a killed volume has left are no fault of this operation.
     let old = ToyVolume(start)
-    if volume.strayWhiteouts > old.strayWhiteouts { complain("leaves a stray whiteout") }
+    if volume.strayWhiteouts() > old.strayWhiteouts(evenHidden: true) { complain("leaves a stray whiteout") }
     if volume.emptyEntries > old.emptyEntries { complain("leaves an entry that counts nothing") }
   }
 
@@ -159,21 +164,25 @@ extension ToyVolume {
     }
   }
 
-  /// Whiteouts of the upper where no layer below shows the name.
-  var strayWhiteouts: Int {
-    strays(Directory(parts: access.roots.enumerated().map { Part(layer: $0.offset, $0.element) }), "")
+  /// Whiteouts of the upper where no layer below has the name.
+  ///
+  /// With `evenHidden` also those of which it is hidden by a flag: a directory that is moved takes them along.
+  func strayWhiteouts(evenHidden: Bool = false) -> Int {
+    let parts = access.roots.enumerated().map { Part(layer: $0.offset, $0.element) }
+    return strays(Directory(parts: parts), "", evenHidden)
   }
 
-  private func strays(_ directory: Directory, _ path: String) -> Int {
+  private func strays(_ directory: Directory, _ path: String, _ evenHidden: Bool) -> Int {
     guard let upper = directory.upper else { return 0 }
+    let below = Array(directory.parts.dropFirst()) + (evenHidden ? [] : directory.hidden)
     var count = 0
     for (name, child) in disk.inodes[upper].names {
       let place = Place(directory: directory, name: name, path: path + "/" + name)
       switch disk.inodes[child].kind {
       case .file: break
-      case .whiteout: if facts(place).lower == .nothing { count += 1 }
+      case .whiteout: if find(place, below).entry == .nothing { count += 1 }
       case .directory:
-        if let below = self.directory(at: place.path) { count += strays(below, place.path) }
+        if let inside = self.directory(at: place.path) { count += strays(inside, place.path, evenHidden) }
       }
     }
     return count

@@ -79,4 +79,35 @@ import Testing
     #expect(try tree.names("merged") == all)
     #expect(try tree.read("merged/inner/deep") == "deep")
   }
+
+  @Test("What is taken away from a directory that the flag opaque closes stays away when it is opened again")
+  func takenAway() throws {
+    let tree = try LayeredTree([
+      directory("d") {
+        file("a", "lower"); file("kept", "kept"); directory("inner") { file("deep") }
+        directory("sub") {
+          file("f", "f"); file("g", "g")
+        }
+      }
+    ])
+    // With the number of what it was.
+    try tree.rename("d/a", to: "moved")
+    try tree.write("d/sub/f", "F")
+    try tree.setAttribute("d", "system.varve.flags", "opaque")
+    #expect(try tree.names("d") == ["sub"] && tree.names("d/sub") == ["f"])
+    try tree.create("d/a", "new")
+    try tree.remove("d/a")
+    try tree.makeDirectory("d/inner")
+    try tree.rename("d/inner", to: "emptied")
+    try tree.rename("d/sub/f", to: "d/sub/h")
+    try tree.create("d/sub/g", "new")
+    try tree.rename("d/sub/g", to: "replaced")
+    #expect(try tree.names("d") == ["sub"] && tree.names("d/sub") == ["h"])
+    try tree.setAttribute("d", "system.varve.flags", "0")
+    #expect(try tree.names("d") == ["kept", "sub"] && tree.names("d/sub") == ["h"])
+    #expect(
+      try tree.read("moved") == "lower" && tree.read("replaced") == "new" && tree.names("emptied") == [])
+    try tree.remount()
+    #expect(try tree.names("d") == ["kept", "sub"] && tree.names("d/sub") == ["h"])
+  }
 }

@@ -74,14 +74,24 @@ package protocol LayerAccess<Directory, Failure> {
   /// What this directory has under a name, without following a link.
   func look(_ name: [UInt8], in directory: Part<Directory>) throws(Failure) -> Sighting<Directory>
   func redirect(of directory: Part<Directory>) throws(Failure) -> Mark<Redirect?>
-  /// Whether the mark or the flag closes it.
-  func isClosed(_ directory: Part<Directory>) throws(Failure) -> Mark<Bool>
+  func closing(of directory: Part<Directory>) throws(Failure) -> Mark<Closing>
+}
+
+/// What keeps the layers below out of a directory.
+package enum Closing {
+  case open
+  /// For good.
+  case byMark
+  /// Until the user clears it.
+  case byFlag
 }
 
 /// The parts of a directory.
 package enum Parts<Directory> {
   /// Topmost first; none if nothing shows, or no directory does.
-  case parts([Part<Directory>])
+  ///
+  /// `hidden`: what goes on below, and shows once flags of the upper are cleared.
+  case parts([Part<Directory>], hidden: [Part<Directory>])
   /// A mark on the way cannot be followed.
   case unusable
 }
@@ -104,17 +114,35 @@ package struct PartsWalk<Access: LayerAccess> {
 
   /// The parts of what has this name in a directory with these parts.
   ///
-  /// `known` is what ``Found/find(inParts:look:)`` has said, if it was asked: that part is not asked again, and none above it.
+  /// `hidden`: what flags hide of that directory. `known` is what ``Found/find(inParts:look:)`` has said, if it was asked: that
+  /// part is not asked again, and none above it.
   package mutating func parts(
-    of name: [UInt8], in parent: [Part<Directory>], known: (directory: Directory, part: Int)? = nil
+    of name: [UInt8], in shown: [Part<Directory>], hidden: [Part<Directory>] = [],
+    known: (directory: Directory, part: Int)? = nil
   ) throws(Access.Failure) -> Parts<Directory> {
-    var found: [Part<Directory>] = []
-    var (name, parent, place) = (name, parent, known?.part ?? 0)
+    var found = PartsFound<Directory>()
+    do throws(Access.Failure) {
+      let isUsable = try find(name, in: shown + hidden, shown.count, known, &found)
+      return isUsable || found.isHiding ? found.parts : .unusable
+    } catch {
+      // What is wrong below a flag does not concern those who see nothing of it.
+      guard found.isHiding else { throw error }
+      return found.parts
+    }
+  }
+
+  /// Whether all marks could be followed.
+  private mutating func find(
+    _ name: [UInt8], in parent: [Part<Directory>], _ shownCount: Int,
+    _ known: (directory: Directory, part: Int)?, _ found: inout PartsFound<Directory>
+  ) throws(Access.Failure) -> Bool {
+    var (name, parent, shownCount, place) = (name, parent, shownCount, known?.part ?? 0)
     var first = known?.directory
     while place < parent.count {
       let above = parent[place]
+      if place >= shownCount { found.isHiding = true }
       place += 1
-      guard looksLeft > 0 else { return .unusable }
+      guard looksLeft > 0 else { return false }
       looksLeft -= 1
       let directory: Directory
       let sighting =
@@ -122,15 +150,16 @@ package struct PartsWalk<Access: LayerAccess> {
       first = nil
       switch sighting {
       case .absent: continue
-      case .whiteout, .file: return .parts(found)
+      case .whiteout, .file: return true
       case .directory(let object): directory = object
       }
       // Asked now, because most directories have nothing below them.
       if let last = found.last {
-        switch try access.isClosed(last) {
-        case .says(true): return .parts(found)
-        case .says(false): break
-        case .unusable: return .unusable
+        switch try access.closing(of: last) {
+        case .says(.open): break
+        case .says(.byFlag) where last.layer == 0: found.isHiding = true
+        case .says(.byMark), .says(.byFlag): return true
+        case .unusable: return false
         }
       }
       let part = Part(layer: above.layer, directory)
@@ -141,12 +170,12 @@ package struct PartsWalk<Access: LayerAccess> {
       case .says(.oneName(let other)): name = other
       case .says(.absolute(let path)):
         // From the roots of the layers below, also where the parent is closed.
-        guard let target = try directoryAbove(path, below: part.layer) else { return .unusable }
-        (parent, name, place) = (target.parent, target.name, 0)
-      case .unusable: return .unusable
+        guard let target = try directoryAbove(path, below: part.layer) else { return false }
+        (parent, name, place, shownCount) = (target.parent, target.name, 0, target.parent.count)
+      case .unusable: return false
       }
     }
-    return .parts(found)
+    return true
   }
 
   /// The parts of the directory that the last part of a path is in, in the union of the layers below this one.
@@ -158,11 +187,26 @@ package struct PartsWalk<Access: LayerAccess> {
     var current = (layer + 1..<access.roots.count).map { Part(layer: $0, access.roots[$0]) }
     for name in names {
       switch try parts(of: name, in: current) {
-      case .parts(let found): current = found
+      case .parts(let found, hidden: _): current = found
       case .unusable: return nil
       }
       if current.isEmpty { break }
     }
     return (current, last)
+  }
+}
+
+/// The parts a walk has found so far.
+private struct PartsFound<Directory> {
+  private var shown: [Part<Directory>] = []
+  private var hidden: [Part<Directory>] = []
+  /// Whether what is found from now on is hidden by a flag.
+  var isHiding = false
+
+  var last: Part<Directory>? { hidden.last ?? shown.last }
+  var parts: Parts<Directory> { .parts(shown, hidden: hidden) }
+
+  mutating func append(_ part: Part<Directory>) {
+    if isHiding { hidden.append(part) } else { shown.append(part) }
   }
 }

@@ -88,6 +88,26 @@ final class LayerStack: Sendable {
 }
 
 extension LayerStack {
+  /// What the root is made of; nil where a mark of it cannot be followed.
+  func rootParts(shape: UInt64) throws(Errno) -> DirectoryParts? {
+    let view = LayerView(stack: self)
+    var shown: [LayerPart] = []
+    var hidden: [LayerPart] = []
+    var isHiding = false
+    search: for (number, layer) in layers.enumerated() {
+      if isHiding { hidden.append(layer.root.part) } else { shown.append(layer.root.part) }
+      switch try view.closing(of: Part(layer: number, layer.root.descriptor)) {
+      case .says(.open): break
+      case .says(.byFlag) where number == 0: isHiding = true
+      case .says(.byMark), .says(.byFlag): break search
+      case .unusable:
+        guard isHiding else { return nil }
+        break search
+      }
+    }
+    return DirectoryParts(shown, hidden: hidden, shape: shape)
+  }
+
   /// The directories of the layers that make what has this name in a directory with these parts; nil where a mark on the
   /// way cannot be followed.
   ///
@@ -95,10 +115,24 @@ extension LayerStack {
   func parts(
     of name: [UInt8], in above: [LayerPart], known: (directory: SharedDescriptor, part: Int)? = nil
   ) throws(Errno) -> [LayerPart]? {
+    try allParts(of: name, in: above, known: known)?.shown
+  }
+
+  /// The same, with those that would show without flags of the upper; `hidden` are such ones of the directory above.
+  func allParts(
+    of name: [UInt8], in above: [LayerPart], hidden: [LayerPart] = [],
+    known: (directory: SharedDescriptor, part: Int)? = nil
+  ) throws(Errno) -> (shown: [LayerPart], hidden: [LayerPart])? {
+    func engineParts(_ parts: [LayerPart]) -> [Part<SharedDescriptor>] {
+      parts.map { Part(layer: Int($0.layer), $0.descriptor) }
+    }
+    func layerParts(_ parts: [Part<SharedDescriptor>]) -> [LayerPart] {
+      parts.map { LayerPart(layer: UInt8(truncatingIfNeeded: $0.layer), descriptor: $0.directory) }
+    }
     var walk = PartsWalk(LayerView(stack: self))
-    let above = above.map { Part(layer: Int($0.layer), $0.descriptor) }
-    guard case .parts(let all) = try walk.parts(of: name, in: above, known: known) else { return nil }
-    return all.map { LayerPart(layer: UInt8(truncatingIfNeeded: $0.layer), descriptor: $0.directory) }
+    let found = try walk.parts(of: name, in: engineParts(above), hidden: engineParts(hidden), known: known)
+    guard case .parts(let shown, let hidden) = found else { return nil }
+    return (layerParts(shown), layerParts(hidden))
   }
 }
 
@@ -131,13 +165,13 @@ struct LayerView: LayerAccess {
     try stack.redirect(of: directory.directory)
   }
 
-  func isClosed(_ directory: Part<SharedDescriptor>) throws(Errno) -> Mark<Bool> {
+  func closing(of directory: Part<SharedDescriptor>) throws(Errno) -> Mark<Closing> {
     switch try stack.isClosedByMark(directory.directory) {
     case .says(false): break
-    case .says(true): return .says(true)
+    case .says(true): return .says(.byMark)
     case .unusable: return .unusable
     }
-    return .says(
-      try stack.isClosedByFlag(directory.directory, in: UInt8(truncatingIfNeeded: directory.layer)))
+    let layer = UInt8(truncatingIfNeeded: directory.layer)
+    return .says(try stack.isClosedByFlag(directory.directory, in: layer) ? .byFlag : .open)
   }
 }

@@ -26,7 +26,7 @@ extension Resolver {
   /// Whether a directory of which this was found out already is in the upper alone.
   func isKnownPure(_ node: Node) -> Bool {
     guard let stack, node.isDirectory, let parts = knownParts(node, stack) else { return false }
-    return parts.top.layer == 0 && !parts.isMerged
+    return parts.isPure
   }
 
   private func knownParts(_ node: Node, _ stack: LayerStack) -> DirectoryParts? {
@@ -65,16 +65,7 @@ extension Resolver {
   }
 
   private func rootParts(_ stack: LayerStack, _ shape: UInt64) throws(Errno) -> DirectoryParts {
-    let view = LayerView(stack: stack)
-    var found: [LayerPart] = []
-    for (number, layer) in stack.layers.enumerated() {
-      found.append(layer.root.part)
-      guard case .says(let isClosed) = try view.isClosed(Part(layer: number, layer.root.descriptor)) else {
-        throw .inputOutput
-      }
-      if isClosed { break }
-    }
-    guard let parts = DirectoryParts(found, shape: shape) else { throw .stale }
+    guard let parts = try stack.rootParts(shape: shape) else { throw .inputOutput }
     root.attachment.state.withLock { $0.directory.parts = parts }
     return parts
   }
@@ -83,11 +74,11 @@ extension Resolver {
     from parent: DirectoryParts, to node: Node, _ stack: LayerStack, _ shape: UInt64
   ) throws(Errno) -> DirectoryParts {
     let name = node.lastName.withLock { $0.name }
-    guard let all = try stack.parts(of: name, in: parent.all) else {
+    guard let found = try stack.allParts(of: name, in: parent.all, hidden: parent.hidden) else {
       Log.damage("a mark of a directory cannot be followed")
       throw .inputOutput
     }
-    guard let parts = DirectoryParts(all, shape: shape) else { throw .stale }
+    guard let parts = DirectoryParts(found.shown, hidden: found.hidden, shape: shape) else { throw .stale }
     let identity = ObjectIdentity(try parts.top.descriptor.descriptor.status())
     let slot = BackingSlot(identity, in: parts.top.layer)
     guard slot == node.slot else { throw .stale }

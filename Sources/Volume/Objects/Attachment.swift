@@ -63,7 +63,9 @@ struct DirectoryState {
   var underWay = ListingsUnderWay()
 
   /// How many it has open.
-  var descriptorCount: Int { parts?.all.count ?? (descriptor == nil ? 0 : 1) }
+  var descriptorCount: Int {
+    parts.map { $0.all.count + $0.hidden.count } ?? (descriptor == nil ? 0 : 1)
+  }
 
   mutating func close() {
     descriptor = nil

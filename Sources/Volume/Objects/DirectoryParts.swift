@@ -12,25 +12,32 @@ struct LayerPart: Sendable {
 /// The parts of a directory, topmost first; never none.
 struct DirectoryParts: Sendable {
   let all: [LayerPart]
+  /// What would go on below them if no flag `opaque` of the upper were set: a name that is taken away stays away when such a
+  /// flag is cleared.
+  let hidden: [LayerPart]
   /// When they were made; parts from before a directory was closed or opened by its flag are made anew.
   let shape: UInt64
 
   /// What the directory itself is: its metadata, and where new names go.
   var top: LayerPart { all[0] }
   var isMerged: Bool { all.count > 1 }
+  /// Only the upper has it, whatever flags say.
+  var isPure: Bool { top.layer == 0 && !isMerged && hidden.isEmpty }
 
-  init?(_ all: [LayerPart], shape: UInt64) {
+  init?(_ all: [LayerPart], hidden: [LayerPart] = [], shape: UInt64) {
     guard !all.isEmpty else { return nil }
     self.all = all
+    self.hidden = hidden
     self.shape = shape
   }
 
   init(_ only: LayerPart, shape: UInt64) {
     all = [only]
+    hidden = []
     self.shape = shape
   }
 
-  /// The same by descriptors of their own; nil if they cannot be had.
+  /// What shows, by descriptors of its own; nil if they cannot be had.
   func reopened() -> DirectoryParts? {
     do throws(Errno) {
       var parts: [LayerPart] = []

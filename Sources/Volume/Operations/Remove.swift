@@ -84,8 +84,7 @@ extension Volume {
 
   /// Whether only the upper has a directory, so that no other layer can have what is in it.
   func isPure(_ directory: Node) throws(Errno) -> Bool {
-    let parts = try resolver.parts(directory)
-    return parts.top.layer == 0 && !parts.isMerged
+    try resolver.parts(directory).isPure
   }
 
   /// Where the upper alone is concerned: whiteouts that are left of others keep no directory from being empty.

@@ -9,7 +9,7 @@ import RecordFormat
 struct NameSight {
   /// What the upper itself has, whiteouts as well.
   var upper: FileStatus?
-  /// What the layers below show.
+  /// What the layers below show, and what they have under a name of the upper that flags hide.
   var lower: Found<FileStatus>
 }
 
@@ -30,7 +30,8 @@ extension Volume {
   func sight(
     _ name: borrowing FileName, in directory: Node, _ found: FoundName? = nil
   ) throws(Errno) -> NameSight {
-    var below = try resolver.parts(directory).all[...]
+    let parts = try resolver.parts(directory)
+    var below = parts.all[...]
     var upper: FileStatus?
     if let top = below.first, top.layer == 0 {
       if let found, found.directory.layer == 0 {
@@ -39,6 +40,8 @@ extension Volume {
         upper = try LayerDirectory(top).look(name)
       }
       below.removeFirst()
+      // Without the name there is nothing to take away, and what flags hide does not show.
+      if upper != nil { below += parts.hidden }
     }
     return NameSight(upper: upper, lower: try Found.find(name, in: below))
   }

@@ -8,10 +8,11 @@ import RecordFormat
 extension LayerCheck {
   /// Answers the names of the directories in it.
   mutating func checkDirectory(
-    _ parts: [LayerPart], _ path: [UInt8], _ found: (LayerFinding) -> Void,
+    _ parts: DirectoryParts, _ path: [UInt8], _ found: (LayerFinding) -> Void,
     _ failed: ([UInt8], Errno) -> Void
   ) throws(Errno) -> [[UInt8]] {
-    guard let top = parts.first, top.layer == 0 else { return [] }
+    let top = parts.top
+    guard top.layer == 0 else { return [] }
     let place = LayerDirectory(top)
     let closing = try stack.isClosedByMark(top.descriptor)
     var directories: [[UInt8]] = []
@@ -31,7 +32,7 @@ extension LayerCheck {
           if try checkOrigin(of: object, status, path, found) { hasCopies = true }
           if status.kind == .directory {
             directories.append(name)
-            try checkMarks(of: object, name, parts, path, found)
+            try checkMarks(of: object, name, parts.all, path, found)
           } else {
             try checkWhole(object, status, path, found)
           }
@@ -49,7 +50,7 @@ extension LayerCheck {
 
   /// Why a whiteout hides nothing; nil if it does, or nobody knows.
   private func strayness(
-    of name: borrowing FileName, _ parts: [LayerPart], _ closing: Mark<Bool>
+    of name: borrowing FileName, _ parts: DirectoryParts, _ closing: Mark<Bool>
   ) throws(Errno) -> String? {
     switch closing {
     case .unusable: return nil
@@ -57,11 +58,10 @@ extension LayerCheck {
     case .says(false): break
     }
     // A redirect that cannot be followed leaves its directory with one part.
-    // Closed by its flag, it can be opened again: then the whiteout counts.
-    guard hasLowers, let top = parts.first, case .says = try stack.redirect(of: top.descriptor),
-      try !stack.isClosedByFlag(top.descriptor, in: 0)
-    else { return nil }
-    return try FoundName(name, in: parts.dropFirst()) == nil ? "has a name that no lower has" : nil
+    guard hasLowers, case .says = try stack.redirect(of: parts.top.descriptor) else { return nil }
+    // What flags close can be opened again: then the whiteout counts.
+    let below = parts.all.dropFirst() + parts.hidden
+    return try FoundName(name, in: below) == nil ? "has a name that no lower has" : nil
   }
 
   private func strayWhiteout(

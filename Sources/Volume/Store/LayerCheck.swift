@@ -26,7 +26,7 @@ struct LayerCheck {
   private struct Level {
     let name: [UInt8]
     /// Nil where it was let go of, because it is high above.
-    var parts: [LayerPart]?
+    var parts: DirectoryParts?
     var names: [[UInt8]]
   }
 
@@ -65,14 +65,14 @@ struct LayerCheck {
     do throws(Errno) { try checkIndex(found) } catch { failed(Array(".varve/index".utf8), error) }
     guard hasLowers, !claimedNumbers.isEmpty || !indexed.isEmpty, !isInterrupted() else { return }
     walk(failed, isInterrupted) { (check, parts, path) throws(Errno) in
-      if !check.indexed.isEmpty { try check.countNames(parts, path) }
-      return try check.lookForSources(parts, path, found)
+      if !check.indexed.isEmpty { try check.countNames(parts.all, path) }
+      return try check.lookForSources(parts.all, path, found)
     }
     for layer in stack.layers.dropFirst().map(\.root.layer)
     where indexed.values.contains(where: { $0.lowerLinks == nil }) {
       onlyLayer = layer
       walk(failed, isInterrupted) { (check, parts, path) throws(Errno) in
-        try check.look(forUnseen: parts, path)
+        try check.look(forUnseen: parts.all, path)
       }
     }
     if !isInterrupted() { checkCounts(found) }
@@ -83,7 +83,7 @@ struct LayerCheck {
   /// Goes down from the root; `look` answers the names of the directories to go on with.
   private mutating func walk(
     _ failed: ([UInt8], Errno) -> Void, _ isInterrupted: () -> Bool,
-    _ look: (inout LayerCheck, [LayerPart], [UInt8]) throws(Errno) -> [[UInt8]]
+    _ look: (inout LayerCheck, DirectoryParts, [UInt8]) throws(Errno) -> [[UInt8]]
   ) {
     var levels: [Level] = []
     func path(_ name: [UInt8]) -> [UInt8] {
@@ -112,7 +112,7 @@ struct LayerCheck {
   }
 
   /// The parts of the lowest level, found once more from the root if they were let go of.
-  private func held(_ levels: inout [Level]) throws(Errno) -> [LayerPart] {
+  private func held(_ levels: inout [Level]) throws(Errno) -> DirectoryParts {
     let last = levels.count - 1
     if let parts = levels[last].parts { return parts }
     var parts = try rootParts()
@@ -121,23 +121,25 @@ struct LayerCheck {
     return parts
   }
 
-  private func rootParts() throws(Errno) -> [LayerPart] {
-    if let onlyLayer { return stack.layer(onlyLayer).map { [$0.root.part] } ?? [] }
-    var parts: [LayerPart] = []
-    let view = LayerView(stack: stack)
-    for (number, layer) in stack.layers.enumerated() {
-      parts.append(layer.root.part)
-      if case .says(true) = try view.isClosed(Part(layer: number, layer.root.descriptor)) { break }
-    }
-    return parts
+  private func rootParts() throws(Errno) -> DirectoryParts {
+    if onlyLayer == nil, let parts = try stack.rootParts(shape: 0) { return parts }
+    guard let layer = stack.layer(onlyLayer ?? 0) else { throw .noSuchFile }
+    return DirectoryParts(layer.root.part, shape: 0)
   }
 
   /// What a directory is made of; of one with a mark that cannot be followed, its topmost part.
-  private func parts(of name: [UInt8], in above: [LayerPart]) throws(Errno) -> [LayerPart] {
-    if let parts = try stack.parts(of: name, in: above) { return parts }
+  private func parts(of name: [UInt8], in above: DirectoryParts) throws(Errno) -> DirectoryParts {
+    if let found = try stack.allParts(of: name, in: above.all, hidden: above.hidden) {
+      guard let parts = DirectoryParts(found.shown, hidden: found.hidden, shape: 0) else {
+        throw .noSuchFile
+      }
+      return parts
+    }
     return try FileName.with(name) { name throws(Errno) in
-      for part in above {
-        do throws(Errno) { return [try LayerDirectory(part).descend(name).part] } catch .noSuchFile {
+      for part in above.all {
+        do throws(Errno) {
+          return DirectoryParts(try LayerDirectory(part).descend(name).part, shape: 0)
+        } catch .noSuchFile {
           continue
         }
       }
