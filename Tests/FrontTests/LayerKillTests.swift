@@ -54,9 +54,16 @@ extension FrontTests {
     private static let fresh =
       "rm -rf upper; mkdir upper\n"
 
-    @Test(
-      "It shows the old or the new, goes on, and leaves nothing in its workshop", arguments: deeds.indices)
-    func killed(number: Int) throws {
+    @Test("It shows the old or the new, goes on, and leaves nothing in its workshop") func killed()
+      async throws
+    {
+      try await withThrowingTaskGroup { group in
+        for number in LayerKillTests.deeds.indices { group.addTask { try killed(number: number) } }
+        try await group.waitForAll()
+      }
+    }
+
+    private func killed(number: Int) throws {
       let (before, deed) = LayerKillTests.deeds[number]
       let base = try TemporaryDirectory.make()
       chmod(base, 0o755)

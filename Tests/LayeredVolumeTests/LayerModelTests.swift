@@ -104,16 +104,22 @@ struct LayerModelTests {
 
   private static let isLong = ProcessInfo.processInfo.environment["LONG"] == "1"
   /// Of each number of lowers; half of the histories have hard links in lowers, the others set and clear the flag `opaque`.
-  private static let runs = isLong ? 140 : 20
+  private static let runs = isLong ? 140 : 70
 
-  @Test("Random histories", arguments: [1, 3]) func histories(lowers count: Int) throws {
+  @Test("Random histories", arguments: [1, 3]) func histories(lowers count: Int) async throws {
     var (steps, done, flags) = (0, 0, 0)
-    for run in 1...LayerModelTests.runs {
-      let tally = try LayerModelTests.history(
-        lowers: count, "layers \(count) \(run)", setsFlags: run.isMultiple(of: 2))
-      steps += tally.steps
-      done += tally.done
-      flags += tally.flags
+    try await withThrowingTaskGroup(of: Tally.self) { group in
+      for run in 1...LayerModelTests.runs {
+        group.addTask {
+          try LayerModelTests.history(
+            lowers: count, "layers \(count) \(run)", setsFlags: run.isMultiple(of: 2))
+        }
+      }
+      for try await tally in group {
+        steps += tally.steps
+        done += tally.done
+        flags += tally.flags
+      }
     }
     print("\(count) lowers: \(steps) operations, \(done) done, \(flags) changes of the flag opaque")
     #expect(steps >= LayerModelTests.runs * 720 && done > steps / 10 && flags > LayerModelTests.runs * 2)

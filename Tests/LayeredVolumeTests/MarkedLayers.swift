@@ -97,16 +97,15 @@ struct MarkedLayers {
         standing = Array(standing.prefix { $0.1.st_mode & S_IFMT == S_IFDIR })
         try copy(self.parts(top, standing.dropFirst().map(\.0)), to: target, &seen)
         chmod(target, found.st_mode & 0o7777)
+      case _ where seen[found.st_ino] != nil:
+        if let other = seen[found.st_ino] { Glibc.link(other, target) }
       case S_IFLNK:
         symlink(try FileManager.default.destinationOfSymbolicLink(atPath: top.path), target)
+        seen[found.st_ino] = target
       default:
-        if let other = seen[found.st_ino] {
-          Glibc.link(other, target)
-        } else {
-          try FileManager.default.copyItem(atPath: top.path, toPath: target)
-          chmod(target, found.st_mode & 0o7777)
-          seen[found.st_ino] = target
-        }
+        try FileManager.default.copyItem(atPath: top.path, toPath: target)
+        chmod(target, found.st_mode & 0o7777)
+        seen[found.st_ino] = target
       }
     }
   }
