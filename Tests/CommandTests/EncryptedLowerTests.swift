@@ -40,6 +40,26 @@ extension CommandTests {
           """)
     }
 
+    @Test("One that is in use cannot be changed, and nothing is brought up for it") func inUse() throws {
+      let drawer = try KeyDrawer()
+      defer { drawer.remove() }
+      try drawer.expect(
+        EncryptedLowerTests.layers + """
+          mkdir low/e
+          rm -rf upper/d; over; exec 3<vol/d/short
+          mv vol/d/short vol/d/new 2>&1 | grep -o busy; ln vol/d/short vol/e/new 2>&1 | grep -o busy; chmod 600 vol/d/short 2>&1 | grep -o busy
+          ls -A upper | grep -v varve; exec 3<&-; mv vol/d/short vol/d/new && cat vol/d/new; varve umount vol
+          """,
+        prints: """
+          busy
+          busy
+          busy
+          text
+          more
+
+          """)
+    }
+
     /// The record of the size that is whole counts, as after a crash: the one before the append, or the one after it.
     @Test("What the upper's log says of sessions is not about those of a lower") func tornSlot() throws {
       let drawer = try KeyDrawer()

@@ -79,17 +79,20 @@ extension MountTests {
       defer { stage.remove() }
       try stage.shell(
         """
+        mkdir lower/d lower/e; echo kept > lower/d/kept
         head -c 2000000 /dev/urandom > lower/f; cp lower/f expected; times=$(stat -c %X.%x lower/f)
         reads() { sed 's/.*"requests":{//' mount/.varve/status | grep -o '"read":[0-9]*' | grep -o '[0-9]*$' || echo 0; }
         varve mount -o ro,lower=lower upper mount
         before=$(reads); cmp mount/f expected; cmp mount/f expected
         test $(($(reads) - before)) -le 4
         test "$times" = "$(stat -c %X.%x lower/f)"
-        exec 5< mount/f; head -c 10 <&5 > /dev/null
+        exec 5< mount/f 6< mount/d/kept; head -c 10 <&5 > /dev/null
         varve remount -o rw mount
         ! printf X | dd of=mount/f conv=notrunc status=none 2> said; grep -q busy said
         cmp mount/f expected
-        exec 5<&-
+        for move in mv ln; do ! $move mount/d/kept mount/e/new 2> said; grep -q busy said; done
+        ! ls -d upper/d upper/e 2> /dev/null
+        exec 5<&- 6<&-
         for i in $(seq 50); do printf X | dd of=mount/f conv=notrunc status=none 2> said && break; sleep 0.1; done
         test "$(head -c 1 mount/f)" = X; cmp -i 1 mount/f expected; cmp lower/f expected
         """)

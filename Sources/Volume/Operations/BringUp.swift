@@ -223,6 +223,11 @@ extension Volume {
   }
 
   /// An encrypted file in use reads and writes one file, which cannot be exchanged.
+  func requireUnusedContent(_ node: Node) throws(Errno) {
+    guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
+    guard !content.hasUsers else { throw .busy }
+  }
+
   private func forgetContent(of node: Node) throws(Errno) {
     guard let content = node.existingAttachment?.encrypted as? SealedObject else { return }
     guard !content.hasUsers, content.forgetUnused() else { throw .busy }

@@ -48,6 +48,7 @@ extension Volume {
     try requireCopyable(node, facts)
     if !node.isNameless { _ = try linkTrace(of: HeldObject(descriptor: source, facts: facts), in: node) }
     try requireNotHandedOver(node)
+    try requireUnusedContent(node)
     if let parent = node.lastName.withLock({ $0.parent }).map({ resolver.current($0) }), parent.layer == 0 {
       try self.facts(of: parent).requireUnfrozen()
     }
