@@ -93,6 +93,26 @@ extension FrontTests {
           """)
     }
 
+    @Test("Who forgets view=display where the volume is mounted is told of it, and nobody else is")
+    func forgotten() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        #"""
+        mkdir fr world/etc && cp -a /etc/. world/etc/ && mount --bind world/etc /etc && mkdir -p /etc/varve
+        again() { status_of mount "$@" -t fuse.varve "$BASE/upper" "$BASE/fr" | sed 's/process [0-9]*/process N/'; }
+        varve mount -o lang=de upper mount
+        again -o lang=fr+ca,nosuid; again -f -o lang=fr; again; again -o nosuid
+        # Languages of all volumes are no wish of this mount.
+        echo 'options = lang=fr:de' >/etc/varve/varve.conf; again
+        varve umount mount
+        """#)
+      let line = "mount.varve: BASE/upper: the volume is mounted already, by process N, on BASE/mount"
+      let advice = "; for a view of it here add 'view=display': view=display,lang="
+      let ends = ["\(advice)fr+ca", "\(advice)fr", "", "", ""]
+      #expect(output == ends.map { "\(line)\($0)\nstatus 32\n" }.joined())
+    }
+
     @Test("Of several mounts of a volume a view is of one that shows the whole") func parts() throws {
       let world = try World()
       defer { world.remove() }

@@ -104,6 +104,8 @@ private struct MountPlan {
   let source: Word
   let mountPoint: Word
   let options: [MountOption]
+  /// Those of this mount alone, without what the settings say of every volume.
+  private let saidOptions: [MountOption]
   let isForeground: Bool
   private let daemon: Word
   private let keyfile: MountKeyfile?
@@ -128,8 +130,8 @@ private struct MountPlan {
         throw Refusal(.usage, mountPoint, "\(SettingsFile.path): \(complaint)")
       }
     }
-    var options =
-      settings.options(for: mountPoint) + invocation.values(.mountOptions).flatMap { MountOption.list($0) }
+    saidOptions = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
+    var options = settings.options(for: mountPoint) + saidOptions
     if invocation.has(.sloppy) { options.removeAll { !MountOptionTable.isKnown($0.name) } }
     do throws(Refusal) {
       keyfile = try MountKeyfile(takenFrom: &options)
@@ -295,7 +297,9 @@ private struct MountPlan {
     case .ready: return
     case .refused(let status, let message):
       // In another namespace the table here says nothing.
-      let inTheWay = namespace == nil ? MountInTheWay(message, source: source) : nil
+      let inTheWay =
+        namespace == nil
+        ? MountInTheWay(message, source: source, mountPoint: mountPoint, options: saidOptions) : nil
       throw Refusal(message + (inTheWay?.words ?? ""), status: Int32(status))
     case .silent: throw Refusal(.failed, mountPoint, "the daemon ended before the volume was ready")
     }
