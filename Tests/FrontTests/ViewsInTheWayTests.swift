@@ -67,6 +67,8 @@ extension FrontTests {
         varve mount upper mount
         ask view=display "$BASE/mount"
         ask view=display,noacl "$BASE/upper"
+        status_of varve mount -o view=display upper gone
+        touch file; status_of varve mount -o view=display upper file
         ask view=display,lang=fr_FR "$BASE/upper"
         as_user "status=0; varve mount -o view=display,lang=fr $BASE/upper $BASE/fr || status=\$?; echo \$status" 2>&1
         unshare --mount --propagation private sh -c 'umount "$BASE/mount"; mount -f -t fuse.varve -o view=display "$BASE/upper" "$BASE/fr"; echo "status $?"' 2>&1
@@ -84,6 +86,10 @@ extension FrontTests {
           \(refused("the volume shows no views: it is mounted with nomagic", 32))
           \(refused("BASE/mount is where the volume is mounted; name its upper directory, BASE/upper", 32))
           \(refused("'noacl' is an option of a volume, not of a view of it", 1))
+          varve mount: gone: the mount point does not exist (ENOENT); make it with: mkdir gone
+          status 32
+          varve mount: file: the mount point is not a directory (ENOTDIR)
+          status 32
           \(refused("'lang' is a language such as fr or pt-BR, or up to 8 with '+' between them; write fr-FR", 1))
           varve mount: BASE/fr: only root mounts views; the same is at BASE/mount/.varve/view/fr
           1

@@ -18,7 +18,7 @@ private enum MountStatus: Int32 {
 extension Refusal {
   /// About the mount point or the source, which is named: `mount -a` is about many.
   fileprivate init(_ status: MountStatus, _ path: Word, _ sentence: String) {
-    self.init("\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)", status: status.rawValue)
+    self = .mounting(path, sentence, status: status.rawValue)
   }
 }
 
@@ -146,7 +146,7 @@ private struct MountPlan {
     let named = try MountPlan.source(invocation, settings.section(mountPoint))
     // With `upperdir=` the source is a mere word.
     let isPath = namespace == nil && !options.contains { $0.name == "upperdir" }
-    source = isPath ? try MountPlan.directory(named, .source) : named
+    source = isPath ? try MountPlace.source.directory(named) : named
     try MountPlan.requireDevice(for: mountPoint)
     guard let daemon = daemonProgram() else {
       throw Refusal(
@@ -204,44 +204,7 @@ private struct MountPlan {
           .failed, path, "a mount without a daemon is in the way: \(error.sentence)")
       }
     }
-    return try directory(path, .mountPoint)
-  }
-
-  /// The two places of a mount.
-  private enum Role: String {
-    case source = "the source"
-    case mountPoint = "the mount point"
-  }
-
-  /// The absolute path of an existing directory: the daemon works in another directory.
-  private static func directory(_ path: Word, _ role: Role) throws(Refusal) -> Word {
-    guard !path.isEmpty else {
-      throw Refusal(
-        .usage, path, "\(role.rawValue) has no name; a variable may be empty that should hold it")
-    }
-    do throws(Errno) {
-      guard try Descriptor.item(atPath: path, .followed).status().kind == .directory else {
-        throw .notDirectory
-      }
-      return try realPath(path)
-    } catch .noSuchFile {
-      throw Refusal(.failed, path, missing(path, role))
-    } catch .notDirectory {
-      throw Refusal(
-        .failed, path,
-        "\(role.rawValue) is not a directory (ENOTDIR)\(Errno.notDirectory.advice(about: path))")
-    } catch {
-      throw Refusal(
-        .failed, path, "\(role.rawValue) cannot be reached: \(error)\(error.advice(about: path))")
-    }
-  }
-
-  /// What is said of a place that is not there: with the command that makes it, unless a link leads there.
-  private static func missing(_ path: Word, _ role: Role) -> String {
-    let advice = Errno.noSuchFile.advice(about: path)
-    let sentence = "\(role.rawValue) does not exist (ENOENT)\(advice)"
-    if advice.hasPrefix("; it is a link to ") || advice.hasSuffix(" is a link to nowhere") { return sentence }
-    return sentence + "; make it with: mkdir \(advice.isEmpty ? "" : "-p ")\(shellWord(path))"
+    return try MountPlace.mountPoint.directory(path)
   }
 
   private func words(checkingOnly: Bool, keyDescriptor: CInt? = nil) -> [Word] {

@@ -38,7 +38,7 @@ struct ViewMount {
       // A dead one cannot be looked at.
       mountPoint = former.mountPoint
     } else {
-      mountPoint = try ViewMount.directory(point)
+      mountPoint = try MountPlace.mountPoint.directory(point)
     }
     volume = try ViewMount.volume(of: invocation.operands[0], point)
     try requireView()
@@ -109,18 +109,6 @@ struct ViewMount {
       typed.mount.view != nil
     else { return nil }
     return typed.mount
-  }
-
-  private static func directory(_ point: Word) throws(Refusal) -> Word {
-    do throws(Errno) {
-      guard try Descriptor.item(atPath: point, .followed).status().kind == .directory else {
-        throw .notDirectory
-      }
-      return try realPath(point)
-    } catch {
-      throw Refusal.mounting(
-        point, "the mount point cannot be used: \(error)\(error.advice(about: point))", status: 32)
-    }
   }
 
   /// A mount that shows the whole of the volume of an upper directory.
@@ -272,12 +260,5 @@ extension ViewMount {
       mount.mountPoint,
       "it shows the view \(present), and a remount cannot change that; unmount it (umount \(point)) and mount the "
         + "view \(wanted) anew", status: 32)
-  }
-}
-
-extension Refusal {
-  /// About the mount point, which is named: `mount -a` is about many.
-  static func mounting(_ path: Word, _ sentence: String, status: Int32) -> Refusal {
-    Refusal("\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)", status: status)
   }
 }
