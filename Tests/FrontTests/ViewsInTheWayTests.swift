@@ -64,8 +64,13 @@ extension FrontTests {
         ask() { status_of mount -f -t fuse.varve -o "$@" "$BASE/fr"; }
         ask view=display "$BASE/upper"
         varve mount -o nomagic upper mount; ask view=display "$BASE/upper"; varve umount mount
+        ask view=display "$BASE/upper"
         varve mount upper mount
-        ask view=display "$BASE/mount"
+        mkdir mount/in; mount --bind mount/in second
+        for source in mount mount/in mount/.varve/view/fr second uper other none/where; do
+          ask view=display "$BASE/$source"
+        done
+        umount second
         ask view=display,noacl "$BASE/upper"
         status_of varve mount -o view=display upper gone
         touch file; status_of varve mount -o view=display upper file
@@ -78,13 +83,24 @@ extension FrontTests {
       func refused(_ words: String, _ status: Int) -> String {
         "mount.varve: BASE/fr: \(words)\nstatus \(status)"
       }
+      let isNew =
+        "has no .varve, so it was never mounted for writing; check the path, or mount it first, in fstab on an earlier line"
       let notMounted =
         "the volume of BASE/upper is not mounted where you can see it; mount it first, in fstab on an earlier line"
       #expect(
         output == """
-          \(refused(notMounted, 32))
+          \(refused("BASE/upper \(isNew)", 32))
           \(refused("the volume shows no views: it is mounted with nomagic", 32))
+          \(refused(notMounted, 32))
           \(refused("BASE/mount is where the volume is mounted; name its upper directory, BASE/upper", 32))
+          \(refused("BASE/mount/in is in the volume; name its upper directory, BASE/upper", 32))
+          \(refused("BASE/mount/.varve/view/fr is in a view of the volume; name its upper directory, BASE/upper", 32))
+          \(refused("BASE/second is in the volume; name its upper directory, BASE/upper", 32))
+          mount.varve: BASE/uper: the source does not exist (ENOENT); did you mean BASE/upper?
+          status 32
+          \(refused("BASE/other \(isNew)", 32))
+          mount.varve: BASE/none/where: the source does not exist (ENOENT); there is no BASE/none
+          status 32
           \(refused("'noacl' is an option of a volume, not of a view of it", 1))
           varve mount: gone: the mount point does not exist (ENOENT); make it with: mkdir gone
           status 32

@@ -10,7 +10,9 @@ enum MountPlace: String {
   case mountPoint = "the mount point"
 
   /// The absolute path of an existing directory: the daemon works in another directory.
-  func directory(_ path: Word) throws(Refusal) -> Word {
+  ///
+  /// One that `mayBeMade` is told with the command for that.
+  func directory(_ path: Word, mayBeMade: Bool = true) throws(Refusal) -> Word {
     guard !path.isEmpty else {
       throw .mounting(
         path, "\(rawValue) has no name; a variable may be empty that should hold it", status: 1)
@@ -21,17 +23,18 @@ enum MountPlace: String {
       }
       return try realPath(path)
     } catch {
-      throw .mounting(path, words(about: path, error), status: 32)
+      throw .mounting(path, words(about: path, error, mayBeMade: mayBeMade), status: 32)
     }
   }
 
-  private func words(about path: Word, _ error: Errno) -> String {
+  private func words(about path: Word, _ error: Errno, mayBeMade: Bool) -> String {
     let advice = error.advice(about: path)
     switch error {
     case .noSuchFile:
       let sentence = "\(rawValue) does not exist (ENOENT)\(advice)"
       // A link leads to what is to be made, and that may be anywhere.
-      if advice.hasPrefix("; it is a link to ") || advice.hasSuffix(" is a link to nowhere") { return sentence }
+      let isLink = advice.hasPrefix("; it is a link to ") || advice.hasSuffix(" is a link to nowhere")
+      guard mayBeMade, !isLink else { return sentence }
       return sentence + "; make it with: mkdir \(advice.isEmpty ? "" : "-p ")\(shellWord(path))"
     case .notDirectory: return "\(rawValue) is not a directory (ENOTDIR)\(advice)"
     default: return "\(rawValue) cannot be reached: \(error)\(advice)"

@@ -128,17 +128,7 @@ struct ViewMount {
     {
       return found
     }
-    // The mount point is easily taken for the source.
-    if let mount = own.last(where: { $0.mountPoint == source || $0.mountPoint == path }) {
-      throw Refusal.mounting(
-        point,
-        "\(PathText.escaped(source)) is where the volume is mounted; name its upper directory, "
-          + PathText.escaped(mount.source), status: 32)
-    }
-    throw Refusal.mounting(
-      point,
-      "the volume of \(PathText.escaped(source)) is not mounted where you can see it; mount it first, in fstab on "
-        + "an earlier line", status: 32)
+    throw ViewSource(source, table, own).refusal(point)
   }
 
   /// What the file `volume` of an upper directory says, for those who may read it.
