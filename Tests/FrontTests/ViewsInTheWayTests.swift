@@ -115,6 +115,37 @@ extension FrontTests {
           """)
     }
 
+    @Test(
+      "Behind languages an option is an option, a value belongs to its option, and a language to the list")
+    func commas() throws {
+      let world = try World()
+      defer { world.remove() }
+      let output = try world.output(
+        #"""
+        mkdir fr; varve mount upper mount
+        ask() { status_of mount.varve -f "$BASE/upper" "$BASE/fr" -o "$1"; }
+        for word in acl debug ro de all never 'de,acl'; do ask "view=display,lang=fr,$word"; done
+        ask 'view=display,lang=fr\,all\,ext=bit'; ask 'view=display,lang=default\,all'; ask 'view=display,lang=fr\,de'
+        for word in all de; do status_of mount.varve -f "$BASE/other" "$BASE/fr" -o "lang=fr,$word"; done
+        varve umount mount
+        """#)
+      func refused(_ words: String) -> String { "mount.varve: BASE/fr: \(words)\nstatus 1\n" }
+      func ofVolume(_ word: String) -> String {
+        refused("'\(word)' is an option of a volume, not of a view of it")
+      }
+      func list(_ text: String) -> String {
+        refused("languages have '+' between them, because a comma ends an option: lang=\(text)")
+      }
+      let choice = "'lang' is a language such as fr or pt-BR, or up to 8 with '+' between them; write fr+de"
+      #expect(
+        output == ofVolume("acl") + ofVolume("debug") + "status 0\n" + list("fr+de")
+          + refused("'all' is a value, not an option; write view=all or ext=all")
+          + refused("'never' is a value, not an option; write ext=never") + list("fr+de")
+          + refused("'lang' is of languages alone; write view=all,lang=fr,ext=bit")
+          + refused("'lang' is of languages alone; write view=all") + refused(choice)
+          + refused("'all' is a value, not an option; write view=all or ext=all") + list("fr+de"))
+    }
+
     @Test("Who forgets view=display where the volume is mounted is told of it, and nobody else is")
     func forgotten() throws {
       let world = try World()

@@ -64,9 +64,8 @@ struct ViewMount {
     var name = present
     for option in options {
       guard isUnderstood(option) else {
-        let languages = name.languages?.languages.map(\.description).joined(separator: "+")
         let complaint =
-          languages.flatMap { LanguageList.complaint(aboutComma: option.name, after: $0) }
+          complaint(aboutLone: option, after: name.languages)
           ?? MountOptionTable.complaint(about: option.name, hasValue: option.value != nil)
         throw Refusal.mounting(
           point, complaint ?? "'\(option.shownName)' is an option of a volume, not of a view of it", status: 1
@@ -94,13 +93,31 @@ struct ViewMount {
           continue
         }
         guard let list = LanguageList(option: text) else {
-          throw Refusal.mounting(point, "'lang' is \(LanguageList.words(insteadOf: text))", status: 1)
+          let words = ViewMount.words(aboutViewNamed: text) ?? LanguageList.words(insteadOf: text)
+          throw Refusal.mounting(point, "'lang' is \(words)", status: 1)
         }
         name.languages = list
       default: break
       }
     }
     return name
+  }
+
+  /// What a word without a value was meant to be that is no option: a value of an option, or a language.
+  private static func complaint(aboutLone option: MountOption, after list: LanguageList?) -> String? {
+    guard option.value == nil, !MountOptionTable.isKnown(option.name) else { return nil }
+    if let complaint = MountOptionTable.complaint(aboutLoneValue: option.name) { return complaint }
+    let languages = list?.languages.map(\.description).joined(separator: "+")
+    return languages.flatMap { LanguageList.complaint(aboutComma: option.name, after: $0) }
+  }
+
+  /// For those who gave `lang=` the whole name of a view, which says more than languages.
+  private static func words(aboutViewNamed text: String) -> String? {
+    guard text.contains(","), let name = ViewName(Array(text.utf8)) else { return nil }
+    let languages =
+      name.languages.map { ",lang=" + $0.languages.map(\.description).joined(separator: "+") } ?? ""
+    let policy = name.extensions == .known ? "" : ",ext=\(name.extensions.word)"
+    return "of languages alone; write view=\(name.showsHidden ? "all" : "display")\(languages)\(policy)"
   }
 
   private static func mounted(at point: Word) -> MountedVolume? {
