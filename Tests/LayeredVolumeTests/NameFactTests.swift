@@ -185,6 +185,7 @@ import Testing
     try damage()
     #expect(try tree.shown("en") == ["report.txt"])
     #expect(try tree.read("report.txt") == "text")
+    #expect(throws: Errno.inputOutput) { _ = try tree.text("report.txt", "system.varve.extension") }
     // Whatever is set, the damage goes.
     try tree.setAttribute("report.txt", "system.varve.extension", "show")
     #expect(try present() == sound)
