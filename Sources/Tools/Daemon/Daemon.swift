@@ -147,7 +147,7 @@ private func mount(
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
     var options = words.volume
-    options.warnings = groups.warnings
+    options.warnings += groups.warnings
     let volume = try directories.volume(
       root, over: lowers, options, groupNesting: groups.members, audit: audit)
     opened = volume

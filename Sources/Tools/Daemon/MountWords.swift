@@ -27,7 +27,7 @@ struct MountWords {
     kernel.ignoresSetID = true
     kernel.ignoresDevices = true
     kernel.allowsOthers = CurrentProcess.isRoot
-    NamesDirectory.read(into: &volume.names)
+    volume.warnings += NamesDirectory.read(into: &volume.names)
     volume.threads = max(2, CurrentProcess.processors)
     // Of words that contradict each other the last one is in force.
     let families = options.map(\.family)
