@@ -145,6 +145,32 @@ extension CommandTests {
       try desk.end()
     }
 
+    @Test("A directory that does not exist is told once, whatever was to be made in it") func missing() throws
+    {
+      let desk = try Desk()
+      try desk.expect(
+        #"""
+        for form in "volume gone" "volume -n gone" "home gone" "home --user 65534 gone/home" "home -n --user 65534 gone/home"; do
+          varve layout $form; echo $?
+        done
+        ls -A
+        """#,
+        prints: """
+          varve layout volume: gone: does not exist; make it first (ENOENT)
+          1
+          varve layout volume: gone: does not exist; make it first (ENOENT)
+          1
+          varve layout home: gone: does not exist; with --user it is made (ENOENT)
+          1
+          varve layout home: gone/home: No such file or directory (ENOENT); there is no gone
+          1
+          varve layout home: gone/home: No such file or directory (ENOENT); there is no gone
+          1
+
+          """)
+      try desk.end()
+    }
+
     @Test("What is not permitted is said before anything is made, and then nothing is") func rights() throws {
       let desk = try Desk(
         "",

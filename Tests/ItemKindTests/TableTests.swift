@@ -47,8 +47,7 @@ import Testing
 
   @Test("An administrator adds and removes packages") func changes() throws {
     var packages = PackageExtensions()
-    var isTaken = packages.apply(Array("+foo\n-RTFD\n\n+c++".utf8))
-    #expect(isTaken)
+    try packages.apply(Array("+foo\n-RTFD\n\n+c++".utf8))
     let tables = KindTables(packages: packages)
     func isPackage(_ name: String) -> Bool {
       let bytes = Array(name.utf8)
@@ -58,16 +57,16 @@ import Testing
     #expect(FileExtension("rtfd").map(tables.isKnown) == true, "it is a type all the same")
     #expect(FileExtension("foo").map(tables.isKnown) == true)
     for wrong in ["foo", "+", "+a.b", "+foo ", "+foo\r", "*x", "+" + String(repeating: "x", count: 33)] {
-      isTaken = packages.apply(Array("+bar\n\(wrong)".utf8))
-      #expect(!isTaken, "\(wrong)")
+      #expect(throws: PackageExtensions.Fault.line(3), "\(wrong)") {
+        try packages.apply(Array("+bar\n\n\(wrong)\n+y".utf8))
+      }
     }
     #expect(FileExtension("bar").map(packages.all.contains) == false, "nothing of a wrong file counts")
-    isTaken = packages.apply(Array(String(repeating: "+x\n", count: 1024).utf8))
-    #expect(isTaken)
-    isTaken = packages.apply(Array(String(repeating: "+x\n", count: 1025).utf8))
-    #expect(!isTaken)
-    isTaken = packages.apply([UInt8](repeating: 0x0A, count: 65_537))
-    #expect(!isTaken)
+    try packages.apply(Array(String(repeating: "+x\n", count: 1024).utf8))
+    for long in [Array(String(repeating: "+x\n", count: 1025).utf8), [UInt8](repeating: 0x0A, count: 65_537)]
+    {
+      #expect(throws: PackageExtensions.Fault.tooLong) { try packages.apply(long) }
+    }
   }
 
   @Test("Standard names: 24 languages, 17 directories, one gap") func standard() {

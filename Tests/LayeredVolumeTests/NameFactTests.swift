@@ -27,7 +27,8 @@ import Testing
     let rows: [(String, String, String)] = [
       ("Library", "displayname", "Library"), ("Library", "displayname.de", "Bibliothek"),
       ("Library", "displayname.xx+fr", "Bibliothèque"), ("Foo.app", "displayname", "Foo"),
-      ("report.txt", "displayname", "report"), ("link", "displayname", "link"),
+      (".varve/view/de/Bibliothek", "displayname", "Library"), ("report.txt", "displayname", "report"),
+      ("link", "displayname", "link"),
       ("report.txt", "realname", "report.txt"), ("report.txt", "uti", "public.plain-text"),
       ("run", "uti", "public.unix-executable"), ("Foo.app", "uti", "com.apple.application-bundle"),
       ("link", "uti", "public.symlink"), ("report.txt", "mime", "text/plain"),
@@ -184,6 +185,7 @@ import Testing
     try damage()
     #expect(try tree.shown("en") == ["report.txt"])
     #expect(try tree.read("report.txt") == "text")
+    #expect(throws: Errno.inputOutput) { _ = try tree.text("report.txt", "system.varve.extension") }
     // Whatever is set, the damage goes.
     try tree.setAttribute("report.txt", "system.varve.extension", "show")
     #expect(try present() == sound)

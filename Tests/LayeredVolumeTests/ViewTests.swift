@@ -1,3 +1,4 @@
+import Decisions
 import Foundation
 import LinuxFiles
 import Testing
@@ -74,17 +75,29 @@ import Testing
       ("list", { try tree.setAttribute(view, "system.varve.acl", "user:1002 deny search") }),
       ("list in numbers", { try tree.setAttribute(view, "user.varve.acl", "") }),
     ]
+    let volume = try tree.volume()
+    func foretold(_ deed: Deed, _ path: String) throws -> Errno? {
+      try volume.explain(
+        Question(deed, Array(path.utf8)), as: volume.assumed(user: geteuid(), group: getegid(), groups: []),
+        within: WalkLimits(deadline: .max)
+      ).failure
+    }
     try tree.listing(real) { listing in
       try listing.read(4, withAttributes: true)
       #expect(listing.entries > 0)
       for (name, change) in changes {
         #expect(throws: Errno.busy, "\(name)") { try change() }
       }
+      for deed in [Deed.changeMode, .writeList, .changeOwner, .changeFlags] {
+        #expect(try foretold(deed, view) == .busy && foretold(deed, real) == nil, "\(deed)")
+      }
+      #expect(try foretold(.writeAttributes, view) == nil)
       #expect(try tree.mode(real) == before)
       // At the real path the kernel holds it up as long as it has to.
       try tree.setMode(real, to: before)
       // Times and names alone close nothing, and what was taken over is no longer on its way.
       try listing.read(3, withAttributes: false)
+      #expect(try foretold(.changeMode, view) == nil)
       try tree.setMode(view, to: 0o700)
       try tree.setMode(view, to: 0o755)
       while try listing.read(3, withAttributes: true) {}

@@ -19,26 +19,31 @@ package struct PackageExtensions: Sendable {
   /// The largest file of changes, in bytes, and its lines.
   private static let limits = (size: 64 << 10, lines: 1024)
 
+  /// Why a file of changes cannot be used.
+  package enum Fault: Error, Equatable {
+    case tooLong
+    case line(Int)
+  }
+
   /// Takes over the lines of a file: `+foo` makes directories with that extension packages, `-rtfd` makes them none.
   ///
-  /// False, and nothing is changed, if one of the lines is something else.
-  package mutating func apply(_ file: [UInt8]) -> Bool {
+  /// Nothing is changed if one of the lines is something else.
+  package mutating func apply(_ file: [UInt8]) throws(Fault) {
     let lines = file.split(separator: 0x0A, omittingEmptySubsequences: false)
     guard file.count <= PackageExtensions.limits.size, lines.count <= PackageExtensions.limits.lines + 1
     else {
-      return false
+      throw .tooLong
     }
     var changed = all
-    for line in lines where !line.isEmpty {
+    for (index, line) in lines.enumerated() where !line.isEmpty {
       let bytes = Array(line.dropFirst())
-      guard let word = FileExtension(bytes.span, in: bytes.indices) else { return false }
+      guard let word = FileExtension(bytes.span, in: bytes.indices) else { throw .line(index + 1) }
       switch line.first {
       case UInt8(ascii: "+"): changed.insert(word)
       case UInt8(ascii: "-"): changed.remove(word)
-      default: return false
+      default: throw .line(index + 1)
       }
     }
     all = changed
-    return true
   }
 }

@@ -4,6 +4,7 @@
 
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -84,6 +85,14 @@ long lv_forbid_cores(void) {
   struct rlimit limit = {0, 0};
   return LV_RESULT(setrlimit(RLIMIT_CORE, &limit));
 }
+
+void lv_map_large_memory(size_t least, size_t spare) {
+  // Any value set by hand also ends what the C library does else: each large piece that is freed raises both.
+  (void)mallopt(M_MMAP_THRESHOLD, (int)least);
+  (void)mallopt(M_TRIM_THRESHOLD, (int)spare);
+}
+
+void lv_return_free_memory(void) { (void)malloc_trim(0); }
 
 long lv_clock(enum lv_clock_kind kind, struct lv_time *out) {
   struct timespec now = {0};

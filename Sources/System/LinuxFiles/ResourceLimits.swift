@@ -34,6 +34,17 @@ package enum ResourceLimits {
     return pages &* UInt64(clamping: sysconf(CInt(_SC_PAGESIZE)))
   }
 
+  /// Keeps little of what is freed, from now on.
+  ///
+  /// Large pieces go back to the system when they are freed. Requests never need that much at once: they have at most 1 MiB
+  /// of bytes, and their heads. Without this the C library lets itself keep twice the largest piece ever freed, for each thread.
+  package static func mapLargeMemory() {
+    lv_map_large_memory(3 << 19, 1 << 20)
+  }
+
+  /// Gives back to the system what is free between pieces in use; takes a millisecond for some megabytes.
+  package static func returnFreeMemory() { lv_return_free_memory() }
+
   /// Sets the bits that every creation of this process leaves out, and answers the former ones.
   ///
   /// A daemon that creates for others sets 0: the callers' own masks are already in the modes.

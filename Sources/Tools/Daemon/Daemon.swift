@@ -52,6 +52,7 @@ enum Daemon {
       return try openNamespace(path)
     }
     let groups = try NestedGroups.load()
+    ResourceLimits.mapLargeMemory()
     // The callers' own masks are in the modes they send.
     ResourceLimits.setCreationMask(0)
     if CurrentProcess.isRoot {
@@ -147,7 +148,7 @@ private func mount(
       try explained(target, of: arguments.mountPoint) { () throws(Errno) in try AuditLog(target) }
     }
     var options = words.volume
-    options.warnings = groups.warnings
+    options.warnings += groups.warnings
     let volume = try directories.volume(
       root, over: lowers, options, groupNesting: groups.members, audit: audit)
     opened = volume

@@ -27,7 +27,7 @@ struct MountWords {
     kernel.ignoresSetID = true
     kernel.ignoresDevices = true
     kernel.allowsOthers = CurrentProcess.isRoot
-    NamesDirectory.read(into: &volume.names)
+    volume.warnings += NamesDirectory.read(into: &volume.names)
     volume.threads = max(2, CurrentProcess.processors)
     // Of words that contradict each other the last one is in force.
     let families = options.map(\.family)
@@ -42,7 +42,10 @@ struct MountWords {
       case .ignored: break
       case .remount, nil:
         let before = options[..<index].last { $0.name == "lang" }?.text
-        let comma = before.flatMap { LanguageList.complaint(aboutComma: option.name, after: $0) }
+        let comma = before.flatMap { list in
+          MountOptionTable.complaint(aboutLoneValue: option.name)
+            ?? LanguageList.complaint(aboutComma: option.name, after: list)
+        }
         throw ArgumentFailure(comma ?? MountOptionTable.complaint(option.shownName))
       }
     }

@@ -13,6 +13,9 @@ struct ListingsUnderWay {
   /// Changes that came by a number of a view.
   private var changes: UInt32 = 0
 
+  /// Whether a change that comes by a number of a view would be refused now.
+  var areThere: Bool { answers > 0 }
+
   /// One more handle gives entries; false if it must not.
   mutating func beginAnswer() -> Bool {
     guard changes == 0 else { return false }

@@ -15,9 +15,12 @@ extension Volume {
     try locks.holding(.shared(node.stripe)) { () throws(Errno) in
       let object = try hold(node)
       try gate.require(caller, .readAttributes, on: object.facts.item)
-      try requireExtension(node, try storedFinderInfo(of: object))
-      if hidesExtension(try storedFinderInfo(of: object)) { return Array("hide".utf8) }
-      return try names(of: object).showsExtension ? Array("show".utf8) : []
+      // First: 'varve check' learns of damage by it, whatever the item is.
+      let names = try names(of: object)
+      let info = try storedFinderInfo(of: object)
+      try requireExtension(node, info)
+      if hidesExtension(info) { return Array("hide".utf8) }
+      return names.showsExtension ? Array("show".utf8) : []
     }
   }
 
@@ -43,7 +46,7 @@ extension Volume {
   private func set(
     _ state: ExtensionState, of node: Node, _ object: HeldObject, _ info: [UInt8]?
   ) throws(Errno) {
-    var names = try names(of: object)
+    var names = try namesOrShown(of: object)
     let isNew = names.showsExtension != (state == .show)
     names.showsExtension = state == .show
     let changed = finderInfo(info, hidingExtension: state == .hide)
@@ -60,7 +63,18 @@ extension Volume {
     }
   }
 
-  /// A record that is not announced says nothing.
+  /// Damage counts as `show`: the whole name lies to nobody.
+  private func namesOrShown(of object: HeldObject) throws(Errno) -> NamesRecord {
+    do throws(Errno) {
+      return try names(of: object)
+    } catch .inputOutput {
+      var shown = NamesRecord()
+      shown.showsExtension = true
+      return shown
+    }
+  }
+
+  /// A record that is not announced says nothing; EIO of one that is missing or damaged.
   private func names(of object: HeldObject) throws(Errno) -> NamesRecord {
     guard object.facts.record.hasNames else { return NamesRecord() }
     return try store.namesRecord(of: object.facts.status) { name throws(Errno) in

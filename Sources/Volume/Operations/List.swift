@@ -160,6 +160,12 @@ extension Volume {
     return try change()
   }
 
+  /// Whether such a change of a directory would be refused now.
+  func isListingUnderWay(of identity: ObjectIdentity) -> Bool {
+    guard let node = nodes.node(of: identity) else { return false }
+    return node.attachment.state.withLock { $0.directory.underWay.areThere }
+  }
+
   private func isHidden(
     _ entry: DirectoryEntry, _ page: borrowing EntryBuffer, in directory: OpenDirectory
   ) throws(Errno) -> Bool {

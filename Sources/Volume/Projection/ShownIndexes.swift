@@ -104,6 +104,7 @@ final class ShownIndexes: Sendable {
 
   private let state = Mutex(State())
   private let memory = IndexMemory()
+  private let leftovers = BuildLeftovers()
   private let uses = Atomic<UInt64>(0)
   private let tooLarge = Atomic<Int>(0)
   private let made = Atomic<Int>(0)
@@ -159,6 +160,7 @@ final class ShownIndexes: Sendable {
     var names = try making(key, slot, make)
     if names.bytes + key.overhead > budget.load(ordering: .relaxed) { names = .tooLarge(names.origin) }
     if names.isTooLarge { noteTooLarge(slot) }
+    leftovers.add(names.bytes)
     let cached = CachedIndex(names, overhead: key.overhead, memory)
     slot.cost.store(names.cost, ordering: .relaxed)
     slot.present.withLock { $0 = cached }

@@ -107,22 +107,17 @@ final class ViewRulesTable: Sendable {
     // Without libcrypto a name that needs a tag is shown as it is.
     digest: { bytes in try? SHA256.hash(bytes) })
 
-  /// Of a file that cannot be read nothing counts.
+  /// Of a file that cannot be used nothing counts; that was told at the mount.
   private static func kinds(_ settings: NameSettings) -> KindTables {
     var packages = PackageExtensions()
-    if let file = settings.packages, !packages.apply(file) {
-      Log.warning("names.d/packages cannot be used: a line is +EXTENSION or -EXTENSION")
-    }
+    if let file = settings.packages { try? packages.apply(file) }
     return KindTables(packages: packages)
   }
 
   private static func tables(_ settings: NameSettings, _ kinds: KindTables) -> Tables {
     var rules = NameRules(languages: LanguageList(), kinds: kinds, tools: tools)
     for file in settings.strings {
-      guard let table = try? PropertyList.strings(in: file.bytes) else {
-        Log.warning("names.d/\(file.tag).strings cannot be used: it is not a strings file")
-        continue
-      }
+      guard let table = try? PropertyList.strings(in: file.bytes) else { continue }
       rules.addStandardNames(table, tag: file.tag)
     }
     return Tables(standard: rules.standard)

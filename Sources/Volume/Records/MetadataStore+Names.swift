@@ -4,19 +4,20 @@ import LinuxFiles
 import RecordFormat
 
 extension MetadataStore {
-  /// The names record of an object whose record announces one; damage counts as "shown", and is logged.
+  /// The names record of an object whose record announces one; EIO where it is missing or damaged, which is logged.
   func namesRecord(
     of status: FileStatus, _ read: (borrowing AttributeName) throws(Errno) -> [UInt8]?
   ) throws(Errno) -> NamesRecord {
     let bytes = try AttributeName.with(namesName) { name throws(Errno) in try read(name) }
-    var shown = NamesRecord()
-    shown.showsExtension = true
-    guard let bytes else { return shown }
+    guard let bytes else {
+      Log.damage("inode \(status.inode): the names record is missing")
+      throw .inputOutput
+    }
     do {
       return try NamesRecord(decoding: bytes.span)
     } catch {
       Log.damage("inode \(status.inode): the names record cannot be read: \(error)")
-      return shown
+      throw .inputOutput
     }
   }
 

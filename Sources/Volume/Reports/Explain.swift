@@ -135,6 +135,7 @@ struct Inquiry {
     }
     walk.noteLayer(of: spot, facts.item, isBroughtUp: !deed.isOnlyLooking)
     noteDamage(of: spot, facts.item, deed)
+    try refuseDuringListing(spot, deed)
     let operation = deed.operation(
       on: facts.item.item, by: judge.subject, looksFirst: volume.link?.stripsItself == true)
     guard let operation else { throw .blocked }
@@ -154,6 +155,19 @@ struct Inquiry {
     walk.add(
       spot.path, "content",
       .noted("parts of it are damaged, and reading those fails (EIO); 'varve verify' names them"))
+  }
+
+  /// Rights of a directory are not changed by its number in a view while the kernel takes names of its listing over
+  /// (`Objects/ListingsUnderWay.swift`).
+  private mutating func refuseDuringListing(_ spot: Spot, _ deed: Deed) throws(Stop) {
+    guard spot.isDirectory, spot.view != nil,
+      [.writeList, .changeOwner, .changeMode, .changeFlags].contains(deed),
+      volume.isListingUnderWay(of: spot.identity)
+    else { return }
+    throw walk.end(
+      spot.path, deed.rawValue, .busy,
+      "a program is in the middle of listing it in the ordinary tree; change it there, where the kernel waits"
+    )
   }
 
   /// Notes what comes of a change that is permitted, where the operation does something else.

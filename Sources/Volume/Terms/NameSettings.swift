@@ -1,6 +1,8 @@
 // What the administrator says about names: the languages of a volume, and additions to the built-in tables.
 
 package import DisplayNames
+import ItemKinds
+import PropertyLists
 
 /// What names are made of beside the tables that are built in.
 package struct NameSettings: Sendable {
@@ -23,4 +25,31 @@ package struct NameSettings: Sendable {
   package var strings: [Strings] = []
 
   package init() {}
+
+  /// A sentence for each file that nothing of counts, or that no view would look into; `directory` is where they are.
+  package func warnings(about directory: String) -> [String] {
+    var warnings: [String] = []
+    if let packages {
+      var known = PackageExtensions()
+      do throws(PackageExtensions.Fault) {
+        try known.apply(packages)
+      } catch {
+        let reason =
+          switch error {
+          case .tooLong: "it has more than 1,024 lines, or 64 KiB"
+          case .line(let number): "line \(number) is not +EXTENSION or -EXTENSION"
+          }
+        warnings.append("\(directory)/packages is left out: \(reason)")
+      }
+    }
+    for file in strings {
+      let name = "\(directory)/\(file.tag).strings"
+      if (try? PropertyList.strings(in: file.bytes)) == nil {
+        warnings.append("\(name) is left out: it is not a strings file")
+      } else if Language.tried(forRegion: file.tag).isEmpty {
+        warnings.append("\(name) is left out: it is not named after a language, such as fr or pt-BR")
+      }
+    }
+    return warnings
+  }
 }

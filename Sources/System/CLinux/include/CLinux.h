@@ -158,6 +158,11 @@ long lv_keeps_capabilities(void);
 long lv_give_up_resource_override(void);
 long lv_raise_open_files(uint64_t *soft);
 long lv_forbid_cores(void);
+// Memory for at least so many bytes is mapped by itself, and unmapped when it is freed; at most so many free bytes are
+// kept at the end of each arena.
+void lv_map_large_memory(size_t least, size_t spare);
+// Gives free pages of all arenas back.
+void lv_return_free_memory(void);
 enum lv_clock_kind { lv_awake, lv_time_of_day, lv_since_boot };
 long lv_clock(enum lv_clock_kind kind, struct lv_time *out);
 // Waits for a sem_t until that time of CLOCK_MONOTONIC, in nanoseconds; -ETIMEDOUT.

@@ -98,6 +98,7 @@ final class VolumeCheck {
               Defect(.list, "the access list cannot be read: \(error)"), item.path, isRepaired: false)
           }
         }
+        checkNames(item)
         try checkContent(item)
       } catch .inputOutput {
         let isList = (try? item.held.descriptor.fileFlags()) != nil
@@ -110,6 +111,19 @@ final class VolumeCheck {
         console.complain(item.path, error)
       }
       return .into
+    }
+  }
+
+  /// Only damage is told: what has no extension has no state of it either, and who may not read it looks for nothing.
+  private func checkNames(_ item: VisitedItem) {
+    do throws(Errno) {
+      _ = try item.held.descriptor.attribute(AttributeName("system.varve.extension"))
+    } catch {
+      guard error == .inputOutput else { return }
+      report.add(
+        Defect(
+          .names, "the names record is damaged or missing; 'varve check' of the upper directory tells how"),
+        item.path, isRepaired: false)
     }
   }
 

@@ -102,6 +102,7 @@ private final class LayoutRun {
       guard let owner = owner(status) else {
         throw Refusal("does not exist; with --user it is made (ENOENT)")
       }
+      if status == nil { try requirePlace(rows) }
       let isPermitted = isPermitted(rows, owner)
       if !isPermitted, !isDryRun {
         if !console.isQuiet { console.note(root, "nothing was made or changed") }
@@ -117,6 +118,14 @@ private final class LayoutRun {
     } catch {
       console.complain(root, error.sentence)
     }
+  }
+
+  /// Refuses at once what every row would end with: a directory that is not there and that no row makes, or cannot be made.
+  private func requirePlace(_ rows: [LayoutRow]) throws(Refusal) {
+    guard rows.contains(where: \.path.isEmpty) else {
+      throw Refusal("does not exist; make it first (ENOENT)")
+    }
+    _ = try above("")
   }
 
   /// Nil if it is not there yet.

@@ -18,7 +18,7 @@ private enum MountStatus: Int32 {
 extension Refusal {
   /// About the mount point or the source, which is named: `mount -a` is about many.
   fileprivate init(_ status: MountStatus, _ path: Word, _ sentence: String) {
-    self.init("\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)", status: status.rawValue)
+    self = .mounting(path, sentence, status: status.rawValue)
   }
 }
 
@@ -104,6 +104,8 @@ private struct MountPlan {
   let source: Word
   let mountPoint: Word
   let options: [MountOption]
+  /// Those of this mount alone, without what the settings say of every volume.
+  private let saidOptions: [MountOption]
   let isForeground: Bool
   private let daemon: Word
   private let keyfile: MountKeyfile?
@@ -128,8 +130,8 @@ private struct MountPlan {
         throw Refusal(.usage, mountPoint, "\(SettingsFile.path): \(complaint)")
       }
     }
-    var options =
-      settings.options(for: mountPoint) + invocation.values(.mountOptions).flatMap { MountOption.list($0) }
+    saidOptions = invocation.values(.mountOptions).flatMap { MountOption.list($0) }
+    var options = settings.options(for: mountPoint) + saidOptions
     if invocation.has(.sloppy) { options.removeAll { !MountOptionTable.isKnown($0.name) } }
     do throws(Refusal) {
       keyfile = try MountKeyfile(takenFrom: &options)
@@ -144,7 +146,7 @@ private struct MountPlan {
     let named = try MountPlan.source(invocation, settings.section(mountPoint))
     // With `upperdir=` the source is a mere word.
     let isPath = namespace == nil && !options.contains { $0.name == "upperdir" }
-    source = isPath ? try MountPlan.directory(named, .source) : named
+    source = isPath ? try MountPlace.source.directory(named) : named
     try MountPlan.requireDevice(for: mountPoint)
     guard let daemon = daemonProgram() else {
       throw Refusal(
@@ -202,44 +204,7 @@ private struct MountPlan {
           .failed, path, "a mount without a daemon is in the way: \(error.sentence)")
       }
     }
-    return try directory(path, .mountPoint)
-  }
-
-  /// The two places of a mount.
-  private enum Role: String {
-    case source = "the source"
-    case mountPoint = "the mount point"
-  }
-
-  /// The absolute path of an existing directory: the daemon works in another directory.
-  private static func directory(_ path: Word, _ role: Role) throws(Refusal) -> Word {
-    guard !path.isEmpty else {
-      throw Refusal(
-        .usage, path, "\(role.rawValue) has no name; a variable may be empty that should hold it")
-    }
-    do throws(Errno) {
-      guard try Descriptor.item(atPath: path, .followed).status().kind == .directory else {
-        throw .notDirectory
-      }
-      return try realPath(path)
-    } catch .noSuchFile {
-      throw Refusal(.failed, path, missing(path, role))
-    } catch .notDirectory {
-      throw Refusal(
-        .failed, path,
-        "\(role.rawValue) is not a directory (ENOTDIR)\(Errno.notDirectory.advice(about: path))")
-    } catch {
-      throw Refusal(
-        .failed, path, "\(role.rawValue) cannot be reached: \(error)\(error.advice(about: path))")
-    }
-  }
-
-  /// What is said of a place that is not there: with the command that makes it, unless a link leads there.
-  private static func missing(_ path: Word, _ role: Role) -> String {
-    let advice = Errno.noSuchFile.advice(about: path)
-    let sentence = "\(role.rawValue) does not exist (ENOENT)\(advice)"
-    if advice.hasPrefix("; it is a link to ") || advice.hasSuffix(" is a link to nowhere") { return sentence }
-    return sentence + "; make it with: mkdir \(advice.isEmpty ? "" : "-p ")\(shellWord(path))"
+    return try MountPlace.mountPoint.directory(path)
   }
 
   private func words(checkingOnly: Bool, keyDescriptor: CInt? = nil) -> [Word] {
@@ -295,7 +260,9 @@ private struct MountPlan {
     case .ready: return
     case .refused(let status, let message):
       // In another namespace the table here says nothing.
-      let inTheWay = namespace == nil ? MountInTheWay(message, source: source) : nil
+      let inTheWay =
+        namespace == nil
+        ? MountInTheWay(message, source: source, mountPoint: mountPoint, options: saidOptions) : nil
       throw Refusal(message + (inTheWay?.words ?? ""), status: Int32(status))
     case .silent: throw Refusal(.failed, mountPoint, "the daemon ended before the volume was ready")
     }

@@ -9,15 +9,19 @@ import TextForms
 /// The mount that a daemon's refusal is about, for the end of its message.
 struct MountInTheWay {
   private let source: Word
+  private let mountPoint: Word
+  /// The value of `lang=` among the options of this mount.
+  private let languages: Word?
   private let process: Int
   private let table: [MountedVolume]
 
   /// Nil where the message did not come from a volume's lock.
-  init?(_ message: String, source: Word) {
+  init?(_ message: String, source: Word, mountPoint: Word, options: [MountOption]) {
     guard message.contains("the volume is mounted already"),
       let process = MountInTheWay.lastNumber(of: message), let table = try? mountTable()
     else { return nil }
-    (self.source, self.process, self.table) = (source, process, table)
+    (self.source, self.mountPoint, self.process, self.table) = (source, mountPoint, process, table)
+    languages = options.last { $0.name == "lang" }?.value
   }
 
   /// Where it is, or where to look for one that cannot be seen.
@@ -31,12 +35,18 @@ struct MountInTheWay {
     if let seen = (whole + others).first(where: isServedByProcess)
       ?? whole.first(where: { !$0.isReadOnly && MountState($0) != .dead })
     {
-      return ", on \(PathText.escaped(seen.mountPoint))"
+      return ", on \(PathText.escaped(seen.mountPoint))\(seen.mountPoint == mountPoint ? "" : viewAdvice)"
     }
     if !left.isEmpty { return "; \(MountState.leftViews(left))" }
     return
       ", and not to be seen here: it is in another mount namespace, or after 'umount -l' its daemon goes on "
       + "until no process uses the volume"
+  }
+
+  /// Languages at another directory are asked for by those who want a view there.
+  private var viewAdvice: String {
+    guard let languages else { return "" }
+    return "; for a view of it here add 'view=display': view=display,lang=\(PathText.escaped(languages))"
   }
 
   private func isServedByProcess(_ mount: MountedVolume) -> Bool {

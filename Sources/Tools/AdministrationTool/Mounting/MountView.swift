@@ -38,7 +38,7 @@ struct ViewMount {
       // A dead one cannot be looked at.
       mountPoint = former.mountPoint
     } else {
-      mountPoint = try ViewMount.directory(point)
+      mountPoint = try MountPlace.mountPoint.directory(point)
     }
     volume = try ViewMount.volume(of: invocation.operands[0], point)
     try requireView()
@@ -64,9 +64,8 @@ struct ViewMount {
     var name = present
     for option in options {
       guard isUnderstood(option) else {
-        let languages = name.languages?.languages.map(\.description).joined(separator: "+")
         let complaint =
-          languages.flatMap { LanguageList.complaint(aboutComma: option.name, after: $0) }
+          complaint(aboutLone: option, after: name.languages)
           ?? MountOptionTable.complaint(about: option.name, hasValue: option.value != nil)
         throw Refusal.mounting(
           point, complaint ?? "'\(option.shownName)' is an option of a volume, not of a view of it", status: 1
@@ -94,7 +93,8 @@ struct ViewMount {
           continue
         }
         guard let list = LanguageList(option: text) else {
-          throw Refusal.mounting(point, "'lang' is \(LanguageList.words(insteadOf: text))", status: 1)
+          let words = ViewMount.words(aboutViewNamed: text) ?? LanguageList.words(insteadOf: text)
+          throw Refusal.mounting(point, "'lang' is \(words)", status: 1)
         }
         name.languages = list
       default: break
@@ -103,24 +103,29 @@ struct ViewMount {
     return name
   }
 
+  /// What a word without a value was meant to be that is no option: a value of an option, or a language.
+  private static func complaint(aboutLone option: MountOption, after list: LanguageList?) -> String? {
+    guard option.value == nil, !MountOptionTable.isKnown(option.name) else { return nil }
+    if let complaint = MountOptionTable.complaint(aboutLoneValue: option.name) { return complaint }
+    let languages = list?.languages.map(\.description).joined(separator: "+")
+    return languages.flatMap { LanguageList.complaint(aboutComma: option.name, after: $0) }
+  }
+
+  /// For those who gave `lang=` the whole name of a view, which says more than languages.
+  private static func words(aboutViewNamed text: String) -> String? {
+    guard text.contains(","), let name = ViewName(Array(text.utf8)) else { return nil }
+    let languages =
+      name.languages.map { ",lang=" + $0.languages.map(\.description).joined(separator: "+") } ?? ""
+    let policy = name.extensions == .known ? "" : ",ext=\(name.extensions.word)"
+    return "of languages alone; write view=\(name.showsHidden ? "all" : "display")\(languages)\(policy)"
+  }
+
   private static func mounted(at point: Word) -> MountedVolume? {
     // What cannot be found is told of when the directory is looked for.
     guard let typed = try? TypedPath(point, volumeTable()), typed.rest.isEmpty, typed.isMountPoint,
       typed.mount.view != nil
     else { return nil }
     return typed.mount
-  }
-
-  private static func directory(_ point: Word) throws(Refusal) -> Word {
-    do throws(Errno) {
-      guard try Descriptor.item(atPath: point, .followed).status().kind == .directory else {
-        throw .notDirectory
-      }
-      return try realPath(point)
-    } catch {
-      throw Refusal.mounting(
-        point, "the mount point cannot be used: \(error)\(error.advice(about: point))", status: 32)
-    }
   }
 
   /// A mount that shows the whole of the volume of an upper directory.
@@ -140,17 +145,7 @@ struct ViewMount {
     {
       return found
     }
-    // The mount point is easily taken for the source.
-    if let mount = own.last(where: { $0.mountPoint == source || $0.mountPoint == path }) {
-      throw Refusal.mounting(
-        point,
-        "\(PathText.escaped(source)) is where the volume is mounted; name its upper directory, "
-          + PathText.escaped(mount.source), status: 32)
-    }
-    throw Refusal.mounting(
-      point,
-      "the volume of \(PathText.escaped(source)) is not mounted where you can see it; mount it first, in fstab on "
-        + "an earlier line", status: 32)
+    throw ViewSource(source, table, own).refusal(point)
   }
 
   /// What the file `volume` of an upper directory says, for those who may read it.
@@ -272,12 +267,5 @@ extension ViewMount {
       mount.mountPoint,
       "it shows the view \(present), and a remount cannot change that; unmount it (umount \(point)) and mount the "
         + "view \(wanted) anew", status: 32)
-  }
-}
-
-extension Refusal {
-  /// About the mount point, which is named: `mount -a` is about many.
-  static func mounting(_ path: Word, _ sentence: String, status: Int32) -> Refusal {
-    Refusal("\(path.isEmpty ? "''" : PathText.escaped(path)): \(sentence)", status: status)
   }
 }

@@ -260,6 +260,16 @@ package enum MountOptionTable {
     return hasValue ? complaint(aboutValueOf: name) : nil
   }
 
+  /// The sentence about a value of a view's options that stands alone, as in the name of a view; nil if it is none.
+  package static func complaint(aboutLoneValue name: String) -> String? {
+    let options = ["view", "ext"].filter {
+      byName[$0]?.value?.split(separator: "|").contains { $0 == name } == true
+    }
+    if options.isEmpty { return nil }
+    return "'\(name)' is a value, not an option; write "
+      + options.map { "\($0)=\(name)" }.joined(separator: " or ")
+  }
+
   /// The sentence about an option nobody knows.
   package static func complaint(_ name: String) -> String {
     "unknown mount option '\(name)'" + (advice[name] ?? suggestion(for: name, among: rows.map(\.name)))
