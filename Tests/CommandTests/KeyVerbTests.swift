@@ -330,8 +330,9 @@ import Testing
       calls key check new
       """#,
       prints: """
-        openat(<BASE>, "new", O_RDWR|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC, 0400
-        fsync(<BASE/new>
+        openat(<BASE>, ".TEMPORARY", O_RDWR|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC, 0400
+        fsync(<BASE/.TEMPORARY>
+        renameat2(<BASE>, ".TEMPORARY", <BASE>, "new", RENAME_NOREPLACE
         fsync(<BASE>
         openat(<BASE>, ".TEMPORARY", O_RDWR|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC, 0400
         fsync(<BASE/.TEMPORARY>

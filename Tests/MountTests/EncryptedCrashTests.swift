@@ -53,6 +53,15 @@ extension MountTests {
       try stage.run("conversions", EncryptedStage.times(10, 500), EncryptedStage.times(5, 1))
     }
 
+    @Test(
+      "Verbs of keys, program and daemon killed at their calls: the old keyfiles open it or the new, and nothing is half"
+    )
+    func keys() throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("keys", EncryptedStage.times(6, 1))
+    }
+
     @Test("SQLite with a rollback journal and with a write-ahead log")
     func databases() throws {
       let stage = try EncryptedStage()

@@ -57,6 +57,15 @@ extension MountTests {
     }
 
     @Test(
+      "nano and ed save over a file, shorter and longer, with a backup, and append",
+      .enabled(if: Programs.has("nano", "ed"), "needs nano, ed"), arguments: [0, 1001])
+    func otherEditors(user: Int) throws {
+      let stage = try EncryptedStage()
+      defer { stage.remove() }
+      try stage.run("programs", String(user), "editors")
+    }
+
+    @Test(
       "fio reads what it wrote, also through mappings and past the cache",
       .enabled(if: Programs.has("fio"), "needs fio, which only CI installs"), arguments: [0, 1001])
     func verified(user: Int) throws {

@@ -219,7 +219,7 @@ import Testing
     try Data([1]).write(to: URL(fileURLWithPath: upper.open(".varve/work/t-77")))
     try FileManager.default.createDirectory(
       atPath: upper.open(".varve/work/t-78/r-1-2"), withIntermediateDirectories: true)
-    try Sweeper.empty(upper.workshop, sparing: ReplacementFiles.isName)
+    try Sweeper.empty(upper.workshop, sparing: ReplacementFiles.isSpared)
     #expect(upper.workNames == work)
   }
 }

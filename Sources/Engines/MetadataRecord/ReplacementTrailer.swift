@@ -225,15 +225,25 @@ extension ReplacementTrailer {
 
   /// `r-INODE-GENERATION`, both hexadecimal: inode without leading zeros, generation with eight digits.
   package static func name(inode: UInt64, generation: UInt32) -> [UInt8] {
-    let digits = String(generation, radix: 16)
-    let padded = String(repeating: "0", count: 8 - digits.count) + digits
-    return Array("r-\(String(inode, radix: 16))-\(padded)".utf8)
+    name("r", inode, generation)
   }
 
   package var name: [UInt8] { Self.name(inode: inode, generation: generation) }
 
-  /// Whether a name in the workshop is one of a replacement: what a mount does not sweep.
+  /// The same with a `c`: the name of a trailer alone, which notes what a change of class takes away.
+  package var nameOfNote: [UInt8] { Self.name("c", inode, generation) }
+
+  private static func name(_ kind: String, _ inode: UInt64, _ generation: UInt32) -> [UInt8] {
+    let digits = String(generation, radix: 16)
+    let padded = String(repeating: "0", count: 8 - digits.count) + digits
+    return Array("\(kind)-\(String(inode, radix: 16))-\(padded)".utf8)
+  }
+
+  /// Whether a name in the workshop is one of a replacement.
   package static func isName(_ name: [UInt8]) -> Bool { name.starts(with: "r-".utf8) }
+
+  /// Whether it is one of a note.
+  package static func isNote(_ name: [UInt8]) -> Bool { name.starts(with: "c-".utf8) }
 }
 
 extension CoreRecord {

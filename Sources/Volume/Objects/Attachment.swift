@@ -18,13 +18,23 @@ final class Attachment: Sendable {
   let marks = FileMarks()
   /// Looked at by the directory cache's clock.
   let wasUsed = Atomic<Bool>(false)
+  /// Set while there is content of an encrypted file: requests for other files take no lock to see that there is none.
+  private let isEncrypted = Atomic<Bool>(false)
   private let encryptedContent: Mutex<(any EncryptedContent)?> = Mutex(nil)
 
   /// The content of an encrypted file, once it was opened.
-  var encrypted: (any EncryptedContent)? { encryptedContent.withLock { $0 } }
+  var encrypted: (any EncryptedContent)? {
+    guard isEncrypted.load(ordering: .acquiring) else { return nil }
+    return encryptedContent.withLock { $0 }
+  }
 
   /// The file is stored in another form now.
-  func forgetEncrypted() { encryptedContent.withLock { $0 = nil } }
+  func forgetEncrypted() {
+    encryptedContent.withLock { kept in
+      kept = nil
+      isEncrypted.store(false, ordering: .releasing)
+    }
+  }
 
   /// The content that is there already, or else `fresh`.
   func encrypted(_ fresh: () -> any EncryptedContent) -> any EncryptedContent {
@@ -32,6 +42,7 @@ final class Attachment: Sendable {
       if let kept { return kept }
       let made = fresh()
       kept = made
+      isEncrypted.store(true, ordering: .releasing)
       return made
     }
   }

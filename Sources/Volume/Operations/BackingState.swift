@@ -2,11 +2,13 @@
 // a capability from whatever is written to, also for root.
 
 import LinuxFiles
+import RecordFormat
 import Synchronization
 
 /// The time of modification, the set-id bits and the capability of a backing file, to be given back after a write.
 ///
-/// Read and given back under the node's exclusive lock. A daemon that is killed in between leaves the file without them.
+/// Read and given back under the node's exclusive lock. A daemon that is killed in between leaves the file without them,
+/// unless they were noted.
 struct BackingState {
   private let modified: Timestamp
   /// Nil without set-id bits.
@@ -19,6 +21,16 @@ struct BackingState {
 
   /// What the kernel would say: only root may set what a write takes away.
   var obstacle: Errno? { capability.isEmpty || CurrentProcess.isRoot ? nil : .notPermitted }
+
+  /// The same as a change of class notes it (`ClassChangeNotes`); `path`: where the file is, from the root of the volume.
+  func note(of status: FileStatus, at path: [UInt8]) -> ReplacementTrailer {
+    ReplacementTrailer(
+      .plain, inode: status.inode, generation: status.workGeneration, mode: status.mode,
+      user: status.user, group: status.group,
+      modified: .init(seconds: modified.seconds, nanoseconds: modified.nanoseconds),
+      storedSize: 0, size: 0, record: CoreRecord(), capability: capability,
+      path: path.count <= ReplacementTrailer.longestPath ? path : [])
+  }
 
   func giveBack(to file: borrowing Descriptor) throws(Errno) {
     if let mode, try file.status().mode != mode { try file.changeMode(mode) }

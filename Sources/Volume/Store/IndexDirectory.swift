@@ -51,8 +51,8 @@ extension VolumeDirectory {
     try VolumeDirectory.rescue(name, from: directory, in: bookkeeping)
   }
 
-  /// Empties the workshop, but for replacements of content that a crash interrupted: whatever else it left there never got
-  /// a name and is nobody's.
+  /// Empties the workshop, but for replacements of content and changes of class that a crash interrupted: whatever else it
+  /// left there never got a name and is nobody's.
   ///
   /// A directory that was about to be removed has whiteouts in it at most. What came into it behind the mount belongs to a user.
   ///
@@ -68,7 +68,7 @@ extension VolumeDirectory {
         "'.varve/work/\(String(decoding: name, as: UTF8.self))' was being removed, but is not empty; it is kept in "
           + "'.varve/trash'")
     }
-    try Sweeper.empty(workshop, sparing: ReplacementFiles.isName, before: before)
+    try Sweeper.empty(workshop, sparing: ReplacementFiles.isSpared, before: before)
   }
 
   /// Whether there is anything in a directory but whiteouts.

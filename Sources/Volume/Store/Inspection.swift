@@ -144,14 +144,15 @@ package final class VolumeInspection: Sendable {
 
   /// The names of what a crash left behind: unfinished objects, and half a file of the bookkeeping.
   ///
-  /// Not the replacements of content that the next mount continues: they may be the only copy of a file's content.
+  /// Not the replacements of content that the next mount continues: they may be the only copy of a file's content. Nor
+  /// the notes of what a change of class took away, which it gives back.
   package func leftovers() throws(Errno) -> [[UInt8]] {
     var names: [[UInt8]] = []
     do throws(Errno) {
       let workshop = SharedDescriptor(
         try directory.descriptor.open(try FileName("work"), [.readOnly, .directory]))
       names = try workshop.descriptor.names().filter {
-        !ReplacementFiles.isName($0) && $0 != Workshop.whiteout
+        !ReplacementFiles.isSpared($0) && $0 != Workshop.whiteout
       }
       .map { Array("work/".utf8) + $0 }
     } catch .noSuchFile {

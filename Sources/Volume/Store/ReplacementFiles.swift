@@ -1,4 +1,4 @@
-// Work files of replacements of content, by name, and the files they belong to, by path.
+// Work files of replacements of content, and notes of changes of class, by name, and the files they belong to, by path.
 //
 // What is being made has a name that the next mount sweeps. Only when all of it is on the disk does it get the name that
 // is spared: so whatever has that name is whole, unless the disk damaged it.
@@ -7,8 +7,10 @@ import LinuxFiles
 import RecordFormat
 
 enum ReplacementFiles {
-  /// Whether a name in the workshop is one of a replacement.
-  static func isName(_ name: [UInt8]) -> Bool { ReplacementTrailer.isName(name) }
+  /// Whether a name in the workshop is one that a mount does not sweep.
+  static func isSpared(_ name: [UInt8]) -> Bool {
+    ReplacementTrailer.isName(name) || ReplacementTrailer.isNote(name)
+  }
 
   /// A file under a name that is swept; for the daemon alone, whichever user it makes files for otherwise.
   static func make(
@@ -38,7 +40,11 @@ enum ReplacementFiles {
   }
 
   static func names(in workshop: SharedDescriptor) throws(Errno) -> [[UInt8]] {
-    try workshop.descriptor.names().filter(isName)
+    try workshop.descriptor.names().filter(ReplacementTrailer.isName)
+  }
+
+  static func notes(in workshop: SharedDescriptor) throws(Errno) -> [[UInt8]] {
+    try workshop.descriptor.names().filter(ReplacementTrailer.isNote)
   }
 
   /// A work file, open for reading; nil if there is none.

@@ -342,7 +342,7 @@ final class VolumeDirectory: Sendable {
     try BookkeepingFile.volume.replace(with: header.text, in: directory)
   }
 
-  /// The workshop, empty but for replacements of content that a crash interrupted.
+  /// The workshop, empty but for replacements of content and changes of class that a crash interrupted.
   ///
   /// `holdsLayers`: whether anything in it may be more than unfinished. `before` each removal it is asked whether the lock is
   /// still there.
@@ -359,7 +359,7 @@ final class VolumeDirectory: Sendable {
     if holdsLayers {
       try sweep(workshop, of: directory, before: before)
     } else {
-      try Sweeper.empty(workshop, sparing: ReplacementFiles.isName, before: before)
+      try Sweeper.empty(workshop, sparing: ReplacementFiles.isSpared, before: before)
     }
     return workshop
   }

@@ -5,19 +5,17 @@ conversions.py BASE ROUNDS STEP: ROUNDS kills at any moment while a tree changes
 which the daemon changes something, between all classes. Files that somebody uses are refused, and stay as they are.
 """
 
-import ctypes
 import fcntl
 import mmap
 import os
-import platform
 import signal
 import struct
 import subprocess
 import sys
-import threading
 import time
 
-from vault import CLASSES, VARVE, Failure, Vault, error_of, libc, require, run, seeded, watch
+from traced import killed_daemon
+from vault import CLASSES, VARVE, Failure, Vault, error_of, require, run, seeded, watch
 
 CANARY = b"thirty-two bytes that nobody has\n"
 SIZES = [0, 10, 4096, 100_000, 3_000_000]
@@ -52,16 +50,6 @@ def difference(found, expected):
         if one != other:
             return f"{name} is {one}, not {other}"
     return None if found[0] == expected[0] else f"{len(found[0])} bytes differ from {len(expected[0])}"
-
-
-def forgive(found, expected, begun):
-    """A daemon that was killed after a write to an encrypted file below had no time to give back what that takes away."""
-    if found[1]["mtime_ns"] < begun:
-        return False
-    expected[1]["mtime_ns"] = found[1]["mtime_ns"]
-    if found[1]["security.capability"] is None:
-        expected[1]["security.capability"] = None
-    return True
 
 
 def class_of(path):
@@ -116,16 +104,10 @@ class Tree:
         self.states = {name: state(f"{self.path}/{name}") for name in self.names}
         self.words = {name: b"none" for name in self.names}
 
-    def check(self, allowed, killed_since=None):
-        """Every file is what it was. A kill may catch one between a write below and the restoring of its time."""
-        moved = set()
+    def check(self, allowed):
+        """Every file is what it was."""
         for name in self.names:
             now, word = state(f"{self.path}/{name}"), class_of(f"{self.path}/{name}")
-            # Only where the bytes below stay encrypted: else the record says what the time is.
-            if killed_since and b"none" not in (self.words[name], word) and moved <= {now[1]["ino"]}:
-                was = self.states[name][1]["mtime_ns"]
-                if now[1]["mtime_ns"] != was and forgive(now, self.states[name], killed_since):
-                    moved.add(now[1]["ino"])
             wrong = difference(now, self.states[name])
             if wrong:
                 raise Failure(f"{name}, from {self.words[name]} to {word} of {allowed}: {wrong}")
@@ -142,7 +124,7 @@ def killed_trees(vault, seed, dice, rounds):
     for number in range(rounds):
         guard = watch(120)
         wanted = dice.choice([word for word in classes if {word} != allowed])
-        daemon, begun = vault.daemon, time.time_ns() - 10_000_000
+        daemon = vault.daemon
         tool = subprocess.Popen(
             [VARVE, "protect", "-R", wanted, tree.path],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -153,7 +135,7 @@ def killed_trees(vault, seed, dice, rounds):
         vault.mount()
         try:
             allowed |= {wanted}
-            tree.check(allowed, killed_since=begun)
+            tree.check(allowed)
             # What was begun can be ended.
             if dice.random() < 0.5:
                 run(VARVE, "protect", "-R", wanted, tree.path)
@@ -171,91 +153,6 @@ def killed_trees(vault, seed, dice, rounds):
 # Killed at a call
 
 
-class Traced:
-    """A daemon that is killed when it begins the Nth call that changes something, by ptrace(2)."""
-
-    SEIZE, SYSCALL, LISTEN, INTERRUPT, INFO = 0x4206, 24, 0x4208, 0x4207, 0x420E
-    # TRACESYSGOOD and TRACECLONE.
-    OPTIONS, STOP, CLONED = 1 | 8, signal.SIGTRAP | 0x80, 3
-    # The numbers of write, pwrite, pwritev and the like; of syncs, truncate, fallocate; of all that makes, names and
-    # removes; of modes, owners, times and attributes. On other machines each call counts.
-    CHANGING = {
-        "x86_64": {1, 18, 20, 74, 75, 76, 77, 82, 83, 84, 86, 87, 90, 91, 92, 93, 188, 189, 190, 197, 198, 199, 235,
-                   258, 260, 263, 264, 265, 268, 277, 280, 285, 296, 306, 316, 326, 328, 452, 463, 466},
-        "aarch64": {5, 6, 7, 14, 15, 16, 34, 35, 37, 38, 45, 46, 47, 52, 53, 54, 55, 64, 66, 68, 70, 81, 82, 83, 88,
-                    267, 276, 285, 287, 452, 463, 466},
-    }.get(platform.machine())
-
-    def __init__(self, process):
-        libc.ptrace.restype = ctypes.c_long
-        self.process, self.info = process, ctypes.create_string_buffer(128)
-        for thread in os.listdir(f"/proc/{process}/task"):
-            self.call(self.SEIZE, int(thread), 0, self.OPTIONS)
-            self.call(self.INTERRUPT, int(thread), 0, 0)
-
-    def call(self, request, thread, address, data):
-        return libc.ptrace(
-            ctypes.c_long(request), ctypes.c_long(thread), ctypes.c_void_p(address), ctypes.c_void_p(data))
-
-    def number(self, thread):
-        """The call that begins; None when one ends."""
-        self.call(self.INFO, thread, len(self.info), ctypes.addressof(self.info))
-        return int.from_bytes(self.info[24:32], "little") if self.info[0] == b"\x01" else None
-
-    def run(self, work, last):
-        """Lets it run while `work` does; whether it was killed, at the call with the number `last`."""
-        other = threading.Thread(target=lambda: error_of(work))
-        counted, isKilled, hasBegun = 0, False, False
-        while True:
-            try:
-                thread, status = os.waitpid(-1, 0x40000000 | os.WNOHANG)
-            except ChildProcessError:
-                break
-            if thread == 0:
-                # All threads have been seen.
-                if not hasBegun:
-                    other.start()
-                    hasBegun = True
-                elif not other.is_alive() and not isKilled:
-                    os.kill(self.process, signal.SIGKILL)
-                    return other.join() or False
-                time.sleep(0.0002)
-                continue
-            if not os.WIFSTOPPED(status):
-                continue
-            stop, event = os.WSTOPSIG(status), status >> 16
-            if stop == self.STOP:
-                number = self.number(thread)
-                if number is not None and hasBegun and (self.CHANGING is None or number in self.CHANGING):
-                    counted += 1
-                    if counted == last and not isKilled:
-                        isKilled = True
-                        os.kill(self.process, signal.SIGKILL)
-                        continue
-            # What it is sent goes on to it.
-            passed = stop if event == 0 and stop not in (self.STOP, signal.SIGTRAP, signal.SIGSTOP) else 0
-            self.call(self.SYSCALL, thread, 0, passed)
-        other.join()
-        return isKilled
-
-
-def killed_at_call(vault, path, wanted, last):
-    """Changes the class of a file and kills the daemon at a call; whether that was before the end."""
-    child = os.fork()
-    if child == 0:
-        # Whoever traces waits for all children, and has no others.
-        try:
-            daemon = vault.daemon
-            isKilled = Traced(daemon).run(lambda: os.setxattr(path, CLASS, wanted), last)
-            os._exit(10 if isKilled else 20)
-        except BaseException as failure:
-            print(f"tracing: {type(failure).__name__} {failure}", flush=True)
-            os._exit(1)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    require(code in (10, 20), f"tracing fails ({code})")
-    return code == 10
-
-
 def killed_at_calls(vault, seed, dice, step):
     kills, classes = 0, [b"none", *CLASSES.values()]
     path, below = f"{vault.path}/one", f"{vault.upper}/one"
@@ -268,15 +165,13 @@ def killed_at_calls(vault, seed, dice, step):
                 make(path, size)
                 if before != b"none":
                     os.setxattr(path, CLASS, before)
-                expected, daemon, begun = state(path), vault.daemon, time.time_ns() - 10_000_000
-                isKilled = killed_at_call(vault, path, wanted, last)
+                expected, daemon = state(path), vault.daemon
+                isKilled = killed_daemon(daemon, lambda: os.setxattr(path, CLASS, wanted), last)
                 vault.take_away(daemon)
                 vault.mount()
                 now, word = state(path), class_of(path)
                 what = f"seed {seed}, {size} bytes, {before} to {wanted}, killed at call {last}: {word}"
                 require(word in ((before, wanted) if isKilled else (wanted,)), what)
-                if isKilled and b"none" not in (before, wanted):
-                    forgive(now, expected, begun)
                 require(not difference(now, expected), f"{what}, and {difference(now, expected)}")
                 require_apart(what, word, stored(below), now[0])
                 left = os.listdir(f"{vault.upper}/.varve/work")

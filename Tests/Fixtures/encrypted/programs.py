@@ -99,7 +99,35 @@ done
 check --name=direct --rw=randrw --direct=1 --bs=4k
 """
 
-PARTS = {"work": WORK, "vim": VIM, "fio": FIO}
+# nano wants a terminal; it saves when it is left.
+EDITORS = r"""
+type() {
+  keys=$1; shift; touch $HOME/running
+  { printf "$keys"; for n in $(seq 999); do sleep 0.02; [ -e $HOME/running ] || break; done; } |
+    TERM=xterm timeout 20 script -qec "stty rows 24 cols 80; nano -I -t $*; rm $HOME/running" /dev/null > /dev/null
+}
+seq 5000 > want
+for backup in '' -B; do
+  seq 5000 > nano$backup; chmod 640 nano$backup; ln nano$backup linked$backup
+  type 'first \030' $backup nano$backup
+  diff <(sed '1s/^/first /' want) nano$backup; test "$(stat -c %a nano$backup)" = 640; cmp nano$backup linked$backup
+  if [ $backup ]; then diff want nano$backup~; else test ! -e nano~; fi
+done
+# Shorter than before, empty, and new.
+type '\013\013\013\030' nano; diff <(seq 4 5000) nano
+echo x > short; type '\013\030' short; test ! -s short
+type 'words\030' new; test "$(cat new)" = words
+
+seq 5000 > edited; ln edited also
+printf '%s\n' 1,4000d ,s/7/seven/g w q | ed -s edited
+diff <(seq 4001 5000 | sed s/7/seven/g) edited; cmp edited also
+printf '%s\n' 1,2p '1,2W edited' '1,3w part' q | ed -s want > /dev/null
+diff <(tail -n 2 edited) <(seq 2); diff part <(seq 3)
+printf '%s\n' '0r !seq 100000' '1,90000m$' w q | ed -s edited
+test $(wc -l < edited) = 101002; diff <(head -n 10000 edited) <(seq 90001 100000); diff want <(seq 5000)
+"""
+
+PARTS = {"work": WORK, "vim": VIM, "editors": EDITORS, "fio": FIO}
 
 
 def main():

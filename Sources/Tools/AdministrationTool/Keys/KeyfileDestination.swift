@@ -1,4 +1,5 @@
-// Where a keyfile is written: whole or not at all, on the disk when it is told to be there, and for its owner alone.
+// Where a keyfile is written: whole or not at all, on the disk when it is told to be there, and for its owner alone. Who is
+// killed may leave `.varve-key-...` beside it.
 
 import Arguments
 import Ciphers
@@ -67,9 +68,21 @@ struct KeyfileDestination {
     throw KeyfileDestination.taken
   }
 
-  /// Makes the keyfile.
+  /// Makes the keyfile, whole; a name that is taken stays as it is.
   func create(_ content: borrowing SecretBytes) throws(Refusal) {
-    try make(name, content)
+    let temporary = KeyfileDestination.temporaryName()
+    try make(temporary, content)
+    do throws(Errno) {
+      try rename(temporary, .noReplace)
+    } catch {
+      remove(temporary)
+      if error == .exists { throw KeyfileDestination.taken }
+      // Sticks with FAT, before Linux 6.0.
+      guard [.invalid, .unsupported, .notImplemented].contains(error) else {
+        throw failure(whileWriting: error)
+      }
+      try make(name, content)
+    }
     do throws(Errno) {
       try directory.descriptor.sync()
     } catch {
@@ -80,18 +93,14 @@ struct KeyfileDestination {
 
   /// Puts new content in the place of a keyfile; a crash leaves the old one or the new one.
   func replace(_ present: FileStatus, by content: borrowing SecretBytes) throws(Refusal) {
-    let temporary = Array(".varve-key-\(RandomIdentifier.make())".utf8)
+    let temporary = KeyfileDestination.temporaryName()
     try make(temporary, content)
     do throws(Errno) {
       let isPresent = try FileName.with(name) { name throws(Errno) in
-        let found = try directory.descriptor.status(of: name)
-        guard found.isSame(as: present) else { return false }
-        try FileName.with(temporary) { temporary throws(Errno) in
-          try directory.descriptor.rename(temporary, to: directory.descriptor, as: name)
-        }
-        return true
+        try directory.descriptor.status(of: name).isSame(as: present)
       }
       guard isPresent else { throw Errno.stale }
+      try rename(temporary, [])
     } catch {
       remove(temporary)
       throw error == .stale
@@ -100,6 +109,16 @@ struct KeyfileDestination {
     }
     try attempt(directory.descriptor.sync()) {
       Refusal("is changed, but a crash may bring the old one back: \($0)")
+    }
+  }
+
+  private static func temporaryName() -> Word { Word(".varve-key-\(RandomIdentifier.make())".utf8) }
+
+  private func rename(_ temporary: Word, _ flags: RenameFlags) throws(Errno) {
+    try FileName.with(temporary) { temporary throws(Errno) in
+      try FileName.with(name) { name throws(Errno) in
+        try directory.descriptor.rename(temporary, to: directory.descriptor, as: name, flags)
+      }
     }
   }
 

@@ -77,7 +77,7 @@ final class ReplacementSite: Sendable {
   }
 
   /// Removes work files that came to nothing; without the lock they may be another mount's by now.
-  fileprivate func discard(_ names: [[UInt8]], in workshop: SharedDescriptor) {
+  func discard(_ names: [[UInt8]], in workshop: SharedDescriptor) {
     guard !lacksLock() else { return }
     for name in names {
       do throws(Errno) {

@@ -8,6 +8,8 @@ package import RecordFormat
 struct ReplacementRecovery: Equatable {
   var redone = 0
   var dropped = 0
+  /// Files whose class was being changed.
+  var givenBack = 0
   /// The file was not found, is in use, or something is damaged.
   var kept = 0
 }
@@ -28,6 +30,7 @@ extension ReplacementSite {
     let names: [[UInt8]]
     do throws(Errno) {
       names = try ReplacementFiles.names(in: try workshop())
+      sum.givenBack = try giveBackNoted(beneath: root)
     } catch .readOnly {
       // A mount that only reads settles nothing.
       return sum
@@ -123,7 +126,7 @@ extension ReplacementSite {
     return try? ReplacementTrailer(decodingEndOf: end.span, fileSize: size)
   }
 
-  private func isObject(_ object: SharedDescriptor, of trailer: ReplacementTrailer) throws(Errno) -> Bool {
+  func isObject(_ object: SharedDescriptor, of trailer: ReplacementTrailer) throws(Errno) -> Bool {
     let status = try object.descriptor.status()
     return status.kind == .regular && status.inode == trailer.inode
       && status.workGeneration == trailer.generation
